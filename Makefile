@@ -76,7 +76,7 @@ install-dynoxide: run-environment ## Build and install dynoxide, a fast DynamoDB
 	@exec $(PYTHON) -m infra.local.dynoxide
 
 test-emulator: rendered ## Run end-to-end tests on a running emulator: AWS_ENDPOINT_URL=… or LOCALSTACK=1 TESTS=tests/e2e
-	@exec $(PYTHON) -m tests.endpoint $(TESTS)
+	@exec $(PYTHON) -m tests.kit.endpoint $(TESTS)
 
 localstack: run-environment ## Start LocalStack on port 4566, without an account: Python 3.13, a JDK, Maven
 	@exec infra/local/localstack/start.sh

@@ -28,7 +28,7 @@ from chalicelib.foundation.parallel import pieces
 from chalicelib.foundation.settings import Settings
 from chalicelib.openbanking.records.bank_record import NewBank
 from infra.programme import file, loading
-from tests.manual_clock import ManualClock
+from tests.kit.time import ManualClock
 from tests.openbanking.kit import Bank, Psu, Receiver, Sent, Tpp
 
 START = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)

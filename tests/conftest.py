@@ -1,4 +1,4 @@
-"""What every test stands on: fake credentials, and the stack's resources in an emulator inside this process."""
+"""The shared fixtures: fake credentials, the resources in an emulator inside this process, and one running stack."""
 
 from __future__ import annotations
 
@@ -7,18 +7,19 @@ import logging
 import os
 import re
 import signal
+import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from functools import lru_cache
-from io import StringIO
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests import endpoint
+from tests.kit import endpoint
 
 ENDPOINT = endpoint.given(os.environ)
 """What leads to the emulator that ``make test-emulator`` runs the end-to-end tests on."""
@@ -42,12 +43,14 @@ if os.environ.pop("PYTHONDONTWRITEBYTECODE", None):  # or every process that a t
 from chalicelib.foundation import context, log  # noqa: E402
 from chalicelib.foundation.aws.calls import CAPACITY, REPEATS  # noqa: E402
 from chalicelib.foundation.crypto.signatures import sign  # noqa: E402
-from tests import lean_emulator  # noqa: E402
+from infra.repository import ROOT  # noqa: E402
 from tests.causeway import Causeway  # noqa: E402
-from tests.log_lines import Lines  # noqa: E402
+from tests.kit import emulator  # noqa: E402
 
 if TYPE_CHECKING:
+    from chalicelib.bootstrap import Hub
     from tests.cards.leak_watch import Watch
+    from tests.e2e.parties import Tpp
 
 settings.register_profile(
     "tests", deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
@@ -55,16 +58,9 @@ settings.register_profile(
 settings.load_profile("tests")  # no example has a time limit, on a busy machine neither
 
 logging.getLogger().addHandler(logging.NullHandler())  # or warnings of libraries would go to standard error
-lean_emulator.answer_calls()  # before ``leak_watch`` wraps the same method, and so sees each call
+emulator.answer_calls()  # before ``leak_watch`` wraps the same method, and so sees each call
 log.logger()  # writes where pytest looks, and not wherever a test that logs first has its output go
-pytest_plugins = [
-    "tests.captured_logs",
-    "tests.cards.leak_watch",
-    "tests.log_traces",
-    "tests.needed_programs",
-    "tests.rendered",
-    "tests.stack",
-]
+pytest_plugins = ["tests.cards.leak_watch", "tests.kit.logs", "tests.kit.processes", "tests.log_traces"]
 
 ON_SHARED_STACK = re.compile(
     "tests/(browser/test_first_steps|e2e/test_(contention|customers|deliveries|documented_clients|faults|first_answer|first_data|guides"
@@ -125,7 +121,7 @@ def resources(leak_watch: Watch) -> Iterator[None]:
     from infra.local.engines import DYNAMODB_ENGINES
     from infra.local.resources import create_resources
 
-    lean_emulator.install()
+    emulator.install()
     with mock_aws(), ExitStack() as ending:
         if DYNAMODB_ENGINE:
             engine = ending.enter_context(DYNAMODB_ENGINES[DYNAMODB_ENGINE]())
@@ -164,14 +160,63 @@ def subtests(subtests: pytest.Subtests) -> Iterator[pytest.Subtests]:
     assert tried.called, "the test has tried no case"
 
 
+@pytest.fixture(scope="session")
+def rendered() -> None:
+    """Render what is out of date; of several test processes, one renders, and the others wait for it."""
+    subprocess.run([sys.executable, "-m", "infra.render"], cwd=ROOT, check=True)
+
+
+@pytest.fixture(scope="session")
+def stack_log(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("stack") / "log"
+
+
+@pytest.fixture(scope="session")
+def shared_stack(stack_log: Path, rendered: None) -> Iterator[dict[str, Any]]:
+    """The file of the one running stack of all tests that call the service from outside, started as by ``make run``.
+
+    Its data are its own: its worker would take the deliveries of other tests. At an endpoint that others use, too, its
+    names have a prefix. In the end its tables and its log have no card data, and the log obeys ``log_traces``.
+    """
+    from infra.local.background import run_stack
+    from infra.local.engines import DYNAMODB_ENGINES
+    from tests.cards.leak_watch import none_of
+    from tests.cards.stack_search import read_in_stack
+    from tests.kit.stack import wait_for_card_month
+    from tests.log_traces import check_log
+
+    environ = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
+    with ExitStack() as ending:
+        if DYNAMODB_ENGINE and not ENDPOINT:
+            engine = ending.enter_context(DYNAMODB_ENGINES[DYNAMODB_ENGINE]())
+            environ["AWS_ENDPOINT_URL_DYNAMODB"] = engine.wait()
+        log = ending.enter_context(stack_log.open("wb"))
+        content = ending.enter_context(run_stack(environ=environ, output=log, elsewhere=endpoint.of_a_stack(ENDPOINT)))
+        wait_for_card_month(content)
+        yield content
+        none_of(read_in_stack(content, stack_log))
+        check_log(Path(content["log"]).read_text("utf-8", errors="replace").splitlines())
+
+
+@pytest.fixture(scope="session")
+def stack(shared_stack: dict[str, Any]) -> dict[str, Any]:
+    """The stack of a test; a module whose tests change more than they may at the shared one has another."""
+    return shared_stack
+
+
 @pytest.fixture
-def lines() -> Iterator[Lines]:
-    handler = log.logger().handlers[0]
-    assert isinstance(handler, logging.StreamHandler)
-    stream = StringIO()
-    before = handler.setStream(stream)
-    try:
-        yield Lines(stream)
-    finally:
-        log.clear()
-        handler.setStream(before)
+def operator(stack: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> Hub:
+    """The service's parts on the running stack's resources, as the operator's command line has them."""
+    from chalicelib.bootstrap import Hub
+    from chalicelib.foundation.settings import Settings
+
+    for name, value in stack["environment"].items():
+        monkeypatch.setenv(name, value)
+    return Hub(Settings.from_environment(stack["environment"]))
+
+
+@pytest.fixture
+def tpp(stack: dict[str, Any]) -> Tpp:
+    from tests.e2e.parties import Tpp
+
+    return Tpp(stack["base_url"], stack["client"]["client_id"], stack["client"]["callback_url"])

@@ -46,7 +46,7 @@ from chalicelib.website import rendered_files
 from chalicelib.website.page_links import CLOCK, PAGES
 from infra.admin.commands import program
 from infra.admin.output import LONGEST_OVERLAP
-from tests.documents import (
+from tests.kit.documents import (
     ARCHITECTURE,
     BANK,
     BLOCK,

@@ -29,7 +29,7 @@ from chalicelib.cards.requests.action import Action
 from chalicelib.cards.three_ds import acs_record
 from infra.render.openapi.cards.answer_models import answer_of, data_of
 from infra.render.openapi.cards.tables import LISTS
-from tests.documents import CARDS, DELIVERY, blocks, reference, rows, section, tables
+from tests.kit.documents import CARDS, DELIVERY, blocks, reference, rows, section, tables
 
 pytestmark = pytest.mark.usefixtures("rendered")
 EVERY: Mapping[str, Action] = {**ACTIONS, **SIMULATOR_ACTIONS}

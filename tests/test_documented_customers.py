@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from chalicelib.demo_bank import books, directory, pages
 from infra.customers import loading, models
 from infra.customers.models import BANKS
-from tests.documents import CUSTOMERS_PAGE, section, tables
+from tests.kit.documents import CUSTOMERS_PAGE, section, tables
 
 TABLES = tables(section(CUSTOMERS_PAGE, "## The file"))
 CUSTOMER, ACCOUNT, TRANSACTION = ({row[0]: row for row in table[2:]} for table in TABLES)

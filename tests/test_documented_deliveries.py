@@ -31,7 +31,19 @@ from chalicelib.openbanking.protocol import own_answers, refusals
 from chalicelib.website import delivery_plans as mail_plans
 from infra.render.openapi.models import model_of
 from infra.render.openapi.own_calls import ACCEPTED_REQUEST
-from tests.documents import BANK, DATA, DEFERRED, DELIVERY, OPERATIONS, REQUESTS, ROOT, blocks, rows, section, tables
+from tests.kit.documents import (
+    BANK,
+    DATA,
+    DEFERRED,
+    DELIVERY,
+    OPERATIONS,
+    REQUESTS,
+    ROOT,
+    blocks,
+    rows,
+    section,
+    tables,
+)
 
 # -- Deliveries
 

@@ -14,7 +14,7 @@ from chalicelib.cards.protocol.payment_states import PAYMENT_KINDS, PAYMENT_RULE
 from chalicelib.foundation.fields.registries import currency_numbers
 from tests.cards.issuer import EUR, MANAGER, Issuer
 from tests.causeway import Causeway
-from tests.documents import CARDS, section, tables
+from tests.kit.documents import CARDS, section, tables
 
 PAGE = CARDS
 

@@ -17,7 +17,7 @@ from chalicelib.cards.protocol.report_messages import CardActivityRecord, Financ
 from chalicelib.foundation.fields.registries import currency_numbers
 from tests.cards.issuer import EUR, GBP, GERMANY, SEPA, USD, Issuer, NewCard
 from tests.causeway import Causeway
-from tests.documents import CARDS, reference, section, tables
+from tests.kit.documents import CARDS, reference, section, tables
 
 PAGE = CARDS
 NUMBERS = {name: number for number, name in currency_numbers().items()}

@@ -18,8 +18,8 @@ from chalicelib.openbanking.records.bank_record import MOST_UNATTENDED_READS
 from chalicelib.openbanking.records.payments import EARLY_SECONDS, HISTORY
 from chalicelib.statistics.day_records import OLDEST_DAYS
 from infra.render.openapi.own_calls import webhooks_of
-from tests.documents import BANK, PAYMENTS, REQUESTS, rows, section, tables
-from tests.documents import VERSIONS as VERSIONS_PAGE
+from tests.kit.documents import BANK, PAYMENTS, REQUESTS, rows, section, tables
+from tests.kit.documents import VERSIONS as VERSIONS_PAGE
 
 CALLS = [(call.method, call.path, webhooks_of(call)) for call in RELAYED] + [
     ("POST", call.path, webhooks_of(call)) for call in PAYMENT_CALLS

@@ -15,7 +15,7 @@ from chalicelib.openbanking.protocol import oauth_security
 from chalicelib.openbanking.protocol.oauth_security import SIGNING_ALGORITHMS
 from chalicelib.openbanking.protocol.scopes import ROLES_BY_SERVICE
 from chalicelib.openbanking.records.authorization_requests import LIFETIME
-from tests.documents import CLIENT_SECURITY, DOCUMENTS, ROOT, blocks, named, rows, section, tables
+from tests.kit.documents import CLIENT_SECURITY, DOCUMENTS, ROOT, blocks, named, rows, section, tables
 
 PROFILE = DOCUMENTS["docs/concepts/security-profile.md"]
 HEAD = ["Clause", "It demands", "How it holds", "Shown by"]

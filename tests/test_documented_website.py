@@ -27,7 +27,7 @@ from chalicelib.website.performance import performance_views
 from chalicelib.website.records import attempts, journeys, one_time_secrets, sessions
 from chalicelib.website.site import FOR_USERS
 from tests.causeway import Causeway
-from tests.documents import DATA, DOCUMENTS, OPERATIONS, blocks, rows, section, tables
+from tests.kit.documents import DATA, DOCUMENTS, OPERATIONS, blocks, rows, section, tables
 from tests.website.web_user import WebUser, ensure_user
 
 WEBSITE = DOCUMENTS["docs/web-interface.md"]

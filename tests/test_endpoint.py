@@ -14,7 +14,7 @@ from botocore.exceptions import ClientError, WaiterError
 from infra.deploy.template import Template, load
 from infra.local import background
 from infra.local.resources import rename_resources
-from tests import endpoint
+from tests.kit import endpoint
 
 GIVEN = {"AWS_ENDPOINT_URL": "http://127.0.0.1:4566", "AWS_ENDPOINT_URL_DYNAMODB": "http://127.0.0.1:8001"}
 

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from tests import warm_python
-from tests.documents import ROOT
-from tests.guides import PythonSession, Reading, Shell, Step, steps, translated
-from tests.patience import PATIENCE_SECONDS
+from tests.kit import pythons
+from tests.kit.documents import ROOT
+from tests.kit.guides import PythonSession, Reading, Shell, Step, steps, translated
+from tests.kit.time import PATIENCE_SECONDS
 
 LONGEST = 220
 ONE, OTHER = "0f8fad5b-d9cb-469f-a165-70867728950e", "7c9e6679-7425-40de-944b-e07fc1f90ae7"
@@ -136,7 +136,7 @@ def test_a_python_session_keeps_variables_and_returns_output(tmp_path: Path) -> 
 
 
 def test_a_warm_python_runs_operator_commands_scripts_and_code(tmp_path: Path) -> None:
-    with warm_python.installed(tmp_path) as python:
+    with pythons.installed(tmp_path) as python:
         operator, script, other = (
             subprocess.run([python, *arguments], cwd=ROOT, capture_output=True, text=True, check=False)
             for arguments in (

@@ -12,7 +12,7 @@ from botocore.exceptions import ClientError
 
 from chalicelib.foundation.aws.calls import send
 from chalicelib.foundation.aws.errors import ErrorResponse
-from tests import lean_emulator
+from tests.kit import emulator
 
 QUEUE = "https://sqs.eu-west-1.amazonaws.com/123456789012/causeway-local-deliveries"
 NOWHERE = {"QueueUrl": f"{QUEUE}-unknown"}
@@ -77,7 +77,7 @@ def compared(answer: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("call", CALLS, ids=".".join)
 def test_the_emulator_answers_each_call_as_boto3_does(call: tuple[str, str], sealed: bytes) -> None:
-    assert lean_emulator._ANSWERS.keys() == CALLS.keys() == WRONG.keys()
+    assert emulator._ANSWERS.keys() == CALLS.keys() == WRONG.keys()
     (service, operation), is_decrypted = call, call == ("kms", "Decrypt")
     blob = {"CiphertextBlob": sealed} if is_decrypted else {}
     text = {"CiphertextBlob": base64.b64encode(sealed).decode()} if is_decrypted else {}

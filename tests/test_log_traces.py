@@ -14,7 +14,7 @@ from chalicelib.cards.programs import credentials
 from chalicelib.foundation import log
 from chalicelib.foundation.crypto import event_signing, signatures
 from chalicelib.foundation.identifiers import digest, new_credential, new_id, new_uuid
-from tests.log_lines import Lines
+from tests.kit.logs import Lines
 from tests.log_traces import (
     TRACE,
     Line,

@@ -9,8 +9,8 @@ import pytest
 from app import app
 from chalicelib.foundation.http.web import OTHERS
 from tests.causeway import Answer, Causeway
+from tests.kit.storage import address, nothing_changes, person_cookie
 from tests.openbanking.payer import Payer
-from tests.untouched import address, nothing_changes, person_cookie
 from tests.website.web_user import WebUser
 
 

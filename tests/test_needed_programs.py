@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests import needed_programs
-from tests.documents import ROOT
+from tests.kit import processes
+from tests.kit.documents import ROOT
 
 TESTS = """
 import pytest
@@ -37,10 +37,10 @@ def test_skipped_for_another_reason():
 def play(folder: Path, *options: str, **environ: str) -> tuple[int, list[str]]:
     """The exit code of pytest with this plugin, and the last lines that it prints."""
     (folder / "test_programs.py").write_text(TESTS, "utf-8")
-    plugins = ("-p", "xdist.plugin", "-p", needed_programs.__name__)
+    plugins = ("-p", "xdist.plugin", "-p", processes.__name__)
     command = [sys.executable, "-m", "pytest", "-c", os.devnull, *plugins, *options, str(folder)]
     variables = {
-        name: value for name, value in os.environ.items() if name not in (needed_programs.REQUIRED, "PYTEST_ADDOPTS")
+        name: value for name, value in os.environ.items() if name not in (processes.REQUIRED, "PYTEST_ADDOPTS")
     }
     variables |= {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", **environ}  # importing the other plugins takes longer
     done = subprocess.run(command, cwd=ROOT, env=variables, capture_output=True, text=True, check=False)
@@ -57,7 +57,7 @@ def test_a_test_with_a_missing_program_is_skipped_and_counted(tmp_path: Path, op
 
 
 def test_a_test_with_a_missing_program_fails_when_programs_are_required(tmp_path: Path) -> None:
-    code, lines = play(tmp_path, **{needed_programs.REQUIRED: "1"})
+    code, lines = play(tmp_path, **{processes.REQUIRED: "1"})
 
     assert code == 1
     assert re.search("1 passed, 1 skipped.* 3 errors", lines[-1])
@@ -76,5 +76,5 @@ def test_the_merge_gate_requires_all_programs_and_installs_them() -> None:
     }
 
     assert needed == {"chromium", "curl", "openssl"}
-    assert f"export {needed_programs.REQUIRED}=1" in gate
+    assert f"export {processes.REQUIRED}=1" in gate
     assert needed <= set(re.findall(r"[a-z]+", str(re.search(r"^for program in (.*); do$", gate, re.MULTILINE))))

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests import process_group
-from tests.patience import limit_under_test, wait_for
+from tests.kit import processes
+from tests.kit.time import limit_under_test, wait_for
 
 
 def wait_for_end(pid: int) -> None:
@@ -18,7 +18,7 @@ def wait_for_end(pid: int) -> None:
 
 
 def test_a_command_returns_its_output_and_exit_code(tmp_path: Path) -> None:
-    done = process_group.run(["bash", "-c", "pwd; echo $NAME >&2; exit 3"], tmp_path, {"NAME": "value"})
+    done = processes.run(["bash", "-c", "pwd; echo $NAME >&2; exit 3"], tmp_path, {"NAME": "value"})
 
     assert (done.stdout, done.stderr, done.returncode) == (f"{tmp_path}\n", "value\n", 3)
 
@@ -26,13 +26,13 @@ def test_a_command_returns_its_output_and_exit_code(tmp_path: Path) -> None:
 @pytest.mark.parametrize("after", ["", "; exit 1"])
 def test_a_background_process_ends_with_its_command(tmp_path: Path, after: str) -> None:
     command = f"sleep 600 > log 2>&1 & echo $!{after}"
-    done = process_group.run(["bash", "-c", command], tmp_path)
+    done = processes.run(["bash", "-c", command], tmp_path)
 
     wait_for_end(int(done.stdout))
 
 
 def test_a_command_that_times_out_is_killed_with_its_processes(tmp_path: Path) -> None:
     with pytest.raises(subprocess.TimeoutExpired):
-        process_group.run(["bash", "-c", "sleep 600 & echo $! > pid; wait"], tmp_path, seconds=limit_under_test(0.5))
+        processes.run(["bash", "-c", "sleep 600 & echo $! > pid; wait"], tmp_path, seconds=limit_under_test(0.5))
 
     wait_for_end(int((tmp_path / "pid").read_text()))

@@ -12,9 +12,9 @@ from chalicelib.foundation.crypto.sealed_places import sealed_values
 from chalicelib.foundation.dynamodb.store import Item
 from chalicelib.sealed_places import SEALED_PLACES
 from tests.causeway import Causeway
+from tests.infra.resources import for_stage
 from tests.openbanking.faults import items
-from tests.resources import for_stage
-from tests.sealing import reseal_all, seal_something_everywhere
+from tests.upgrade.sealing import reseal_all, seal_something_everywhere
 
 OWN_KEYS = "demo-banks"
 """The table that is sealed with keys of the demonstration banks."""

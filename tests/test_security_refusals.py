@@ -17,11 +17,10 @@ from chalicelib.openbanking.protocol.errors import Refusal
 from chalicelib.website.records.attempts import LIMITS, TooManyAttempts, count_attempt
 from tests.cards.issuer import Issuer
 from tests.causeway import Answer, Causeway
-from tests.documents import ALARMS_PAGE, rows, section
-from tests.figures import counted
-from tests.log_lines import Lines
+from tests.kit.documents import ALARMS_PAGE, rows, section
+from tests.kit.logs import Lines, metric_values
+from tests.kit.source_code import MODULES, nodes, within
 from tests.openbanking.key_holder import KeyHolder, secure
-from tests.source_code import MODULES, nodes, within
 
 Play = Callable[[Causeway], object]
 """A refusal of one kind, after which the TPP, the bank or the user may go on."""
@@ -141,8 +140,8 @@ def test_a_suspicious_refusal_is_counted_once_and_logged(
     refuse()
 
     output = capsys.readouterr().out
-    assert counted(output, METRIC, Stage="local") == [1]
-    assert counted(output, METRIC, Stage="local", Kind=kind) == [1]
+    assert metric_values(output, METRIC, Stage="local") == [1]
+    assert metric_values(output, METRIC, Stage="local", Kind=kind) == [1]
     assert [line["level"] for line in lines.all()[before:]].count("WARNING") == 1
 
 
@@ -153,7 +152,7 @@ def test_a_repeated_code_is_counted_once_as_misused_token(
     answers = [redeem() for _ in range(3)]
 
     assert len({str(answer.body["title"]) for answer in answers}) == 1
-    assert counted(capsys.readouterr().out, METRIC, Stage="local", Kind="misused_token") == [1]
+    assert metric_values(capsys.readouterr().out, METRIC, Stage="local", Kind="misused_token") == [1]
 
 
 def test_a_wrong_api_key_is_logged_with_its_bank(causeway: Causeway, lines: Lines) -> None:
@@ -204,4 +203,4 @@ def test_refusals_are_counted_in_the_metrics_of_the_stage(
         bootstrap.use(None)
     security_refusals.record("wrong_key", "proof refused")
 
-    assert counted(capsys.readouterr().out, METRIC, Stage="local") == [1]
+    assert metric_values(capsys.readouterr().out, METRIC, Stage="local") == [1]

@@ -10,9 +10,8 @@ from functools import cache
 import pytest
 
 from chalicelib.bootstrap import PLANS
-from tests.clock_rules import clock_reads, literal_timeouts
 from tests.conftest import ON_SHARED_STACK
-from tests.source_code import (
+from tests.kit.source_code import (
     BOOTSTRAP,
     CONTAINERS,
     EDGES,
@@ -26,8 +25,10 @@ from tests.source_code import (
     ROOT,
     SOURCES,
     VERSIONED,
+    clock_reads,
     imports,
     imports_in,
+    literal_timeouts,
     matches,
     modules_matching,
     nodes,
@@ -376,7 +377,7 @@ TESTS = {str(path.relative_to(ROOT)): path for path in sorted((ROOT / "tests").r
 
 
 def test_tests_do_not_measure_durations() -> None:
-    allowed = (*MEASURING, "tests/patience.py", "tests/infra/conformance/demonstration.py")
+    allowed = (*MEASURING, "tests/kit/time.py", "tests/infra/conformance/demonstration.py")
     found = {name: clock_reads(path.read_text("utf-8")) for name, path in TESTS.items() if not name.startswith(allowed)}
 
     assert {name: lines for name, lines in found.items() if lines} == {}
@@ -384,7 +385,7 @@ def test_tests_do_not_measure_durations() -> None:
 
 def test_tests_do_not_use_numbers_as_timeouts() -> None:
     """Waits use ``PATIENCE_SECONDS``; a tested limit is the product's own or ``limit_under_test``."""
-    allowed = ("tests/bench/", "tests/patience.py")
+    allowed = ("tests/bench/", "tests/kit/time.py")
     judged = {name: path for name, path in TESTS.items() if not name.startswith(allowed)}
     found = {name: literal_timeouts(path.read_text("utf-8")) for name, path in judged.items()}
 

@@ -10,8 +10,8 @@ import pytest
 from app import app
 from chalicelib.foundation.http.web import OTHERS
 from tests.causeway import Answer, Causeway
-from tests.half_characters import HALF
-from tests.untouched import address, nothing_changes, person_cookie
+from tests.kit.inputs import HALF
+from tests.kit.storage import address, nothing_changes, person_cookie
 
 CALLS = sorted((path, method) for path, methods in app.routes.items() for method in methods if method != OTHERS)
 PARAMETRISED = [(path, method) for path, method in CALLS if "{" in path]

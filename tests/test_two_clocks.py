@@ -32,7 +32,7 @@ from chalicelib.website.records.journeys import EXCHANGE_SECONDS
 from infra.deploy.functions import API, BY_NAME
 from tests.causeway import Causeway
 from tests.delivery.deliveries import Receiver, record, worker_of
-from tests.manual_clock import FollowingClock
+from tests.kit.time import FollowingClock
 from tests.openbanking.key_holder import KeyHolder, secure
 from tests.openbanking.payer import Payer
 from tests.openbanking.unattended import LIMIT, limit_reads

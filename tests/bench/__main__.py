@@ -43,7 +43,7 @@ from tests.bench.sampled import shares
 from tests.bench.scene import scene
 from tests.bench.transfers import Transfers
 from tests.bench.works import MEASURED
-from tests.silence import silent
+from tests.kit.logs import silent
 
 _GOALS = "relayed read warm: 2.2 and 0.8"
 _SHARED = ("relayed read: accounts", "refresh")

@@ -22,7 +22,7 @@ from chalicelib.foundation.settings import Settings
 from chalicelib.openbanking.protocol.tpp_events import TestEvent
 from chalicelib.openbanking.records.client_record import Client
 from infra.local.background import run_stack
-from tests.http_servers import serving
+from tests.kit.http import serving
 
 EVENTS, SHORT = 10_000, 200
 SECONDS = 0.05

@@ -28,7 +28,7 @@ from tests.bench.measures import processor_time, times_as_much
 from tests.cards.issuer import DELIVERY, EUR, EVERYDAY, GBP, GERMANY, HOLDER_BLOCK, USD
 from tests.causeway import START
 from tests.foundation.fakes import FakeKms, FakeSecrets
-from tests.manual_clock import ManualClock
+from tests.kit.time import ManualClock
 
 GOALS = {"getAccounts": 8, "createCard": 12}
 ACCOUNT_ID = 1

@@ -25,8 +25,8 @@ from chalicelib.openbanking.records.bank_record import NewBank
 from chalicelib.openbanking.records.client_record import Client
 from chalicelib.openbanking.records.consents import Consent
 from infra.local.background import run_stack
-from tests.first_data import wait_for_card_month
-from tests.http_servers import free_port
+from tests.kit.http import free_port
+from tests.kit.stack import wait_for_card_month
 
 BANKS, DELIVERIES = 3, 300
 GOAL = 15

@@ -12,10 +12,10 @@ from chalicelib.demo_bank.faults import MANY_ACCOUNTS
 from chalicelib.website.openapi_documents import SCREENS
 from chalicelib.website.page_links import PAGES
 from infra.local.resources import create_resources
-from tests import lean_emulator
 from tests.bench.measures import processor_time
 from tests.causeway import Causeway
 from tests.demo_bank.connected_banks import Psu, authorize, connect_banks
+from tests.kit import emulator
 from tests.website.web_user import WebUser
 
 GOAL = 0.1
@@ -31,9 +31,9 @@ FOR_VISITORS = ("/register", "/sign-in")
 
 def measured() -> Iterator[tuple[str, float]]:
     """Each page's path, and the least of five."""
-    lean_emulator.install()
-    lean_emulator.answer_calls()
-    with patch.dict(os.environ, lean_emulator.ENVIRONMENT), mock_aws():
+    emulator.install()
+    emulator.answer_calls()
+    with patch.dict(os.environ, emulator.ENVIRONMENT), mock_aws():
         create_resources(emulated=True, dynamodb_apart=False)
         causeway = Causeway.first().again()
         with causeway.installed():

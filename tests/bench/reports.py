@@ -27,7 +27,7 @@ from chalicelib.foundation.parallel import pieces
 from chalicelib.foundation.requests.facts import Key
 from tests.bench.against_bare import Service
 from tests.cards.issuer import EUR, EVERYDAY, GERMANY, HOLDER_BLOCK, MANAGER
-from tests.dynamodb_calls import note_calls
+from tests.kit.storage import observe_calls
 
 SIZES = (100, 100_000)
 PAGE = 100
@@ -152,7 +152,7 @@ def _counted(hub: Hub) -> Iterator[Counter[str]]:
     def note(call: Call) -> None:
         made[call.operation] += 1
 
-    with note_calls(note):
+    with observe_calls(note):
         yield made
 
 

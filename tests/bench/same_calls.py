@@ -8,7 +8,7 @@ from typing import Any
 from unittest import mock
 
 from chalicelib.foundation.aws.calls import Call
-from tests.dynamodb_calls import note_calls
+from tests.kit.storage import observe_calls
 
 _TOKEN = "ClientRequestToken"
 _VALUES = "ExpressionAttributeValues"
@@ -22,7 +22,7 @@ def calls_of(act: Callable[[], object]) -> list[Any]:
         if call.service == "dynamodb":
             made.append(_shaped(call.operation, call.body))
 
-    with note_calls(note):
+    with observe_calls(note):
         act()
     return made
 

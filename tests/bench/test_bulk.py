@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.bench.bulk import ITEMS, reading
-from tests.statements import count_statements
+from tests.kit.time import count_statements
 
 STATEMENTS_PER_PAYMENT = 200
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.bench.cards import requests
-from tests.statements import count_statements
+from tests.kit.time import count_statements
 
 MOST_STATEMENTS = {"getAccounts": 700, "createCard": 1800}
 

@@ -11,7 +11,7 @@ from tests.browser import user
 from tests.browser.visitor import Visitor
 from tests.browser.walks import Step, Walk, opens
 from tests.cards.issuer import EVERYDAY, GERMANY, HOLDER_BLOCK
-from tests.patience import PATIENCE_SECONDS
+from tests.kit.time import PATIENCE_SECONDS
 
 
 def walks() -> tuple[Walk, ...]:

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, sync_playwright
 
-from tests import needed_programs
+from tests.kit import processes
 
-EXECUTABLE = Path(needed_programs.PATHS["chromium"])
+EXECUTABLE = Path(processes.PATHS["chromium"])
 MISSING = "" if EXECUTABLE.exists() else f"there is no {EXECUTABLE}: install Chromium, or name one with CHROMIUM"
 """Why there is no browser here; empty when there is one."""
 

@@ -11,7 +11,7 @@ from playwright.sync_api import Browser
 
 from tests.browser import chromium
 from tests.browser.visitor import Visitor, Visitors, visiting
-from tests.needed_programs import require
+from tests.kit.processes import require
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -13,8 +13,8 @@ from infra.customers import loading
 from tests.browser import checks, psu
 from tests.browser.application import serving
 from tests.browser.visitor import Visitor, Visitors
-from tests.customer_files import account, customer, written
 from tests.e2e.parties import Tpp
+from tests.kit.customer_files import account, customer, written
 
 pytestmark = pytest.mark.pages
 

@@ -14,8 +14,8 @@ from chalicelib.delivery.delivery_record import client_receiver
 from chalicelib.foundation.clock import milliseconds
 from tests.browser import checks, user
 from tests.browser.visitor import Visitor, hear_requests
-from tests.foundation.servers import Connection, serving
-from tests.patience import PATIENCE_SECONDS
+from tests.kit.http import Connection, socket_server
+from tests.kit.time import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.pages
 
@@ -143,7 +143,7 @@ def test_the_event_page_follows_an_event_until_its_delivery(visitor: Visitor) ->
         let_go.wait(PATIENCE_SECONDS)
         connection.answer(b'{"thanks":true}')
 
-    with serving(receive) as receiver:
+    with socket_server(receive) as receiver:
         user.register(visitor)
         user.create_client(visitor, "Eventful", receiver.url)
         visitor.press("Send a test event")

@@ -24,7 +24,7 @@ from tests.browser.specification_pages import (
     show,
 )
 from tests.browser.visitor import Visitor, hear_requests
-from tests.patience import wait_for
+from tests.kit.time import wait_for
 
 pytestmark = pytest.mark.pages
 

@@ -30,7 +30,7 @@ from tests.browser.specification_pages import (
     screen,
 )
 from tests.browser.visitor import Visitor
-from tests.needed_programs import require
+from tests.kit.processes import require
 from tests.sdk.user_programs import SOURCE, mypy
 
 pytestmark = pytest.mark.pages

@@ -12,7 +12,7 @@ import pytest
 from chalicelib.bootstrap import Hub
 from tests.browser import user
 from tests.browser.visitor import Visitor, Visitors
-from tests.foundation.servers import Connection, serving
+from tests.kit.http import Connection, socket_server
 
 pytestmark = pytest.mark.pages
 
@@ -114,7 +114,7 @@ def test_a_client_is_created_copied_deactivated_and_reactivated(visitor: Visitor
 
 
 def test_deliveries_are_shown_and_resent(visitor: Visitor) -> None:
-    with serving(_takes_it) as receiver:
+    with socket_server(_takes_it) as receiver:
         user.register(visitor)
         user.create_client(visitor, "Eventful", receiver.url)
         visitor.press("Send a test event")
@@ -159,7 +159,7 @@ def test_the_bank_list_is_filtered_while_typing(visitor: Visitor) -> None:
 
 def test_a_client_with_a_secret_gets_tokens_and_events_without_javascript(visitors: Visitors) -> None:
     visitor = visitors(javascript=False)
-    with serving(_takes_it) as receiver:
+    with socket_server(_takes_it) as receiver:
         user.register(visitor)
         user.create_client(visitor, "Secretive", receiver.url, has_secret=True)
         secret = visitor.page.locator("#client-secret").inner_text()

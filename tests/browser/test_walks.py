@@ -11,7 +11,7 @@ import pytest
 from tests.browser import __main__ as command
 from tests.browser.pages import IMAGES, WALKS
 from tests.browser.walks import Walk, goes_back, place
-from tests.documents import EVERYTHING, ROOT
+from tests.kit.documents import EVERYTHING, ROOT
 
 pytestmark = pytest.mark.pages
 

@@ -10,7 +10,7 @@ from playwright.sync_api import Locator
 
 from tests.browser import psu
 from tests.browser.visitor import Visitor
-from tests.patience import wait_for
+from tests.kit.time import wait_for
 
 PASSWORD = "correct horse battery"
 

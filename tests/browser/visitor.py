@@ -11,7 +11,7 @@ from urllib.parse import urljoin, urlsplit
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Locator, Page, Request, Response, WebError
 
 from tests.e2e.parties import Tpp
-from tests.patience import PATIENCE_SECONDS
+from tests.kit.time import PATIENCE_SECONDS
 
 WIDTH, HEIGHT = 1280, 800
 PATIENCE = 1000 * PATIENCE_SECONDS

@@ -19,8 +19,7 @@ from tests.cards.case import Case
 from tests.cards.cases import all_in_use, warmed
 from tests.cards.issuer import EVERYDAY, Envelope, Issuer
 from tests.causeway import Causeway
-from tests.dynamodb_calls import forgotten
-from tests.late_answers import late_answers
+from tests.kit.storage import late_answers, with_new_token
 from tests.openbanking.call_sites import CARDS, Site
 from tests.openbanking.faults import FAULTS, Fault, Hit, Snapshot, table_of
 
@@ -49,7 +48,7 @@ class Forgetful(Fault):
     """A lost answer of storage that does not know the transaction again when it is sent once more."""
 
     def _see(self, call: Call, proceed: Proceed) -> Members:
-        return super()._see(call, lambda each: proceed(forgotten(each)))
+        return super()._see(call, lambda each: proceed(with_new_token(each)))
 
 
 class Twice(Fault):

@@ -24,7 +24,7 @@ from chalicelib.cards.protocol.card_records import CARD_FIELDS, MINIMUM_KEY_BITS
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.crypto import signatures
 from tests.causeway import Causeway
-from tests.manual_clock import FollowingClock, ManualClock
+from tests.kit.time import FollowingClock, ManualClock
 
 LEFT_OUT: Any = object()
 """A member that is not sent."""

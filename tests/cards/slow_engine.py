@@ -15,10 +15,10 @@ import pytest
 from chalicelib.foundation.aws import calls, environment
 from chalicelib.foundation.aws.calls import Call
 from tests.cards.issuer import Issuer
-from tests.foundation.servers import Connection, serving
-from tests.lean_emulator import answered
-from tests.patience import PATIENCE_SECONDS
-from tests.tables import Refused, carried_out
+from tests.kit.emulator import answered
+from tests.kit.http import Connection, socket_server
+from tests.kit.tables import Refused, carried_out
+from tests.kit.time import PATIENCE_SECONDS
 
 
 @dataclass
@@ -75,7 +75,7 @@ def slow_engine(
     """
     engine, store = SlowEngine(partial(issuer.clock.advance, seconds)), issuer.hub.store
     over_http = store._send
-    with serving(engine.serve) as server, monkeypatch.context() as patch:
+    with socket_server(engine.serve) as server, monkeypatch.context() as patch:
 
         def send(operation: str, request: dict[str, Any]) -> dict[str, Any]:
             if operation in held:

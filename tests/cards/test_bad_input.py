@@ -18,9 +18,9 @@ from tests.cards import money_requests, whole_requests
 from tests.cards.action_checks import call
 from tests.cards.issuer import Issuer
 from tests.cards.whole_requests import BY_ACTION, EVERY_ACTION, Members
-from tests.half_characters import ESCAPED, spoil
-from tests.log_lines import Lines
-from tests.untouched import nothing_changes
+from tests.kit.inputs import ESCAPED, spoil
+from tests.kit.logs import Lines
+from tests.kit.storage import nothing_changes
 
 ODD_TEXTS = [
     "",

@@ -11,7 +11,7 @@ import pytest
 from infra.deploy import template
 from tests.causeway import Causeway
 from tests.infra.deploy.chalice_template import CONFIG, packaged_stage
-from tests.log_lines import Lines
+from tests.kit.logs import Lines
 
 STAGES = ("dev", "prod")
 BODY = {"action": "activateCard", "card_id": 987001, "card_pan": "4111117260385914", "acs_password": "quiet-otter-71"}

@@ -14,7 +14,7 @@ from tests.cards.cases import ANNOUNCED, CASES, of_new_card, of_transfer, warmed
 from tests.cards.issuer import DELIVERY, EUR, GBP, HOLDER_BLOCK, USD, Issuer, key_pair
 from tests.cards.report_cases import REPORT_CASES
 from tests.causeway import Causeway
-from tests.dynamodb_calls import counted, transactions
+from tests.kit.storage import record_calls, record_transactions
 
 MOST = {"read": 2, "reveal": 2, "write": 3}
 REPORTS = tuple(str(case) for case in REPORT_CASES if not case.writes)
@@ -56,7 +56,7 @@ def test_a_transfer_makes_2_reads_and_1_transaction_before_it_calls_the_provider
     before: list[str] = []
     submit = SandboxProvider.submit
 
-    with counted(issuer.causeway) as calls:
+    with record_calls(issuer.causeway) as calls:
 
         def submit_after_noting(provider: SandboxProvider, order: ProviderOrder) -> Receipt:
             before.extend(calls)
@@ -77,7 +77,7 @@ LISTED = "Put card"
 
 def test_a_card_with_a_new_holder_and_3_currencies_is_one_transaction_of_7_operations(issuer: Issuer) -> None:
     members = of_new_card(card_currency_ison=[EUR, GBP, USD], **HOLDER_BLOCK)
-    with counted(issuer.causeway) as calls, transactions(issuer.causeway) as made:
+    with record_calls(issuer.causeway) as calls, record_transactions(issuer.causeway) as made:
         issuer.data("createCard", **members)
 
     assert calls == [WRITE]
@@ -86,7 +86,7 @@ def test_a_card_with_a_new_holder_and_3_currencies_is_one_transaction_of_7_opera
 
 def test_a_physical_card_with_a_reference_is_one_transaction_of_10_operations(issuer: Issuer) -> None:
     members = of_new_card(card_currency_ison=[EUR, GBP, USD], **HOLDER_BLOCK, **DELIVERY)
-    with counted(issuer.causeway) as calls, transactions(issuer.causeway) as made:
+    with record_calls(issuer.causeway) as calls, record_transactions(issuer.causeway) as made:
         issuer.data("createCard", **members | {"card_virtual": 0, "request_reference_id": issuer.reference()})
 
     assert calls == [WRITE]
@@ -99,7 +99,7 @@ def test_a_3ds_value_in_an_event_adds_no_round_trip(issuer: Issuer) -> None:
 
     def calls() -> list[str]:
         issuer.authentication(card)
-        with counted(issuer.causeway) as made:
+        with record_calls(issuer.causeway) as made:
             issuer.authentication(card)
         return list(made)
 
@@ -117,7 +117,7 @@ def test_a_card_takes_at_most_3_round_trips_when_all_reserved_identifiers_are_us
     for members in ({"holder_id": holder}, HOLDER_BLOCK):
         sequences = issuer.hub.cards.sequences
         sequences._left = dict.fromkeys(sequences._left, range(0))
-        with counted(issuer.causeway) as calls:
+        with record_calls(issuer.causeway) as calls:
             issuer.data("createCard", **of_new_card(request_reference_id=issuer.reference(), **members))
 
         assert len(calls) <= MOST["write"], calls

@@ -21,7 +21,7 @@ from chalicelib.cards.events.event_secrets import create_events_secret, has_even
 from chalicelib.cards.payments.provider_completion import ask_provider, finish_due_payments, record_reply
 from chalicelib.cards.reconciliation.rolling_proof import next_proof_due, prove_accounts
 from chalicelib.delivery.container import DeliveryContainer
-from tests.source_code import SOURCES, tree, within
+from tests.kit.source_code import SOURCES, tree, within
 
 CALLED: tuple[Callable[..., Any], ...] = (
     *(record_decline, expire_holds, send_card_event, finish_due_payments, prove_accounts, next_proof_due),

@@ -25,9 +25,8 @@ from tests.cards.leak_watch import Watch, add_lines
 from tests.cards.secrets_seen import Seen
 from tests.cards.stack_search import opened, read_in_stack
 from tests.causeway import START, Causeway
-from tests.log_lines import Lines
-from tests.manual_clock import ManualClock
-from tests.statements import count_statements
+from tests.kit.logs import Lines
+from tests.kit.time import ManualClock, count_statements
 
 CARD = 987_001
 PAN, PIN, CVC2, PASSWORD = "4111117260385914", "7305", "946", "Kx9!quiet-Otter"

@@ -11,7 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine
 from tests.cards.books import Books
 from tests.cards.issuer import Issuer
 from tests.cards.lives import AccountLife, CardLife
-from tests.state_machines import run_state_machines
+from tests.kit.inputs import run_state_machines
 
 Life = Callable[[Issuer, str], RuleBasedStateMachine]
 

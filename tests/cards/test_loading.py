@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 
-from tests.source_code import ROOT, reached, within
+from tests.kit.source_code import ROOT, reached, within
 
 CARDS = "chalicelib.cards"
 DOORS = ["chalicelib.cards.api.card_api", "chalicelib.cards.jobs"]

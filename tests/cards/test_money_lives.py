@@ -40,7 +40,7 @@ from tests.cards.money_model import (
     programme,
 )
 from tests.causeway import Causeway
-from tests.state_machines import run_state_machines
+from tests.kit.inputs import run_state_machines
 
 OK = None
 AMOUNTS = st.sampled_from([1, 99, 333, 12_345, 100_001, 250_000, 290_000, 300_001])

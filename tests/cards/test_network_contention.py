@@ -20,7 +20,7 @@ from chalicelib.foundation.dynamodb.store import Store
 from infra.admin.ledger_verification import prove_ledger
 from tests.cards.contest import CLIENTS, at_once, codes, decided, processes, race
 from tests.cards.issuer import EUR, GBP, PIN, Envelope, Issuer, NewCard
-from tests.patience import PATIENCE_SECONDS
+from tests.kit.time import PATIENCE_SECONDS
 
 pytestmark = [pytest.mark.dynamodb, pytest.mark.faults]
 

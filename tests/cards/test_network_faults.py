@@ -26,9 +26,9 @@ from tests.cards.network_cases import NETWORK_CASES
 from tests.cards.report_cases import REPORT_CASES
 from tests.cards.slow_storage import SlowStorage, every
 from tests.causeway import Causeway
+from tests.kit.source_code import within
 from tests.openbanking.call_sites import CARDS, STORE, call_sites
 from tests.openbanking.faults import Fault, Snapshot, items
-from tests.source_code import within
 
 pytestmark = pytest.mark.faults
 

@@ -52,8 +52,8 @@ from tests.cards.network_model import (
     worth,
 )
 from tests.causeway import Causeway
+from tests.kit.inputs import run_state_machines
 from tests.openbanking.faults import items
-from tests.state_machines import run_state_machines
 
 OK = None
 AUTHORIZED, ADVISED, INCREASED, REVERSED, EXPIRED = 1, 2, 3, 4, 5

@@ -42,9 +42,9 @@ from tests.cards.fault_plays import (
 from tests.cards.issuer import GBP, MANAGER, UK, Envelope, Issuer
 from tests.cards.money_books import MoneyBooks
 from tests.causeway import Causeway
+from tests.kit.source_code import within
 from tests.openbanking.call_sites import CARDS, STORE, call_sites
 from tests.openbanking.faults import Fault, Snapshot, items
-from tests.source_code import within
 
 pytestmark = pytest.mark.faults
 

@@ -12,7 +12,7 @@ from tests.cards.case import EVERY_ACTION, Case, in_order
 from tests.cards.cases import CASES, warmed
 from tests.cards.issuer import EVERYDAY, Issuer
 from tests.causeway import Causeway
-from tests.dynamodb_calls import counted
+from tests.kit.storage import record_calls
 
 ENOUGH = 30
 """More identifiers than any case takes."""
@@ -43,7 +43,7 @@ def test_the_cases_cover_every_action() -> None:
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_an_action_makes_the_expected_round_trips(issuer: Issuer, case: Case) -> None:
     members = case.members(issuer)
-    with counted(issuer.causeway) as calls:
+    with record_calls(issuer.causeway) as calls:
         case.do(issuer, **members)
 
     assert in_order(calls) == in_order(case.calls)
@@ -54,7 +54,7 @@ def test_an_action_with_a_reference_and_its_repeat_make_the_expected_round_trips
     members = case.members(issuer) | {"request_reference_id": issuer.reference()}
     seen, answers = [], []
     for _ in range(2):
-        with counted(issuer.causeway) as calls:
+        with record_calls(issuer.causeway) as calls:
             answers.append(case.do(issuer, **members))
         seen.append(in_order(calls))
 

@@ -27,9 +27,9 @@ from tests.cards.fault_plays import (
 )
 from tests.cards.issuer import MANAGER, Envelope, Issuer
 from tests.causeway import Causeway
+from tests.kit.source_code import within
 from tests.openbanking.call_sites import CARDS, STORE, call_sites
 from tests.openbanking.faults import Fault
-from tests.source_code import within
 
 pytestmark = pytest.mark.faults
 

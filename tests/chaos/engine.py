@@ -14,10 +14,10 @@ from infra.local.emulator import Emulator, EmulatorServer, load_moto
 from infra.local.engines import DYNAMODB_ENGINES, ENGINES
 from infra.local.message_queue import MessageQueue
 from infra.local.resources import create_resources
-from tests import lean_emulator
 from tests.chaos.filling_disk import FillingDisk
 from tests.chaos.late_engine import LateAnswers
-from tests.manual_clock import ManualClock
+from tests.kit.emulator import install
+from tests.kit.time import ManualClock
 
 REGION = "eu-west-1"
 
@@ -34,7 +34,7 @@ class Engine:
         emulator = disk.start() if disk else Emulator(load_moto(), now=clock.monotonic)
         self._emulator = late.of(emulator)
         self._server = EmulatorServer(self._emulator)
-        lean_emulator.install()
+        install()
         threading.Thread(target=self._server.serve_forever, daemon=True, name="emulator").start()
         self.environment = {
             "AWS_ACCESS_KEY_ID": "test",

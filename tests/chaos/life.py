@@ -41,7 +41,7 @@ from infra.local.event_runner import EventRunner, queue_name
 from tests.causeway import Causeway
 from tests.chaos.receivers import NO_ANSWER
 from tests.chaos.traffic import Preparation, TppCall
-from tests.manual_clock import ManualClock
+from tests.kit.time import ManualClock
 
 _SERVICES = {"dynamodb": "DynamoDB", "sqs": "SQS", "kms": "KMS", "secretsmanager": "Secrets"}
 BEFORE, AFTER = "before", "after"

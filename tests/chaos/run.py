@@ -23,7 +23,7 @@ from tests.chaos.late_engine import LateAnswers
 from tests.chaos.life import Order, Surroundings
 from tests.chaos.receivers import Ledger, Receivers, verify_in
 from tests.chaos.traffic import Preparation, Scene, TppCall
-from tests.manual_clock import ManualClock
+from tests.kit.time import ManualClock
 
 START = datetime(2096, 3, 5, 9, tzinfo=UTC)
 """Far ahead: DynamoDB Local removes what has expired by the clock of the machine."""

@@ -7,7 +7,7 @@ import threading
 from infra.local.message_queue import Message, MessageQueue
 from tests.causeway import START
 from tests.chaos.engine import next_visible
-from tests.manual_clock import ManualClock
+from tests.kit.time import ManualClock
 
 
 def test_next_visible_returns_the_earliest_receive_time_or_none() -> None:

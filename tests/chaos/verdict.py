@@ -17,7 +17,7 @@ from chalicelib.openbanking.records.consents import consent_key
 from tests.chaos.life import kind_of
 from tests.chaos.receivers import Call, Ledger, payment_id_of
 from tests.chaos.run import Accepted, Story
-from tests.manual_clock import ManualClock
+from tests.kit.time import ManualClock
 
 _NOTICES = ("event", "revoke_token")
 _STORIES = ("consent.authorised", "consent.revoked", "/revoke_token")

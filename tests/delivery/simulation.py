@@ -26,7 +26,7 @@ from chalicelib.delivery.worker import Attempt, Worker
 from chalicelib.foundation.aws.queues import Queue
 from tests.causeway import START
 from tests.delivery.memory import MemoryStore
-from tests.manual_clock import ManualClock
+from tests.kit.time import ManualClock
 
 STORAGE_SECONDS = 0.01
 DEAD = "dead"

@@ -20,7 +20,7 @@ from infra.deploy.functions import FUNCTIONS
 from tests.cards.contest import at_once
 from tests.causeway import Causeway
 from tests.infra.policies import FOLDER, STAGES, granted
-from tests.patience import PATIENCE_SECONDS
+from tests.kit.time import PATIENCE_SECONDS
 
 RECEIVER = "client#one"
 PUT, DELIVERIES = "dynamodb:PutItem", "arn:aws:dynamodb:*:*:table/causeway-{stage}-deliveries"

@@ -16,10 +16,8 @@ from chalicelib.foundation.dynamodb.store import StoreUnavailable
 from infra.local.event_runner import sqs_event
 from tests.causeway import Causeway
 from tests.delivery.deliveries import Receiver, fail
-from tests.figures import counted
-from tests.log_lines import Lines
-from tests.patience import PATIENCE_SECONDS
-from tests.schedules import run_schedule
+from tests.kit.logs import Lines, metric_values
+from tests.kit.time import PATIENCE_SECONDS, run_schedule
 
 
 def run(name: str, event: dict[str, Any], context: object = None) -> Any:
@@ -99,7 +97,7 @@ def test_aborted_attempts_of_a_batch_are_counted_in_a_metric(
     deliver("first", "third")
     deliver("first", "second", "third", "fourth")
 
-    assert counted(capsys.readouterr().out, "BrokenAttempts", Stage="local") == [2]
+    assert metric_values(capsys.readouterr().out, "BrokenAttempts", Stage="local") == [2]
 
 
 def test_a_batch_of_successful_attempts_returns_no_batch_item_failures(causeway: Causeway) -> None:

@@ -17,7 +17,7 @@ from chalicelib.foundation.dynamodb.store import Check, ConditionFailed, absent
 from chalicelib.foundation.identifiers import is_uuid
 from tests.causeway import Causeway
 from tests.delivery.deliveries import intended, noting, record
-from tests.log_lines import Lines
+from tests.kit.logs import Lines
 
 pytestmark = pytest.mark.dynamodb
 

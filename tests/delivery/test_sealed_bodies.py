@@ -10,7 +10,7 @@ from chalicelib.foundation.crypto.keyring import Unsealable
 from chalicelib.foundation.dynamodb.store import Item
 from tests.causeway import Causeway
 from tests.delivery.deliveries import intended, record
-from tests.dynamodb_calls import counted
+from tests.kit.storage import record_calls
 from tests.volume.round_trips import RoundTrips
 
 pytestmark = pytest.mark.dynamodb
@@ -112,7 +112,7 @@ def test_several_bodies_are_read_in_one_call_without_the_lost_ones(causeway: Cau
     (moved,) = bodies.seal(recorded, "answer-2", "moved", 0)
     causeway.hub.store.put(moved.table, {**moved.item, "part": "answer-3#000"})
     counts = {BODY: 1, "answer-1": 2, "answer-3": 1, "answer-4": 1}
-    with counted(causeway) as calls:
+    with record_calls(causeway) as calls:
         texts = bodies.open_stored(recorded, counts)
 
     assert texts == {BODY: "the body", "answer-1": "b" * (PART_BYTES + 1)}

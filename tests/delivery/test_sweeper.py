@@ -25,7 +25,7 @@ from chalicelib.foundation.parallel import WIDTH
 from tests.causeway import Causeway
 from tests.conftest import DYNAMODB_ENGINE
 from tests.delivery.deliveries import Receiver, begun, fail, intended, noting, record
-from tests.figures import counted
+from tests.kit.logs import metric_values
 from tests.volume.loading import BATCH
 from tests.volume.records import records
 from tests.volume.round_trips import RoundTrips
@@ -271,7 +271,7 @@ def test_a_sweep_measures_the_oldest_due_delivery_when_the_queue_is_full(
     causeway.clock.advance(MINUTE)
 
     assert causeway.hub.delivery.call(sweeper.sweep) == 0
-    assert counted(capsys.readouterr().out, "OldestDueSeconds", Stage="local") == [MINUTE]
+    assert metric_values(capsys.readouterr().out, "OldestDueSeconds", Stage="local") == [MINUTE]
 
 
 def test_a_sweep_queues_the_oldest_deliveries_into_an_almost_full_queue(

@@ -11,7 +11,7 @@ from chalicelib.delivery.tasks import Tasks
 from chalicelib.foundation import jsontext, log
 from chalicelib.foundation.crypto.keyring import Unsealable
 from tests.causeway import Causeway
-from tests.log_lines import Lines
+from tests.kit.logs import Lines
 
 
 @pytest.fixture

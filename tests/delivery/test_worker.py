@@ -19,7 +19,7 @@ from chalicelib.foundation.aws.queues import Queue
 from chalicelib.foundation.dynamodb.store import Busy, Conflict, Operation, StoreUnavailable, Throttled
 from tests.causeway import Causeway
 from tests.delivery.deliveries import DECIDED, Receiver, begun, buried, fail, record
-from tests.log_lines import Lines
+from tests.kit.logs import Lines
 
 pytestmark = pytest.mark.dynamodb
 

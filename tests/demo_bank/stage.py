@@ -31,7 +31,7 @@ from chalicelib.foundation.aws.calls import send
 from chalicelib.foundation.crypto import signatures
 from chalicelib.foundation.dynamodb.store import Store
 from chalicelib.foundation.settings import Settings
-from tests.manual_clock import ManualClock
+from tests.kit.time import ManualClock
 
 START = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 CALLBACK = "https://tpp.example/callback"

@@ -11,8 +11,8 @@ from chalicelib.demo_bank.directory import authenticate
 from chalicelib.demo_bank.runtime import TABLE, DemoBank
 from chalicelib.foundation.dynamodb.store import ConditionFailed
 from infra.customers import loading
-from tests.customer_files import account, customer, written
 from tests.demo_bank.stage import Stage
+from tests.kit.customer_files import account, customer, written
 
 
 def books(stage: Stage) -> list[str]:

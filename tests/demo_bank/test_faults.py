@@ -22,8 +22,8 @@ from chalicelib.openbanking.protocol.versions import VERSIONS
 from tests.causeway import Answer, Causeway
 from tests.demo_bank.connected_banks import BICS, Psu, Wires, authorize, connect_banks, payment, tokens
 from tests.demo_bank.stage import query_of
+from tests.kit.time import count_statements
 from tests.payment_orders import payment_orders
-from tests.statements import count_statements
 
 each_bank = pytest.mark.parametrize("bank", ["faults-one", "faults-two"])
 CODES = {

@@ -15,9 +15,9 @@ from chalicelib.demo_bank.execution import current_statement
 from chalicelib.demo_bank.pages import MOST_SHOWN
 from chalicelib.demo_bank.transactions import Statement, book_statement
 from infra.customers import loading
-from tests.customer_files import Content, account, customer, rule, transaction, written
 from tests.demo_bank.paying import CURRENCY, SINGLE, SLOW, ask, at_confirmation, single, status, token
 from tests.demo_bank.stage import Stage, query_of
+from tests.kit.customer_files import Content, account, customer, rule, transaction, written
 
 LISTED = [
     transaction("2026-02-03", pending_days=2, means="card"),

@@ -13,7 +13,7 @@ from chalicelib.demo_bank import site, webhooks
 from chalicelib.demo_bank.profiles import BY_NAME
 from chalicelib.foundation.crypto import signatures
 from tests.demo_bank.stage import BANK_PEMS, HUB_KEY, Reply, Stage
-from tests.half_characters import HALF, spoil
+from tests.kit.inputs import HALF, spoil
 
 ACCOUNTS = {"one": "/accounts", "two": "/v2_accounts"}
 ACCOUNT = {"one": "/account", "two": "/v2_account"}

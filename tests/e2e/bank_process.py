@@ -21,11 +21,11 @@ from causeway import tpp as sdk
 from chalicelib import bootstrap
 from chalicelib.foundation.crypto import signatures
 from chalicelib.openbanking.records.bank_record import NewBank
-from tests.documents import ROOT
 from tests.e2e import sqlite_storage
-from tests.http_servers import free_port
-from tests.lossy_proxy import LossyProxy, lossy_proxy
-from tests.patience import PATIENCE_SECONDS, wait_for
+from tests.kit.documents import ROOT
+from tests.kit.http import free_port
+from tests.kit.lossy_proxy import LossyProxy, lossy_proxy
+from tests.kit.time import PATIENCE_SECONDS, wait_for
 from tests.sdk.user_programs import SOURCE
 
 SCOPES: dict[int, Any] = {

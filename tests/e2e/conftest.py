@@ -10,15 +10,15 @@ import pytest
 
 from chalicelib import bootstrap
 from chalicelib.foundation.settings import Settings
-from tests import warm_python
 from tests.e2e import fault_plays
 from tests.e2e.parties import Journey, Tpp
+from tests.kit import pythons
 
 
 @pytest.fixture(scope="session")
 def python(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A Python that begins this repository's commands at once."""
-    with warm_python.installed(tmp_path_factory.mktemp("warm")) as command:
+    with pythons.installed(tmp_path_factory.mktemp("warm")) as command:
         yield command
 
 

@@ -16,8 +16,8 @@ from typing import Any
 
 from standardwebhooks.webhooks import Webhook
 
-from tests.http_servers import serving
-from tests.patience import PATIENCE_SECONDS, wait_for
+from tests.kit.http import serving
+from tests.kit.time import PATIENCE_SECONDS, wait_for
 from tests.sdk.user_programs import SOURCE
 
 

@@ -16,7 +16,7 @@ from chalicelib import bootstrap
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.crypto import signatures
 from chalicelib.openbanking.records.bank_record import NewBank
-from tests.patience import PATIENCE_SECONDS
+from tests.kit.time import PATIENCE_SECONDS
 
 Scopes = Sequence[str]
 BASES = {1: "/bank", 2: "/bank/v2"}

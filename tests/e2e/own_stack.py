@@ -18,9 +18,9 @@ import requests
 from infra.local.background import run_stack
 from infra.repository import ROOT
 from tests.conftest import ENDPOINT
-from tests.endpoint import credentials, of_a_stack
-from tests.first_data import wait_for_card_month
-from tests.patience import PATIENCE_SECONDS
+from tests.kit.endpoint import credentials, of_a_stack
+from tests.kit.stack import wait_for_card_month
+from tests.kit.time import PATIENCE_SECONDS
 
 CLEAN = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "STAGE"))}
 PLACE = "/sandbox/clock"

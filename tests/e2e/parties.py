@@ -11,8 +11,8 @@ from urllib.parse import parse_qs, urlsplit
 import requests
 
 from infra.psu_browser import Browser, approve_consent
+from tests.kit.time import PATIENCE_SECONDS, wait_for
 from tests.openbanking.kit import basic
-from tests.patience import PATIENCE_SECONDS, wait_for
 from tests.payment_orders import payment_orders
 
 T = TypeVar("T")

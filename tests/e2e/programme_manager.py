@@ -7,7 +7,7 @@ from typing import Any
 
 import requests
 
-from tests.patience import PATIENCE_SECONDS
+from tests.kit.time import PATIENCE_SECONDS
 
 
 class ProgrammeManager:

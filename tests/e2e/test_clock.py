@@ -32,8 +32,8 @@ from tests.e2e.browser_window import Window
 from tests.e2e.own_stack import OwnStack, running
 from tests.e2e.parties import Journey, Tpp, TppWithSecret, at_once
 from tests.e2e.programme_manager import ProgrammeManager
+from tests.kit.time import PATIENCE_SECONDS
 from tests.openbanking.key_holder import CHALLENGE, VERIFIER, KeyHolder, hashed
-from tests.patience import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.e2e
 DAY = 24 * 3600

@@ -11,9 +11,9 @@ import pytest
 
 from chalicelib.demo_bank.profiles import PROFILES, Profile
 from tests.conftest import ENDPOINT
-from tests.endpoint import of_a_stack
-from tests.http_servers import free_port
 from tests.infra.conformance.demonstration import demonstration_stack, run_kit, write_file
+from tests.kit.endpoint import of_a_stack
+from tests.kit.http import free_port
 
 pytestmark = pytest.mark.e2e
 NEVER = ("address.", "bank-report_day.", "bank-list_states.")

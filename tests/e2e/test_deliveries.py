@@ -16,8 +16,8 @@ from chalicelib.foundation.identifiers import new_id
 from infra.admin.commands import program
 from infra.psu_browser import Browser, confirm_payment
 from tests.e2e.parties import Journey, Tpp
-from tests.foundation.servers import Connection, serving
-from tests.patience import wait_for
+from tests.kit.http import Connection, socket_server
+from tests.kit.time import wait_for
 
 pytestmark = pytest.mark.e2e
 
@@ -42,7 +42,7 @@ def test_a_failed_event_is_resent_under_the_same_id(installed: bootstrap.Hub) ->
             is_first = len(server.requests) == 1
             connection.answer(status="503 Service Unavailable" if is_first else "204 No Content", body=b"")
 
-    with serving(behaviour) as server:
+    with socket_server(behaviour) as server:
         made = installed.openbanking.clients.create(owner="tpp@example.com", title="Forgetful", events_url=server.url)
         client_id, secret = made.client.client_id, made.events_secret or ""
         delivery_id = command("clients", "test-event", client_id)["delivery_id"]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from infra.psu_browser import Browser, approve_consent
-from tests.documents import CONSENTS, blocks
+from tests.kit.documents import CONSENTS, blocks
 
 pytestmark = pytest.mark.e2e
 

@@ -17,7 +17,7 @@ from chalicelib import bootstrap
 from infra.admin import connection
 from infra.admin.commands import program
 from infra.local.bank_days import DAYS
-from tests.patience import PATIENCE_SECONDS
+from tests.kit.time import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.e2e
 

@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from infra.local import stackfile
-from tests import process_group
-from tests.documents import ROOT
-from tests.guides import PythonSession, Reading, Shell, ports_of, steps, translated
-from tests.http_servers import free_port
+from tests.kit import processes
+from tests.kit.documents import ROOT
+from tests.kit.guides import PythonSession, Reading, Shell, ports_of, steps, translated
+from tests.kit.http import free_port
 
 pytestmark = pytest.mark.e2e
 
@@ -114,4 +114,4 @@ def _run_bank(folder: Path, program: str, commands: str) -> subprocess.Completed
     (folder / "docs" / "guides").mkdir(parents=True)
     (folder / "docs" / "guides" / "bank.py").write_text(program, "utf-8")
     typed = f"{start[0]}\n{stop[0]}\n{commands}"
-    return process_group.run(["bash", "-c", typed], folder)
+    return processes.run(["bash", "-c", typed], folder)

@@ -7,7 +7,7 @@ import pytest
 from chalicelib import bootstrap
 from chalicelib.demo_bank import clearing
 from tests.e2e.fault_plays import See, details
-from tests.patience import wait_for
+from tests.kit.time import wait_for
 
 pytestmark = pytest.mark.e2e
 

@@ -11,7 +11,7 @@ import pytest
 
 from infra.local import logfile
 from tests.e2e.browser_window import Window
-from tests.patience import wait_for
+from tests.kit.time import wait_for
 
 pytestmark = pytest.mark.e2e
 

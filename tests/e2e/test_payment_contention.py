@@ -16,7 +16,7 @@ from chalicelib.openbanking.records.consents import consent_key
 from chalicelib.openbanking.records.payments import payment_key
 from tests.e2e.own_bank import Initiated, PayingBank
 from tests.e2e.parties import Tpp, at_once
-from tests.patience import PATIENCE_SECONDS
+from tests.kit.time import PATIENCE_SECONDS
 
 pytestmark = [pytest.mark.e2e, pytest.mark.faults]
 

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from infra.local import stackfile
-from tests import process_group
-from tests.documents import README, blocks, section
 from tests.e2e.parties import Journey, Tpp
+from tests.kit import processes
+from tests.kit.documents import README, blocks, section
 
 pytestmark = [pytest.mark.e2e, pytest.mark.needs("curl")]
 
@@ -23,7 +23,7 @@ def play(stack: dict[str, Any], folder: Path, commands: str, **environ: str) -> 
     """What the commands print, line by line, in a folder that has what `make run` wrote."""
     stackfile.write(folder / ".local" / "stack.json", stack)
     text = commands.replace("http://127.0.0.1:8000", stack["base_url"])
-    done = process_group.run(["bash", "-euc", text], folder, {**os.environ, **environ})
+    done = processes.run(["bash", "-euc", text], folder, {**os.environ, **environ})
     assert done.returncode == 0, done.stderr
     return [json.loads(line) for line in done.stdout.splitlines()]
 

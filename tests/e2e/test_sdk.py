@@ -35,8 +35,8 @@ from tests.e2e.sdk_users import (
     payer_at,
     pushed_consent,
 )
-from tests.lossy_proxy import LOSSES, Fate, LossyProxy, lossy_proxy
-from tests.patience import PATIENCE_SECONDS
+from tests.kit.lossy_proxy import LOSSES, Fate, LossyProxy, lossy_proxy
+from tests.kit.time import PATIENCE_SECONDS
 
 pytestmark = [pytest.mark.e2e, pytest.mark.sdk]
 CALLED_ONCE = ("/tpp/token", "/tpp/authorize")

@@ -22,8 +22,8 @@ from tests.e2e import parties
 from tests.e2e.bank_process import SCOPES, DurableBank, consent_at, durable_bank, state_in
 from tests.e2e.durable_bank import BOOKED, IBANS
 from tests.e2e.sdk_users import FAST, account_id, bulk_of, direct_of, events_of, order
-from tests.lossy_proxy import LOSSES, LOST, UNSENT, Fate, each_in_turn
-from tests.patience import wait_for
+from tests.kit.lossy_proxy import LOSSES, LOST, UNSENT, Fate, each_in_turn
+from tests.kit.time import wait_for
 
 pytestmark = [pytest.mark.e2e, pytest.mark.sdk]
 FATES: tuple[Fate, ...] = (*LOSSES, "late", "pass")

@@ -21,8 +21,8 @@ from tests.e2e.listen_process import ForwardReceiver, ListenProcess, environment
 from tests.e2e.own_stack import OwnStack, running
 from tests.e2e.parties import at_once
 from tests.e2e.sdk_users import FAST, browser, consent_of, order, takes_time
-from tests.lossy_proxy import LossyProxy, lossy_proxy
-from tests.patience import PATIENCE_SECONDS, wait_for
+from tests.kit.lossy_proxy import LossyProxy, lossy_proxy
+from tests.kit.time import PATIENCE_SECONDS, wait_for
 
 pytestmark = [pytest.mark.e2e, pytest.mark.sdk]
 THREADS, CONSENT_DAYS = 50, 8

@@ -19,7 +19,7 @@ from chalicelib import bootstrap
 from chalicelib.demo_bank.faults import FAULTS
 from infra.psu_browser import confirm_payment
 from tests.e2e.sdk_users import account_id, browser, consent_of, order, takes_time
-from tests.patience import limit_under_test
+from tests.kit.time import limit_under_test
 
 pytestmark = [pytest.mark.e2e, pytest.mark.sdk]
 AT_ONCE = sdk.Retries(waits=())

@@ -17,9 +17,9 @@ from causeway import tpp as sdk
 from causeway.errors import ApiError
 from chalicelib import bootstrap
 from infra.psu_browser import confirm_payment
-from tests.documents import blocks
 from tests.e2e.sdk_users import FAST, account_id, browser, order, pushed_consent
-from tests.patience import PATIENCE_SECONDS
+from tests.kit.documents import blocks
+from tests.kit.time import PATIENCE_SECONDS
 
 pytestmark = [pytest.mark.e2e, pytest.mark.sdk]
 README = Path(__file__).parents[2] / "sdk" / "README.md"

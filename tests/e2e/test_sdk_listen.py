@@ -19,11 +19,11 @@ from chalicelib import bootstrap
 from chalicelib.openbanking.protocol.tpp_calls import EventsQuery
 from chalicelib.openbanking.records.client_record import Client
 from infra.psu_browser import confirm_payment
-from tests.documents import blocks
 from tests.e2e.listen_process import ForwardReceiver, ListenProcess, environment, listening, receiving
 from tests.e2e.sdk_users import browser, consent_of, order
-from tests.lossy_proxy import lossy_proxy
-from tests.patience import PATIENCE_SECONDS, wait_for
+from tests.kit.documents import blocks
+from tests.kit.lossy_proxy import lossy_proxy
+from tests.kit.time import PATIENCE_SECONDS, wait_for
 
 pytestmark = [pytest.mark.e2e, pytest.mark.sdk]
 README = (Path(__file__).parents[2] / "sdk" / "README.md").read_text("utf-8")

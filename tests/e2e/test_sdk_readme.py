@@ -13,9 +13,9 @@ import pytest
 
 from chalicelib import bootstrap
 from infra.psu_browser import approve_consent, confirm_payment
-from tests.documents import blocks
 from tests.e2e.sdk_users import browser
-from tests.patience import PATIENCE_SECONDS
+from tests.kit.documents import blocks
+from tests.kit.time import PATIENCE_SECONDS
 from tests.sdk.user_programs import SOURCE, mypy
 
 pytestmark = [pytest.mark.e2e, pytest.mark.sdk]

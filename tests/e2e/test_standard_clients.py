@@ -10,7 +10,7 @@ import requests
 
 from chalicelib import bootstrap
 from infra.psu_browser import Browser, approve_consent
-from tests.patience import PATIENCE_SECONDS
+from tests.kit.time import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.e2e
 

@@ -13,8 +13,8 @@ from infra.local.background import run_stack
 from infra.local.development_ca import ClientSubject, DevelopmentCa
 from tests.conftest import ENDPOINT
 from tests.e2e.own_stack import CLEAN, admin
-from tests.endpoint import of_a_stack
-from tests.patience import PATIENCE_SECONDS
+from tests.kit.endpoint import of_a_stack
+from tests.kit.time import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.e2e
 BIC = "TLSBGB21"

@@ -16,7 +16,7 @@ from infra.admin import connection
 from infra.admin.commands import program
 from infra.local import stackfile
 from tests.e2e.parties import Journey, Tpp
-from tests.patience import wait_for
+from tests.kit.time import wait_for
 
 pytestmark = pytest.mark.e2e
 

@@ -14,7 +14,7 @@ from chalicelib.website.records.attempts import LIMITS
 from infra.psu_browser import Browser, approve_consent
 from tests.e2e.browser_window import Window
 from tests.e2e.parties import at_once
-from tests.patience import PATIENCE_SECONDS
+from tests.kit.time import PATIENCE_SECONDS
 from tests.website.web_user import ensure_user
 
 pytestmark = [pytest.mark.e2e, pytest.mark.faults]

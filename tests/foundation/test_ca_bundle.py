@@ -12,9 +12,9 @@ from chalicelib.foundation.ca_bundle import CaBundle
 from chalicelib.foundation.container import Infrastructure
 from chalicelib.foundation.crypto.certificates import InvalidCertificate, read_certificate
 from chalicelib.foundation.settings import InvalidSetting, Settings
-from tests.certificates import NOW, Authority
-from tests.log_lines import Lines
-from tests.manual_clock import ManualClock
+from tests.kit.certificates import NOW, Authority
+from tests.kit.logs import Lines
+from tests.kit.time import ManualClock
 
 FIRST, SECOND = Authority("CN=First"), Authority("CN=Second")
 

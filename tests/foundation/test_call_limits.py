@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import pytest
 
 from chalicelib.foundation.call_limits import MAX_CALLERS, CallLimits, LimitReached
-from tests.manual_clock import ManualClock
+from tests.kit.time import ManualClock
 
 
 @pytest.fixture

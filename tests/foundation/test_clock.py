@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 from chalicelib.foundation.clock import Clock, timestamp
-from tests.manual_clock import ManualClock
+from tests.kit.time import ManualClock
 
 START = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 

@@ -19,9 +19,8 @@ from chalicelib.foundation.dynamodb.errors import AnswerLost, NeverSent
 from chalicelib.foundation.dynamodb.store import Store
 from chalicelib.foundation.moved_clock import READ_SECONDS, MovedClock
 from chalicelib.foundation.parallel import together
-from tests.foundation.servers import Connection, Server, serving
-from tests.manual_clock import ManualClock
-from tests.patience import PATIENCE_SECONDS, limit_under_test
+from tests.kit.http import Connection, SocketServer, socket_server
+from tests.kit.time import PATIENCE_SECONDS, ManualClock, limit_under_test
 
 START = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 
@@ -111,7 +110,7 @@ def silence(connection: Connection) -> None:
 
 
 @pytest.fixture
-def address(monkeypatch: pytest.MonkeyPatch) -> Callable[[Server], None]:
+def address(monkeypatch: pytest.MonkeyPatch) -> Callable[[SocketServer], None]:
     """Has AWS called at a server."""
     return lambda server: monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{server.port}")
 
@@ -146,9 +145,9 @@ def test_a_call_without_a_limit_has_the_timeouts_of_its_service() -> None:
 @pytest.mark.parametrize("service", ["dynamodb", "kms", "sqs", "secretsmanager"])
 @pytest.mark.usefixtures("short_reads")
 def test_a_call_that_exceeds_the_limit_is_not_repeated(
-    service: str, clock: ManualClock, address: Callable[[Server], None]
+    service: str, clock: ManualClock, address: Callable[[SocketServer], None]
 ) -> None:
-    with serving(silence) as server:
+    with socket_server(silence) as server:
         address(server)
         with limited(clock, 60), pytest.raises(NoAnswer, match="did not answer Any"):
             calls.send_twice(service, "Any", {})
@@ -157,8 +156,8 @@ def test_a_call_that_exceeds_the_limit_is_not_repeated(
     assert len(server.requests) == 1
 
 
-def test_no_call_is_sent_after_the_limit(clock: ManualClock, address: Callable[[Server], None]) -> None:
-    with serving(silence) as server:
+def test_no_call_is_sent_after_the_limit(clock: ManualClock, address: Callable[[SocketServer], None]) -> None:
+    with socket_server(silence) as server:
         address(server)
         with limited(clock, 0), pytest.raises(NotSent):
             calls.send("sqs", "ListQueues", {})
@@ -167,8 +166,10 @@ def test_no_call_is_sent_after_the_limit(clock: ManualClock, address: Callable[[
 
 
 @pytest.mark.usefixtures("short_reads")
-def test_a_hanging_call_leaves_time_for_its_repeats(clock: ManualClock, address: Callable[[Server], None]) -> None:
-    with serving(silence) as server:
+def test_a_hanging_call_leaves_time_for_its_repeats(
+    clock: ManualClock, address: Callable[[SocketServer], None]
+) -> None:
+    with socket_server(silence) as server:
         address(server)
         store = Store(partial(calls.send, "dynamodb"), "any", lambda seconds: None)
         with limited(clock, 60), pytest.raises(AnswerLost):
@@ -178,12 +179,12 @@ def test_a_hanging_call_leaves_time_for_its_repeats(clock: ManualClock, address:
     assert len(server.requests) == 3
 
 
-def test_a_refused_call_is_reported_at_once(clock: ManualClock, address: Callable[[Server], None]) -> None:
+def test_a_refused_call_is_reported_at_once(clock: ManualClock, address: Callable[[SocketServer], None]) -> None:
     def behave(connection: Connection) -> None:
         while connection.request():
             connection.answer(b'{"__type": "ServiceUnavailable"}', "503 Service Unavailable")
 
-    with serving(behave) as server:
+    with socket_server(behave) as server:
         address(server)
         with limited(clock, 60), pytest.raises(ErrorResponse):
             calls.send_twice("sqs", "ListQueues", {})

@@ -11,8 +11,18 @@ import pytest
 from chalicelib.foundation import context as module
 from chalicelib.foundation.context import CapturedHeaders, capturing
 from chalicelib.foundation.http.outbound import ANSWER_BYTES, NotReached, OutboundError
-from tests.foundation.http.connections import BODY, EITHER_WAY, good, half_an_answer, hang_up, once, post
-from tests.foundation.servers import Connection, serving, unused_port
+from tests.kit.http import (
+    BODY,
+    EITHER_WAY,
+    Connection,
+    free_port,
+    good,
+    half_an_answer,
+    hang_up,
+    once,
+    post,
+    socket_server,
+)
 
 CONTENT_LENGTH = str(len(BODY))
 
@@ -37,7 +47,7 @@ def looked_on(call: Callable[[], object]) -> CapturedHeaders:
 
 @EITHER_WAY
 def test_headers_of_a_call_are_captured_as_sent_and_received(fresh: bool) -> None:
-    with serving(answers_with_headers) as server:
+    with socket_server(answers_with_headers) as server:
         exchange = looked_on(lambda: post(server.url, fresh=fresh))
 
     ((_, request),) = server.requests
@@ -58,13 +68,13 @@ def test_a_call_that_was_never_sent_captures_nothing() -> None:
     exchange = CapturedHeaders()
 
     with capturing(exchange), pytest.raises(NotReached):
-        post(f"http://127.0.0.1:{unused_port()}/bank")
+        post(f"http://127.0.0.1:{free_port()}/bank")
 
     assert (exchange.sent, exchange.received) == (None, None)
 
 
 def test_a_call_without_an_answer_captures_the_sent_headers() -> None:
-    with serving(hang_up) as server:
+    with socket_server(hang_up) as server:
         exchange = looked_on(lambda: post(server.url))
 
     assert exchange.sent is not None
@@ -74,7 +84,7 @@ def test_a_call_without_an_answer_captures_the_sent_headers() -> None:
 
 @pytest.mark.parametrize("behaviour", [half_an_answer, floods])
 def test_an_incomplete_answer_is_captured_with_its_headers(behaviour: Callable[[Connection], None]) -> None:
-    with serving(behaviour) as server:
+    with socket_server(behaviour) as server:
         exchange = looked_on(lambda: post(server.url))
 
     assert exchange.received is not None
@@ -83,7 +93,7 @@ def test_an_incomplete_answer_is_captured_with_its_headers(behaviour: Callable[[
 
 
 def test_the_beginning_of_an_answer_is_captured() -> None:
-    with serving(good) as server:
+    with socket_server(good) as server:
         replies: list[bytes] = []
         exchange = looked_on(lambda: replies.append(post(server.url).body))
 
@@ -91,18 +101,20 @@ def test_the_beginning_of_an_answer_is_captured() -> None:
 
 
 def test_the_second_try_of_a_repeated_call_is_captured() -> None:
-    with serving(once(half_an_answer)) as server:
+    with socket_server(once(half_an_answer)) as server:
         exchange = looked_on(lambda: post(server.url, repeat=True))
 
     assert exchange.received is not None
     assert exchange.received["Content-Length"] == "20"
-    with serving(lambda connection: (half_an_answer if connection.number == 1 else hang_up)(connection)) as server:
+    with socket_server(
+        lambda connection: (half_an_answer if connection.number == 1 else hang_up)(connection)
+    ) as server:
         exchange = looked_on(lambda: post(server.url, repeat=True))
     assert (exchange.received, exchange.beginning) == (None, b"")
 
 
 def test_calls_of_other_threads_and_later_calls_are_not_captured() -> None:
-    with serving(good) as server:
+    with socket_server(good) as server:
 
         def others() -> None:
             thread = threading.Thread(target=post, args=(server.url,))

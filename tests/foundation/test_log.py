@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 
 from chalicelib.foundation import log
-from tests.log_lines import Lines
+from tests.kit.logs import Lines
 
 
 def test_a_line_is_one_json_object_with_its_members(lines: Lines) -> None:

@@ -14,7 +14,7 @@ from chalicelib.foundation.aws.boto3_clients import SesMailer
 from chalicelib.foundation.container import Infrastructure
 from chalicelib.foundation.mail import FileMailer, Mail, MailFailed
 from chalicelib.foundation.settings import Settings
-from tests.log_lines import Lines
+from tests.kit.logs import Lines
 
 MAIL = Mail("zoe@example.com", "Grüße", "One link: https://causeway.example.com/reset/secret")
 

@@ -22,9 +22,7 @@ from chalicelib.foundation.moved_clock import (
 )
 from chalicelib.foundation.settings import Settings
 from tests.causeway import Causeway
-from tests.manual_clock import ManualClock
-from tests.patience import PATIENCE_SECONDS
-from tests.watched_lock import WatchedLock
+from tests.kit.time import PATIENCE_SECONDS, ManualClock, WatchedLock
 
 START = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 DAY = 86_400

@@ -11,7 +11,7 @@ from chalicelib.foundation import log, parallel
 from chalicelib.foundation.context import tight_deadline
 from chalicelib.foundation.http.connection_pool import CONNECTIONS_PER_HOST
 from chalicelib.foundation.parallel import WIDTH, in_time, together
-from tests.patience import PATIENCE_SECONDS, limit_under_test
+from tests.kit.time import PATIENCE_SECONDS, limit_under_test
 
 
 def test_results_are_in_the_order_of_the_calls() -> None:

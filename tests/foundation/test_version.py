@@ -12,10 +12,9 @@ from chalicelib.foundation.aws import boto3_clients
 from chalicelib.foundation.http.outbound import Outbound
 from chalicelib.foundation.version import USER_AGENT, VERSION
 from infra.render.openapi.document import document
-from tests.documents import ROOT
-from tests.foundation.http.connections import good
-from tests.foundation.servers import serving
-from tests.source_code import FOUNDATION, MODULES, SOURCES, imports, modules_matching, within
+from tests.kit.documents import ROOT
+from tests.kit.http import good, socket_server
+from tests.kit.source_code import FOUNDATION, MODULES, SOURCES, imports, modules_matching, within
 
 
 def test_service_and_sdk_share_one_semantic_version() -> None:
@@ -39,7 +38,7 @@ def test_openapi_documents_have_the_version() -> None:
 @pytest.mark.parametrize("call", ["post", "get"])
 def test_the_user_agent_of_outbound_requests_has_the_version(call: str) -> None:
     outbound = Outbound(public_only=False)
-    with serving(good) as server:
+    with socket_server(good) as server:
         if call == "post":
             outbound.post(server.url, b"{}", {}, repeat=False)
         else:

@@ -24,7 +24,7 @@ from chalicelib.sandbox_clock.container import ClockContainer
 from chalicelib.statistics.container import StatisticsContainer
 from chalicelib.website.authorization.web_tpp_flow import end_consent, exchange_code, refresh_tokens
 from chalicelib.website.container import WebsiteContainer
-from tests.source_code import MODULES, tree, within
+from tests.kit.source_code import MODULES, tree, within
 
 ROOMS = {
     "chalicelib.openbanking": OpenBankingContainer,

@@ -42,7 +42,7 @@ from chalicelib.openbanking.protocol.psd2_statement import read_roles
 from chalicelib.openbanking.records.client_list import ClientFilter, ClientList
 from chalicelib.openbanking.records.client_record import Client
 from chalicelib.openbanking.records.client_security import ClientSecurity
-from tests.manual_clock import ManualClock
+from tests.kit.time import ManualClock
 
 CORPUS = Path(__file__).parent / "corpus"
 CLOCK = ManualClock(datetime(2026, 3, 1, tzinfo=UTC))

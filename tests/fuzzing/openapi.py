@@ -27,7 +27,7 @@ from infra import command
 from infra.local import stackfile
 from infra.local.background import run_stack
 from tests.fuzzing.openapi_callers import BankCredentials, Callers, NoCredentials, TppCredentials, prepare_callers
-from tests.patience import PATIENCE_SECONDS
+from tests.kit.time import PATIENCE_SECONDS
 
 _PARTS = {"tpp": 3, "bank-v1": 1, "bank-v2": 1}
 """The number of tasks by document."""

@@ -33,7 +33,7 @@ from infra.local.http_session import new_session
 from infra.psu_browser import Browser, approve_consent
 from infra.render.openapi.example_values import OWN_ADDRESS
 from infra.render.openapi.models import Model, example, member_example, model_of
-from tests.patience import PATIENCE_SECONDS
+from tests.kit.time import PATIENCE_SECONDS
 
 Json = dict[str, Any]
 _ACCOUNTS: Mapping[int, Model] = {1: v1.Account, 2: v2.AccountReference}

@@ -25,7 +25,7 @@ from chalicelib.openbanking.records import svg_logos
 from chalicelib.openbanking.records.bank_logos import LOGO_BYTES
 from chalicelib.openbanking.records.svg_costs import Drawing
 from tests.fuzzing.parsers import TARGETS, Target
-from tests.patience import PATIENCE_SECONDS
+from tests.kit.time import PATIENCE_SECONDS
 
 JWT_BYTES, ADDRESS_BYTES, HEADER_BYTES = 16_384, 2_048, 10_240
 """The last is API Gateway's limit of all headers together."""

@@ -13,7 +13,7 @@ from infra.local.engines import DYNAMODB_ENGINES
 from tests.histories.checker import Operation, find_wrong
 from tests.histories.models import MODELS
 from tests.histories.run import Plan, record
-from tests.silence import silent
+from tests.kit.logs import silent
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -26,9 +26,9 @@ from tests.cards.issuer import Issuer
 from tests.causeway import Answer, Causeway
 from tests.histories.checker import UNKNOWN
 from tests.histories.models import IN_PROGRESS, OK, REFUSED
+from tests.kit.logs import silent
 from tests.openbanking.kit import Bank, Sent
 from tests.openbanking.payer import WEBHOOKS, order, taken
-from tests.silence import silent
 
 _START = multiprocessing.get_context("forkserver")
 _APPROVED, _TOO_LITTLE = "00", "51"

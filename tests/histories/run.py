@@ -19,7 +19,7 @@ from tests.chaos.late_engine import LateAnswers
 from tests.histories.checker import Operation
 from tests.histories.clients import Client, Order, Surroundings, draw_death, preload
 from tests.histories.models import FUNDS
-from tests.manual_clock import ManualClock
+from tests.kit.time import ManualClock
 from tests.openbanking.payer import SCOPES
 
 CLIENTS = 8

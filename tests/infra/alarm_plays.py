@@ -19,11 +19,11 @@ from chalicelib.openbanking.records.order_answers import RUNNING_SECONDS
 from infra.local.event_runner import sqs_event
 from tests.cards.issuer import EUR, Issuer
 from tests.causeway import Causeway
-from tests.figures import Figure, figures
 from tests.infra.card_payments import euros, opened, paying, silent
+from tests.kit.logs import Metric, metrics_in
+from tests.kit.time import run_schedule
 from tests.openbanking.circuits import Reader
 from tests.openbanking.payer import WEBHOOKS, Payer
-from tests.schedules import run_schedule
 
 HOUR, DAY = 3600, 24 * 3600
 
@@ -36,22 +36,22 @@ class Service:
         self.monkeypatch = monkeypatch
         self._capsys = capsys
 
-    def figures(self, step: Callable[[], object]) -> list[Figure]:
+    def figures(self, step: Callable[[], object]) -> list[Metric]:
         """What a step writes."""
         self._capsys.readouterr()
         step()
-        return figures(self._capsys.readouterr().out)
+        return metrics_in(self._capsys.readouterr().out)
 
-    def run(self, function: str) -> list[Figure]:
+    def run(self, function: str) -> list[Metric]:
         """What a run of a scheduled function writes."""
         return self.figures(lambda: run_schedule(app.handler_map[function]))
 
 
-Play = Callable[[Service], tuple[list[Figure], list[Figure]]]
+Play = Callable[[Service], tuple[list[Metric], list[Metric]]]
 """Answers what is written while something is wrong, and what is when it is not any more; nothing, if nothing is."""
 
 
-def overdue_delivery(service: Service) -> tuple[list[Figure], list[Figure]]:
+def overdue_delivery(service: Service) -> tuple[list[Metric], list[Metric]]:
     causeway = service.causeway
     causeway.tpp.set_events_url()
     delivery_id = causeway.hub.openbanking.tpp_events.send_test(causeway.tpp.client)
@@ -61,7 +61,7 @@ def overdue_delivery(service: Service) -> tuple[list[Figure], list[Figure]]:
     return late, service.run("sweep")
 
 
-def broken_attempts(service: Service) -> tuple[list[Figure], list[Figure]]:
+def broken_attempts(service: Service) -> tuple[list[Metric], list[Metric]]:
     """Two messages at once, and the storage does not answer."""
     messages = [{"MessageId": each, "ReceiptHandle": "", "Body": each, "MD5OfBody": "0"} for each in ("a", "b")]
     event = sqs_event(messages, "arn:aws:sqs:eu-west-1:1:deliveries", "eu-west-1")
@@ -69,21 +69,21 @@ def broken_attempts(service: Service) -> tuple[list[Figure], list[Figure]]:
         return service.figures(lambda: app.handler_map["deliver"](event, None)), []
 
 
-def no_ingest(service: Service) -> tuple[list[Figure], list[Figure]]:
+def no_ingest(service: Service) -> tuple[list[Metric], list[Metric]]:
     return [], service.run("ingest")
 
 
-def missing_report(service: Service) -> tuple[list[Figure], list[Figure]]:
+def missing_report(service: Service) -> tuple[list[Metric], list[Metric]]:
     service.causeway.clock.advance(3 * DAY)
     return service.run("ingest"), []
 
 
-def failing_bank(service: Service) -> tuple[list[Figure], list[Figure]]:
+def failing_bank(service: Service) -> tuple[list[Metric], list[Metric]]:
     reader = Reader(service.causeway)
     return service.figures(lambda: reader.fail(FAILURES)), service.figures(reader.ask)
 
 
-def silent_provider(service: Service) -> tuple[list[Figure], list[Figure]]:
+def silent_provider(service: Service) -> tuple[list[Metric], list[Metric]]:
     issuer = Issuer(service.causeway)
     account = issuer.account(currency_ison=EUR)
     address = opened(issuer, "assignExternalPaymentAddress", account_id=account)
@@ -101,7 +101,7 @@ class Killed(BaseException):
     """A function's instance is gone in the middle of a request."""
 
 
-def killed_payment(service: Service) -> tuple[list[Figure], list[Figure]]:
+def killed_payment(service: Service) -> tuple[list[Metric], list[Metric]]:
     payer = Payer(service.causeway, 2)
 
     def dies(_: object) -> None:
@@ -114,7 +114,7 @@ def killed_payment(service: Service) -> tuple[list[Figure], list[Figure]]:
     return service.figures(lambda: payer.pay("key-1")), []
 
 
-def unrecorded_decline(service: Service) -> tuple[list[Figure], list[Figure]]:
+def unrecorded_decline(service: Service) -> tuple[list[Metric], list[Metric]]:
     """An authorization that neither storage nor the queue takes."""
     issuer = Issuer(service.causeway)
     card = issuer.card_in("A").card_id
@@ -127,7 +127,7 @@ def refused(*_: object) -> None:
     raise NotSent("no connection could be made")
 
 
-def broken_ledger(service: Service) -> tuple[list[Figure], list[Figure]]:
+def broken_ledger(service: Service) -> tuple[list[Metric], list[Metric]]:
     account = {"owner": f"account#{Issuer(service.causeway).account()}", "part": "account"}
     store = service.causeway.hub.store
     store.update("cards", account, set={"settled": 1})
@@ -136,7 +136,7 @@ def broken_ledger(service: Service) -> tuple[list[Figure], list[Figure]]:
     return broken, service.run("prove")
 
 
-def round_without_end(service: Service) -> tuple[list[Figure], list[Figure]]:
+def round_without_end(service: Service) -> tuple[list[Metric], list[Metric]]:
     """The first round has begun, and for 15 days no run has had the time to bring it further."""
     Issuer(service.causeway).account()
     cards, clock = service.causeway.hub.cards, service.causeway.clock
@@ -148,7 +148,7 @@ def round_without_end(service: Service) -> tuple[list[Figure], list[Figure]]:
     return late, service.run("prove")
 
 
-def guessed_secrets(service: Service) -> tuple[list[Figure], list[Figure]]:
+def guessed_secrets(service: Service) -> tuple[list[Metric], list[Metric]]:
     """Fifty calls with a wrong secret, and then a right one."""
     causeway = service.causeway
     wrong = {"authorization": "Basic " + base64.b64encode(f"{causeway.tpp.client_id}:wrong".encode()).decode()}
@@ -161,7 +161,7 @@ def guessed_secrets(service: Service) -> tuple[list[Figure], list[Figure]]:
     return service.figures(guess), []
 
 
-def reused_code(service: Service) -> tuple[list[Figure], list[Figure]]:
+def reused_code(service: Service) -> tuple[list[Metric], list[Metric]]:
     causeway = service.causeway
     code = causeway.psu.approve(1).query["code"]
     redeem = partial(causeway.tpp.call, "POST", "/tpp/token", {"authorization_code": code})

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from infra.deploy import template
-from tests.figures import Figure
+from tests.kit.logs import Metric
 
 ALARM = "AWS::CloudWatch::Alarm"
 Alarm = Mapping[str, Any]
@@ -76,7 +76,7 @@ class Data:
     def add(self, metric: MetricId, at: int, value: float) -> None:
         self.points.setdefault(metric, []).append((at, value))
 
-    def take(self, figures: Sequence[Figure], at: int) -> None:
+    def take(self, figures: Sequence[Metric], at: int) -> None:
         """Figures as if they had been written at that second."""
         for figure in figures:
             for value in figure.values:

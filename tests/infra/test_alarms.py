@@ -15,8 +15,6 @@ from infra.deploy.functions import FUNCTIONS
 from infra.deploy.limits import REQUESTS
 from infra.deploy.template import DASHBOARD
 from tests.causeway import START
-from tests.documents import ALARMS_PAGE, ROOT, STATISTICS, rows, section
-from tests.figures import Figure
 from tests.infra.alarm_plays import DAY, HOUR, PLAYS, Service, broken_attempts, killed_payment, unrecorded_decline
 from tests.infra.alarm_states import (
     ALARM,
@@ -32,6 +30,8 @@ from tests.infra.alarm_states import (
     state,
     watched,
 )
+from tests.kit.documents import ALARMS_PAGE, ROOT, STATISTICS, rows, section
+from tests.kit.logs import Metric
 from tests.openbanking.payer import WEBHOOKS, Payer, taken
 
 CONFIG = json.loads((ROOT / ".chalice/config.json").read_text("utf-8"))
@@ -222,7 +222,7 @@ def test_an_alarm_on_service_metrics_is_raised_and_resolved(name: str, service: 
     wrong, right = play(service)
     data, alarm = Data(), ALARMS[name]
 
-    def goes_on(written: list[Figure], since: int) -> State:
+    def goes_on(written: list[Metric], since: int) -> State:
         for at in range(since, since + lasts, every):
             data.take(written, at + 1)
         return state(alarm, data, since + lasts)

@@ -13,7 +13,7 @@ from botocore.exceptions import ClientError
 from infra.aws_errors import AWS_ERRORS, explain
 from infra.deploy import __main__ as deployment
 from infra.deploy import chalice_command, limits, runtime
-from tests.http_servers import serving
+from tests.kit.http import serving
 
 
 class Website(BaseHTTPRequestHandler):

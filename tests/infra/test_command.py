@@ -17,7 +17,7 @@ from chalicelib.foundation.version import VERSION
 from infra import command
 from infra.deploy import runtime
 from infra.local import stackfile
-from tests.patience import PATIENCE_SECONDS
+from tests.kit.time import PATIENCE_SECONDS
 
 ROOT = Path(__file__).parents[2]
 OF_A_STAGE = ("infra.deploy", "infra.deploy.package", "tests.bench")
@@ -63,7 +63,7 @@ def test_help_shows_the_command_line_and_writes_no_files(
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("module", [each for each in COMMANDS if each != "tests.endpoint"])
+@pytest.mark.parametrize("module", [each for each in COMMANDS if each != "tests.kit.endpoint"])
 def test_an_unknown_argument_exits_with_code_2(module: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as end:
         main(module, "--unknown")

@@ -11,7 +11,6 @@ from chalicelib.foundation.metrics import NAMESPACE
 from chalicelib.openbanking.bank_client.bank_circuits import FAILURES
 from infra.deploy import template
 from infra.deploy.template import DASHBOARD
-from tests.documents import ROOT
 from tests.infra.alarm_plays import (
     Service,
     broken_attempts,
@@ -23,6 +22,7 @@ from tests.infra.alarm_plays import (
     unrecorded_decline,
 )
 from tests.infra.alarm_states import ALARM, OF_AWS
+from tests.kit.documents import ROOT
 from tests.openbanking.circuits import Reader
 
 

@@ -15,7 +15,7 @@ from uv import find_uv_bin
 
 from tests.infra.pins import PACKAGES
 from tests.infra.secret_settings import CONFIGURATIONS, PASSWORD
-from tests.patience import PATIENCE_SECONDS
+from tests.kit.time import PATIENCE_SECONDS
 
 ROOT = Path(__file__).parents[2]
 UV = """\

@@ -12,7 +12,7 @@ import requests
 from chalicelib.foundation.crypto import event_signing
 from infra import event_receiver
 from infra.event_receiver import EventMissing, EventReceiver, listen
-from tests.patience import PATIENCE_SECONDS
+from tests.kit.time import PATIENCE_SECONDS
 
 SECRET = event_signing.new_secret()
 

@@ -17,8 +17,8 @@ from infra.deploy import functions, policies
 from infra.deploy.functions import FUNCTIONS, Function
 from infra.deploy.runtime import STAGES
 from infra.local.event_runner import queue_name, schedule_expression
-from tests.documents import DOCUMENTS, OPERATIONS, ROOT, rows, section
 from tests.infra.alarm_states import ALARMS, watched
+from tests.kit.documents import DOCUMENTS, OPERATIONS, ROOT, rows, section
 
 STARTED_BY = {
     "API Gateway": "API Gateway",

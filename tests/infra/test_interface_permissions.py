@@ -17,12 +17,12 @@ from chalicelib.foundation.aws.calls import Call
 from chalicelib.website.accounts import account_flow
 from tests.causeway import Causeway
 from tests.demo_bank.connected_banks import PAYMENT_SCOPES, Psu, connect_banks, payment, tokens
-from tests.dynamodb_calls import note_calls
 from tests.infra.permissions import CARD_TABLES, Used, policy, used
 from tests.infra.policies import STAGES
+from tests.kit.storage import observe_calls
+from tests.kit.time import run_schedule
 from tests.openbanking.deferred_payments import LaterPayer
 from tests.openbanking.key_holder import KeyHolder, secure
-from tests.schedules import run_schedule
 from tests.website.web_user import WebUser, attempt_due_deliveries, ensure_user
 
 TABLE = "arn:aws:dynamodb:*:*:table/causeway-local-"
@@ -67,7 +67,7 @@ def rights(connected: Causeway) -> Iterator[Rights]:
             (taken.of_requests if answering else taken.besides).update(used(call.operation, call.body))
 
     patch.setattr(Application, "__call__", answered)
-    with note_calls(note):
+    with observe_calls(note):
         yield taken
     patch.undo()
 

@@ -23,8 +23,8 @@ from chalicelib.openbanking.flows.consent.expiry import record_due_events
 from infra.deploy.functions import FUNCTIONS
 from tests.cards.issuer import Issuer
 from tests.causeway import Causeway
-from tests.dynamodb_calls import note_calls
 from tests.infra.policies import FOLDER, resources, stage_of, statements
+from tests.kit.storage import observe_calls
 
 FILES = sorted(FOLDER.glob("policy-*.json"))
 each_policy = pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
@@ -58,7 +58,7 @@ def reached(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> Callable[[Ca
     def reach(work: Callable[[bootstrap.Hub], object]) -> Keys:
         fresh = causeway.another_process()
         taken.update(secrets=set(), unwraps=False)
-        with monkeypatch.context() as patch, note_calls(note):
+        with monkeypatch.context() as patch, observe_calls(note):
             patch.setattr(bootstrap, "_hub", fresh)
             work(fresh)
         return dict(taken)

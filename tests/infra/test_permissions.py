@@ -30,10 +30,10 @@ from chalicelib.openbanking.flows.consent.expiry import record_due_events
 from tests.cards.issuer import EUR, EVERYDAY, MANAGER, ONLINE, Issuer
 from tests.cards.slow_storage import Fate, SlowStorage, every
 from tests.causeway import Causeway
-from tests.dynamodb_calls import note_calls
 from tests.infra.card_payments import euros, opened, paying, silent
 from tests.infra.permissions import CARD_TABLES, Used, policy, used
 from tests.infra.policies import FOLDER, STAGES, TAKING
+from tests.kit.storage import observe_calls
 from tests.openbanking.deferred_calls import DOWN, LATER, Question
 from tests.openbanking.deferred_payments import LaterPayer
 from tests.openbanking.meter import deliver
@@ -52,7 +52,7 @@ def working(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> Callable[[Ca
             calls.append(used(call.operation, call.body))
 
     def work(step: Callable[[], object]) -> Used:
-        with note_calls(note):
+        with observe_calls(note):
             step()
         found = set().union(*calls)
         calls.clear()

@@ -10,7 +10,7 @@ from chalicelib.foundation.settings import Settings
 from infra.deploy.functions import API, FUNCTIONS
 from infra.local import event_runner
 from tests.infra.policies import CONFIG, FOLDER, STAGES, TAKING, granted, resources, stage_of, statements
-from tests.resources import for_stage
+from tests.infra.resources import for_stage
 
 POLICIES = sorted(FOLDER.glob("policy-*.json"))
 OF_OPERATOR = {"clients": ("owner",), "deliveries": ("failed", "bank", "manager"), "idempotency": ("unresolved",)}

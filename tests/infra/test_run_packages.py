@@ -14,7 +14,7 @@ from packaging.utils import canonicalize_name
 
 from infra.deploy import lock
 from tests.infra.pins import versions
-from tests.source_code import parse
+from tests.kit.source_code import parse
 
 ROOT = Path(__file__).parents[2]
 STARTED = (

@@ -9,8 +9,8 @@ from http.server import ThreadingHTTPServer
 import pytest
 
 from infra.strict_http import StrictHandler
-from tests import http_servers
-from tests.patience import PATIENCE_SECONDS
+from tests.kit import http
+from tests.kit.time import PATIENCE_SECONDS
 
 SMUGGLED = b"GET /smuggled HTTP/1.1\r\nHost: localhost\r\n\r\n"
 LENGTH = b"Content-Length: %d\r\n" % len(SMUGGLED)
@@ -47,13 +47,13 @@ class Chunked(Echo):
 
 @pytest.fixture(scope="module")
 def port() -> Iterator[int]:
-    with http_servers.serving(ThreadingHTTPServer(("127.0.0.1", 0), Echo)) as server:
+    with http.serving(ThreadingHTTPServer(("127.0.0.1", 0), Echo)) as server:
         yield server.server_port
 
 
 @pytest.fixture(scope="module")
 def chunked_port() -> Iterator[int]:
-    with http_servers.serving(ThreadingHTTPServer(("127.0.0.1", 0), Chunked)) as server:
+    with http.serving(ThreadingHTTPServer(("127.0.0.1", 0), Chunked)) as server:
         yield server.server_port
 
 

@@ -20,7 +20,6 @@ from moto import mock_aws
 
 from infra import command
 from infra.local.resources import create_resources
-from tests import lean_emulator
 from tests.causeway import Causeway
 from tests.interleavings import card_scenes, delivery_scenes, openbanking_scenes
 from tests.interleavings.crashes import LATER, PlayedCrash
@@ -28,7 +27,8 @@ from tests.interleavings.outcomes import Outcome
 from tests.interleavings.playing import Findings, PlayedScene, Sample, scene_of
 from tests.interleavings.scenes import Scene
 from tests.interleavings.scheduler import Fault, Schedule
-from tests.silence import silent
+from tests.kit import emulator
+from tests.kit.logs import silent
 
 SCENES = openbanking_scenes.scene | card_scenes.scene | delivery_scenes.scene
 TRIPLES, SCHEDULES = 3, 20
@@ -46,9 +46,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--replay", metavar="ID", help="play one schedule, and print its outcome")
     parser.add_argument("--seed", type=int, default=0, help="which triples are played")
     options = parser.parse_args(arguments)
-    os.environ |= lean_emulator.ENVIRONMENT
-    lean_emulator.answer_calls()
-    lean_emulator.install()
+    os.environ |= emulator.ENVIRONMENT
+    emulator.answer_calls()
+    emulator.install()
     with mock_aws():
         create_resources(emulated=True, dynamodb_apart=False)
         causeway = Causeway.first()

@@ -18,8 +18,8 @@ from chalicelib.foundation.dynamodb.store import Store
 from infra.admin.ledger_verification import prove_ledger
 from tests.cards.network_books import PastTheStore
 from tests.causeway import GROWING, Causeway
+from tests.kit.tables import rows
 from tests.openbanking.faults import table_of
-from tests.tables import rows
 
 TABLES = (*GROWING, "clients")
 _NAMES = r"\w*ids?|revision|\w*_shard|auth_code|last_four|of|pvv|stan|trace_number|trans_link"

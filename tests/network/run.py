@@ -26,16 +26,16 @@ from chalicelib.foundation import log, metrics, parallel
 from chalicelib.foundation.settings import Settings
 from chalicelib.openbanking.records.consents import consent_key
 from infra.local.resources import create_resources
-from tests import lean_emulator
 from tests.causeway import GROWING, Causeway
 from tests.chaos.life import draw_from, simulate_time_limits
 from tests.chaos.receivers import NO_ANSWER, Ledger, Receivers, verify_in
 from tests.chaos.run import Accepted, Deliveries, Story
 from tests.chaos.traffic import Maker, Preparation, TppCall, add_bank, consent_of
 from tests.chaos.verdict import ending_of
-from tests.http_servers import serving
-from tests.lossy_proxy import Fate, LossyProxy, each_in_turn
-from tests.manual_clock import ManualClock
+from tests.kit import emulator
+from tests.kit.http import serving
+from tests.kit.lossy_proxy import Fate, LossyProxy, each_in_turn
+from tests.kit.time import ManualClock
 from tests.openbanking.kit import Bank
 
 START = datetime(2096, 3, 5, 9, tzinfo=UTC)
@@ -272,7 +272,7 @@ def _install_emulator(ending: ExitStack) -> None:
     region = "eu-west-1"
     os.environ |= {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "STAGE": "local"}
     os.environ |= {"AWS_DEFAULT_REGION": region, "AWS_REGION": region}
-    lean_emulator.answer_calls()
-    lean_emulator.install()
+    emulator.answer_calls()
+    emulator.install()
     ending.enter_context(mock_aws())
     create_resources(emulated=True, dynamodb_apart=False)

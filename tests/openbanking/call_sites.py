@@ -14,7 +14,19 @@ from functools import cache
 
 from chalicelib.foundation.aws.queues import Queue
 from chalicelib.foundation.dynamodb.store import Store
-from tests.source_code import BOOTSTRAP, CONTAINERS, EDGES, JOBS, MODULES, ROOT, SOURCES, imports, matches, tree, within
+from tests.kit.source_code import (
+    BOOTSTRAP,
+    CONTAINERS,
+    EDGES,
+    JOBS,
+    MODULES,
+    ROOT,
+    SOURCES,
+    imports,
+    matches,
+    tree,
+    within,
+)
 
 ROOMS = tuple(f"chalicelib.{room}" for room in ("openbanking", "statistics", "delivery"))
 """Where requests and deliveries of open banking are decided."""

@@ -19,9 +19,9 @@ from chalicelib.foundation.aws.environment import endpoint
 from chalicelib.foundation.aws.errors import ErrorResponse, NoAnswer, NotSent
 from chalicelib.foundation.dynamodb.items import unpack
 from tests.causeway import Causeway
+from tests.kit.tables import rows
 from tests.log_traces import TRACE
 from tests.openbanking.call_sites import STORE, Service, Site, site_at
-from tests.tables import rows
 
 FAULTS = ("before", "after", "conflict")
 JOURNEYS = ("authorizations", "consents", "payments", "statistics", "idempotency", "deliveries")

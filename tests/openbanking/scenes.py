@@ -22,7 +22,7 @@ from chalicelib.foundation.aws.queues import Queue
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.statistics.days import hours_of
 from tests.causeway import Answer, Causeway
-from tests.late_answers import late_answers
+from tests.kit.storage import late_answers
 from tests.openbanking.call_sites import Site
 from tests.openbanking.faults import FAULTS, Fault, Hit, Snapshot, items
 from tests.openbanking.payer import PATHS, Payer, order

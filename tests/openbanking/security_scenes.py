@@ -9,7 +9,7 @@ from typing import Any
 from chalicelib.foundation.ca_bundle import CaBundle
 from chalicelib.foundation.crypto.certificates import read_certificate
 from tests.causeway import Answer, Causeway
-from tests.certificates import Authority
+from tests.kit.certificates import Authority
 from tests.openbanking.faults import Fault, items
 from tests.openbanking.key_holder import KeyHolder, open_pushed, secure
 from tests.openbanking.payment_scenes import scene

@@ -15,10 +15,10 @@ from chalicelib.foundation.crypto.certificates import read_certificate
 from chalicelib.foundation.http.outbound import NotReached, ResponseTooLarge, TimedOut
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.refusals import RefusalRow
-from tests import certificates
 from tests.causeway import Answer, Causeway
-from tests.certificates import Authority
-from tests.log_lines import Lines
+from tests.kit import certificates
+from tests.kit.certificates import Authority
+from tests.kit.logs import Lines
 from tests.openbanking.key_holder import BASE, VERIFIER, KeyHolder, approve_pushed, forged, open_pushed, secure
 from tests.openbanking.tpp_certificates import issue, stage_with
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chalicelib.foundation.http.outbound import Reply
-from tests.half_characters import spoil
+from tests.kit.inputs import spoil
 from tests.openbanking.examples import ROWS, Row, copied
 from tests.openbanking.odd_input import documented, json_value, near, odd_text, relaxed
 from tests.openbanking.stage import Stage, error_of, told

@@ -11,7 +11,7 @@ import pytest
 from chalicelib.delivery.event_log import SHARDS
 from chalicelib.foundation.http.outbound import NotReached, OutboundError, TimedOut
 from tests.causeway import Causeway
-from tests.dynamodb_calls import counted, transactions
+from tests.kit.storage import record_calls, record_transactions
 from tests.openbanking.circuits import opened
 from tests.openbanking.examples import BY_WEBHOOK, ROWS, Row
 from tests.openbanking.key_holder import KeyHolder, open_pushed, secure
@@ -40,7 +40,7 @@ def test_a_relayed_read_takes_one_batch_get_item(warm: Causeway, row: Row) -> No
     stage = Stage(warm)
     stage.bearer(row.version)
 
-    with counted(warm) as calls:
+    with record_calls(warm) as calls:
         assert stage.ask(row).status == 200
 
     assert calls == ["BatchGetItem"]
@@ -48,7 +48,7 @@ def test_a_relayed_read_takes_one_batch_get_item(warm: Causeway, row: Row) -> No
 
 @VERSIONS
 def test_authorize_takes_two_round_trips(warm: Causeway, version: int) -> None:
-    with counted(warm) as calls:
+    with record_calls(warm) as calls:
         warm.tpp.authorize(version)
 
     assert calls == ["BatchGetItem", "PutItem"]
@@ -64,7 +64,7 @@ def test_the_oauth_authorize_endpoint_takes_two_round_trips(warm: Causeway) -> N
     }
 
     for _ in range(2):  # the second is a reload
-        with counted(warm) as calls:
+        with record_calls(warm) as calls:
             assert warm.call("GET", f"/oauth/authorize?{urlencode(query)}").status == 303
 
         assert calls == ["BatchGetItem", "PutItem"]
@@ -74,7 +74,7 @@ def test_the_oauth_authorize_endpoint_takes_two_round_trips(warm: Causeway) -> N
 def test_init_authorization_takes_two_round_trips(warm: Causeway, version: int) -> None:
     url = warm.tpp.authorize(version)["redirect_url"]
 
-    with counted(warm) as calls:
+    with record_calls(warm) as calls:
         name = "request_url" if version == 1 else "requestUrl"
         assert warm.banks[version].call("/init_authorization", {name: url}).status == 200
 
@@ -85,7 +85,7 @@ def test_init_authorization_takes_two_round_trips(warm: Causeway, version: int) 
 def test_saving_a_consent_takes_two_round_trips(warm: Causeway, version: int) -> None:
     url = warm.tpp.authorize(version)["redirect_url"]
 
-    with counted(warm) as calls:
+    with record_calls(warm) as calls:
         assert warm.banks[version].call("/consent", warm.banks[version].consent_body(url)).status == 200
 
     assert calls == ["BatchGetItem", "TransactWriteItems"]
@@ -95,7 +95,7 @@ def test_saving_a_consent_takes_two_round_trips(warm: Causeway, version: int) ->
 def test_exchanging_a_code_takes_two_round_trips(warm: Causeway, version: int) -> None:
     code = warm.psu.approve(version).query["code"]
 
-    with counted(warm) as calls:
+    with record_calls(warm) as calls:
         assert warm.tpp.call("POST", "/tpp/token", {"code": code}).status == 200
 
     assert calls == ["BatchGetItem", "TransactWriteItems"]
@@ -104,11 +104,11 @@ def test_exchanging_a_code_takes_two_round_trips(warm: Causeway, version: int) -
 def test_a_refresh_takes_two_round_trips_and_its_repeat_one(warm: Causeway) -> None:
     refresh = {"refresh_token": warm.tpp.tokens(1)["refresh_token"]}
 
-    with counted(warm) as calls:
+    with record_calls(warm) as calls:
         assert warm.tpp.call("POST", "/tpp/token", refresh).status == 200
     assert calls == ["BatchGetItem", "TransactWriteItems"]
 
-    with counted(warm) as calls:
+    with record_calls(warm) as calls:
         assert warm.tpp.call("POST", "/tpp/token", refresh).status == 200
     assert calls == ["BatchGetItem"]
 
@@ -119,11 +119,11 @@ def test_revoking_takes_two_round_trips_for_a_tpp_and_three_for_a_bank(warm: Cau
     consented = warm.psu.approve(version)
     name = "access_token" if version == 1 else "accessToken"
 
-    with counted(warm) as calls:
+    with record_calls(warm) as calls:
         assert warm.tpp.call("POST", "/tpp/token/revoke", {"token": token}).status == 200
     assert calls == ["BatchGetItem", "TransactWriteItems"]
 
-    with counted(warm) as calls:
+    with record_calls(warm) as calls:
         assert warm.banks[version].call("/token/revoke", {name: consented.bank_token}).status == 200
     assert calls == ["BatchGetItem", "BatchGetItem", "TransactWriteItems"]
 
@@ -132,7 +132,7 @@ def test_revoking_takes_two_round_trips_for_a_tpp_and_three_for_a_bank(warm: Cau
 def test_a_tpp_call_without_a_bank_request_takes_one_read(warm: Causeway, path: str) -> None:
     bearer = warm.tpp.tokens(1)["access_token"]
 
-    with counted(warm) as calls:
+    with record_calls(warm) as calls:
         assert warm.tpp.call("GET", path, bearer=bearer).status == 200
 
     assert calls == ["BatchGetItem"]
@@ -140,13 +140,13 @@ def test_a_tpp_call_without_a_bank_request_takes_one_read(warm: Causeway, path: 
 
 @pytest.mark.parametrize("query", ["", "?status=authorised", "?bic=ALPHGB21&limit=1"])
 def test_a_page_of_consents_takes_three_round_trips_and_an_empty_page_two(warm: Causeway, query: str) -> None:
-    with counted(warm) as calls:
+    with record_calls(warm) as calls:
         assert warm.tpp.call("GET", f"/tpp/consents{query}").body["consents"] == []
     assert calls == ["BatchGetItem", "Query"]
 
     for _ in range(2):
         warm.tpp.tokens(1)
-    with counted(warm) as calls:
+    with record_calls(warm) as calls:
         assert warm.tpp.call("GET", f"/tpp/consents{query}").body["consents"] != []
     assert calls == ["BatchGetItem", "Query", "BatchGetItem"]
 
@@ -154,7 +154,7 @@ def test_a_page_of_consents_takes_three_round_trips_and_an_empty_page_two(warm: 
 def test_a_page_of_events_takes_one_read_and_one_query_per_shard(warm: Causeway) -> None:
     poller = fetches_events(warm)
     for _ in range(3):
-        with counted(warm) as calls:
+        with record_calls(warm) as calls:
             poller.page()
         assert calls == ["BatchGetItem", *["Query"] * SHARDS]
         trial(warm)
@@ -163,7 +163,7 @@ def test_a_page_of_events_takes_one_read_and_one_query_per_shard(warm: Causeway)
 def test_an_event_for_polling_adds_one_operation_to_the_transaction(warm: Causeway) -> None:
     def revoke() -> list[str]:
         token = warm.tpp.tokens(1)["access_token"]
-        with transactions(warm) as seen:
+        with record_transactions(warm) as seen:
             assert warm.tpp.call("POST", "/tpp/token/revoke", {"token": token}).status == 200
         (operations,) = seen
         return operations
@@ -179,7 +179,7 @@ def test_an_event_for_polling_adds_one_operation_to_the_transaction(warm: Causew
 def test_consent_status_takes_one_read(warm: Causeway, version: int) -> None:
     consented = warm.psu.approve(version)
 
-    with counted(warm) as calls:
+    with record_calls(warm) as calls:
         assert warm.banks[version].call("/consents/status", {TOKENS[version]: [consented.bank_token]}).status == 200
 
     assert calls == ["BatchGetItem"]
@@ -188,7 +188,7 @@ def test_consent_status_takes_one_read(warm: Causeway, version: int) -> None:
 def test_recording_the_last_use_adds_no_operation_to_the_transaction(warm: Causeway) -> None:
     tokens, code = warm.tpp.tokens(1), warm.psu.approve(1).query["code"]
 
-    with transactions(warm) as seen:
+    with record_transactions(warm) as seen:
         warm.tpp.call("POST", "/tpp/token", {"code": code})
         warm.tpp.call("POST", "/tpp/token", {"refresh_token": tokens["refresh_token"]})
 
@@ -202,7 +202,7 @@ def test_a_cached_bank_is_read_again_after_60_seconds(warm: Causeway) -> None:
 
     for seconds in (59, 1, 1):
         warm.clock.advance(seconds=seconds)
-        with counted(warm) as calls:
+        with record_calls(warm) as calls:
             warm.tpp.call("GET", "/tpp/accounts", bearer=bearer)
         seen.append(len(calls))
 
@@ -231,7 +231,7 @@ def test_an_unattended_read_at_a_bank_with_a_limit_takes_one_round_trip_more(
         ({}, ["BatchGetItem", write], 429),
         (LATER, ["BatchGetItem", "TransactWriteItems"], 429),
     ):
-        with counted(warm) as calls:
+        with record_calls(warm) as calls:
             assert reader.read(call, headers, **query).status == status
         assert calls == expected
 
@@ -240,7 +240,7 @@ def test_the_next_page_of_a_limited_read_takes_no_further_round_trip(warm: Cause
     limit_reads(warm)
     reader = Reader(warm)
 
-    with counted(warm) as calls:
+    with record_calls(warm) as calls:
         reader.use_up("account_transactions", 1, account_id="r1", booking_status="both", page_key="next")
 
     assert calls == ["BatchGetItem"]
@@ -251,12 +251,12 @@ def test_a_failed_limited_read_takes_three_round_trips_and_one_with_an_open_circ
     reader = Reader(warm)
     reader.bank_gives("/v2_accounts", NotReached("no connection"))
 
-    with counted(warm) as calls:
+    with record_calls(warm) as calls:
         assert reader.read().status == 502
     assert calls == ["BatchGetItem", "UpdateItem", "TransactWriteItems"]
 
     opened(warm, 2)
-    with counted(warm) as calls:
+    with record_calls(warm) as calls:
         assert reader.read().status == 502
     assert calls == ["BatchGetItem"]
 
@@ -278,7 +278,7 @@ def test_a_payment_takes_three_round_trips(
     payer = Payer(warm, version, kind, consent_type)
     payer.request_id = request_id
 
-    with counted(warm) as calls:
+    with record_calls(warm) as calls:
         assert payer.pay(key).status == 200
 
     assert calls == BEGIN_AND_END
@@ -293,7 +293,7 @@ def test_a_direct_payment_takes_three_round_trips(
     payer = Payer(warm, version, "direct")
     payer.request_id = request_id
 
-    with counted(warm) as calls:
+    with record_calls(warm) as calls:
         assert payer.pay(key).status == 200
 
     assert calls == BEGIN_AND_END
@@ -305,7 +305,7 @@ def test_a_retry_with_the_same_request_id_takes_two_further_round_trips(warm: Ca
     payer.request_id = str(uuid.uuid4())
     payer.pay()
 
-    with counted(warm) as calls:
+    with record_calls(warm) as calls:
         assert payer.pay().status == 200
 
     assert calls == [*BEGIN_AND_END, "TransactWriteItems", "TransactWriteItems"]
@@ -320,7 +320,7 @@ def test_an_order_with_the_request_id_of_another_order_takes_two_round_trips(
     payer.request_id = other.request_id = str(uuid.uuid4())
     other.pay()
 
-    with counted(warm) as calls:
+    with record_calls(warm) as calls:
         assert payer.pay(key).status == 400
 
     assert calls == BEGIN_AND_END[:2]
@@ -334,7 +334,7 @@ def test_a_payment_repeated_with_its_idempotency_key_takes_one_read(
     payer = Payer(warm, version, consent_type=consent_type)
     payer.pay("key-1")
 
-    with counted(warm) as calls:
+    with record_calls(warm) as calls:
         assert payer.pay("key-1").status == 200
 
     assert calls == ["BatchGetItem"]
@@ -350,7 +350,7 @@ def test_a_failed_payment_takes_three_round_trips_including_the_release_of_its_c
     payer.request_id = request_id
     payer.bank_does(failure)
 
-    with counted(warm) as calls:
+    with record_calls(warm) as calls:
         assert payer.pay("key-1").status == 502
 
     assert calls == BEGIN_AND_END
@@ -364,7 +364,7 @@ def test_payment_status_takes_one_read(warm: Causeway, version: int, kind: str) 
     for path in ("/v2_payment_single_status", "/v2_payment_bulk_status"):
         payer.side.answers[path] = lambda sent: {"transaction_status": "ACSC"}
 
-    with counted(warm) as calls:
+    with record_calls(warm) as calls:
         assert payer.status().status == 200
 
     assert calls == ["BatchGetItem"]
@@ -375,7 +375,7 @@ def test_payment_status_by_request_id_takes_two_reads(warm: Causeway, kind: str)
     payer = Payer(warm, 1, kind)
     payer.request_id = payer.pay().headers["x-request-id"]
 
-    with counted(warm) as calls:
+    with record_calls(warm) as calls:
         assert payer.status_of_order().status == 200
 
     assert calls == ["BatchGetItem", "BatchGetItem"]
@@ -388,7 +388,7 @@ def test_a_status_report_takes_three_round_trips_and_two_without_a_change(warm: 
     seen = []
 
     def report(status: object, payment_id: str = "P-1", **headers: str) -> int:
-        with counted(warm) as calls:
+        with record_calls(warm) as calls:
             answer = payer.report(status, payment_id, **headers)
         seen.append(calls)
         return answer.status
@@ -408,7 +408,7 @@ def test_a_status_report_takes_three_round_trips_and_two_without_a_change(warm: 
 
 
 def test_daily_performance_takes_two_round_trips(warm: Causeway) -> None:
-    with counted(warm) as calls:
+    with record_calls(warm) as calls:
         assert warm.banks[2].call("/daily_performance", {"date": "2026-03-01", "consentDuration": "1200"}).status == 200
 
     assert calls == ["BatchGetItem", "TransactWriteItems"]
@@ -426,11 +426,11 @@ def test_recording_an_event_takes_no_further_round_trip(warm: Causeway) -> None:
     url = warm.tpp.authorize(1)["redirect_url"]
     seen = []
 
-    with counted(warm) as calls:
+    with record_calls(warm) as calls:
         assert warm.banks[1].call("/consent", warm.banks[1].consent_body(url)).status == 200
     seen.append(calls)
     token = warm.tpp.tokens(1)["access_token"]
-    with counted(warm) as calls:
+    with record_calls(warm) as calls:
         assert warm.tpp.call("POST", "/tpp/token/revoke", {"token": token}).status == 200
     seen.append(calls)
 
@@ -442,7 +442,7 @@ def test_a_deferred_read_is_accepted_in_two_round_trips(warm: Causeway, row: Row
     stage = Stage(warm)
     stage.ask(row)
 
-    with counted(warm) as calls:
+    with record_calls(warm) as calls:
         assert stage.ask(row, headers=LATER).status == 202
 
     assert calls == ACCEPTED
@@ -457,12 +457,12 @@ def test_a_deferred_payment_is_accepted_in_two_round_trips_and_its_repeat_in_one
     payer = Payer(warm, version, kind, "one_time")
     payer.headers = LATER
 
-    with counted(warm) as calls:
+    with record_calls(warm) as calls:
         assert payer.pay(key).status == 202
     assert calls == ACCEPTED
 
     if key:
-        with counted(warm) as calls:
+        with record_calls(warm) as calls:
             assert payer.pay(key).status == 202
         assert calls == ["BatchGetItem"]
 
@@ -474,7 +474,7 @@ def test_polling_a_deferred_request_takes_one_read_and_two_with_an_answer(warm: 
     seen = []
 
     for _ in range(2):
-        with counted(warm) as calls:
+        with record_calls(warm) as calls:
             assert warm.tpp.call("GET", f"/tpp/requests/{request_id}", bearer=bearer).status == 200
         seen.append(calls)
         warm.hub.delivery.worker.attempt(request_id)
@@ -498,7 +498,7 @@ def test_a_delivery_attempt_takes_three_round_trips_plus_the_reads_of_its_sender
         warm.tpp.call("POST", "/tpp/token/revoke", {"token": payer.bearer})
     (delivery,) = warm.recorded()
 
-    with counted(warm) as calls:
+    with record_calls(warm) as calls:
         warm.hub.delivery.worker.attempt(delivery.delivery_id)
 
     assert (delivery.kind, warm.delivery(delivery.delivery_id).state) == (kind, "delivered")
@@ -510,7 +510,7 @@ def test_a_repeated_queue_message_takes_one_read(warm: Causeway) -> None:
     delivery_id = warm.hub.openbanking.tpp_events.send_test(warm.tpp.client)
     warm.hub.delivery.worker.attempt(delivery_id)
 
-    with counted(warm) as calls:
+    with record_calls(warm) as calls:
         warm.hub.delivery.worker.attempt(delivery_id)
 
     assert calls == ["BatchGetItem"]
@@ -529,23 +529,23 @@ def holder(warm: Causeway) -> KeyHolder:
 def test_a_call_with_a_bound_token_takes_one_round_trip_more(warm: Causeway, holder: KeyHolder) -> None:
     token = holder.tokens(warm)["access_token"]
 
-    with counted(warm) as calls:
+    with record_calls(warm) as calls:
         assert holder.read(warm, token).status == 200
 
     assert calls == ["BatchGetItem", "PutItem"]
 
 
 def test_pushing_an_authorization_request_takes_three_round_trips(warm: Causeway, holder: KeyHolder) -> None:
-    with counted(warm) as calls:
+    with record_calls(warm) as calls:
         request_uri = holder.push(warm).body["request_uri"]
     assert calls == ["BatchGetItem", "PutItem", "PutItem"]
 
-    with counted(warm) as calls:
+    with record_calls(warm) as calls:
         assert open_pushed(warm, request_uri).status == 303
     assert calls == ["BatchGetItem", "PutItem"]
 
     warm.clock.advance(60)
-    with counted(warm) as calls:
+    with record_calls(warm) as calls:
         assert open_pushed(warm, request_uri).status == 303
     assert calls == ["BatchGetItem", "BatchGetItem"]
 
@@ -553,11 +553,11 @@ def test_pushing_an_authorization_request_takes_three_round_trips(warm: Causeway
 def test_an_assertion_and_a_proof_are_spent_in_one_transaction(warm: Causeway, holder: KeyHolder) -> None:
     code = holder.code(warm)
 
-    with counted(warm) as calls:
+    with record_calls(warm) as calls:
         tokens = holder.redeem(warm, code).body
     assert calls == ["BatchGetItem", "TransactWriteItems", "TransactWriteItems"]
 
-    with counted(warm) as calls:
+    with record_calls(warm) as calls:
         assert holder.refresh(warm, tokens["refresh_token"]).status == 200
     assert calls == ["BatchGetItem", "TransactWriteItems", "TransactWriteItems"]
 
@@ -565,7 +565,7 @@ def test_an_assertion_and_a_proof_are_spent_in_one_transaction(warm: Causeway, h
 def test_introspection_takes_one_round_trip(warm: Causeway) -> None:
     token = warm.tpp.tokens(2)["access_token"]
 
-    with counted(warm) as calls:
+    with record_calls(warm) as calls:
         assert warm.tpp.call("POST", "/oauth/introspect", form={"token": token}).status == 200
 
     assert calls == ["BatchGetItem"]

@@ -17,11 +17,11 @@ from chalicelib.openbanking.flows.tpp_authentication import TppAuthentication
 from chalicelib.openbanking.flows.tpp_events import TppEvents
 from chalicelib.openbanking.records import consents
 from tests.causeway import Causeway
+from tests.kit.inputs import run_state_machines
 from tests.log_traces import TRACE
 from tests.openbanking.hub_lives import HubLife
 from tests.openbanking.payer import VERSIONS
 from tests.openbanking.scenes import InMemory
-from tests.state_machines import run_state_machines
 
 
 @VERSIONS

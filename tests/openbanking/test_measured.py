@@ -14,15 +14,15 @@ from chalicelib.openbanking.protocol.versions import VERSIONS
 from chalicelib.openbanking.protocol.webhooks import PAYMENTS, RELAYED
 from chalicelib.statistics import current_call
 from infra.render.openapi.own_calls import webhooks_of
-from tests import figures
 from tests.causeway import Causeway
-from tests.dynamodb_calls import counted
+from tests.kit import logs
+from tests.kit.storage import record_calls
+from tests.kit.time import PATIENCE_SECONDS
 from tests.openbanking.circuits import Reader, opened
 from tests.openbanking.examples import ROWS
 from tests.openbanking.meter import BIC, LATER, counters, counts, deliver, error, measured, of
 from tests.openbanking.stage import Stage
 from tests.openbanking.unattended import limit_reads
-from tests.patience import PATIENCE_SECONDS
 
 BOTH_VERSIONS = pytest.mark.parametrize("version", [1, 2])
 SERVICES = {
@@ -292,7 +292,7 @@ def test_measurements_add_two_storage_calls_to_a_read_once_a_minute(causeway: Ca
     for seconds in (0, 1, 58, 1, 30):
         causeway.clock.advance(seconds)
         causeway.hub.openbanking.banks.find(BIC[version])
-        with counted(causeway) as calls:
+        with record_calls(causeway) as calls:
             assert reader.ask().status == 200
         taken.append(calls)
 
@@ -320,7 +320,7 @@ def test_each_opening_of_a_circuit_is_reported_once(causeway: Causeway, capsys: 
     reader = Reader(causeway)
 
     def openings() -> int:
-        return len(figures.counted(capsys.readouterr().out, "CircuitOpened", Stage="local", Bank="ALPHGB21"))
+        return len(logs.metric_values(capsys.readouterr().out, "CircuitOpened", Stage="local", Bank="ALPHGB21"))
 
     reader.fail(4)
     assert openings() == 0

@@ -12,7 +12,7 @@ from chalicelib.foundation.http.outbound import Reply
 from chalicelib.openbanking.records.payments import payment_key
 from chalicelib.statistics.measurements import REQUEST_SECONDS
 from tests.causeway import Causeway
-from tests.log_lines import Lines
+from tests.kit.logs import Lines
 from tests.openbanking.examples import ANSWERS
 from tests.openbanking.kit import Sent
 from tests.openbanking.payer import VERSIONS, WEBHOOKS, Payer, taken

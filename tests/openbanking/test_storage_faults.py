@@ -10,7 +10,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 import pytest
 
 from tests.causeway import Answer, Causeway
-from tests.late_answers import LateAnswers
+from tests.kit.storage import LateAnswers
 from tests.openbanking import choice_scenes, read_scenes, security_scenes, slow_bank_scenes  # noqa: F401 - played, too
 from tests.openbanking.call_sites import sites_of_requests
 from tests.openbanking.faults import Fault, items

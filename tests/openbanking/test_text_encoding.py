@@ -23,11 +23,11 @@ from chalicelib.openbanking.protocol.tpp_calls import (
 from chalicelib.openbanking.protocol.versions import VERSIONS
 from chalicelib.openbanking.records.order_answers import KIND, OrderClaim
 from tests.causeway import Answer, Causeway
-from tests.half_characters import HALF, spoil
+from tests.kit.inputs import HALF, spoil
+from tests.kit.storage import address, nothing_changes
 from tests.openbanking.key_holder import KeyHolder, secure
 from tests.openbanking.odd_input import documented
 from tests.openbanking.stage import error_of
-from tests.untouched import address, nothing_changes
 
 TPP_BODIES: Mapping[str, Any] = {
     "/tpp/authorize": AuthorizeRequest,

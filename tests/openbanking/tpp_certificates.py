@@ -9,8 +9,8 @@ from typing import Any
 from chalicelib.foundation.settings import Settings
 from chalicelib.openbanking.protocol.psd2_statement import encode_statement
 from chalicelib.openbanking.protocol.scopes import Role
-from tests import certificates
-from tests.certificates import Authority
+from tests.kit import certificates
+from tests.kit.certificates import Authority
 
 ORGANIZATION = "PSDGB-FCA-123456"
 SUBJECT = f"CN=tpp.example.com,2.5.4.97={ORGANIZATION},O=TPP,C=GB"

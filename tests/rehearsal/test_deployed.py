@@ -10,9 +10,9 @@ from infra.deploy.api_stage import LOG_FORMAT
 from infra.deploy.limits import REQUEST_BURST, REQUESTS_PER_SECOND
 from infra.deploy.runtime import STAGES
 from tests.infra.policies import resources
+from tests.infra.resources import for_stage
 from tests.rehearsal import account
 from tests.rehearsal.project import ADDRESSES, PROCESSORS, TOPIC, Project, registered
-from tests.resources import for_stage
 
 pytestmark = pytest.mark.rehearsal
 each_stage = pytest.mark.parametrize("stage", STAGES)

@@ -14,10 +14,8 @@ from chalicelib.foundation.dynamodb.store import StoreUnavailable
 from chalicelib.foundation.moved_clock import KEY, TABLE, ClockBusy, ClockOffset, MovedClock
 from chalicelib.sandbox_clock.clock_advance import MOST_SECONDS, ClockAdvance, ScheduledWork
 from tests.causeway import Causeway
-from tests.log_lines import Lines
-from tests.manual_clock import ManualClock
-from tests.patience import PATIENCE_SECONDS
-from tests.watched_lock import WatchedLock
+from tests.kit.logs import Lines
+from tests.kit.time import PATIENCE_SECONDS, ManualClock, WatchedLock
 
 START = datetime(2026, 3, 2, 9, 20, tzinfo=UTC)
 HOUR, DAY = 3600, 86_400

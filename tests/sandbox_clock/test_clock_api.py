@@ -9,7 +9,7 @@ import pytest
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.moved_clock import ClockOffset
 from chalicelib.sandbox_clock.clock_api import read_seconds
-from tests.log_lines import Lines
+from tests.kit.logs import Lines
 from tests.sandbox_clock.operator import Operator
 
 START = {"now": "2026-03-02T09:00:00+00:00", "offset_seconds": 0}

@@ -16,7 +16,7 @@ from chalicelib.statistics.days import INGESTED_AT
 from tests.cards.authorization.shops import LIMITED, SEPARATE, new_holder, with_prices
 from tests.cards.issuer import Issuer
 from tests.causeway import Causeway
-from tests.log_lines import Lines
+from tests.kit.logs import Lines
 from tests.openbanking.kit import always
 from tests.sandbox_clock.operator import Operator
 

@@ -12,7 +12,7 @@ from chalicelib.foundation.dynamodb.store import Check, ConditionFailed, Delete,
 from chalicelib.foundation.moved_clock import CACHED_SECONDS
 from chalicelib.sandbox_clock.remembered_due import RememberedDue, WriteCounts
 from tests.causeway import Causeway
-from tests.manual_clock import ManualClock
+from tests.kit.time import ManualClock
 
 START = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 HOUR, DAY = 3600, 86_400

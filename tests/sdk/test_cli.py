@@ -17,8 +17,8 @@ import pytest
 from causeway import __version__, cli
 from causeway.listen import Listener
 from causeway.tpp import PrivateKeyJwt
-from tests.http_servers import serving
-from tests.patience import PATIENCE_SECONDS
+from tests.kit.http import serving
+from tests.kit.time import PATIENCE_SECONDS
 from tests.sdk.event_log import event
 from tests.sdk.user_programs import SOURCE
 

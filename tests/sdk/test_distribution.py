@@ -18,7 +18,7 @@ from typing import NamedTuple
 import pytest
 
 import causeway
-from tests.changelog_headings import releases
+from tests.kit.documents import releases
 from tests.sdk.user_programs import SOURCE
 
 SDK = SOURCE.parent

@@ -22,7 +22,7 @@ from causeway.tpp import (
     is_paid,
 )
 from infra.render.docs.sources import source_of
-from tests.documents import section, tables
+from tests.kit.documents import section, tables
 from tests.sdk.scripted_hub import ScriptedHub, answer, failure, token_answer, tokens
 
 README = (Path(__file__).parents[2] / "sdk" / "README.md").read_text("utf-8")

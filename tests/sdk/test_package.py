@@ -15,8 +15,8 @@ import pytest
 
 from infra.render.sdk import __main__ as command
 from infra.render.sdk import modules
+from tests.kit.source_code import parse
 from tests.sdk.user_programs import SOURCE, mypy
-from tests.source_code import parse
 
 PROGRAM = """
 from __future__ import annotations

@@ -29,7 +29,7 @@ from causeway.tpp import (
     SinglePaymentV2,
     is_paid,
 )
-from tests.patience import limit_under_test
+from tests.kit.time import limit_under_test
 from tests.sdk.scripted_hub import NO_RETRIES, Clock, ScriptedHub, answer, failure, token_answer, tokens
 
 pytestmark = pytest.mark.usefixtures("clock")

@@ -12,8 +12,8 @@ import pytest
 
 from causeway.errors import AuthorizationEnded, ConfigurationError, ConnectionLost, UnexpectedAnswer
 from causeway.tpp import Tokens
+from tests.kit.time import WatchedLock
 from tests.sdk.scripted_hub import START, Clock, ScriptedHub, answer, failure, token_answer, tokens
-from tests.watched_lock import WatchedLock
 
 pytestmark = pytest.mark.usefixtures("clock")
 ACCOUNTS: dict[str, list[str]] = {"accounts": []}

@@ -8,12 +8,12 @@ from moto import mock_aws
 
 from infra import command
 from infra.local.resources import create_resources
-from tests import lean_emulator
 from tests.causeway import Causeway
+from tests.kit import emulator
+from tests.kit.logs import silent
 from tests.shape import figures
 from tests.shape.figures import Figure
 from tests.shape.traced import card_authorization, relayed_read
-from tests.silence import silent
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -30,9 +30,9 @@ def main(arguments: list[str] | None = None) -> None:
 
 def _traced() -> list[Figure]:
     """The figures of two requests to the service in this process, on an emulator within it."""
-    os.environ |= lean_emulator.ENVIRONMENT
-    lean_emulator.answer_calls()
-    lean_emulator.install()
+    os.environ |= emulator.ENVIRONMENT
+    emulator.answer_calls()
+    emulator.install()
     with mock_aws(), silent():
         create_resources(emulated=True, dynamodb_apart=False)
         causeway = Causeway.first().again()

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
+from tests.kit.source_code import BOOTSTRAP
 from tests.shape.modules import Function, Module, matching
 from tests.shape.names import Names, parameters
-from tests.source_code import BOOTSTRAP
 
 _CONTAINERS = ("chalicelib/**/*container.py", *BOOTSTRAP)
 _PROPERTIES = {"property", "functools.cached_property"}

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from tests.source_code import ROOT, SOURCES, parse, path_matches, within
+from tests.kit.source_code import ROOT, SOURCES, parse, path_matches, within
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 

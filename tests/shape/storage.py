@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
+from tests.kit.source_code import FLOWS, within
 from tests.shape.modules import Module, matching
 from tests.shape.names import Names, parameters
-from tests.source_code import FLOWS, within
 
 _STORE = "chalicelib.foundation.dynamodb.store.Store"
 _WRITES = {"transact", "put", "update", "delete"}

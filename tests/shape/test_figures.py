@@ -8,8 +8,8 @@ import sys
 
 import pytest
 
+from tests.kit.source_code import ROOT
 from tests.shape.figures import Figure, read_static
-from tests.source_code import ROOT
 
 CEILINGS = {
     "store writes in flows": 0,

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from tests.causeway import Causeway
+from tests.kit.source_code import ROOT
 from tests.shape.traced import Trace, card_authorization, relayed_read, trace
-from tests.source_code import ROOT
 
 OTHER = """
 def leaf(): return 1

@@ -14,9 +14,9 @@ from unittest.mock import patch
 from chalicelib.foundation.crypto import signatures
 from tests.bench.authorizations import Authorizations
 from tests.causeway import Causeway
+from tests.kit.source_code import ROOT
 from tests.openbanking.examples import ANSWERS
 from tests.openbanking.kit import always
-from tests.source_code import ROOT
 
 _FOLDER = f"{ROOT / 'chalicelib'}/"
 _WARM_UP = 3

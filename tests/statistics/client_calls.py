@@ -12,7 +12,7 @@ from chalicelib.statistics import current_call
 from chalicelib.statistics.call_counts import Outcome
 from chalicelib.statistics.client_activity import Activity, ActivityReader
 from chalicelib.statistics.measurements import Measurements
-from tests.manual_clock import ManualClock
+from tests.kit.time import ManualClock
 
 START = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 HOUR = int(START.timestamp())

@@ -10,7 +10,7 @@ import pytest
 from chalicelib.foundation import parallel
 from chalicelib.statistics.measurements import Measurements
 from tests.causeway import Causeway
-from tests.manual_clock import ManualClock
+from tests.kit.time import ManualClock
 from tests.statistics.client_calls import START, Table, process
 from tests.statistics.made_up import ALPHA, BETA
 from tests.statistics.nights import DAY, turn_to

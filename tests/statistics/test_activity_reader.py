@@ -7,7 +7,7 @@ import pytest
 from chalicelib.statistics import client_activity
 from chalicelib.statistics.client_activity import CALLS_KEPT, HOURS, ActivityReader
 from chalicelib.statistics.measurements import Measurements
-from tests.manual_clock import ManualClock
+from tests.kit.time import ManualClock
 from tests.statistics.client_calls import HOUR, Table, ask, process, read
 
 

@@ -28,9 +28,9 @@ from chalicelib.statistics.client_activity import (
     calls_of,
 )
 from chalicelib.statistics.measurements import WRITE_INTERVAL, Measurements
-from tests.documents import CAPACITY
-from tests.log_lines import Lines
-from tests.manual_clock import ManualClock
+from tests.kit.documents import CAPACITY
+from tests.kit.logs import Lines
+from tests.kit.time import ManualClock
 from tests.statistics.client_calls import CLIENT, HOUR, Table, ask, read
 
 # -- what is kept of a call

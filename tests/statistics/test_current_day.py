@@ -14,7 +14,7 @@ from chalicelib.statistics.current_day import CACHED_SECONDS, PAGES, REMEMBERED,
 from chalicelib.statistics.day_records import Summary
 from chalicelib.statistics.days import hours_of
 from tests.causeway import Causeway
-from tests.dynamodb_calls import counted
+from tests.kit.storage import record_calls
 from tests.statistics.made_up import hourly, keeping
 
 BIC, OTHER = "ALPHGB21", "ALPHGB21XXX"
@@ -164,10 +164,10 @@ def test_the_cache_keeps_today_for_a_limited_number_of_banks(causeway: Causeway)
     today(causeway)
     for number in range(REMEMBERED):
         today(causeway, f"BANKGB{number:02d}")
-    with counted(causeway) as calls:
+    with record_calls(causeway) as calls:
         today(causeway, "BANKGB00")
     assert calls == []
 
-    with counted(causeway) as calls:
+    with record_calls(causeway) as calls:
         today(causeway)
     assert calls == ["Query"] * 10

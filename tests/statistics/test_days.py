@@ -19,7 +19,7 @@ from chalicelib.statistics.days import (
     quarter_of,
     yesterday,
 )
-from tests.manual_clock import ManualClock
+from tests.kit.time import ManualClock
 
 DAY = date(2026, 11, 22)
 

@@ -10,7 +10,7 @@ import pytest
 from chalicelib.foundation.dynamodb.store import StoreError
 from chalicelib.statistics.downtimes import PROBE_SECONDS, Probe, claim_probe, record_answer
 from tests.causeway import Causeway
-from tests.dynamodb_calls import counted
+from tests.kit.storage import record_calls
 from tests.statistics.made_up import ALPHA, BETA
 
 Claim = Callable[[str], tuple[Probe, bool]]
@@ -81,7 +81,7 @@ def test_a_probe_of_a_clock_that_was_ahead_does_not_pause_a_bank(causeway: Cause
 
 
 def test_a_claim_takes_one_write(causeway: Causeway, claim: Claim) -> None:
-    with counted(causeway) as calls:
+    with record_calls(causeway) as calls:
         claim(ALPHA)
 
     assert calls == ["PutItem"]

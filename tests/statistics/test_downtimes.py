@@ -14,7 +14,7 @@ from chalicelib.statistics.downtimes import CACHED_SECONDS, PARTITION, Downtime,
 from chalicelib.statistics.hourly_counters import REACH_DAYS, downtime_spans
 from chalicelib.statistics.measurements import WRITE_INTERVAL
 from tests.causeway import Causeway
-from tests.dynamodb_calls import counted
+from tests.kit.storage import record_calls
 from tests.openbanking.deferred_calls import DOWN
 from tests.statistics.made_up import ALPHA, BETA
 
@@ -239,7 +239,7 @@ def test_banks_that_are_down_are_read_again_after_the_clock_was_set_back(causewa
 
 def test_without_failures_a_write_takes_one_query(causeway: Causeway, noon: int) -> None:
     counters = made([], [noon - 5])
-    with counted(causeway) as calls:
+    with record_calls(causeway) as calls:
         DowntimeRecorder(causeway.hub.store, causeway.clock).record([*counters, *made([], [noon - 4], BETA)])
 
     assert calls == ["Query"]
@@ -248,7 +248,7 @@ def test_without_failures_a_write_takes_one_query(causeway: Causeway, noon: int)
 def test_a_bank_that_stays_down_takes_one_query_for_each_write(causeway: Causeway, noon: int) -> None:
     writes(causeway, range(noon - 10, noon - 5))
 
-    with counted(causeway) as calls:
+    with record_calls(causeway) as calls:
         DowntimeRecorder(causeway.hub.store, causeway.clock).record(made([noon - 1]))
 
     assert calls == ["Query"]
@@ -259,7 +259,7 @@ def test_the_banks_that_are_down_are_read_once_a_minute(causeway: Causeway, noon
     assert downtimes.bics() == set()
     writes(causeway, range(noon - 10, noon - 5))
 
-    with counted(causeway) as calls:
+    with record_calls(causeway) as calls:
         causeway.clock.advance(CACHED_SECONDS - 1)
         assert downtimes.bics() == set()
         causeway.clock.advance(1)

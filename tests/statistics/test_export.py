@@ -12,8 +12,8 @@ from chalicelib.statistics.call_counts import CallCounts, Histogram, Latencies
 from chalicelib.statistics.day_records import DayRecord
 from chalicelib.statistics.export import COLUMNS, NAMES, as_csv, as_json, build_rows
 from infra.render.docs import statistics_columns
-from tests.documents import rows as cells
-from tests.documents import section
+from tests.kit.documents import rows as cells
+from tests.kit.documents import section
 
 UNKNOWN = DayRecord("ALPHGB21", 'Bank "A", London', date(2026, 11, 21))
 

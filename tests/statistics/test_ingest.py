@@ -20,9 +20,9 @@ from chalicelib.statistics.hourly_counters import REACH_DAYS, Hour, StoredCounte
 from chalicelib.statistics.ingest import DayRefused, ExpectedBank, Ingested, IngestIncomplete, compute_day
 from infra.local.event_runner import schedule_expression
 from tests.causeway import Causeway
-from tests.documents import OPERATIONS, STATISTICS, rows, section
-from tests.log_lines import Lines
-from tests.schedules import run_schedule
+from tests.kit.documents import OPERATIONS, STATISTICS, rows, section
+from tests.kit.logs import Lines
+from tests.kit.time import run_schedule
 from tests.statistics.made_up import ALPHA, BETA, counted
 from tests.statistics.nights import DAY, ingest, items, records, report, turn_to
 

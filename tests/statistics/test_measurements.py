@@ -15,10 +15,8 @@ from chalicelib.statistics import current_call, measurements
 from chalicelib.statistics.call_counts import TABLE, Blamed, CallCounts, HourlyCounters, Outcome, Service
 from chalicelib.statistics.downtimes import PARTITION
 from chalicelib.statistics.measurements import BATCH_SIZE, MAX_UNWRITTEN, WRITE_INTERVAL, Measurements
-from tests.figures import counted, figures
-from tests.log_lines import Lines
-from tests.manual_clock import ManualClock
-from tests.patience import PATIENCE_SECONDS
+from tests.kit.logs import Lines, metric_values, metrics_in
+from tests.kit.time import PATIENCE_SECONDS, ManualClock
 from tests.statistics.client_calls import HOUR
 
 BIC = "ALPHGB21"
@@ -305,7 +303,7 @@ def test_cloudwatch_metrics_match_the_counters_by_bank_service_and_minute(
     output = capsys.readouterr().out
 
     def told(name: str, bic: str, service: Service) -> list[float]:
-        return counted(output, name, Stage="dev", Bank=bic, Service=service)
+        return metric_values(output, name, Stage="dev", Bank=bic, Service=service)
 
     reads = [told(name, BIC, "AISP") for name in ("Calls", "Answered", "CallerFailures", "HubFailures")]
     assert reads == [[1, 1], [1, 1], [1], []]
@@ -314,10 +312,10 @@ def test_cloudwatch_metrics_match_the_counters_by_bank_service_and_minute(
     payments = [told(name, BIC, "PISP") for name in ("Calls", "Answered", "Unanswered", "HubFailures", "BankTime")]
     assert payments == [[1], [], [1], [1], []]
     assert told("Calls", "BETADEF1", "AISP") == [1]
-    begun = [figure.at // 1000 - HOUR for figure in figures(output) if figure.name == "Calls"]
+    begun = [figure.at // 1000 - HOUR for figure in metrics_in(output) if figure.name == "Calls"]
     assert begun == [0, 0, 0, 0, 0, 0, 60, 60]  # each for the stage, and once more for bank and service
     names = ("Calls", "Answered", "Unanswered", "NotAsked", "BankFailures", "CallerFailures", "HubFailures")
-    assert CallCounts(*(int(sum(counted(output, name, Stage="dev"))) for name in names)) == table.total
+    assert CallCounts(*(int(sum(metric_values(output, name, Stage="dev"))) for name in names)) == table.total
 
 
 def test_metrics_are_written_once_although_writing_the_counters_is_repeated(
@@ -328,7 +326,7 @@ def test_metrics_are_written_once_although_writing_the_counters_is_repeated(
     for _ in range(3):
         instance.write()
 
-    assert counted(capsys.readouterr().out, "Calls", Stage="dev") == [1]
+    assert metric_values(capsys.readouterr().out, "Calls", Stage="dev") == [1]
 
 
 # -- when it cannot be written

@@ -7,8 +7,7 @@ from datetime import timedelta
 import pytest
 
 from tests.causeway import Causeway
-from tests.figures import counted
-from tests.log_lines import Lines
+from tests.kit.logs import Lines, metric_values
 from tests.statistics.made_up import BETA
 from tests.statistics.nights import DAY, ingest, records, report, turn_to
 
@@ -16,7 +15,7 @@ from tests.statistics.nights import DAY, ingest, records, report, turn_to
 def told(causeway: Causeway, output: str, **about: str) -> dict[str, list[float]]:
     """The values of the run's metrics in what was printed: of the stage as a whole, or ``about`` a bank."""
     names = ("MissingReports", "OverdueReports", "IngestedDays")
-    found = {name: counted(output, name, Stage=causeway.hub.settings.stage, **about) for name in names}
+    found = {name: metric_values(output, name, Stage=causeway.hub.settings.stage, **about) for name in names}
     return {name: values for name, values in found.items() if values}
 
 

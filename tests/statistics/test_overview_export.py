@@ -14,8 +14,8 @@ from chalicelib.statistics.day_overviews import BankFigures, pack_histogram
 from chalicelib.statistics.days import DayRange
 from chalicelib.statistics.overview_export import COLUMNS, NAMES, BankDays, as_csv, as_json, build_rows
 from infra.render.docs import statistics_columns
-from tests.documents import rows as cells
-from tests.documents import section
+from tests.kit.documents import rows as cells
+from tests.kit.documents import section
 
 DAYS = DayRange(date(2026, 11, 1), date(2026, 11, 30))
 KNOWN = BankDays(

@@ -11,7 +11,7 @@ from chalicelib.statistics import day_records
 from chalicelib.statistics.days import hours_of
 from chalicelib.statistics.response_times import ResponseTimes
 from tests.causeway import Causeway
-from tests.dynamodb_calls import counted
+from tests.kit.storage import record_calls
 from tests.statistics.made_up import ALPHA, BETA, hourly, record
 
 
@@ -72,14 +72,14 @@ def test_made_up_records_do_not_count_for_response_times(causeway: Causeway, tim
 
 def test_a_record_is_read_once_a_day(causeway: Causeway, times: ResponseTimes) -> None:
     has_record(causeway, ALPHA, yesterday(causeway), 100)
-    with counted(causeway) as calls:
+    with record_calls(causeway) as calls:
         times.of_banks([ALPHA])
         causeway.clock.advance(14 * 3600)
         times.of_banks([ALPHA])
     assert calls == ["BatchGetItem"]
 
     causeway.clock.advance(3600)
-    with counted(causeway) as calls:
+    with record_calls(causeway) as calls:
         assert times.of_banks([ALPHA]) == {ALPHA: 100}
     assert calls == ["BatchGetItem", "BatchGetItem"]
 
@@ -87,7 +87,7 @@ def test_a_record_is_read_once_a_day(causeway: Causeway, times: ResponseTimes) -
 def test_a_hundred_banks_take_one_read_for_each_day(causeway: Causeway, times: ResponseTimes) -> None:
     bics = [f"BANK{number:04}"[:8] for number in range(100)]
 
-    with counted(causeway) as calls:
+    with record_calls(causeway) as calls:
         times.of_banks(bics)
 
     assert calls == ["BatchGetItem", "BatchGetItem"]

@@ -7,7 +7,7 @@ import pytest
 from chalicelib.foundation.http.outbound import TOTAL_SECONDS
 from chalicelib.statistics.slow_calls import HELD_SECONDS, SLOTS, SLOW_SECONDS, Slot, SlowCalls
 from tests.causeway import Causeway
-from tests.dynamodb_calls import counted
+from tests.kit.storage import record_calls
 from tests.statistics.made_up import ALPHA, BETA
 
 
@@ -70,11 +70,11 @@ def test_slots_taken_by_a_clock_ahead_are_free(causeway: Causeway, slow_calls: S
 
 
 def test_a_slot_takes_one_write_and_a_refusal_a_write_and_a_query(causeway: Causeway, slow_calls: SlowCalls) -> None:
-    with counted(causeway) as calls:
+    with record_calls(causeway) as calls:
         slow_calls.take(ALPHA)
     assert calls == ["PutItem"]
 
     take_all(slow_calls)
-    with counted(causeway) as calls:
+    with record_calls(causeway) as calls:
         assert slow_calls.take(ALPHA) is None
     assert calls == ["PutItem", "Query"]

@@ -12,8 +12,8 @@ from tests.cards.issuer import Issuer, NewCard
 from tests.causeway import Causeway
 from tests.demo_bank.connected_banks import Psu, authorize, payment, tokens, wire_banks
 from tests.demo_bank.stage import query_of
-from tests.sealing import seal_something_everywhere
 from tests.statistics import nights
+from tests.upgrade.sealing import seal_something_everywhere
 from tests.website.web_user import WebUser
 
 EMAIL = "tpp@example.com"

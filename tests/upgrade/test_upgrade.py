@@ -20,10 +20,10 @@ from infra.restore.examination import Examination
 from tests.cards.issuer import Issuer
 from tests.causeway import Causeway
 from tests.demo_bank.connected_banks import wire_banks
-from tests.manual_clock import ManualClock
-from tests.sealing import reseal_all
+from tests.kit.time import ManualClock
 from tests.upgrade import data_file
 from tests.upgrade.play import EMAIL, SCOPES
+from tests.upgrade.sealing import reseal_all
 from tests.website.web_user import WebUser
 
 FACTS, LINES = data_file.read()

@@ -20,7 +20,7 @@ from infra import command
 from infra.local.dynamodb_engine import EngineFailed
 from infra.local.dynamodb_local import DynamoDBLocal
 from infra.local.resources import create_resources
-from tests import lean_emulator
+from tests.kit import emulator
 from tests.volume.loading import load
 from tests.volume.records import records
 from tests.volume.round_trips import RoundTrips
@@ -42,9 +42,9 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _measure(count: int, due: int) -> int:
-    lean_emulator.answer_calls()
+    emulator.answer_calls()
     with DynamoDBLocal() as engine, mock_aws():
-        os.environ.update(lean_emulator.ENVIRONMENT | {"AWS_ENDPOINT_URL_DYNAMODB": engine.wait()})
+        os.environ.update(emulator.ENVIRONMENT | {"AWS_ENDPOINT_URL_DYNAMODB": engine.wait()})
         create_resources(emulated=True, dynamodb_apart=True)
         hub = Hub(Settings.from_environment(os.environ))
         items = records(hub.delivery.outbox, count, due, hub.clock.time())

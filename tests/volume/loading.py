@@ -15,7 +15,7 @@ from threading import local
 from urllib.parse import urlsplit
 
 from chalicelib.foundation.dynamodb.store import Item
-from tests.patience import PATIENCE_SECONDS
+from tests.kit.time import PATIENCE_SECONDS
 
 BATCH = 25
 _CONNECTIONS = 4

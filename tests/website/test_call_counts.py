@@ -11,7 +11,7 @@ from chalicelib.foundation.http.outbound import Reply
 from chalicelib.statistics.day_overviews import DayOverview
 from chalicelib.statistics.days import hours_of
 from tests.causeway import Causeway
-from tests.dynamodb_calls import counted
+from tests.kit.storage import record_calls
 from tests.statistics.made_up import hourly, keeping
 from tests.website.web_user import PASSWORD, WebUser, attempt_due_deliveries
 
@@ -31,7 +31,7 @@ def client_id(user: WebUser) -> str:
 )
 def test_a_page_for_a_visitor_takes_no_call(causeway: Causeway, visitor: WebUser, path: str) -> None:
     causeway.hub.openbanking.banks.directory()
-    with counted(causeway) as calls:
+    with record_calls(causeway) as calls:
         assert visitor.get(path).status == 200
 
     assert calls == []
@@ -66,7 +66,7 @@ def test_a_page_for_a_visitor_takes_no_call(causeway: Causeway, visitor: WebUser
 def test_a_page_for_a_user_takes_the_session_and_a_fixed_number_of_calls(
     causeway: Causeway, user: WebUser, client_id: str, path: str, calls: list[str]
 ) -> None:
-    with counted(causeway) as made:
+    with record_calls(causeway) as made:
         assert user.get(path.format(client_id=client_id)).status in (200, 404)
 
     assert made == [SESSION, *calls]
@@ -77,7 +77,7 @@ def test_an_event_page_takes_one_call_each_for_record_client_and_bodies(causeway
     path = user.send_test_event(client_id)
     causeway.receiver.answers = [Reply(503, b"busy", {}, 0.1)]
     attempt_due_deliveries(causeway)
-    with counted(causeway) as calls:
+    with record_calls(causeway) as calls:
         user.get(path)
 
     assert "busy" in user.text
@@ -89,7 +89,7 @@ def test_sign_in_takes_four_calls(causeway: Causeway, visitor: WebUser, email: s
     visitor.cookies.clear()
     visitor.get("/sign-in")
     token = visitor.token
-    with counted(causeway) as calls:
+    with record_calls(causeway) as calls:
         assert visitor.post("/sign-in", token, email=email, password=PASSWORD).status == 303
 
     assert calls == ["TransactWriteItems", "BatchGetItem", "TransactWriteItems", "PutItem"]
@@ -97,7 +97,7 @@ def test_sign_in_takes_four_calls(causeway: Causeway, visitor: WebUser, email: s
 
 def test_running_a_request_takes_two_reads_and_two_writes(causeway: Causeway, user: WebUser, client_id: str) -> None:
     user.open_request(client_id)
-    with counted(causeway) as calls:
+    with record_calls(causeway) as calls:
         user.run_request(client_id)
 
     assert calls == [SESSION, "BatchGetItem", "PutItem", "PutItem"]
@@ -108,7 +108,7 @@ def test_the_callback_with_a_code_takes_a_fixed_number_of_calls(
 ) -> None:
     user.open_request(client_id)
     back = user.approve(user.run_request(client_id))
-    with counted(causeway) as calls:
+    with record_calls(causeway) as calls:
         user.get(back)
     journey_and_client, redemption = ["BatchGetItem", "TransactWriteItems", "BatchGetItem"], ["BatchGetItem"]
 
@@ -121,7 +121,7 @@ def test_a_journey_page_reads_its_consent_once(
     causeway: Causeway, user: WebUser, client_id: str, more: str, client: list[str]
 ) -> None:
     state = user.get_tokens(client_id)
-    with counted(causeway) as calls:
+    with record_calls(causeway) as calls:
         user.get(f"/authorize/callback?state={state}{more}")
 
     journey, consent = ["BatchGetItem"], ["BatchGetItem"]
@@ -132,7 +132,7 @@ def test_the_latest_journeys_take_one_call(causeway: Causeway, user: WebUser, em
     for number in range(40):
         state = f"{causeway.clock.time() + number:08x}{'x' * 43}"
         causeway.hub.website.journeys.begin(email, state, {"scopes": [], "begun_at": number}, None)
-    with counted(causeway) as calls:
+    with record_calls(causeway) as calls:
         found = causeway.hub.website.journeys.list_latest(email)
 
     assert calls == ["Query"]
@@ -151,7 +151,7 @@ def test_the_performance_page_takes_one_query_per_quarter_and_per_hour_of_today(
     causeway: Causeway, visitor: WebUser, days: str, quarters: int
 ) -> None:
     causeway.hub.openbanking.banks.directory()
-    with counted(causeway) as calls:
+    with record_calls(causeway) as calls:
         visitor.get(f"/performance?bic=ALPHGB21&{days}")
 
     assert calls == ["Query"] * quarters + HOURS_SO_FAR
@@ -161,13 +161,13 @@ def test_the_performance_page_caches_today_for_a_minute_and_reads_at_most_24_hou
     causeway: Causeway, visitor: WebUser
 ) -> None:
     visitor.get("/performance?bic=ALPHGB21")
-    with counted(causeway) as calls:
+    with record_calls(causeway) as calls:
         visitor.get("/performance?bic=ALPHGB21")
     assert calls == ["Query"]
 
     causeway.clock.advance(15 * 3600 - 1)
     causeway.hub.openbanking.banks.directory()
-    with counted(causeway) as calls:
+    with record_calls(causeway) as calls:
         visitor.get("/performance?bic=ALPHGB21")
     assert calls == ["Query"] * (1 + 24)
 
@@ -180,13 +180,13 @@ def test_the_performance_page_reads_back_to_the_last_answer_at_most_48_hours(
     counters = hourly("ALPHGB21", midnight, unanswered=1), hourly("ALPHGB21", midnight - 3600 * hours_ago, answered=1)
     causeway.hub.store.transact([keeping(each) for each in counters])
     causeway.hub.openbanking.banks.directory()
-    with counted(causeway) as calls:
+    with record_calls(causeway) as calls:
         visitor.get("/performance?bic=ALPHGB21")
     assert calls == ["Query", *HOURS_SO_FAR, *["Query"] * more]
 
     causeway.clock.advance(60)
     causeway.hub.openbanking.banks.directory()
-    with counted(causeway) as calls:
+    with record_calls(causeway) as calls:
         visitor.get("/performance?bic=ALPHGB21")
     assert calls == ["Query"] * (1 + 2)
 
@@ -204,7 +204,7 @@ def test_an_invalid_performance_query_takes_at_most_the_bank_lookup(
     causeway: Causeway, visitor: WebUser, query: str, expected: list[str]
 ) -> None:
     causeway.hub.openbanking.banks.directory()
-    with counted(causeway) as calls:
+    with record_calls(causeway) as calls:
         visitor.get(f"/performance?{query}")
 
     assert calls == expected
@@ -212,7 +212,7 @@ def test_an_invalid_performance_query_takes_at_most_the_bank_lookup(
 
 def test_a_download_of_days_does_not_read_today(causeway: Causeway, visitor: WebUser) -> None:
     causeway.hub.openbanking.banks.directory()
-    with counted(causeway) as calls:
+    with record_calls(causeway) as calls:
         visitor.get("/performance?bic=ALPHGB21&format=csv")
 
     assert calls == ["Query"]
@@ -232,9 +232,9 @@ def test_the_overview_takes_the_same_calls_for_2_and_302_banks(
     known = DayOverview({bank.bic: (1, 1, 0, 0, 9, 0, 9 << 1000) for bank in (*listed, *more)})
     for ago in range(1, 31):
         causeway.hub.store.put("statistics", known.to_item(causeway.clock.now().date() - timedelta(days=ago)))
-    with counted(causeway) as calls:
+    with record_calls(causeway) as calls:
         assert f"{2 + more_banks} banks" in visitor.get(f"/performance{days}").text
-    with counted(causeway) as again:
+    with record_calls(causeway) as again:
         visitor.get(f"/performance{days}")
 
     assert sorted(calls) == ["BatchGetItem"] * reads + ["Query"]

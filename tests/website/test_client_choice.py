@@ -10,7 +10,7 @@ from chalicelib.openbanking.records import client_list
 from chalicelib.website import start_views
 from chalicelib.website.pages import CLIENT_COOKIE
 from tests.causeway import Causeway
-from tests.dynamodb_calls import counted
+from tests.kit.storage import record_calls
 from tests.website.web_user import WebUser
 
 LISTS = pytest.mark.parametrize("path", ["/consents", "/deliveries", "/authorize"])
@@ -108,10 +108,10 @@ def test_an_archived_or_foreign_client_in_the_cookie_is_ignored(
 def test_the_selected_client_costs_no_read(causeway: Causeway, user: WebUser, email: str) -> None:
     own = make_client(causeway, email, "Own")
     user.get("/consents")
-    with counted(causeway) as with_cookie:
+    with record_calls(causeway) as with_cookie:
         user.get("/consents")
     user.cookies.pop(CLIENT_COOKIE)
-    with counted(causeway) as without:
+    with record_calls(causeway) as without:
         user.get("/consents")
 
     assert with_cookie == without
@@ -163,7 +163,7 @@ def test_a_list_without_a_client_takes_a_fixed_number_of_queries(
 ) -> None:
     """``/authorize`` also queries inactive clients and the latest journeys."""
     user.get(path)
-    with counted(causeway) as calls:
+    with record_calls(causeway) as calls:
         user.get(path)
 
     assert calls == ["BatchGetItem", *["Query"] * queries]

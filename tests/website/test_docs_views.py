@@ -14,7 +14,7 @@ from infra.render.docs.site import markdown_copy
 from infra.render.docs.site_parts import plain, sections
 from infra.render.docs.sources import source_of
 from tests.causeway import Answer, Causeway
-from tests.documents import ROOT
+from tests.kit.documents import ROOT
 from tests.website.docs_places import DIVIDED_PAGES, PAGE_PLACES, PAGES, document_of, places_of
 from tests.website.web_user import WebUser
 

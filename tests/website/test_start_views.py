@@ -7,7 +7,7 @@ import re
 from chalicelib.foundation.http.outbound import Reply
 from chalicelib.website.start_views import CLIENTS, RECEIVERS, STEPS
 from tests.causeway import Causeway
-from tests.dynamodb_calls import counted
+from tests.kit.storage import record_calls
 from tests.website.statistics_data import fill_activity
 from tests.website.web_user import PAGE_BYTES, WebUser, attempt_due_deliveries
 
@@ -118,7 +118,7 @@ def test_the_start_page_takes_a_constant_number_of_calls(causeway: Causeway, use
         for _ in range(3):
             causeway.tpp.call("GET", "/tpp/banks", client_id=client_id)
     user.get("/")
-    with counted(causeway) as calls:
+    with record_calls(causeway) as calls:
         user.get("/")
 
     assert calls == ["BatchGetItem", *["Query"] * (1 + 2 * CLIENTS + 1 + 3 * 8)]

@@ -15,8 +15,8 @@ from chalicelib.cards.requests.dispatch import Dispatcher
 from chalicelib.foundation import jsontext
 from tests.cards.issuer import Issuer
 from tests.causeway import Answer
-from tests.log_lines import Lines
-from tests.source_code import ROOT
+from tests.kit.logs import Lines
+from tests.kit.source_code import ROOT
 
 JSON = "application/json"
 PROD = {"STAGE": "prod", "PUBLIC_URL": "https://hub.example.com"}

@@ -24,8 +24,7 @@ from infra.admin.ledger_verification import prove_ledger
 from tests.cards.authorization.issuers import complete
 from tests.cards.authorization.shops import BLENDED, NOT_BLENDING, SEPARATE, Holder, new_holder, with_prices
 from tests.cards.issuer import BRITAIN, DAY, EUR, GBP, PIN, Issuer
-from tests.dynamodb_calls import note_calls
-from tests.item_sizes import KILOBYTE, item_size
+from tests.kit.storage import KILOBYTE, item_size, observe_calls
 
 AUTHORIZATION, _, INCREMENT, REVERSAL, EXPIRY = AUTHORIZE_TYPES
 FRANCE = 250
@@ -70,7 +69,7 @@ def test_a_purchase_writes_rows_of_less_than_a_kilobyte(issuer: Issuer) -> None:
         puts = [each["Put"] for each in call.body.get("TransactItems", ()) if "Put" in each]
         written.extend(put["Item"] for put in puts if put["TableName"].endswith(activity_record.TABLE))
 
-    with note_calls(note):
+    with observe_calls(note):
         card.authorize(
             123_45, EUR, merchant_country_ison=FRANCE, merchant_id="GROCER000000001", **shop, entry_mode_type=5
         )

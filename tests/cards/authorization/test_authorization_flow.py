@@ -13,7 +13,7 @@ from tests.cards.authorization.issuers import EACH_CARD, TWICE_A_DAY, authorizes
 from tests.cards.authorization.shops import A_DAY, BACK_A_WEEK, BLENDED, LIMITED, NOT_BLENDING, SEPARATE, Holder
 from tests.cards.issuer import BRITAIN, EUR, GBP, GERMANY, LEFT_OUT, USD, Issuer
 from tests.cards.ledgers import entries, movements
-from tests.dynamodb_calls import transactions
+from tests.kit.storage import record_transactions
 
 # -- approvals
 
@@ -71,7 +71,7 @@ def test_an_approval_holds_the_amount_and_records_the_message(strict_issuer: Iss
 
 def test_an_authorization_is_written_in_one_transaction(strict_issuer: Issuer) -> None:
     approved = held(strict_issuer, **LIMITED)
-    with transactions(strict_issuer.causeway) as made:
+    with record_transactions(strict_issuer.causeway) as made:
         approved.request_authorization(10_00)
         approved.request_authorization(1_000_00)
         approved.request_authorization(10_00, pin="0000")

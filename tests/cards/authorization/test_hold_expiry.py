@@ -19,8 +19,8 @@ from chalicelib.foundation import jsontext
 from infra.admin.ledger_verification import prove_ledger
 from tests.cards.authorization.shops import A_DAY, BACK_A_WEEK, LIMITED, SEPARATE, Holder, new_holder, with_prices
 from tests.cards.issuer import DAY, EUR, Issuer
-from tests.log_lines import Lines
-from tests.schedules import run_schedule
+from tests.kit.logs import Lines
+from tests.kit.time import run_schedule
 
 pytestmark = pytest.mark.faults
 

@@ -21,7 +21,7 @@ from tests.cards.authorization.issuers import (
 )
 from tests.cards.authorization.shops import A_DAY, LIMITED, SEPARATE, Holder
 from tests.cards.issuer import EUR, PIN, Issuer
-from tests.dynamodb_calls import transactions
+from tests.kit.storage import record_transactions
 
 
 def more(user: Holder, asked: Any, amount: int) -> str:
@@ -147,7 +147,7 @@ def test_a_declined_increment_is_recorded_and_changes_nothing(strict_issuer: Iss
 def test_an_increment_is_written_in_one_transaction(strict_issuer: Issuer) -> None:
     user = held(strict_issuer)
     asked = user.authorize(10_00, pin=PIN)
-    with transactions(strict_issuer.causeway) as made:
+    with record_transactions(strict_issuer.causeway) as made:
         more(user, asked, 5_00)
         more(user, asked, 500_00)
 

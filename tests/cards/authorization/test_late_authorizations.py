@@ -23,7 +23,7 @@ from tests.cards.authorization.shops import A_DAY, LIMITED, Holder
 from tests.cards.events.event_listener import Listener
 from tests.cards.issuer import GBP, Issuer
 from tests.causeway import Causeway
-from tests.dynamodb_calls import transactions
+from tests.kit.storage import record_transactions
 
 pytestmark = pytest.mark.dynamodb
 
@@ -158,7 +158,7 @@ def test_an_authorization_blocked_for_two_seconds_returns_91_within_three(strict
 def test_a_late_decline_has_no_condition_on_contended_items(strict_issuer: Issuer) -> None:
     user = held(strict_issuer)
 
-    with transactions(strict_issuer.causeway) as made, crowded(user):
+    with record_transactions(strict_issuer.causeway) as made, crowded(user):
         user.request_authorization(10_00)
 
     assert sorted(made[-1]) == ["Put activity", "Put authorization", "Put late-decline"]

@@ -12,7 +12,7 @@ from chalicelib.cards.card_data.encryption import CardData, CardKeys, Sealed
 from chalicelib.foundation.crypto.keyring import Keyring, Unsealable, Vault
 from tests.causeway import START
 from tests.foundation.fakes import FakeKms, FakeSecrets, NoDataKeys
-from tests.manual_clock import ManualClock
+from tests.kit.time import ManualClock
 
 PAN = "4111111111111111"
 within = settings(max_examples=30)

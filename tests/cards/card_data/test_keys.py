@@ -12,7 +12,7 @@ from chalicelib.foundation.aws.errors import SecretChanged
 from chalicelib.foundation.crypto.keyring import CACHED_SECONDS, NoKeys, Vault
 from tests.causeway import START
 from tests.foundation.fakes import FakeKms, FakeSecrets, NoDataKeys
-from tests.manual_clock import ManualClock
+from tests.kit.time import ManualClock
 
 NAME = "causeway-test-card-keys"
 PAN = "4111111111111111"

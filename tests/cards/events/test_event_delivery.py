@@ -17,8 +17,8 @@ from chalicelib.foundation.http.outbound import NotReached, Reply
 from tests.cards.cases import LOOK, WRITE, warmed
 from tests.cards.issuer import EUR, MANAGER, OTHER_MANAGER, SEPA, Issuer
 from tests.causeway import Causeway
-from tests.dynamodb_calls import counted
-from tests.log_lines import Lines
+from tests.kit.logs import Lines
+from tests.kit.storage import record_calls
 
 OVERLAP = 3600
 
@@ -170,7 +170,7 @@ def test_an_event_adds_no_round_trip_to_its_request(causeway: Causeway, secret: 
     issuer = warmed(Issuer(causeway))
     card, before = issuer.card(), len(causeway.recorded("card_event"))
 
-    with counted(causeway) as calls:
+    with record_calls(causeway) as calls:
         issuer.data("activateCard", card_id=card.card_id)
 
     assert (calls, len(causeway.recorded("card_event")) - before) == ([LOOK, WRITE], 1)

@@ -9,8 +9,8 @@ from chalicelib.cards.payments.provider import Receipt
 from chalicelib.cards.payments.provider_completion import finish_due_payments
 from tests.cards.issuer import DAY, Issuer
 from tests.cards.ledgers import prove, state
-from tests.log_lines import Lines
-from tests.schedules import run_schedule
+from tests.kit.logs import Lines
+from tests.kit.time import run_schedule
 
 pytestmark = pytest.mark.faults
 

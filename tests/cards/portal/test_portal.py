@@ -16,8 +16,8 @@ from chalicelib.cards.protocol.card_records import CARD_FIELDS
 from chalicelib.cards.protocol.status_codes import Refused, Status
 from tests.cards.issuer import DAY, EUR, MANAGER, OTHER_MANAGER, USD, Issuer, NewCard
 from tests.cards.portal.card_lists import listed
-from tests.dynamodb_calls import counted
-from tests.log_lines import Lines
+from tests.kit.logs import Lines
+from tests.kit.storage import record_calls
 
 READS, LISTS = "BatchGetItem", ["Query"] * 16
 NOWHERE = 999_999_999
@@ -197,7 +197,7 @@ def test_an_opening_balance_takes_at_most_4_batch_reads(portal: Portal, shared_i
     moved = {"movements": begun + many, "settled": many * 10, "version": account.version + 1}
     shared_issuer.hub.store.put("cards", (shared_issuer.hub.store.get(*account.place) or {}) | moved)
     for second in {1, 2, many // 2 + 1, many, many + 1}:
-        with counted(shared_issuer.causeway) as calls:
+        with record_calls(shared_issuer.causeway) as calls:
             found = statement(portal, made.card_id, second, 10**10)
         assert found["opening_balance"] == (second - 1) * 10
         assert calls.count(READS) <= 4
@@ -287,7 +287,7 @@ def test_two_calls_with_one_reference_are_executed_once(portal: Portal, shared_i
 def test_the_portal_pages_take_a_fixed_number_of_storage_calls(
     portal: Portal, shared_issuer: Issuer, card: NewCard
 ) -> None:
-    with counted(shared_issuer.causeway) as calls:
+    with record_calls(shared_issuer.causeway) as calls:
         listed(portal)
         portal.read(MANAGER, "listActivity", item_count=25)
         shown(portal, card.card_id)

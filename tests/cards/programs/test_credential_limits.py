@@ -13,8 +13,8 @@ from chalicelib.foundation import jsontext, metrics
 from chalicelib.foundation.identifiers import digest
 from tests.cards.issuer import EVERYDAY, HOLDER_DETAILS, Envelope, Issuer
 from tests.causeway import Answer, Causeway
-from tests.dynamodb_calls import counted
-from tests.log_lines import Lines
+from tests.kit.logs import Lines
+from tests.kit.storage import record_calls
 
 TOO_MANY = 8004
 LIMITED = "limited"
@@ -127,7 +127,7 @@ def test_a_call_above_the_limit_makes_no_storage_call_and_stores_no_answer(limit
     reference = limited.reference()
     codes(limited, 2)
 
-    with counted(limited.causeway) as calls:
+    with record_calls(limited.causeway) as calls:
         refused = limited.do("createHolder", **HOLDER_DETAILS, request_reference_id=reference)
 
     assert is_over(refused)

@@ -19,8 +19,8 @@ from chalicelib.foundation.dynamodb.store import StoreUnavailable
 from chalicelib.foundation.identifiers import digest
 from tests.cards.setups import ABSENT, credential, loaded, manager, shown
 from tests.causeway import Causeway
-from tests.dynamodb_calls import counted
-from tests.log_lines import Lines
+from tests.kit.logs import Lines
+from tests.kit.storage import record_calls
 
 
 class Caller:
@@ -227,7 +227,7 @@ def test_one_of_two_parallel_rotations_fails(caller: Caller) -> None:
 def test_current_credentials_are_read_once_a_minute_in_the_given_order(caller: Caller) -> None:
     credentials = caller.causeway.another_process().cards.credentials
     digests = [digest(parts[0]) for parts in (caller.others, caller.parts)]
-    with counted(caller.causeway) as calls:
+    with record_calls(caller.causeway) as calls:
         assert [each.name for each in credentials.current(digests)] == ["other", "app"]
         assert caller.passes(caller.parts, credentials)
         caller.causeway.clock.advance(59)

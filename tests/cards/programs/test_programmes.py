@@ -12,7 +12,7 @@ from chalicelib.cards.programs.programmes import EntryGone, UnknownManager, head
 from chalicelib.foundation.dynamodb.store import StoreUnavailable
 from tests.cards.setups import fee, limit, loaded, manager, planned, region, special_account
 from tests.causeway import Causeway
-from tests.log_lines import Lines
+from tests.kit.logs import Lines
 
 
 @pytest.fixture

@@ -19,10 +19,9 @@ from infra.deploy.functions import BY_NAME
 from tests.cards.issuer import DAY, EUR, SPECIAL_EUR
 from tests.cards.ledgers import movements
 from tests.cards.reconciliation.proved_ledger import Ledger
-from tests.documents import OPERATIONS, rows, section
-from tests.figures import counted
-from tests.log_lines import Lines
-from tests.schedules import run_schedule
+from tests.kit.documents import OPERATIONS, rows, section
+from tests.kit.logs import Lines, metric_values
+from tests.kit.time import run_schedule
 
 SPECIAL = f"special_account#1.{SPECIAL_EUR}"
 Tamper = Callable[[Ledger], object]
@@ -122,10 +121,8 @@ def test_a_mismatch_is_logged_and_counted_and_all_accounts_are_proved(
     assert (line["level"], line["account"]) == ("ERROR", progress.broken[0])
     assert re.search(problem, line["problem"]), line
     written = capsys.readouterr().out
-    assert (counted(written, "LedgerBreaks", Stage="local"), counted(written, "ProvedAccounts", Stage="local")) == (
-        [1],
-        [3],
-    )
+    assert metric_values(written, "LedgerBreaks", Stage="local") == [1]
+    assert metric_values(written, "ProvedAccounts", Stage="local") == [3]
 
 
 def cards_key(number: int) -> Item:
@@ -142,7 +139,7 @@ def test_a_broken_account_is_checked_in_every_run_until_consistent(
     ledger.account(ledger.first, settled=settled)
     assert ledger.go_on().broken == ledger.progress.broken == ()
 
-    assert counted(capsys.readouterr().out, "LedgerBreaks", Stage="local") == [1, 1, 1, 0]
+    assert metric_values(capsys.readouterr().out, "LedgerBreaks", Stage="local") == [1, 1, 1, 0]
     told = [line["message"] for line in lines.all() if line["message"].startswith("ledger ")]
     assert told == ["ledger broken", "ledger proved", "ledger broken", "ledger broken", "ledger consistent again"]
 
@@ -283,7 +280,7 @@ def test_concurrent_payments_cause_no_mismatch(ledger: Ledger) -> None:
 def test_the_schedule_runs_the_rolling_proof(ledger: Ledger, capsys: pytest.CaptureFixture[str]) -> None:
     run_schedule(app.handler_map["prove"])
 
-    assert counted(capsys.readouterr().out, "ProvedAccounts", Stage="local") == [3]
+    assert metric_values(capsys.readouterr().out, "ProvedAccounts", Stage="local") == [3]
     assert ledger.progress.is_over
 
 

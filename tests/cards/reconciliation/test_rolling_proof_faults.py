@@ -12,9 +12,9 @@ from chalicelib.foundation.dynamodb.store import StoreError
 from tests.cards.fault_plays import PROVING, Targets
 from tests.cards.reconciliation.proved_ledger import Ledger
 from tests.causeway import Causeway
+from tests.kit.source_code import within
 from tests.openbanking.call_sites import CARDS, STORE, call_sites
 from tests.openbanking.faults import Fault, Snapshot
-from tests.source_code import within
 
 pytestmark = pytest.mark.faults
 

@@ -13,7 +13,7 @@ from chalicelib.foundation.clock import milliseconds
 from tests.cards.issuer import Envelope, Issuer
 from tests.cards.reports.pages import paged
 from tests.cards.reports.rows import message
-from tests.dynamodb_calls import counted
+from tests.kit.storage import record_calls
 
 BOTH = pytest.mark.parametrize("action", ["getCardsActivity", "getFinancialAuthorizes"])
 LISTED: dict[str, Callable[[int], dict[str, Any]]] = {
@@ -247,7 +247,7 @@ def test_a_page_takes_one_read_and_one_query_or_16_queries_for_all_cards(shared_
     number = message(shared_issuer, card, minute)
     taken: dict[str, list[str]] = {}
     for listed in LISTED:
-        with counted(shared_issuer.causeway) as calls:
+        with record_calls(shared_issuer.causeway) as calls:
             report(shared_issuer, listed, card, last_id=number)
         taken[listed] = calls
 
@@ -267,7 +267,7 @@ def test_a_repeated_request_returns_the_first_page(shared_issuer: Issuer, minute
     first = asked()
     message(shared_issuer, card, minute + 1)
 
-    with counted(shared_issuer.causeway) as calls:
+    with record_calls(shared_issuer.causeway) as calls:
         again = asked()
 
     assert calls == ["BatchGetItem"]

@@ -9,7 +9,7 @@ import pytest
 
 from tests.cards.issuer import Envelope, Issuer
 from tests.cards.reports.pages import paged
-from tests.dynamodb_calls import counted
+from tests.kit.storage import record_calls
 
 LODGING = {"check_in": "2026-03-01", "nights": 2, "rates": [{"room": "12", "amount": 9900}]}
 OVERALL = pytest.mark.parametrize("overall", [False, True], ids=["of a transaction", "of all"])
@@ -184,11 +184,11 @@ def test_an_unknown_transaction_returns_3012(shared_issuer: Issuer) -> None:
 
 def test_an_addendum_takes_three_round_trips_and_a_page_of_a_transaction_two(shared_issuer: Issuer) -> None:
     number = transaction(shared_issuer)
-    with counted(shared_issuer.causeway) as telling:
+    with record_calls(shared_issuer.causeway) as telling:
         addendum = told(shared_issuer, number)
-    with counted(shared_issuer.causeway) as listing:
+    with record_calls(shared_issuer.causeway) as listing:
         report(shared_issuer, number, last_id=addendum)
-    with counted(shared_issuer.causeway) as over_all:
+    with record_calls(shared_issuer.causeway) as over_all:
         report(shared_issuer)
 
     assert telling == ["BatchGetItem", "PutItem", "TransactWriteItems"]

@@ -25,7 +25,7 @@ from chalicelib.foundation.dynamodb.store import (
 from tests.cards.case import SHARDS
 from tests.cards.issuer import EUR, Envelope, Issuer
 from tests.cards.reports.test_addendum_record import LODGING
-from tests.dynamodb_calls import counted
+from tests.kit.storage import record_calls
 
 PAGE = 3
 
@@ -222,7 +222,7 @@ def test_cancelling_the_row_of_a_dead_writer_takes_one_more_round_trip(
         listed.write()
     for seconds in (5, 10, 1):
         shared_issuer.clock.advance(seconds)
-        with counted(shared_issuer.causeway) as made:
+        with record_calls(shared_issuer.causeway) as made:
             listed.poller.poll()
         calls.append(made)
 

@@ -21,7 +21,7 @@ from tests.cards.authorization.shops import (
     with_prices,
 )
 from tests.cards.issuer import EUR, GBP, SEPA, USD, Issuer
-from tests.documents import CARD_NETWORK, section, tables
+from tests.kit.documents import CARD_NETWORK, section, tables
 
 PAGE = 7
 FUNDS = 5_000_00

@@ -14,7 +14,7 @@ from infra.render.openapi.cards.answer_models import model_of
 from tests.cards.issuer import EUR, GBP, Issuer, NewCard
 from tests.cards.report_specification import REPORT_TABLES
 from tests.cards.reports.pages import paged
-from tests.dynamodb_calls import counted
+from tests.kit.storage import record_calls
 
 TABLE = REPORT_TABLES["getTransactions"].answer
 WITH_FEES = 304
@@ -201,10 +201,10 @@ def test_transactions_booked_during_paging_are_listed_once(shared_issuer: Issuer
 
 def test_a_page_takes_one_read_and_one_query(shared_issuer: Issuer, money: Money) -> None:
     for members in (money.of_card, money.of_account, money.of_card | money.of_account):
-        with counted(shared_issuer.causeway) as calls:
+        with record_calls(shared_issuer.causeway) as calls:
             ids(shared_issuer, **members, last_id=money.came[0])
         assert calls == ["BatchGetItem", "Query"]
-    with counted(shared_issuer.causeway) as calls:
+    with record_calls(shared_issuer.causeway) as calls:
         ids(shared_issuer, **money.of_card, transaction_id=money.came[0])
     assert calls == ["BatchGetItem"] * 2
 

@@ -15,7 +15,7 @@ from chalicelib.cards.protocol.card_records import CARD_FIELDS, LONGEST_BYTES, C
 from chalicelib.cards.requests import disclosure
 from chalicelib.foundation import log
 from chalicelib.foundation.crypto import signatures
-from tests.log_lines import Lines
+from tests.kit.logs import Lines
 
 PAN = "4111110000004823"
 CLEAR: dict[CardField, str] = {"pan": PAN, "pin": "4823", "cvc2": "417", "acs_password": "Kx9!quiet-Otter"}

@@ -17,7 +17,7 @@ from tests.cards import whole_requests
 from tests.cards.action_checks import call
 from tests.cards.issuer import ALL_PLAIN, HOLDER_BLOCK, LEFT_OUT, Envelope, Issuer
 from tests.cards.whole_requests import BY_ACTION, EVERY_ACTION, is_valid
-from tests.log_lines import Lines
+from tests.kit.logs import Lines
 
 EVERY = pytest.mark.parametrize("action", BY_ACTION)
 CREDENTIALS = ("access_key", "access_api_id", "access_api_key")

@@ -15,7 +15,7 @@ from tests.cards.action_checks import call
 from tests.cards.issuer import ALL_PLAIN, DAY, EXTERNAL_IBANS, HOLDER_BLOCK, PIN, UK, Issuer
 from tests.cards.requests.repeats import is_repeat, request
 from tests.cards.whole_requests import BY_ACTION, EVERY_ACTION, Members
-from tests.log_lines import Lines
+from tests.kit.logs import Lines
 
 EVERY = pytest.mark.parametrize("action", BY_ACTION)
 REVEALS = [name for name, action in EVERY_ACTION.items() if action.effect == "reveal"]

@@ -13,8 +13,7 @@ from chalicelib.cards.storage.due_index import DueItems
 from chalicelib.foundation import parallel
 from chalicelib.foundation.dynamodb.store import Item, StoreUnavailable
 from tests.cards.issuer import Issuer
-from tests.figures import counted
-from tests.log_lines import Lines
+from tests.kit.logs import Lines, metric_values
 
 pytestmark = pytest.mark.faults
 
@@ -139,7 +138,7 @@ def test_stuck_and_unhandled_items_are_counted_as_stuck(
     things.run()
     things.run()
 
-    assert counted(capsys.readouterr().out, "StuckClaims", Stage="local", Kind="thing") == [4, 0, 0]
+    assert metric_values(capsys.readouterr().out, "StuckClaims", Stage="local", Kind="thing") == [4, 0, 0]
 
 
 def test_a_run_handles_a_maximum_of_the_oldest_items_and_the_next_run_continues(

@@ -13,7 +13,7 @@ from chalicelib.foundation.dynamodb.conditions import Attr
 from chalicelib.foundation.dynamodb.store import Put, Store
 from chalicelib.foundation.identifiers import new_id
 from tests.causeway import Causeway
-from tests.dynamodb_calls import counted
+from tests.kit.storage import record_calls
 
 pytestmark = pytest.mark.dynamodb
 
@@ -113,7 +113,7 @@ def test_pages_are_full_despite_hidden_rows(causeway: Causeway) -> None:
     write(store, shards[0], (31, 31), (33, 33), hidden=0)
     write(store, shards[1], (20, 20), (32, 32), hidden=0)
 
-    with counted(causeway) as calls:
+    with record_calls(causeway) as calls:
         found = page(store, shards, ALWAYS, 3, lambda row: not row["hidden"])
 
     assert (ids(found), found[1]) == ([20, 31, 32], True)
@@ -125,7 +125,7 @@ def test_a_page_takes_one_call_for_each_partition(causeway: Causeway) -> None:
     for number, rows in enumerate(shards):
         write(causeway.hub.store, rows, *[(10 * each, number) for each in range(5)])
 
-    with counted(causeway) as calls:
+    with record_calls(causeway) as calls:
         page(causeway.hub.store, shards, ALWAYS, 2)
 
     assert calls == ["Query"] * 3
@@ -146,7 +146,7 @@ def test_a_page_over_fetches_each_shard_and_queries_a_short_shard_again(causeway
     for shard, rows in enumerate(shards[1:]):
         write(store, rows, (100 + shard, 100 + shard))
 
-    with counted(causeway) as calls:
+    with record_calls(causeway) as calls:
         found = page(store, shards, ALWAYS, 50)
 
     assert ids(found) == list(range(50))
@@ -203,7 +203,7 @@ def test_a_search_reads_each_list_at_most_three_times_and_can_be_continued(
 ) -> None:
     monkeypatch.setattr(time_ordered, "_DEEPER", (1, 1))
     store, wanted = causeway_with_rows.hub.store, Search(Attr("number").eq(0))
-    with counted(causeway_with_rows) as calls:
+    with record_calls(causeway_with_rows) as calls:
         first = latest_page(store, LISTS, 1, None, wanted)
     then = latest_page(store, LISTS, 1, first.before, wanted)
 

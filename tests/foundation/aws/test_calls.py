@@ -26,8 +26,9 @@ from chalicelib.foundation.http.deadline_connections import SlowCheck
 from chalicelib.foundation.http.outbound import Outbound
 from chalicelib.foundation.parallel import together
 from chalicelib.foundation.version import USER_AGENT
-from tests.foundation.servers import Connection, Server, self_signed, server_context, serving, unused_port
-from tests.patience import PATIENCE_SECONDS
+from tests.kit.certificates import self_signed
+from tests.kit.http import Connection, SocketServer, free_port, server_context, socket_server
+from tests.kit.time import PATIENCE_SECONDS
 
 BODY = {"TableName": "clients", "Key": {"id": {"S": "ä"}}}
 
@@ -51,9 +52,9 @@ def called(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
 
     class Called:
         def __init__(self, behaviour: Callable[[Connection], None], tls: ssl.SSLContext | None = None) -> None:
-            self._serving = serving(behaviour, tls)
+            self._serving = socket_server(behaviour, tls)
 
-        def __enter__(self) -> Server:
+        def __enter__(self) -> SocketServer:
             server = self._serving.__enter__()
             monkeypatch.setenv("AWS_ENDPOINT_URL", f"{server.scheme}://127.0.0.1:{server.port}")
             return server
@@ -79,7 +80,7 @@ def answers(*of: tuple[int, bytes] | tuple[int, bytes, bytes]) -> Callable[[Conn
 GOOD = answers((200, b"{}"))
 
 
-def head(server: Server, number: int = 0) -> dict[str, str]:
+def head(server: SocketServer, number: int = 0) -> dict[str, str]:
     """The headers of a request, by lower-case name; its first line is nameless."""
     first, *lines = server.requests[number][1].partition(b"\r\n\r\n")[0].decode().split("\r\n")
     return {"": first} | {name.lower(): value for name, _, value in (line.partition(": ") for line in lines)}
@@ -159,7 +160,7 @@ def test_an_observer_may_answer_or_change_a_call(called: Callable[..., Any]) -> 
 
 
 def test_a_refused_connection_raises_not_sent(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{unused_port()}")
+    monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{free_port()}")
 
     with pytest.raises(NotSent, match="could not connect to dynamodb at 127"):
         send("dynamodb", "GetItem", BODY)
@@ -207,7 +208,7 @@ def test_a_response_with_an_absurd_length_raises_no_answer(head: bytes, called: 
 
 
 def test_error_messages_contain_no_secrets(called: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://user:word@127.0.0.1:{unused_port()}")
+    monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://user:word@127.0.0.1:{free_port()}")
     with pytest.raises(NotSent) as caught:
         send("dynamodb", "PutItem", BODY)
     quoting = b'{"__type":"SignatureDoesNotMatch","message":"x-amz-security-token:token"}'
@@ -325,7 +326,7 @@ def test_a_call_with_an_unsent_repeat_still_raises_no_answer(
     called: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def pause(seconds: float) -> None:
-        monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{unused_port()}")
+        monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{free_port()}")
 
     with called(hang_up), pytest.raises(NoAnswer):
         send_twice("sqs", "SendMessage", {}, pause)
@@ -373,7 +374,7 @@ def test_a_slow_outbound_call_permits_an_aws_call_in_its_check(called: Callable[
         send("dynamodb", "GetItem", BODY)
         checked.set()
 
-    with called(GOOD), serving(slow) as bank:
+    with called(GOOD), socket_server(slow) as bank:
         outbound = Outbound(public_only=False, total_seconds=PATIENCE_SECONDS)
         reply = outbound.post(bank.url, b"{}", {}, repeat=False, slow_check=SlowCheck(0, check))
 
@@ -419,7 +420,7 @@ def test_a_proxy_gets_a_connect_request_and_nothing_of_the_call(
     called: Callable[..., Any], certificate: Path, tls: ssl.SSLContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("AWS_CA_BUNDLE", str(certificate))
-    with called(GOOD, tls) as server, serving(_tunnel(server.port)) as proxy:
+    with called(GOOD, tls) as server, socket_server(_tunnel(server.port)) as proxy:
         monkeypatch.setenv("HTTPS_PROXY", f"http://user:w%40rd@127.0.0.1:{proxy.port}")
         for _ in range(2):
             assert send("dynamodb", "GetItem", BODY) == {}
@@ -434,7 +435,7 @@ def test_a_proxy_gets_a_connect_request_and_nothing_of_the_call(
 def test_a_refusing_proxy_raises_not_sent(
     called: Callable[..., Any], tls: ssl.SSLContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with called(GOOD, tls) as server, serving(answers((403, b""))) as proxy:
+    with called(GOOD, tls) as server, socket_server(answers((403, b""))) as proxy:
         monkeypatch.setenv("HTTPS_PROXY", f"http://127.0.0.1:{proxy.port}")
         with pytest.raises(NotSent):
             send("dynamodb", "PutItem", BODY)

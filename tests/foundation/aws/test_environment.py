@@ -28,8 +28,8 @@ from chalicelib.foundation.aws.errors import NotConfigured, NotSent
 from chalicelib.foundation.aws.services import SERVICES
 from chalicelib.foundation.context import tight_deadline
 from chalicelib.foundation.parallel import together
-from tests.foundation.servers import Connection, serving
-from tests.patience import PATIENCE_SECONDS, limit_under_test
+from tests.kit.http import Connection, socket_server
+from tests.kit.time import PATIENCE_SECONDS, limit_under_test
 
 REGION = {"AWS_DEFAULT_REGION": "eu-west-1"}
 ELSEWHERE = "http://127.0.0.1:4566"
@@ -240,7 +240,7 @@ def container(expires_in: timedelta) -> Any:
 
 
 def test_container_credentials_are_refreshed_shortly_before_they_expire(monkeypatch: pytest.MonkeyPatch) -> None:
-    with serving(container(timedelta(minutes=5))) as server:
+    with socket_server(container(timedelta(minutes=5))) as server:
         monkeypatch.setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", f"http://127.0.0.1:{server.port}/")
         first, second = credentials(), credentials()
 
@@ -248,7 +248,7 @@ def test_container_credentials_are_refreshed_shortly_before_they_expire(monkeypa
 
 
 def test_container_credentials_are_cached_until_aws_refuses_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    with serving(container(timedelta(hours=6))) as server:
+    with socket_server(container(timedelta(hours=6))) as server:
         monkeypatch.setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", f"http://127.0.0.1:{server.port}/")
         assert credentials() == credentials()
         assert len(server.requests) == 1
@@ -259,13 +259,13 @@ def test_container_credentials_are_cached_until_aws_refuses_them(monkeypatch: py
 
 def test_container_credentials_take_precedence_over_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     use(monkeypatch, KEYS)
-    with serving(container(timedelta(hours=6))) as server:
+    with socket_server(container(timedelta(hours=6))) as server:
         monkeypatch.setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", f"http://127.0.0.1:{server.port}/")
         assert credentials().access_key == "key-1"
 
 
 def test_one_of_many_threads_refreshes_expired_credentials(monkeypatch: pytest.MonkeyPatch) -> None:
-    with serving(container(timedelta(hours=6))) as server:
+    with socket_server(container(timedelta(hours=6))) as server:
         monkeypatch.setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", f"http://127.0.0.1:{server.port}/")
         used = credentials()
         new = together([lambda: credentials(instead_of=used)] * 4)
@@ -317,7 +317,7 @@ def test_a_slow_credential_source_ends_with_the_time_limit_of_the_request(monkey
 
 def test_a_time_limit_keeps_credentials_and_errors_of_the_source(monkeypatch: pytest.MonkeyPatch) -> None:
     with tight_deadline(lambda: 0.0, PATIENCE_SECONDS):
-        with serving(container(timedelta(hours=6))) as server:
+        with socket_server(container(timedelta(hours=6))) as server:
             monkeypatch.setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", f"http://127.0.0.1:{server.port}/")
             assert credentials().access_key == "key-1"
         environment._source.cache_clear()

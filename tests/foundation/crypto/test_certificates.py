@@ -18,7 +18,7 @@ from chalicelib.foundation.crypto.certificates import (
     read_certificate,
     same_subject,
 )
-from tests.certificates import NOW, Authority, qc_statements, seconds
+from tests.kit.certificates import NOW, Authority, qc_statements, seconds
 
 CA = Authority()
 TRUSTED = TrustedAuthorities(CA.pem)

@@ -10,7 +10,7 @@ from chalicelib.foundation.crypto import signatures
 from chalicelib.foundation.crypto.keyring import CACHED_SECONDS, Keyring, NoKeys, Vault
 from tests.causeway import START
 from tests.foundation.fakes import FakeKms, FakeSecrets
-from tests.manual_clock import ManualClock
+from tests.kit.time import ManualClock
 
 NAME = "causeway-test-keys"
 HOUR = 3600

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from chalicelib.foundation.http.addresses import InvalidAddress, check_address, is_public
-from tests import host_spellings
+from tests.kit import inputs
 
 
 @pytest.mark.parametrize(
@@ -29,13 +29,13 @@ def test_plain_and_private_addresses_are_accepted_in_the_local_stage_only(url: s
         check_address(url, local=False)
 
 
-@pytest.mark.parametrize("host", host_spellings.PRIVATE)
+@pytest.mark.parametrize("host", inputs.PRIVATE_HOSTS)
 def test_private_hosts_are_refused_outside_the_local_stage(host: str) -> None:
     with pytest.raises(InvalidAddress, match="must not point to a private address outside the local stage"):
         check_address(f"https://{host}/bank", local=False)
 
 
-@pytest.mark.parametrize("host", [*host_spellings.THIS_MACHINE, *host_spellings.NO_NAMES])
+@pytest.mark.parametrize("host", [*inputs.LOOPBACK_SPELLINGS, *inputs.INVALID_HOSTS])
 def test_a_host_in_an_unusual_spelling_is_refused_outside_the_local_stage(host: str) -> None:
     with pytest.raises(
         InvalidAddress, match=r"must have a host that is a name, a dotted-decimal IPv4|is not a valid URL"
@@ -50,7 +50,7 @@ def test_digits_and_dots_of_other_scripts_are_refused_in_every_stage(host: str) 
             check_address(f"https://{host}/bank", local=local)
 
 
-@pytest.mark.parametrize("host", host_spellings.ACCEPTED)
+@pytest.mark.parametrize("host", inputs.ACCEPTED_HOSTS)
 def test_public_hosts_are_accepted_outside_the_local_stage(host: str) -> None:
     assert check_address(f"https://{host}/bank", local=False) == f"https://{host}/bank"
 
@@ -80,12 +80,12 @@ def test_an_invalid_address_is_refused_with_the_reason(url: str, reason: str, lo
         check_address(url, local=local)
 
 
-@pytest.mark.parametrize("address", [*host_spellings.PUBLIC_IPV4, *host_spellings.PUBLIC_IPV6])
+@pytest.mark.parametrize("address", [*inputs.PUBLIC_IPV4, *inputs.PUBLIC_IPV6])
 def test_an_internet_address_is_public(address: str) -> None:
     assert is_public(address)
 
 
-@pytest.mark.parametrize("address", [*host_spellings.PRIVATE_IPV4, *host_spellings.PRIVATE_IPV6, "fe80::1%eth0"])
+@pytest.mark.parametrize("address", [*inputs.PRIVATE_IPV4, *inputs.PRIVATE_IPV6, "fe80::1%eth0"])
 def test_a_special_purpose_address_is_not_public_also_as_ipv4_inside_ipv6(address: str) -> None:
     assert not is_public(address)
 

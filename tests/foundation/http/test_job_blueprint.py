@@ -8,7 +8,7 @@ from chalice.app import Chalice, Rate
 
 from chalicelib.foundation import context
 from chalicelib.foundation.http.job_blueprint import RESERVE_SECONDS, Jobs
-from tests.schedules import run_schedule
+from tests.kit.time import run_schedule
 
 MINUTE = Rate(1, unit=Rate.MINUTES)
 

@@ -33,23 +33,26 @@ from chalicelib.foundation.http.outbound import (
     ResponseTooLarge,
     TimedOut,
 )
-from tests import host_spellings
 from tests.causeway import START
-from tests.foundation.http.connections import (
+from tests.kit import inputs
+from tests.kit.certificates import bare_chain, self_signed
+from tests.kit.http import (
     AMPLE,
     BODY,
     EITHER_WAY,
+    Connection,
+    free_port,
     good,
     half_an_answer,
     hang_up,
     let_time_run_out,
     once,
     post,
+    server_context,
     set_clock_of_calls,
+    socket_server,
 )
-from tests.foundation.servers import Connection, bare_chain, self_signed, server_context, serving, unused_port
-from tests.manual_clock import ManualClock
-from tests.patience import PATIENCE_SECONDS, limit_under_test, wait_for
+from tests.kit.time import PATIENCE_SECONDS, ManualClock, limit_under_test, wait_for
 
 SHORT = limit_under_test(0.3)
 """Over connections that are kept, and over those of a single request."""
@@ -104,7 +107,7 @@ def test_the_body_arrives_unchanged_and_the_answer_is_returned_complete() -> Non
         connection.request()
         connection.answer(b'{"a": 1.10}', "201 Created", b"X-Reason: because\r\n")
 
-    with serving(serve) as server:
+    with socket_server(serve) as server:
         reply = post(server.url)
 
     ((_, request),) = server.requests
@@ -121,10 +124,10 @@ def test_the_body_arrives_unchanged_and_the_answer_is_returned_complete() -> Non
 def test_netrc_and_proxy_variables_are_ignored(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "netrc").write_text("machine 127.0.0.1 login a password b\n")
     monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
-    monkeypatch.setenv("HTTP_PROXY", f"http://127.0.0.1:{unused_port()}")
-    monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{unused_port()}")
+    monkeypatch.setenv("HTTP_PROXY", f"http://127.0.0.1:{free_port()}")
+    monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{free_port()}")
 
-    with serving(good) as server:
+    with socket_server(good) as server:
         assert post(server.url).status == 200
     ((_, request),) = server.requests
     assert b"authorization" not in request.lower()
@@ -141,7 +144,7 @@ def test_chunked_and_unlimited_answers_are_read() -> None:
         connection.send(b"HTTP/1.0 200 OK\r\n\r\n{}")
 
     for serve in (chunked, unlimited):
-        with serving(serve) as server:
+        with socket_server(serve) as server:
             assert post(server.url).body == b"{}"
 
 
@@ -150,20 +153,20 @@ def test_an_answer_of_the_largest_size_is_read() -> None:
         connection.request()
         connection.answer(b"x" * ANSWER_BYTES)
 
-    with serving(serve) as server:
+    with socket_server(serve) as server:
         assert len(post(server.url, total=AMPLE).body) == ANSWER_BYTES
 
 
 @EITHER_WAY
 @pytest.mark.parametrize("status", [300, 301, 302, 303, 305, 307, 308])
 def test_a_redirect_is_returned_and_not_followed(status: int, fresh: bool) -> None:
-    with serving(good) as elsewhere:
+    with socket_server(good) as elsewhere:
 
         def serve(connection: Connection) -> None:
             connection.request()
             connection.answer(b"", f"{status} Elsewhere", f"Location: {elsewhere.url}\r\n".encode())
 
-        with serving(serve) as server:
+        with socket_server(serve) as server:
             assert post(server.url, repeat=True, fresh=fresh).status == status
         assert elsewhere.requests == []
         assert len(server.requests) == 1
@@ -179,7 +182,7 @@ def test_an_interim_response_is_skipped(interim: str, fresh: bool) -> None:
             connection.send(f"HTTP/1.1 {interim}\r\nLink: </a>\r\n\r\n".encode())
             connection.answer(b'"the answer"')
 
-    with serving(serve) as server:
+    with socket_server(serve) as server:
         reply = post(server.url, fresh=fresh)
 
     assert reply.status == 200
@@ -248,7 +251,7 @@ def test_retry_after_is_read_from_a_received_response() -> None:
         connection.request()
         connection.answer(b"", "503 Service Unavailable", b"rEtRy-aFtEr: 120\r\n")
 
-    with serving(serve) as server:
+    with socket_server(serve) as server:
         assert post(server.url).retry_after(NOW) == 120
 
 
@@ -318,7 +321,7 @@ ENDLESS = [
 def test_an_answer_that_is_late_raises_timed_out_without_a_repeat(
     behaviour: Callable[[Connection], None], repeat: bool
 ) -> None:
-    with serving(behaviour) as server, pytest.raises(TimedOut, match="no answer came in time"):
+    with socket_server(behaviour) as server, pytest.raises(TimedOut, match="no answer came in time"):
         post(server.url, repeat=repeat)
 
     server.wait_for(1)
@@ -335,7 +338,7 @@ def test_the_time_limit_covers_both_tries(monkeypatch: pytest.MonkeyPatch) -> No
         if connection.number == 2:
             connection.trickle(b"HTTP/1.1 200 OK\r\n")
 
-    with serving(late) as server, pytest.raises(TimedOut):
+    with socket_server(late) as server, pytest.raises(TimedOut):
         post(server.url, repeat=True)
 
     assert len(server.requests) == 2
@@ -363,7 +366,7 @@ def test_a_slow_call_given_up_by_its_check_ends_at_once(behaviour: Callable[[Con
 
     slow_check, ran = slow_checks(give_up)
     outbound = Outbound(public_only=False, total_seconds=AMPLE)
-    with serving(behaviour) as server:
+    with socket_server(behaviour) as server:
         with pytest.raises(GivenUp, match="too slow"):
             outbound.post(server.url, BODY, {}, repeat=True, fresh=fresh, slow_check=slow_check)
         server.wait_for(1)
@@ -382,7 +385,7 @@ def test_a_slow_call_continued_by_its_check_returns_its_answer(fresh: bool) -> N
             connection.answer(b'{"status":"success"}')
 
     slow_check, ran = slow_checks(checked.set)
-    with serving(late) as server:
+    with socket_server(late) as server:
         outbound = Outbound(public_only=False, total_seconds=AMPLE)
         for check in (slow_check, SlowCheck(AMPLE, slow_check.check)):
             reply = outbound.post(server.url, BODY, {}, repeat=False, fresh=fresh, slow_check=check)
@@ -396,7 +399,7 @@ def test_a_call_ends_with_the_deadline_of_its_request() -> None:
         connection.request()
         connection.stop.wait(PATIENCE_SECONDS)
 
-    with serving(silent) as server, deadline(lambda: 0.0, SHORT), pytest.raises((TimedOut, NotReached)):
+    with socket_server(silent) as server, deadline(lambda: 0.0, SHORT), pytest.raises((TimedOut, NotReached)):
         post(server.url)
 
 
@@ -405,7 +408,7 @@ def test_a_slow_call_keeps_its_time_limit_after_its_check(monkeypatch: pytest.Mo
     clock = ManualClock(START)
     set_clock_of_calls(monkeypatch, clock)
     slow_check, ran = slow_checks(lambda: clock.advance(AMPLE))
-    with serving(silence) as server, pytest.raises(TimedOut):
+    with socket_server(silence) as server, pytest.raises(TimedOut):
         Outbound(public_only=False, total_seconds=AMPLE).post(
             server.url, BODY, {}, repeat=False, slow_check=SlowCheck(0, slow_check.check)
         )
@@ -415,7 +418,7 @@ def test_a_slow_call_keeps_its_time_limit_after_its_check(monkeypatch: pytest.Mo
 
 def test_a_call_answered_in_time_runs_no_check() -> None:
     slow_check, ran = slow_checks(lambda: None)
-    with serving(good) as server:
+    with socket_server(good) as server:
         Outbound(public_only=False, total_seconds=AMPLE).post(
             server.url, BODY, {}, repeat=False, slow_check=SlowCheck(AMPLE, slow_check.check)
         )
@@ -455,7 +458,7 @@ def endless_header_of_an_interim_answer(connection: Connection) -> None:
     "behaviour", [endless_headers, endless_line, endless_header, endless_header_of_an_interim_answer]
 )
 def test_too_many_headers_raise_connection_dropped(behaviour: Callable[[Connection], None], fresh: bool) -> None:
-    with serving(behaviour) as server, pytest.raises(ConnectionDropped):
+    with socket_server(behaviour) as server, pytest.raises(ConnectionDropped):
         post(server.url, fresh=fresh)
 
 
@@ -486,7 +489,7 @@ def test_a_too_large_answer_is_refused_and_its_connection_closed(
 ) -> None:
     outbound = Outbound(public_only=False, total_seconds=AMPLE)
 
-    with serving(once(behaviour)) as server:
+    with socket_server(once(behaviour)) as server:
         with pytest.raises(ResponseTooLarge, match="larger than 5 MB"):
             outbound.post(server.url, BODY, {}, repeat=True, fresh=fresh)
         assert outbound.post(server.url, BODY, {}, repeat=False, fresh=fresh).status == 200
@@ -498,7 +501,7 @@ def test_a_too_large_answer_is_refused_and_its_connection_closed(
 
 def test_a_refused_connection_raises_not_reached() -> None:
     with pytest.raises(NotReached, match="no connection could be made"):
-        post(f"http://127.0.0.1:{unused_port()}/bank", repeat=True)
+        post(f"http://127.0.0.1:{free_port()}/bank", repeat=True)
 
 
 def test_an_unknown_host_name_raises_not_reached(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -545,7 +548,7 @@ def test_an_unaccepted_connection_raises_not_reached(monkeypatch: pytest.MonkeyP
 def test_a_call_connects_to_the_first_address_that_works(monkeypatch: pytest.MonkeyPatch) -> None:
     resolve_to(monkeypatch, "127.0.0.2", "127.0.0.1")
 
-    with serving(good) as server:
+    with socket_server(good) as server:
         assert post(f"http://bank.example.com:{server.port}/bank").status == 200
 
 
@@ -561,7 +564,7 @@ def test_an_invalid_chunk_size_raises_connection_dropped(size: bytes, position: 
         head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
         connection.send(head + before + size + b"\r\n{}\r\n0\r\n\r\n")
 
-    with serving(serve) as server, pytest.raises(ConnectionDropped):
+    with socket_server(serve) as server, pytest.raises(ConnectionDropped):
         post(server.url)
 
 
@@ -585,7 +588,7 @@ def test_malformed_headers_raise_only_outbound_errors(head: bytes) -> None:
         connection.request()
         connection.send(b"HTTP/1.1 200 OK\r\n" + head + b"\r\n\r\n{}")
 
-    with serving(serve) as server, contextlib.suppress(OutboundError):
+    with socket_server(serve) as server, contextlib.suppress(OutboundError):
         assert len(post(server.url).body) <= 2
 
 
@@ -606,7 +609,7 @@ BREAKS = [
 def test_a_broken_connection_raises_connection_dropped_without_a_repeat(
     behaviour: Callable[[Connection], None],
 ) -> None:
-    with serving(behaviour) as server, pytest.raises(ConnectionDropped, match="the connection broke"):
+    with socket_server(behaviour) as server, pytest.raises(ConnectionDropped, match="the connection broke"):
         post(server.url, repeat=False)
 
     assert len(server.requests) == 1
@@ -614,14 +617,14 @@ def test_a_broken_connection_raises_connection_dropped_without_a_repeat(
 
 @pytest.mark.parametrize("behaviour", BREAKS)
 def test_a_repeatable_call_survives_one_broken_connection(behaviour: Callable[[Connection], None]) -> None:
-    with serving(once(behaviour)) as server:
+    with socket_server(once(behaviour)) as server:
         assert post(server.url, repeat=True).status == 200
 
     assert [request for _, request in server.requests] == [server.requests[0][1]] * 2
 
 
 def test_a_repeatable_call_is_tried_twice_at_most() -> None:
-    with serving(hang_up) as server, pytest.raises(ConnectionDropped):
+    with socket_server(hang_up) as server, pytest.raises(ConnectionDropped):
         post(server.url, repeat=True)
 
     assert len(server.requests) == 2
@@ -655,7 +658,7 @@ def test_an_unusable_address_raises_not_reached(url: str) -> None:
     [("", "/"), ("?a=b&c=%20d", "/?a=b&c=%20d"), ("/a b/%41?q=a b", "/a%20b/%41?q=a%20b"), ("/ä#part", "/%C3%A4")],
 )
 def test_paths_and_queries_are_percent_encoded(path: str, sent: str) -> None:
-    with serving(good) as server:
+    with socket_server(good) as server:
         Outbound(public_only=False, total_seconds=AMPLE).post(
             server.url.removesuffix("/bank") + path, BODY, {}, repeat=False
         )
@@ -664,7 +667,7 @@ def test_paths_and_queries_are_percent_encoded(path: str, sent: str) -> None:
 
 
 def test_an_error_contains_nothing_of_the_request() -> None:
-    with serving(hang_up) as server, pytest.raises(ConnectionDropped) as caught:
+    with socket_server(hang_up) as server, pytest.raises(ConnectionDropped) as caught:
         Outbound(public_only=False, total_seconds=AMPLE).post(
             f"{server.url}/hidden", b"hidden", {"X-Api-Key": "hidden"}, repeat=False
         )
@@ -677,7 +680,7 @@ def test_an_error_contains_nothing_of_the_request() -> None:
 def test_a_connection_is_reused() -> None:
     outbound = Outbound(public_only=False, total_seconds=AMPLE)
 
-    with serving(good) as server:
+    with socket_server(good) as server:
         for _ in range(3):
             assert outbound.post(server.url, BODY, {}, repeat=False).status == 200
         assert server.served == [1, 1, 1]
@@ -693,7 +696,7 @@ def test_headers_and_body_are_sent_in_one_write(monkeypatch: pytest.MonkeyPatch)
 
     monkeypatch.setattr(http.client.HTTPConnection, "send", note)
 
-    with serving(good) as server:
+    with socket_server(good) as server:
         Outbound(public_only=False, total_seconds=AMPLE).post(server.url, BODY, {}, repeat=False)
 
     (request,) = sent
@@ -707,7 +710,7 @@ def test_a_pooled_connection_closed_by_the_server_is_replaced() -> None:
         connection.answer()
 
     outbound = Outbound(public_only=False, total_seconds=AMPLE)
-    with serving(one_answer) as server:
+    with socket_server(one_answer) as server:
         for number in (1, 2, 3):
             outbound.post(server.url, BODY, {}, repeat=False)
             wait_for(lambda: _is_closed(outbound))
@@ -723,7 +726,7 @@ def test_a_pooled_connection_that_broke_unnoticed_costs_one_repeat() -> None:
         connection.request()
 
     outbound = Outbound(public_only=False, total_seconds=AMPLE)
-    with serving(once(dies)) as server:
+    with socket_server(once(dies)) as server:
         outbound.post(server.url, BODY, {}, repeat=True)
         assert outbound.post(server.url, BODY, {}, repeat=True).status == 200
         assert server.served == [1, 1, 2]
@@ -746,7 +749,7 @@ def test_calls_of_many_threads_do_not_share_deadlines() -> None:
         if len(found) == 8:
             fast_ended.set()
 
-    with serving(serve) as server:
+    with socket_server(serve) as server:
         threads = [threading.Thread(target=call, args=(body,)) for body in [b'"slow"', b'"fast"'] * 8]
         for thread in threads:
             thread.start()
@@ -766,7 +769,7 @@ def post_fresh(url: str, total: float = AMPLE, body: bytes = BODY) -> Reply:
 def test_a_fresh_request_has_a_connection_of_its_own() -> None:
     outbound = Outbound(public_only=False, total_seconds=AMPLE)
 
-    with serving(good) as server:
+    with socket_server(good) as server:
         for fresh in (False, True, True, False, True):
             assert outbound.post(server.url, BODY, {}, repeat=False, fresh=fresh).status == 200
         assert server.served == [1, 2, 3, 1, 4]
@@ -782,7 +785,7 @@ def test_a_fresh_connection_is_closed_after_its_answer() -> None:
         connection.answer()
         closed.append(connection.request())
 
-    with serving(serve) as server:
+    with socket_server(serve) as server:
         post_fresh(server.url)
         wait_for(lambda: closed == [b""])
 
@@ -790,7 +793,7 @@ def test_a_fresh_connection_is_closed_after_its_answer() -> None:
 def test_parallel_fresh_requests_never_share_a_connection() -> None:
     outbound = Outbound(public_only=False, total_seconds=AMPLE)
 
-    with serving(good) as server:
+    with socket_server(good) as server:
         call = partial(outbound.post, server.url, BODY, {}, repeat=False, fresh=True)
         threads = [threading.Thread(target=call) for _ in range(16)]
         for thread in threads:
@@ -802,14 +805,14 @@ def test_parallel_fresh_requests_never_share_a_connection() -> None:
 
 @pytest.mark.parametrize("behaviour", BREAKS)
 def test_a_broken_fresh_connection_raises_connection_dropped(behaviour: Callable[[Connection], None]) -> None:
-    with serving(behaviour) as server, pytest.raises(ConnectionDropped):
+    with socket_server(behaviour) as server, pytest.raises(ConnectionDropped):
         post_fresh(server.url)
 
 
 @pytest.mark.usefixtures("time_runs_out")
 @pytest.mark.parametrize("behaviour", ENDLESS)
 def test_a_fresh_request_without_an_answer_in_time_raises_timed_out(behaviour: Callable[[Connection], None]) -> None:
-    with serving(behaviour) as server, pytest.raises(TimedOut):
+    with socket_server(behaviour) as server, pytest.raises(TimedOut):
         post_fresh(server.url)
 
 
@@ -818,13 +821,13 @@ def test_a_party_that_does_not_read_the_request_raises_timed_out() -> None:
     def deaf(connection: Connection) -> None:
         connection.stop.wait()
 
-    with serving(deaf) as server, pytest.raises(TimedOut):
+    with socket_server(deaf) as server, pytest.raises(TimedOut):
         post_fresh(server.url, body=b" " * 50_000_000)
 
 
 def test_a_refused_fresh_connection_raises_not_reached() -> None:
     with pytest.raises(NotReached):
-        post_fresh(f"http://127.0.0.1:{unused_port()}/bank")
+        post_fresh(f"http://127.0.0.1:{free_port()}/bank")
 
 
 @pytest.mark.usefixtures("trusted")
@@ -841,7 +844,7 @@ def test_a_connection_that_takes_all_the_time_sends_nothing(
 
     monkeypatch.setattr(kind, "connect", connect_late)
     context = tls if scheme == "https" else None
-    with serving(good, context) as server, pytest.raises(NotReached, match="no connection could be made"):
+    with socket_server(good, context) as server, pytest.raises(NotReached, match="no connection could be made"):
         post_fresh(server.url)
     assert server.requests == []
 
@@ -854,7 +857,7 @@ def test_an_exception_in_handling_does_not_change_the_error_of_a_call(handled: E
         except type(handled):
             post_fresh(url)
 
-    with serving(hang_up) as server, pytest.raises(ConnectionDropped):
+    with socket_server(hang_up) as server, pytest.raises(ConnectionDropped):
         call_while_handling(server.url)
 
 
@@ -885,7 +888,7 @@ def tried(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return addresses
 
 
-@pytest.mark.parametrize("host", [*host_spellings.THIS_MACHINE, *host_spellings.PRIVATE])
+@pytest.mark.parametrize("host", [*inputs.LOOPBACK_SPELLINGS, *inputs.PRIVATE_HOSTS])
 def test_a_private_host_is_neither_resolved_nor_connected_to(
     monkeypatch: pytest.MonkeyPatch, tried: list[str], host: str
 ) -> None:
@@ -904,14 +907,14 @@ def test_a_private_host_is_neither_resolved_nor_connected_to(
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "[::1]", "[::ffff:127.0.0.1]", "127.1", "0x7f.1", "0"])
 def test_loopback_addresses_are_refused(host: str) -> None:
-    with serving(good) as server:
+    with socket_server(good) as server:
         with pytest.raises(NotReached, match="the address is not public"):
             post(f"http://{host}:{server.port}/bank", public_only=True)
         assert server.connections == 0
 
 
 @EITHER_WAY
-@pytest.mark.parametrize("address", [*host_spellings.PRIVATE_IPV4, *host_spellings.PRIVATE_IPV6, "fe80::1%lo"])
+@pytest.mark.parametrize("address", [*inputs.PRIVATE_IPV4, *inputs.PRIVATE_IPV6, "fe80::1%lo"])
 @pytest.mark.parametrize("scheme", ["http", "https"])
 def test_a_public_name_with_a_private_address_is_refused(
     monkeypatch: pytest.MonkeyPatch, tried: list[str], address: str, scheme: str, fresh: bool
@@ -1001,7 +1004,7 @@ def trusted(certificate: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_an_untrusted_certificate_is_refused_before_anything_is_sent(tls: ssl.SSLContext) -> None:
-    with serving(good, tls) as server, pytest.raises(NotReached, match="no trusted TLS connection could be made"):
+    with socket_server(good, tls) as server, pytest.raises(NotReached, match="no trusted TLS connection could be made"):
         post(server.url, repeat=True)
 
     assert server.requests == []
@@ -1010,7 +1013,7 @@ def test_an_untrusted_certificate_is_refused_before_anything_is_sent(tls: ssl.SS
 def test_a_ca_file_replaces_the_public_authorities(certificate: Path, tls: ssl.SSLContext) -> None:
     outbound = Outbound(public_only=False, total_seconds=AMPLE, ca_file=str(certificate))
 
-    with serving(good, tls) as server:
+    with socket_server(good, tls) as server:
         assert outbound.post(server.url, b"{}", {}, repeat=False).status == 200
 
 
@@ -1024,7 +1027,7 @@ def test_a_slow_tls_call_continued_by_its_check_returns_its_answer(certificate: 
 
     slow_check, ran = slow_checks(checked.set)
     outbound = Outbound(public_only=False, ca_file=str(certificate))
-    with serving(late, tls) as server:
+    with socket_server(late, tls) as server:
         assert outbound.post(server.url, BODY, {}, repeat=False, slow_check=slow_check).status == 200
 
     assert len(ran) == 1
@@ -1034,7 +1037,7 @@ def test_a_certificate_without_rfc_5280_extensions_is_accepted_from_a_known_auth
     authority, certificate = bare_chain(tmp_path)
     outbound = Outbound(public_only=False, total_seconds=AMPLE, ca_file=str(authority))
 
-    with serving(good, server_context(certificate)) as server:
+    with socket_server(good, server_context(certificate)) as server:
         assert outbound.post(server.url, b"{}", {}, repeat=False).status == 200
 
 
@@ -1043,7 +1046,7 @@ def test_a_server_certificate_in_the_ca_file_is_no_trust_anchor(tmp_path: Path) 
     outbound = Outbound(public_only=False, total_seconds=AMPLE, ca_file=str(certificate))
 
     with (
-        serving(good, server_context(certificate)) as server,
+        socket_server(good, server_context(certificate)) as server,
         pytest.raises(NotReached, match="no trusted TLS connection could be made"),
     ):
         outbound.post(server.url, b"{}", {}, repeat=False)
@@ -1053,7 +1056,7 @@ def test_a_server_without_tls_raises_not_reached() -> None:
     def plain(connection: Connection) -> None:
         connection.send(b"HTTP/1.1 400 Bad Request\r\n\r\n")
 
-    with serving(plain) as server, pytest.raises(NotReached, match="no trusted TLS connection could be made"):
+    with socket_server(plain) as server, pytest.raises(NotReached, match="no trusted TLS connection could be made"):
         post(server.url.replace("http://", "https://"))
 
 
@@ -1068,18 +1071,18 @@ def trickled_handshake(connection: Connection) -> None:
 @EITHER_WAY
 @pytest.mark.parametrize("behaviour", [hanging_handshake, trickled_handshake])
 def test_an_endless_tls_handshake_raises_not_reached(behaviour: Callable[[Connection], None], fresh: bool) -> None:
-    with serving(behaviour) as server, pytest.raises(NotReached):
+    with socket_server(behaviour) as server, pytest.raises(NotReached):
         post(server.url.replace("http://", "https://"), total=SHORT, fresh=fresh)
 
 
 @pytest.mark.usefixtures("trusted")
 def test_the_limits_hold_over_tls(tls: ssl.SSLContext, monkeypatch: pytest.MonkeyPatch) -> None:
-    with serving(good, tls) as server:
+    with socket_server(good, tls) as server:
         assert post(server.url).status == 200
-    with serving(half_an_answer, tls) as server, pytest.raises(ConnectionDropped):
+    with socket_server(half_an_answer, tls) as server, pytest.raises(ConnectionDropped):
         post(server.url)
     let_time_run_out(monkeypatch)
-    with serving(trickled_body, tls) as server, pytest.raises(TimedOut):
+    with socket_server(trickled_body, tls) as server, pytest.raises(TimedOut):
         post(server.url)
 
 
@@ -1091,7 +1094,7 @@ def test_a_tls_failure_after_the_request_raises_connection_dropped(tls: ssl.SSLC
         raw.sendall(b"\x17\x03\x03\x00\x20" + b"x" * 32)
         raw.close()
 
-    with serving(garbage, tls) as server, pytest.raises(ConnectionDropped):
+    with socket_server(garbage, tls) as server, pytest.raises(ConnectionDropped):
         post(server.url)
     assert len(server.requests) == 1
 
@@ -1100,7 +1103,7 @@ def test_a_tls_failure_after_the_request_raises_connection_dropped(tls: ssl.SSLC
 def test_fresh_tls_connections_share_one_context(tls: ssl.SSLContext) -> None:
     module.tls_context.cache_clear()
 
-    with serving(good, tls) as server:
+    with socket_server(good, tls) as server:
         for _ in range(3):
             post_fresh(server.url)
         assert server.served == [1, 2, 3]
@@ -1111,7 +1114,7 @@ def test_fresh_tls_connections_share_one_context(tls: ssl.SSLContext) -> None:
 def test_a_certificate_for_another_name_is_refused(monkeypatch: pytest.MonkeyPatch, tls: ssl.SSLContext) -> None:
     resolve_to(monkeypatch, "127.0.0.1")
 
-    with serving(good, tls) as server, pytest.raises(NotReached, match="no trusted TLS connection could be made"):
+    with socket_server(good, tls) as server, pytest.raises(NotReached, match="no trusted TLS connection could be made"):
         post_fresh(f"https://bank.example.org:{server.port}/bank")
     assert server.requests == []
 

@@ -10,7 +10,7 @@ import jinja2
 import pytest
 
 from chalicelib.foundation.http.pages import Templates
-from tests.documents import ROOT
+from tests.kit.documents import ROOT
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from chalice.app import Chalice, Request, Response
 from chalicelib.foundation import log
 from chalicelib.foundation.http import web
 from chalicelib.foundation.http.web import BODY_BYTES, FORM, Incoming, RestApi, Routes, UnreadableBody
-from tests.patience import PATIENCE_SECONDS
+from tests.kit.time import PATIENCE_SECONDS
 
 ID = "99391c7e-ad88-49ec-a2ad-99ddcb1f7721"
 

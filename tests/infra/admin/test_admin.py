@@ -35,10 +35,10 @@ from chalicelib.website.accounts import account_flow
 from infra.admin import connection, probe
 from tests.causeway import START, Causeway
 from tests.foundation.fakes import FakeKms, FakeSecrets
-from tests.foundation.servers import self_signed, server_context, serving
 from tests.infra.admin.command_line import done, refused, run
-from tests.local_stack import answering
-from tests.manual_clock import ManualClock
+from tests.kit.certificates import self_signed
+from tests.kit.http import server_context, socket_server, stack_health
+from tests.kit.time import ManualClock
 
 ROOT = Path(__file__).parents[3]
 PASSWORD = "correct horse battery"
@@ -570,7 +570,7 @@ def test_the_probe_reads_the_certificate_subject_of_a_trusted_bank(
 ) -> None:
     certificate = self_signed(tmp_path)
 
-    with serving(lambda connection: None, server_context(certificate)) as server:
+    with socket_server(lambda connection: None, server_context(certificate)) as server:
         assert probe._certificate_subject(server.url) is None
         monkeypatch.setattr(certifi, "where", lambda: str(certificate))
         assert probe._certificate_subject(server.url) == "commonName=bank.example.com"
@@ -1194,7 +1194,7 @@ def test_missing_aws_resources_are_reported_in_one_sentence(
 def stack_file(tmp_path: Path) -> Iterator[Path]:
     """What a running stack writes."""
     path = tmp_path / "stack.json"
-    with answering() as stack:
+    with stack_health() as stack:
         stack["environment"] |= {"AWS_ENDPOINT_URL": "http://127.0.0.1:1", "AWS_ACCESS_KEY_ID": "local"}
         path.write_text(json.dumps({**stack, "pid": None}))
         yield path

@@ -23,7 +23,7 @@ from infra.local import logfile
 from tests.cards.issuer import Issuer
 from tests.causeway import Causeway
 from tests.infra.admin.command_line import done, refused, run
-from tests.source_code import MODULES, SOURCES, nodes
+from tests.kit.source_code import MODULES, SOURCES, nodes
 
 DAY = 24 * 3600
 

@@ -18,7 +18,7 @@ from infra.admin import connection
 from infra.local.development_ca import DevelopmentCa
 from tests.causeway import Causeway
 from tests.infra.admin.command_line import done, refused, run
-from tests.manual_clock import ManualClock
+from tests.kit.time import ManualClock
 
 TPP = ("--organization-identifier", "PSDGB-FCA-123456", "--common-name", "Budget Friend")
 ISSUER = "CN=Example CA,C=GB"

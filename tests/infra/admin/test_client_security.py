@@ -11,8 +11,8 @@ import pytest
 from chalicelib.foundation.identifiers import new_id
 from infra.admin import connection
 from tests.causeway import Causeway
-from tests.certificates import Authority
 from tests.infra.admin.command_line import done, refused, run
+from tests.kit.certificates import Authority
 from tests.openbanking.key_holder import KeyHolder
 from tests.openbanking.tpp_certificates import ORGANIZATION, SUBJECT, stage_with
 

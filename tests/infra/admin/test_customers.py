@@ -13,9 +13,9 @@ from chalicelib.demo_bank import directory
 from infra.admin import connection
 from infra.customers import loading
 from infra.customers.loading import CustomersChanged
-from tests.customer_files import account, customer, written
 from tests.demo_bank.stage import Stage
 from tests.infra.admin.command_line import done, refused, run
+from tests.kit.customer_files import account, customer, written
 
 EXAMPLE = "docs/guides/customers.yaml"
 

@@ -15,8 +15,8 @@ from infra.retention import kinds
 from infra.retention.kinds import BY_NAME, KEPT_SECONDS, KINDS, of_person
 from tests.cards.issuer import MANAGER, Issuer
 from tests.causeway import Causeway
-from tests.documents import DOCUMENTS, rows
 from tests.infra.admin.command_line import done, refused, run
+from tests.kit.documents import DOCUMENTS, rows
 from tests.openbanking.faults import items
 from tests.openbanking.kit import IBAN
 from tests.openbanking.payer import Payer, taken

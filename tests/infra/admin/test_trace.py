@@ -24,7 +24,7 @@ from infra.local import logfile, stackfile
 from tests.cards.issuer import Issuer
 from tests.causeway import Causeway
 from tests.infra.admin.command_line import done, refused, run
-from tests.local_stack import answering
+from tests.kit.http import stack_health
 
 ACCOUNTS = {"status": "success", "accounts": []}
 
@@ -38,7 +38,7 @@ def connected(causeway: Causeway, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     path = logfile.log_path(file)
     handler = logfile.LogFile(path, log.Formatter())
     log.logger().addHandler(handler)
-    with answering() as stack:
+    with stack_health() as stack:
         stackfile.write(file, {**stack, "log": str(path)})
         yield path
     log.logger().removeHandler(handler)

@@ -44,7 +44,7 @@ from tests.infra.conformance.broken_lists import (
     WritesIbansWithBlanks,
 )
 from tests.infra.conformance.small_bank import OTHER_KEY, STATUSES, Answer, Consent, Members, Payment, SmallBank
-from tests.patience import PATIENCE_SECONDS
+from tests.kit.time import PATIENCE_SECONDS
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from chalicelib.foundation.crypto import signatures
 from chalicelib.foundation.settings import Settings
 from infra.local.background import run_stack
 from infra.repository import ROOT
-from tests.http_servers import free_port
+from tests.kit.http import free_port
 
 PYTHON = Path(sys.executable)
 

@@ -23,7 +23,6 @@ from infra.conformance.psu import PsuOutcome, Task
 from infra.conformance.runner import Run
 from infra.conformance.selection import select
 from infra.conformance.session import Limits, Session
-from tests.http_servers import free_port
 from tests.infra.conformance.small_bank import (
     ACCOUNT_ID,
     API_KEY,
@@ -37,7 +36,8 @@ from tests.infra.conformance.small_bank import (
     SmallBank,
     running,
 )
-from tests.patience import PATIENCE_SECONDS
+from tests.kit.http import free_port
+from tests.kit.time import PATIENCE_SECONDS
 
 HUB_KEY = signatures.load_private_key(signatures.generate_private_pem())
 LIMITS = Limits(answer=PATIENCE_SECONDS, report=0.15, arrival=0.15)

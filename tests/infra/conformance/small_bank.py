@@ -26,8 +26,8 @@ from chalicelib.openbanking.protocol.errors import Fault, Refusal, refuse_fields
 from chalicelib.openbanking.protocol.payment_enumerations import Kind
 from chalicelib.openbanking.protocol.version import Version
 from chalicelib.openbanking.protocol.webhooks import Webhook
-from tests.http_servers import serving
-from tests.patience import PATIENCE_SECONDS
+from tests.kit.http import serving
+from tests.kit.time import PATIENCE_SECONDS
 
 NUMBER, SORT_CODE = "01234567", "040004"
 IBAN = make_iban("GB", f"DEMO{SORT_CODE}{NUMBER}")

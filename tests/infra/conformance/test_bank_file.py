@@ -12,7 +12,7 @@ from chalicelib.foundation.crypto import signatures
 from chalicelib.openbanking.protocol.versions import VERSIONS
 from infra.conformance import bank_file
 from infra.conformance.bank_file import InvalidBankFile
-from tests.documents import ROOT
+from tests.kit.documents import ROOT
 
 PEM = signatures.generate_private_pem()
 PUBLIC = signatures.public_pem(signatures.load_private_key(PEM).public_key())

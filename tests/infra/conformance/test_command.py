@@ -14,12 +14,12 @@ import pytest
 
 from chalicelib.openbanking.protocol.versions import VERSIONS
 from infra.conformance.__main__ import main
-from tests.documents import ROOT
-from tests.http_servers import free_port
 from tests.infra.conformance.broken_authentication import AcceptsAnySignature
 from tests.infra.conformance.broken_banks import SignsWithAnotherKey
 from tests.infra.conformance.playing import text_of
 from tests.infra.conformance.small_bank import SmallBank, running
+from tests.kit.documents import ROOT
+from tests.kit.http import free_port
 
 PSU = """\
 import sys, urllib.parse, urllib.request

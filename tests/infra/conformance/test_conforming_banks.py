@@ -17,12 +17,12 @@ from chalicelib.foundation.crypto import signatures
 from chalicelib.openbanking.protocol.version import Version
 from chalicelib.openbanking.protocol.versions import VERSIONS
 from infra.conformance.checks import checks_of
-from tests.documents import ROOT
-from tests.http_servers import free_port
 from tests.infra.conformance.broken_lists import CountsPendingInPages
 from tests.infra.conformance.playing import connected, play, play_checks
 from tests.infra.conformance.small_bank import SmallBank
-from tests.patience import wait_for
+from tests.kit.documents import ROOT
+from tests.kit.http import free_port
+from tests.kit.time import wait_for
 
 GUIDES = ROOT / "docs" / "guides"
 API_KEY = "key-for-the-conformance-kit"

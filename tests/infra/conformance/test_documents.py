@@ -12,7 +12,7 @@ from pydantic_core import PydanticUndefined
 from infra.conformance import bank_file, psu, report
 from infra.conformance.__main__ import COULD_NOT_RUN, FAILED, OUTPUT
 from infra.conformance.bank_file import AccountPart, BankPart
-from tests.documents import ROOT, rows, section, tables
+from tests.kit.documents import ROOT, rows, section, tables
 
 TEXT = (ROOT / "docs/concepts/bank-conformance.md").read_text("utf-8")
 TOGETHER = ("customer.accounts", "payment.creditor")

@@ -24,7 +24,7 @@ from infra.conformance.masking import Masking
 from tests.causeway import START
 from tests.infra.conformance.playing import HUB_KEY, file_of
 from tests.infra.conformance.small_bank import API_KEY, IBAN, KEY, OTHER_KEY, SmallBank
-from tests.manual_clock import ManualClock
+from tests.kit.time import ManualClock
 
 
 class Caller:

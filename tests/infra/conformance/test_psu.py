@@ -15,11 +15,11 @@ from infra.conformance import kit, psu
 from infra.conformance.checks import checks_of
 from infra.conformance.psu import BrowserPsu, PsuOutcome, ScriptPsu, Task
 from infra.conformance.selection import select
-from tests.documents import ROOT
-from tests.http_servers import free_port
 from tests.infra.conformance.playing import HUB_KEY, LIMITS, file_of
 from tests.infra.conformance.small_bank import SmallBank, running
-from tests.patience import PATIENCE_SECONDS
+from tests.kit.documents import ROOT
+from tests.kit.http import free_port
+from tests.kit.time import PATIENCE_SECONDS
 
 TASK = Task("consent", "http://bank/consent?x=1", "approve", lambda: False)
 

@@ -11,8 +11,8 @@ from chalicelib.demo_bank.faults import FAULTS
 from infra.customers import loading
 from infra.customers.loading import InvalidCustomers
 from infra.customers.models import BANKS
-from tests.customer_files import Content, account, customer, rule, transaction, written
 from tests.demo_bank.stage import Stage
+from tests.kit.customer_files import Content, account, customer, rule, transaction, written
 
 NO_BANKS = ("DEMOGB2F", "DEMODE2F", "BARCGB22", "one")
 

@@ -10,8 +10,8 @@ from chalicelib.demo_bank import directory
 from chalicelib.foundation.dynamodb.store import StoreUnavailable
 from infra.customers import loading
 from infra.customers.loading import CustomersChanged, TooManyCustomers, UnknownCustomers
-from tests.customer_files import Content, account, customer, transaction, written
 from tests.demo_bank.stage import Stage
+from tests.kit.customer_files import Content, account, customer, transaction, written
 
 
 def there(stage: Stage) -> dict[str, list[str]]:

@@ -11,7 +11,7 @@ from importlib.metadata import files
 from pathlib import Path
 
 from infra.deploy import layer, runtime
-from tests.source_code import MODULES, ROOT, parse, tree
+from tests.kit.source_code import MODULES, ROOT, parse, tree
 
 LIBRARIES = Path(sysconfig.get_path("purelib"))
 _MODULE_NAME = re.compile(r"\.?[a-z_]\w*(\.\w+)+")

@@ -16,8 +16,8 @@ from chalicelib.foundation.aws.services import SERVICES
 from infra.deploy import archive, layer, lock, runtime
 from infra.deploy.layer import LayerFailed
 from infra.deploy.lock import Pin
-from tests.documents import ROOT
 from tests.infra.deploy.elf_files import shared_object
+from tests.kit.documents import ROOT
 
 IN_THE_LAYER = {
     *("annotated-types", "argon2-cffi", "argon2-cffi-bindings", "boto3", "botocore", "certifi"),

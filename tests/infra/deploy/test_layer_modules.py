@@ -10,7 +10,7 @@ from packaging.utils import canonicalize_name
 
 from infra.deploy import layer
 from tests.infra.deploy.library_imports import file_of, used_modules, ways_to
-from tests.source_code import ROOT, SOURCES
+from tests.kit.source_code import ROOT, SOURCES
 
 NEVER_IMPORTED = {"dateutil.zoneinfo": {"dateutil.tz.tz"}, "pydantic.v1": {"pydantic._internal._generate_schema"}}
 """What is left out although a module of the layer imports it, in a function that is never called: to find a time

@@ -13,9 +13,9 @@ import pytest
 
 from infra.deploy import lock
 from infra.deploy.lock import LockFailed
-from tests.documents import ROOT
 from tests.infra.pins import PACKAGES, versions
 from tests.infra.secret_settings import CONFIGURATIONS, PASSWORD
+from tests.kit.documents import ROOT
 
 HASHED = (lock.RUNTIME, lock.DEVELOPMENT)
 

@@ -16,7 +16,7 @@ from infra.deploy import __main__ as deploy
 from infra.deploy import chalice_command, limits, runtime, stacks, template
 from infra.deploy.functions import FUNCTIONS
 from infra.deploy.stacks import StackFailed
-from tests.patience import PATIENCE_SECONDS
+from tests.kit.time import PATIENCE_SECONDS
 
 
 def refusal(message: str) -> ClientError:

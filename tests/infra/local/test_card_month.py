@@ -21,8 +21,8 @@ from infra.progress import SILENT
 from tests.cards.issuer import EUR, GBP, MANAGER, USD, Issuer
 from tests.cards.ledgers import prove
 from tests.causeway import Causeway
+from tests.kit.tables import rows
 from tests.openbanking.faults import table_of
-from tests.tables import rows
 
 GROWN = ("cards", "ledger", "external-payments", "card-activity", "idempotency")
 

@@ -8,7 +8,7 @@ import pytest
 from cryptography import x509
 
 from infra.local.client_certificate import describe_certificate
-from tests.certificates import Authority
+from tests.kit.certificates import Authority
 
 CA = Authority("CN=Test CA,O=Example,C=GB")
 

@@ -15,8 +15,8 @@ from chalice.config import Config
 from infra.local import server
 from infra.local.compression import accepts_gzip, compress
 from infra.repository import ROOT
-from tests.http_servers import serving
-from tests.patience import PATIENCE_SECONDS
+from tests.kit.http import serving
+from tests.kit.time import PATIENCE_SECONDS
 
 SMALLEST = 1024
 LARGE, SMALL = "a" * SMALLEST, "a" * (SMALLEST - 1)

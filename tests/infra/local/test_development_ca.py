@@ -13,7 +13,7 @@ from cryptography.x509.oid import ExtendedKeyUsageOID
 from chalicelib.foundation.crypto.certificates import TrustedAuthorities, read_certificate
 from chalicelib.openbanking.protocol.psd2_statement import read_roles
 from infra.local.development_ca import ClientSubject, DevelopmentCa
-from tests.certificates import NOW, seconds
+from tests.kit.certificates import NOW, seconds
 
 TPP = ClientSubject("Budget Friend", "PSDGB-FCA-123456", ("PSP_AI", "PSP_PI"))
 

@@ -18,9 +18,9 @@ from infra.local import stackfile
 from infra.local.process import ChildProcess, python_command
 from infra.repository import ROOT
 from tests.conftest import DYNAMODB_ENGINE
-from tests.documents import EVERYTHING
-from tests.http_servers import free_port
-from tests.patience import PATIENCE_SECONDS, wait_for
+from tests.kit.documents import EVERYTHING
+from tests.kit.http import free_port
+from tests.kit.time import PATIENCE_SECONDS, wait_for
 
 pytestmark = pytest.mark.faults
 
@@ -42,7 +42,7 @@ class Started:
 
 @contextmanager
 def endpoint() -> Iterator[str]:
-    child = ChildProcess(python_command("tests.localstack_double"), output=subprocess.PIPE, folder=ROOT)
+    child = ChildProcess(python_command("tests.kit.stack"), output=subprocess.PIPE, folder=ROOT)
     try:
         yield child.first_line()
     finally:

@@ -21,7 +21,7 @@ from moto.sqs.models import sqs_backends
 from infra.local.emulator import Emulator
 from infra.local.process import ChildProcess, python_command
 from infra.local.sqs import ACCOUNT
-from tests.patience import PATIENCE_SECONDS
+from tests.kit.time import PATIENCE_SECONDS
 
 
 def client(service: str, url: str) -> Any:

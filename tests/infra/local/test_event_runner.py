@@ -13,7 +13,7 @@ from chalice.app import Blueprint, Chalice, Cron, Rate, SQSEvent
 
 from infra.deploy.functions import FUNCTIONS
 from infra.local.event_runner import EventRunner, InvalidSchedule, parse_schedule, queue_name, schedule_expression
-from tests.patience import PATIENCE_SECONDS
+from tests.kit.time import PATIENCE_SECONDS
 
 MONDAY = datetime(2026, 3, 2, 9, 30, 15, tzinfo=UTC)
 NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)

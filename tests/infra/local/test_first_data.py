@@ -18,8 +18,8 @@ from infra.local.card_player import StepFailed
 from infra.local.first_data import COMPLETE, INCOMPLETE, PLAYING, RESUMED_SECONDS, CardMonth, begin
 from tests.cards.issuer import MANAGER, Issuer
 from tests.causeway import Causeway
-from tests.log_lines import Lines
-from tests.patience import PATIENCE_SECONDS
+from tests.kit.logs import Lines
+from tests.kit.time import PATIENCE_SECONDS
 
 BIC = "ALPHGB21"
 

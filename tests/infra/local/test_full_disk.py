@@ -17,7 +17,7 @@ from infra.local.process import python_command
 from infra.repository import ROOT
 from tests.conftest import ENDPOINT
 from tests.e2e.own_stack import CLEAN, running
-from tests.patience import PATIENCE_SECONDS, wait_for
+from tests.kit.time import PATIENCE_SECONDS, wait_for
 
 pytestmark = [
     pytest.mark.faults,

@@ -13,7 +13,7 @@ import pytest
 
 from chalicelib.foundation import log
 from infra.local import logfile
-from tests.log_lines import Lines
+from tests.kit.logs import Lines
 
 
 @pytest.fixture

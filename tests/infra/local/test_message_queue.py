@@ -12,8 +12,7 @@ import pytest
 from infra.local.event_runner import POLLERS
 from infra.local.message_queue import Message, MessageQueue
 from tests.causeway import START
-from tests.manual_clock import ManualClock
-from tests.patience import PATIENCE_SECONDS, wait_for
+from tests.kit.time import PATIENCE_SECONDS, ManualClock, wait_for
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from moto.dynamodb.models import dynamodb_backends
 from moto.dynamodb.models.dynamo_type import Item
 
 from infra.local import moto_patches
-from tests import lean_emulator
+from tests.kit import emulator
 
 TABLE = "moto-form"
 HASH, RANGE = ("owner", "HASH"), ("part", "RANGE")
@@ -62,7 +62,7 @@ def touched(monkeypatch: pytest.MonkeyPatch) -> Touched:
 
 @pytest.fixture
 def client(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    monkeypatch.setattr(lean_emulator, "OPERATIONS", ())  # each call goes to moto
+    monkeypatch.setattr(emulator, "OPERATIONS", ())  # each call goes to moto
     moto_patches.patch_moto()
     with mock_aws():
         made = boto3.client("dynamodb", region_name="eu-west-1")

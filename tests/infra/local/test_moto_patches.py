@@ -24,7 +24,7 @@ from moto.dynamodb.parsing.tokens import ExpressionTokenizer
 from chalicelib.foundation.identifiers import new_id
 from infra.local import moto_patches
 from infra.local.transaction_tokens import tokens_of
-from tests import lean_emulator
+from tests.kit import emulator
 
 KEYS = [{"AttributeName": "owner", "KeyType": "HASH"}, {"AttributeName": "part", "KeyType": "RANGE"}]
 
@@ -84,7 +84,7 @@ class Numbers:
 @pytest.fixture(params=[False, True], ids=["over HTTP", "in this process"])
 def numbers(request: pytest.FixtureRequest, resources: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Numbers]:
     if not request.param:
-        monkeypatch.setattr(lean_emulator, "OPERATIONS", ())
+        monkeypatch.setattr(emulator, "OPERATIONS", ())
     dynamodb, table = boto3.client("dynamodb", config=Config(retries={"total_max_attempts": 1})), new_id()[:24]
     dynamodb.create_table(
         TableName=table,

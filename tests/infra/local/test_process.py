@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from infra.local.process import ChildFailed, ChildProcess, guarded_command
-from tests.patience import wait_for
+from tests.kit.time import wait_for
 
 PARENT = """
 import pathlib, time

@@ -16,9 +16,9 @@ from infra.deploy import stacks, template
 from infra.deploy.stacks import StackFailed
 from infra.local import resources
 from infra.local.process import ChildProcess, python_command
-from tests import endpoint
-from tests.patience import PATIENCE_SECONDS
-from tests.resources import for_stage
+from tests.infra.resources import for_stage
+from tests.kit import endpoint
+from tests.kit.time import PATIENCE_SECONDS
 
 
 @pytest.fixture(scope="module")

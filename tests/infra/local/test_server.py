@@ -15,16 +15,16 @@ from chalice.config import Config
 
 from infra.local import server
 from infra.strict_http import LARGEST_BODY
-from tests import http_servers
-from tests.patience import PATIENCE_SECONDS
+from tests.kit.http import serving
+from tests.kit.time import PATIENCE_SECONDS
 
 
 @contextlib.contextmanager
-def serving(app: Chalice) -> Iterator[int]:
+def serving_app(app: Chalice) -> Iterator[int]:
     """Serve an application; gives the port."""
     config = Config(chalice_stage="local", user_provided_params={"chalice_app": app, "lambda_memory_size": 128})
     built = server.build_server(app, config, server.take_port(0), own_urls=["https://Public.example:8443/dev"])
-    with http_servers.serving(built) as running:
+    with serving(built) as running:
         yield running.server_port
 
 
@@ -50,7 +50,7 @@ def port() -> Iterator[int]:
     def cookies() -> Response:
         return Response("ok", headers={"Set-Cookie": ["a=1", "b=2"]})
 
-    with serving(app) as port:
+    with serving_app(app) as port:
         yield port
 
 
@@ -128,7 +128,7 @@ def test_unusual_methods_reach_the_application(connection: http.client.HTTPConne
 def test_responses_without_a_body_have_no_content_length(method: str, status: bytes) -> None:
     import app
 
-    with serving(app.app) as port:
+    with serving_app(app.app) as port:
         head, body = raw(port, f"{method} /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode())
     assert (head.split()[1], body) == (status, b"")
     assert b"Content-Length" not in head
@@ -139,7 +139,7 @@ def test_responses_without_a_body_have_no_content_length(method: str, status: by
 def test_an_unsupported_method_of_a_service_route_returns_401(method: str) -> None:
     import app
 
-    with serving(app.app) as port:
+    with serving_app(app.app) as port:
         head, body = raw(port, f"{method} /tpp/token HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode())
     assert head.startswith(b"HTTP/1.1 401")
     assert method == "HEAD" or json.loads(body)["code"] == "API_ACTION_DOES_NOT_EXIST"

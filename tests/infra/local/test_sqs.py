@@ -15,8 +15,7 @@ from infra.local.event_runner import POLLERS
 from infra.local.message_queue import MessageQueue
 from infra.local.sqs import ACCOUNT, Sqs
 from tests.causeway import START
-from tests.manual_clock import ManualClock
-from tests.patience import PATIENCE_SECONDS
+from tests.kit.time import PATIENCE_SECONDS, ManualClock
 
 URL = f"http://127.0.0.1:1/{ACCOUNT}/"
 REGION = "eu-west-1"

@@ -25,9 +25,9 @@ from infra.local.background import run_stack
 from infra.local.server import take_port
 from infra.repository import ROOT
 from tests.conftest import DYNAMODB_ENGINE, ENDPOINT
-from tests.endpoint import of_a_stack
-from tests.local_stack import answering
-from tests.patience import PATIENCE_SECONDS, wait_for
+from tests.kit.endpoint import of_a_stack
+from tests.kit.http import stack_health
+from tests.kit.time import PATIENCE_SECONDS, wait_for
 
 CLEAN = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
 Kept = tuple[dict[str, str], str, int, dict[str, Any], dict[str, Any]]
@@ -73,7 +73,7 @@ def test_an_invalid_setting_is_reported_in_one_sentence(
 @pytest.mark.parametrize("engine", ["emulator", "dynamodb-local"])
 def test_a_second_stack_is_refused_and_keeps_the_file_of_the_first(tmp_path: Path, engine: str) -> None:
     file = tmp_path / "stack.json"
-    with answering() as first:
+    with stack_health() as first:
         stackfile.write(file, {**first, "base_url": "http://127.0.0.1:8000"})
         before = file.read_text()
         result = run("--port", "0", "--stack-file", str(file), "--engine", engine)
@@ -117,7 +117,7 @@ def returned(tmp_path_factory: pytest.TempPathFactory) -> Returned:
     """The first stack begins with the file of another, whose process id is another program's by now."""
     folder = tmp_path_factory.mktemp("stack")
     file, elsewhere = folder / "stack.json", of_a_stack(ENDPOINT)
-    with answering("another-stack") as other, (folder / "output").open("wb") as output:
+    with stack_health("another-stack") as other, (folder / "output").open("wb") as output:
         stale = {**other, "id": "a-stack-that-was-killed", "pid": os.getpid(), "base_url": "http://127.0.0.1:8000"}
         stackfile.write(file, stale)
         with run_stack(CLEAN, output, folder=folder, elsewhere=elsewhere) as content:
@@ -241,7 +241,7 @@ def _answer_of_a_slow_caller(stack: dict[str, Any], meanwhile: Callable[[], None
 
 def test_an_invalid_engine_is_reported_before_a_running_stack(tmp_path: Path) -> None:
     file = tmp_path / "stack.json"
-    with answering() as first:
+    with stack_health() as first:
         stackfile.write(file, first)
 
         assert run("--stack-file", str(file), "--engine", "x").stderr.startswith("causeway: ENGINE must be one of")

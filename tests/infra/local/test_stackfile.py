@@ -11,7 +11,7 @@ import pytest
 from chalicelib.foundation.settings import Settings
 from infra.local import stackfile
 from infra.repository import ROOT
-from tests.local_stack import answering
+from tests.kit.http import stack_health
 
 
 def test_the_stack_file_has_mode_0600(tmp_path: Path) -> None:
@@ -26,7 +26,7 @@ def test_the_stack_file_has_mode_0600(tmp_path: Path) -> None:
 def test_find_running_returns_none_after_the_stack_ended(tmp_path: Path) -> None:
     file = tmp_path / "stack.json"
     assert stackfile.find_running(file) is None
-    with answering() as stack:
+    with stack_health() as stack:
         stackfile.write(file, stack)
         assert stackfile.find_running(file) == stack
     assert stackfile.find_running(file) is None
@@ -39,21 +39,21 @@ def test_find_running_returns_none_after_the_stack_ended(tmp_path: Path) -> None
 )
 def test_another_server_at_the_port_is_not_the_running_stack(tmp_path: Path, other: dict[str, Any]) -> None:
     file = tmp_path / "stack.json"
-    with answering(**other) as stack:
+    with stack_health(**other) as stack:
         stackfile.write(file, {**stack, "id": "the-stack", "pid": os.getpid()})
 
         assert stackfile.find_running(file) is None
 
 
 def test_a_stack_with_health_status_503_is_running(tmp_path: Path) -> None:
-    with answering(status=503) as stack:
+    with stack_health(status=503) as stack:
         stackfile.write(tmp_path / "stack.json", stack)
 
         assert stackfile.find_running(tmp_path / "stack.json") == stack
 
 
 def test_a_stack_file_without_an_id_identifies_a_running_stack(tmp_path: Path) -> None:
-    with answering(stack_id=None) as stack:
+    with stack_health(stack_id=None) as stack:
         stackfile.write(tmp_path / "stack.json", stack)
 
         assert "id" not in stack

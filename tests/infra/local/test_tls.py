@@ -23,9 +23,9 @@ from chalicelib.foundation.settings import Settings
 from infra.local import server, tls
 from infra.local.development_ca import ClientSubject, DevelopmentCa
 from infra.local.tls import LocalTls, TlsFailed
-from tests.certificates import Authority, seconds
-from tests.http_servers import serving
-from tests.patience import PATIENCE_SECONDS
+from tests.kit.certificates import Authority, seconds
+from tests.kit.http import serving
+from tests.kit.time import PATIENCE_SECONDS
 
 SUBJECT = ClientSubject("api.bank.example")
 BUNDLES = ("TPP_CA_BUNDLE", "BANK_CA_BUNDLE")

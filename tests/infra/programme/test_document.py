@@ -9,7 +9,7 @@ from typing import Any, get_args
 from pydantic import BaseModel
 
 from infra.programme.models import ManagerPart, Part, ProgrammeFile
-from tests.documents import PROGRAMME_FILE, section, tables
+from tests.kit.documents import PROGRAMME_FILE, section, tables
 
 
 def parts(annotation: Any) -> Iterator[type[BaseModel]]:

@@ -10,8 +10,8 @@ from chalicelib.cards.programs.catalogue import AccountProgramme, CardProgramme,
 from chalicelib.cards.protocol import values
 from infra.programme import models
 from tests.cards.setups import Content, fee, limit, manager, region, special_account
-from tests.documents import PROGRAMME_FILE
 from tests.infra.programme.setup_files import DEMO, faults, made
+from tests.kit.documents import PROGRAMME_FILE
 
 
 def with_fees(*entries: Content) -> Content:

@@ -16,12 +16,12 @@ from chalicelib.cards.protocol import values
 from chalicelib.foundation.crypto import signatures
 from infra.programme import file
 from infra.programme.file import InvalidProgramme
-from tests import host_spellings
 from tests.cards.setups import Content, loaded, manager, planned, region, written
 from tests.causeway import Causeway
-from tests.documents import PROGRAMME_FILE
 from tests.infra.programme.loading import kept
 from tests.infra.programme.setup_files import DEMO, MARK, faults, made, rule
+from tests.kit import inputs
+from tests.kit.documents import PROGRAMME_FILE
 
 
 def with_rules(*rules: Content) -> Content:
@@ -323,7 +323,7 @@ def test_an_events_url_follows_the_rules_of_client_urls(url: str, stage: Any, sa
     assert refusal.value.faults == (f"programme_managers.0.events_url {said}",)
 
 
-@pytest.mark.parametrize("host", host_spellings.REFUSED)
+@pytest.mark.parametrize("host", inputs.REFUSED_HOSTS)
 def test_private_events_urls_are_refused_in_every_spelling_outside_the_local_stage(host: str) -> None:
     with pytest.raises(InvalidProgramme, match=r"events_url (must|is not a valid URL)"):
         file.read_programmes(written(manager(events_url=f"https://{host}/events")), "dev")

@@ -10,8 +10,7 @@ import pytest
 from chalicelib.foundation.version import VERSION
 from infra.release import changelog
 from infra.release.changelog import EMPTY, NEXT, ChangelogInvalid
-from tests.changelog_headings import releases
-from tests.documents import ROOT
+from tests.kit.documents import ROOT, releases
 
 MOST_LINES = 10
 """The most lines that a release needs: details stand in the documents."""

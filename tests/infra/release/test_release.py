@@ -18,8 +18,7 @@ from infra.release import __main__ as release_command
 from infra.release import changelog
 from infra.release.__main__ import CHANGELOGS, VERSION_FILES
 from infra.release.changelog import EMPTY, NEXT
-from tests.changelog_headings import releases
-from tests.documents import ROOT
+from tests.kit.documents import ROOT, releases
 
 MAJOR, MINOR, _ = map(int, VERSION.split("."))
 NEW = f"{MAJOR}.{MINOR + 1}.0"

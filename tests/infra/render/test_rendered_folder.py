@@ -16,7 +16,7 @@ from infra.render.rendered_folder import compute_fingerprint, is_current, update
 from infra.render.sdk import __main__ as sdk_command
 from infra.render.sdk import modules as sdk_modules
 from infra.repository import ROOT
-from tests.patience import PATIENCE_SECONDS
+from tests.kit.time import PATIENCE_SECONDS
 
 TEXTS = {"docs/index.json": "{}", "openapi/tpp.json": "[]"}
 

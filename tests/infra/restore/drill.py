@@ -15,8 +15,8 @@ from infra.restore.examination import Examination, Finding
 from tests.causeway import Causeway
 from tests.interleavings.scenes import Requests, Scene
 from tests.interleavings.stored import TABLES
+from tests.kit.tables import rows
 from tests.openbanking.faults import Snapshot, table_of
-from tests.tables import rows
 
 State = Mapping[str, list[Item]]
 _WRITES = frozenset({"TransactWriteItems", "PutItem", "UpdateItem", "DeleteItem"})

@@ -19,7 +19,7 @@ from infra.local import background, stackfile
 from infra.tour import play
 from infra.tour.cards import CardTour
 from infra.tour.guide import Guide, format_json
-from tests.http_servers import serving
+from tests.kit.http import serving
 
 TOKEN, CODE = "a" * 40, "c" * 40
 ANSWER = {

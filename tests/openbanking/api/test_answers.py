@@ -15,7 +15,7 @@ from chalicelib.openbanking.flows.bank import directory
 from chalicelib.openbanking.flows.consent import authorization, introspection, pushed_authorization, states, tokens
 from chalicelib.openbanking.protocol import oauth_metadata, own_answers
 from infra.render.openapi.own_calls import BANK_STEPS, OWN_CALLS, OwnCall, returned_by
-from tests.source_code import modules_matching, tree
+from tests.kit.source_code import modules_matching, tree
 
 ANSWERING = (
     tpp_api,

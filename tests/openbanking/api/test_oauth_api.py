@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.causeway import Causeway
-from tests.certificates import Authority
+from tests.kit.certificates import Authority
 from tests.openbanking.key_holder import BASE
 from tests.openbanking.tpp_certificates import stage_with
 

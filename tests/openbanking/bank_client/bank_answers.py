@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.log_lines import Lines
+from tests.kit.logs import Lines
 from tests.openbanking.examples import Json, Row
 
 

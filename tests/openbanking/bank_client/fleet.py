@@ -30,7 +30,7 @@ from chalicelib.statistics.measurements import WRITE_INTERVAL
 from chalicelib.statistics.slow_calls import SlowCalls
 from infra.deploy.limits import REQUEST_SECONDS, REQUESTS, REQUESTS_PER_SECOND
 from tests.causeway import START
-from tests.manual_clock import ManualClock
+from tests.kit.time import ManualClock
 
 BIC = "ALPHGB21"
 HANGING_RATE = 60

@@ -12,7 +12,7 @@ from chalicelib.foundation.http.outbound import ConnectionDropped, NotReached, R
 from chalicelib.foundation.jsontext import Number
 from chalicelib.openbanking.protocol import refusals
 from tests.causeway import Answer
-from tests.log_lines import Lines
+from tests.kit.logs import Lines
 from tests.openbanking.bank_client.bank_answers import handed_on, in_camel_case, odd_answers
 from tests.openbanking.broken_rules import NO_LIST, NO_OBJECT, NO_TEXT
 from tests.openbanking.examples import BY_WEBHOOK, ROWS, Row, spelled, with_value, without

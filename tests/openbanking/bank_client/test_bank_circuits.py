@@ -15,9 +15,9 @@ from chalicelib.openbanking.bank_client.bank_failures import OPEN_SECONDS
 from chalicelib.statistics.call_counts import TABLE
 from chalicelib.statistics.downtimes import PARTITION, PROBE_SECONDS, OpenDowntimes, claim_probe
 from chalicelib.statistics.measurements import WRITE_INTERVAL
-from tests import figures
 from tests.causeway import Answer, Causeway
-from tests.dynamodb_calls import counted
+from tests.kit import logs
+from tests.kit.storage import record_calls
 from tests.openbanking import unattended
 from tests.openbanking.circuits import Reader, know_downtime, opened
 from tests.openbanking.payer import Payer
@@ -229,7 +229,7 @@ def test_failed_probe_counts_as_an_opened_circuit(instances: Instances, capsys: 
 
     instances.ask(1, HANGS)
 
-    assert len(figures.counted(capsys.readouterr().out, "CircuitOpened", Stage="local", Bank=BIC)) == 1
+    assert len(logs.metric_values(capsys.readouterr().out, "CircuitOpened", Stage="local", Bank=BIC)) == 1
 
 
 # -- payments
@@ -303,7 +303,7 @@ def test_call_to_a_responding_bank_needs_no_storage_call_for_its_circuit(causewa
     reader = Reader(causeway)
     assert reader.ask().status == 200
 
-    with counted(causeway) as calls:
+    with record_calls(causeway) as calls:
         assert reader.ask().status == 200
 
     assert calls == ["BatchGetItem"]
@@ -315,7 +315,7 @@ def test_instance_writes_at_most_once_in_30_s_during_a_downtime(causeway: Causew
     know_downtime(causeway)
     assert claims_probe(causeway)
 
-    with counted(causeway) as calls:
+    with record_calls(causeway) as calls:
         assert [reader.ask().status for _ in range(3)] == [502] * 3
 
     assert calls == ["BatchGetItem", "PutItem", "BatchGetItem", "BatchGetItem"]
@@ -325,7 +325,7 @@ def test_open_downtimes_are_read_with_the_counters_without_a_further_call(instan
     causeway = instances.causeway
     causeway.clock.advance(WRITE_INTERVAL)
 
-    with counted(causeway) as calls:
+    with record_calls(causeway) as calls:
         assert instances.ask(0).status == 200
 
     assert sorted(calls) == ["BatchGetItem", "BatchGetItem", "Query", "TransactWriteItems"]

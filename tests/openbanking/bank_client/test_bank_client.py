@@ -14,7 +14,7 @@ from chalicelib.openbanking.bank_client.bank_client import PreparedRequest
 from chalicelib.openbanking.bank_client.bank_failures import BankFailed
 from chalicelib.openbanking.protocol.v1_version import REVOKE_TOKEN
 from tests.causeway import Answer, Causeway
-from tests.log_lines import Lines
+from tests.kit.logs import Lines
 from tests.openbanking.kit import IBAN
 
 PATH = {1: "/accounts", 2: "/v2_accounts"}

@@ -12,7 +12,7 @@ from chalicelib.foundation.http.outbound import TOTAL_SECONDS
 from chalicelib.foundation.moved_clock import MovedClock
 from chalicelib.openbanking.bank_client.bank_circuits import FAILURES, Breaker
 from chalicelib.openbanking.bank_client.bank_failures import OPEN_SECONDS, CircuitOpen
-from tests.manual_clock import ManualClock
+from tests.kit.time import ManualClock
 
 
 @pytest.fixture

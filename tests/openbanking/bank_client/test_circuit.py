@@ -10,7 +10,7 @@ from chalicelib.foundation.http.outbound import ConnectionDropped, Reply, Respon
 from chalicelib.openbanking.bank_client.bank_circuits import FAILURES
 from chalicelib.openbanking.bank_client.bank_failures import BankFailed
 from tests.causeway import Answer, Causeway
-from tests.log_lines import Lines
+from tests.kit.logs import Lines
 from tests.openbanking.circuits import GONE, GOOD, Reader, opened
 from tests.openbanking.payer import Payer, taken
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from chalicelib.foundation.jsontext import Number
-from tests.log_lines import Lines
+from tests.kit.logs import Lines
 from tests.openbanking.bank_client.bank_answers import handed_on, in_camel_case, odd_answers
 from tests.openbanking.examples import ROWS, Json, Row, spelled, value_of, with_value
 from tests.openbanking.specification import Member

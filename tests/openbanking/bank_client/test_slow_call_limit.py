@@ -14,7 +14,7 @@ from chalicelib.openbanking.bank_client.bank_circuits import STORAGE_SECONDS, TA
 from chalicelib.statistics.call_counts import TABLE
 from chalicelib.statistics.slow_calls import HELD_SECONDS, SLOTS, SLOW_SECONDS, SlowCalls
 from tests.causeway import Causeway
-from tests.dynamodb_calls import counted
+from tests.kit.storage import record_calls
 from tests.openbanking.circuits import GOOD, Reader, know_downtime
 from tests.openbanking.hanging_table import HangingTable
 from tests.openbanking.meter import measured, of
@@ -61,7 +61,7 @@ def test_read_answered_in_time_takes_no_slot(causeway: Causeway) -> None:
     reader = Reader(causeway)
     take_all_slots(causeway, 1)
 
-    with counted(causeway) as calls:
+    with record_calls(causeway) as calls:
         assert reader.ask(slow_reply(GOOD[1], SLOW_SECONDS - 0.1)).status == 200
 
     assert "PutItem" not in calls
@@ -71,7 +71,7 @@ def test_slow_read_costs_two_more_writes(causeway: Causeway) -> None:
     reader = Reader(causeway)
     assert reader.ask().status == 200
 
-    with counted(causeway) as calls:
+    with record_calls(causeway) as calls:
         assert reader.ask(slow_reply(GOOD[1])).status == 200
 
     assert calls == ["BatchGetItem", "PutItem", "PutItem"]

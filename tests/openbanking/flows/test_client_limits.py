@@ -10,8 +10,8 @@ import pytest
 from chalicelib.foundation import metrics
 from chalicelib.openbanking.protocol import refusals
 from tests.causeway import Answer, Causeway
-from tests.dynamodb_calls import counted
-from tests.log_lines import Lines
+from tests.kit.logs import Lines
+from tests.kit.storage import record_calls
 from tests.openbanking.key_holder import KeyHolder, secure
 from tests.openbanking.payer import PATHS, WEBHOOKS, Payer, order
 
@@ -158,7 +158,7 @@ def test_call_above_the_limit_costs_one_read_and_reaches_no_bank(careful: Causew
     assert careful.tpp.call("GET", "/tpp/accounts", bearer=bearer).status == 200
     sent = len(careful.banks[2].received)
 
-    with counted(careful) as calls:
+    with record_calls(careful) as calls:
         refused = careful.tpp.call("GET", "/tpp/accounts", bearer=bearer)
 
     assert exceeded(refused)

@@ -11,7 +11,7 @@ from chalicelib.bootstrap import PLANS
 from chalicelib.foundation.http.outbound import Reply, TimedOut
 from chalicelib.foundation.jsontext import Number
 from tests.causeway import Answer, Causeway
-from tests.log_lines import Lines
+from tests.kit.logs import Lines
 from tests.openbanking.deferred_calls import ACCOUNTS, DOWN, LATER, Died, Question, accepted, dies, looked_up
 from tests.openbanking.examples import BY_WEBHOOK, OTHER_IBAN, ROWS, Row, spelled
 from tests.openbanking.kit import IBAN, Sent

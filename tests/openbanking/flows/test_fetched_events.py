@@ -19,8 +19,8 @@ from chalicelib.openbanking.protocol.tpp_calls import EventType
 from chalicelib.openbanking.records.consents import Consent, consent_key
 from infra.render.openapi.own_calls import EVENTS
 from tests.causeway import Answer, Causeway
-from tests.certificates import Authority
-from tests.log_lines import Lines
+from tests.kit.certificates import Authority
+from tests.kit.logs import Lines
 from tests.openbanking.key_holder import KeyHolder, secure
 from tests.openbanking.kit import basic
 from tests.openbanking.payer import Payer

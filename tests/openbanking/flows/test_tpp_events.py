@@ -20,7 +20,7 @@ from chalicelib.openbanking.flows.tpp_events import NoEvents
 from chalicelib.openbanking.records.consents import Consent, consent_key
 from infra.render.openapi.own_calls import EVENTS
 from tests.causeway import Causeway
-from tests.log_lines import Lines
+from tests.kit.logs import Lines
 from tests.openbanking.faults import Fault
 from tests.openbanking.kit import Consented
 from tests.openbanking.payer import SCOPES, Payer, taken

@@ -22,11 +22,10 @@ from chalicelib.openbanking.oauth.key_sets import (
     KeySets,
 )
 from tests.causeway import Causeway
-from tests.foundation.http.connections import AMPLE, let_time_run_out
-from tests.foundation.servers import Connection, serving
-from tests.log_lines import Lines
+from tests.kit.http import AMPLE, Connection, let_time_run_out, socket_server
+from tests.kit.logs import Lines
+from tests.kit.time import PATIENCE_SECONDS
 from tests.openbanking.key_holder import KeyHolder, secure
-from tests.patience import PATIENCE_SECONDS
 
 URI = "http://127.0.0.1:1/jwks"
 
@@ -260,18 +259,18 @@ def get(url: str, *, public_only: bool = False) -> Any:
 
 
 def test_a_key_set_is_fetched_from_its_url() -> None:
-    with serving(serve_keys) as server:
+    with socket_server(serve_keys) as server:
         assert get(server.url).body == b'{"keys": []}'
 
 
 def test_a_key_set_of_10_mb_is_refused() -> None:
-    with serving(flood) as server, pytest.raises(ResponseTooLarge, match="64 KB"):
+    with socket_server(flood) as server, pytest.raises(ResponseTooLarge, match="64 KB"):
         get(server.url)
 
 
 def test_a_slow_key_set_response_times_out(monkeypatch: pytest.MonkeyPatch) -> None:
     let_time_run_out(monkeypatch)
-    with serving(trickle) as server, pytest.raises(TimedOut):
+    with socket_server(trickle) as server, pytest.raises(TimedOut):
         get(server.url)
 
 

@@ -13,10 +13,10 @@ from chalicelib.foundation.ca_bundle import CaBundle
 from chalicelib.foundation.crypto.certificates import read_certificate
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.scopes import Role
-from tests import certificates
 from tests.causeway import Answer, Causeway
-from tests.certificates import Authority
-from tests.log_lines import Lines
+from tests.kit import certificates
+from tests.kit.certificates import Authority
+from tests.kit.logs import Lines
 from tests.openbanking.key_holder import KeyHolder, secure
 from tests.openbanking.tpp_certificates import ORGANIZATION, ROLES, SUBJECT, issue, stage_with
 

@@ -9,7 +9,7 @@ import pytest
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.oauth_security import ASSERTION_TYPE, SIGNING_ALGORITHMS
 from tests.causeway import Answer, Causeway
-from tests.log_lines import Lines
+from tests.kit.logs import Lines
 from tests.openbanking.key_holder import BASE, KeyHolder, secure
 
 

@@ -7,7 +7,7 @@ import pytest
 from chalicelib.foundation.crypto.certificates import InvalidCertificate
 from chalicelib.openbanking.protocol.psd2_statement import encode_statement, read_roles
 from chalicelib.openbanking.protocol.scopes import ROLES_BY_SERVICE, Role, missing_roles
-from tests.certificates import Authority, qc_statements
+from tests.kit.certificates import Authority, qc_statements
 
 CA = Authority()
 COMPLIANCE = bytes.fromhex("30080606 04008e460101")

@@ -13,7 +13,7 @@ import pytest
 from chalicelib.demo_bank import refusals as of_demo_banks
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.refusals import RefusalRow
-from tests.source_code import MODULES, nodes, within
+from tests.kit.source_code import MODULES, nodes, within
 
 TABLES = {"chalicelib.openbanking.protocol.refusals": refusals, "chalicelib.demo_bank.refusals": of_demo_banks}
 ROOMS = ("app", "chalicelib.application", "chalicelib.openbanking", "chalicelib.website", "chalicelib.demo_bank")

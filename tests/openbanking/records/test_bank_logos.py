@@ -13,7 +13,7 @@ from chalicelib.openbanking.records.bank_logos import logo_key
 from chalicelib.openbanking.records.bank_record import InvalidBank, NewBank
 from chalicelib.openbanking.records.banks import Banks, UnknownBank
 from tests.causeway import Answer, Causeway
-from tests.dynamodb_calls import counted
+from tests.kit.storage import record_calls
 from tests.openbanking.logos import JPEG, SVG, png
 
 BIC = "GAMMFRPP"
@@ -218,7 +218,7 @@ def test_serving_a_logo_takes_one_read(causeway: Causeway, banks: Banks) -> None
     banks.set_logo(BIC, SVG)
     path = address(causeway)
 
-    with counted(causeway) as calls:
+    with record_calls(causeway) as calls:
         causeway.call("GET", path)
 
     assert calls == ["BatchGetItem"]

@@ -16,9 +16,9 @@ from chalicelib.openbanking.protocol.oauth_security import AUTHORIZATION_PARAMET
 from chalicelib.openbanking.records.authorization_requests import NewAuthorizationRequest
 from chalicelib.openbanking.records.bank_record import Bank, InvalidBank, NewBank, validate_bank
 from chalicelib.openbanking.records.banks import CACHED_SECONDS, BankExists, Banks, UnknownBank, bank_key
-from tests import host_spellings
 from tests.causeway import Causeway
-from tests.dynamodb_calls import counted
+from tests.kit import inputs
+from tests.kit.storage import record_calls
 
 BIC = "GAMMFRPP"
 
@@ -345,13 +345,13 @@ def test_every_parameter_of_an_authorization_request_is_reserved() -> None:
 def test_a_bank_is_found_by_its_short_and_long_bic_with_one_read(causeway: Causeway, other: Banks, bic: str) -> None:
     for spelling in (BIC, f"{BIC}XXX"):
         causeway.clock.advance(CACHED_SECONDS)
-        with counted(causeway) as calls:
+        with record_calls(causeway) as calls:
             found = other.find(spelling)
 
         assert found is not None
         assert found.bic == bic
         assert calls == ["BatchGetItem"]
-        with counted(causeway) as calls:
+        with record_calls(causeway) as calls:
             assert other.find(spelling) == other.find(bic) == found
         assert calls == []
 
@@ -388,7 +388,7 @@ def elsewhere(causeway: Causeway) -> Banks:
 
 
 @pytest.mark.parametrize("member", ["domain", "authorization_url"])
-@pytest.mark.parametrize("host", host_spellings.REFUSED)
+@pytest.mark.parametrize("host", inputs.REFUSED_HOSTS)
 def test_a_bank_address_with_a_private_host_is_refused_in_every_spelling(host: str, member: str) -> None:
     public = replace(new(), domain="https://bank.example.com", authorization_url="https://bank.example.com/authorize")
     members: dict[str, Any] = {member: f"https://{host}/bank"}

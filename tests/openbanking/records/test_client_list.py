@@ -12,7 +12,7 @@ from chalicelib.foundation.identifiers import new_id
 from chalicelib.openbanking.records import client_list
 from chalicelib.openbanking.records.client_list import ClientFilter, ClientList
 from tests.causeway import Causeway
-from tests.dynamodb_calls import counted, rows_read
+from tests.kit.storage import record_calls, record_rows_read
 
 ALL = ClientFilter()
 
@@ -87,7 +87,7 @@ def test_archived_clients_are_listed_separately(causeway: Causeway, clients: Cli
 
 def test_a_second_query_fills_the_page_after_filtering(causeway: Causeway, clients: ClientList, owner: str) -> None:
     create(causeway, owner, 12, archived=6)
-    with counted(causeway) as calls:
+    with record_calls(causeway) as calls:
         page = clients.page(owner, ALL, 3)
 
     assert [len(page.clients), page.next is None, page.is_cut] == [3, False, False]
@@ -99,7 +99,7 @@ def test_a_page_stops_at_the_examined_limit_and_the_next_page_continues(
 ) -> None:
     monkeypatch.setattr(client_list, "EXAMINED", 6)
     create(causeway, owner, 14, archived=7)
-    with counted(causeway) as calls:
+    with record_calls(causeway) as calls:
         first = clients.page(owner, ALL, 3)
     assert (first.clients, first.is_cut, first.examined) == ([], True, 6)
     assert calls == ["Query", "Query"]
@@ -115,7 +115,7 @@ def test_a_search_by_client_id_takes_one_read_and_finds_own_clients_only(
 ) -> None:
     monkeypatch.setattr(client_list, "EXAMINED", 4)
     oldest = create(causeway, owner, 6)[-1]
-    with counted(causeway) as calls:
+    with record_calls(causeway) as calls:
         page = clients.page(owner, ClientFilter(client_id=oldest), 3)
 
     assert [client.client_id for client in page.clients] == [oldest]
@@ -238,7 +238,7 @@ def test_client_choices_read_few_rows_beyond_those_offered(
     monkeypatch.setattr(client_list, "CHOICES", 3)
     monkeypatch.setattr(client_list, "EXAMINED", 20)
     create(causeway, owner, 25, archived=archived)
-    with rows_read(causeway, "clients") as read:
+    with record_rows_read(causeway, "clients") as read:
         choices = clients.choices(owner)
 
     assert (len(choices.clients), choices.is_cut, read) == (found, not found, rows)

@@ -23,9 +23,9 @@ from chalicelib.openbanking.protocol.oauth_security import CALLBACK_PARAMETERS
 from chalicelib.openbanking.records.client_record import Registered, client_key
 from chalicelib.openbanking.records.client_validation import InvalidClient
 from chalicelib.openbanking.records.clients import ClientChanged, Clients, UnknownClient
-from tests import host_spellings
 from tests.causeway import Causeway
-from tests.dynamodb_calls import forgotten
+from tests.kit import inputs
+from tests.kit.storage import with_new_token
 from tests.openbanking.faults import FAULTS, Fault
 
 URL = "https://tpp.example.com/events"
@@ -135,7 +135,7 @@ def test_an_invalid_events_url_changes_nothing(clients: Clients, made: Registere
     assert clients.get(made.client.client_id) == made.client
 
 
-@pytest.mark.parametrize("host", host_spellings.REFUSED)
+@pytest.mark.parametrize("host", inputs.REFUSED_HOSTS)
 def test_a_client_url_with_a_private_host_is_refused_in_every_spelling(causeway: Causeway, host: str) -> None:
     clients = causeway.another_process(replace(causeway.hub.settings, stage="dev")).openbanking.clients
     url = f"https://{host}/"
@@ -285,7 +285,7 @@ def test_a_repeated_write_is_recognised_without_the_token_of_dynamodb(
     answers = iter([NoAnswer("TransactWriteItems")])
 
     def lose(call: Call, proceed: Proceed) -> Members:
-        answer = proceed(forgotten(call))
+        answer = proceed(with_new_token(call))
         for lost in answers:
             raise lost
         return answer

@@ -18,7 +18,7 @@ from chalicelib.openbanking.records.consents import Consent, consent_key
 from chalicelib.openbanking.records.orders import CLAIMED_SECONDS as KEPT
 from chalicelib.openbanking.records.payments import Payment, payment_key
 from tests.causeway import Answer, Causeway
-from tests.log_lines import Lines
+from tests.kit.logs import Lines
 from tests.log_traces import TRACE
 from tests.openbanking.deferred_calls import accepted
 from tests.openbanking.deferred_payments import LaterPayer, payments

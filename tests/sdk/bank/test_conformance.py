@@ -16,8 +16,8 @@ from infra.conformance import bank_file, kit
 from infra.conformance.checks import checks_of
 from infra.conformance.psu import PsuOutcome, Task
 from infra.conformance.session import Limits
-from tests.http_servers import free_port
-from tests.patience import PATIENCE_SECONDS
+from tests.kit.http import free_port
+from tests.kit.time import PATIENCE_SECONDS
 from tests.sdk.bank import full_bank
 from tests.sdk.bank.full_bank import API_KEY, CURRENCY, IBANS, KEY, NUMBERS, SORT_CODE, public_pem
 

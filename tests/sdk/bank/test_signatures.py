@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 
 from causeway.bank import ConfigurationError, ConnectionLost, HubKeys, Signer, key_id, verify
 from causeway.bank.signatures import read_keys
-from tests.documents import ROOT
+from tests.kit.documents import ROOT
 from tests.sdk.bank.full_bank import KEY, private_pem, public_pem
 from tests.sdk.bank.scene import HUB_KEY, OTHER_KEY, sign
 from tests.sdk.scripted_hub import Clock

@@ -16,8 +16,8 @@ from chalicelib.foundation.mail import Mail, MailFailed
 from chalicelib.website.records.attempts import LIMITS
 from chalicelib.website.records.one_time_secrets import LIFETIMES
 from tests.causeway import Causeway
-from tests.dynamodb_calls import counted
-from tests.log_lines import Lines
+from tests.kit.logs import Lines
+from tests.kit.storage import record_calls
 from tests.website.web_user import PASSWORD, WebUser, attempt_due_deliveries
 
 pytestmark = pytest.mark.usefixtures("quick_hashes")
@@ -129,7 +129,7 @@ def test_registering_a_known_address_gets_the_same_answer_as_a_new_one(
     for name in (email, other):
         visitor.get("/register")
         token = visitor.token
-        with counted(production) as made:
+        with record_calls(production) as made:
             answer = visitor.post("/register", token=token, email=name, password=NEW, terms="yes")
         shown.append((answer.status, answer.text.replace(name, "")))
         calls.append(list(made))
@@ -212,7 +212,7 @@ def test_a_password_reset_gets_the_same_answer_with_and_without_an_account(
     for name in (active, inactive, unknown):
         visitor.get("/forgotten")
         token = visitor.token
-        with counted(causeway) as made:
+        with record_calls(causeway) as made:
             answer = visitor.post("/forgotten", token=token, email=name)
         shown.append((answer.status, answer.text.replace(name, "")))
         calls.append(list(made))

@@ -14,7 +14,7 @@ from chalicelib.foundation.dynamodb.store import Operation, Store
 from chalicelib.website.cards.card_actions import BY_ACTION
 from tests.cards.issuer import EUR, OTHER_MANAGER, Issuer, NewCard
 from tests.causeway import Answer, Causeway
-from tests.log_lines import Lines
+from tests.kit.logs import Lines
 from tests.website.conftest import link
 from tests.website.web_user import WebUser
 

@@ -12,7 +12,7 @@ from chalicelib.cards.issuing.card_record import Card, put_row
 from chalicelib.cards.storage import time_ordered
 from tests.cards.issuer import Issuer, NewCard
 from tests.causeway import Causeway
-from tests.dynamodb_calls import counted
+from tests.kit.storage import record_calls
 from tests.website.web_user import WebUser
 
 BATCH = 100
@@ -109,9 +109,9 @@ def test_a_search_among_10_000_cards_takes_three_reads_of_16_partitions(
     made = issuer.card(card_name_line_3="OLDEST CARD")
     card = Card.from_item(causeway.hub.store.get(*Card.key(made.card_id)) or {})
     list_others(causeway, card, 10_000)
-    with counted(causeway) as search:
+    with record_calls(causeway) as search:
         text = colleague.get("/cards?holder=oldest&status=N").text
-    with counted(causeway) as page:
+    with record_calls(causeway) as page:
         colleague.get("/cards")
 
     reads = ["BatchGetItem"]
@@ -127,7 +127,7 @@ def test_a_search_without_a_match_is_bounded_and_can_be_continued(
     made = issuer.card(card_name_line_3="OLDEST CARD")
     card = Card.from_item(causeway.hub.store.get(*Card.key(made.card_id)) or {})
     list_others(causeway, card, 1_000)
-    with counted(causeway) as calls:
+    with record_calls(causeway) as calls:
         colleague.get("/cards?holder=oldest")
     (older,) = re.findall(r'href="([^"]+)" rel="next"', colleague.last.text)
 
@@ -190,6 +190,6 @@ def test_card_pages_take_a_fixed_number_of_calls(causeway: Causeway, colleague: 
         ("/cards/activity", ["Query"] * 16),
         (f"/cards/{card.card_id}", ["BatchGetItem", "BatchGetItem", *["Query"] * 3, "BatchGetItem"]),
     ):
-        with counted(causeway) as made:
+        with record_calls(causeway) as made:
             assert colleague.get(path).status == 200
         assert made == [*session_and_user, *calls]

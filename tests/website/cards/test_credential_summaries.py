@@ -13,7 +13,7 @@ from chalicelib.cards.protocol import portal_messages
 from chalicelib.foundation.dynamodb.store import StoreUnavailable
 from tests.cards.issuer import MANAGER, OTHER_MANAGER, Issuer
 from tests.causeway import Causeway
-from tests.dynamodb_calls import counted
+from tests.kit.storage import record_calls
 from tests.website.conftest import link
 from tests.website.web_user import PAGE_BYTES, WebUser
 
@@ -93,13 +93,13 @@ def test_credentials_take_two_calls_and_are_cached_for_a_minute(causeway: Causew
     colleague.get("/")
     causeway.hub.cards.programmes._cache.clear()
     causeway.hub.cards.credentials._cache.clear()
-    with counted(causeway) as first:
+    with record_calls(causeway) as first:
         colleague.get("/clients")
     causeway.clock.advance(59)
-    with counted(causeway) as later:
+    with record_calls(causeway) as later:
         colleague.get("/clients")
     causeway.clock.advance(1)
-    with counted(causeway) as after_a_minute:
+    with record_calls(causeway) as after_a_minute:
         colleague.get("/clients")
 
     assert first == ["BatchGetItem", "Query", "Query", "BatchGetItem"]

@@ -10,7 +10,7 @@ import pytest
 
 from tests.cards.issuer import EUR, Issuer, NewCard
 from tests.causeway import Answer, Causeway
-from tests.log_lines import Lines
+from tests.kit.logs import Lines
 from tests.website.web_user import PURCHASE, WebUser
 
 

@@ -13,7 +13,7 @@ from chalicelib.openbanking.records import client_list
 from chalicelib.openbanking.records.client_record import client_key
 from chalicelib.website.pagination import PAGE
 from tests.causeway import Causeway
-from tests.dynamodb_calls import counted, rows_read
+from tests.kit.storage import record_calls, record_rows_read
 from tests.website.web_user import WebUser
 
 
@@ -147,7 +147,7 @@ def test_pages_that_list_clients_examine_a_bounded_number_of_rows(
     causeway.clock.advance(240)
     causeway.hub.openbanking.banks.directory()
     user.get("/")
-    with counted(causeway) as found, rows_read(causeway, "clients") as rows:
+    with record_calls(causeway) as found, record_rows_read(causeway, "clients") as rows:
         assert user.get(path.format(oldest=some[0].item["client_id"])).status == 200
 
     assert found == ["BatchGetItem", *calls]
@@ -168,7 +168,7 @@ def test_list_pages_take_the_same_calls_and_reads_for_100_and_10_000_clients(
         """The calls and the rows of clients that each page reads."""
         found = []
         for path in ("/", "/clients", "/authorize", "/specifications/account", "/consents", "/deliveries"):
-            with counted(causeway) as calls, rows_read(causeway, "clients") as rows:
+            with record_calls(causeway) as calls, record_rows_read(causeway, "clients") as rows:
                 assert user.get(path).status == 200
             found.append((len(calls), sum(rows)))
         return found

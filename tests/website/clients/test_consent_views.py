@@ -12,7 +12,7 @@ from chalicelib.openbanking.flows.consent.tokens import end_consent
 from chalicelib.openbanking.protocol.tpp_calls import ConsentsQuery
 from chalicelib.openbanking.records.consents import Consent
 from tests.causeway import Causeway
-from tests.dynamodb_calls import counted
+from tests.kit.storage import record_calls
 from tests.openbanking.kit import IBAN
 from tests.website.web_user import WebUser
 
@@ -246,7 +246,7 @@ def test_the_consent_list_takes_a_constant_number_of_calls(causeway: Causeway, u
     user.get("/consents")
     for _ in range(45):
         approved(causeway)
-    with counted(causeway) as calls:
+    with record_calls(causeway) as calls:
         user.get(f"/consents?client_id={client_id}")
 
     assert calls == [SESSION, "Query", "Query", "BatchGetItem"]
@@ -257,7 +257,7 @@ def test_the_consent_list_takes_a_constant_number_of_calls(causeway: Causeway, u
 def test_a_consent_page_takes_a_constant_number_of_calls(causeway: Causeway, user: WebUser, client_id: str) -> None:
     consent_id = approved(causeway)
     user.get("/consents")
-    with counted(causeway) as calls:
+    with record_calls(causeway) as calls:
         user.get(f"/consents/{consent_id}")
 
     assert calls == [SESSION, "BatchGetItem", "BatchGetItem", *["Query"] * 8, "BatchGetItem"]

@@ -14,7 +14,7 @@ from chalicelib.website.events.event_inspection import DETAILED
 from chalicelib.website.pages import CLIENT_COOKIE
 from chalicelib.website.records.attempts import LIMITS, count_attempt
 from tests.causeway import Answer, Causeway
-from tests.dynamodb_calls import counted
+from tests.kit.storage import record_calls
 from tests.website.web_user import WebUser, attempt_due_deliveries
 
 
@@ -350,7 +350,7 @@ def test_an_impossible_delivery_id_returns_404_without_a_read(
     causeway: Causeway, user: WebUser, client_id: str
 ) -> None:
     assert user.get(f"/deliveries/{'x' * 3000}").status == 404
-    with counted(causeway) as calls:
+    with record_calls(causeway) as calls:
         assert user.get(f"/deliveries/{'x' * 3000}?client_id={client_id}&at=1").status == 404
     assert len(calls) == 1, "the session"
 

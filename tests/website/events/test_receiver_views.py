@@ -15,7 +15,7 @@ from chalicelib.foundation.http.outbound import Reply
 from chalicelib.foundation.http.web import BODY_BYTES, Incoming
 from chalicelib.website.events.receiver_views import BEHAVIOURS, answer_event, receiver_url
 from tests.causeway import Causeway
-from tests.dynamodb_calls import counted
+from tests.kit.storage import record_calls
 from tests.website.web_user import WebUser, attempt_due_deliveries
 
 BODY = b'{"type":"test"}'
@@ -103,7 +103,7 @@ def test_a_request_with_impossible_headers_is_rejected_without_a_read(
     causeway: Causeway, eventful: str, changes: Mapping[str, str]
 ) -> None:
     headers = {**signed(causeway, eventful), **changes}
-    with counted(causeway) as calls:
+    with record_calls(causeway) as calls:
         answer = received(causeway, eventful, "ok", headers, [])
 
     assert (answer.status_code, calls) == (401, [])

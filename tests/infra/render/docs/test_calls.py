@@ -6,7 +6,7 @@ import copy
 from typing import Any
 
 from infra.render.docs.calls import CallPages
-from tests.documents import tables
+from tests.kit.documents import tables
 
 _TEXT = {"type": "string"}
 DOCUMENT: dict[str, Any] = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from infra.render.docs import commands
-from tests.documents import rows, section
+from tests.kit.documents import rows, section
 
 PAGE = commands.render()
 

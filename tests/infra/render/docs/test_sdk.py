@@ -17,7 +17,7 @@ from infra.render import sdk_package
 from infra.render.docs import reference, sdk, sdk_layout, sdk_listen
 from infra.render.docs.apis import anchor
 from infra.render.sdk_package import SOURCE
-from tests.documents import rows
+from tests.kit.documents import rows
 
 PAGES = {name: reference.PAGES[name].text for name in (*sdk_layout.LAYOUTS, "sdk-listen")}
 HANDLES = {"tpp": causeway.tpp.Tpp, "consent": causeway.tpp.Consent, "bank": causeway.bank.Bank}

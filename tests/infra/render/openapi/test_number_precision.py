@@ -13,7 +13,7 @@ from infra.render.openapi.cards import notation
 from infra.render.openapi.documents import DOCUMENTS as MADE
 from infra.render.openapi.documents import load
 from infra.render.openapi.introduction import NUMBERS
-from tests.documents import CARD_REQUESTS, DOCUMENTS, REQUESTS, section
+from tests.kit.documents import CARD_REQUESTS, DOCUMENTS, REQUESTS, section
 
 
 @pytest.mark.parametrize("name", MADE)

@@ -13,11 +13,11 @@ from cryptography import x509
 from chalicelib.foundation.crypto.certificates import read_certificate
 from chalicelib.foundation.settings import Settings
 from infra.local.client_certificate import describe_certificate
-from tests import certificates
 from tests.causeway import Answer, Causeway
-from tests.certificates import Authority
-from tests.dynamodb_calls import counted
-from tests.log_lines import Lines
+from tests.kit import certificates
+from tests.kit.certificates import Authority
+from tests.kit.logs import Lines
+from tests.kit.storage import record_calls
 from tests.openbanking.spelling import URL
 
 SUBJECT = "CN=api.bank.example,O=Example Bank,C=GB"
@@ -168,7 +168,7 @@ def test_blocklist_is_read_once_a_minute_for_each_certificate(
 
     for seconds, url in zip((59, 1, 1), urls, strict=True):
         mutual.clock.advance(seconds=seconds)
-        with counted(mutual) as calls:
+        with record_calls(mutual) as calls:
             assert (
                 mutual.banks[version].call("/init_authorization", {URL[version]: url}, identity=identity).status == 200
             )

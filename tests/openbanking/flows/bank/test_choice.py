@@ -17,7 +17,7 @@ from chalicelib.openbanking.records.bank_record import NewBank
 from chalicelib.statistics.call_counts import TABLE
 from chalicelib.statistics.downtimes import Downtime
 from tests.causeway import Answer, Causeway
-from tests.dynamodb_calls import counted
+from tests.kit.storage import record_calls
 from tests.openbanking.key_holder import CHALLENGE, KeyHolder, open_pushed, secure
 
 BIC = {1: "ALPHGB21", 2: "BETADEF1"}
@@ -316,7 +316,7 @@ def test_second_choice_replaces_an_open_request(causeway: Causeway, other: str) 
     page = choices(open_page(causeway))
     first = causeway.call("GET", page[BIC[2]]).headers["location"]
 
-    with counted(causeway) as calls:
+    with record_calls(causeway) as calls:
         second = causeway.call("GET", page[other]).headers["location"]
 
     assert second.startswith("http://127.0.0.1:1/gamma/authorize")
@@ -788,7 +788,7 @@ def test_bank_page_costs_one_read_and_another_for_the_state(causeway: Causeway) 
     open_page(causeway)
 
     for state, wanted in ((None, ["BatchGetItem"]), ("s", ["BatchGetItem"] * 2)):
-        with counted(causeway) as calls:
+        with record_calls(causeway) as calls:
             assert is_page(open_page(causeway, state=state))
         assert calls == wanted
 
@@ -799,10 +799,10 @@ def test_opening_a_pushed_request_costs_two_reads_and_one_update_the_first_time(
 
     taken = []
     for _ in range(2):
-        with counted(causeway) as calls:
+        with record_calls(causeway) as calls:
             open_pushed(causeway, request_uri)
         taken.append(calls)
-    with counted(causeway) as calls:
+    with record_calls(causeway) as calls:
         choose(causeway, request_uri, BIC[2])
 
     assert taken == [["BatchGetItem", "BatchGetItem", "UpdateItem"], ["BatchGetItem", "BatchGetItem"]]

@@ -15,7 +15,7 @@ from chalicelib.statistics.call_counts import TABLE
 from chalicelib.statistics.days import hours_of
 from chalicelib.statistics.downtimes import Downtime
 from tests.causeway import Causeway
-from tests.dynamodb_calls import counted
+from tests.kit.storage import record_calls
 from tests.statistics import made_up
 
 GAMMA = "GAMMFRPP"
@@ -201,7 +201,7 @@ def test_first_directory_request_of_an_instance_makes_6_storage_calls(
     monkeypatch.setattr("chalicelib.foundation.parallel.WIDTH", 1)
     causeway.hub.openbanking.banks._forget()
 
-    with counted(causeway) as calls:
+    with record_calls(causeway) as calls:
         causeway.tpp.call("GET", "/tpp/banks")
 
     client, index, banks, downtimes, averages, of_the_day_before = calls
@@ -217,7 +217,7 @@ def test_directory_reads_100_banks_at_a_time(causeway: Causeway, monkeypatch: py
     monkeypatch.setattr(banks, "_rows", lambda: [*gone, *known])
     banks._forget()
 
-    with counted(causeway) as calls:
+    with record_calls(causeway) as calls:
         found = banks.directory()
 
     assert [bank.bic for bank in found] == ["ALPHGB21", "BETADEF1"]
@@ -231,7 +231,7 @@ def test_the_directory_is_read_again_after_a_minute(causeway: Causeway, monkeypa
 
     for seconds in (CACHED_SECONDS - 1, 1, 1):
         causeway.clock.advance(seconds)
-        with counted(causeway) as calls:
+        with record_calls(causeway) as calls:
             causeway.tpp.call("GET", "/tpp/banks")
         taken.append(len(calls))
 

@@ -10,7 +10,7 @@ from chalicelib.delivery.delivery_record import Delivery
 from chalicelib.foundation.crypto import signatures
 from chalicelib.foundation.http.outbound import NotReached, Reply
 from tests.causeway import Causeway
-from tests.log_lines import Lines
+from tests.kit.logs import Lines
 from tests.openbanking.kit import Consented, always
 
 VERSIONS = pytest.mark.parametrize("version", [1, 2])

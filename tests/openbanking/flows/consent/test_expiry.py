@@ -22,8 +22,8 @@ from chalicelib.openbanking.flows.consent.expiry import record_due_events
 from chalicelib.openbanking.flows.consent.tokens import end_consent
 from chalicelib.openbanking.records.consents import NOTIFY, Consent, consent_key
 from tests.causeway import Causeway
-from tests.dynamodb_calls import counted
-from tests.log_lines import Lines
+from tests.kit.logs import Lines
+from tests.kit.storage import record_calls
 from tests.openbanking.kit import Consented
 from tests.openbanking.payer import Payer
 from tests.openbanking.spelling import TOKEN
@@ -117,7 +117,7 @@ def test_consent_gets_an_event_7_days_before_its_end_and_another_at_its_end(list
 def test_run_without_due_consents_writes_nothing(listening: Causeway) -> None:
     listening.psu.approve(1)
 
-    with counted(listening) as calls:
+    with record_calls(listening) as calls:
         assert at(listening, ANNOUNCED - 1) == 0
 
     assert set(calls) == {"Query"}
@@ -330,7 +330,7 @@ def test_run_records_200_expiry_events_in_few_round_trips(listening: Causeway, m
     for module in (outbox, sharded_index, expiry):
         monkeypatch.setattr(module, "together", together)
     monkeypatch.setitem(vars(listening.hub.store), "transact", written.append)
-    with counted(listening) as calls:
+    with record_calls(listening) as calls:
         assert at(listening, ANNOUNCED) == 200
 
     assert calls == ["Query"] * 8 + ["BatchGetItem"] * 8

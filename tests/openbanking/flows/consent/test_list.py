@@ -12,7 +12,7 @@ import pytest
 from chalicelib.openbanking.records import consent_list
 from chalicelib.openbanking.records.consents import consent_key
 from tests.causeway import Answer, Causeway
-from tests.dynamodb_calls import counted
+from tests.kit.storage import record_calls
 from tests.openbanking.key_holder import KeyHolder, secure
 from tests.openbanking.payer import Payer
 
@@ -348,7 +348,7 @@ def test_filtered_page_makes_a_second_query_for_the_remaining_consents(causeway:
     for _ in range(11):
         approved(causeway, 1)
 
-    with counted(causeway) as calls:
+    with record_calls(causeway) as calls:
         assert listed(causeway, bic="BETADEF1", limit=1) == []
     assert calls.count("Query") == 2
 

@@ -11,7 +11,7 @@ from chalicelib.foundation import jsontext
 from chalicelib.openbanking.flows.consent.tokens import end_consent
 from chalicelib.openbanking.records.consents import Consent, consent_key
 from tests.causeway import Answer, Causeway
-from tests.dynamodb_calls import counted
+from tests.kit.storage import record_calls
 from tests.openbanking.payer import Payer
 from tests.openbanking.spelling import CONSENT_IDS, TOKEN, TOKENS, code_of
 
@@ -177,7 +177,7 @@ def test_status_query_of_100_consents_takes_one_read(
     ids = [consent_id, *others][:consent_ids]
     causeway.hub.openbanking.banks.find(causeway.banks[version].bic)
 
-    with counted(causeway) as calls:
+    with record_calls(causeway) as calls:
         found = told(causeway, version, asked or None, ids or None)
 
     assert calls == ["BatchGetItem"]
@@ -199,7 +199,7 @@ def test_empty_list_and_more_than_100_entries_return_400(
 def test_malformed_tokens_alone_return_unknown_without_a_read(causeway: Causeway, version: int) -> None:
     causeway.hub.openbanking.banks.find(causeway.banks[version].bic)
 
-    with counted(causeway) as calls:
+    with record_calls(causeway) as calls:
         assert told(causeway, version, ["nonsense", "too"]) == [unknown(None)] * 2
 
     assert calls == []

@@ -10,7 +10,7 @@ import pytest
 
 from chalicelib.openbanking.protocol import refusals
 from tests.causeway import Causeway
-from tests.log_lines import Lines
+from tests.kit.logs import Lines
 from tests.openbanking.kit import basic
 
 VERSIONS = pytest.mark.parametrize("version", [1, 2])

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from chalicelib.foundation.jsontext import Number
-from tests.log_lines import Lines
+from tests.kit.logs import Lines
 from tests.openbanking.examples import BY_WEBHOOK, OTHER_IBAN, Json
 from tests.openbanking.kit import IBAN
 from tests.openbanking.stage import Stage

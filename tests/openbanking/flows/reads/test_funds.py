@@ -9,7 +9,7 @@ import pytest
 from chalicelib.foundation.http.outbound import Reply
 from chalicelib.foundation.jsontext import Number
 from tests.causeway import Answer
-from tests.log_lines import Lines
+from tests.kit.logs import Lines
 from tests.openbanking.examples import BY_WEBHOOK, Json
 from tests.openbanking.kit import IBAN
 from tests.openbanking.stage import Stage, details_of, told

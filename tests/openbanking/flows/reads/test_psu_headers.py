@@ -11,7 +11,7 @@ from chalicelib.foundation import jsontext
 from chalicelib.openbanking.protocol.psu_context import PSU_HEADERS
 from chalicelib.openbanking.protocol.tpp_calls import REQUEST_ID
 from tests.causeway import Causeway
-from tests.log_lines import Lines
+from tests.kit.logs import Lines
 from tests.log_traces import TRACE
 from tests.openbanking.deferred_calls import ACCOUNTS, LATER, accepted
 from tests.openbanking.examples import ROWS, Row

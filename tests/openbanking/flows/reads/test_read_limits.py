@@ -10,7 +10,7 @@ import pytest
 from chalicelib.bootstrap import PLANS
 from chalicelib.foundation.http.outbound import ConnectionDropped, NotReached, Reply, TimedOut
 from tests.causeway import Answer, Causeway
-from tests.log_lines import Lines
+from tests.kit.logs import Lines
 from tests.openbanking.circuits import opened
 from tests.openbanking.deferred_calls import LATER, Died, accepted, dies, looked_up
 from tests.openbanking.kit import IBAN

@@ -13,7 +13,7 @@ from itertools import chain
 from threading import RLock
 from typing import Any
 
-from tests.expressions import Invalid, Row, Terms, Value, condition, plain, updated, words
+from tests.kit.expressions import Invalid, Row, Terms, Value, condition, plain, updated, words
 
 _MOST_IN_AN_ITEM = 400 * 1024
 _MOST_IN_A_PAGE = 1_000_000

@@ -1,22 +1,37 @@
-"""An endpoint for stacks: the built-in emulator with the health document of LocalStack.
+"""Stacks of the tests: the first data of a new one, and a double of LocalStack as the endpoint of one.
 
-As a command, it prints its address and serves until its standard input closes.
+As a command, it prints the double's address and serves until its standard input closes.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
+from infra.local import stackfile
 from infra.local.emulator import Emulator, EmulatorServer, load_moto
 from infra.local.engines import HEALTH, SERVICES
+from infra.local.first_data import COMPLETE
 from infra.local.process import exit_with_parent
+from tests.kit.time import wait_for
 
 _HEALTH = json.dumps({"services": dict.fromkeys(SERVICES, "available")}).encode()
 
 
+def wait_for_card_month(stack: Mapping[str, Any]) -> None:
+    """Wait until the month of card use has been played: tests play cards on the same stack."""
+    file = Path(stack["log"]).with_name("stack.json")
+
+    def is_complete() -> bool:
+        return ((stackfile.read(file) or {}).get("first_data") or {}).get("state") == COMPLETE
+
+    wait_for(is_complete, "the month of card use has not been played")
+
+
 def main() -> None:
+    """Serve the built-in emulator with the health document of LocalStack."""
     exit_with_parent()
     emulator = load_moto()
 

@@ -1,8 +1,8 @@
-"""A Python that begins at once: what this repository's commands import is there before they are asked for.
+"""Pythons for guides: one that has imported this repository's commands already, and one for sessions.
 
-A test or guide has dozens of such commands, each of which would import everything anew, in a second. ``serve`` answers
-those of one folder's ``.venv/bin/python``: the command runs as ever, in a process of its own, with the caller's
-arguments, environment, folder and files.
+A test or guide has dozens of commands, each of which would import everything anew, in a second. ``serve`` runs those of
+one folder's ``.venv/bin/python``, each in a process of its own, with the caller's arguments, environment, folder and
+files. ``run_session`` runs the file that each line on its input names, with the names of all files before.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def installed(folder: Path) -> Iterator[Path]:
     command.parent.mkdir(parents=True)
     command.write_text(_CALLER.format(python=sys.executable, programs=PROGRAMS, place=place), "utf-8")
     command.chmod(0o755)
-    server = ChildProcess([sys.executable, "-m", __name__, str(place)], output=subprocess.PIPE)
+    server = ChildProcess([sys.executable, "-m", __name__, "serve", str(place)], output=subprocess.PIPE)
     try:
         server.first_line()
         yield command
@@ -135,5 +135,18 @@ def _become(asked: Any, files: list[int]) -> NoReturn:
         os._exit(code if isinstance(code, int) else 1)
 
 
+def run_session(ended: str) -> None:
+    """After each file, print a line with ``ended`` and an exit code."""
+    names: dict[str, Any] = {"__name__": "__main__"}
+    for line in sys.stdin:
+        file, code = Path(line.strip()), 0
+        try:
+            exec(compile(file.read_text("utf-8"), file.name, "exec"), names)  # noqa: S102 - our own document
+        except Exception:
+            traceback.print_exc()
+            code = 1
+        print(f"\n{ended} {code}", flush=True)
+
+
 if __name__ == "__main__":
-    serve(sys.argv[1])
+    {"serve": serve, "session": run_session}[sys.argv[1]](sys.argv[2])

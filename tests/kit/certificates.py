@@ -1,16 +1,18 @@
-"""Certificates for tests: authorities, and what they issue to TPPs and banks."""
+"""Certificates for tests: of authorities, TPPs, banks and servers."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
+from ipaddress import ip_address
+from pathlib import Path
 from typing import Any
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.hazmat.primitives.serialization import Encoding
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.x509 import Name
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
@@ -85,3 +87,38 @@ class Authority:
     def issue(self, subject: str = "CN=TPP,O=Example,C=GB", **options: Any) -> str:
         """A certificate in PEM; ``options`` are those of ``sign``."""
         return pem(sign(subject, self.subject, ec.generate_private_key(ec.SECP256R1()), self.key, **options))
+
+
+# -- certificates of servers on this machine, valid now
+
+_THIS_MACHINE = (x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))]), False)
+_CA = (x509.BasicConstraints(ca=True, path_length=None), True)
+
+
+def self_signed(folder: Path) -> Path:
+    """A PEM file with a key and a certificate of bank.example.com at 127.0.0.1 that vouches for itself."""
+    key, subject = ec.generate_private_key(ec.SECP256R1()), "CN=bank.example.com"
+    return _write(folder / "certificate.pem", _sign_now(subject, subject, key, key, _THIS_MACHINE), key)
+
+
+def bare_chain(folder: Path) -> tuple[Path, Path]:
+    """PEM files of an authority and of a server's key and certificate, with none of the extensions that name keys."""
+    above, key = ec.generate_private_key(ec.SECP256R1()), ec.generate_private_key(ec.SECP256R1())
+    authority = _write(folder / "authority.pem", _sign_now("CN=Bank CA", "CN=Bank CA", above, above, _CA), above)
+    certificate = _sign_now("CN=bank.example.com", "CN=Bank CA", key, above, _THIS_MACHINE)
+    return authority, _write(folder / "certificate.pem", certificate, key)
+
+
+def _sign_now(
+    subject: str,
+    issuer: str,
+    key: ec.EllipticCurvePrivateKey,
+    by: ec.EllipticCurvePrivateKey,
+    extension: tuple[x509.ExtensionType, bool],
+) -> x509.Certificate:
+    return sign(subject, issuer, key, by, extensions=[extension], starts=datetime.now(UTC) - timedelta(hours=1), days=1)
+
+
+def _write(path: Path, certificate: x509.Certificate, key: ec.EllipticCurvePrivateKey) -> Path:
+    path.write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()) + pem(certificate).encode())
+    return path

@@ -21,7 +21,7 @@ from botocore.validate import ParamValidationDecorator
 from chalicelib.foundation.aws import calls, environment, errors
 from infra.local import moto_patches
 from infra.local.transaction_tokens import TokenRefused, tokens_of
-from tests.tables import OPERATIONS, Refused, carried_out
+from tests.kit.tables import OPERATIONS, Refused, carried_out
 
 Members = dict[str, Any]
 

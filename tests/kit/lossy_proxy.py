@@ -15,8 +15,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Literal, NamedTuple
 from urllib.parse import urlsplit
 
-from tests.http_servers import serving
-from tests.patience import PATIENCE_SECONDS
+from tests.kit.http import serving
+from tests.kit.time import PATIENCE_SECONDS
 
 Fate = Literal[
     "pass",

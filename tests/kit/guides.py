@@ -19,8 +19,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tests.documents import BLOCK
-from tests.patience import PATIENCE_SECONDS
+from tests.kit.documents import BLOCK
+from tests.kit.time import PATIENCE_SECONDS
 
 _OTHER_EACH_TIME = {
     "uuid": r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b",
@@ -163,7 +163,7 @@ class Shell:
 class PythonSession(Shell):
     """A session of Python in a folder, which statements are typed into."""
 
-    COMMAND = (sys.executable, "-u", "-m", "tests.python_session", _ENDED)
+    COMMAND = (sys.executable, "-u", "-m", "tests.kit.pythons", "session", _ENDED)
     PLAY = "typed"
 
 

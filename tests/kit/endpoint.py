@@ -24,7 +24,7 @@ from infra.local import engines
 from infra.local.dynamodb_engine import EngineFailed
 from infra.local.engines import REGION
 from infra.local.resources import STACK
-from tests.patience import PATIENCE_SECONDS
+from tests.kit.time import PATIENCE_SECONDS
 
 VARIABLE = "CAUSEWAY_TEST_PREFIX"
 """Set while the tests run against an endpoint: what the names of the run begin with."""
@@ -150,7 +150,7 @@ def _all(client: Any, operation: str, member: str) -> Iterator[Any]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the tests; what it does not know of ``arguments`` is for pytest. Answers the exit code."""
-    _, arguments = command.parser("tests.endpoint", __doc__).parse_known_args(arguments)
+    _, arguments = command.parser("tests.kit.endpoint", __doc__).parse_known_args(arguments)
     addresses = prepare(os.environ)
     if not addresses:
         print(_WAYS, file=sys.stderr)

@@ -1,25 +1,82 @@
-"""Servers that misbehave, on real sockets of this machine; each is a function of one accepted connection."""
+"""HTTP servers of tests: ordinary ones, stacks that only answer ``/health``, and servers that misbehave."""
 
 from __future__ import annotations
 
 import contextlib
-import datetime
+import itertools
 import socket
 import ssl
 import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from ipaddress import ip_address
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, TypeVar
 
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
+import pytest
 
-from tests.patience import PATIENCE_SECONDS
+from chalicelib.foundation.http import deadline_connections, outbound
+from chalicelib.foundation.http.deadline_connections import Exchange
+from chalicelib.foundation.http.outbound import Outbound, Reply
+from infra.local.stackfile import HEADER
+from tests.kit.time import PATIENCE_SECONDS
 
+AMPLE = float(PATIENCE_SECONDS)
+_LEFT_SECONDS = 0.3
 _PAUSE_SECONDS = 0.02
+_Server = TypeVar("_Server", bound=HTTPServer)
+
+BODY = b'{"iban":"GB33BUKB20201555555555"}'
+EITHER_WAY = pytest.mark.parametrize("fresh", [False, True], ids=["kept", "fresh"])
+
+
+@contextlib.contextmanager
+def serving(server: _Server) -> Iterator[_Server]:
+    """Serve until the end of the block; then the port is free again."""
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
+    thread.start()
+    try:
+        yield server
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def free_port() -> int:
+    """A port of this machine at which nothing listens."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port: int = listener.getsockname()[1]
+        return port
+
+
+@contextlib.contextmanager
+def stack_health(
+    stack_id: str | None = "the-stack", server: str = "Causeway", status: int = 200
+) -> Iterator[dict[str, Any]]:
+    """A server whose ``/health`` is that of a stack; yields the content of that stack's file."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(status)
+            if stack_id:
+                self.send_header(HEADER, stack_id)
+            self.end_headers()
+
+        def version_string(self) -> str:
+            return server
+
+        def log_message(self, format: str, *args: object) -> None:
+            """Write no log."""
+
+    with serving(HTTPServer(("127.0.0.1", 0), Handler)) as running:
+        content = {"pid": 1, "environment": {"STAGE": "local", "PORT": str(running.server_port)}}
+        yield {**content, "id": stack_id} if stack_id else content
+
+
+# -- servers that misbehave: each is a function of one accepted connection
 
 Behaviour = Callable[["Connection"], None]
 
@@ -67,7 +124,7 @@ class Connection:
 
 
 @dataclass
-class Server:
+class SocketServer:
     """A listening server; ``requests`` has what every connection received, by connection number."""
 
     port: int
@@ -98,10 +155,10 @@ class Server:
 
 
 @contextlib.contextmanager
-def serving(behaviour: Behaviour, tls: ssl.SSLContext | None = None) -> Iterator[Server]:
+def socket_server(behaviour: Behaviour, tls: ssl.SSLContext | None = None) -> Iterator[SocketServer]:
     """Run ``behaviour`` for every connection, each in a thread, until the block ends."""
     listener = socket.create_server(("127.0.0.1", 0))
-    server = Server(listener.getsockname()[1], "https" if tls else "http")
+    server = SocketServer(listener.getsockname()[1], "https" if tls else "http")
     stop = threading.Event()
     open_sockets: list[socket.socket] = []
     threads: list[threading.Thread] = []
@@ -139,7 +196,7 @@ def serving(behaviour: Behaviour, tls: ssl.SSLContext | None = None) -> Iterator
 
 @dataclass
 class _Recording(Connection):
-    server: Server
+    server: SocketServer
 
     def request(self) -> bytes:
         content = super().request()
@@ -148,63 +205,66 @@ class _Recording(Connection):
         return content
 
 
-def unused_port() -> int:
-    """A port of this machine that nobody listens on."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port: int = listener.getsockname()[1]
-        return port
-
-
-def self_signed(folder: Path) -> Path:
-    """A PEM file with a key and a certificate of bank.example.com at 127.0.0.1 that vouches for itself."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    return _write(
-        folder / "certificate.pem", _sign("bank.example.com", key, "bank.example.com", key, _THIS_MACHINE), key
-    )
-
-
-def bare_chain(folder: Path) -> tuple[Path, Path]:
-    """PEM files of an authority and of a server's key and certificate, with none of the extensions that name keys."""
-    above, key = ec.generate_private_key(ec.SECP256R1()), ec.generate_private_key(ec.SECP256R1())
-    constraints = x509.BasicConstraints(ca=True, path_length=None)
-    authority = _write(folder / "authority.pem", _sign("Bank CA", above, "Bank CA", above, constraints))
-    made = _sign("bank.example.com", key, "Bank CA", above, _THIS_MACHINE)
-    return authority, _write(folder / "certificate.pem", made, key)
-
-
-_THIS_MACHINE = x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))])
-
-
-def _sign(
-    subject: str,
-    key: ec.EllipticCurvePrivateKey,
-    issuer: str,
-    by: ec.EllipticCurvePrivateKey,
-    extension: x509.ExtensionType,
-) -> x509.Certificate:
-    names = [x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, each)]) for each in (subject, issuer)]
-    now = datetime.datetime.now(datetime.UTC)
-    return (
-        x509.CertificateBuilder()
-        .subject_name(names[0])
-        .issuer_name(names[1])
-        .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now - datetime.timedelta(hours=1))
-        .not_valid_after(now + datetime.timedelta(hours=1))
-        .add_extension(extension, critical=isinstance(extension, x509.BasicConstraints))
-        .sign(by, hashes.SHA256())
-    )
-
-
-def _write(path: Path, made: x509.Certificate, key: ec.EllipticCurvePrivateKey | None = None) -> Path:
-    pem, pkcs8, plain = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-    private = key.private_bytes(pem, pkcs8, plain) if key else b""
-    path.write_bytes(private + made.public_bytes(pem))
-    return path
-
-
 def server_context(certificate: Path) -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate)
     return context
+
+
+# -- calls to them
+
+
+def set_clock_of_calls(monkeypatch: pytest.MonkeyPatch, clock: Any) -> None:
+    for module in (deadline_connections, outbound):
+        monkeypatch.setattr(module, "time", clock)
+
+
+def let_time_run_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The clock of calls stands still until a request is sent; then ten looks take what is left of ``AMPLE``."""
+    looks, sent = itertools.count(1), threading.Event()
+    record_begin = Exchange.record_begin
+
+    def note_begin(exchange: Exchange, head: bytes) -> None:
+        sent.set()
+        record_begin(exchange, head)
+
+    monkeypatch.setattr(Exchange, "record_begin", note_begin)
+
+    def monotonic() -> float:
+        if not sent.is_set():
+            return 0.0
+        return AMPLE - _LEFT_SECONDS + _LEFT_SECONDS * next(looks) / 10
+
+    set_clock_of_calls(monkeypatch, SimpleNamespace(monotonic=monotonic))
+
+
+def post(
+    url: str, *, repeat: bool = False, total: float = AMPLE, public_only: bool = False, fresh: bool = False
+) -> Reply:
+    """One call by a caller of its own."""
+    caller = Outbound(public_only=public_only, total_seconds=total)
+    return caller.post(url, BODY, {"X-A": "b"}, repeat=repeat, fresh=fresh)
+
+
+def good(connection: Connection) -> None:
+    """Answers every request on one connection."""
+    while connection.request():
+        connection.answer(b'{"status":"success"}')
+
+
+def once(behaviour: Callable[[Connection], None]) -> Callable[[Connection], None]:
+    """Misbehaves on the first connection and is good afterwards."""
+
+    def serve(connection: Connection) -> None:
+        (behaviour if connection.number == 1 else good)(connection)
+
+    return serve
+
+
+def hang_up(connection: Connection) -> None:
+    connection.request()
+
+
+def half_an_answer(connection: Connection) -> None:
+    connection.request()
+    connection.send(b'HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{"status":')

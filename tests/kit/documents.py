@@ -6,12 +6,13 @@ Pages of the reference are rendered: tests that read them use the fixture ``rend
 from __future__ import annotations
 
 import re
+from datetime import date
 from pathlib import Path
 
 from chalicelib.website import rendered_files
 from infra.render.docs.site_pages import GENERATED, page_names
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = {path.relative_to(ROOT).as_posix(): path.read_text("utf-8") for path in sorted(ROOT.glob("docs/**/*.md"))}
 README = (ROOT / "README.md").read_text("utf-8")
 EVERYTHING = "\n".join([README, *DOCUMENTS.values()])
@@ -91,3 +92,11 @@ def section(text: str, heading: str) -> str:
 def named(text: str, name: str) -> bool:
     """Whether ``name`` stands in ``text`` as a whole word."""
     return bool(re.search(rf"(?<![\w/]){re.escape(name)}(?![\w/{{])", text))
+
+
+_RELEASE = re.compile(r"^## (?P<version>\d+\.\d+\.\d+) \((?P<day>\d{4}-\d{2}-\d{2})\)$", re.MULTILINE)
+
+
+def releases(changelog: str) -> list[tuple[str, date]]:
+    """Versions and days of all releases, as a changelog's headings have them."""
+    return [(found["version"], date.fromisoformat(found["day"])) for found in _RELEASE.finditer(changelog)]

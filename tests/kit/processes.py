@@ -1,0 +1,73 @@
+"""Programs and processes of tests: those that a test needs, and those that end with it.
+
+A plugin: ``@pytest.mark.needs("curl")`` skips a test that needs a program which this machine lacks. A line at the end
+of a run says how many tests were skipped, and for want of what. If the variable ``REQUIRE_PROGRAMS`` is set, as the
+merge gate does, such a test fails.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pytest
+
+from tests.kit.time import PATIENCE_SECONDS
+
+REQUIRED = "REQUIRE_PROGRAMS"
+PATHS = {"chromium": os.environ.get("CHROMIUM") or "/usr/bin/chromium"}
+"""Where a program is that need not be on PATH."""
+_REASON = "not installed: "
+
+
+def require(*programs: str) -> None:
+    """Skip the running test, or fail it, if one of ``programs`` is missing."""
+    missing = sorted({name for name in programs if shutil.which(PATHS.get(name, name)) is None})
+    if missing and os.environ.get(REQUIRED):
+        pytest.fail(_REASON + ", ".join(missing), pytrace=False)
+    if missing:
+        pytest.skip(_REASON + ", ".join(missing))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    require(*(name for mark in item.iter_markers("needs") for name in mark.args))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    reasons = [report.longrepr[2] for report in terminalreporter.stats.get("skipped", [])]
+    missing = [reason.partition(_REASON)[2] for reason in reasons if _REASON in reason]
+    counts = Counter(name for names in missing for name in names.split(", "))
+    if counts:
+        programs = ", ".join(f"{name} ({count})" for name, count in sorted(counts.items()))
+        terminalreporter.write_line(f"{len(missing)} tests skipped, because programs are not installed: {programs}")
+
+
+def run(
+    command: Sequence[str], folder: Path, environ: Mapping[str, str] | None = None, seconds: float = PATIENCE_SECONDS
+) -> subprocess.CompletedProcess[str]:
+    """Run a command in a session of its own, and kill what is left of it, background processes included.
+
+    Raises: subprocess.TimeoutExpired: it, or a process that holds its output, takes longer than ``seconds``.
+    """
+    with subprocess.Popen(
+        command,
+        cwd=folder,
+        env=environ,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as process:
+        try:
+            output, errors = process.communicate(timeout=seconds)
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+    return subprocess.CompletedProcess(command, process.returncode, output, errors)
