@@ -1,37 +1,52 @@
-"""What requests come to: their answers, what others received, and what is stored, without random values."""
+"""Outcomes of requests: answers, calls that others received, and changes in the tables, without random values."""
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import unified_diff
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from chalicelib.cards.authorization.authorizer import NOT_AVAILABLE
+from chalicelib.cards.reconciliation.ledger_proof import LedgerMismatch
+from chalicelib.cards.storage.time_ordered import CANCELLED, RESERVED_BY
 from chalicelib.delivery.journal import NotResendable
 from chalicelib.foundation import jsontext
+from chalicelib.foundation.dynamodb.items import unpack
+from chalicelib.foundation.dynamodb.store import Store
 from chalicelib.openbanking.protocol.refusals import STILL_RUNNING
+from infra.admin.ledger_verification import prove_ledger
 from tests.cards.contest import UNDECIDED
 from tests.cards.issuer import Envelope
-from tests.causeway import Answer, Causeway
+from tests.cards.network_books import PastTheStore
+from tests.causeway import GROWING, Answer, Causeway
+from tests.kit.tables import rows
+from tests.openbanking.faults import Snapshot, table_of
 
-_NAMES = r"\w*id|\w*reference|trans_link|auth_code|pan|pin|cvc2|acs_password|account_number"
-_RANDOM = re.compile(
-    rf'\b(?:{_NAMES})\\*":\s*(?:\d+|\\*"\w*)'
+TABLES = (*GROWING, "clients")
+_ANSWER_NAMES = r"\w*id|\w*reference|trans_link|auth_code|pan|pin|cvc2|acs_password|account_number"
+_RANDOM_IN_ANSWERS = re.compile(
+    rf'\b(?:{_ANSWER_NAMES})\\*":\s*(?:\d+|\\*"\w*)'
     r"|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
     r'|(?![A-Z_]+\\*")[\w-]{20,}+(?!\\*":)'  # names and codes are longer, too
 )
 """Identifiers, tokens and codes."""
+_ITEM_NAMES = r"\w*ids?|revision|\w*_shard|auth_code|last_four|of|pvv|stan|trace_number|trans_link"
+_RANDOM_IN_ITEMS = re.compile(
+    rf'"(?:{_ITEM_NAMES})": (?:\d+|"[^"]*"|\[[\d, ]*\])'  # by name
+    r'|#[\w-]+|[\w-]{20,}+(?!":)|\d{7,}'  # parts of keys; long values; times
+)
+"""Identifiers, times, sealed values, and revisions, which count writes."""
 
 
 class Outcome(NamedTuple):
-    """What requests come to.
+    """The outcome of requests.
 
     Attributes:
-        answers: in the order of the requests, as from ``answers``.
-        received: the paths that banks and the client were called at, with the number of different calls: one that is
-            repeated with its id is the same.
+        answers: in the order of the requests, as from ``format_answers``.
+        received: the paths that banks and the client were called at, each with the number of different ids.
         stored: the changes in the tables.
     """
 
@@ -44,17 +59,55 @@ class Outcome(NamedTuple):
         return [self.answers, *self.received, *self.stored]
 
 
-def received(causeway: Causeway) -> tuple[str, ...]:
-    """The calls that banks and the client have received, as in ``Outcome``."""
-    calls = Counter(path for path, _ in {*_received(causeway)})
-    return tuple(sorted(f"{path}: {number}" for path, number in calls.items()))
+class Baseline:
+    """The state of a service before its requests, to compare with and to restore."""
+
+    def __init__(self, causeway: Causeway) -> None:
+        self._causeway = causeway
+        self._snapshot = Snapshot(causeway, TABLES)
+        self._rows = {table: [*rows(table_of(causeway, table))] for table in TABLES}
+
+    def restore(self) -> None:
+        self._snapshot.restore()
+
+    def outcome(self, results: Sequence[Any]) -> Outcome:
+        """The outcome of the requests since then, which had these results."""
+        calls = Counter(path for path, _ in {*self._received_calls()})
+        received = sorted(f"{path}: {number}" for path, number in calls.items())
+        stored = sorted(line for table in TABLES for line in self._changes_of(table))
+        return Outcome(format_answers(results), tuple(received), tuple(stored))
+
+    def ledger_mismatch(self) -> str:
+        """The mismatch that the proof of the ledger finds; empty if it holds."""
+        try:
+            prove_ledger(cast(Store, PastTheStore(self._causeway)))
+        except LedgerMismatch as mismatch:
+            return str(mismatch)
+        return ""
+
+    def _received_calls(self) -> Iterator[tuple[str, str]]:
+        """Each call's path and id; a repeated call has the same id."""
+        for bank in self._causeway.banks.values():
+            yield from ((each.path, each.headers["X-Request-Id"]) for each in bank.received)
+        yield from (("event", each.headers["webhook-id"]) for each in self._causeway.receiver.received)
+
+    def _changes_of(self, table: str) -> Iterator[str]:
+        """The rows that were written, and the number of those that were replaced or deleted.
+
+        A reserved and unused place in a list is no change: it expires.
+        """
+        before, now = self._rows[table], rows(table_of(self._causeway, table))
+        new = [row for row in now if row not in before]
+        if gone := len(before) - len(now) + len(new):
+            yield f"{table}: {gone} replaced or deleted"
+        yield from (f"{table}: {_format_row(row)}" for row in new if not row.keys() & {RESERVED_BY, CANCELLED})
 
 
-def answers(results: Sequence[Any]) -> str:
-    """Answers without random values, which are numbered as they come: equal ones remain so."""
-    names: dict[str, str] = {}
-    return _RANDOM.sub(
-        lambda found: names.setdefault(found[0], f"#{len(names)}"), jsontext.dumps([*map(_content, results)])
+def format_answers(results: Sequence[Any]) -> str:
+    """Answers whose random values are numbered in their order: equal ones remain equal."""
+    numbers: dict[str, str] = {}
+    return _RANDOM_IN_ANSWERS.sub(
+        lambda found: numbers.setdefault(found[0], f"#{len(numbers)}"), jsontext.dumps([*map(_content, results)])
     )
 
 
@@ -65,24 +118,14 @@ def difference(outcome: Outcome, allowed: Iterable[Outcome]) -> str:
     return "\n".join([*unified_diff(nearest, lines, lineterm="", n=0)][2:])
 
 
-def is_to_come_again(result: Any) -> bool:
-    """Whether an answer asks for the request again: another one is in progress, or in its way."""
+def asks_for_repeat(result: Any) -> bool:
+    """Whether an answer asks for the request again, since another one is in progress."""
     match result:
         case Answer(409, _, text):
             return STILL_RUNNING.sentence in text
         case Envelope():
             return result.status_code in UNDECIDED or (result.data or {}).get("response_code") == NOT_AVAILABLE
-        case NotResendable():
-            return True
-        case _:
-            return False
-
-
-def _received(causeway: Causeway) -> Iterator[tuple[str, str]]:
-    """Each call's path and id."""
-    for side in causeway.banks.values():
-        yield from ((each.path, each.headers["X-Request-Id"]) for each in side.received)
-    yield from (("event", each.headers["webhook-id"]) for each in causeway.receiver.received)
+    return isinstance(result, NotResendable)
 
 
 def _content(result: Any) -> Any:
@@ -91,5 +134,18 @@ def _content(result: Any) -> Any:
             return [status, text]
         case Envelope(raw):
             return raw
-        case _:
-            return repr(result)
+    return repr(result)
+
+
+def _format_row(row: Mapping[str, Any]) -> str:
+    """A row without random values; of equal early reports, one."""
+    item = unpack(dict(row))
+    if early := item.get("early"):
+        item["early"] = [report for number, report in enumerate(early) if report not in early[:number]]
+    return _RANDOM_IN_ITEMS.sub("#", json.dumps(item, sort_keys=True, default=_as_text))
+
+
+def _as_text(value: Any) -> Any:
+    if isinstance(value, set | frozenset):
+        return sorted(value)
+    return "sealed" if isinstance(value, bytes) else str(value)

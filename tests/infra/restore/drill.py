@@ -13,8 +13,8 @@ from chalicelib.foundation.dynamodb.items import Item, unpack
 from infra.admin.doctor import find_all
 from infra.restore.examination import Examination, Finding
 from tests.causeway import Causeway
-from tests.interleavings.scenes import Requests, Scene
-from tests.interleavings.stored import TABLES
+from tests.interleavings.outcomes import TABLES
+from tests.interleavings.races import Race, Requests
 from tests.kit.tables import rows
 from tests.openbanking.faults import Snapshot, table_of
 
@@ -102,11 +102,11 @@ def skews_of(moments: list[Moment]) -> Iterator[Skew]:
 
 
 @contextmanager
-def requests_of(causeway: Causeway, scene: Scene) -> Iterator[Requests]:
-    """The requests of a scene, whose client and programme manager want events."""
+def requests_of(causeway: Causeway, race: Race) -> Iterator[Requests]:
+    """The requests of a race, whose client and programme manager want events."""
     causeway.tpp.set_events_url()
     with causeway.manager_wants_events():
-        yield scene.prepare(causeway)
+        yield race.prepare(causeway)
 
 
 def examine(causeway: Causeway, *, mend: bool) -> list[Finding]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import pytest
@@ -13,15 +14,15 @@ from infra.restore.checks import CHECKS
 from tests.cards.issuer import Issuer
 from tests.causeway import Causeway
 from tests.infra.restore.drill import Moment, examine, moments_of, requests_of, skews_of
-from tests.interleavings import card_scenes, openbanking_scenes
-from tests.interleavings.scenes import Requests, Scenes
+from tests.interleavings.races import CARDS, OPENBANKING, Race, race
+from tests.interleavings.scheduler import Request
 from tests.openbanking.payer import Payer
 
-scene = Scenes()
+RESTORED: dict[str, Race] = {}
 
 
-@scene("defer, defer and work")
-def deferred_order(causeway: Causeway) -> Requests:
+@race(RESTORED, "defer, defer and work")
+def deferred_order(causeway: Causeway) -> Mapping[str, Request]:
     payer = Payer(causeway, 2, consent_type="one_time")
     payer.headers = {"prefer": "respond-async"}
 
@@ -30,11 +31,11 @@ def deferred_order(causeway: Causeway) -> Requests:
         for delivery in causeway.recorded("payment"):
             causeway.hub.delivery.worker.attempt(delivery.delivery_id)
 
-    return Requests({"defer": lambda: payer.pay("a-key"), "defer and work": work})
+    return {"defer": lambda: payer.pay("a-key"), "defer and work": work}
 
 
-@scene("announce its end, announce both")
-def expiring_consent(causeway: Causeway) -> Requests:
+@race(RESTORED, "announce its end, announce both")
+def expiring_consent(causeway: Causeway) -> Mapping[str, Request]:
     causeway.tpp.tokens(2)
 
     def announce() -> None:
@@ -45,18 +46,18 @@ def expiring_consent(causeway: Causeway) -> Requests:
         announce()
         announce()
 
-    return Requests({"announce its end": announce, "announce both": announce_both})
+    return {"announce its end": announce, "announce both": announce_both}
 
 
-@scene("transfer, transfer")
-def transfer_with_a_reference(causeway: Causeway) -> Requests:
+@race(RESTORED, "transfer, transfer")
+def transfer_with_a_reference(causeway: Causeway) -> Mapping[str, Request]:
     issuer = Issuer(causeway)
     address, reference = issuer.funded_address(10_00), issuer.reference()
-    return Requests({"transfer": lambda: issuer.transfer(address, 8_00, request_reference_id=reference)})
+    return {"transfer": lambda: issuer.transfer(address, 8_00, request_reference_id=reference)}
 
 
-SCENES = openbanking_scenes.scene | card_scenes.scene | scene
-PAIRS = [(title, pair) for title, each in SCENES.items() for pair in each.pairs]
+RACES = OPENBANKING | CARDS | RESTORED
+PAIRS = [(title, pair) for title, each in RACES.items() for pair in each.pairs]
 REQUESTS = list(dict.fromkeys((title, name) for title, pair in PAIRS for name in pair.split(", ")))
 MENDING = frozenset(check.name for check in CHECKS if check.mends)
 
@@ -116,7 +117,7 @@ def test_one_examination_reports_and_repairs_the_inconsistencies_after_a_restore
     causeway: Causeway, title: str, name: str
 ) -> None:
     wrong = {}
-    with requests_of(causeway, SCENES[title]) as requests:
+    with requests_of(causeway, RACES[title]) as requests:
         moments = moments_of(causeway, requests.take(name))
         for skew in skews_of(moments):
             skew.restore()
@@ -133,7 +134,7 @@ def test_one_examination_reports_and_repairs_the_inconsistencies_after_a_restore
 
 @pytest.mark.parametrize(("title", "pair"), PAIRS)
 def test_no_inconsistency_is_reported_at_any_moment_of_a_request(causeway: Causeway, title: str, pair: str) -> None:
-    with requests_of(causeway, SCENES[title]) as requests:
+    with requests_of(causeway, RACES[title]) as requests:
         taken = [requests.take(name) for name in pair.split(", ")]
         moments = [each for request in taken for each in moments_of(causeway, request)]
         named = [found for each in moments for found in _at(causeway, each)]
@@ -148,7 +149,7 @@ def test_a_repeated_payment_after_a_restore_reaches_the_bank_as_the_same_order(
     causeway: Causeway, title: str, name: str
 ) -> None:
     wrong = {}
-    with requests_of(causeway, SCENES[title]) as requests:
+    with requests_of(causeway, RACES[title]) as requests:
         pay = requests.take(name)
         moments = moments_of(causeway, pay)
         bank = causeway.banks[2]
@@ -223,7 +224,7 @@ def test_orders_of_earlier_versions_are_consistent(causeway: Causeway) -> None:
 
 
 def test_a_transfer_repeated_after_a_repaired_restore_is_paid_at_most_once(causeway: Causeway) -> None:
-    with requests_of(causeway, SCENES["transfer with a reference"]) as requests:
+    with requests_of(causeway, RACES["transfer with a reference"]) as requests:
         transfer = requests.take("transfer")
         moments = moments_of(causeway, transfer)
         before, wrong, played = _transfers(moments[0]), {}, 0
@@ -241,7 +242,7 @@ def test_a_transfer_repeated_after_a_repaired_restore_is_paid_at_most_once(cause
 
 @pytest.mark.parametrize("name", ["revoke", "revoke by bank"])
 def test_reads_with_a_revoked_consent_return_401_after_a_restore(causeway: Causeway, name: str) -> None:
-    with requests_of(causeway, SCENES["tokens"]) as requests:
+    with requests_of(causeway, RACES["tokens"]) as requests:
         read, revoke = requests.take("read"), requests.take(name)
         assert read().status == 200
         answers = set()

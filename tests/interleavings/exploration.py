@@ -1,0 +1,273 @@
+"""Explores the schedules of a race, and finds those whose outcome is not that of one request after the other.
+
+With a fault, the outcome may be that of a fault of the same kind, of any call of that request, in one after the other.
+An answer that asks for its request again is as if the others had been made without it.
+
+Of a pair, the first request crashes, too, jobs clean up, and the second comes. The jobs crash at one of their calls by
+chance; they run again. Then it is as if the first request had been completed, or had never come. Where a rule says so,
+its outcome is unknown.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from itertools import combinations, islice, permutations
+from typing import get_args
+from unittest.mock import patch
+
+from chalicelib.cards.jobs import finish_payments_and_holds
+from chalicelib.cards.storage import sequences
+from chalicelib.delivery import receiver_slots, worker
+from chalicelib.delivery.sweeper import sweep
+from chalicelib.foundation.dynamodb import sharded_index
+from chalicelib.openbanking.flows.consent.expiry import record_due_events
+from chalicelib.openbanking.protocol.refusals import NEVER_ENDED
+from tests.causeway import Causeway
+from tests.interleavings.outcomes import Baseline, Outcome, asks_for_repeat, difference, format_answers
+from tests.interleavings.races import Race, Requests
+from tests.interleavings.scheduler import Execution, Fault, FaultKind, Request, Schedule, execute, explore
+from tests.openbanking.scenes import InMemory
+
+LATER = "later"
+"""Stands in an id in place of a schedule."""
+_SECOND = 3
+"""The place of the second request among requests and jobs."""
+_KINDS: Sequence[FaultKind] = ("crash before", "crash after")
+_VERSION = re.compile(r'"version": \d+')
+_UNKNOWN = '"outcome": "unknown"'
+_READS = ("/accounts:", "/v2_accounts:")
+_PAYMENTS = ("payments:", "idempotency:", "/v2_payment_single:")
+
+
+@dataclass(frozen=True)
+class Findings:
+    """Findings about schedules.
+
+    Attributes:
+        executed: the number of schedules.
+        shared: the number of those in which all requests read or wrote one item.
+        wrong: the differences from what is allowed, by the schedule's digits, and the fault if there is one.
+    """
+
+    executed: int = 0
+    shared: int = 0
+    wrong: dict[str, str] = field(default_factory=dict)
+
+    def __add__(self, other: Findings) -> Findings:
+        return Findings(self.executed + other.executed, self.shared + other.shared, self.wrong | other.wrong)
+
+
+class PreparedRace:
+    """A race in a service, which begins again and again with the same state."""
+
+    def __init__(self, causeway: Causeway, requests: Requests) -> None:
+        self.causeway = causeway
+        self.requests = requests
+        self.baseline = Baseline(causeway)
+
+    def group(self, names: str, most: int | None = None, chance: random.Random | None = None) -> Group:
+        """The requests with these names, with commas, in at most so many schedules by chance. Raises: KeyError."""
+        return Group(self.baseline, [self.requests.take(name) for name in names.split(", ")], most, chance)
+
+
+class _LazyOutcomes:
+    """A set of outcomes that are produced as they are looked for."""
+
+    def __init__(self, outcomes: Iterator[Outcome]) -> None:
+        self._found: set[Outcome] = set()
+        self._further = outcomes
+
+    def __contains__(self, outcome: Outcome) -> bool:
+        while outcome not in self._found:
+            if (another := next(self._further, None)) is None:
+                return False
+            self._found.add(another)
+        return True
+
+    def __iter__(self) -> Iterator[Outcome]:
+        self._found.update(self._further)
+        return iter(self._found)
+
+
+class Group:
+    """Requests that are made at the same time."""
+
+    def __init__(
+        self, baseline: Baseline, requests: Sequence[Request], most: int | None, chance: random.Random | None
+    ) -> None:
+        self._baseline = baseline
+        self._requests = requests
+        self._most, self._chance = most, chance
+        self._numbers = tuple(range(len(requests)))
+        self._allowed: dict[tuple[Schedule, tuple[int, FaultKind] | None], _LazyOutcomes] = {}
+        for first in self._numbers:  # fill caches, and take blocks of identifiers
+            self._run_serially((first, *(each for each in self._numbers if each != first)))
+
+    @cached_property
+    def faults(self) -> Sequence[Fault]:
+        """Every fault of every call that a request makes in any order."""
+        calls: Counter[int] = Counter()
+        for each in self._executions():  # a request that comes second makes more calls
+            calls |= Counter(each.schedule)
+        kinds: Sequence[FaultKind] = get_args(FaultKind)
+        return [
+            Fault(number, call, kind) for number in self._numbers for call in range(calls[number]) for kind in kinds
+        ]
+
+    def execute(self, schedule: Schedule, fault: Fault | None = None) -> Execution:
+        self._baseline.restore()
+        return execute(self._requests, schedule, fault)
+
+    def explore(self, fault: Fault | None = None) -> Findings:
+        """Execute the schedules with a fault, or without one."""
+        found = Findings()
+        for each in self._executions(fault):
+            wrong = self._baseline.ledger_mismatch()
+            outcome = self._baseline.outcome(each.results)
+            if not self._allows(outcome, each, fault):
+                wrong += difference(outcome, self._serial_outcomes(self._numbers, fault))
+            identifier = "".join(map(str, each.schedule)) + (f":{fault}" if fault else "")
+            found += Findings(1, int(bool(each.shared_items)), {identifier: wrong} if wrong else {})
+        return found
+
+    def explore_with_faults(self) -> Findings:
+        """Execute the schedules without a fault, and with every fault of every call."""
+        return sum(map(self.explore, self.faults), self.explore())
+
+    def _executions(self, fault: Fault | None = None) -> Iterator[Execution]:
+        return islice(explore(lambda schedule: self.execute(schedule, fault), self._chance), self._most)
+
+    def _allows(self, outcome: Outcome, execution: Execution, fault: Fault | None) -> bool:
+        """Whether it is an outcome of all requests one after the other, or of those without repeats to come."""
+        repeated = [number for number in self._numbers if asks_for_repeat(execution.results[number])]
+        for size in range(len(repeated) + 1):
+            for left_out in combinations(repeated, size):
+                done = tuple(number for number in self._numbers if number not in left_out)
+                answers = format_answers([execution.results[number] for number in done])
+                if done and outcome._replace(answers=answers) in self._serial_outcomes(done, fault):
+                    return True
+        return False
+
+    def _serial_outcomes(self, numbers: Schedule, fault: Fault | None) -> _LazyOutcomes:
+        """The outcomes of some of the requests, one after the other in any order, with any fault that is alike."""
+        alike = (fault.request, fault.kind) if fault and fault.request in numbers else None
+        if (numbers, alike) not in self._allowed:
+            faults = [each for each in self.faults if (each.request, each.kind) == alike] if alike else []
+            self._allowed[numbers, alike] = _LazyOutcomes(
+                self._run_serially(order, each) for each in (None, *faults) for order in permutations(numbers)
+            )
+        return self._allowed[numbers, alike]
+
+    def _run_serially(self, order: Schedule, fault: Fault | None = None) -> Outcome:
+        """The outcome of requests that are made in an order; their answers are in that of their numbers."""
+        self._baseline.restore()
+        requests = [self._requests[number] for number in order]
+        results = execute(requests, (), fault and replace(fault, request=order.index(fault.request))).results
+        return self._baseline.outcome([results[order.index(number)] for number in sorted(order)])
+
+
+def clean_up(causeway: Causeway, minutes: int) -> None:
+    """Run scheduled jobs and workers some minutes later; the queue has lost its messages."""
+    causeway.clock.advance(minutes * 60)
+    InMemory.install(causeway.hub.delivery)
+    causeway.hub.delivery.call(sweep)
+    for message in causeway.hub.delivery.queue.ids:  # type: ignore[attr-defined]
+        causeway.hub.delivery.worker.attempt(message)
+    causeway.hub.openbanking.call(record_due_events)
+    finish_payments_and_holds(causeway.hub.cards)
+
+
+class CrashRecovery:
+    """Two requests of a race: the second comes after a crash of the first."""
+
+    def __init__(self, race: PreparedRace, names: str) -> None:
+        self._causeway, self._baseline = race.causeway, race.baseline
+        self._first, self._second = (race.requests.take(name) for name in names.split(", "))
+        for _ in range(2):  # the first time fills caches, and takes blocks of identifiers
+            self._never, self._completed = self.outcome(self._run(lambda: None)), self.outcome(self.run())
+        first, jobs, *_ = self.run()
+        self._crashes, self._job_crashes = _crashes_of(0, first), _crashes_of(1, jobs)
+
+    def explore(self, chance: random.Random) -> Findings:
+        """Run every crash of the first request, alone and with a crash of the jobs by chance."""
+        found = Findings()
+        for crash in self._crashes:
+            found += self._judge(crash) + self._judge(crash, chance.choice(self._job_crashes))
+        return found
+
+    def run(self, *crashes: Fault) -> Sequence[Execution]:
+        return self._run(self._first, *crashes)
+
+    def outcome(self, executions: Sequence[Execution]) -> Outcome:
+        """The second request's answer and the effects of both, whatever the number of the jobs' attempts."""
+        outcome = self._baseline.outcome(executions[_SECOND].results)
+        stored = (_VERSION.sub("", line) for line in outcome.stored if not line.startswith("deliveries:"))
+        return outcome._replace(stored=tuple(stored))
+
+    def _run(self, first: Request, *crashes: Fault) -> Sequence[Execution]:
+        """Run each request when the one before has ended, or crashed."""
+        self._baseline.restore()
+        jobs: list[Request] = [partial(clean_up, self._causeway, minutes) for minutes in (3, 5, 20)]
+        requests = [first, *jobs[:2], self._second, jobs[2]]
+        struck = {crash.request: replace(crash, request=0) for crash in crashes}
+        return [execute([request], (), struck.get(number)) for number, request in enumerate(requests)]
+
+    def _judge(self, *crashes: Fault) -> Findings:
+        executions = self.run(*crashes)
+        outcome, wrong = self.outcome(executions), self._baseline.ledger_mismatch()
+        if not self._allows(outcome):
+            wrong += difference(outcome, [self._never, self._completed])
+        shared = executions[0].items[0] & executions[_SECOND].items[0]
+        identifier = f"{LATER}:{', '.join(map(str, crashes))}"
+        return Findings(1, int(bool(shared)), {identifier: wrong} if wrong else {})
+
+    def _allows(self, outcome: Outcome) -> bool:
+        """Whether it is as if the first request had come or not, or as the documents say.
+
+        A read is counted before it is made. Of a payment that has begun and never ended, it is unknown whether the bank
+        has it; a repeat returns that, and is not sent.
+        """
+        allowed = [self._never, self._completed]
+        if any(_UNKNOWN in line for line in outcome.stored):
+            if {*outcome.received} - {*self._never.received, *self._completed.received}:
+                return False
+            if NEVER_ENDED.sentence in outcome.answers:
+                allowed = [each._replace(answers=outcome.answers) for each in allowed]
+            return _without(_PAYMENTS, outcome) in [_without(_PAYMENTS, each) for each in allowed]
+        return outcome in allowed or _without(_READS, outcome) == _without(_READS, self._completed)
+
+
+def _crashes_of(number: int, execution: Execution) -> list[Fault]:
+    """Every crash of a request that was run alone."""
+    return [Fault(number, call, kind) for call in range(len(execution.schedule)) for kind in _KINDS]
+
+
+def _without(prefixes: tuple[str, ...], outcome: Outcome) -> Outcome:
+    """An outcome without the lines that begin with these prefixes."""
+    received, stored = (
+        tuple(line for line in lines if not line.startswith(prefixes)) for lines in (outcome.received, outcome.stored)
+    )
+    return outcome._replace(received=received, stored=stored)
+
+
+@contextmanager
+def prepared(causeway: Causeway, race: Race) -> Iterator[PreparedRace]:
+    """Prepare a race whose client and programme manager want events. Every run makes the same calls, and few of them.
+
+    Processes take blocks of identifiers that no run uses up, indexes have one shard, and slots are taken in order.
+    """
+    causeway.tpp.set_events_url()
+    with (
+        causeway.manager_wants_events(),
+        patch.object(sequences, "BLOCK", 10**6),
+        patch.object(sharded_index, "SHARDS", 1),
+        patch.object(worker, "any_slot", lambda lane: receiver_slots.Slot(lane, 0)),
+        patch("chalicelib.delivery.receiver_slots.random.shuffle"),
+    ):
+        yield PreparedRace(causeway, race.prepare(causeway))
