@@ -10,7 +10,7 @@ from app import app
 from chalicelib.foundation.http.web import OTHERS
 from tests.causeway import Answer, Causeway
 from tests.kit.storage import address, nothing_changes, person_cookie
-from tests.openbanking.payer import Payer
+from tests.openbanking.payments import Pisp
 from tests.website.web_user import WebUser
 
 
@@ -151,7 +151,7 @@ def test_head_at_the_cancel_address_keeps_the_authorization_open(
 def test_head_at_the_payment_callback_sends_no_bank_request(
     causeway: Causeway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    Payer(causeway, 2).pay()
+    Pisp(causeway, 2).pay()
 
     assert head(causeway, monkeypatch, "/payments/callback?bic=BETADEF1&payment_id=P-1").status == 200
 

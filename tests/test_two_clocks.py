@@ -33,10 +33,9 @@ from infra.deploy.functions import API, BY_NAME
 from tests.causeway import Causeway
 from tests.delivery.deliveries import Receiver, record, worker_of
 from tests.kit.time import FollowingClock
+from tests.openbanking.accounts import LIMIT, Aisp, limit_reads
 from tests.openbanking.key_holder import KeyHolder, secure
-from tests.openbanking.payer import Payer
-from tests.openbanking.unattended import LIMIT, limit_reads
-from tests.openbanking.unattended import Reader as UnattendedReader
+from tests.openbanking.payments import Pisp
 
 pytestmark = pytest.mark.dynamodb
 
@@ -229,21 +228,21 @@ def test_a_token_expires_by_the_clock_of_the_process_that_checks_it(causeway: Ca
 def test_unattended_reads_stay_within_the_limit_of_each_day(causeway: Causeway, other: Causeway, second: int) -> None:
     for process in (causeway, other):
         limit_reads(process)
-    reader = UnattendedReader(causeway)
+    aisp = Aisp(causeway, 2)
     causeway.clock.advance(DAY - causeway.clock.time() % DAY + second)
-    reader.refresh()
-    beside = copy.copy(reader)
+    aisp.refresh()
+    beside = copy.copy(aisp)
     beside.causeway = other
 
     answers: list[int] = []
     for _ in range(2 * LIMIT + 1):
-        answers.append(reader.read().status)
+        answers.append(aisp.read().status)
         with at_work(other):
             answers.append(beside.read().status)
 
     days = {causeway.clock.time() // DAY, other.clock.time() // DAY}
     assert answers.count(200) == LIMIT * len(days)
-    assert {len(item["reads"]) for item in reader.items()} == {LIMIT}
+    assert {len(item["reads"]) for item in aisp.items()} == {LIMIT}
 
 
 def test_a_delivery_waits_for_the_clock_skew_instead_of_the_sweeper(
@@ -264,12 +263,12 @@ def test_a_delivery_waits_for_the_clock_skew_instead_of_the_sweeper(
 
 
 def test_statuses_and_events_of_a_payment_are_in_order(causeway: Causeway, other: Causeway) -> None:
-    payer = Payer(causeway, 2)
+    pisp = Pisp(causeway, 2)
     causeway.tpp.set_events_url()
-    payer.pay()
-    beside = copy.copy(payer)
+    pisp.pay()
+    beside = copy.copy(pisp)
     beside.causeway = other
-    for status, process in (("ACTC", payer), ("ACSC", beside)):
+    for status, process in (("ACTC", pisp), ("ACSC", beside)):
         with at_work(process.causeway):
             assert process.report(status).status == 200
 

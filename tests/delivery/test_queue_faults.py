@@ -24,7 +24,8 @@ from tests.causeway import Causeway
 from tests.delivery.deliveries import Receiver, buried, fail, record
 from tests.openbanking.call_sites import QUEUE, Site, call_sites
 from tests.openbanking.faults import came_by, items
-from tests.openbanking.scenes import LATER, carry_on, outcome
+from tests.openbanking.kit import LATER
+from tests.openbanking.scenes import carry_on
 
 pytestmark = pytest.mark.faults
 
@@ -170,7 +171,7 @@ def test_an_asynchronous_call_returns_202_and_is_made_once(causeway: Causeway, f
     assert answer.status == 202
     for delivery_id in [*causeway.queued(), *swept(causeway)]:
         causeway.hub.delivery.worker.attempt(delivery_id)
-    assert outcome(causeway, answer.body["request_id"], bearer)["state"] == "done"
+    assert causeway.tpp.outcome(answer.body["request_id"], bearer)["state"] == "done"
     assert len(side.received) == 1
 
 

@@ -28,7 +28,7 @@ from tests.histories.checker import UNKNOWN
 from tests.histories.models import IN_PROGRESS, OK, REFUSED
 from tests.kit.logs import silent
 from tests.openbanking.kit import Bank, Sent
-from tests.openbanking.payer import WEBHOOKS, order, taken
+from tests.openbanking.payments import WEBHOOKS, order, payment_answer
 
 _START = multiprocessing.get_context("forkserver")
 _APPROVED, _TOO_LITTLE = "00", "51"
@@ -197,4 +197,4 @@ def _outcome(answer: Answer, refused: int) -> str:
 
 def _take_order(sent: Sent) -> Any:
     """The bank knows an order by its id: it takes another one for another payment."""
-    return taken(2, f"P-{sent.headers['X-Request-Id']}")
+    return payment_answer(2, f"P-{sent.headers['X-Request-Id']}")

@@ -20,7 +20,7 @@ from tests.histories.checker import Operation
 from tests.histories.clients import Client, Order, Surroundings, draw_death, preload
 from tests.histories.models import FUNDS
 from tests.kit.time import ManualClock
-from tests.openbanking.payer import SCOPES
+from tests.openbanking.payments import SCOPES
 
 CLIENTS = 8
 _OBJECTS = 8

@@ -22,8 +22,8 @@ from tests.causeway import Causeway
 from tests.infra.card_payments import euros, opened, paying, silent
 from tests.kit.logs import Metric, metrics_in
 from tests.kit.time import run_schedule
-from tests.openbanking.circuits import Reader
-from tests.openbanking.payer import WEBHOOKS, Payer
+from tests.openbanking.accounts import Aisp
+from tests.openbanking.payments import WEBHOOKS, Pisp
 
 HOUR, DAY = 3600, 24 * 3600
 
@@ -79,8 +79,8 @@ def missing_report(service: Service) -> tuple[list[Metric], list[Metric]]:
 
 
 def failing_bank(service: Service) -> tuple[list[Metric], list[Metric]]:
-    reader = Reader(service.causeway)
-    return service.figures(lambda: reader.fail(FAILURES)), service.figures(reader.ask)
+    aisp = Aisp(service.causeway)
+    return service.figures(lambda: aisp.fail(FAILURES)), service.figures(aisp.list_accounts)
 
 
 def silent_provider(service: Service) -> tuple[list[Metric], list[Metric]]:
@@ -102,16 +102,16 @@ class Killed(BaseException):
 
 
 def killed_payment(service: Service) -> tuple[list[Metric], list[Metric]]:
-    payer = Payer(service.causeway, 2)
+    pisp = Pisp(service.causeway, 2)
 
     def dies(_: object) -> None:
         raise Killed
 
-    payer.side.answers[WEBHOOKS[2, "single"]] = dies
+    pisp.bank.answers[WEBHOOKS[2, "single"]] = dies
     with pytest.raises(Killed):
-        payer.pay("key-1")
+        pisp.pay("key-1")
     service.causeway.clock.advance(RUNNING_SECONDS + 1)
-    return service.figures(lambda: payer.pay("key-1")), []
+    return service.figures(lambda: pisp.pay("key-1")), []
 
 
 def unrecorded_decline(service: Service) -> tuple[list[Metric], list[Metric]]:

@@ -32,7 +32,7 @@ from tests.infra.alarm_states import (
 )
 from tests.kit.documents import ALARMS_PAGE, ROOT, STATISTICS, rows, section
 from tests.kit.logs import Metric
-from tests.openbanking.payer import WEBHOOKS, Payer, taken
+from tests.openbanking.payments import WEBHOOKS, Pisp, payment_answer
 
 CONFIG = json.loads((ROOT / ".chalice/config.json").read_text("utf-8"))
 STAGE = frozenset({("Stage", "local")})
@@ -287,15 +287,15 @@ def test_claims_are_stuck_after_ten_minutes(minutes: list[float], expected: Stat
 
 
 def test_a_payment_accepted_by_the_bank_but_not_recorded_is_an_unknown_outcome(service: Service) -> None:
-    payer, gone = Payer(service.causeway, 2), ExitStack()
+    pisp, gone = Pisp(service.causeway, 2), ExitStack()
 
     def answers(_: object) -> Any:
         gone.enter_context(service.causeway.storage_gone("transact"))
-        return taken(2)
+        return payment_answer(2)
 
-    payer.side.answers[WEBHOOKS[2, "single"]] = answers
+    pisp.bank.answers[WEBHOOKS[2, "single"]] = answers
     with gone:
-        written = service.figures(lambda: payer.pay("key-1"))
+        written = service.figures(lambda: pisp.pay("key-1"))
 
     assert [each.values for each in written if (each.name, each.dimensions) == ("UnknownOutcomes", STAGE)] == [(1,)]
 

@@ -23,7 +23,7 @@ from tests.infra.alarm_plays import (
 )
 from tests.infra.alarm_states import ALARM, OF_AWS
 from tests.kit.documents import ROOT
-from tests.openbanking.circuits import Reader
+from tests.openbanking.accounts import Aisp
 
 
 def dashboard(stage: str) -> Any:
@@ -74,9 +74,9 @@ def shown() -> Iterator[tuple[str, str, frozenset[str]]]:
 
 
 def test_the_dashboard_names_only_metrics_that_are_written(service: Service) -> None:
-    reader = Reader(service.causeway)
-    seen = [*service.figures(reader.ask), *service.figures(lambda: reader.fail(FAILURES))]
-    reader.ask()
+    aisp = Aisp(service.causeway)
+    seen = [*service.figures(aisp.list_accounts), *service.figures(lambda: aisp.fail(FAILURES))]
+    aisp.list_accounts()
     seen += service.figures(service.causeway.hub.statistics.measurements.write)
     plays = (overdue_delivery, broken_attempts, silent_provider, broken_ledger, killed_payment, missing_report)
     for play in (*plays, unrecorded_decline):

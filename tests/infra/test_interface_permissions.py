@@ -21,8 +21,8 @@ from tests.infra.permissions import CARD_TABLES, Used, policy, used
 from tests.infra.policies import STAGES
 from tests.kit.storage import observe_calls
 from tests.kit.time import run_schedule
-from tests.openbanking.deferred_payments import LaterPayer
 from tests.openbanking.key_holder import KeyHolder, secure
+from tests.openbanking.payments import Pisp
 from tests.website.web_user import WebUser, attempt_due_deliveries, ensure_user
 
 TABLE = "arn:aws:dynamodb:*:*:table/causeway-local-"
@@ -111,10 +111,10 @@ def pay(causeway: Causeway) -> None:
 
 def report(causeway: Causeway) -> None:
     """What is accepted for later, and reported of a payment that nobody knows yet."""
-    payer = LaterPayer(causeway, 2, "bulk", "one_time")
-    payer.outcome(payer.order("key-1"))
+    pisp = Pisp(causeway, 2, "bulk", "one_time", deferred=True)
+    pisp.outcome(pisp.order("key-1"))
     causeway.tpp.call("GET", "/tpp/banks")
-    direct = LaterPayer(causeway, 1, "direct")
+    direct = Pisp(causeway, 1, "direct", deferred=True)
     direct.pay_at_once()
     direct.report(4)
 

@@ -34,11 +34,10 @@ from tests.infra.card_payments import euros, opened, paying, silent
 from tests.infra.permissions import CARD_TABLES, Used, policy, used
 from tests.infra.policies import FOLDER, STAGES, TAKING
 from tests.kit.storage import observe_calls
-from tests.openbanking.deferred_calls import DOWN, LATER, Question
-from tests.openbanking.deferred_payments import LaterPayer
+from tests.openbanking.accounts import DeferredRead
+from tests.openbanking.kit import LATER, UNREACHABLE
 from tests.openbanking.meter import deliver
-from tests.openbanking.payer import Payer, taken
-from tests.openbanking.poller import fetches_events
+from tests.openbanking.payments import Pisp, payment_answer
 
 
 @pytest.fixture
@@ -64,17 +63,17 @@ def working(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> Callable[[Ca
 def deliveries_of_every_kind(causeway: Causeway) -> list[str]:
     """The ids of deliveries that take everything that a worker does."""
     causeway.tpp.set_events_url()
-    question, payer = Question(causeway), LaterPayer(causeway, 2, consent_type="one_time")
-    direct = LaterPayer(causeway, 1, "direct")
-    ids = [question.request_id, payer.order(), direct.order()]
+    deferred, pisp = DeferredRead(causeway), Pisp(causeway, 2, consent_type="one_time", deferred=True)
+    direct = Pisp(causeway, 1, "direct", deferred=True)
+    ids = [deferred.request_id, pisp.order(), direct.order()]
     direct.report(4)
-    paid = Payer(causeway, 2, "direct")
-    paid.bank_does(taken(2, "P-2"))
+    paid = Pisp(causeway, 2, "direct")
+    paid.bank_answers(payment_answer(2, "P-2"))
     paid.pay()
-    paid.side.answers["/v2_payment_single_status"] = lambda sent: {"transaction_status": "ACSC"}
-    path = f"/tpp/payment_status?payment_id=P-2&bic={paid.side.bic}"
+    paid.bank.answers["/v2_payment_single_status"] = lambda sent: {"transaction_status": "ACSC"}
+    path = f"/tpp/payment_status?payment_id=P-2&bic={paid.bank.bic}"
     ids.append(causeway.tpp.call("GET", path, headers=LATER).body["request_id"])
-    payer.bank_does(DOWN)
+    pisp.bank_answers(UNREACHABLE)
     causeway.tpp.call("POST", "/tpp/token/revoke", {"token": causeway.tpp.tokens(1)["access_token"]})
     causeway.banks[1].answers["/revoke_token"] = lambda sent: {"status": "success"}
     causeway.receiver.answers = [Reply(503, b"", {}, 0)]
@@ -188,15 +187,15 @@ def test_the_api_has_the_rights_for_deliveries_deferred_requests_and_events(
     causeway.tpp.set_events_url()
 
     def work() -> None:
-        Question(causeway).outcome()
-        payer = LaterPayer(causeway, 2, "bulk", "one_time")
-        payer.outcome(payer.order("key-1"))
-        direct = LaterPayer(causeway, 1, "direct")
+        DeferredRead(causeway).outcome()
+        pisp = Pisp(causeway, 2, "bulk", "one_time", deferred=True)
+        pisp.outcome(pisp.order("key-1"))
+        direct = Pisp(causeway, 1, "direct", deferred=True)
         direct.pay_at_once()
         direct.report(4)
         causeway.tpp.call("GET", "/tpp/consents")
-        fetches_events(causeway).fetch()
-        causeway.tpp.call("POST", "/tpp/token/revoke", {"token": payer.bearer})
+        causeway.tpp.poll_events().fetch()
+        causeway.tpp.call("POST", "/tpp/token/revoke", {"token": pisp.bearer})
         causeway.hub.delivery.client_events.page(ClientSearch(causeway.tpp.client_id))
 
     taken_up = working(work)

@@ -19,12 +19,10 @@ from tests.cards.issuer import EUR, EVERYDAY, GERMANY, HOLDER_BLOCK, PIN, Envelo
 from tests.causeway import Causeway
 from tests.delivery.deliveries import record
 from tests.interleavings.scheduler import Request
-from tests.openbanking.circuits import Reader
+from tests.openbanking.accounts import Aisp, limit_reads
 from tests.openbanking.kit import always
-from tests.openbanking.payer import Payer
+from tests.openbanking.payments import Pisp
 from tests.openbanking.scenes import InMemory
-from tests.openbanking.unattended import Reader as UnattendedReader
-from tests.openbanking.unattended import limit_reads
 
 BANK, CASH = 1, 1
 CardRequest = Callable[[Issuer], Envelope | int]
@@ -116,13 +114,13 @@ def code(causeway: Causeway) -> Mapping[str, Request]:
     "rotate secret, refresh",
 )
 def tokens(causeway: Causeway) -> Mapping[str, Request]:
-    consented, reader = causeway.psu.approve(BANK), Reader(causeway, BANK)
+    consented, aisp = causeway.psu.approve(BANK), Aisp(causeway, BANK)
     tokens = _redemption(causeway, consented.query["code"])().body
-    reader.bearer = tokens["access_token"]
+    aisp.bearer = tokens["access_token"]
     refresh = {"grant_type": "refresh_token", "refresh_token": tokens["refresh_token"]}
     return {
         "refresh": lambda: causeway.tpp.call("POST", "/tpp/token", refresh),
-        "read": reader.ask,
+        "read": aisp.list_accounts,
         "revoke": _revocation(causeway, tokens["access_token"]),
         "revoke by bank": _revocation_by_bank(causeway, consented.bank_token),
         "deactivate client": _deactivation(causeway),
@@ -145,7 +143,7 @@ def authorization(causeway: Causeway) -> Mapping[str, Request]:
 
 @race(OPENBANKING, "pay with a key, pay with a key", "pay, report", "pay, revoke", "pay, deactivate client")
 def order(causeway: Causeway) -> Mapping[str, Request]:
-    debtor = Payer(causeway, 2)
+    debtor = Pisp(causeway, 2)
     return {
         "pay": debtor.pay,
         "pay with a key": lambda: debtor.pay("a-key"),
@@ -157,22 +155,22 @@ def order(causeway: Causeway) -> Mapping[str, Request]:
 
 @race(OPENBANKING, "pay, pay")
 def order_with_a_request_id(causeway: Causeway) -> Mapping[str, Request]:
-    debtor = Payer(causeway, 2)
+    debtor = Pisp(causeway, 2)
     debtor.request_id = str(uuid.uuid4())
     return {"pay": debtor.pay, "report": lambda: debtor.report("ACSC")}
 
 
 @race(OPENBANKING, "pay, pay")
 def one_time_consent(causeway: Causeway) -> Mapping[str, Request]:
-    debtor = Payer(causeway, 2, consent_type="one_time")
+    debtor = Pisp(causeway, 2, consent_type="one_time")
     return {"pay": debtor.pay, "revoke": _revocation(causeway, str(debtor.bearer))}
 
 
 @race(OPENBANKING, "report a step, report the end", "report the end, stop events", "query, report the end")
 def payment(causeway: Causeway) -> Mapping[str, Request]:
-    debtor = Payer(causeway, 2)
+    debtor = Pisp(causeway, 2)
     debtor.pay()
-    debtor.side.answers["/v2_payment_single_status"] = always({"transaction_status": "ACSP"})
+    debtor.bank.answers["/v2_payment_single_status"] = always({"transaction_status": "ACSP"})
     return {
         "report a step": lambda: debtor.report("ACSP"),
         "report the end": lambda: debtor.report("ACSC"),
@@ -184,7 +182,7 @@ def payment(causeway: Causeway) -> Mapping[str, Request]:
 @race(OPENBANKING, "read, read")
 def last_unattended_read(causeway: Causeway) -> Mapping[str, Request]:
     limit_reads(causeway, limit=1)
-    return {"read": UnattendedReader(causeway).read}
+    return {"read": Aisp(causeway, 2).read}
 
 
 @race(OPENBANKING, "rotate secret, rotate secret", "change title, change it otherwise")

@@ -21,11 +21,11 @@ from chalicelib.openbanking.flows.consent.expiry import record_due_events
 from chalicelib.openbanking.flows.consent.tokens import end_consent
 from chalicelib.openbanking.records.consents import Consent, consent_key
 from tests.causeway import Answer, Causeway
-from tests.openbanking.circuits import GOOD
+from tests.openbanking.accounts import NO_ACCOUNTS
 from tests.openbanking.faults import Fault
 from tests.openbanking.hub_model import DAY, HOUR, MINUTE, OK, STATUSES, Model, Said
 from tests.openbanking.kit import Sent
-from tests.openbanking.payer import PATHS, REFUSAL, WEBHOOKS, order, taken
+from tests.openbanking.payments import PATHS, REFUSAL, WEBHOOKS, order, payment_answer
 from tests.openbanking.scenes import InMemory, carry_on
 
 T = TypeVar("T")
@@ -58,7 +58,7 @@ class HubLife(RuleBasedStateMachine):
         self.deliveries: Counter[str] = Counter()
         self.is_orderly, self.refusals = True, 0
         self.orders: Counter[str] = Counter()
-        self.key = self.bank_does = ""
+        self.key = self.bank_answers = ""
         self.strays: list[str] = []
         self.notices: Counter[str] = Counter()
         side = self.causeway.banks[version]
@@ -85,18 +85,18 @@ class HubLife(RuleBasedStateMachine):
         consent = self._consent_of(sent)
         if not self.model.is_living(consent):
             self.strays.append(f"{sent.path} of a consent that is {self.model.state(consent)}")
-        return GOOD[self.version]
+        return NO_ACCOUNTS[self.version]
 
     def _bank_is_ordered(self, sent: Sent) -> Any:
-        if self.bank_does == "is not reached":
+        if self.bank_answers == "is not reached":
             raise NotReached("no connection could be made")
         self.orders[self.key] += 1
-        if self.bank_does == "dies":
+        if self.bank_answers == "dies":
             raise Died
-        if self.bank_does == "is late":
+        if self.bank_answers == "is late":
             raise TimedOut("no answer came in time")
         payment_id = f"P-{self.model['sent'] + 1}"
-        return REFUSAL[self.version] if self.bank_does == "refuses" else taken(self.version, payment_id)
+        return REFUSAL[self.version] if self.bank_answers == "refuses" else payment_answer(self.version, payment_id)
 
     def _bank_is_asked(self, sent: Sent) -> Any:
         return {"transaction_status": self.model["payments"][json.loads(sent.body)["payment_id"]]["history"][-1]}
@@ -287,7 +287,7 @@ class HubLife(RuleBasedStateMachine):
     def _pay(self, consent: dict[str, Any], access: str, key: str, amount: str, bank: str, lost: Any) -> None:
         if self.model.claim(key) is None:
             self.orders[key] = 0
-        self.key, self.bank_does = key, bank
+        self.key, self.bank_answers = key, bank
         with self._losing(lost):
             answer = self._order(access, key, amount)
         self.there_is_one_order_for_each_key()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlencode, urlsplit
@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.crypto import signatures
-from chalicelib.foundation.http.outbound import Reply
+from chalicelib.foundation.http.outbound import NotReached, Reply
 from chalicelib.openbanking.records import bank_record
 from chalicelib.openbanking.records.client_record import Client
 
@@ -22,6 +22,12 @@ if TYPE_CHECKING:
 
 IBAN = "GB33BUKB20201555555555"
 """The account that the PSU approves."""
+LATER = {"prefer": "respond-async"}
+UNREACHABLE = NotReached("no connection could be made")
+TOKEN = {1: "access_token", 2: "accessToken"}
+TOKENS = {1: "access_tokens", 2: "accessTokens"}
+CONSENT_IDS = {1: "consent_ids", 2: "consentIds"}
+URL = {1: "request_url", 2: "requestUrl"}
 
 
 @dataclass
@@ -44,6 +50,11 @@ class Bank:
     answers: dict[str, Callable[[Sent], Any]] = field(default_factory=dict)
     causeway: Causeway = field(init=False, repr=False)
     """The service that it calls."""
+    version: int = field(init=False)
+    """The protocol version that it speaks."""
+
+    def __post_init__(self) -> None:
+        self.version = self.record.api_version
 
     @property
     def bic(self) -> str:
@@ -52,7 +63,7 @@ class Bank:
     @property
     def scopes(self) -> list[str]:
         """The scopes of most consents."""
-        return ["account.list", "account.details"] if self.record.api_version == 1 else ["accounts"]
+        return ["account.list", "account.details"] if self.version == 1 else ["accounts"]
 
     def answer(self, sent: Sent) -> Reply:
         """Answer a webhook as the test scripted."""
@@ -82,13 +93,13 @@ class Bank:
             "x-signature": signatures.sign(self.key, body),
         }
         sent |= headers or {}
-        base = "/bank" if self.record.api_version == 1 else "/bank/v2"
+        base = "/bank" if self.version == 1 else "/bank/v2"
         present = {name: value for name, value in sent.items() if value is not None}
         return self.causeway.call("POST", base + path, body, present, identity)
 
     def spell(self, name: str) -> str:
         """The name of a member as this bank's version spells it."""
-        return name if self.record.api_version == 1 else camel_case(name)
+        return name if self.version == 1 else camel_case(name)
 
     def consent_body(self, url: str, **members: Any) -> dict[str, Any]:
         """The body that saves a consent, in the version's spelling."""
@@ -180,6 +191,17 @@ class Tpp:
         """Obtain a consent and its first tokens; returns the token endpoint's body."""
         return self.redeem(self.causeway.psu.approve(version, **members).query["code"])
 
+    def look_up(self, request_id: str, bearer: str | None = None, **options: Any) -> Answer:
+        """Fetch what became of a deferred request."""
+        return self.call("GET", f"/tpp/requests/{request_id}", bearer=bearer, **options)
+
+    def outcome(self, request_id: str, bearer: str | None) -> dict[str, Any]:
+        """The body of the answer to ``look_up``."""
+        answer = self.look_up(request_id, bearer)
+        assert answer.status == 200, answer
+        body: dict[str, Any] = answer.body
+        return body
+
     def set_events_url(self) -> str:
         """Give the client the Events URL of the receiver; returns the secret that its events are signed with."""
         clients, url = self.causeway.hub.openbanking.clients, self.causeway.receiver.url
@@ -187,6 +209,49 @@ class Tpp:
         self.client = update.client
         assert update.events_secret is not None, "it had no Events URL before"
         return update.events_secret
+
+    def poll_events(self, limit: int | None = None) -> Poller:
+        """Have the client fetch its events, and authenticate with a secret."""
+        clients = self.causeway.hub.openbanking.clients
+        self.client_secret = clients.rotate_secret(self.client_id, 0).secret
+        self.client = clients.update(self.client_id, events="poll").client
+        return Poller(self, limit)
+
+    def send_test_event(self) -> str:
+        """Record a test event; returns its id."""
+        return self.causeway.hub.openbanking.tpp_events.send_test(self.client)
+
+
+class Poller:
+    """A client that fetches its events and follows ``next``, also after the last page."""
+
+    def __init__(self, tpp: Tpp, limit: int | None = None) -> None:
+        self.tpp = tpp
+        self.after: str | None = None
+        self.limit = limit
+
+    def request(self, **query: object) -> Answer:
+        return self.tpp.call("GET", f"/tpp/events?{urlencode(query)}")
+
+    def page(self) -> Any:
+        """The body of the next page."""
+        query = {"after": self.after, "limit": self.limit}
+        answer = self.request(**{name: value for name, value in query.items() if value is not None})
+        assert answer.status == 200, answer
+        self.after = answer.body["next"]
+        return answer.body
+
+    def pages(self) -> Iterator[Any]:
+        """The events of each page that there is now."""
+        while True:
+            page = self.page()
+            yield page["events"]
+            if not page["has_more"]:
+                return
+
+    def fetch(self) -> list[Any]:
+        """All events that there are now."""
+        return [event for page in self.pages() for event in page]
 
 
 @dataclass(frozen=True)
@@ -226,6 +291,40 @@ def always(answer: Any) -> Callable[[Sent], Any]:
 def basic(client_id: str, secret: str) -> str:
     """HTTP Basic of a client."""
     return "Basic " + base64.b64encode(f"{client_id}:{secret}".encode()).decode()
+
+
+class WorkerKilled(BaseException):
+    """The end of a worker's process."""
+
+
+def kill_worker(sent: Sent) -> Any:
+    """End the worker after the bank has received its request."""
+    raise WorkerKilled
+
+
+def accepted_id(answer: Answer) -> str:
+    """The id of a request that was accepted for later, in an answer of the documented form."""
+    assert answer.status == 202, answer
+    request_id: str = answer.body["request_id"]
+    assert answer.body == {"request_id": request_id, "state": "queued"}
+    assert answer.headers["location"] == f"/tpp/requests/{request_id}"
+    assert answer.headers["preference-applied"] == "respond-async"
+    return request_id
+
+
+def error_code(answer: Answer, version: int) -> tuple[int, Any]:
+    """The HTTP status and the error code; of version 2, the additional error's code if there is one."""
+    if version == 1:
+        assert set(answer.body) == {"error_code", "message"}
+        return answer.status, answer.body["error_code"]
+    assert set(answer.body) - {"additionalErrors"} == {"code", "title", "timestamp", "requestId"}
+    assert len(answer.body["timestamp"]) == 25
+    additional = answer.body.get("additionalErrors")
+    return answer.status, additional[0]["code"] if additional else answer.body["code"]
+
+
+def event_ids(events: list[Any]) -> list[str]:
+    return [event["id"] for event in events]
 
 
 def camel_case(name: str) -> str:

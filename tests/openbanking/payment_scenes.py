@@ -10,16 +10,14 @@ from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.records.orders import order_key
 from tests.causeway import Answer, Causeway
 from tests.openbanking.faults import Fault, items
-from tests.openbanking.payer import REFUSAL, WEBHOOKS, Payer, taken
+from tests.openbanking.kit import LATER
+from tests.openbanking.payments import REFUSAL, WEBHOOKS, Pisp, payment_answer
 from tests.openbanking.scenes import (
-    LATER,
-    LaterPayer,
     Run,
     Scenes,
     carry_on,
     completed,
     never_says,
-    outcome,
     parts,
     records,
     refused,
@@ -46,10 +44,10 @@ scene = Scenes()
     (2, "single", "one_time", "key", "with an id"),
 )
 def pay(causeway: Causeway, version: int, kind: str, consent_type: str, key: str | None, request_id: str = "") -> Run:
-    payer = _payer(causeway, version, kind, consent_type, request_id)
+    pisp = _pisp(causeway, version, kind, consent_type, request_id)
 
     def run(fault: Fault) -> None:
-        _taken(fault, payer, _paid(fault, payer, key), key)
+        _taken(fault, pisp, _paid(fault, pisp, key), key)
 
     return run
 
@@ -58,75 +56,75 @@ def pay(causeway: Causeway, version: int, kind: str, consent_type: str, key: str
 def pay_while_the_storage_never_says_that_it_has_written(
     causeway: Causeway, version: int, consent_type: str, key: str | None, request_id: str = ""
 ) -> Run:
-    payer = _payer(causeway, version, "single", consent_type, request_id)
+    pisp = _pisp(causeway, version, "single", consent_type, request_id)
 
     def run(fault: Fault) -> None:
         if fault.lasting:
             return  # nobody can find out then
         with never_says(causeway):
-            first = _paid(fault, payer, key)
-        _taken(fault, payer, first, key)
+            first = _paid(fault, pisp, key)
+        _taken(fault, pisp, first, key)
 
     return run
 
 
-def _payer(causeway: Causeway, version: int, kind: str, consent_type: str, request_id: str) -> Payer:
+def _pisp(causeway: Causeway, version: int, kind: str, consent_type: str, request_id: str) -> Pisp:
     """A payer, perhaps one whose order has an X-Request-Id of its own."""
-    payer = Payer(causeway, version, kind, consent_type)
-    payer.request_id = str(uuid.uuid4()) if request_id else None
-    return payer
+    pisp = Pisp(causeway, version, kind, consent_type)
+    pisp.request_id = str(uuid.uuid4()) if request_id else None
+    return pisp
 
 
-def _paid(fault: Fault, payer: Payer, key: str | None) -> Answer:
+def _paid(fault: Fault, pisp: Pisp, key: str | None) -> Answer:
     """The answer to a payment that met the fault, or to its repeat when it was refused before the bank was called."""
     with fault:
-        first = payer.pay(key)
-    if payer.calls == 0:
+        first = pisp.pay(key)
+    if pisp.calls == 0:
         assert refused(first)
-        first = payer.pay(key)
-    assert payer.calls == 1
+        first = pisp.pay(key)
+    assert pisp.calls == 1
     return first
 
 
-def _taken(fault: Fault, payer: Payer, first: Answer, key: str | None) -> None:
+def _taken(fault: Fault, pisp: Pisp, first: Answer, key: str | None) -> None:
     """A payment that the bank has taken: it is there once, and the bank is not called again."""
     if first.status == 200:
-        (payment,) = items(payer.causeway, "payments")
-        assert [entry["status"] for entry in payment["history"]] == [1 if payer.version == 1 else "RCVD"]
+        (payment,) = items(pisp.causeway, "payments")
+        assert [entry["status"] for entry in payment["history"]] == [1 if pisp.version == 1 else "RCVD"]
     else:
         assert fault.lasting, first
         assert (first.status, first.body["code"]) == (500, "INTERNAL_SERVER_ERROR")
         assert "unknown" in first.body["title"]
         assert "retry-after" not in first.headers
-    if payer.kind != "direct":
-        one_time = parts(payer.causeway, "consent")[0]["consent_type"] == "one_time"
-        assert status_of_consent(payer.causeway) == ("spent" if one_time else "authorised")
+    if pisp.kind != "direct":
+        one_time = parts(pisp.causeway, "consent")[0]["consent_type"] == "one_time"
+        assert status_of_consent(pisp.causeway) == ("spent" if one_time else "authorised")
         if one_time:
-            assert payer.pay("another key").status == 401
+            assert pisp.pay("another key").status == 401
     if key and (first.status == 200 or fault.loses_what_was_applied()):
-        again = payer.pay(key)
+        again = pisp.pay(key)
         assert (again.status, again.body["payment_id"]) == (200, "P-1")
         assert first.status != 200 or again.text == first.text
     elif key:
-        assert payer.pay(key).status == 409
-        _never_ended(payer, key)
-    assert payer.calls == 1
-    _is_refused_to_others(payer)
+        assert pisp.pay(key).status == 409
+        _never_ended(pisp, key)
+    assert pisp.calls == 1
+    _is_refused_to_others(pisp)
 
 
-def _is_refused_to_others(payer: Payer) -> None:
+def _is_refused_to_others(pisp: Pisp) -> None:
     """No other order with the same X-Request-Id reaches the bank."""
-    other, calls = Payer(payer.causeway, payer.version, "direct"), payer.calls
-    other.request_id = payer.request_id
+    other, calls = Pisp(pisp.causeway, pisp.version, "direct"), pisp.calls
+    other.request_id = pisp.request_id
     refused = other.pay(callback_url="http://127.0.0.1:8000/payments/callback?other") if other.request_id else None
     assert refused is None or (refused.status, refused.body["code"]) == (400, "HEADERS_ERROR")
-    assert payer.calls == calls
+    assert pisp.calls == calls
 
 
-def _never_ended(payer: Payer, key: str) -> None:
+def _never_ended(pisp: Pisp, key: str) -> None:
     """After half a minute a key whose request did not end says that the outcome is unknown."""
-    payer.causeway.clock.advance(31)
-    late = payer.pay(key)
+    pisp.causeway.clock.advance(31)
+    late = pisp.pay(key)
     assert (late.status, late.body["code"]) == (502, "ASPSP_UNKNOWN_ERROR")
     assert "unknown" in late.body["title"]
 
@@ -150,68 +148,68 @@ FAILURES: dict[str, tuple[Any, str]] = {
 def pay_at_a_bank_that(
     causeway: Causeway, version: int, failure: str, consent_type: str, key: str | None, request_id: str = ""
 ) -> Run:
-    payer = _payer(causeway, version, "single", consent_type, request_id)
+    pisp = _pisp(causeway, version, "single", consent_type, request_id)
     answer, words = FAILURES[failure]
 
     def run(fault: Fault) -> None:
-        payer.bank_does(answer[version] if failure == "refuses" else answer)
-        first = _paid(fault, payer, key)
+        pisp.bank_answers(answer[version] if failure == "refuses" else answer)
+        first = _paid(fault, pisp, key)
         assert first.status == 502
         assert words in first.body["title"]
         if key:
-            again = payer.pay(key)
+            again = pisp.pay(key)
             assert again.text == first.text if again.status == 502 else (again.status == 409 and fault.lasting)
             if failure == "is never reached":
                 assert (again.status == 502) == (status_of_consent(causeway) == "authorised"), (
                     "both were written, or none"
                 )
-        assert payer.calls == 1
+        assert pisp.calls == 1
         if failure != "is never reached":
-            _is_refused_to_others(payer)
-        elif payer.request_id:
-            _is_free_for_others(fault, payer)
+            _is_refused_to_others(pisp)
+        elif pisp.request_id:
+            _is_free_for_others(fault, pisp)
             return
-        _given_back_or_spent(fault, payer, failure, consent_type)
+        _given_back_or_spent(fault, pisp, failure, consent_type)
 
     return run
 
 
-def _is_free_for_others(fault: Fault, payer: Payer) -> None:
+def _is_free_for_others(fault: Fault, pisp: Pisp) -> None:
     """An id whose order was never sent is free, and the consent is whole, unless that could not be written."""
-    other = Payer(payer.causeway, payer.version, "direct")
-    other.request_id = payer.request_id
+    other = Pisp(pisp.causeway, pisp.version, "direct")
+    other.request_id = pisp.request_id
     answer = other.pay()
     assert answer.status == 200 or (answer.status == 400 and fault.lasting)
-    one_time = parts(payer.causeway, "consent")[0]["consent_type"] == "one_time"
+    one_time = parts(pisp.causeway, "consent")[0]["consent_type"] == "one_time"
     spent = one_time and answer.status == 400
-    assert status_of_consent(payer.causeway) == ("spent" if spent else "authorised"), "both were written, or none"
+    assert status_of_consent(pisp.causeway) == ("spent" if spent else "authorised"), "both were written, or none"
 
 
-def _given_back_or_spent(fault: Fault, payer: Payer, failure: str, consent_type: str) -> None:
+def _given_back_or_spent(fault: Fault, pisp: Pisp, failure: str, consent_type: str) -> None:
     """A one-time consent is whole again only if the bank was never reached; and then it pays once."""
-    status, whole = status_of_consent(payer.causeway), consent_type == "reusable" or failure == "is never reached"
+    status, whole = status_of_consent(pisp.causeway), consent_type == "reusable" or failure == "is never reached"
     assert status == ("authorised" if whole else "spent") or (fault.lasting and status == "spent")
-    payer.bank_does(taken(payer.version))
-    assert payer.pay("another key").status == (200 if status == "authorised" else 401)
+    pisp.bank_answers(payment_answer(pisp.version))
+    assert pisp.pay("another key").status == (200 if status == "authorised" else 401)
     if consent_type == "one_time":
-        assert payer.pay("a third key").status == 401
-        assert payer.calls == (2 if status == "authorised" else 1)
+        assert pisp.pay("a third key").status == 401
+        assert pisp.calls == (2 if status == "authorised" else 1)
 
 
 @scene()
 def pay_with_a_consent_that_is_revoked_before_the_bank_is_not_reached(causeway: Causeway) -> Run:
-    payer = Payer(causeway, 1, consent_type="one_time")
+    pisp = Pisp(causeway, 1, consent_type="one_time")
 
     def run(fault: Fault) -> None:
         def revoked_on_the_way(sent: object) -> Any:
             with fault.resting():
-                causeway.tpp.call("POST", "/tpp/token/revoke", {"token": payer.bearer})
+                causeway.tpp.call("POST", "/tpp/token/revoke", {"token": pisp.bearer})
             return NotReached("no connection")
 
-        payer.side.answers[WEBHOOKS[1, "single"]] = revoked_on_the_way
-        assert _paid(fault, payer, "key").status == 502
+        pisp.bank.answers[WEBHOOKS[1, "single"]] = revoked_on_the_way
+        assert _paid(fault, pisp, "key").status == 502
         assert status_of_consent(causeway) == "revoked"
-        assert payer.pay("key").status == 401
+        assert pisp.pay("key").status == 401
         if not fault.lasting:
             (claim,) = [item for item in items(causeway, "idempotency") if item["claim"].startswith("tpp#")]
             assert "outcome" in claim
@@ -221,19 +219,19 @@ def pay_with_a_consent_that_is_revoked_before_the_bank_is_not_reached(causeway: 
 
 @scene()
 def pay_at_a_bank_that_recognises_the_payment(causeway: Causeway) -> Run:
-    payer = Payer(causeway, 2)
-    payer.request_id = str(uuid.uuid4())
-    payer.pay()
-    payer.report("ACSC")
+    pisp = Pisp(causeway, 2)
+    pisp.request_id = str(uuid.uuid4())
+    pisp.pay()
+    pisp.report("ACSC")
 
     def run(fault: Fault) -> None:
-        payer.side.received.clear()
-        first = _paid(fault, payer, "key")
+        pisp.bank.received.clear()
+        first = _paid(fault, pisp, "key")
         assert first.status == 200 or fault.lasting
         (payment,) = items(causeway, "payments")
         assert [entry["status"] for entry in payment["history"]] == ["RCVD", "ACSC"]
-        assert payer.pay("key").status == first.status or fault.lasting
-        assert payer.calls == 1
+        assert pisp.pay("key").status == first.status or fault.lasting
+        assert pisp.calls == 1
 
     return run
 
@@ -242,23 +240,23 @@ def pay_at_a_bank_that_recognises_the_payment(causeway: Causeway) -> Run:
 def pay_at_a_bank_that_gives_a_payment_id_out_again(
     causeway: Causeway, version: int, consent_type: str, key: str | None
 ) -> Run:
-    first = Payer(causeway, version, "direct")
+    first = Pisp(causeway, version, "direct")
     first.pay()
     (before,) = items(causeway, "payments")
-    payer = Payer(causeway, version, consent_type=consent_type)
-    payer.request_id = str(uuid.uuid4())
+    pisp = Pisp(causeway, version, consent_type=consent_type)
+    pisp.request_id = str(uuid.uuid4())
 
     def run(fault: Fault) -> None:
-        payer.side.received.clear()
-        payer.bank_does(taken(version))
-        refused = _paid(fault, payer, key)
+        pisp.bank.received.clear()
+        pisp.bank_answers(payment_answer(version))
+        refused = _paid(fault, pisp, key)
         assert refused.status == 502 or (fault.lasting and refused.status == 500)
         assert "unknown" in refused.body["title"]
         assert items(causeway, "payments") == [before]
         if key:
-            assert payer.pay(key).text == refused.text or fault.lasting
+            assert pisp.pay(key).text == refused.text or fault.lasting
         assert status_of_consent(causeway) == ("spent" if consent_type == "one_time" else "authorised")
-        _is_refused_to_others(payer)
+        _is_refused_to_others(pisp)
 
     return run
 
@@ -266,23 +264,23 @@ def pay_at_a_bank_that_gives_a_payment_id_out_again(
 UNUSABLE = {"confirmation_url": "javascript:1"}
 
 
-def _unknown(causeway: Causeway, kind: str = "single") -> Payer:
+def _unknown(causeway: Causeway, kind: str = "single") -> Pisp:
     """A TPP whose payment at a version 2 bank, P-1, has an unknown outcome."""
-    payer = Payer(causeway, 2, kind)
-    payer.request_id = str(uuid.uuid4())
-    payer.bank_does(taken(2) | UNUSABLE)
-    assert payer.pay().status == 502
-    return payer
+    pisp = Pisp(causeway, 2, kind)
+    pisp.request_id = str(uuid.uuid4())
+    pisp.bank_answers(payment_answer(2) | UNUSABLE)
+    assert pisp.pay().status == 502
+    return pisp
 
 
 @scene("single", "direct")
 def look_for_a_payment_by_the_id_of_its_order(causeway: Causeway, kind: str) -> Run:
-    payer = Payer(causeway, 1, kind)
-    payer.request_id = str(uuid.uuid4())
-    payer.pay()
+    pisp = Pisp(causeway, 1, kind)
+    pisp.request_id = str(uuid.uuid4())
+    pisp.pay()
 
     def run(fault: Fault) -> None:
-        answer = completed(fault, payer.status_of_order)
+        answer = completed(fault, pisp.status_of_order)
         assert (answer.body["payment_id"], answer.body["payment_status"]) == ("P-1", 1)
 
     return run
@@ -290,13 +288,13 @@ def look_for_a_payment_by_the_id_of_its_order(causeway: Causeway, kind: str) -> 
 
 @scene("single", "direct")
 def ask_a_bank_about_a_payment_with_an_unknown_outcome(causeway: Causeway, kind: str) -> Run:
-    payer = _unknown(causeway, kind)
-    payer.side.answers["/v2_payment_single_status"] = lambda sent: {"transaction_status": "ACSC"}
+    pisp = _unknown(causeway, kind)
+    pisp.bank.answers["/v2_payment_single_status"] = lambda sent: {"transaction_status": "ACSC"}
 
     def run(fault: Fault) -> None:
-        answer = completed(fault, payer.status)
+        answer = completed(fault, pisp.status)
         assert answer.body == {"payment_id": "P-1", "transaction_status": "ACSC"}
-        assert payer.status().status == 200
+        assert pisp.status().status == 200
         (payment,) = items(causeway, "payments")
         assert (payment["status"], "outcome" in payment) == ("ACSC", False)
 
@@ -305,19 +303,19 @@ def ask_a_bank_about_a_payment_with_an_unknown_outcome(causeway: Causeway, kind:
 
 @scene()
 def report_on_a_payment_whose_order_id_is_another_orders_by_now(causeway: Causeway) -> Run:
-    payer, other = Payer(causeway, 1), Payer(causeway, 1, "direct")
-    payer.request_id = other.request_id = str(uuid.uuid4())
-    payer.bank_does(taken(1) | UNUSABLE)
-    assert payer.pay().status == 502
-    key = order_key(payer.side.bic, payer.request_id)
+    pisp, other = Pisp(causeway, 1), Pisp(causeway, 1, "direct")
+    pisp.request_id = other.request_id = str(uuid.uuid4())
+    pisp.bank_answers(payment_answer(1) | UNUSABLE)
+    assert pisp.pay().status == 502
+    key = order_key(pisp.bank.bic, pisp.request_id)
     causeway.hub.store.delete(*key)
-    other.side.answers[WEBHOOKS[1, "direct"]] = lambda sent: taken(1, "P-2")
+    other.bank.answers[WEBHOOKS[1, "direct"]] = lambda sent: payment_answer(1, "P-2")
     assert other.pay().status == 200
 
     def run(fault: Fault) -> None:
         request_id = str(uuid.uuid4())
-        completed(fault, lambda: payer.report(4, **{"x-request-id": request_id}))
-        assert payer.status().body["payment_status"] == 4
+        completed(fault, lambda: pisp.report(4, **{"x-request-id": request_id}))
+        assert pisp.status().body["payment_status"] == 4
         assert other.status_of_order().body["payment_id"] == "P-2"
 
     return run
@@ -336,24 +334,24 @@ def have_a_question_asked_later(causeway: Causeway, version: int) -> Run:
         accepted = completed(fault, lambda: causeway.tpp.call("GET", path, bearer=bearer, headers=LATER), 202)
         assert len(records(causeway, "relay")) == 1 or fault.loses_what_was_applied()
         carry_on(causeway)
-        assert outcome(causeway, accepted.body["request_id"], bearer)["state"] == "done"
+        assert causeway.tpp.outcome(accepted.body["request_id"], bearer)["state"] == "done"
 
     return run
 
 
 @scene((2, "single"), (2, "direct"))
 def have_a_payments_status_asked_for_later(causeway: Causeway, version: int, kind: str) -> Run:
-    payer = LaterPayer(causeway, version, kind)
-    payer.pay()
-    payer.side.answers["/v2_payment_single_status"] = lambda sent: {"transaction_status": "ACSC"}
+    pisp = Pisp(causeway, version, kind)
+    pisp.pay()
+    pisp.bank.answers["/v2_payment_single_status"] = lambda sent: {"transaction_status": "ACSC"}
     bic = "&bic=BETADEF1" if kind == "direct" else ""
     path = f"/tpp/payment_status?payment_id=P-1{bic}"
 
     def run(fault: Fault) -> None:
-        accepted = completed(fault, lambda: causeway.tpp.call("GET", path, bearer=payer.bearer, headers=LATER), 202)
+        accepted = completed(fault, lambda: causeway.tpp.call("GET", path, bearer=pisp.bearer, headers=LATER), 202)
         assert len(records(causeway, "relay")) == 1 or fault.loses_what_was_applied()
         carry_on(causeway)
-        assert payer.outcome(accepted)["body"]["transaction_status"] == "ACSC"
+        assert pisp.outcome(accepted.body["request_id"])["body"]["transaction_status"] == "ACSC"
 
     return run
 
@@ -369,26 +367,26 @@ def have_a_payments_status_asked_for_later(causeway: Causeway, version: int, kin
 def have_a_payment_made_later(
     causeway: Causeway, version: int, kind: str, consent_type: str, key: str | None, request_id: str = ""
 ) -> Run:
-    payer = LaterPayer(causeway, version, kind, consent_type)
-    payer.request_id = str(uuid.uuid4()) if request_id else None
+    pisp = Pisp(causeway, version, kind, consent_type)
+    pisp.request_id = str(uuid.uuid4()) if request_id else None
 
     def run(fault: Fault) -> None:
         with fault:
-            accepted = payer.pay_later(key)
+            accepted = pisp.pay_later(key)
         if accepted.status == 500:
             assert _was_not_accepted(accepted)
             assert records(causeway, "payment") == []
-            accepted = payer.pay_later(key)
+            accepted = pisp.pay_later(key)
         assert accepted.status == 202, accepted
         assert len(records(causeway, "payment")) == 1
         if consent_type == "one_time":
-            assert (status_of_consent(causeway), payer.pay().status) == ("spent", 401)
+            assert (status_of_consent(causeway), pisp.pay().status) == ("spent", 401)
         if key:
-            assert payer.pay_later(key).text == accepted.text
-        _is_refused_to_others(payer)
+            assert pisp.pay_later(key).text == accepted.text
+        _is_refused_to_others(pisp)
         carry_on(causeway)
-        assert payer.outcome(accepted)["status"] == 200
-        assert payer.calls == len(items(causeway, "payments")) == 1
+        assert pisp.outcome(accepted.body["request_id"])["status"] == 200
+        assert pisp.calls == len(items(causeway, "payments")) == 1
 
     return run
 
@@ -397,24 +395,24 @@ def have_a_payment_made_later(
 def have_a_payment_made_later_while_the_storage_never_says_that_it_has_written(
     causeway: Causeway, version: int, consent_type: str, key: str | None
 ) -> Run:
-    payer = LaterPayer(causeway, version, consent_type=consent_type)
+    pisp = Pisp(causeway, version, consent_type=consent_type)
 
     def run(fault: Fault) -> None:
         with never_says(causeway), fault:
-            accepted = payer.pay_later(key)
+            accepted = pisp.pay_later(key)
         if records(causeway, "payment") == []:
             assert _was_not_accepted(accepted)
-            accepted = payer.pay_later(key)
+            accepted = pisp.pay_later(key)
         assert accepted.status == 202 or fault.lasting
         if accepted.status == 500 and key is None and consent_type == "reusable":
             assert accepted.body["title"] == refusals.ACCEPTANCE_UNKNOWN.sentence, "a repeat would be a second payment"
         elif accepted.status == 500:
             assert refused(accepted)
-            assert payer.pay_later(key).status == (202 if key else 401)
+            assert pisp.pay_later(key).status == (202 if key else 401)
         else:
             assert accepted.status == 202, accepted
         carry_on(causeway)
-        assert len(records(causeway, "payment")) == payer.calls == 1
+        assert len(records(causeway, "payment")) == pisp.calls == 1
 
     return run
 
@@ -428,15 +426,15 @@ def _was_not_accepted(answer: Answer) -> bool:
 
 @scene("done", "failed", "queued")
 def look_up_what_came_of_a_call(causeway: Causeway, state: str) -> Run:
-    payer = LaterPayer(causeway, 1)
-    accepted = payer.pay_later()
-    payer.bank_does(taken(1) if state == "done" else REFUSAL[1])
+    pisp = Pisp(causeway, 1)
+    accepted = pisp.pay_later()
+    pisp.bank_answers(payment_answer(1) if state == "done" else REFUSAL[1])
     if state != "queued":
         carry_on(causeway)
 
     def run(fault: Fault) -> None:
         path = f"/tpp/requests/{accepted.body['request_id']}"
-        assert completed(fault, lambda: causeway.tpp.call("GET", path, bearer=payer.bearer)).body["state"] == state
+        assert completed(fault, lambda: causeway.tpp.call("GET", path, bearer=pisp.bearer)).body["state"] == state
 
     return run
 
@@ -447,16 +445,16 @@ def look_up_what_came_of_a_call(causeway: Causeway, state: str) -> Run:
 @scene(1, 2)
 def report_a_payments_status(causeway: Causeway, version: int) -> Run:
     causeway.tpp.set_events_url()
-    payer, request_id = Payer(causeway, version, "direct"), str(uuid.uuid4())
-    payer.pay()
+    pisp, request_id = Pisp(causeway, version, "direct"), str(uuid.uuid4())
+    pisp.pay()
     first, new, newer = (1, 0, 4) if version == 1 else ("RCVD", "ACSP", "ACSC")
 
     def report() -> Answer:
-        return payer.report(new, **{"x-request-id": request_id})
+        return pisp.report(new, **{"x-request-id": request_id})
 
     def run(fault: Fault) -> None:
         assert completed(fault, report).text == report().text
-        assert payer.report(newer).status == 200
+        assert pisp.report(newer).status == 200
         assert report().status == 200
         (payment,) = items(causeway, "payments")
         assert [entry["status"] for entry in payment["history"]] == [first, new, newer]
@@ -468,15 +466,15 @@ def report_a_payments_status(causeway: Causeway, version: int) -> Run:
 @scene()
 def report_a_status_and_another_one_before_the_repeat(causeway: Causeway) -> Run:
     causeway.tpp.set_events_url()
-    payer, request_id = Payer(causeway, 2, "direct"), str(uuid.uuid4())
-    payer.pay()
+    pisp, request_id = Pisp(causeway, 2, "direct"), str(uuid.uuid4())
+    pisp.pay()
 
     def run(fault: Fault) -> None:
         with fault:
-            answer = payer.report("ACSP", **{"x-request-id": request_id})
+            answer = pisp.report("ACSP", **{"x-request-id": request_id})
         assert answer.status == 200 or refused(answer)
-        assert payer.report("ACWC").status == 200
-        assert payer.report("ACSP", **{"x-request-id": request_id}).status == 200
+        assert pisp.report("ACWC").status == 200
+        assert pisp.report("ACSP", **{"x-request-id": request_id}).status == 200
         (payment,) = items(causeway, "payments")
         later = sorted(entry["status"] for entry in payment["history"][1:])
         assert later == ["ACSP", "ACWC"], "each of them once"
@@ -487,12 +485,12 @@ def report_a_status_and_another_one_before_the_repeat(causeway: Causeway) -> Run
 
 @scene()
 def report_after_a_final_status(causeway: Causeway) -> Run:
-    payer, request_id = Payer(causeway, 1, "direct"), str(uuid.uuid4())
-    payer.pay()
-    payer.report(4)
+    pisp, request_id = Pisp(causeway, 1, "direct"), str(uuid.uuid4())
+    pisp.pay()
+    pisp.report(4)
 
     def report() -> Answer:
-        return payer.report(2, **{"x-request-id": request_id})
+        return pisp.report(2, **{"x-request-id": request_id})
 
     def run(fault: Fault) -> None:
         assert completed(fault, report).text == report().text
@@ -504,12 +502,12 @@ def report_after_a_final_status(causeway: Causeway) -> Run:
 
 @scene(1, 2)
 def report_before_the_payment_is_known(causeway: Causeway, version: int) -> Run:
-    payer, request_id = Payer(causeway, version, "direct"), str(uuid.uuid4())
+    pisp, request_id = Pisp(causeway, version, "direct"), str(uuid.uuid4())
     new = 4 if version == 1 else "ACSC"
 
     def run(fault: Fault) -> None:
-        completed(fault, lambda: payer.report(new, **{"x-request-id": request_id}), 400)
-        assert payer.pay().status == 200
+        completed(fault, lambda: pisp.report(new, **{"x-request-id": request_id}), 400)
+        assert pisp.pay().status == 200
         (payment,) = items(causeway, "payments")
         assert [entry["status"] for entry in payment["history"]] == [1 if version == 1 else "RCVD", new]
 
@@ -519,12 +517,12 @@ def report_before_the_payment_is_known(causeway: Causeway, version: int) -> Run:
 @scene((1, None), (2, "key"))
 def pay_after_the_bank_has_reported(causeway: Causeway, version: int, key: str | None) -> Run:
     causeway.tpp.set_events_url()
-    payer = Payer(causeway, version, "direct")
+    pisp = Pisp(causeway, version, "direct")
     new = 4 if version == 1 else "ACSC"
-    payer.report(new)
+    pisp.report(new)
 
     def run(fault: Fault) -> None:
-        first = _paid(fault, payer, key)
+        first = _paid(fault, pisp, key)
         assert first.status == 200 or fault.lasting
         (payment,) = items(causeway, "payments")
         kept: Any = payment.get("history", payment.get("early"))

@@ -25,7 +25,6 @@ from tests.causeway import Answer, Causeway
 from tests.kit.storage import late_answers
 from tests.openbanking.call_sites import Site
 from tests.openbanking.faults import FAULTS, Fault, Hit, Snapshot, items
-from tests.openbanking.payer import PATHS, Payer, order
 
 Run = Callable[[Fault], None]
 Scene = Callable[[Causeway], Run]
@@ -235,28 +234,3 @@ def held_slots(causeway: Causeway) -> list[dict[str, Any]]:
     """The slots that an attempt holds at this moment."""
     now = causeway.clock.time()
     return [item for item in items(causeway, "deliveries") if item.get("held_until", now) > now]
-
-
-# -- calls that are answered later
-
-LATER = {"prefer": "respond-async"}
-
-
-class LaterPayer(Payer):
-    """A payer that does not wait for the bank."""
-
-    def pay_later(self, key: str | None = None) -> Answer:
-        headers = LATER | ({"idempotency-key": key} if key else {})
-        headers |= {"x-request-id": self.request_id} if self.request_id else {}
-        body = order(self.causeway, self.version, self.kind)
-        return self.causeway.tpp.call("POST", PATHS[self.kind], body, bearer=self.bearer, headers=headers)
-
-    def outcome(self, accepted: Answer) -> Any:
-        return outcome(self.causeway, accepted.body["request_id"], self.bearer)
-
-
-def outcome(causeway: Causeway, request_id: str, bearer: str | None) -> Any:
-    """What came of a call that was answered later."""
-    answer = causeway.tpp.call("GET", f"/tpp/requests/{request_id}", bearer=bearer)
-    assert answer.status == 200, answer
-    return answer.body

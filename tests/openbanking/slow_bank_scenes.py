@@ -8,63 +8,63 @@ from chalicelib.statistics.days import midnight_after
 from chalicelib.statistics.downtimes import PROBE_SECONDS, Downtime
 from chalicelib.statistics.slow_calls import SLOTS, SLOW_SECONDS, SlowCalls
 from tests.causeway import Answer, Causeway
-from tests.openbanking.circuits import GOOD, Reader
+from tests.openbanking.accounts import NO_ACCOUNTS, Aisp
 from tests.openbanking.faults import Fault
 from tests.openbanking.payment_scenes import scene
 from tests.openbanking.scenes import Run, refused
 
-SLOW = Reply(200, jsontext.dumps(GOOD[1]).encode(), {}, SLOW_SECONDS)
+SLOW = Reply(200, jsontext.dumps(NO_ACCOUNTS[1]).encode(), {}, SLOW_SECONDS)
 
 
 @scene()
 def read_from_a_slow_bank(causeway: Causeway) -> Run:
-    reader = Reader(causeway)
+    aisp = Aisp(causeway)
 
     def run(fault: Fault) -> None:
         with fault:
-            answer = reader.ask(SLOW)
+            answer = aisp.list_accounts(SLOW)
         if answer.status == 502:  # the storage had too much traffic for a slot
             assert fault.kind == "conflict"
             assert answer.headers["retry-after"] == "30"
         elif refused(answer):
-            assert reader.calls == 0
-        assert reader.ask(SLOW).status == 200
+            assert aisp.calls == 0
+        assert aisp.list_accounts(SLOW).status == 200
 
     return run
 
 
 @scene()
 def read_from_a_slow_bank_for_which_too_many_wait(causeway: Causeway) -> Run:
-    reader, slow_calls = Reader(causeway), SlowCalls(causeway.hub.store, causeway.clock)
+    aisp, slow_calls = Aisp(causeway), SlowCalls(causeway.hub.store, causeway.clock)
     for _ in range(SLOTS):
-        slow_calls.take(reader.side.bic)
+        slow_calls.take(aisp.bank.bic)
 
     def run(fault: Fault) -> None:
         with fault:
-            answer = reader.ask(SLOW)
+            answer = aisp.list_accounts(SLOW)
         assert refused(answer) or answer.status in (200, 502)
-        assert reader.ask(SLOW).headers["retry-after"] == "30"
+        assert aisp.list_accounts(SLOW).headers["retry-after"] == "30"
 
     return run
 
 
 @scene()
 def probe_a_bank_that_is_down(causeway: Causeway) -> Run:
-    reader, now = Reader(causeway), causeway.clock.time()
-    downtime = Downtime(reader.side.bic, is_open=True, latest=now, computed_at=now, ends_at=midnight_after(now))
+    aisp, now = Aisp(causeway), causeway.clock.time()
+    downtime = Downtime(aisp.bank.bic, is_open=True, latest=now, computed_at=now, ends_at=midnight_after(now))
 
     def ask() -> Answer:
         causeway.hub.statistics.open_downtimes.note([downtime])
-        return reader.ask()
+        return aisp.list_accounts()
 
     def run(fault: Fault) -> None:
         with fault:
             answer = ask()
         if answer.status == 502:  # the probe was not claimed, or nobody can find out
-            assert (answer.headers["retry-after"], reader.calls) == ("30", 0)
+            assert (answer.headers["retry-after"], aisp.calls) == ("30", 0)
             causeway.clock.advance(PROBE_SECONDS)
         if answer.status != 200:
             answer = ask()
-        assert (answer.status, reader.calls) == (200, 1)
+        assert (answer.status, aisp.calls) == (200, 1)
 
     return run

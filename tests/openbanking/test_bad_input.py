@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 
 from chalicelib.openbanking.protocol.psu_context import PSU_HEADERS
 from tests.causeway import Causeway
-from tests.openbanking.kit import IBAN, always
+from tests.openbanking.kit import CONSENT_IDS, IBAN, TOKEN, TOKENS, URL, always
 from tests.openbanking.odd_input import documented, near, odd_text, relaxed
-from tests.openbanking.spelling import CONSENT_IDS, TOKEN, TOKENS, URL
 
 costly = settings(relaxed, max_examples=20)
 """For examples that begin with a whole journey."""

@@ -12,15 +12,12 @@ from chalicelib.delivery.event_log import SHARDS
 from chalicelib.foundation.http.outbound import NotReached, OutboundError, TimedOut
 from tests.causeway import Causeway
 from tests.kit.storage import record_calls, record_transactions
-from tests.openbanking.circuits import opened
+from tests.openbanking.accounts import ATTENDED, Aisp, limit_reads, open_circuit
 from tests.openbanking.examples import BY_WEBHOOK, ROWS, Row
 from tests.openbanking.key_holder import KeyHolder, open_pushed, secure
-from tests.openbanking.kit import IBAN
-from tests.openbanking.payer import Payer
-from tests.openbanking.poller import fetches_events, trial
-from tests.openbanking.spelling import TOKENS
+from tests.openbanking.kit import IBAN, TOKENS
+from tests.openbanking.payments import Pisp
 from tests.openbanking.stage import Stage
-from tests.openbanking.unattended import ATTENDED, Reader, limit_reads
 
 VERSIONS = pytest.mark.parametrize("version", [1, 2])
 LATER = {"prefer": "respond-async"}
@@ -152,12 +149,12 @@ def test_a_page_of_consents_takes_three_round_trips_and_an_empty_page_two(warm: 
 
 
 def test_a_page_of_events_takes_one_read_and_one_query_per_shard(warm: Causeway) -> None:
-    poller = fetches_events(warm)
+    poller = warm.tpp.poll_events()
     for _ in range(3):
         with record_calls(warm) as calls:
             poller.page()
         assert calls == ["BatchGetItem", *["Query"] * SHARDS]
-        trial(warm)
+        warm.tpp.send_test_event()
 
 
 def test_an_event_for_polling_adds_one_operation_to_the_transaction(warm: Causeway) -> None:
@@ -169,7 +166,7 @@ def test_an_event_for_polling_adds_one_operation_to_the_transaction(warm: Causew
         return operations
 
     before = revoke()
-    fetches_events(warm)
+    warm.tpp.poll_events()
 
     assert revoke()[: len(before)] == before
     assert len(revoke()) == len(before) + 1
@@ -223,7 +220,7 @@ def test_an_unattended_read_at_a_bank_with_a_limit_takes_one_round_trip_more(
     warm: Causeway, version: int, call: str, query: dict[str, Any]
 ) -> None:
     limit_reads(warm, version, 2)
-    reader, write = Reader(warm, version), "TransactWriteItems" if len(query) > 1 and version == 1 else "UpdateItem"
+    aisp, write = Aisp(warm, version), "TransactWriteItems" if len(query) > 1 and version == 1 else "UpdateItem"
     for headers, expected, status in (
         ({}, ["BatchGetItem", write], 200),
         (ATTENDED, ["BatchGetItem"], 200),
@@ -232,32 +229,32 @@ def test_an_unattended_read_at_a_bank_with_a_limit_takes_one_round_trip_more(
         (LATER, ["BatchGetItem", "TransactWriteItems"], 429),
     ):
         with record_calls(warm) as calls:
-            assert reader.read(call, headers, **query).status == status
+            assert aisp.read(call, headers, **query).status == status
         assert calls == expected
 
 
 def test_the_next_page_of_a_limited_read_takes_no_further_round_trip(warm: Causeway) -> None:
     limit_reads(warm)
-    reader = Reader(warm)
+    aisp = Aisp(warm, 2)
 
     with record_calls(warm) as calls:
-        reader.use_up("account_transactions", 1, account_id="r1", booking_status="both", page_key="next")
+        aisp.use_up("account_transactions", 1, account_id="r1", booking_status="both", page_key="next")
 
     assert calls == ["BatchGetItem"]
 
 
 def test_a_failed_limited_read_takes_three_round_trips_and_one_with_an_open_circuit(warm: Causeway) -> None:
     limit_reads(warm)
-    reader = Reader(warm)
-    reader.bank_gives("/v2_accounts", NotReached("no connection"))
+    aisp = Aisp(warm, 2)
+    aisp.bank_answers(NotReached("no connection"), "/v2_accounts")
 
     with record_calls(warm) as calls:
-        assert reader.read().status == 502
+        assert aisp.read().status == 502
     assert calls == ["BatchGetItem", "UpdateItem", "TransactWriteItems"]
 
-    opened(warm, 2)
+    open_circuit(warm, 2)
     with record_calls(warm) as calls:
-        assert reader.read().status == 502
+        assert aisp.read().status == 502
     assert calls == ["BatchGetItem"]
 
 
@@ -275,11 +272,11 @@ BEGIN_AND_END = ["BatchGetItem", "TransactWriteItems", "TransactWriteItems"]
 def test_a_payment_takes_three_round_trips(
     warm: Causeway, version: int, kind: str, key: str | None, consent_type: str, request_id: str | None
 ) -> None:
-    payer = Payer(warm, version, kind, consent_type)
-    payer.request_id = request_id
+    pisp = Pisp(warm, version, kind, consent_type)
+    pisp.request_id = request_id
 
     with record_calls(warm) as calls:
-        assert payer.pay(key).status == 200
+        assert pisp.pay(key).status == 200
 
     assert calls == BEGIN_AND_END
 
@@ -290,23 +287,23 @@ def test_a_payment_takes_three_round_trips(
 def test_a_direct_payment_takes_three_round_trips(
     warm: Causeway, version: int, key: str | None, request_id: str | None
 ) -> None:
-    payer = Payer(warm, version, "direct")
-    payer.request_id = request_id
+    pisp = Pisp(warm, version, "direct")
+    pisp.request_id = request_id
 
     with record_calls(warm) as calls:
-        assert payer.pay(key).status == 200
+        assert pisp.pay(key).status == 200
 
     assert calls == BEGIN_AND_END
 
 
 @VERSIONS
 def test_a_retry_with_the_same_request_id_takes_two_further_round_trips(warm: Causeway, version: int) -> None:
-    payer = Payer(warm, version)
-    payer.request_id = str(uuid.uuid4())
-    payer.pay()
+    pisp = Pisp(warm, version)
+    pisp.request_id = str(uuid.uuid4())
+    pisp.pay()
 
     with record_calls(warm) as calls:
-        assert payer.pay().status == 200
+        assert pisp.pay().status == 200
 
     assert calls == [*BEGIN_AND_END, "TransactWriteItems", "TransactWriteItems"]
 
@@ -316,12 +313,12 @@ def test_a_retry_with_the_same_request_id_takes_two_further_round_trips(warm: Ca
 def test_an_order_with_the_request_id_of_another_order_takes_two_round_trips(
     warm: Causeway, version: int, key: str | None
 ) -> None:
-    payer, other = Payer(warm, version, consent_type="one_time"), Payer(warm, version, "direct")
-    payer.request_id = other.request_id = str(uuid.uuid4())
+    pisp, other = Pisp(warm, version, consent_type="one_time"), Pisp(warm, version, "direct")
+    pisp.request_id = other.request_id = str(uuid.uuid4())
     other.pay()
 
     with record_calls(warm) as calls:
-        assert payer.pay(key).status == 400
+        assert pisp.pay(key).status == 400
 
     assert calls == BEGIN_AND_END[:2]
 
@@ -331,11 +328,11 @@ def test_an_order_with_the_request_id_of_another_order_takes_two_round_trips(
 def test_a_payment_repeated_with_its_idempotency_key_takes_one_read(
     warm: Causeway, version: int, consent_type: str
 ) -> None:
-    payer = Payer(warm, version, consent_type=consent_type)
-    payer.pay("key-1")
+    pisp = Pisp(warm, version, consent_type=consent_type)
+    pisp.pay("key-1")
 
     with record_calls(warm) as calls:
-        assert payer.pay("key-1").status == 200
+        assert pisp.pay("key-1").status == 200
 
     assert calls == ["BatchGetItem"]
 
@@ -346,12 +343,12 @@ def test_a_payment_repeated_with_its_idempotency_key_takes_one_read(
 def test_a_failed_payment_takes_three_round_trips_including_the_release_of_its_claim(
     warm: Causeway, version: int, failure: OutboundError, request_id: str | None
 ) -> None:
-    payer = Payer(warm, version, consent_type="one_time")
-    payer.request_id = request_id
-    payer.bank_does(failure)
+    pisp = Pisp(warm, version, consent_type="one_time")
+    pisp.request_id = request_id
+    pisp.bank_answers(failure)
 
     with record_calls(warm) as calls:
-        assert payer.pay("key-1").status == 502
+        assert pisp.pay("key-1").status == 502
 
     assert calls == BEGIN_AND_END
 
@@ -359,41 +356,41 @@ def test_a_failed_payment_takes_three_round_trips_including_the_release_of_its_c
 @VERSIONS
 @pytest.mark.parametrize("kind", ["single", "bulk", "direct"])
 def test_payment_status_takes_one_read(warm: Causeway, version: int, kind: str) -> None:
-    payer = Payer(warm, version, kind)
-    payer.pay()
+    pisp = Pisp(warm, version, kind)
+    pisp.pay()
     for path in ("/v2_payment_single_status", "/v2_payment_bulk_status"):
-        payer.side.answers[path] = lambda sent: {"transaction_status": "ACSC"}
+        pisp.bank.answers[path] = lambda sent: {"transaction_status": "ACSC"}
 
     with record_calls(warm) as calls:
-        assert payer.status().status == 200
+        assert pisp.status().status == 200
 
     assert calls == ["BatchGetItem"]
 
 
 @pytest.mark.parametrize("kind", ["single", "direct"])
 def test_payment_status_by_request_id_takes_two_reads(warm: Causeway, kind: str) -> None:
-    payer = Payer(warm, 1, kind)
-    payer.request_id = payer.pay().headers["x-request-id"]
+    pisp = Pisp(warm, 1, kind)
+    pisp.request_id = pisp.pay().headers["x-request-id"]
 
     with record_calls(warm) as calls:
-        assert payer.status_of_order().status == 200
+        assert pisp.status_of_order().status == 200
 
     assert calls == ["BatchGetItem", "BatchGetItem"]
 
 
 @VERSIONS
 def test_a_status_report_takes_three_round_trips_and_two_without_a_change(warm: Causeway, version: int) -> None:
-    payer, request_id = Payer(warm, version, "direct"), str(uuid.uuid4())
+    pisp, request_id = Pisp(warm, version, "direct"), str(uuid.uuid4())
     final, other = (4, 2) if version == 1 else ("ACSC", "RJCT")
     seen = []
 
     def report(status: object, payment_id: str = "P-1", **headers: str) -> int:
         with record_calls(warm) as calls:
-            answer = payer.report(status, payment_id, **headers)
+            answer = pisp.report(status, payment_id, **headers)
         seen.append(calls)
         return answer.status
 
-    payer.pay()
+    pisp.pay()
     assert report(final, **{"x-request-id": request_id}) == 200
     assert report(other) == 200  # after a final status
     assert report(final, "P-2") == 400  # before the payment is known
@@ -454,16 +451,16 @@ def test_a_deferred_read_is_accepted_in_two_round_trips(warm: Causeway, row: Row
 def test_a_deferred_payment_is_accepted_in_two_round_trips_and_its_repeat_in_one(
     warm: Causeway, version: int, kind: str, key: str | None
 ) -> None:
-    payer = Payer(warm, version, kind, "one_time")
-    payer.headers = LATER
+    pisp = Pisp(warm, version, kind, "one_time")
+    pisp.headers = LATER
 
     with record_calls(warm) as calls:
-        assert payer.pay(key).status == 202
+        assert pisp.pay(key).status == 202
     assert calls == ACCEPTED
 
     if key:
         with record_calls(warm) as calls:
-            assert payer.pay(key).status == 202
+            assert pisp.pay(key).status == 202
         assert calls == ["BatchGetItem"]
 
 
@@ -484,18 +481,18 @@ def test_polling_a_deferred_request_takes_one_read_and_two_with_an_answer(warm: 
 
 @pytest.mark.parametrize("kind", ["revoke_token", "event", "relay", "payment"])
 def test_a_delivery_attempt_takes_three_round_trips_plus_the_reads_of_its_sender(warm: Causeway, kind: str) -> None:
-    payer, row = Payer(warm, 1, consent_type="one_time"), BY_WEBHOOK["/accounts"]
-    payer.headers = LATER
-    payer.side.answers |= {"/accounts": lambda sent: row.answer, "/revoke_token": lambda sent: {"status": "success"}}
+    pisp, row = Pisp(warm, 1, consent_type="one_time"), BY_WEBHOOK["/accounts"]
+    pisp.headers = LATER
+    pisp.bank.answers |= {"/accounts": lambda sent: row.answer, "/revoke_token": lambda sent: {"status": "success"}}
     if kind == "payment":
-        payer.pay("key-1")
+        pisp.pay("key-1")
     elif kind == "event":
         warm.tpp.set_events_url()
         warm.hub.openbanking.tpp_events.send_test(warm.tpp.client)
     elif kind == "relay":
         Stage(warm).ask(row, headers=LATER)
     else:
-        warm.tpp.call("POST", "/tpp/token/revoke", {"token": payer.bearer})
+        warm.tpp.call("POST", "/tpp/token/revoke", {"token": pisp.bearer})
     (delivery,) = warm.recorded()
 
     with record_calls(warm) as calls:

@@ -39,27 +39,23 @@ from chalicelib.statistics.downtimes import OpenDowntimes
 from chalicelib.statistics.ingest import IngestIncomplete
 from chalicelib.statistics.measurements import Measurements
 from tests.causeway import Causeway
+from tests.openbanking.accounts import Aisp, limit_reads
 from tests.openbanking.call_sites import call_sites, sites_of_requests
 from tests.openbanking.faults import Fault, items
-from tests.openbanking.kit import Sent
+from tests.openbanking.kit import LATER, Poller, Sent, event_ids
 from tests.openbanking.meter import counters, counts
-from tests.openbanking.payer import REFUSAL, WEBHOOKS, Payer, taken
-from tests.openbanking.poller import Poller, fetches_events, ids
+from tests.openbanking.payments import REFUSAL, WEBHOOKS, Pisp, payment_answer
 from tests.openbanking.scenes import (
-    LATER,
-    LaterPayer,
     Run,
     Scenes,
     carry_on,
     held_slots,
     never_says,
-    outcome,
     parts,
     records,
     status_of_consent,
     told,
 )
-from tests.openbanking.unattended import Reader, limit_reads
 from tests.statistics.made_up import counted
 from tests.statistics.nights import ingest
 
@@ -128,13 +124,13 @@ def tell_a_client_that(causeway: Causeway, does: str) -> Run:
 def record_an_event_for_a_client_that_fetches_by_now(causeway: Causeway) -> Run:
     causeway.tpp.set_events_url()
     causeway.psu.approve(1)
-    fetches_events(causeway)
+    causeway.tpp.poll_events()
 
     def run(fault: Fault) -> None:
         attempted(causeway, fault, "event")
         (record,) = records(causeway)
         assert record["state"] == "delivered"
-        assert ids(Poller(causeway).fetch()) == [record["delivery_id"]]
+        assert event_ids(Poller(causeway.tpp).fetch()) == [record["delivery_id"]]
         assert causeway.receiver.received == []
 
     return run
@@ -194,7 +190,7 @@ def ask_a_bank_that(causeway: Causeway, version: int, does: str) -> Run:
         answers: list[Any] = {"fails": [FAILS], "refuses": [REFUSAL[version]] * 2}.get(does, [])
         side.answers[webhook] = lambda sent: answers.pop() if answers else good
         attempted(causeway, fault, "relay")
-        found = outcome(causeway, asked, bearer)
+        found = causeway.tpp.outcome(asked, bearer)
         assert (found["state"], found["status"]) == (("failed", 502) if late or does == "refuses" else ("done", 200))
         assert len({sent.headers["X-Request-Id"] for sent in side.received}) == (0 if late else 1)
 
@@ -204,32 +200,32 @@ def ask_a_bank_that(causeway: Causeway, version: int, does: str) -> Run:
 @scene("is never reached", "is never asked")
 def read_without_the_psu_at_a_bank_that(causeway: Causeway, does: str) -> Run:
     limit_reads(causeway, 1)
-    reader = Reader(causeway, 1)
-    reader.bank_gives("/accounts", NotReached("no connection"))
-    asked = reader.read(headers=LATER).body["request_id"]
+    aisp = Aisp(causeway, 1)
+    aisp.bank_answers(NotReached("no connection"), "/accounts")
+    asked = aisp.read(headers=LATER).body["request_id"]
     causeway.clock.advance(PLANS["relay"].lasts + (1 if does == "is never asked" else -1))
 
     def run(fault: Fault) -> None:
-        assert reader.counted() == 1
+        assert aisp.counted() == 1
         attempted(causeway, fault, "relay")
-        found = outcome(causeway, asked, reader.bearer)
+        found = causeway.tpp.outcome(asked, aisp.bearer)
         assert (found["state"], found["status"]) == ("failed", 502)
-        assert reader.counted() == 0 or (fault.lasting and reader.counted() == 1)
+        assert aisp.counted() == 0 or (fault.lasting and aisp.counted() == 1)
 
     return run
 
 
 @scene("single", "direct")
 def ask_where_a_payment_stands(causeway: Causeway, kind: str) -> Run:
-    payer = LaterPayer(causeway, 2, kind)
-    payer.pay()
-    payer.side.answers["/v2_payment_single_status"] = lambda sent: {"transaction_status": "ACSC"}
+    pisp = Pisp(causeway, 2, kind)
+    pisp.pay()
+    pisp.bank.answers["/v2_payment_single_status"] = lambda sent: {"transaction_status": "ACSC"}
     bic = "&bic=BETADEF1" if kind == "direct" else ""
-    asked = causeway.tpp.call("GET", f"/tpp/payment_status?payment_id=P-1{bic}", bearer=payer.bearer, headers=LATER)
+    asked = causeway.tpp.call("GET", f"/tpp/payment_status?payment_id=P-1{bic}", bearer=pisp.bearer, headers=LATER)
 
     def run(fault: Fault) -> None:
         attempted(causeway, fault, "relay")
-        assert payer.outcome(asked)["body"]["transaction_status"] == "ACSC"
+        assert pisp.outcome(asked.body["request_id"])["body"]["transaction_status"] == "ACSC"
 
     return run
 
@@ -253,18 +249,18 @@ WORDS = {
 def have_a_payment_made_at_a_bank_that(
     causeway: Causeway, version: int, kind: str, consent_type: str, does: str
 ) -> Run:
-    payer = LaterPayer(causeway, version, kind, consent_type)
-    accepted = payer.pay_later()
+    pisp = Pisp(causeway, version, kind, consent_type)
+    accepted = pisp.pay_later()
     answers = {"refuses": REFUSAL[version], "is late": TimedOut("late"), "is never reached": NotReached("closed")}
 
     def run(fault: Fault) -> None:
-        payer.bank_does(answers.get(does, taken(version)))
+        pisp.bank_answers(answers.get(does, payment_answer(version)))
         attempted(causeway, fault, "payment")
-        found, never = payer.outcome(accepted), does == "is never reached"
+        found, never = pisp.outcome(accepted.body["request_id"]), does == "is never reached"
         is_unknown = found["state"] == "failed" and refusals.PAYMENT_OUTCOME_UNKNOWN.sentence in found["body"]["title"]
         if is_unknown and does != "is late":
             assert fault.lasting
-            assert payer.calls >= 1, "what was never sent is not unknown"
+            assert pisp.calls >= 1, "what was never sent is not unknown"
         elif does == "takes it":
             assert found["state"] == "done"
             assert found["status"] == 200
@@ -274,115 +270,117 @@ def have_a_payment_made_at_a_bank_that(
         else:
             assert (found["state"], found["status"]) == ("failed", 502)
             assert WORDS[does] in found["body"]["title"]
-        assert payer.calls == (2 if never else 1) or (fault.lasting and payer.calls <= (2 if never else 1))
-        assert _holds_its_id(payer) != (never and not is_unknown)
+        assert pisp.calls == (2 if never else 1) or (fault.lasting and pisp.calls <= (2 if never else 1))
+        assert _holds_its_id(pisp) != (never and not is_unknown)
         if consent_type == "one_time":
-            _pays_once_more(payer, never and not is_unknown)
+            _pays_once_more(pisp, never and not is_unknown)
 
     return run
 
 
-def _holds_its_id(payer: LaterPayer) -> bool:
+def _holds_its_id(pisp: Pisp) -> bool:
     """Whether the X-Request-Id of the only order stands for it; it is free again when the order was never sent."""
-    (claim,) = [item for item in items(payer.causeway, "idempotency") if item["claim"].startswith("order#")]
+    (claim,) = [item for item in items(pisp.causeway, "idempotency") if item["claim"].startswith("order#")]
     assert claim["sendings"] in (0, 1)
     return bool(claim["sendings"])
 
 
 @scene(1, 2)
 def have_a_payment_made_at_a_bank_that_gives_its_payment_id_out_again(causeway: Causeway, version: int) -> Run:
-    first = Payer(causeway, version, "direct")
+    first = Pisp(causeway, version, "direct")
     first.pay()
     (before,) = items(causeway, "payments")
-    payer = LaterPayer(causeway, version, consent_type="one_time")
-    accepted = payer.pay_later()
+    pisp = Pisp(causeway, version, consent_type="one_time")
+    accepted = pisp.pay_later()
 
     def run(fault: Fault) -> None:
-        payer.side.received.clear()
-        payer.bank_does(taken(version))
+        pisp.bank.received.clear()
+        pisp.bank_answers(payment_answer(version))
         attempted(causeway, fault, "payment")
-        found = payer.outcome(accepted)
+        found = pisp.outcome(accepted.body["request_id"])
         assert (found["state"], found["status"]) == ("failed", 502)
         assert found["body"]["reason_code"] in ("bad_answer", "outcome_unknown" if fault.lasting else "")
         assert items(causeway, "payments") == [before]
-        assert payer.calls == 1 or (fault.lasting and payer.calls == 0)
-        _pays_once_more(payer, given_back=False)
+        assert pisp.calls == 1 or (fault.lasting and pisp.calls == 0)
+        _pays_once_more(pisp, given_back=False)
 
     return run
 
 
-def _pays_once_more(payer: LaterPayer, given_back: bool) -> None:
+def _pays_once_more(pisp: Pisp, given_back: bool) -> None:
     """A one-time consent is whole again when the bank was never reached, and then it pays once."""
-    assert status_of_consent(payer.causeway) == ("authorised" if given_back else "spent")
-    payer.bank_does(taken(payer.version))
-    assert payer.pay().status == (200 if given_back else 401)
-    assert status_of_consent(payer.causeway) == "spent"
+    assert status_of_consent(pisp.causeway) == ("authorised" if given_back else "spent")
+    pisp.bank_answers(payment_answer(pisp.version))
+    assert pisp.pay().status == (200 if given_back else 401)
+    assert status_of_consent(pisp.causeway) == "spent"
 
 
 @scene()
 def have_a_payment_made_while_the_storage_never_says_that_the_attempt_has_begun(causeway: Causeway) -> Run:
-    payer = LaterPayer(causeway, 1, consent_type="one_time")
-    accepted = payer.pay_later()
+    pisp = Pisp(causeway, 1, consent_type="one_time")
+    accepted = pisp.pay_later()
 
     def run(fault: Fault) -> None:
         with never_says(causeway):
             attempted(causeway, fault, "payment")
-        assert payer.outcome(accepted)["state"] == "done" or fault.lasting
-        assert payer.calls == 1 or (fault.lasting and payer.calls == 0)
-        _pays_once_more(payer, given_back=False)
+        assert pisp.outcome(accepted.body["request_id"])["state"] == "done" or fault.lasting
+        assert pisp.calls == 1 or (fault.lasting and pisp.calls == 0)
+        _pays_once_more(pisp, given_back=False)
 
     return run
 
 
 @scene()
 def have_a_payment_made_at_a_bank_that_is_left_alone_for_a_while(causeway: Causeway) -> Run:
-    payer = LaterPayer(causeway, 1, consent_type="one_time")
-    accepted = payer.pay_later()
+    pisp = Pisp(causeway, 1, consent_type="one_time")
+    accepted = pisp.pay_later()
 
     def run(fault: Fault) -> None:
         for _ in range(FAILURES):
             causeway.hub.openbanking.bank_client.breaker.record_failure("ALPHGB21")
         attempted(causeway, fault, "payment")
-        if payer.outcome(accepted)["state"] == "done":
-            assert payer.calls == len(items(causeway, "payments")) == 1
+        if pisp.outcome(accepted.body["request_id"])["state"] == "done":
+            assert pisp.calls == len(items(causeway, "payments")) == 1
         else:
             assert fault.lasting
-            assert payer.calls == 0
-            assert refusals.PAYMENT_OUTCOME_UNKNOWN.sentence in payer.outcome(accepted)["body"]["title"]
-        _pays_once_more(payer, given_back=False)
+            assert pisp.calls == 0
+            assert (
+                refusals.PAYMENT_OUTCOME_UNKNOWN.sentence in pisp.outcome(accepted.body["request_id"])["body"]["title"]
+            )
+        _pays_once_more(pisp, given_back=False)
 
     return run
 
 
 @scene((1, "single", "one_time"), (2, "direct", "reusable"))
 def give_up_a_payment(causeway: Causeway, version: int, kind: str, consent_type: str) -> Run:
-    payer = LaterPayer(causeway, version, kind, consent_type)
-    accepted = payer.pay_later()
+    pisp = Pisp(causeway, version, kind, consent_type)
+    accepted = pisp.pay_later()
     causeway.clock.advance(PLANS["payment"].lasts + 1)
 
     def run(fault: Fault) -> None:
         attempted(causeway, fault, "payment")
-        assert payer.calls == 0
-        assert refusals.PAYMENT_NOT_SENT.sentence in payer.outcome(accepted)["body"]["title"]
+        assert pisp.calls == 0
+        assert refusals.PAYMENT_NOT_SENT.sentence in pisp.outcome(accepted.body["request_id"])["body"]["title"]
         if consent_type == "one_time":
-            _pays_once_more(payer, given_back=True)
+            _pays_once_more(pisp, given_back=True)
 
     return run
 
 
 @scene("in time", "too late")
 def take_up_a_payment_whose_worker_died(causeway: Causeway, when: str) -> Run:
-    payer = LaterPayer(causeway, 2, "bulk", "one_time")
-    accepted = payer.pay_later()
+    pisp = Pisp(causeway, 2, "bulk", "one_time")
+    accepted = pisp.pay_later()
     (record,) = records(causeway)
     causeway.hub.delivery.worker.begin(record["delivery_id"])
     causeway.clock.advance(CLAIMED_SECONDS if when == "in time" else PLANS["payment"].lasts + 1)
 
     def run(fault: Fault) -> None:
         attempted(causeway, fault, "payment")
-        assert payer.calls == 0, "nobody knows whether it was sent"
-        assert refusals.PAYMENT_OUTCOME_UNKNOWN.sentence in payer.outcome(accepted)["body"]["title"]
-        _pays_once_more(payer, given_back=False)
+        assert pisp.calls == 0, "nobody knows whether it was sent"
+        assert refusals.PAYMENT_OUTCOME_UNKNOWN.sentence in pisp.outcome(accepted.body["request_id"])["body"]["title"]
+        _pays_once_more(pisp, given_back=False)
 
     return run
 
@@ -390,14 +388,14 @@ def take_up_a_payment_whose_worker_died(causeway: Causeway, when: str) -> Run:
 @scene()
 def have_a_payment_made_that_the_bank_has_reported_on(causeway: Causeway) -> Run:
     causeway.tpp.set_events_url()
-    payer = LaterPayer(causeway, 2, "direct")
-    accepted = payer.pay_later()
-    payer.report("ACSC")
+    pisp = Pisp(causeway, 2, "direct")
+    accepted = pisp.pay_later()
+    pisp.report("ACSC")
 
     def run(fault: Fault) -> None:
         attempted(causeway, fault, "payment")
-        assert payer.calls <= 1
-        if payer.outcome(accepted)["state"] == "done":
+        assert pisp.calls <= 1
+        if pisp.outcome(accepted.body["request_id"])["state"] == "done":
             (payment,) = items(causeway, "payments")
             assert [entry["status"] for entry in payment["history"]] == ["RCVD", "ACSC"]
             assert told(causeway) == ["payment.status_changed"]
@@ -411,63 +409,63 @@ def have_a_payment_made_that_the_bank_has_reported_on(causeway: Causeway) -> Run
 
 @scene()
 def have_a_payment_made_that_is_known_already(causeway: Causeway) -> Run:
-    payer = LaterPayer(causeway, 2, "direct")
-    accepted = payer.pay_later()
+    pisp = Pisp(causeway, 2, "direct")
+    accepted = pisp.pay_later()
     (record,) = records(causeway)
-    payer.request_id = record["request_id"]
-    payer.pay()
+    pisp.request_id = record["request_id"]
+    pisp.pay()
     causeway.clock.advance(1)
-    payer.side.received.clear()
+    pisp.bank.received.clear()
 
     def run(fault: Fault) -> None:
         attempted(causeway, fault, "payment")
-        assert payer.outcome(accepted)["state"] == "done" or fault.lasting
-        assert len(items(causeway, "payments")) == payer.calls == 1
+        assert pisp.outcome(accepted.body["request_id"])["state"] == "done" or fault.lasting
+        assert len(items(causeway, "payments")) == pisp.calls == 1
 
     return run
 
 
 @scene()
 def have_a_payment_made_whose_consent_is_revoked_before_the_bank_is_not_reached(causeway: Causeway) -> Run:
-    payer = LaterPayer(causeway, 1, consent_type="one_time")
-    payer.pay_later()
+    pisp = Pisp(causeway, 1, consent_type="one_time")
+    pisp.pay_later()
     causeway.banks[1].answers["/revoke_token"] = lambda sent: {"status": "success"}
     causeway.clock.advance(PLANS["payment"].lasts - 1)
 
     def run(fault: Fault) -> None:
         def revoked_on_the_way(sent: Sent) -> Any:
             with fault.resting():
-                causeway.tpp.call("POST", "/tpp/token/revoke", {"token": payer.bearer})
+                causeway.tpp.call("POST", "/tpp/token/revoke", {"token": pisp.bearer})
             return NotReached("no connection")
 
-        payer.side.answers[WEBHOOKS[1, "single"]] = revoked_on_the_way
+        pisp.bank.answers[WEBHOOKS[1, "single"]] = revoked_on_the_way
         attempted(causeway, fault, "payment")
-        sent = [each for each in payer.side.received if each.path == WEBHOOKS[1, "single"]]
+        sent = [each for each in pisp.bank.received if each.path == WEBHOOKS[1, "single"]]
         assert len(sent) == 1 or (fault.lasting and not sent)
         assert status_of_consent(causeway) == ("revoked" if sent else "authorised")
         found = records(causeway, "payment")[0]
         assert (found["state"], found["answer"]["status"]) == ("failed", 502)
-        assert not _holds_its_id(payer) or (fault.lasting and sent), "what became of the order is unknown then"
+        assert not _holds_its_id(pisp) or (fault.lasting and sent), "what became of the order is unknown then"
 
     return run
 
 
 @scene("answers", "is late")
 def ask_about_a_payment_with_an_unknown_outcome_at_a_bank_that(causeway: Causeway, does: str) -> Run:
-    payer = Payer(causeway, 2, consent_type="one_time")
-    payer.bank_does(taken(2) | {"confirmation_url": "javascript:1"})
-    payer.pay()
-    payer.side.received.clear()
+    pisp = Pisp(causeway, 2, consent_type="one_time")
+    pisp.bank_answers(payment_answer(2) | {"confirmation_url": "javascript:1"})
+    pisp.pay()
+    pisp.bank.received.clear()
 
     def run(fault: Fault) -> None:
         answers: list[Any] = [TimedOut("late")] if does == "is late" else []
         status = {"transaction_status": "ACSC"}
-        payer.side.answers["/v2_payment_single_status"] = lambda sent: answers.pop() if answers else status
+        pisp.bank.answers["/v2_payment_single_status"] = lambda sent: answers.pop() if answers else status
         attempted(causeway, fault, "payment_status")
         (record,), (payment,) = records(causeway, "payment_status"), items(causeway, "payments")
         assert record["state"] == "delivered"
         assert (payment["status"], "outcome" in payment) == ("ACSC", False)
-        assert len(payer.side.received) == (2 if does == "is late" else 1) or fault.lasting
+        assert len(pisp.bank.received) == (2 if does == "is late" else 1) or fault.lasting
 
     return run
 
@@ -475,11 +473,11 @@ def ask_about_a_payment_with_an_unknown_outcome_at_a_bank_that(causeway: Causewa
 @scene("accepted", "not_accepted")
 def settle_an_order(causeway: Causeway, outcome: str) -> Run:
     causeway.tpp.set_events_url()
-    payer = Payer(causeway, 1)
-    payer.request_id = str(uuid.uuid4())
-    payer.bank_does(taken(1) | {"confirmation_url": "javascript:1"})
-    payer.pay()
-    openbanking, order = causeway.hub.openbanking, (payer.side.bic, payer.request_id)
+    pisp = Pisp(causeway, 1)
+    pisp.request_id = str(uuid.uuid4())
+    pisp.bank_answers(payment_answer(1) | {"confirmation_url": "javascript:1"})
+    pisp.pay()
+    openbanking, order = causeway.hub.openbanking, (pisp.bank.bic, pisp.request_id)
 
     def settle() -> None:
         if outcome == "accepted":

@@ -20,7 +20,7 @@ from tests.causeway import Causeway
 from tests.kit.inputs import run_state_machines
 from tests.log_traces import TRACE
 from tests.openbanking.hub_lives import HubLife
-from tests.openbanking.payer import VERSIONS
+from tests.openbanking.payments import VERSIONS
 from tests.openbanking.scenes import InMemory
 
 

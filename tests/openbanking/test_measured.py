@@ -18,11 +18,10 @@ from tests.causeway import Causeway
 from tests.kit import logs
 from tests.kit.storage import record_calls
 from tests.kit.time import PATIENCE_SECONDS
-from tests.openbanking.circuits import Reader, opened
+from tests.openbanking.accounts import Aisp, limit_reads, open_circuit
 from tests.openbanking.examples import ROWS
 from tests.openbanking.meter import BIC, LATER, counters, counts, deliver, error, measured, of
 from tests.openbanking.stage import Stage
-from tests.openbanking.unattended import limit_reads
 
 BOTH_VERSIONS = pytest.mark.parametrize("version", [1, 2])
 SERVICES = {
@@ -89,7 +88,7 @@ FAULTS: dict[str, tuple[Any, dict[str, int]]] = {
 def test_a_failure_at_the_bank_counts_once_for_the_party_at_fault(
     causeway: Causeway, version: int, answer: Any, expected: dict[str, int]
 ) -> None:
-    reader = Reader(causeway, version)
+    aisp = Aisp(causeway, version)
     if answer == "broken":
         answer = error(version, 4002 if version == 1 else "ASPSP_UNKNOWN_ERROR", 200 if version == 1 else 400)
     elif answer == "internal":
@@ -97,15 +96,15 @@ def test_a_failure_at_the_bank_counts_once_for_the_party_at_fault(
     elif isinstance(answer, int):
         answer = error(version, 4200 if version == 1 else "SERVICE_BLOCKED", answer)
 
-    assert measured(causeway, lambda: reader.ask(answer)) == of(version, "AISP", calls=1, **expected)
+    assert measured(causeway, lambda: aisp.list_accounts(answer)) == of(version, "AISP", calls=1, **expected)
 
 
 @BOTH_VERSIONS
 def test_a_call_with_an_open_circuit_counts_as_not_asked(causeway: Causeway, version: int) -> None:
-    reader = Reader(causeway, version)
-    opened(causeway, version)
+    aisp = Aisp(causeway, version)
+    open_circuit(causeway, version)
 
-    assert measured(causeway, reader.ask) == of(version, "AISP", calls=1, not_asked=1)
+    assert measured(causeway, aisp.list_accounts) == of(version, "AISP", calls=1, not_asked=1)
 
 
 @BOTH_VERSIONS
@@ -132,19 +131,19 @@ def test_a_refused_call_to_a_known_bank_counts_as_a_caller_failure(causeway: Cau
 @BOTH_VERSIONS
 def test_a_read_above_the_banks_limit_counts_as_a_caller_failure(causeway: Causeway, version: int) -> None:
     limit_reads(causeway, version, 1)
-    reader = Reader(causeway, version)
-    assert measured(causeway, reader.ask) == of(version, "AISP", calls=1, answered=1)
+    aisp = Aisp(causeway, version)
+    assert measured(causeway, aisp.list_accounts) == of(version, "AISP", calls=1, answered=1)
 
-    assert measured(causeway, reader.ask) == of(version, "AISP", calls=1, caller_failures=1)
+    assert measured(causeway, aisp.list_accounts) == of(version, "AISP", calls=1, caller_failures=1)
 
 
 @BOTH_VERSIONS
 def test_a_limited_read_with_an_open_circuit_counts_as_not_asked(causeway: Causeway, version: int) -> None:
     limit_reads(causeway, version)
-    reader = Reader(causeway, version)
-    opened(causeway, version)
+    aisp = Aisp(causeway, version)
+    open_circuit(causeway, version)
 
-    assert measured(causeway, reader.ask) == of(version, "AISP", calls=1, not_asked=1)
+    assert measured(causeway, aisp.list_accounts) == of(version, "AISP", calls=1, not_asked=1)
 
 
 def test_a_call_to_an_inactive_bank_counts_as_a_caller_failure(causeway: Causeway) -> None:
@@ -199,7 +198,7 @@ def test_a_call_answered_without_a_bank_is_not_counted(causeway: Causeway, path:
 def test_bank_time_counts_at_the_second_of_the_request_and_apart_from_hub_time(
     causeway: Causeway, version: int
 ) -> None:
-    reader = Reader(causeway, version)
+    aisp = Aisp(causeway, version)
     causeway.clock.advance(3599.5)
 
     def answer(sent: object) -> Any:
@@ -207,8 +206,8 @@ def test_bank_time_counts_at_the_second_of_the_request_and_apart_from_hub_time(
         return {"accounts": [], "status": "success"} if version == 1 else {"accounts": []}
 
     def ask() -> None:
-        reader.side.answers["/accounts" if version == 1 else "/v2_accounts"] = answer
-        assert causeway.tpp.call("GET", "/tpp/accounts", bearer=reader.bearer).status == 200
+        aisp.bank.answers["/accounts" if version == 1 else "/v2_accounts"] = answer
+        assert causeway.tpp.call("GET", "/tpp/accounts", bearer=aisp.bearer).status == 200
 
     measured(causeway, ask)
 
@@ -254,7 +253,7 @@ def test_a_deferred_call_counts_when_accepted_and_its_attempts_count_only_at_the
 def test_a_delivery_postponed_by_an_open_circuit_is_not_counted(causeway: Causeway) -> None:
     bearer = causeway.tpp.tokens(1)["access_token"]
     request_id = causeway.tpp.call("GET", "/tpp/accounts", bearer=bearer, headers=LATER).body["request_id"]
-    opened(causeway, 1)
+    open_circuit(causeway, 1)
 
     assert measured(causeway, lambda: deliver(request_id)) == {}
 
@@ -284,8 +283,8 @@ def test_concurrent_deliveries_are_counted_separately(causeway: Causeway) -> Non
 
 @BOTH_VERSIONS
 def test_measurements_add_two_storage_calls_to_a_read_once_a_minute(causeway: Causeway, version: int) -> None:
-    reader = Reader(causeway, version)
-    reader.ask()
+    aisp = Aisp(causeway, version)
+    aisp.list_accounts()
     causeway.writes_measurements()
     taken = []
 
@@ -293,7 +292,7 @@ def test_measurements_add_two_storage_calls_to_a_read_once_a_minute(causeway: Ca
         causeway.clock.advance(seconds)
         causeway.hub.openbanking.banks.find(BIC[version])
         with record_calls(causeway) as calls:
-            assert reader.ask().status == 200
+            assert aisp.list_accounts().status == 200
         taken.append(calls)
 
     assert taken == [
@@ -306,33 +305,33 @@ def test_measurements_add_two_storage_calls_to_a_read_once_a_minute(causeway: Ca
 
 
 def test_a_request_succeeds_when_its_measurements_cannot_be_written(causeway: Causeway) -> None:
-    reader = Reader(causeway)
+    aisp = Aisp(causeway)
     causeway.writes_measurements()
 
     with causeway.storage_gone("transact"):
-        assert reader.ask().status == 200
+        assert aisp.list_accounts().status == 200
     causeway.hub.statistics.measurements.write()
 
     assert counts(counters(causeway))["ALPHGB21 AISP"] == {"calls": 1, "answered": 1}
 
 
 def test_each_opening_of_a_circuit_is_reported_once(causeway: Causeway, capsys: pytest.CaptureFixture[str]) -> None:
-    reader = Reader(causeway)
+    aisp = Aisp(causeway)
 
     def openings() -> int:
         return len(logs.metric_values(capsys.readouterr().out, "CircuitOpened", Stage="local", Bank="ALPHGB21"))
 
-    reader.fail(4)
+    aisp.fail(4)
     assert openings() == 0
-    reader.fail(1)
+    aisp.fail(1)
     assert openings() == 1
     for _ in range(3):
-        reader.ask(NotReached("x"))
+        aisp.list_accounts(NotReached("x"))
     assert openings() == 0
     causeway.clock.advance(30)
-    reader.fail(1)  # the probe
+    aisp.fail(1)  # the probe
     assert openings() == 1
     causeway.clock.advance(30)
-    assert reader.ask().status == 200
-    reader.fail(5)
+    assert aisp.list_accounts().status == 200
+    aisp.fail(5)
     assert openings() == 1

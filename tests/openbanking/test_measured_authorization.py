@@ -11,7 +11,7 @@ from chalicelib.foundation.http.outbound import NotReached
 from infra.admin.probe import probe
 from tests.causeway import Causeway
 from tests.openbanking.meter import BIC, deliver, error, measured, of
-from tests.openbanking.payer import Payer
+from tests.openbanking.payments import Pisp
 
 VERSIONS = pytest.mark.parametrize("version", [1, 2])
 
@@ -100,8 +100,8 @@ def test_redirects_of_the_oauth_authorize_endpoint_count_their_failures(causeway
 
 @VERSIONS
 def test_calls_from_banks_are_not_counted(causeway: Causeway, version: int) -> None:
-    payer = Payer(causeway, version)
-    payer.pay()
+    pisp = Pisp(causeway, version)
+    pisp.pay()
     consented, url = causeway.psu.approve(version), causeway.tpp.authorize(version)["redirect_url"]
     url_name, token_name = ("request_url", "access_token") if version == 1 else ("requestUrl", "accessToken")
 
@@ -109,7 +109,7 @@ def test_calls_from_banks_are_not_counted(causeway: Causeway, version: int) -> N
         assert causeway.banks[version].call("/init_authorization", {url_name: url}).status == 200
         assert causeway.banks[version].call("/consent", causeway.banks[version].consent_body(url)).status == 200
         assert causeway.banks[version].call("/consent", causeway.banks[version].consent_body(url)).status >= 400
-        assert payer.report(4 if version == 1 else "ACSC").status == 200
+        assert pisp.report(4 if version == 1 else "ACSC").status == 200
         assert causeway.banks[version].call("/token/revoke", {token_name: consented.bank_token}).status == 200
 
     assert measured(causeway, call) == {}

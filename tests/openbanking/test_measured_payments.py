@@ -8,10 +8,10 @@ import pytest
 
 from chalicelib.foundation.http.outbound import NotReached, TimedOut
 from tests.causeway import Causeway
-from tests.openbanking.circuits import opened
+from tests.openbanking.accounts import open_circuit
 from tests.openbanking.faults import Fault
 from tests.openbanking.meter import LATER, deliver, error, measured, of
-from tests.openbanking.payer import Payer
+from tests.openbanking.payments import Pisp
 
 VERSIONS = pytest.mark.parametrize("version", [1, 2])
 KINDS = pytest.mark.parametrize("kind", ["single", "bulk", "direct"])
@@ -20,13 +20,13 @@ KINDS = pytest.mark.parametrize("kind", ["single", "bulk", "direct"])
 @VERSIONS
 @KINDS
 def test_payments_and_status_requests_count_as_pisp(causeway: Causeway, version: int, kind: str) -> None:
-    payer = Payer(causeway, version, kind)
+    pisp = Pisp(causeway, version, kind)
     for path in ("/v2_payment_single_status", "/v2_payment_bulk_status"):
-        payer.side.answers[path] = lambda sent: {"transaction_status": "ACSC"}
+        pisp.bank.answers[path] = lambda sent: {"transaction_status": "ACSC"}
 
-    assert measured(causeway, payer.pay) == of(version, "PISP", calls=1, answered=1)
+    assert measured(causeway, pisp.pay) == of(version, "PISP", calls=1, answered=1)
     asked = {"answered": 1} if version == 2 else {}  # a bank of version 1 reports, and is not asked
-    assert measured(causeway, payer.status) == of(version, "PISP", calls=1, **asked)
+    assert measured(causeway, pisp.status) == of(version, "PISP", calls=1, **asked)
 
 
 @VERSIONS
@@ -44,15 +44,15 @@ def test_payments_and_status_requests_count_as_pisp(causeway: Causeway, version:
 def test_a_failed_payment_counts_once_and_its_idempotent_repeat_is_not_counted(
     causeway: Causeway, version: int, kind: str, answer: Any, expected: dict[str, int]
 ) -> None:
-    payer = Payer(causeway, version, kind)
-    payer.bank_does(error(version, 4200 if version == 1 else "WRONG_CREDENTIALS", 403) if answer == 403 else answer)
+    pisp = Pisp(causeway, version, kind)
+    pisp.bank_answers(error(version, 4200 if version == 1 else "WRONG_CREDENTIALS", 403) if answer == 403 else answer)
 
     def pay() -> None:
-        assert payer.pay("key-1").status == 502
+        assert pisp.pay("key-1").status == 502
 
     assert measured(causeway, pay) == of(version, "PISP", calls=1, **expected)
     assert measured(causeway, pay) == {}
-    assert payer.calls == 1
+    assert pisp.calls == 1
 
 
 @VERSIONS
@@ -61,27 +61,27 @@ def test_a_failed_payment_counts_once_and_its_idempotent_repeat_is_not_counted(
 def test_the_idempotent_repeat_of_a_payment_is_not_counted(
     causeway: Causeway, version: int, kind: str, headers: dict[str, str]
 ) -> None:
-    payer = Payer(causeway, version, kind, "one_time")
-    payer.headers = headers
-    payer.pay("key-1")
+    pisp = Pisp(causeway, version, kind, "one_time")
+    pisp.headers = headers
+    pisp.pay("key-1")
 
-    assert measured(causeway, lambda: payer.pay("key-1")) == {}
+    assert measured(causeway, lambda: pisp.pay("key-1")) == {}
 
 
 def test_a_reused_idempotency_key_counts_as_a_caller_failure(causeway: Causeway) -> None:
-    payer = Payer(causeway, 1)
-    payer.pay("key-1")
+    pisp = Pisp(causeway, 1)
+    pisp.pay("key-1")
 
-    assert measured(causeway, lambda: payer.pay("key-1", amount="7.00")) == of(1, "PISP", calls=1, caller_failures=1)
+    assert measured(causeway, lambda: pisp.pay("key-1", amount="7.00")) == of(1, "PISP", calls=1, caller_failures=1)
 
 
 def test_an_unfinished_payment_counts_as_a_hub_failure_and_an_early_repeat_as_a_caller_failure(
     causeway: Causeway,
 ) -> None:
-    payer = Payer(causeway, 1)
+    pisp = Pisp(causeway, 1)
 
     def pay(status: int) -> None:
-        assert payer.pay("key-1").status == status
+        assert pisp.pay("key-1").status == status
 
     def pay_and_lose_the_answer() -> None:
         with Fault(causeway, "before", 3, lasting=True):
@@ -94,28 +94,28 @@ def test_an_unfinished_payment_counts_as_a_hub_failure_and_an_early_repeat_as_a_
 
 
 def test_a_payment_with_a_used_one_time_consent_counts_as_a_caller_failure(causeway: Causeway) -> None:
-    payer = Payer(causeway, 1, consent_type="one_time")
-    payer.pay()
+    pisp = Pisp(causeway, 1, consent_type="one_time")
+    pisp.pay()
 
-    assert measured(causeway, payer.pay) == of(1, "PISP", calls=1, caller_failures=1)
+    assert measured(causeway, pisp.pay) == of(1, "PISP", calls=1, caller_failures=1)
 
 
 @VERSIONS
 @KINDS
 def test_a_payment_with_an_open_circuit_counts_as_not_asked(causeway: Causeway, version: int, kind: str) -> None:
-    payer = Payer(causeway, version, kind)
-    opened(causeway, version)
+    pisp = Pisp(causeway, version, kind)
+    open_circuit(causeway, version)
 
-    assert measured(causeway, payer.pay) == of(version, "PISP", calls=1, not_asked=1)
+    assert measured(causeway, pisp.pay) == of(version, "PISP", calls=1, not_asked=1)
 
 
 @VERSIONS
 def test_a_payment_that_cannot_be_recorded_counts_as_a_hub_failure(causeway: Causeway, version: int) -> None:
-    payer = Payer(causeway, version)
+    pisp = Pisp(causeway, version)
 
     def pay() -> None:
         with Fault(causeway, "before", 3, lasting=True):
-            assert payer.pay().status == 500
+            assert pisp.pay().status == 500
 
     assert measured(causeway, pay) == of(version, "PISP", calls=1, answered=1, hub_failures=1)
 
@@ -125,9 +125,9 @@ def test_a_payment_that_cannot_be_recorded_counts_as_a_hub_failure(causeway: Cau
 def test_a_deferred_payment_counts_when_accepted_and_its_attempt_counts_only_at_the_bank(
     causeway: Causeway, version: int, kind: str
 ) -> None:
-    payer = Payer(causeway, version, kind)
-    payer.headers = LATER
+    pisp = Pisp(causeway, version, kind)
+    pisp.headers = LATER
 
-    assert measured(causeway, payer.pay) == of(version, "PISP", calls=1)
+    assert measured(causeway, pisp.pay) == of(version, "PISP", calls=1)
     (delivery,) = causeway.recorded("payment")
     assert measured(causeway, lambda: deliver(delivery.delivery_id)) == of(version, "PISP", answered=1)

@@ -24,7 +24,7 @@ from chalicelib.openbanking.records.payments import payment_key
 from tests.cards.contest import MANY, PROCESSES, at_once
 from tests.causeway import Causeway
 from tests.openbanking.kit import Sent
-from tests.openbanking.payer import SCOPES, order, taken
+from tests.openbanking.payments import SCOPES, order, payment_answer
 
 pytestmark = [pytest.mark.dynamodb, pytest.mark.faults]
 
@@ -46,13 +46,13 @@ class Contest:
     def __init__(self, causeway: Causeway, version: int, consent_type: str) -> None:
         self.causeway = causeway
         self.version = version
-        self.side = causeway.banks[version]
+        self.bank = causeway.banks[version]
         self.hubs = [causeway.another_process() for _ in range(PROCESSES)]
         for hub in self.hubs:
             hub.__dict__["outbound"] = causeway.hub.outbound
-            hub.openbanking.banks.find(self.side.bic)
+            hub.openbanking.banks.find(self.bank.bic)
         self.tpps = [self._tpp(name, consent_type) for name in ("one", "other")]
-        self.side.answers[WEBHOOK[version]] = self._take
+        self.bank.answers[WEBHOOK[version]] = self._take
 
     def pay(self, request_id: str) -> list[Any]:
         """What each caller got, the TPPs by turns: a bank's answer, a fault, or an error of the storage."""
@@ -86,7 +86,7 @@ class Contest:
 
     def _take(self, sent: Sent) -> Any:
         """A bank names a payment after its order, and answers a repeat with the first payment, whoever asks."""
-        return taken(self.version, sent.headers["X-Request-Id"])
+        return payment_answer(self.version, sent.headers["X-Request-Id"])
 
 
 @pytest.mark.parametrize("version", [1, 2])
@@ -103,10 +103,10 @@ def test_parallel_orders_of_two_tpps_with_one_request_id_reach_the_bank_for_one_
     assert Fault.HEADERS in lost
     good = [each.body["payment_id"] for each in won if isinstance(each, BankAnswer)]
     assert set(good) == {request_id}
-    assert len(contest.side.received) == len(good)
+    assert len(contest.bank.received) == len(good)
     assert all(isinstance(each, BankAnswer) or is_storage(each) for each in won)
-    assert len({sent.headers["X-Auth-Token"] for sent in contest.side.received}) == 1
-    payment = causeway.hub.store.get(*payment_key(contest.side.bic, request_id))
+    assert len({sent.headers["X-Auth-Token"] for sent in contest.bank.received}) == 1
+    payment = causeway.hub.store.get(*payment_key(contest.bank.bic, request_id))
     assert payment is not None
     assert payment["client_id"] == contest.tpps[0 if won is sides[0] else 1].client_id
 
@@ -117,7 +117,7 @@ def test_50_parallel_orders_with_one_request_id_spend_one_one_time_consent(cause
 
     answers = contest.pay(str(uuid.uuid4()))
 
-    assert len(contest.side.received) == 1
+    assert len(contest.bank.received) == 1
     assert sum(isinstance(each, BankAnswer) for each in answers) == 1
     assert all(isinstance(each, BankAnswer) or each is Fault.HEADERS or is_storage(each) for each in answers)
     assert contest.spent() == 1
@@ -125,7 +125,7 @@ def test_50_parallel_orders_with_one_request_id_spend_one_one_time_consent(cause
 
 def test_50_orders_that_were_never_sent_release_their_request_id(causeway: Causeway) -> None:
     contest, request_id = Contest(causeway, 1, "reusable"), str(uuid.uuid4())
-    contest.side.answers[WEBHOOK[1]] = lambda sent: NotReached("no connection")
+    contest.bank.answers[WEBHOOK[1]] = lambda sent: NotReached("no connection")
     contest.pay(request_id)
 
     (claim,) = [item for item in causeway.hub.store.scan("idempotency") if item["claim"].endswith(request_id)]

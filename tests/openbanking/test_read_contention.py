@@ -17,9 +17,9 @@ from chalicelib.openbanking.protocol.errors import Fault, Refusal
 from chalicelib.openbanking.protocol.webhooks import RELAYED
 from tests.cards.contest import MANY, PROCESSES, at_once
 from tests.causeway import Causeway
+from tests.openbanking.accounts import LIMIT, Aisp, limit_reads
 from tests.openbanking.kit import IBAN
 from tests.openbanking.scenes import InMemory
-from tests.openbanking.unattended import LIMIT, Reader, limit_reads
 
 pytestmark = [pytest.mark.dynamodb, pytest.mark.faults]
 
@@ -35,7 +35,7 @@ class Contest:
     def __init__(self, causeway: Causeway, call: str, query: Mapping[str, str]) -> None:
         self.causeway, self.call, self.query = causeway, CALLS[call], query
         limit_reads(causeway, 1)
-        self.reader = Reader(causeway, 1)
+        self.aisp = Aisp(causeway, 1)
         self.hubs = [causeway.another_process() for _ in range(PROCESSES)]
         for hub in self.hubs:
             hub.__dict__["outbound"] = causeway.hub.outbound
@@ -49,7 +49,7 @@ class Contest:
 
     def _made(self, number: int, headers: Mapping[str, str]) -> str:
         hub = self.hubs[number % PROCESSES].openbanking
-        credentials = TppCredentials(self.causeway.tpp.client_id, bearer=self.reader.bearer)
+        credentials = TppCredentials(self.causeway.tpp.client_id, bearer=self.aisp.bearer)
         request = Incoming("GET", self.call.path, headers, tuple(self.query.items()), b"", {}, {})
         try:
             return type(hub.call(relay, self.call, credentials, request)).__name__
@@ -70,8 +70,8 @@ def test_exactly_four_of_50_parallel_reads_reach_the_bank(causeway: Causeway, qu
     found = contest.run(AT_ONCE)
 
     assert found == {"BankAnswer": LIMIT, EXCEEDED: MANY - LIMIT}
-    assert contest.reader.calls == LIMIT
-    assert contest.reader.counted() == LIMIT * len(query)
+    assert contest.aisp.calls == LIMIT
+    assert contest.aisp.counted() == LIMIT * len(query)
 
 
 def test_exactly_four_of_50_parallel_deferred_reads_are_accepted(causeway: Causeway) -> None:
@@ -80,7 +80,7 @@ def test_exactly_four_of_50_parallel_deferred_reads_are_accepted(causeway: Cause
     found = contest.run(LATER)
 
     assert found == {"DeferredRequest": LIMIT, EXCEEDED: MANY - LIMIT}
-    assert contest.reader.counted() == len(causeway.recorded("relay")) == LIMIT
+    assert contest.aisp.counted() == len(causeway.recorded("relay")) == LIMIT
 
 
 def test_direct_and_deferred_reads_share_the_limit_of_four(causeway: Causeway) -> None:
@@ -90,11 +90,11 @@ def test_direct_and_deferred_reads_share_the_limit_of_four(causeway: Causeway) -
 
     assert found["BankAnswer"] + found["DeferredRequest"] == LIMIT
     assert found[EXCEEDED] == MANY - LIMIT
-    assert contest.reader.counted() == LIMIT
+    assert contest.aisp.counted() == LIMIT
 
 
 def test_50_parallel_attended_reads_all_reach_the_bank(causeway: Causeway) -> None:
     contest = Contest(causeway, "account", ONE)
 
     assert contest.run(ATTENDED) == {"BankAnswer": MANY}
-    assert contest.reader.items() == []
+    assert contest.aisp.items() == []

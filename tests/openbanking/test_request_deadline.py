@@ -15,34 +15,34 @@ from tests.causeway import Causeway
 from tests.kit.logs import Lines
 from tests.openbanking.examples import ANSWERS
 from tests.openbanking.kit import Sent
-from tests.openbanking.payer import VERSIONS, WEBHOOKS, Payer, taken
+from tests.openbanking.payments import VERSIONS, WEBHOOKS, Pisp, payment_answer
 
 
 @VERSIONS
 def test_a_payment_is_not_sent_when_its_request_has_too_little_time_left(causeway: Causeway, version: int) -> None:
-    payer = Payer(causeway, version, consent_type="one_time")
+    pisp = Pisp(causeway, version, consent_type="one_time")
 
     with causeway.meanwhile("transact", lambda: causeway.clock.advance(7)):
-        refused = payer.pay()
+        refused = pisp.pay()
 
     assert (refused.status, refused.body["reason_code"], refused.headers["retry-after"]) == (502, "not_sent", "1")
-    assert payer.calls == 0
-    assert payer.pay().status == 200
+    assert pisp.calls == 0
+    assert pisp.pay().status == 200
 
 
 @VERSIONS
 def test_a_payment_is_recorded_after_the_deadline_of_its_request(causeway: Causeway, version: int) -> None:
-    payer = Payer(causeway, version)
+    pisp = Pisp(causeway, version)
 
     def answer_late(_: Sent) -> Any:
         causeway.clock.advance(REQUEST_SECONDS + 1)
-        return taken(version)
+        return payment_answer(version)
 
-    payer.side.answers[WEBHOOKS[version, "single"]] = answer_late
+    pisp.bank.answers[WEBHOOKS[version, "single"]] = answer_late
 
-    assert [payer.pay("key-1").status, payer.pay("key-1").status] == [200, 200]
-    assert payer.calls == 1
-    assert causeway.hub.store.get(*payment_key(payer.side.bic, "P-1")) is not None
+    assert [pisp.pay("key-1").status, pisp.pay("key-1").status] == [200, 200]
+    assert pisp.calls == 1
+    assert causeway.hub.store.get(*payment_key(pisp.bank.bic, "P-1")) is not None
 
 
 def test_a_request_delayed_by_storage_writes_nothing_after_its_deadline(causeway: Causeway) -> None:

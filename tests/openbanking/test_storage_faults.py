@@ -14,12 +14,10 @@ from tests.kit.storage import LateAnswers
 from tests.openbanking import choice_scenes, read_scenes, security_scenes, slow_bank_scenes  # noqa: F401 - played, too
 from tests.openbanking.call_sites import sites_of_requests
 from tests.openbanking.faults import Fault, items
-from tests.openbanking.kit import IBAN
-from tests.openbanking.payer import Payer
+from tests.openbanking.kit import IBAN, TOKEN, TOKENS, URL, event_ids
 from tests.openbanking.payment_scenes import scene
-from tests.openbanking.poller import fetches_events, ids, trial
+from tests.openbanking.payments import Pisp
 from tests.openbanking.scenes import Run, completed, never_says, parts, records, refused, status_of_consent, told
-from tests.openbanking.spelling import TOKEN, TOKENS, URL
 from tests.website import fault_scenes  # noqa: F401 - its scenes are played, too
 
 pytestmark = pytest.mark.faults
@@ -29,20 +27,20 @@ pytestmark = pytest.mark.faults
 def test_a_payment_whose_answer_cannot_be_stored_is_unknown_and_is_not_sent_again(
     causeway: Causeway, version: int, consent_type: str
 ) -> None:
-    payer = Payer(causeway, version, consent_type=consent_type)
+    pisp = Pisp(causeway, version, consent_type=consent_type)
 
     with Fault(causeway, "before", 3, lasting=True):
-        first = payer.pay("key")
-    soon = payer.pay("key")
+        first = pisp.pay("key")
+    soon = pisp.pay("key")
     causeway.clock.advance(31)
-    late = payer.pay("key")
+    late = pisp.pay("key")
 
     assert [first.status, soon.status, late.status] == [500, 409, 502]
     assert (first.body["code"], late.body["code"]) == ("INTERNAL_SERVER_ERROR", "ASPSP_UNKNOWN_ERROR")
     assert "unknown" in first.body["title"]
     assert "unknown" in late.body["title"]
     assert "retry-after" not in first.headers
-    assert payer.calls == 1
+    assert pisp.calls == 1
 
 
 # -- the authorization flow
@@ -325,12 +323,12 @@ def list_consents(causeway: Causeway, path: str) -> Run:
 
 @scene()
 def fetch_events(causeway: Causeway) -> Run:
-    poller = fetches_events(causeway)
-    expected = {trial(causeway) for _ in range(2)}
+    poller = causeway.tpp.poll_events()
+    expected = {causeway.tpp.send_test_event() for _ in range(2)}
 
     def run(fault: Fault) -> None:
-        page = completed(fault, lambda: poller.ask(limit=2)).body
-        assert set(ids(page["events"])) == expected
+        page = completed(fault, lambda: poller.request(limit=2)).body
+        assert set(event_ids(page["events"])) == expected
         poller.after = page["next"]
         assert poller.fetch() == []
 
@@ -339,7 +337,7 @@ def fetch_events(causeway: Causeway) -> Run:
 
 @scene(1, 2)
 def end_a_consent_of_a_client_that_fetches_events(causeway: Causeway, version: int) -> Run:
-    poller, consented, request_id = fetches_events(causeway), causeway.psu.approve(version), str(uuid.uuid4())
+    poller, consented, request_id = causeway.tpp.poll_events(), causeway.psu.approve(version), str(uuid.uuid4())
     token = {TOKEN[version]: consented.bank_token}
     poller.fetch()
 
@@ -391,12 +389,12 @@ def ask_for_funds(causeway: Causeway) -> Run:
 
 @scene((1, "single"), (2, "single"), (1, "direct"))
 def ask_for_a_payments_status(causeway: Causeway, version: int, kind: str) -> Run:
-    payer = Payer(causeway, version, kind)
-    payer.pay()
-    payer.side.answers["/v2_payment_single_status"] = lambda sent: {"transaction_status": "ACSC"}
+    pisp = Pisp(causeway, version, kind)
+    pisp.pay()
+    pisp.bank.answers["/v2_payment_single_status"] = lambda sent: {"transaction_status": "ACSC"}
 
     def run(fault: Fault) -> None:
-        answer = completed(fault, payer.status).body
+        answer = completed(fault, pisp.status).body
         assert answer.get("payment_status", answer.get("transaction_status")) == (1 if version == 1 else "ACSC")
 
     return run
@@ -404,9 +402,9 @@ def ask_for_a_payments_status(causeway: Causeway, version: int, kind: str) -> Ru
 
 @scene()
 def come_back_from_a_payment(causeway: Causeway) -> Run:
-    payer = Payer(causeway, 2)
-    payer.pay()
-    payer.side.answers["/v2_payment_single_status"] = lambda sent: {"transaction_status": "ACSC"}
+    pisp = Pisp(causeway, 2)
+    pisp.pay()
+    pisp.bank.answers["/v2_payment_single_status"] = lambda sent: {"transaction_status": "ACSC"}
 
     def run(fault: Fault) -> None:
         with fault:

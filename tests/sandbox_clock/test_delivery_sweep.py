@@ -15,8 +15,7 @@ from chalicelib.openbanking.bank_client.bank_circuits import FAILURES
 from chalicelib.openbanking.bank_client.bank_failures import OPEN_SECONDS
 from chalicelib.openbanking.flows.bank.notifications import record_revoke_token
 from tests.causeway import Causeway
-from tests.openbanking.circuits import GONE
-from tests.openbanking.kit import always
+from tests.openbanking.kit import UNREACHABLE, always
 from tests.sandbox_clock.operator import Operator
 
 MANY = 12
@@ -47,7 +46,7 @@ def workers(movable: Causeway, monkeypatch: pytest.MonkeyPatch) -> Workers:
     monkeypatch.setattr(parallel, "WIDTH", 1)
     workers = Workers(movable)
     for version, side in movable.banks.items():
-        side.answers[PATH] = always(GONE)
+        side.answers[PATH] = always(UNREACHABLE)
         consent_id = movable.tpp.tokens(version)["consent_id"]
         consent = movable.hub.openbanking.consent_list.find(consent_id)
         assert consent is not None

@@ -15,7 +15,7 @@ from chalicelib.statistics.hourly_counters import REACH_DAYS, downtime_spans
 from chalicelib.statistics.measurements import WRITE_INTERVAL
 from tests.causeway import Causeway
 from tests.kit.storage import record_calls
-from tests.openbanking.deferred_calls import DOWN
+from tests.openbanking.kit import UNREACHABLE
 from tests.statistics.made_up import ALPHA, BETA
 
 NOON = 12 * HOUR_SECONDS
@@ -288,7 +288,7 @@ def asks(causeway: Causeway, bearer: str) -> int:
 def fails_six_times(causeway: Causeway) -> str:
     """The bearer of a TPP whose bank did not respond; the last request writes the counters."""
     bearer: str = causeway.tpp.tokens(1)["access_token"]
-    causeway.banks[1].answers["/accounts"] = lambda sent: DOWN
+    causeway.banks[1].answers["/accounts"] = lambda sent: UNREACHABLE
     causeway.writes_measurements()
     for _ in range(5):
         assert asks(causeway, bearer) == 502
@@ -314,7 +314,7 @@ def test_a_downtime_that_cannot_be_recorded_is_recorded_with_the_next_write(
     causeway: Causeway, noon: int, call: str
 ) -> None:
     bearer: str = causeway.tpp.tokens(1)["access_token"]
-    causeway.banks[1].answers["/accounts"] = lambda sent: DOWN
+    causeway.banks[1].answers["/accounts"] = lambda sent: UNREACHABLE
     causeway.writes_measurements()
     with causeway.storage_gone(call):
         for _ in range(5):

@@ -5,21 +5,19 @@ from __future__ import annotations
 from chalicelib.foundation.crypto.resealing import SETTLE_SECONDS
 from tests.cards.issuer import Issuer
 from tests.causeway import Causeway
-from tests.openbanking.deferred_payments import LaterPayer
-from tests.openbanking.payer import Payer, taken
-from tests.openbanking.poller import fetches_events, trial
+from tests.openbanking.payments import Pisp, payment_answer
 
 
 def seal_something_everywhere(causeway: Causeway) -> None:
     causeway.tpp.set_events_url()
-    payer = Payer(causeway, 2, "direct")
-    payer.bank_does(taken(2, "P-1"))
-    payer.pay("key-1")
-    LaterPayer(causeway, 1, "direct").order()
+    pisp = Pisp(causeway, 2, "direct")
+    pisp.bank_answers(payment_answer(2, "P-1"))
+    pisp.pay("key-1")
+    Pisp(causeway, 1, "direct", deferred=True).order()
     tokens = causeway.tpp.tokens(1)
     causeway.tpp.call("POST", "/tpp/token", {"refresh_token": tokens["refresh_token"]})
-    fetches_events(causeway)
-    trial(causeway)
+    causeway.tpp.poll_events()
+    causeway.tpp.send_test_event()
     issuer = Issuer(causeway)
     issuer.card(card_virtual=0, request_reference_id=issuer.reference())
     members = {"client_id": causeway.tpp.client_id, "bic": "ALPHGB21", "scopes": ["account.list"]}

@@ -20,7 +20,7 @@ from tests.cards.issuer import Issuer
 from tests.causeway import Causeway
 from tests.infra.admin.command_line import done, refused, run
 from tests.openbanking.faults import items
-from tests.openbanking.payer import Payer
+from tests.openbanking.payments import Pisp
 
 
 @pytest.fixture(autouse=True)
@@ -44,7 +44,7 @@ def lost(causeway: Causeway) -> str:
 
 
 def test_doctor_reports_consistent_tables(causeway: Causeway) -> None:
-    Payer(causeway, 2).pay("a-key")
+    Pisp(causeway, 2).pay("a-key")
 
     found = {"findings": [], "good": True, "left": 0, "mended": 0, "mendable": 0, "from": "payments", "next": None}
     assert done("doctor") == found

@@ -7,7 +7,7 @@ import pytest
 from infra.admin import connection
 from tests.causeway import Causeway
 from tests.infra.admin.command_line import done, refused, run
-from tests.openbanking.poller import fetches_events, ids
+from tests.openbanking.kit import event_ids
 
 EVENTS_URL = "http://127.0.0.1:9/events"
 
@@ -63,14 +63,14 @@ def test_an_unknown_events_mode_exits_with_code_2(causeway: Causeway) -> None:
 
 
 def test_a_test_event_of_a_polling_client_is_recorded_for_polling(causeway: Causeway) -> None:
-    poller = fetches_events(causeway)
+    poller = causeway.tpp.poll_events()
     command = ("clients", "test-event", causeway.tpp.client_id)
 
     event_id = done(*command)["event_id"]
     text = run(*command).stdout
 
     assert text.startswith("A test event is recorded for GET /tpp/events: ")
-    assert sorted(ids(poller.fetch())) == sorted([event_id, text.split()[-1]])
+    assert sorted(event_ids(poller.fetch())) == sorted([event_id, text.split()[-1]])
 
 
 def test_a_test_event_of_a_client_without_events_is_refused_with_both_remedies(causeway: Causeway) -> None:

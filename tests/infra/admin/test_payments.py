@@ -11,7 +11,7 @@ from chalicelib.foundation.http.outbound import TimedOut
 from infra.admin import connection
 from tests.causeway import Causeway
 from tests.infra.admin.command_line import done, refused, run
-from tests.openbanking.payer import Payer
+from tests.openbanking.payments import Pisp
 
 
 @pytest.fixture(autouse=True)
@@ -21,28 +21,28 @@ def connected(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> Causeway:
     return causeway
 
 
-def unknown(causeway: Causeway) -> Payer:
+def unknown(causeway: Causeway) -> Pisp:
     """A TPP whose payment got no response."""
-    payer = Payer(causeway, 2)
-    payer.request_id = str(uuid.uuid4())
-    payer.bank_does(TimedOut("late"))
-    assert payer.pay().status == 502
-    return payer
+    pisp = Pisp(causeway, 2)
+    pisp.request_id = str(uuid.uuid4())
+    pisp.bank_answers(TimedOut("late"))
+    assert pisp.pay().status == 502
+    return pisp
 
 
-def settle(payer: Payer, *options: str) -> tuple[str, ...]:
-    return "payments", "resolve", payer.side.bic, payer.request_id or "", *options
+def settle(pisp: Pisp, *options: str) -> tuple[str, ...]:
+    return "payments", "resolve", pisp.bank.bic, pisp.request_id or "", *options
 
 
 def test_payments_unresolved_lists_an_order_with_an_unknown_outcome(causeway: Causeway) -> None:
-    payer = unknown(causeway)
+    pisp = unknown(causeway)
 
     (order,) = done("payments", "unresolved")["orders"]
 
     assert order == {
         "since": timestamp(causeway.clock.time()),
         "bic": "BETADEF1",
-        "request_id": payer.request_id,
+        "request_id": pisp.request_id,
         "payment_id": None,
         "path": "/tpp/payment_initiation",
         "client_id": causeway.tpp.client_id,
@@ -56,22 +56,22 @@ def test_payments_unresolved_reports_that_all_outcomes_are_known(causeway: Cause
 
 
 def test_payments_resolve_with_a_payment_id_accepts_the_order(causeway: Causeway) -> None:
-    payer = unknown(causeway)
+    pisp = unknown(causeway)
 
-    settled = done(*settle(payer, "--payment-id", "P-7"))["order"]
+    settled = done(*settle(pisp, "--payment-id", "P-7"))["order"]
 
-    assert settled == {"bic": "BETADEF1", "request_id": payer.request_id, "payment_id": "P-7", "outcome": "accepted"}
+    assert settled == {"bic": "BETADEF1", "request_id": pisp.request_id, "payment_id": "P-7", "outcome": "accepted"}
     assert done("payments", "unresolved") == {"orders": []}
-    payer.side.answers["/v2_payment_single_status"] = lambda sent: {"transaction_status": "ACSC"}
-    assert payer.status_of_order().body["payment_id"] == "P-7"
+    pisp.bank.answers["/v2_payment_single_status"] = lambda sent: {"transaction_status": "ACSC"}
+    assert pisp.status_of_order().body["payment_id"] == "P-7"
 
 
 def test_payments_resolve_not_accepted_settles_the_order(causeway: Causeway) -> None:
-    payer = unknown(causeway)
+    pisp = unknown(causeway)
 
-    assert "does not have it" in run(*settle(payer, "--not-accepted")).output
+    assert "does not have it" in run(*settle(pisp, "--not-accepted")).output
 
-    assert payer.status_of_order().body["outcome"] == "not_accepted"
+    assert pisp.status_of_order().body["outcome"] == "not_accepted"
 
 
 @pytest.mark.parametrize("options", [(), ("--payment-id", "P-7", "--not-accepted")])
@@ -82,7 +82,7 @@ def test_payments_resolve_needs_either_a_payment_id_or_not_accepted(
 
 
 def test_payments_resolve_refuses_an_unknown_bank_or_order(causeway: Causeway) -> None:
-    payer = unknown(causeway)
+    pisp = unknown(causeway)
 
-    assert "no order" in refused("payments", "resolve", "NOBADEF1", payer.request_id or "", "--not-accepted")
+    assert "no order" in refused("payments", "resolve", "NOBADEF1", pisp.request_id or "", "--not-accepted")
     assert "no order" in refused("payments", "resolve", "BETADEF1", str(uuid.uuid4()), "--not-accepted")

@@ -19,7 +19,7 @@ from tests.infra.admin.command_line import done, refused, run
 from tests.kit.documents import DOCUMENTS, rows
 from tests.openbanking.faults import items
 from tests.openbanking.kit import IBAN
-from tests.openbanking.payer import Payer, taken
+from tests.openbanking.payments import Pisp, payment_answer
 from tests.website.web_user import WebUser
 
 DAY = 24 * 3600
@@ -134,9 +134,9 @@ def test_erase_psu_accepts_an_expired_consent(causeway: Causeway) -> None:
 
 
 def test_retention_remove_deletes_consents_and_payments_after_five_years(causeway: Causeway) -> None:
-    payer = Payer(causeway, 2, "direct")
-    payer.bank_does(taken(2, "P-1"))
-    payer.pay()
+    pisp = Pisp(causeway, 2, "direct")
+    pisp.bank_answers(payment_answer(2, "P-1"))
+    pisp.pay()
     consent_id = causeway.tpp.tokens(1)["consent_id"]
     done("consents", "revoke", consent_id)
     causeway.clock.advance(KEPT_SECONDS - 1)

@@ -16,22 +16,22 @@ from tests.causeway import Causeway
 from tests.infra.restore.drill import Moment, examine, moments_of, requests_of, skews_of
 from tests.interleavings.races import CARDS, OPENBANKING, Race, race
 from tests.interleavings.scheduler import Request
-from tests.openbanking.payer import Payer
+from tests.openbanking.payments import Pisp
 
 RESTORED: dict[str, Race] = {}
 
 
 @race(RESTORED, "defer, defer and work")
 def deferred_order(causeway: Causeway) -> Mapping[str, Request]:
-    payer = Payer(causeway, 2, consent_type="one_time")
-    payer.headers = {"prefer": "respond-async"}
+    pisp = Pisp(causeway, 2, consent_type="one_time")
+    pisp.headers = {"prefer": "respond-async"}
 
     def work() -> None:
-        assert payer.pay("a-key").status == 202
+        assert pisp.pay("a-key").status == 202
         for delivery in causeway.recorded("payment"):
             causeway.hub.delivery.worker.attempt(delivery.delivery_id)
 
-    return {"defer": lambda: payer.pay("a-key"), "defer and work": work}
+    return {"defer": lambda: pisp.pay("a-key"), "defer and work": work}
 
 
 @race(RESTORED, "announce its end, announce both")
@@ -168,27 +168,27 @@ def test_a_repeated_payment_after_a_restore_reaches_the_bank_as_the_same_order(
 
 
 def test_a_deferred_payment_possibly_sent_before_a_restore_is_not_sent_again(causeway: Causeway) -> None:
-    payer = Payer(causeway, 2, consent_type="one_time")
-    payer.headers = {"prefer": "respond-async"}
-    payer.pay("a-key")
+    pisp = Pisp(causeway, 2, consent_type="one_time")
+    pisp.headers = {"prefer": "respond-async"}
+    pisp.pay("a-key")
     [delivery] = causeway.recorded("payment")
     causeway.clock.advance(10 * 60)
 
     found = examine(causeway, mend=True)
     causeway.hub.delivery.worker.attempt(delivery.delivery_id)
-    payer.pay("another-key")
+    pisp.pay("another-key")
 
     assert [(each.check, each.mended) for each in found] == [("deferred-payment-at-risk", True)]
     assert causeway.delivery(delivery.delivery_id).state == "failed"
-    assert payer.calls == 0
+    assert pisp.calls == 0
     [order] = causeway.hub.openbanking.call(list_unresolved, 10)
     assert order.order.request_id == delivery.request_id
 
 
 def test_a_deferred_payment_in_progress_is_left_to_its_worker(causeway: Causeway) -> None:
-    payer = Payer(causeway, 2)
-    payer.headers = {"prefer": "respond-async"}
-    payer.pay()
+    pisp = Pisp(causeway, 2)
+    pisp.headers = {"prefer": "respond-async"}
+    pisp.pay()
     [delivery] = causeway.recorded("payment")
     causeway.clock.advance(delivery.give_up_at - causeway.clock.time())
     attempt = causeway.hub.delivery.worker.begin(delivery.delivery_id)
@@ -201,21 +201,21 @@ def test_a_deferred_payment_in_progress_is_left_to_its_worker(causeway: Causeway
 
 
 def test_a_repeated_deferred_payment_after_a_restore_returns_the_first_response(causeway: Causeway) -> None:
-    payer = Payer(causeway, 2)
-    payer.headers = {"prefer": "respond-async"}
-    first = payer.pay("a-key")
+    pisp = Pisp(causeway, 2)
+    pisp.headers = {"prefer": "respond-async"}
+    first = pisp.pay("a-key")
     for delivery in causeway.recorded("payment"):
         causeway.hub.delivery.worker.attempt(delivery.delivery_id)
     lose_claims(causeway)
 
     examine(causeway, mend=True)
 
-    assert payer.pay("a-key").body == first.body
-    assert len(causeway.recorded("payment")) == payer.calls == 1
+    assert pisp.pay("a-key").body == first.body
+    assert len(causeway.recorded("payment")) == pisp.calls == 1
 
 
 def test_orders_of_earlier_versions_are_consistent(causeway: Causeway) -> None:
-    Payer(causeway, 2).pay()
+    Pisp(causeway, 2).pay()
     for item in causeway.hub.store.scan("idempotency"):
         if is_order(item):
             causeway.hub.store.update("idempotency", {"claim": item["claim"]}, remove=["outcome", "payment_id"])

@@ -12,7 +12,7 @@ import pytest
 
 from chalicelib.foundation.crypto import signatures
 from tests.causeway import Causeway
-from tests.openbanking.spelling import TOKEN, URL, code_of
+from tests.openbanking.kit import TOKEN, URL, error_code
 
 VERSIONS = pytest.mark.parametrize("version", [1, 2])
 
@@ -116,7 +116,7 @@ def test_altered_or_unknown_authorization_url_returns_400(
         ("/consent", causeway.banks[version].consent_body(url)),
     ):
         answer = causeway.banks[version].call(path, body)
-        assert code_of(answer, version) == (400, 4301 if version == 1 else "AUTHORIZATION_REQUEST_URL_NOT_VALID")
+        assert error_code(answer, version) == (400, 4301 if version == 1 else "AUTHORIZATION_REQUEST_URL_NOT_VALID")
 
 
 @VERSIONS
@@ -126,12 +126,12 @@ def test_expired_used_or_foreign_authorization_url_returns_400(causeway: Causewa
     expired = causeway.tpp.authorize(version)["redirect_url"]
     foreign = causeway.tpp.authorize(3 - version)["redirect_url"]
 
-    assert code_of(causeway.banks[version].call("/init_authorization", {URL[version]: used}), version) == wrong
-    assert code_of(causeway.banks[version].call("/init_authorization", {URL[version]: foreign}), version) == wrong
+    assert error_code(causeway.banks[version].call("/init_authorization", {URL[version]: used}), version) == wrong
+    assert error_code(causeway.banks[version].call("/init_authorization", {URL[version]: foreign}), version) == wrong
     causeway.clock.advance(seconds=30 * 60)
-    assert code_of(causeway.banks[version].call("/init_authorization", {URL[version]: expired}), version) == wrong
+    assert error_code(causeway.banks[version].call("/init_authorization", {URL[version]: expired}), version) == wrong
     assert (
-        code_of(causeway.banks[version].call("/consent", causeway.banks[version].consent_body(expired)), version)
+        error_code(causeway.banks[version].call("/consent", causeway.banks[version].consent_body(expired)), version)
         == wrong
     )
 
@@ -190,7 +190,7 @@ def test_invalid_consent_returns_400_and_leaves_the_request_open(
     refused = causeway.banks[version].call("/consent", spelled)
     accepted = causeway.banks[version].call("/consent", causeway.banks[version].consent_body(url, scopes=asked))
 
-    assert code_of(refused, version) == (400, v1 if version == 1 else v2)
+    assert error_code(refused, version) == (400, v1 if version == 1 else v2)
     assert accepted.status == 200
 
 
@@ -205,7 +205,9 @@ def test_second_consent_for_one_authorization_request_is_rejected(causeway: Caus
 
     answer = causeway.banks[version].call("/consent", causeway.banks[version].consent_body(url))
 
-    assert code_of(answer, version) == ((409, 4205) if version == 1 else (400, "AUTHORIZATION_REQUEST_URL_NOT_VALID"))
+    assert error_code(answer, version) == (
+        (409, 4205) if version == 1 else (400, "AUTHORIZATION_REQUEST_URL_NOT_VALID")
+    )
 
 
 @VERSIONS
@@ -215,7 +217,7 @@ def test_consent_for_an_inactive_tpp_is_rejected(causeway: Causeway, version: in
 
     answer = causeway.banks[version].call("/consent", causeway.banks[version].consent_body(url))
 
-    assert code_of(answer, version) == ((502, 4005) if version == 1 else (403, "SERVICE_BLOCKED"))
+    assert error_code(answer, version) == ((502, 4005) if version == 1 else (403, "SERVICE_BLOCKED"))
 
 
 @VERSIONS
@@ -251,7 +253,7 @@ def test_repeated_request_id_with_another_body_returns_400(causeway: Causeway, v
     other = causeway.banks[version].consent_body(url, account_ids=["other"])
     answer = causeway.banks[version].call("/consent", other, headers=headers)
 
-    assert code_of(answer, version) == (400, 4001 if version == 1 else "HEADERS_ERROR")
+    assert error_code(answer, version) == (400, 4001 if version == 1 else "HEADERS_ERROR")
 
 
 @VERSIONS
@@ -297,7 +299,7 @@ def test_bank_call_with_invalid_credentials_or_headers_is_rejected(
 
     answer = causeway.banks[version].call(path, {URL[version]: "x"}, headers=headers)
 
-    assert code_of(answer, version) == (v1 if version == 1 else v2)
+    assert error_code(answer, version) == (v1 if version == 1 else v2)
 
 
 @VERSIONS
@@ -323,7 +325,7 @@ def test_version_1_accepts_a_missing_signature_and_version_2_rejects_it(causeway
 
     assert causeway.banks[1].call("/init_authorization", {"request_url": first}, headers=unsigned).status == 200
     refused = causeway.banks[2].call("/init_authorization", {"requestUrl": second}, headers=unsigned)
-    assert code_of(refused, 2) == (400, "HEADERS_ERROR")
+    assert error_code(refused, 2) == (400, "HEADERS_ERROR")
 
 
 def test_signature_required_setting_rejects_unsigned_version_1_calls(causeway: Causeway) -> None:
@@ -335,7 +337,7 @@ def test_signature_required_setting_rejects_unsigned_version_1_calls(causeway: C
     finally:
         causeway.hub.openbanking.banks.change("ALPHGB21", signature_required=False)
 
-    assert code_of(unsigned, 1) == (401, 4200)
+    assert error_code(unsigned, 1) == (401, 4200)
     assert signed.status == 200
 
 
@@ -345,7 +347,7 @@ def test_bank_registered_for_the_other_version_returns_403(causeway: Causeway, v
 
     answer = causeway.banks[version].call("/consent", {}, headers=other)
 
-    assert code_of(answer, version) == ((403, 4004) if version == 1 else (403, "SERVICE_BLOCKED"))
+    assert error_code(answer, version) == ((403, 4004) if version == 1 else (403, "SERVICE_BLOCKED"))
 
 
 @VERSIONS
@@ -353,7 +355,7 @@ def test_bank_registered_for_the_other_version_returns_403(causeway: Causeway, v
 def test_body_that_is_not_json_returns_400(causeway: Causeway, version: int, raw: bytes) -> None:
     answer = causeway.banks[version].call("/consent", raw=raw)
 
-    assert code_of(answer, version) == (400, 4003 if version == 1 else "FORMAT_ERROR")
+    assert error_code(answer, version) == (400, 4003 if version == 1 else "FORMAT_ERROR")
 
 
 @VERSIONS
@@ -362,7 +364,7 @@ def test_body_of_the_wrong_shape_or_size_returns_400(causeway: Causeway, version
     answer = causeway.banks[version].call("/consent", raw=raw)
 
     assert answer.status == 400
-    assert code_of(answer, version)[1] in ({4001} if version == 1 else {"INVALID_MODEL_TYPE", "FORMAT_ERROR"})
+    assert error_code(answer, version)[1] in ({4001} if version == 1 else {"INVALID_MODEL_TYPE", "FORMAT_ERROR"})
 
 
 @pytest.mark.parametrize(
@@ -401,9 +403,9 @@ def test_revocation_returns_different_codes_for_malformed_and_unknown_tokens(cau
     unknown = causeway.banks[version].call("/token/revoke", {TOKEN[version]: f"{'0' * 22}.{'A' * 43}"})
     of_another = causeway.banks[version].call("/token/revoke", {TOKEN[version]: foreign})
 
-    assert code_of(malformed, version) == (400, 4001 if version == 1 else "AUTHORIZATION_TOKEN_NOT_VALID")
+    assert error_code(malformed, version) == (400, 4001 if version == 1 else "AUTHORIZATION_TOKEN_NOT_VALID")
     for answer in (unknown, of_another):
-        assert code_of(answer, version) == ((401, 4202) if version == 1 else (404, "RESOURCE_UNKNOWN"))
+        assert error_code(answer, version) == ((401, 4202) if version == 1 else (404, "RESOURCE_UNKNOWN"))
 
 
 # -- cancelling
@@ -434,7 +436,7 @@ def test_cancel_url_redirects_the_psu_with_the_reason_and_repeats_the_redirect(
         "iss": "http://127.0.0.1:8000",
     }
     refused = causeway.banks[version].call("/consent", causeway.banks[version].consent_body(asked["redirect_url"]))
-    assert code_of(refused, version)[0] == 400
+    assert error_code(refused, version)[0] == 400
 
 
 @VERSIONS

@@ -18,9 +18,8 @@ from chalicelib.statistics.measurements import WRITE_INTERVAL
 from tests.causeway import Answer, Causeway
 from tests.kit import logs
 from tests.kit.storage import record_calls
-from tests.openbanking import unattended
-from tests.openbanking.circuits import Reader, know_downtime, opened
-from tests.openbanking.payer import Payer
+from tests.openbanking.accounts import Aisp, know_downtime, limit_reads, open_circuit
+from tests.openbanking.payments import Pisp
 
 BIC = "ALPHGB21"
 HANGS = TimedOut("no answer came in time")
@@ -31,7 +30,7 @@ class Instances:
 
     def __init__(self, causeway: Causeway, count: int = 3) -> None:
         self.causeway = causeway
-        self.reader, self.other_bank = Reader(causeway), Reader(causeway, 2)
+        self.aisp, self.other_bank = Aisp(causeway), Aisp(causeway, 2)
         self.hubs = [causeway.hub, *(causeway.another_process() for _ in range(count - 1))]
         for hub in self.hubs:
             hub.__dict__["outbound"] = causeway.hub.outbound
@@ -39,7 +38,7 @@ class Instances:
 
     def ask(self, number: int, answer: Any = None) -> Answer:
         with self.at(number):
-            return self.reader.ask(answer)
+            return self.aisp.list_accounts(answer)
 
     @contextmanager
     def at(self, number: int) -> Iterator[None]:
@@ -63,7 +62,7 @@ class Instances:
         self.causeway.clock.advance(WRITE_INTERVAL)
         for number in range(len(self.hubs)) if numbers is None else numbers:
             with self.at(number):
-                assert self.other_bank.ask().status == 200
+                assert self.other_bank.list_accounts().status == 200
 
     @property
     def is_down(self) -> bool:
@@ -72,7 +71,7 @@ class Instances:
 
     @property
     def sent(self) -> int:
-        return self.reader.calls
+        return self.aisp.calls
 
 
 def claims_probe(causeway: Causeway) -> bool:
@@ -87,7 +86,7 @@ def instances(causeway: Causeway) -> Instances:
     made = Instances(causeway)
     for number in range(len(made.hubs)):
         assert made.ask(number).status == 200
-    made.reader.side.received.clear()
+    made.aisp.bank.received.clear()
     causeway.clock.advance(1)
     return made
 
@@ -176,24 +175,24 @@ def test_downtime_recorded_by_a_clock_ahead_pauses_no_instance(causeway: Causewa
     causeway.clock.advance(7200)
     know_downtime(causeway)
     causeway.clock.advance(-7200)
-    reader = Reader(causeway)
+    aisp = Aisp(causeway)
 
-    assert [reader.ask(HANGS).status, reader.ask().status] == [502, 200]
+    assert [aisp.list_accounts(HANGS).status, aisp.list_accounts().status] == [502, 200]
 
 
 @pytest.mark.parametrize("back", [3, 3600])
 def test_probe_claimed_before_a_clock_was_set_back_pauses_calls_for_at_most_30_s(causeway: Causeway, back: int) -> None:
-    reader = Reader(causeway)
+    aisp = Aisp(causeway)
     know_downtime(causeway)
     causeway.hub.openbanking.bank_client.breaker.admit(BIC)
     causeway.clock.advance(-back)
     know_downtime(causeway)
 
-    assert reader.ask().headers["retry-after"] == str(PROBE_SECONDS)
+    assert aisp.list_accounts().headers["retry-after"] == str(PROBE_SECONDS)
     causeway.clock.advance(PROBE_SECONDS - 1)
-    assert reader.ask().headers["retry-after"] == "1"
+    assert aisp.list_accounts().headers["retry-after"] == "1"
     causeway.clock.advance(1)
-    assert reader.ask().status == 200
+    assert aisp.list_accounts().status == 200
 
 
 def test_probe_claimed_by_a_clock_ahead_pauses_no_other_instance(causeway: Causeway) -> None:
@@ -210,7 +209,7 @@ def test_probe_claimed_by_a_clock_ahead_pauses_no_other_instance(causeway: Cause
 def test_circuit_reports_0_1_or_unlimited_admitted_calls(causeway: Causeway) -> None:
     circuits = causeway.hub.openbanking.bank_client.breaker
     assert circuits.calls_admitted(BIC) is None
-    opened(causeway, 1)
+    open_circuit(causeway, 1)
     assert circuits.calls_admitted(BIC) == 0
     causeway.clock.advance(OPEN_SECONDS)
     assert circuits.calls_admitted(BIC) == 1
@@ -236,36 +235,36 @@ def test_failed_probe_counts_as_an_opened_circuit(instances: Instances, capsys: 
 
 
 def test_payment_during_a_downtime_is_not_sent_and_succeeds_later(causeway: Causeway) -> None:
-    payer = Payer(causeway, 1, consent_type="one_time")
+    pisp = Pisp(causeway, 1, consent_type="one_time")
     know_downtime(causeway)
     assert claims_probe(causeway)
 
-    refused = payer.pay("key-1")
+    refused = pisp.pay("key-1")
 
-    assert (refused.status, payer.calls) == (502, 0)
+    assert (refused.status, pisp.calls) == (502, 0)
     assert "not sent" in refused.body["title"]
     assert refused.headers["retry-after"] == "30"
     causeway.clock.advance(PROBE_SECONDS)
-    assert (payer.pay("key-1").status, payer.calls) == (200, 1)
+    assert (pisp.pay("key-1").status, pisp.calls) == (200, 1)
 
 
 def test_payment_during_a_known_probe_returns_502_before_any_claim(causeway: Causeway) -> None:
-    payer = Payer(causeway, 1, consent_type="one_time")
+    pisp = Pisp(causeway, 1, consent_type="one_time")
     know_downtime(causeway)
     causeway.hub.openbanking.bank_client.breaker.admit(BIC)
 
     with causeway.storage_gone("transact"):
-        refused = payer.pay("key-1")
+        refused = pisp.pay("key-1")
 
-    assert (refused.status, payer.calls) == (502, 0)
+    assert (refused.status, pisp.calls) == (502, 0)
 
 
 def test_payment_with_failed_claims_leaves_the_probe_to_another_instance(causeway: Causeway) -> None:
-    payer = Payer(causeway, 1, consent_type="one_time")
+    pisp = Pisp(causeway, 1, consent_type="one_time")
     know_downtime(causeway)
 
     with causeway.storage_gone("transact"):
-        assert payer.pay("key-1").status == 500
+        assert pisp.pay("key-1").status == 500
 
     assert claims_probe(causeway)
 
@@ -274,49 +273,49 @@ def test_payment_with_failed_claims_leaves_the_probe_to_another_instance(causewa
 
 
 def test_read_above_its_limit_leaves_the_probe_to_another_instance(causeway: Causeway) -> None:
-    unattended.limit_reads(causeway, 1)
-    reader = unattended.Reader(causeway, 1)
-    reader.use_up()
+    limit_reads(causeway, 1)
+    aisp = Aisp(causeway, 1)
+    aisp.use_up()
     know_downtime(causeway)
 
-    assert reader.read().status == 429
+    assert aisp.read().status == 429
 
     assert claims_probe(causeway)
 
 
 def test_read_refused_during_the_probe_of_another_instance_is_not_counted(causeway: Causeway) -> None:
-    unattended.limit_reads(causeway, 1)
-    reader = unattended.Reader(causeway, 1)
+    limit_reads(causeway, 1)
+    aisp = Aisp(causeway, 1)
     know_downtime(causeway)
     assert claims_probe(causeway)
 
-    refused = reader.read()
+    refused = aisp.read()
 
     assert (refused.status, refused.headers["retry-after"]) == (502, "30")
-    assert (reader.calls, reader.counted()) == (0, 0)
+    assert (aisp.calls, aisp.counted()) == (0, 0)
 
 
 # -- what it costs
 
 
 def test_call_to_a_responding_bank_needs_no_storage_call_for_its_circuit(causeway: Causeway) -> None:
-    reader = Reader(causeway)
-    assert reader.ask().status == 200
+    aisp = Aisp(causeway)
+    assert aisp.list_accounts().status == 200
 
     with record_calls(causeway) as calls:
-        assert reader.ask().status == 200
+        assert aisp.list_accounts().status == 200
 
     assert calls == ["BatchGetItem"]
 
 
 def test_instance_writes_at_most_once_in_30_s_during_a_downtime(causeway: Causeway) -> None:
-    reader = Reader(causeway)
-    assert reader.ask().status == 200
+    aisp = Aisp(causeway)
+    assert aisp.list_accounts().status == 200
     know_downtime(causeway)
     assert claims_probe(causeway)
 
     with record_calls(causeway) as calls:
-        assert [reader.ask().status for _ in range(3)] == [502] * 3
+        assert [aisp.list_accounts().status for _ in range(3)] == [502] * 3
 
     assert calls == ["BatchGetItem", "PutItem", "BatchGetItem", "BatchGetItem"]
 

@@ -15,10 +15,10 @@ from chalicelib.statistics.call_counts import TABLE
 from chalicelib.statistics.slow_calls import HELD_SECONDS, SLOTS, SLOW_SECONDS, SlowCalls
 from tests.causeway import Causeway
 from tests.kit.storage import record_calls
-from tests.openbanking.circuits import GOOD, Reader, know_downtime
+from tests.openbanking.accounts import NO_ACCOUNTS, Aisp, know_downtime
 from tests.openbanking.hanging_table import HangingTable
 from tests.openbanking.meter import measured, of
-from tests.openbanking.payer import WEBHOOKS, Payer, taken
+from tests.openbanking.payments import WEBHOOKS, Pisp, payment_answer
 
 VERSIONS = pytest.mark.parametrize("version", [1, 2])
 
@@ -36,10 +36,10 @@ def take_all_slots(causeway: Causeway, version: int) -> None:
 
 @VERSIONS
 def test_slow_read_without_a_free_slot_returns_502_with_retry_after(causeway: Causeway, version: int) -> None:
-    reader = Reader(causeway, version)
+    aisp = Aisp(causeway, version)
     take_all_slots(causeway, version)
 
-    answer = reader.ask(slow_reply(GOOD[version]))
+    answer = aisp.list_accounts(slow_reply(NO_ACCOUNTS[version]))
 
     assert (answer.status, answer.headers["retry-after"]) == (502, "30")
     assert answer.body["code"] == "ASPSP_UNKNOWN_ERROR"
@@ -49,91 +49,91 @@ def test_slow_read_without_a_free_slot_returns_502_with_retry_after(causeway: Ca
 
 @VERSIONS
 def test_slow_read_with_a_free_slot_returns_200_and_frees_the_slot(causeway: Causeway, version: int) -> None:
-    reader = Reader(causeway, version)
+    aisp = Aisp(causeway, version)
     take_all_slots(causeway, version)
     causeway.clock.advance(HELD_SECONDS)
 
     for _ in range(SLOTS + 1):
-        assert reader.ask(slow_reply(GOOD[version])).status == 200
+        assert aisp.list_accounts(slow_reply(NO_ACCOUNTS[version])).status == 200
 
 
 def test_read_answered_in_time_takes_no_slot(causeway: Causeway) -> None:
-    reader = Reader(causeway)
+    aisp = Aisp(causeway)
     take_all_slots(causeway, 1)
 
     with record_calls(causeway) as calls:
-        assert reader.ask(slow_reply(GOOD[1], SLOW_SECONDS - 0.1)).status == 200
+        assert aisp.list_accounts(slow_reply(NO_ACCOUNTS[1], SLOW_SECONDS - 0.1)).status == 200
 
     assert "PutItem" not in calls
 
 
 def test_slow_read_costs_two_more_writes(causeway: Causeway) -> None:
-    reader = Reader(causeway)
-    assert reader.ask().status == 200
+    aisp = Aisp(causeway)
+    assert aisp.list_accounts().status == 200
 
     with record_calls(causeway) as calls:
-        assert reader.ask(slow_reply(GOOD[1])).status == 200
+        assert aisp.list_accounts(slow_reply(NO_ACCOUNTS[1])).status == 200
 
     assert calls == ["BatchGetItem", "PutItem", "PutItem"]
 
 
 def test_reads_given_up_open_the_circuit_of_the_instance(causeway: Causeway) -> None:
-    reader = Reader(causeway)
+    aisp = Aisp(causeway)
     take_all_slots(causeway, 1)
     for _ in range(5):
-        reader.ask(slow_reply(GOOD[1]))
+        aisp.list_accounts(slow_reply(NO_ACCOUNTS[1]))
 
-    assert reader.ask().status == 502
-    assert reader.calls == 5
+    assert aisp.list_accounts().status == 502
+    assert aisp.calls == 5
 
 
 def test_read_given_up_does_not_count_as_a_bank_failure(causeway: Causeway) -> None:
     """A bank is down only if it does not respond within the full time limit of a call."""
-    reader = Reader(causeway)
+    aisp = Aisp(causeway)
 
     def give_up() -> None:
         take_all_slots(causeway, 1)
-        reader.ask(slow_reply(GOOD[1]))
+        aisp.list_accounts(slow_reply(NO_ACCOUNTS[1]))
 
     assert measured(causeway, give_up) == of(1, "AISP", calls=1, not_asked=1)
 
 
 @VERSIONS
 def test_slow_payment_without_a_free_slot_is_not_given_up(causeway: Causeway, version: int) -> None:
-    payer = Payer(causeway, version)
+    pisp = Pisp(causeway, version)
     take_all_slots(causeway, version)
-    payer.side.answers[WEBHOOKS[version, "single"]] = lambda sent: slow_reply(taken(version))
+    pisp.bank.answers[WEBHOOKS[version, "single"]] = lambda sent: slow_reply(payment_answer(version))
 
-    assert (payer.pay().status, payer.calls) == (200, 1)
+    assert (pisp.pay().status, pisp.calls) == (200, 1)
 
 
 @pytest.mark.parametrize("call", ["put", "rows"])
 def test_slow_read_continues_if_storage_fails(causeway: Causeway, call: str) -> None:
-    reader = Reader(causeway)
+    aisp = Aisp(causeway)
     if call == "rows":
         take_all_slots(causeway, 1)
 
     with causeway.storage_gone(call):
-        assert reader.ask(slow_reply(GOOD[1])).status == 200
+        assert aisp.list_accounts(slow_reply(NO_ACCOUNTS[1])).status == 200
 
 
 @pytest.mark.parametrize("refused", [Conflict, Throttled])
 def test_slow_read_is_given_up_if_too_many_calls_compete_for_a_slot(
     causeway: Causeway, monkeypatch: pytest.MonkeyPatch, refused: type[StoreError]
 ) -> None:
-    reader = Reader(causeway)
+    aisp = Aisp(causeway)
     monkeypatch.setattr(SlowCalls, "take", Mock(side_effect=refused("busy")))
 
-    assert reader.ask(slow_reply(GOOD[1])).headers["retry-after"] == "30"
+    assert aisp.list_accounts(slow_reply(NO_ACCOUNTS[1])).headers["retry-after"] == "30"
 
 
 def test_read_that_times_out_frees_its_slot(causeway: Causeway) -> None:
     """Every call to a hanging bank takes a slot before its time limit ends."""
-    reader = Reader(causeway)
+    aisp = Aisp(causeway)
     slow_calls = causeway.hub.openbanking.bank_client.slow_calls
 
     def time_out() -> None:
-        with limit_slow_call(slow_calls, reader.side.bic, may_give_up=True) as slow_check:
+        with limit_slow_call(slow_calls, aisp.bank.bic, may_give_up=True) as slow_check:
             slow_check.check()
             raise TimedOut("no answer came in time")
 
@@ -173,7 +173,7 @@ def test_freeing_a_slot_ends_at_its_time_limit_if_storage_hangs(causeway: Causew
 def test_payment_is_recorded_soon_after_a_slow_response_if_the_statistics_table_hangs(
     causeway: Causeway, is_probe: bool
 ) -> None:
-    payer = Payer(causeway, 1)
+    pisp = Pisp(causeway, 1)
     answered_at, recorded_at = [], []
     if is_probe:
         know_downtime(causeway)
@@ -185,11 +185,11 @@ def test_payment_is_recorded_soon_after_a_slow_response_if_the_statistics_table_
             answered_at.append(causeway.clock.monotonic())
             steps.enter_context(causeway.meanwhile("transact", lambda: recorded_at.append(causeway.clock.monotonic())))
             steps.enter_context(HangingTable(causeway, TABLE))
-            return slow_reply(taken(1), 10)
+            return slow_reply(payment_answer(1), 10)
 
-        payer.side.answers[WEBHOOKS[1, "single"]] = answer
-        paid = payer.pay()
+        pisp.bank.answers[WEBHOOKS[1, "single"]] = answer
+        paid = pisp.pay()
 
     assert (paid.status, paid.body["payment_id"]) == (200, "P-1")
     assert recorded_at[0] - answered_at[0] == pytest.approx(TAKE_SECONDS + STORAGE_SECONDS * is_probe)
-    assert payer.report(1).status == 200
+    assert pisp.report(1).status == 200

@@ -12,8 +12,8 @@ from chalicelib.foundation.settings import Settings
 from chalicelib.openbanking.protocol.payment_enumerations import is_confirmation_url
 from tests.causeway import Answer, Causeway
 from tests.openbanking.faults import items
-from tests.openbanking.payer import WEBHOOKS, Payer, taken
-from tests.openbanking.scenes import LaterPayer, carry_on
+from tests.openbanking.payments import WEBHOOKS, Pisp, payment_answer
+from tests.openbanking.scenes import carry_on
 
 VERSIONS = pytest.mark.parametrize("version", [1, 2])
 KINDS = pytest.mark.parametrize("kind", ["single", "bulk", "direct"])
@@ -55,11 +55,11 @@ def unknown(answer: Answer) -> None:
     assert "payment_id: P-1" in answer.body["additionalErrors"][0]["details"]
 
 
-def is_known(payer: Payer, first: Any) -> None:
+def is_known(pisp: Pisp, first: Any) -> None:
     """The payment is recorded in its first status, and the bank may report on it."""
-    (payment,) = items(payer.causeway, "payments")
+    (payment,) = items(pisp.causeway, "payments")
     assert [entry["status"] for entry in payment["history"]] == [first]
-    assert payer.report(4).status == 200
+    assert pisp.report(4).status == 200
 
 
 @VERSIONS
@@ -68,22 +68,22 @@ def is_known(payer: Payer, first: Any) -> None:
 def test_confirmation_url_that_is_no_web_address_leaves_the_outcome_unknown(
     causeway: Causeway, version: int, kind: str, url: str
 ) -> None:
-    payer = Payer(causeway, version, kind)
-    payer.bank_does(taken(version) | {"confirmation_url": url})
+    pisp = Pisp(causeway, version, kind)
+    pisp.bank_answers(payment_answer(version) | {"confirmation_url": url})
 
-    unknown(payer.pay())
+    unknown(pisp.pay())
 
-    is_known(payer, 1 if version == 1 else "RCVD")
+    is_known(pisp, 1 if version == 1 else "RCVD")
 
 
 @VERSIONS
 @KINDS
 def test_confirmation_url_with_a_lone_surrogate_returns_502(causeway: Causeway, version: int, kind: str) -> None:
-    payer = Payer(causeway, version, kind)
-    body = jsontext.dumps(taken(version) | {"confirmation_url": "https://bank.example/half"})
-    payer.bank_does(Reply(200, body.replace("half", "\\ud83d").encode(), {}, 0.01))
+    pisp = Pisp(causeway, version, kind)
+    body = jsontext.dumps(payment_answer(version) | {"confirmation_url": "https://bank.example/half"})
+    pisp.bank_answers(Reply(200, body.replace("half", "\\ud83d").encode(), {}, 0.01))
 
-    answer = payer.pay()
+    answer = pisp.pay()
 
     assert (answer.status, answer.body["code"]) == (502, "ASPSP_UNKNOWN_ERROR")
     assert not is_confirmation_url("https://bank.example/\ud83d", local=True)
@@ -113,10 +113,10 @@ def test_http_confirmation_url_is_valid_in_the_local_stage_only(
     names = {"RESOURCE_PREFIX": of.prefix, "KEYS_SECRET": of.keys_secret, "KMS_KEY_ID": of.kms_key_id}
     causeway = shared_causeway.again(Settings.from_environment({"STAGE": stage, "PUBLIC_URL": address, **names}))
     with causeway.installed():
-        payer = Payer(causeway, 1, "direct")
+        pisp = Pisp(causeway, 1, "direct")
         for scheme, expected in (("http", status), ("https", 200)):
-            payer.bank_does(taken(1, scheme) | {"confirmation_url": f"{scheme}://bank.example/confirm"})
-            assert payer.pay(callback_url=f"{address}/payments/done").status == expected
+            pisp.bank_answers(payment_answer(1, scheme) | {"confirmation_url": f"{scheme}://bank.example/confirm"})
+            assert pisp.pay(callback_url=f"{address}/payments/done").status == expected
 
 
 @KINDS
@@ -124,12 +124,12 @@ def test_http_confirmation_url_is_valid_in_the_local_stage_only(
 def test_unknown_version_2_status_in_a_payment_response_leaves_the_outcome_unknown(
     causeway: Causeway, kind: str, status: str
 ) -> None:
-    payer = Payer(causeway, 2, kind)
-    payer.bank_does(taken(2) | {"status": status})
+    pisp = Pisp(causeway, 2, kind)
+    pisp.bank_answers(payment_answer(2) | {"status": status})
 
-    unknown(payer.pay())
+    unknown(pisp.pay())
 
-    is_known(payer, "RCVD")
+    is_known(pisp, "RCVD")
 
 
 @pytest.mark.parametrize(
@@ -147,22 +147,22 @@ def test_unknown_version_2_status_in_a_payment_response_leaves_the_outcome_unkno
 def test_malformed_payment_response_with_a_payment_id_records_the_payment(
     causeway: Causeway, version: int, changes: dict[str, Any]
 ) -> None:
-    payer = Payer(causeway, version)
-    answer = {name: value for name, value in (taken(version) | changes).items() if value is not None}
-    payer.bank_does(answer)
+    pisp = Pisp(causeway, version)
+    answer = {name: value for name, value in (payment_answer(version) | changes).items() if value is not None}
+    pisp.bank_answers(answer)
 
-    unknown(payer.pay())
+    unknown(pisp.pay())
 
-    is_known(payer, 1 if version == 1 else "RCVD")
+    is_known(pisp, 1 if version == 1 else "RCVD")
 
 
 def test_payment_response_without_a_usable_url_records_its_status(causeway: Causeway) -> None:
-    payer = Payer(causeway, 2)
-    payer.bank_does(taken(2) | {"status": "ACTC", "confirmation_url": "javascript:1"})
+    pisp = Pisp(causeway, 2)
+    pisp.bank_answers(payment_answer(2) | {"status": "ACTC", "confirmation_url": "javascript:1"})
 
-    unknown(payer.pay())
+    unknown(pisp.pay())
 
-    is_known(payer, "ACTC")
+    is_known(pisp, "ACTC")
 
 
 @VERSIONS
@@ -170,10 +170,10 @@ def test_payment_response_without_a_usable_url_records_its_status(causeway: Caus
 def test_payment_response_without_a_usable_payment_id_records_no_payment(
     causeway: Causeway, version: int, payment_id: Any
 ) -> None:
-    payer = Payer(causeway, version)
-    payer.bank_does(taken(version) | {"payment_id": payment_id, "confirmation_url": "javascript:1"})
+    pisp = Pisp(causeway, version)
+    pisp.bank_answers(payment_answer(version) | {"payment_id": payment_id, "confirmation_url": "javascript:1"})
 
-    answer = payer.pay()
+    answer = pisp.pay()
 
     assert answer.status == 502
     assert "unknown whether" in answer.body["title"]
@@ -184,17 +184,17 @@ def test_payment_response_without_a_usable_payment_id_records_no_payment(
 def test_unusable_response_spends_a_one_time_consent_and_a_repeat_returns_the_same_error(
     causeway: Causeway, version: int
 ) -> None:
-    payer = Payer(causeway, version, consent_type="one_time")
-    payer.bank_does(taken(version) | {"confirmation_url": "javascript:1"})
+    pisp = Pisp(causeway, version, consent_type="one_time")
+    pisp.bank_answers(payment_answer(version) | {"confirmation_url": "javascript:1"})
 
-    first = payer.pay("key")
+    first = pisp.pay("key")
 
     unknown(first)
-    assert payer.pay("key").text == first.text
-    assert payer.pay("other").status == 401
-    assert payer.calls == 1
-    payer.side.answers["/v2_payment_single_status"] = lambda sent: {"transaction_status": "ACSC"}
-    assert payer.status().status == 200
+    assert pisp.pay("key").text == first.text
+    assert pisp.pay("other").status == 401
+    assert pisp.calls == 1
+    pisp.bank.answers["/v2_payment_single_status"] = lambda sent: {"transaction_status": "ACSC"}
+    assert pisp.status().status == 200
 
 
 @VERSIONS
@@ -202,27 +202,27 @@ def test_unusable_response_spends_a_one_time_consent_and_a_repeat_returns_the_sa
 def test_unusable_response_to_a_deferred_payment_records_the_payment(
     causeway: Causeway, version: int, kind: str
 ) -> None:
-    payer = LaterPayer(causeway, version, kind)
-    payer.bank_does(taken(version) | {"confirmation_url": "javascript:1"})
+    pisp = Pisp(causeway, version, kind)
+    pisp.bank_answers(payment_answer(version) | {"confirmation_url": "javascript:1"})
     for path in ("/v2_payment_single_status", "/v2_payment_bulk_status"):
-        payer.side.answers[path] = lambda sent: {"transaction_status": "RCVD"}
+        pisp.bank.answers[path] = lambda sent: {"transaction_status": "RCVD"}
 
-    accepted = payer.pay_later()
+    accepted = pisp.pay_later()
     carry_on(causeway)
 
-    outcome = payer.outcome(accepted)
+    outcome = pisp.outcome(accepted.body["request_id"])
     assert (outcome["state"], outcome["status"]) == ("failed", 502)
     assert "payment_id: P-1" in outcome["body"]["additionalErrors"][0]["details"]
-    assert [sent.path for sent in payer.side.received].count(WEBHOOKS[version, kind]) == 1
-    is_known(payer, 1 if version == 1 else "RCVD")
+    assert [sent.path for sent in pisp.bank.received].count(WEBHOOKS[version, kind]) == 1
+    is_known(pisp, 1 if version == 1 else "RCVD")
 
 
 def test_early_report_applies_to_a_payment_with_an_unusable_response(causeway: Causeway) -> None:
-    payer = Payer(causeway, 2)
-    payer.report("ACSC")
-    payer.bank_does(taken(2) | {"status": "XXXX"})
+    pisp = Pisp(causeway, 2)
+    pisp.report("ACSC")
+    pisp.bank_answers(payment_answer(2) | {"status": "XXXX"})
 
-    unknown(payer.pay())
+    unknown(pisp.pay())
 
     (payment,) = items(causeway, "payments")
     assert payment["status"] == "ACSC"
@@ -230,11 +230,11 @@ def test_early_report_applies_to_a_payment_with_an_unusable_response(causeway: C
 
 @VERSIONS
 def test_bank_error_with_a_payment_id_is_a_refusal(causeway: Causeway, version: int) -> None:
-    payer = Payer(causeway, version)
+    pisp = Pisp(causeway, version)
     error = {"status": "error", "error_code": 1} if version == 1 else {"code": "LIMIT", "title": "too much"}
-    payer.bank_does(error | {"payment_id": "P-1"})
+    pisp.bank_answers(error | {"payment_id": "P-1"})
 
-    answer = payer.pay()
+    answer = pisp.pay()
 
     assert (answer.status, "refused" in answer.body["title"]) == (502, True)
     assert items(causeway, "payments") == []

@@ -13,7 +13,7 @@ from tests.causeway import Answer, Causeway
 from tests.kit.logs import Lines
 from tests.kit.storage import record_calls
 from tests.openbanking.key_holder import KeyHolder, secure
-from tests.openbanking.payer import PATHS, WEBHOOKS, Payer, order
+from tests.openbanking.payments import PATHS, WEBHOOKS, Pisp, order
 
 ADDRESS, OTHER_ADDRESS = "192.0.2.7", "192.0.2.8"
 OAUTH = {
@@ -170,14 +170,14 @@ def test_call_above_the_limit_costs_one_read_and_reaches_no_bank(careful: Causew
 def test_payment_above_the_limit_spends_nothing_and_can_be_repeated(
     careful: Causeway, kind: str, later: dict[str, str]
 ) -> None:
-    payer = Payer(careful, 2, kind, "reusable" if kind == "direct" else "one_time")
+    pisp = Pisp(careful, 2, kind, "reusable" if kind == "direct" else "one_time")
     give_limit(careful, 1)
     careful.clock.advance(60)
     banks(careful)
     headers = {"idempotency-key": "order-17", **later}
 
     def pay() -> Answer:
-        return careful.tpp.call("POST", PATHS[kind], order(careful, 2, kind), bearer=payer.bearer, headers=headers)
+        return careful.tpp.call("POST", PATHS[kind], order(careful, 2, kind), bearer=pisp.bearer, headers=headers)
 
     assert exceeded(pay())
     assert WEBHOOKS[2, kind] not in [sent.path for sent in careful.banks[2].received]

@@ -12,10 +12,10 @@ from chalicelib.foundation.http.outbound import Reply, TimedOut
 from chalicelib.foundation.jsontext import Number
 from tests.causeway import Answer, Causeway
 from tests.kit.logs import Lines
-from tests.openbanking.deferred_calls import ACCOUNTS, DOWN, LATER, Died, Question, accepted, dies, looked_up
+from tests.openbanking.accounts import ACCOUNTS, DeferredRead
 from tests.openbanking.examples import BY_WEBHOOK, OTHER_IBAN, ROWS, Row, spelled
-from tests.openbanking.kit import IBAN, Sent
-from tests.openbanking.payer import Payer
+from tests.openbanking.kit import IBAN, LATER, UNREACHABLE, Sent, WorkerKilled, accepted_id, kill_worker
+from tests.openbanking.payments import Pisp
 from tests.openbanking.stage import Stage, error_of
 
 ALL_ROWS = pytest.mark.parametrize("row", ROWS, ids=str)
@@ -24,8 +24,8 @@ RELAY = PLANS["relay"]
 
 
 @pytest.fixture
-def question(causeway: Causeway) -> Question:
-    return Question(causeway)
+def deferred(causeway: Causeway) -> DeferredRead:
+    return DeferredRead(causeway)
 
 
 # -- every call
@@ -39,12 +39,12 @@ def test_deferred_call_is_queued_runs_and_returns_the_immediate_response(causewa
     (sent_at_once,) = stage.received(row)
 
     accepting = stage.ask(row, headers=LATER | {"x-request-id": request_id, "psu-ip-address": "192.0.2.7"})
-    accepted_id, bearer = accepted(accepting), stage.bearer(row.version) if row.token else None
+    deferred_id, bearer = accepted_id(accepting), stage.bearer(row.version) if row.token else None
     assert accepting.headers["x-request-id"] == request_id
     assert stage.received(row) == []
 
     def fetched() -> Answer:
-        return looked_up(causeway, accepted_id, bearer)
+        return causeway.tpp.look_up(deferred_id, bearer)
 
     seen = [fetched().body]
 
@@ -53,7 +53,7 @@ def test_deferred_call_is_queued_runs_and_returns_the_immediate_response(causewa
         return row.answer
 
     stage.bank(row).answers[row.webhook] = answer
-    causeway.hub.delivery.worker.attempt(accepted_id)
+    causeway.hub.delivery.worker.attempt(deferred_id)
 
     assert seen == [{"state": state, "status": None, "body": None} for state in ("queued", "running")]
     assert spelled(fetched().text) == {"state": "done", "status": ("200",), "body": spelled(waited.text)}
@@ -70,10 +70,10 @@ def test_deferred_account_list_withholds_unapproved_accounts(causeway: Causeway,
     answer = row.answer | {"accounts": [mine, mine | {"iban": OTHER_IBAN}]}
     causeway.banks[version].answers[row.webhook] = lambda sent: answer
 
-    request_id = accepted(causeway.tpp.call("GET", "/tpp/accounts", bearer=bearer, headers=LATER))
+    request_id = accepted_id(causeway.tpp.call("GET", "/tpp/accounts", bearer=bearer, headers=LATER))
     causeway.hub.delivery.worker.attempt(request_id)
 
-    found = looked_up(causeway, request_id, bearer).body["body"]["accounts"]
+    found = causeway.tpp.look_up(request_id, bearer).body["body"]["accounts"]
     assert [account["iban"] for account in found] == [IBAN]
 
 
@@ -87,23 +87,23 @@ def test_deferred_call_returns_a_bank_refusal_like_an_immediate_call(causeway: C
     refusal = Reply(400, said, {}, 0.01)
     waited = stage.ask(row, answer=refusal, headers=headers)
 
-    accepted_id = accepted(stage.ask(row, answer=refusal, headers=headers | LATER))
-    causeway.hub.delivery.worker.attempt(accepted_id)
-    causeway.hub.delivery.worker.attempt(accepted_id)
+    request_id = accepted_id(stage.ask(row, answer=refusal, headers=headers | LATER))
+    causeway.hub.delivery.worker.attempt(request_id)
+    causeway.hub.delivery.worker.attempt(request_id)
 
     assert error_of(waited)[:2] == (502, "ASPSP_UNKNOWN_ERROR")
-    fetched = looked_up(causeway, accepted_id, stage.bearer(row.version)).body
+    fetched = causeway.tpp.look_up(request_id, stage.bearer(row.version)).body
     assert fetched == {"state": "failed", "status": 502, "body": waited.body}
     assert len(stage.received(row)) == 1
 
 
 @pytest.mark.parametrize("kind", ["single", "direct"])
 def test_reported_version_1_payment_status_is_returned_at_once(causeway: Causeway, kind: str) -> None:
-    payer = Payer(causeway, 1, kind)
-    payer.pay()
-    bic = f"&bic={payer.side.bic}" if kind == "direct" else ""
+    pisp = Pisp(causeway, 1, kind)
+    pisp.pay()
+    bic = f"&bic={pisp.bank.bic}" if kind == "direct" else ""
 
-    answer = causeway.tpp.call("GET", f"/tpp/payment_status?payment_id=P-1{bic}", bearer=payer.bearer, headers=LATER)
+    answer = causeway.tpp.call("GET", f"/tpp/payment_status?payment_id=P-1{bic}", bearer=pisp.bearer, headers=LATER)
 
     assert (answer.status, answer.body["payment_status"]) == (200, 1)
     assert "preference-applied" not in answer.headers
@@ -112,23 +112,23 @@ def test_reported_version_1_payment_status_is_returned_at_once(causeway: Causewa
 
 @pytest.mark.parametrize("kind", ["single", "direct"])
 def test_spent_bearer_and_client_of_a_direct_payment_fetch_a_deferred_status(causeway: Causeway, kind: str) -> None:
-    payer = Payer(causeway, 2, kind, "one_time")
-    payer.pay()
-    payer.side.answers["/v2_payment_single_status"] = lambda sent: {"transaction_status": "ACSC"}
-    bic = f"&bic={payer.side.bic}" if kind == "direct" else ""
+    pisp = Pisp(causeway, 2, kind, "one_time")
+    pisp.pay()
+    pisp.bank.answers["/v2_payment_single_status"] = lambda sent: {"transaction_status": "ACSC"}
+    bic = f"&bic={pisp.bank.bic}" if kind == "direct" else ""
 
     path = f"/tpp/payment_status?payment_id=P-1{bic}"
-    accepted_id = accepted(causeway.tpp.call("GET", path, bearer=payer.bearer, headers=LATER))
-    causeway.hub.delivery.worker.attempt(accepted_id)
+    request_id = accepted_id(causeway.tpp.call("GET", path, bearer=pisp.bearer, headers=LATER))
+    causeway.hub.delivery.worker.attempt(request_id)
 
-    fetched = looked_up(causeway, accepted_id, payer.bearer).body
+    fetched = causeway.tpp.look_up(request_id, pisp.bearer).body
     assert fetched["body"] == {"payment_id": "P-1", "transaction_status": "ACSC"}
 
 
 # -- the preference
 
 
-def test_respond_async_is_found_in_any_spelling_and_among_other_preferences(question: Question) -> None:
+def test_respond_async_is_found_in_any_spelling_and_among_other_preferences(deferred: DeferredRead) -> None:
     for preference in (
         "Respond-Async",
         "wait=5, Respond-Async",
@@ -136,20 +136,20 @@ def test_respond_async_is_found_in_any_spelling_and_among_other_preferences(ques
         " return=minimal ,respond-async",
         "respond-async,",
     ):
-        accepted(question.ask(prefer=preference))
+        accepted_id(deferred.defer(prefer=preference))
 
 
-def test_other_preferences_are_ignored(question: Question) -> None:
+def test_other_preferences_are_ignored(deferred: DeferredRead) -> None:
     for preference in ("", "wait=10", "return=minimal", "respond-asynchronously", "x=respond-async", "async"):
-        answer = question.at_once(prefer=preference)
+        answer = deferred.read(headers={"prefer": preference})
         assert (answer.status, "preference-applied" in answer.headers) == (200, False), preference
 
-    assert len(question.causeway.recorded()) == 1
+    assert len(deferred.causeway.recorded()) == 1
 
 
-def test_calls_without_a_bank_ignore_respond_async(question: Question) -> None:
+def test_calls_without_a_bank_ignore_respond_async(deferred: DeferredRead) -> None:
     for path in ("/tpp/consent", "/tpp/banks", "/tpp/scope?bic=ALPHGB21"):
-        answer = question.causeway.tpp.call("GET", path, bearer=question.bearer, headers=LATER)
+        answer = deferred.causeway.tpp.call("GET", path, bearer=deferred.bearer, headers=LATER)
         assert (answer.status, "preference-applied" in answer.headers) == (200, False), path
 
 
@@ -188,219 +188,219 @@ def test_invalid_deferred_call_is_rejected_at_once_and_not_recorded(
 # -- who may fetch it
 
 
-def test_every_bearer_of_the_consent_can_fetch_the_outcome(question: Question) -> None:
-    question.attempt()
+def test_every_bearer_of_the_consent_can_fetch_the_outcome(deferred: DeferredRead) -> None:
+    deferred.attempt()
 
-    for bearer in (question.bearer, question.refreshed()):
-        assert looked_up(question.causeway, question.request_id, bearer).body["state"] == "done"
-
-
-def test_bearer_of_another_consent_returns_404(question: Question) -> None:
-    other = question.causeway.tpp.tokens(1)["access_token"]
-
-    assert error_of(looked_up(question.causeway, question.request_id, other))[:2] == (404, "RESOURCE_UNKNOWN")
+    for bearer in (deferred.bearer, deferred.refresh()):
+        assert deferred.causeway.tpp.look_up(deferred.request_id, bearer).body["state"] == "done"
 
 
-def test_another_client_cannot_fetch_the_outcome(question: Question) -> None:
-    causeway = question.causeway
+def test_bearer_of_another_consent_returns_404(deferred: DeferredRead) -> None:
+    other = deferred.causeway.tpp.tokens(1)["access_token"]
+
+    assert error_of(deferred.causeway.tpp.look_up(deferred.request_id, other))[:2] == (404, "RESOURCE_UNKNOWN")
+
+
+def test_another_client_cannot_fetch_the_outcome(deferred: DeferredRead) -> None:
+    causeway = deferred.causeway
     causeway.tpp.client = causeway.hub.openbanking.clients.create(owner="x@example.com", title="Other").client
     other = causeway.tpp.tokens(1)["access_token"]
 
     for bearer in (other, None):
-        assert error_of(looked_up(causeway, question.request_id, bearer))[:2] == (404, "RESOURCE_UNKNOWN")
-    stolen = looked_up(causeway, question.request_id, question.bearer)
+        assert error_of(causeway.tpp.look_up(deferred.request_id, bearer))[:2] == (404, "RESOURCE_UNKNOWN")
+    stolen = causeway.tpp.look_up(deferred.request_id, deferred.bearer)
     assert error_of(stolen)[:2] == (401, "AUTHENTICATION_REQUIRED")
 
 
-def test_outcome_of_a_call_with_a_bearer_returns_401_without_one(question: Question) -> None:
-    answer = looked_up(question.causeway, question.request_id)
+def test_outcome_of_a_call_with_a_bearer_returns_401_without_one(deferred: DeferredRead) -> None:
+    answer = deferred.causeway.tpp.look_up(deferred.request_id)
 
     assert error_of(answer)[:2] == (401, "AUTHENTICATION_REQUIRED")
     assert "www-authenticate" in answer.headers
 
 
-def test_bearer_of_a_revoked_consent_returns_401(question: Question) -> None:
-    question.attempt()
-    question.causeway.tpp.call("POST", "/tpp/token/revoke", {"token": question.bearer})
+def test_bearer_of_a_revoked_consent_returns_401(deferred: DeferredRead) -> None:
+    deferred.attempt()
+    deferred.causeway.tpp.call("POST", "/tpp/token/revoke", {"token": deferred.bearer})
 
-    assert looked_up(question.causeway, question.request_id, question.bearer).status == 401
+    assert deferred.causeway.tpp.look_up(deferred.request_id, deferred.bearer).status == 401
 
 
 def test_only_its_client_can_fetch_the_outcome_of_a_direct_payment(causeway: Causeway) -> None:
-    payer = Payer(causeway, 2, "direct")
-    accepted_id = accepted(Stage(causeway).ask(BY_WEBHOOK["/v2_payment_direct_single"], headers=LATER))
-    payer.bank_does(BY_WEBHOOK["/v2_payment_direct_single"].answer)
-    causeway.hub.delivery.worker.attempt(accepted_id)
+    pisp = Pisp(causeway, 2, "direct")
+    request_id = accepted_id(Stage(causeway).ask(BY_WEBHOOK["/v2_payment_direct_single"], headers=LATER))
+    pisp.bank_answers(BY_WEBHOOK["/v2_payment_direct_single"].answer)
+    causeway.hub.delivery.worker.attempt(request_id)
     bearer = causeway.tpp.tokens(1)["access_token"]
 
-    assert [looked_up(causeway, accepted_id, each).body["state"] for each in (None, bearer)] == ["done", "done"]
-    assert looked_up(causeway, accepted_id, client_id="").status == 401
+    assert [causeway.tpp.look_up(request_id, each).body["state"] for each in (None, bearer)] == ["done", "done"]
+    assert causeway.tpp.look_up(request_id, client_id="").status == 401
     causeway.tpp.client = causeway.hub.openbanking.clients.create(owner="x@example.com", title="Other").client
-    assert error_of(looked_up(causeway, accepted_id))[:2] == (404, "RESOURCE_UNKNOWN")
+    assert error_of(causeway.tpp.look_up(request_id))[:2] == (404, "RESOURCE_UNKNOWN")
 
 
-def test_unknown_request_id_returns_404(question: Question) -> None:
+def test_unknown_request_id_returns_404(deferred: DeferredRead) -> None:
     for request_id in ("nonsense", "x" * 65, "receiver%23bank%23ALPHGB21", "%00"):
-        answer = looked_up(question.causeway, request_id, question.bearer)
+        answer = deferred.causeway.tpp.look_up(request_id, deferred.bearer)
         assert error_of(answer)[:2] == (404, "RESOURCE_UNKNOWN"), request_id
 
 
-def test_delivery_that_is_no_request_returns_404(question: Question) -> None:
-    causeway = question.causeway
+def test_delivery_that_is_no_request_returns_404(deferred: DeferredRead) -> None:
+    causeway = deferred.causeway
     causeway.tpp.set_events_url()
     event = causeway.hub.openbanking.tpp_events.send_test(causeway.tpp.client)
     causeway.tpp.call("POST", "/tpp/token/revoke", {"token": causeway.tpp.tokens(1)["access_token"]})
 
     (notice,) = causeway.recorded("revoke_token")
     for delivery_id in (event, notice.delivery_id):
-        for bearer in (question.bearer, None):
-            assert error_of(looked_up(causeway, delivery_id, bearer))[:2] == (404, "RESOURCE_UNKNOWN")
+        for bearer in (deferred.bearer, None):
+            assert error_of(causeway.tpp.look_up(delivery_id, bearer))[:2] == (404, "RESOURCE_UNKNOWN")
 
 
-def test_request_query_with_parameters_returns_400(question: Question) -> None:
-    answer = question.causeway.tpp.call("GET", f"/tpp/requests/{question.request_id}?x=1", bearer=question.bearer)
+def test_request_query_with_parameters_returns_400(deferred: DeferredRead) -> None:
+    answer = deferred.causeway.tpp.call("GET", f"/tpp/requests/{deferred.request_id}?x=1", bearer=deferred.bearer)
 
     assert error_of(answer)[:2] == (400, "PARAMETER_NOT_CONSISTENT")
 
 
-def test_outcome_expires_after_a_day(question: Question) -> None:
-    question.attempt()
-    question.causeway.clock.advance(DAY - 1)
-    bearer = question.refreshed()
-    assert looked_up(question.causeway, question.request_id, bearer).body["state"] == "done"
+def test_outcome_expires_after_a_day(deferred: DeferredRead) -> None:
+    deferred.attempt()
+    deferred.causeway.clock.advance(DAY - 1)
+    bearer = deferred.refresh()
+    assert deferred.causeway.tpp.look_up(deferred.request_id, bearer).body["state"] == "done"
 
-    question.causeway.clock.advance(1)
+    deferred.causeway.clock.advance(1)
 
-    assert error_of(looked_up(question.causeway, question.request_id, bearer))[:2] == (404, "RESOURCE_UNKNOWN")
+    assert error_of(deferred.causeway.tpp.look_up(deferred.request_id, bearer))[:2] == (404, "RESOURCE_UNKNOWN")
 
 
 # -- a bank that does not answer
 
 
-def asked(question: Question) -> list[int]:
+def asked(deferred: DeferredRead) -> list[int]:
     """How old the question was, in seconds, each time the bank got it until it was over."""
-    ages, began = [], question.causeway.clock.time()
-    while (delivery := question.causeway.delivery(question.request_id)).state == "due":
-        question.causeway.clock.advance(max((delivery.due_at or 0) - question.causeway.clock.time(), 0))
-        before = len(question.side.received)
-        question.attempt()
-        ages += [question.causeway.clock.time() - began] * (len(question.side.received) - before)
+    ages, began = [], deferred.causeway.clock.time()
+    while (delivery := deferred.causeway.delivery(deferred.request_id)).state == "due":
+        deferred.causeway.clock.advance(max((delivery.due_at or 0) - deferred.causeway.clock.time(), 0))
+        before = len(deferred.bank.received)
+        deferred.attempt()
+        ages += [deferred.causeway.clock.time() - began] * (len(deferred.bank.received) - before)
     return ages
 
 
 @pytest.mark.parametrize("version", [1, 2])
 def test_failed_bank_call_is_retried_until_it_succeeds(causeway: Causeway, version: int) -> None:
-    question = Question(causeway, version)
-    for failure in (DOWN, TimedOut("no answer came in time"), Reply(503, b"", {}, 0)):
-        question.bank_gives(failure)
-        question.attempt()
-        delivery = causeway.delivery(question.request_id)
-        assert question.outcome() == {"state": "queued", "status": None, "body": None}
+    deferred = DeferredRead(causeway, version)
+    for failure in (UNREACHABLE, TimedOut("no answer came in time"), Reply(503, b"", {}, 0)):
+        deferred.bank_answers(failure)
+        deferred.attempt()
+        delivery = causeway.delivery(deferred.request_id)
+        assert deferred.outcome() == {"state": "queued", "status": None, "body": None}
         causeway.clock.advance((delivery.due_at or 0) - causeway.clock.time())
-    question.bank_gives(question.row.answer)
-    question.attempt()
+    deferred.bank_answers(deferred.row.answer)
+    deferred.attempt()
 
-    assert (question.outcome()["state"], len(question.side.received)) == ("done", 4)
-    assert len({sent.headers["X-Request-Id"] for sent in question.side.received}) == 1
+    assert (deferred.outcome()["state"], len(deferred.bank.received)) == ("done", 4)
+    assert len({sent.headers["X-Request-Id"] for sent in deferred.bank.received}) == 1
 
 
-def test_bank_call_is_retried_for_at_most_5_minutes(question: Question) -> None:
-    question.bank_gives(DOWN)
-    waited = question.at_once().body
+def test_bank_call_is_retried_for_at_most_5_minutes(deferred: DeferredRead) -> None:
+    deferred.bank_answers(UNREACHABLE)
+    waited = deferred.read().body
 
-    ages = asked(question)
+    ages = asked(deferred)
 
     assert len(ages) >= 4
     assert ages[-1] <= RELAY.lasts == 300
-    outcome = question.outcome()
+    outcome = deferred.outcome()
     assert (outcome["state"], outcome["status"]) == ("failed", 502)
     assert outcome["body"]["code"] == waited["code"]
-    question.causeway.clock.advance(3600)
-    question.attempt()
-    assert len(question.side.received) == 1 + len(ages)
+    deferred.causeway.clock.advance(3600)
+    deferred.attempt()
+    assert len(deferred.bank.received) == 1 + len(ages)
 
 
-def test_call_without_an_attempt_in_5_minutes_fails_unsent(question: Question) -> None:
-    question.causeway.clock.advance(RELAY.lasts + 1)
-    question.attempt()
+def test_call_without_an_attempt_in_5_minutes_fails_unsent(deferred: DeferredRead) -> None:
+    deferred.causeway.clock.advance(RELAY.lasts + 1)
+    deferred.attempt()
 
-    outcome = question.outcome()
+    outcome = deferred.outcome()
     assert outcome["state"] == "failed"
     assert outcome["status"] == 502
     assert outcome["body"]["code"] == "ASPSP_UNKNOWN_ERROR"
-    assert question.side.received == []
+    assert deferred.bank.received == []
 
 
-def test_open_circuit_postpones_a_call_without_counting_an_attempt(question: Question) -> None:
-    bic = question.side.bic
+def test_open_circuit_postpones_a_call_without_counting_an_attempt(deferred: DeferredRead) -> None:
+    bic = deferred.bank.bic
     for _ in range(5):
-        question.causeway.hub.openbanking.bank_client.breaker.record_failure(bic)
+        deferred.causeway.hub.openbanking.bank_client.breaker.record_failure(bic)
 
-    question.attempt()
+    deferred.attempt()
 
-    delivery = question.causeway.delivery(question.request_id)
+    delivery = deferred.causeway.delivery(deferred.request_id)
     assert delivery.state == "due"
     assert delivery.attempts == 0
-    assert question.side.received == []
-    assert asked(question)[-1] <= 60
-    assert question.outcome()["state"] == "done"
+    assert deferred.bank.received == []
+    assert asked(deferred)[-1] <= 60
+    assert deferred.outcome()["state"] == "done"
 
 
-def test_another_worker_retries_a_call_whose_worker_died(question: Question) -> None:
-    question.side.answers[question.row.webhook] = dies
-    with pytest.raises(Died):
-        question.attempt()
-    assert question.outcome()["state"] == "running"
-    question.bank_gives(question.row.answer)
+def test_another_worker_retries_a_call_whose_worker_died(deferred: DeferredRead) -> None:
+    deferred.bank.answers[deferred.row.webhook] = kill_worker
+    with pytest.raises(WorkerKilled):
+        deferred.attempt()
+    assert deferred.outcome()["state"] == "running"
+    deferred.bank_answers(deferred.row.answer)
 
-    question.causeway.clock.advance(59)
-    question.attempt()
-    assert len(question.side.received) == 1
-    question.causeway.clock.advance(1)
-    assert question.outcome()["state"] == "queued"
-    question.attempt()
-    assert question.outcome()["state"] == "done"
+    deferred.causeway.clock.advance(59)
+    deferred.attempt()
+    assert len(deferred.bank.received) == 1
+    deferred.causeway.clock.advance(1)
+    assert deferred.outcome()["state"] == "queued"
+    deferred.attempt()
+    assert deferred.outcome()["state"] == "done"
 
 
 # -- what has changed in the meantime
 
 
-def test_call_of_a_revoked_consent_is_not_sent(question: Question) -> None:
-    question.causeway.tpp.call("POST", "/tpp/token/revoke", {"token": question.bearer})
+def test_call_of_a_revoked_consent_is_not_sent(deferred: DeferredRead) -> None:
+    deferred.causeway.tpp.call("POST", "/tpp/token/revoke", {"token": deferred.bearer})
 
-    question.attempt()
+    deferred.attempt()
 
-    assert (question.state, question.side.received) == ("failed", [])
+    assert (deferred.state, deferred.bank.received) == ("failed", [])
 
 
-def test_call_of_an_inactive_client_is_not_sent(question: Question) -> None:
-    clients, client_id = question.causeway.hub.openbanking.clients, question.causeway.tpp.client_id
+def test_call_of_an_inactive_client_is_not_sent(deferred: DeferredRead) -> None:
+    clients, client_id = deferred.causeway.hub.openbanking.clients, deferred.causeway.tpp.client_id
     clients.deactivate(client_id)
-    question.attempt()
+    deferred.attempt()
     clients.activate(client_id)
 
-    outcome = question.outcome()
+    outcome = deferred.outcome()
     assert outcome["state"] == "failed"
     assert outcome["status"] == 401
     assert outcome["body"]["code"] == "WRONG_CREDENTIALS"
-    assert question.side.received == []
+    assert deferred.bank.received == []
 
 
-def test_call_to_an_inactive_bank_is_not_sent(question: Question) -> None:
-    banks, bic = question.causeway.hub.openbanking.banks, question.side.bic
+def test_call_to_an_inactive_bank_is_not_sent(deferred: DeferredRead) -> None:
+    banks, bic = deferred.causeway.hub.openbanking.banks, deferred.bank.bic
     banks.change(bic, active=False)
     banks._forget()
     try:
-        question.attempt()
-        waited = question.at_once()
+        deferred.attempt()
+        waited = deferred.read()
     finally:
         banks.change(bic, active=True)
 
-    outcome = question.outcome()
+    outcome = deferred.outcome()
     assert outcome["state"] == "failed"
     assert outcome["status"] == 404
     assert outcome["body"]["title"] == waited.body["title"]
-    assert (waited.status, question.side.received) == (404, [])
+    assert (waited.status, deferred.bank.received) == (404, [])
 
 
 # -- what is kept
@@ -408,27 +408,27 @@ def test_call_to_an_inactive_bank_is_not_sent(question: Question) -> None:
 
 def test_request_and_response_are_stored_encrypted_and_not_logged(causeway: Causeway, lines: Lines) -> None:
     stage, row = Stage(causeway), BY_WEBHOOK["/funds_confirmations"]
-    accepted_id = accepted(stage.ask(row, headers=LATER | {"psu-ip-address": "192.0.2.7"}))
-    question = Question(causeway)
-    question.bank_gives({"status": "success", "accounts": [ACCOUNTS[1].answer["accounts"][0] | {"name": "nobody's"}]})
-    for delivery_id in (accepted_id, question.request_id):
+    request_id = accepted_id(stage.ask(row, headers=LATER | {"psu-ip-address": "192.0.2.7"}))
+    deferred = DeferredRead(causeway)
+    deferred.bank_answers({"status": "success", "accounts": [ACCOUNTS[1].answer["accounts"][0] | {"name": "nobody's"}]})
+    for delivery_id in (request_id, deferred.request_id):
         causeway.hub.delivery.worker.attempt(delivery_id)
 
-    assert question.outcome()["body"]["accounts"][0]["name"] == "nobody's"
+    assert deferred.outcome()["body"]["accounts"][0]["name"] == "nobody's"
     stored = repr(list(causeway.hub.store.scan("deliveries")))
     for hidden in (IBAN, "12.50", "192.0.2.7", "nobody's", "funds_available"):
         assert hidden not in stored
         assert hidden not in lines.text
 
 
-def test_response_of_4_9_mb_is_stored_completely(question: Question) -> None:
+def test_response_of_4_9_mb_is_stored_completely(deferred: DeferredRead) -> None:
     account = ACCOUNTS[1].answer["accounts"][0] | {"note": "x" * 4_900_000, "balance": Number("0.10")}
-    question.bank_gives({"status": "success", "accounts": [account]})
+    deferred.bank_answers({"status": "success", "accounts": [account]})
 
-    question.attempt()
+    deferred.attempt()
 
-    (kept,) = question.outcome()["body"]["accounts"]
+    (kept,) = deferred.outcome()["body"]["accounts"]
     assert (len(kept["note"]), str(kept["balance"])) == (4_900_000, "0.10")
-    delivery = question.causeway.delivery(question.request_id)
+    delivery = deferred.causeway.delivery(deferred.request_id)
     assert delivery.answer is not None
     assert delivery.answer["parts"] > 10

@@ -12,11 +12,9 @@ from chalicelib.delivery.recorded_exchange import MASK
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.http.outbound import NotReached, Reply, TimedOut
 from tests.causeway import Causeway
-from tests.openbanking.circuits import opened
-from tests.openbanking.deferred_calls import Question
-from tests.openbanking.deferred_payments import LaterPayer
+from tests.openbanking.accounts import DeferredRead, open_circuit
 from tests.openbanking.kit import Sent
-from tests.openbanking.payer import WEBHOOKS, taken
+from tests.openbanking.payments import WEBHOOKS, Pisp, payment_answer
 
 COOKIE = "session=what-nobody-is-shown"
 PSU_ADDRESS = "192.0.2.77"
@@ -37,19 +35,19 @@ def telling(status: int, body: Any) -> Told:
 
 def asked(causeway: Causeway, version: int, told: Told) -> list[Sent]:
     """A question to a bank, attempted once."""
-    question = Question(causeway, version, **{"psu-ip-address": PSU_ADDRESS})
-    question.side.answers[question.row.webhook] = told
-    question.attempt()
-    return question.side.received
+    deferred = DeferredRead(causeway, version, **{"psu-ip-address": PSU_ADDRESS})
+    deferred.bank.answers[deferred.row.webhook] = told
+    deferred.attempt()
+    return deferred.bank.received
 
 
 def paid(causeway: Causeway, version: int, told: Told) -> list[Sent]:
     """A payment at a bank, attempted once."""
-    payer = LaterPayer(causeway, version)
-    payer.headers["psu-ip-address"] = PSU_ADDRESS
-    payer.side.answers[WEBHOOKS[version, "single"]] = told
-    payer.attempt(payer.order())
-    return payer.side.received
+    pisp = Pisp(causeway, version, deferred=True)
+    pisp.headers["psu-ip-address"] = PSU_ADDRESS
+    pisp.bank.answers[WEBHOOKS[version, "single"]] = told
+    pisp.attempt(pisp.order())
+    return pisp.bank.received
 
 
 def revoked(causeway: Causeway, version: int, told: Told) -> list[Sent]:
@@ -77,7 +75,7 @@ def notified(causeway: Causeway, version: int, told: Told) -> list[Sent]:
 
 GOOD: dict[str, dict[int, Any]] = {
     "relay": {1: {"status": "success", "accounts": []}, 2: {"accounts": []}},
-    "payment": {1: taken(1), 2: taken(2)},
+    "payment": {1: payment_answer(1), 2: payment_answer(2)},
     "revoke_token": {1: {"status": "success"}, 2: {"status": "success"}},
     "event": {1: {}, 2: {}},
 }
@@ -142,7 +140,7 @@ def test_attempt_without_a_connection_records_no_headers(causeway: Causeway, kin
 @pytest.mark.parametrize("kind", ["relay", "payment", "revoke_token"])
 def test_open_circuit_adds_no_attempt_to_the_record(causeway: Causeway, kind: str) -> None:
     unused = telling(200, GOOD[kind][1])
-    opened(causeway, 1)
+    open_circuit(causeway, 1)
 
     sent, delivery = attempted(causeway, kind, 1, unused)
 

@@ -22,10 +22,8 @@ from tests.causeway import Answer, Causeway
 from tests.kit.certificates import Authority
 from tests.kit.logs import Lines
 from tests.openbanking.key_holder import KeyHolder, secure
-from tests.openbanking.kit import basic
-from tests.openbanking.payer import Payer
-from tests.openbanking.poller import Poller, fetches_events, ids, trial
-from tests.openbanking.spelling import URL
+from tests.openbanking.kit import URL, Poller, basic, event_ids
+from tests.openbanking.payments import Pisp
 from tests.openbanking.tpp_certificates import ORGANIZATION, SUBJECT, issue, stage_with
 
 DAY = 24 * 3600
@@ -36,7 +34,7 @@ ITEM_BYTES, ANSWER_BYTES = 400_000, 6_000_000
 
 @pytest.fixture
 def poller(causeway: Causeway) -> Poller:
-    return fetches_events(causeway)
+    return causeway.tpp.poll_events()
 
 
 def refused_parameter(answer: Answer, name: str) -> bool:
@@ -48,7 +46,7 @@ def refused_parameter(answer: Answer, name: str) -> bool:
 
 
 def test_empty_page_of_events_has_a_next_cursor(poller: Poller) -> None:
-    first, second = poller.ask().body, poller.page()
+    first, second = poller.request().body, poller.page()
 
     for page in (first, second, poller.page()):
         assert (page["events"], page["has_more"]) == ([], False)
@@ -56,9 +54,9 @@ def test_empty_page_of_events_has_a_next_cursor(poller: Poller) -> None:
 
 
 def test_event_has_an_id_type_time_and_body(causeway: Causeway, poller: Poller) -> None:
-    event_id = trial(causeway)
+    event_id = causeway.tpp.send_test_event()
 
-    answer = poller.ask()
+    answer = poller.request()
 
     body = f'{{"type":"test","timestamp":"{START}","data":{{"message":"This is a test."}}}}'
     assert answer.body["events"] == [{"id": event_id, "type": "test", "created_at": START, "body": body}]
@@ -109,13 +107,13 @@ def expired(causeway: Causeway) -> None:
 
 
 def reported(causeway: Causeway) -> None:
-    payer = Payer(causeway, 2, "direct")
-    payer.pay()
-    assert payer.report("ACSC").status == 200
+    pisp = Pisp(causeway, 2, "direct")
+    pisp.pay()
+    assert pisp.report("ACSC").status == 200
 
 
 def tried(causeway: Causeway) -> None:
-    trial(causeway)
+    causeway.tpp.send_test_event()
 
 
 def consent(causeway: Causeway, code: str) -> Consent:
@@ -175,7 +173,7 @@ def test_an_event_is_recorded_in_the_transaction_of_its_cause(
 
 
 def test_log_line_of_a_recorded_event_has_its_id(causeway: Causeway, poller: Poller, lines: Lines) -> None:
-    event_id = trial(causeway)
+    event_id = causeway.tpp.send_test_event()
 
     (line,) = [line for line in lines.all() if line["message"] == "events recorded"]
     assert line["event_ids"] == [event_id]
@@ -220,10 +218,10 @@ def test_longest_event_fits_into_an_item_and_100_into_a_response(
 @pytest.mark.dynamodb
 @pytest.mark.parametrize("limit", [1, 2, 3, 7, 8])
 def test_pages_list_every_event_of_one_millisecond_once(causeway: Causeway, limit: int) -> None:
-    poller = fetches_events(causeway, limit)
-    made = [trial(causeway) for _ in range(7)]
+    poller = causeway.tpp.poll_events(limit)
+    made = [causeway.tpp.send_test_event() for _ in range(7)]
 
-    found = [ids(page) for page in poller.pages()]
+    found = [event_ids(page) for page in poller.pages()]
 
     assert sorted(each for page in found for each in page) == sorted(made)
     assert max(map(len, found)) <= limit
@@ -232,17 +230,17 @@ def test_pages_list_every_event_of_one_millisecond_once(causeway: Causeway, limi
 
 @pytest.mark.dynamodb
 def test_pages_list_the_oldest_event_first(causeway: Causeway) -> None:
-    poller, made = fetches_events(causeway, 3), []
+    poller, made = causeway.tpp.poll_events(3), []
     for _ in range(10):
-        made.append(trial(causeway))
+        made.append(causeway.tpp.send_test_event())
         causeway.clock.advance(0.5)
 
-    assert ids(poller.fetch()) == made
+    assert event_ids(poller.fetch()) == made
 
 
 def test_page_has_20_events_by_default(causeway: Causeway, poller: Poller) -> None:
     for _ in range(21):
-        trial(causeway)
+        causeway.tpp.send_test_event()
 
     first, second = poller.page(), poller.page()
 
@@ -251,9 +249,9 @@ def test_page_has_20_events_by_default(causeway: Causeway, poller: Poller) -> No
 
 
 def test_full_last_page_returns_has_more_false(causeway: Causeway) -> None:
-    poller = fetches_events(causeway, 2)
+    poller = causeway.tpp.poll_events(2)
     for _ in range(2):
-        trial(causeway)
+        causeway.tpp.send_test_event()
 
     assert [poller.page()["has_more"] for _ in range(2)] == [False, False]
 
@@ -261,49 +259,49 @@ def test_full_last_page_returns_has_more_false(causeway: Causeway) -> None:
 def test_new_event_appears_at_once_and_repeats_only_for_the_same_cursor(causeway: Causeway, poller: Poller) -> None:
     poller.page()
     before = poller.after
-    event_id = trial(causeway)
+    event_id = causeway.tpp.send_test_event()
 
-    again = [ids(poller.ask(after=before).body["events"]) for _ in range(2)]
+    again = [event_ids(poller.request(after=before).body["events"]) for _ in range(2)]
 
     assert again == [[event_id], [event_id]]
-    assert ids(poller.fetch()) == [event_id]
+    assert event_ids(poller.fetch()) == [event_id]
     assert poller.fetch() == []
 
 
 def test_request_without_a_cursor_starts_with_the_oldest_event(causeway: Causeway, poller: Poller) -> None:
-    made = [trial(causeway)]
+    made = [causeway.tpp.send_test_event()]
     poller.fetch()
     causeway.clock.advance(3600)
-    made.append(trial(causeway))
+    made.append(causeway.tpp.send_test_event())
 
-    assert ids(poller.ask().body["events"]) == made
+    assert event_ids(poller.request().body["events"]) == made
 
 
 def test_event_expires_after_30_days(causeway: Causeway, poller: Poller) -> None:
-    event_id = trial(causeway)
+    event_id = causeway.tpp.send_test_event()
     (item,) = causeway.hub.store.scan("deliveries")
     assert item["expires_at"] == causeway.clock.time() + 30 * DAY
 
     causeway.clock.advance(30 * DAY - 1)
-    before = ids(poller.fetch())
+    before = event_ids(poller.fetch())
     causeway.clock.advance(1)
-    after = Poller(causeway).fetch()
+    after = Poller(causeway.tpp).fetch()
 
     assert (before, after) == ([event_id], [])
 
 
 def test_client_that_returns_after_months_gets_the_remaining_events(causeway: Causeway, poller: Poller) -> None:
-    trial(causeway)
+    causeway.tpp.send_test_event()
     poller.fetch()
-    trial(causeway)
+    causeway.tpp.send_test_event()
     causeway.clock.advance(40 * DAY)
-    event_id = trial(causeway)
+    event_id = causeway.tpp.send_test_event()
 
-    assert ids(poller.fetch()) == [event_id]
+    assert event_ids(poller.fetch()) == [event_id]
 
 
 def test_events_of_other_clients_are_not_returned(causeway: Causeway, poller: Poller) -> None:
-    trial(causeway)
+    causeway.tpp.send_test_event()
     other = causeway.hub.openbanking.clients.create(owner="other@example.com", title="O", secret=True, events="poll")
     assert other.secret is not None
     own = causeway.hub.openbanking.tpp_events.send_test(other.client)
@@ -311,7 +309,7 @@ def test_events_of_other_clients_are_not_returned(causeway: Causeway, poller: Po
     headers = {"authorization": basic(other.client.client_id, other.secret)}
     answer = causeway.tpp.call("GET", "/tpp/events", client_id=other.client.client_id, headers=headers)
 
-    assert ids(answer.body["events"]) == [own]
+    assert event_ids(answer.body["events"]) == [own]
 
 
 # -- parameters
@@ -335,9 +333,9 @@ def test_cursor_of_another_client_returns_400(causeway: Causeway, poller: Poller
     poller.page()
     causeway.tpp.client = causeway.hub.openbanking.clients.create(owner="other@example.com", title="Other").client
 
-    fetches_events(causeway)
+    causeway.tpp.poll_events()
 
-    assert refused_parameter(poller.ask(after=poller.after), "after")
+    assert refused_parameter(poller.request(after=poller.after), "after")
 
 
 def test_cursor_of_the_consent_list_returns_400(causeway: Causeway, poller: Poller) -> None:
@@ -345,7 +343,7 @@ def test_cursor_of_the_consent_list_returns_400(causeway: Causeway, poller: Poll
         causeway.psu.approve(1)
     cursor = causeway.tpp.call("GET", "/tpp/consents?limit=1").body["next"]
 
-    assert refused_parameter(poller.ask(after=cursor), "after")
+    assert refused_parameter(poller.request(after=cursor), "after")
 
 
 FORGERIES: list[Callable[[str], str]] = [
@@ -364,25 +362,25 @@ FORGERIES: list[Callable[[str], str]] = [
 
 @pytest.mark.parametrize("alter", FORGERIES)
 def test_forged_cursor_returns_400(causeway: Causeway, poller: Poller, alter: Callable[[str], str]) -> None:
-    trial(causeway)
+    causeway.tpp.send_test_event()
 
-    assert refused_parameter(poller.ask(after=alter(poller.page()["next"])), "after")
+    assert refused_parameter(poller.request(after=alter(poller.page()["next"])), "after")
 
 
 def test_cursor_stays_valid_after_a_data_key_rotation(causeway: Causeway, poller: Poller) -> None:
-    trial(causeway)
+    causeway.tpp.send_test_event()
     poller.page()
     causeway.hub.keyring.rotate_data_key()
-    event_id = trial(causeway)
+    event_id = causeway.tpp.send_test_event()
 
-    assert ids(poller.fetch()) == [event_id]
+    assert event_ids(poller.fetch()) == [event_id]
 
 
 # -- authentication
 
 
 def test_client_without_credentials_returns_401_with_the_reason(causeway: Causeway, lines: Lines) -> None:
-    answer = Poller(causeway).ask()
+    answer = Poller(causeway.tpp).request()
 
     assert (answer.status, answer.body["code"]) == (401, "WRONG_CREDENTIALS")
     assert "this client has no secret, key or certificate" in answer.body["title"]
@@ -393,7 +391,7 @@ def test_bearer_does_not_replace_the_client_secret(causeway: Causeway) -> None:
     bearer = causeway.tpp.tokens(1)["access_token"]
     assert causeway.tpp.call("GET", "/tpp/events", bearer=bearer).status == 401
 
-    fetches_events(causeway)
+    causeway.tpp.poll_events()
 
     assert causeway.tpp.call("GET", "/tpp/events", bearer=bearer).status == 401
     assert causeway.tpp.call("GET", "/tpp/events").status == 200
@@ -409,11 +407,11 @@ def test_client_assertion_authenticates_one_fetch(causeway: Causeway) -> None:
     holder = KeyHolder()
     secure(causeway, holder)
     causeway.tpp.client = causeway.hub.openbanking.clients.update(causeway.tpp.client_id, events="poll").client
-    event_id = trial(causeway)
+    event_id = causeway.tpp.send_test_event()
 
     assert causeway.tpp.call("GET", "/tpp/events").status == 401
     sent = {"x-client-assertion": holder.assertion(causeway)}
-    assert ids(causeway.tpp.call("GET", "/tpp/events", headers=sent).body["events"]) == [event_id]
+    assert event_ids(causeway.tpp.call("GET", "/tpp/events", headers=sent).body["events"]) == [event_id]
     assert causeway.tpp.call("GET", "/tpp/events", headers=sent).status == 401, "an assertion is used once"
 
 
@@ -456,7 +454,7 @@ def test_unknown_client_returns_401(causeway: Causeway, client_id: str) -> None:
 def test_inactive_client_returns_401(causeway: Causeway, poller: Poller) -> None:
     causeway.hub.openbanking.clients.deactivate(causeway.tpp.client_id)
 
-    assert poller.ask().status == 401
+    assert poller.request().status == 401
 
 
 def test_invalid_request_id_returns_401(causeway: Causeway, poller: Poller) -> None:
@@ -469,35 +467,35 @@ def test_invalid_request_id_returns_401(causeway: Causeway, poller: Poller) -> N
 
 
 def test_change_of_the_event_mode_leaves_recorded_events_in_place(causeway: Causeway, poller: Poller) -> None:
-    fetched = trial(causeway)
+    fetched = causeway.tpp.send_test_event()
     causeway.clock.advance(1)
     causeway.tpp.set_events_url()
-    sent = trial(causeway)
+    sent = causeway.tpp.send_test_event()
     causeway.tpp.client = causeway.hub.openbanking.clients.update(causeway.tpp.client_id, events="poll").client
-    later = trial(causeway)
+    later = causeway.tpp.send_test_event()
 
-    assert ids(poller.fetch()) == [fetched, later]
+    assert event_ids(poller.fetch()) == [fetched, later]
     assert [each.delivery_id for each in causeway.recorded("event")] == [sent]
 
 
 def test_client_that_stops_fetching_can_still_fetch_recorded_events(causeway: Causeway, poller: Poller) -> None:
-    event_id = trial(causeway)
+    event_id = causeway.tpp.send_test_event()
     causeway.tpp.client = causeway.hub.openbanking.clients.update(causeway.tpp.client_id, events="none").client
 
     with pytest.raises(NoEvents, match=causeway.tpp.client_id):
-        trial(causeway)
+        causeway.tpp.send_test_event()
     causeway.psu.approve(1)
 
-    assert ids(poller.fetch()) == [event_id]
+    assert event_ids(poller.fetch()) == [event_id]
     assert causeway.recorded("event") == []
 
 
 def test_undelivered_event_can_be_fetched_after_a_change_to_fetching(causeway: Causeway) -> None:
     causeway.tpp.set_events_url()
-    sent = trial(causeway)
+    sent = causeway.tpp.send_test_event()
     causeway.receiver.answers = [Reply(500, b"", {}, 0)]
     causeway.hub.delivery.worker.attempt(sent)
-    poller = fetches_events(causeway)
+    poller = causeway.tpp.poll_events()
     causeway.clock.advance(10)
 
     for _ in range(2):
@@ -513,7 +511,7 @@ def test_undelivered_event_can_be_fetched_after_a_change_to_fetching(causeway: C
 
 def test_delivery_to_a_client_that_turned_events_off_ends_with_an_error(causeway: Causeway) -> None:
     causeway.tpp.set_events_url()
-    sent = trial(causeway)
+    sent = causeway.tpp.send_test_event()
 
     causeway.hub.openbanking.clients.update(causeway.tpp.client_id, events="none")
     causeway.hub.delivery.worker.attempt(sent)
@@ -523,7 +521,7 @@ def test_delivery_to_a_client_that_turned_events_off_ends_with_an_error(causeway
 
 def test_created_at_equals_the_timestamp_in_the_body(causeway: Causeway, poller: Poller) -> None:
     causeway.clock.advance(0.999)
-    trial(causeway)
+    causeway.tpp.send_test_event()
 
     (event,) = poller.fetch()
 

@@ -22,9 +22,8 @@ from infra.render.openapi.own_calls import EVENTS
 from tests.causeway import Causeway
 from tests.kit.logs import Lines
 from tests.openbanking.faults import Fault
-from tests.openbanking.kit import Consented
-from tests.openbanking.payer import SCOPES, Payer, taken
-from tests.openbanking.spelling import TOKEN, URL
+from tests.openbanking.kit import TOKEN, URL, Consented
+from tests.openbanking.payments import SCOPES, Pisp, payment_answer
 
 VERSIONS = pytest.mark.parametrize("version", [1, 2])
 BICS = {1: "ALPHGB21", 2: "BETADEF1"}
@@ -191,16 +190,16 @@ def test_ended_consent_sends_one_event_with_the_party_that_ended_it(
 
 @pytest.mark.parametrize(("version", "kind"), [(1, "single"), (2, "bulk"), (1, "direct"), (2, "direct")])
 def test_status_event_has_the_spelling_of_the_protocol_version(listening: Causeway, version: int, kind: str) -> None:
-    payer = Payer(listening, version, kind)
-    payer.pay()
+    pisp = Pisp(listening, version, kind)
+    pisp.pay()
     listening.clock.advance(60)
 
-    assert payer.report(4).status == 200  # version 2 takes the numbers as well
+    assert pisp.report(4).status == 200  # version 2 takes the numbers as well
 
     status = {"payment_status": 4} if version == 1 else {"transaction_status": "ACSC"}
     told = {"bic": BICS[version], "payment_id": "P-1", **status}
-    if payer.bearer:
-        told["consent_id"] = listening.tpp.call("GET", "/tpp/consent", bearer=payer.bearer).body["consent_id"]
+    if pisp.bearer:
+        told["consent_id"] = listening.tpp.call("GET", "/tpp/consent", bearer=pisp.bearer).body["consent_id"]
     assert arrived(listening, "payment.status_changed") == [
         {"type": "payment.status_changed", "timestamp": "2026-03-02T09:01:00+00:00", "data": told}
     ]
@@ -210,11 +209,11 @@ def test_status_event_has_the_spelling_of_the_protocol_version(listening: Causew
 def test_every_status_change_sends_an_event_and_an_unchanged_status_sends_none(
     listening: Causeway, version: int
 ) -> None:
-    payer = Payer(listening, version, "direct")
-    payer.pay()
+    pisp = Pisp(listening, version, "direct")
+    pisp.pay()
     reports = [1, 0, 0, 4, 2, 4] if version == 1 else ["RCVD", "ACSP", "ACSP", "ACSC", "RJCT", "ACCC"]
     for report in reports:
-        assert payer.report(report).status == 200
+        assert pisp.report(report).status == 200
         listening.clock.advance(1)
 
     member = "payment_status" if version == 1 else "transaction_status"
@@ -223,23 +222,23 @@ def test_every_status_change_sends_an_event_and_an_unchanged_status_sends_none(
 
 
 def test_repeated_report_sends_one_event(listening: Causeway) -> None:
-    payer, request_id = Payer(listening, 1, "direct"), str(uuid.uuid4())
-    payer.pay()
+    pisp, request_id = Pisp(listening, 1, "direct"), str(uuid.uuid4())
+    pisp.pay()
 
     for _ in range(2):
-        assert payer.report(4, **{"x-request-id": request_id}).status == 200
+        assert pisp.report(4, **{"x-request-id": request_id}).status == 200
 
     assert len(arrived(listening)) == 1
 
 
 @VERSIONS
 def test_early_reports_send_one_event_when_the_payment_is_recorded(listening: Causeway, version: int) -> None:
-    payer = Payer(listening, version, "direct")
+    pisp = Pisp(listening, version, "direct")
     for report in (0, 4):
-        assert payer.report(report).status == 400
+        assert pisp.report(report).status == 400
     assert listening.recorded("event") == []
 
-    assert payer.pay().status == 200
+    assert pisp.pay().status == 200
 
     (event,) = arrived(listening)
     status = {"payment_status": 4} if version == 1 else {"transaction_status": "ACSC"}
@@ -250,18 +249,18 @@ def test_early_reports_send_one_event_when_the_payment_is_recorded(listening: Ca
 
 
 def test_early_report_equal_to_the_bank_response_sends_no_event(listening: Causeway) -> None:
-    payer = Payer(listening, 2, "direct")
-    payer.report("RCVD")
+    pisp = Pisp(listening, 2, "direct")
+    pisp.report("RCVD")
 
-    assert payer.pay().status == 200
+    assert pisp.pay().status == 200
     assert listening.recorded("event") == []
 
 
 def test_bank_response_to_a_payment_sends_no_event(listening: Causeway) -> None:
-    payer = Payer(listening, 1, "direct")
-    payer.bank_does(taken(1))
+    pisp = Pisp(listening, 1, "direct")
+    pisp.bank_answers(payment_answer(1))
 
-    assert payer.pay().status == 200
+    assert pisp.pay().status == 200
     assert listening.recorded("event") == []
 
 
@@ -284,25 +283,25 @@ def test_test_event_requires_an_events_url(causeway: Causeway) -> None:
 @VERSIONS
 def test_client_without_an_events_url_gets_no_events(causeway: Causeway, version: int) -> None:
     cancelled(causeway, version)
-    payer = Payer(causeway, version)
-    payer.pay()
-    payer.report(4)
-    direct = Payer(causeway, version, "direct")
-    direct.bank_does(taken(version, "P-2"))
+    pisp = Pisp(causeway, version)
+    pisp.pay()
+    pisp.report(4)
+    direct = Pisp(causeway, version, "direct")
+    direct.bank_answers(payment_answer(version, "P-2"))
     direct.report(4, "P-2")
     direct.pay()
-    causeway.tpp.call("POST", "/tpp/token/revoke", {"token": payer.bearer})
+    causeway.tpp.call("POST", "/tpp/token/revoke", {"token": pisp.bearer})
 
     assert [each.kind for each in causeway.recorded()] == ["revoke_token"]
 
 
 def test_event_is_sent_to_the_client_of_its_payment_or_consent(listening: Causeway) -> None:
-    payer = Payer(listening, 1, "direct")
-    payer.pay()
+    pisp = Pisp(listening, 1, "direct")
+    pisp.pay()
     consented = listening.psu.approve(1)
     concerned = listening.tpp.client
     listening.tpp.client = listening.hub.openbanking.clients.create(owner="x@example.com", title="Other").client
-    payer.report(4)
+    pisp.report(4)
     listening.banks[1].call("/token/revoke", {"access_token": consented.bank_token})
     listening.psu.approve(1)
 
@@ -337,9 +336,9 @@ def ended_by_bank(causeway: Causeway) -> Callable[[], int]:
 
 
 def reported(causeway: Causeway) -> Callable[[], int]:
-    payer, request_id = Payer(causeway, 1, "direct"), str(uuid.uuid4())
-    payer.pay()
-    return lambda: payer.report(4, **{"x-request-id": request_id}).status
+    pisp, request_id = Pisp(causeway, 1, "direct"), str(uuid.uuid4())
+    pisp.pay()
+    return lambda: pisp.report(4, **{"x-request-id": request_id}).status
 
 
 CAUSES = [approved, turned_back, ended_by_tpp, ended_by_bank, reported]

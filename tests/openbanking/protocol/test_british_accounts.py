@@ -10,7 +10,7 @@ from chalicelib.foundation.dynamodb.store import Put
 from chalicelib.foundation.jsontext import Number
 from chalicelib.openbanking.records.consents import consent_key
 from tests.openbanking.examples import BY_WEBHOOK, Json
-from tests.openbanking.spelling import code_of
+from tests.openbanking.kit import error_code
 from tests.openbanking.stage import Stage, error_of
 
 VERSIONS = pytest.mark.parametrize("version", [1, 2])
@@ -66,7 +66,7 @@ def test_an_invalid_account_number_in_a_consent_returns_400(
     for number in NONE:
         with subtests.test(repr(number)):
             answer = consent(stage, version, "31926819", number)
-            assert code_of(answer, version) == (400, 4001 if version == 1 else "INVALID_MODEL_TYPE"), answer
+            assert error_code(answer, version) == (400, 4001 if version == 1 else "INVALID_MODEL_TYPE"), answer
             assert f"{MEMBER[version]}.1" in answer.text
 
 

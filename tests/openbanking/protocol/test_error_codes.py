@@ -12,10 +12,10 @@ from chalicelib.foundation.http.outbound import Reply
 from chalicelib.openbanking.api import bank_api
 from chalicelib.openbanking.protocol.errors import ADDED_CODES, ADDITIONAL, VERSION_1, VERSION_2
 from tests.causeway import Answer, Causeway
+from tests.openbanking.accounts import Aisp, limit_reads
 from tests.openbanking.examples import BY_WEBHOOK
+from tests.openbanking.kit import TOKEN, URL
 from tests.openbanking.specification import ADDITIONAL_CODES, CODES_1, CODES_2
-from tests.openbanking.spelling import TOKEN, URL
-from tests.openbanking.unattended import Reader, limit_reads
 
 Code = int | str
 Provoke = Callable[[Causeway, int], Answer]
@@ -315,9 +315,9 @@ def storage_that_does_not_answer_a_tpp(causeway: Causeway, version: int) -> Answ
 @provokes("ACCESS_EXCEEDED")
 def one_unattended_read_too_many(causeway: Causeway, version: int) -> Answer:
     limit_reads(causeway, version, 1)
-    reader = Reader(causeway, version)
-    reader.use_up(times=1)
-    return reader.read()
+    aisp = Aisp(causeway, version)
+    aisp.use_up(times=1)
+    return aisp.read()
 
 
 @provokes("ACCESS_EXCEEDED")

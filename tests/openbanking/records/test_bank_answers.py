@@ -7,7 +7,7 @@ import uuid
 import pytest
 
 from tests.causeway import Answer, Causeway
-from tests.openbanking.spelling import TOKEN, URL, code_of
+from tests.openbanking.kit import TOKEN, URL, error_code
 
 VERSIONS = pytest.mark.parametrize("version", [1, 2])
 USED = {1: (400, 4001), 2: (400, "HEADERS_ERROR")}
@@ -50,7 +50,7 @@ def test_a_request_id_used_to_revoke_one_token_cannot_revoke_another(causeway: C
     repeated = revoke(causeway, version, first, request_id)
 
     assert done.body == repeated.body == {"status": "success"}
-    assert code_of(refused, version) == USED[version]
+    assert error_code(refused, version) == USED[version]
     assert (lives(causeway, first_bearer), lives(causeway, second_bearer)) == (False, True)
 
 
@@ -62,7 +62,7 @@ def test_one_of_two_concurrent_revocations_with_one_request_id_is_refused(causew
     with causeway.meanwhile("transact", lambda: revoke(causeway, version, first, request_id)):
         refused = revoke(causeway, version, second, request_id)
 
-    assert code_of(refused, version) == USED[version]
+    assert error_code(refused, version) == USED[version]
     assert (lives(causeway, first_bearer), lives(causeway, second_bearer)) == (False, True)
 
 
@@ -101,7 +101,7 @@ def test_the_request_id_of_a_repeated_revocation_is_recorded(causeway: Causeway,
     refused = revoke(causeway, version, other, request_id)
 
     assert again.body == {"status": "success"}
-    assert code_of(refused, version) == USED[version]
+    assert error_code(refused, version) == USED[version]
     assert lives(causeway, other_bearer)
 
 
@@ -135,7 +135,7 @@ def test_an_uppercase_request_id_counts_as_used(causeway: Causeway, version: int
     request_id = str(uuid.uuid4())
     revoke(causeway, version, first, request_id)
 
-    assert code_of(revoke(causeway, version, second, request_id.upper()), version) == USED[version]
+    assert error_code(revoke(causeway, version, second, request_id.upper()), version) == USED[version]
     assert lives(causeway, bearer)
 
 
@@ -149,7 +149,7 @@ def test_one_of_two_concurrent_init_authorizations_with_one_request_id_is_refuse
     with causeway.meanwhile("put", lambda: initiate(causeway, version, first, request_id)):
         refused = initiate(causeway, version, second, request_id)
 
-    assert code_of(refused, version) == USED[version]
+    assert error_code(refused, version) == USED[version]
 
 
 @VERSIONS
@@ -174,7 +174,7 @@ def test_one_of_two_concurrent_consents_with_one_request_id_is_refused_and_not_s
     with causeway.meanwhile("transact", lambda: save(causeway, version, first, request_id)):
         refused = save(causeway, version, second, request_id)
 
-    assert code_of(refused, version) == USED[version]
+    assert error_code(refused, version) == USED[version]
     assert save(causeway, version, second, str(uuid.uuid4())).status == 200
 
 

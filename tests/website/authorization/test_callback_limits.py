@@ -10,7 +10,7 @@ import pytest
 from chalicelib.openbanking.records.callback_limits import ASKED_SECONDS, BETWEEN_SECONDS, PER_ADDRESS
 from tests.causeway import Answer, Causeway
 from tests.openbanking.faults import items
-from tests.openbanking.payer import Payer
+from tests.openbanking.payments import Pisp
 
 ASKED, REPORTED = "The bank says", "The bank reported"
 
@@ -20,13 +20,13 @@ class Visitors:
 
     def __init__(self, causeway: Causeway, kind: str = "single") -> None:
         self.causeway = causeway
-        self.payer = Payer(causeway, 2, kind)
-        self.payer.side.answers["/v2_payment_single_status"] = lambda sent: {"transaction_status": "ACSC"}
+        self.pisp = Pisp(causeway, 2, kind)
+        self.pisp.bank.answers["/v2_payment_single_status"] = lambda sent: {"transaction_status": "ACSC"}
 
     def pays(self, count: int = 1) -> None:
         for _ in range(count):
-            assert self.payer.pay().status == 200
-        self.payer.side.received.clear()
+            assert self.pisp.pay().status == 200
+        self.pisp.bank.received.clear()
 
     def open(self, payment_id: str = "P-1", address: str = "203.0.113.7") -> str:
         """Which words the page has for where the payment stands."""
@@ -40,7 +40,7 @@ class Visitors:
 
     @property
     def asked(self) -> int:
-        return len(self.payer.side.received)
+        return len(self.pisp.bank.received)
 
 
 @pytest.mark.parametrize("kind", ["single", "direct"])
@@ -126,7 +126,7 @@ def test_status_request_records_contain_no_address_and_accept_bank_reports(cause
     visitors.pays()
     visitors.open()
 
-    assert visitors.payer.report("ACSC").status == 200
+    assert visitors.pisp.report("ACSC").status == 200
     kept: list[dict[str, Any]] = items(causeway, "payments")
     assert "203.0.113.7" not in repr(kept)
     (counter,) = [item for item in kept if item["payment"].startswith("asked#")]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.causeway import Causeway
 from tests.openbanking.meter import measured
-from tests.openbanking.payer import Payer
+from tests.openbanking.payments import Pisp
 from tests.website.web_user import WebUser
 
 
@@ -56,14 +56,14 @@ def test_read_only_pages_count_no_calls(causeway: Causeway, user: WebUser, clien
 
 
 def test_the_payment_callback_counts_its_status_requests_as_pisp_calls(causeway: Causeway, visitor: WebUser) -> None:
-    payer = Payer(causeway, 2)
-    payer.pay()
-    payer.side.answers["/v2_payment_single_status"] = lambda sent: {"transaction_status": "ACSC"}
+    pisp = Pisp(causeway, 2)
+    pisp.pay()
+    pisp.bank.answers["/v2_payment_single_status"] = lambda sent: {"transaction_status": "ACSC"}
     page = "/payments/callback?bic=BETADEF1&payment_id="
 
     assert measured(causeway, lambda: visitor.get(f"{page}P-1")) == {"BETADEF1 PISP": {"calls": 1, "answered": 1}}
     assert measured(causeway, lambda: visitor.get(f"{page}P-2")) == {}
-    payer.side.answers["/v2_payment_single_status"] = lambda sent: {"nonsense": 1}
+    pisp.bank.answers["/v2_payment_single_status"] = lambda sent: {"nonsense": 1}
     assert measured(causeway, lambda: visitor.get(f"{page}P-1")) == {"BETADEF1 PISP": {"calls": 1}}, "not asked so soon"
     causeway.clock.advance(10)
     assert measured(causeway, lambda: visitor.get(f"{page}P-1")) == {

@@ -12,16 +12,16 @@ from chalicelib.openbanking.flows.payments import callback_status
 from chalicelib.openbanking.flows.payments.callback_status import StatusResult
 from chalicelib.openbanking.protocol.payment_enumerations import PaymentOutcome
 from tests.causeway import Causeway
-from tests.openbanking.payer import Payer
+from tests.openbanking.payments import Pisp
 
 
 @pytest.mark.parametrize("version", [1, 2])
 def test_the_payment_page_shows_the_status_of_the_bank_instead_of_the_query(causeway: Causeway, version: int) -> None:
-    payer = Payer(causeway, version)
-    payer.pay()
-    payer.report(2 if version == 1 else "RJCT")
-    payer.side.answers["/v2_payment_single_status"] = lambda sent: {"transaction_status": "RJCT"}
-    bic = payer.side.bic
+    pisp = Pisp(causeway, version)
+    pisp.pay()
+    pisp.report(2 if version == 1 else "RJCT")
+    pisp.bank.answers["/v2_payment_single_status"] = lambda sent: {"transaction_status": "RJCT"}
+    bic = pisp.bank.bic
 
     text = causeway.call("GET", f"/payments/callback?bic={bic}&payment_id=P-1&status=4&message=all%20is%20well").text
 
@@ -43,11 +43,11 @@ def test_the_payment_page_shows_the_status_of_the_bank_instead_of_the_query(caus
 def test_the_payment_page_shows_the_status_and_refreshes_until_it_is_final(
     causeway: Causeway, version: int, status: Any, is_final: bool, headline: str
 ) -> None:
-    payer = Payer(causeway, version)
-    payer.pay()
-    payer.report(status)
-    payer.side.answers["/v2_payment_single_status"] = lambda sent: {"transaction_status": status}
-    address = f"/payments/callback?bic={payer.side.bic}&payment_id=P-1"
+    pisp = Pisp(causeway, version)
+    pisp.pay()
+    pisp.report(status)
+    pisp.bank.answers["/v2_payment_single_status"] = lambda sent: {"transaction_status": status}
+    address = f"/payments/callback?bic={pisp.bank.bic}&payment_id=P-1"
     text = causeway.call("GET", address).text
 
     assert (f'data-live="{html.escape(address)}"' in text) is not is_final
@@ -74,39 +74,39 @@ def test_the_payment_page_does_not_refresh_for_an_unknown_payment(causeway: Caus
 
 
 def test_the_payment_page_falls_back_to_the_reported_status(causeway: Causeway) -> None:
-    payer = Payer(causeway, 2, "direct")
-    payer.pay()
-    payer.side.answers["/v2_payment_single_status"] = lambda sent: TimedOut("late")
+    pisp = Pisp(causeway, 2, "direct")
+    pisp.pay()
+    pisp.bank.answers["/v2_payment_single_status"] = lambda sent: TimedOut("late")
 
-    text = causeway.call("GET", f"/payments/callback?bic={payer.side.bic}&payment_id=P-1&status=ACSC").text
+    text = causeway.call("GET", f"/payments/callback?bic={pisp.bank.bic}&payment_id=P-1&status=ACSC").text
 
     assert "The bank reported" in text
     assert "Received" in text
 
 
 def test_the_payment_page_makes_no_status_request_after_a_revocation(causeway: Causeway) -> None:
-    payer = Payer(causeway, 2)
-    payer.pay()
-    causeway.tpp.call("POST", "/tpp/token/revoke", {"token": payer.bearer})
+    pisp = Pisp(causeway, 2)
+    pisp.pay()
+    causeway.tpp.call("POST", "/tpp/token/revoke", {"token": pisp.bearer})
 
     assert "The bank reported" in causeway.call("GET", "/payments/callback?bic=BETADEF1&payment_id=P-1").text
-    assert payer.calls == 1
+    assert pisp.calls == 1
 
 
 def test_the_payment_page_makes_no_status_request_with_an_expired_consent(causeway: Causeway) -> None:
-    payer = Payer(causeway, 2)
-    payer.pay()
+    pisp = Pisp(causeway, 2)
+    pisp.pay()
     causeway.clock.advance(181 * 24 * 3600)
 
     assert "The bank reported" in causeway.call("GET", "/payments/callback?bic=BETADEF1&payment_id=P-1").text
-    assert payer.calls == 1
+    assert pisp.calls == 1
 
 
 def test_the_payment_page_does_not_confirm_payments_of_clients_with_their_own_callback(causeway: Causeway) -> None:
     causeway.tpp.client = causeway.hub.openbanking.clients.create(
         owner="tpp@example.com", title="Own", callback_urls=["http://127.0.0.1:8000/elsewhere"]
     ).client
-    Payer(causeway, 1, "direct").pay()
+    Pisp(causeway, 1, "direct").pay()
 
     text = causeway.call("GET", "/payments/callback?bic=ALPHGB21&payment_id=P-1&status=4").text
 

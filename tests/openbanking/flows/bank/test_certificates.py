@@ -18,7 +18,7 @@ from tests.kit import certificates
 from tests.kit.certificates import Authority
 from tests.kit.logs import Lines
 from tests.kit.storage import record_calls
-from tests.openbanking.spelling import URL
+from tests.openbanking.kit import URL
 
 SUBJECT = "CN=api.bank.example,O=Example Bank,C=GB"
 REVERSED = ",".join(reversed(SUBJECT.split(",")))

@@ -11,7 +11,7 @@ import pytest
 from chalicelib.foundation.jsontext import Number
 from tests.causeway import Answer, Causeway
 from tests.openbanking.examples import BY_WEBHOOK, Json
-from tests.openbanking.spelling import code_of
+from tests.openbanking.kit import error_code
 from tests.openbanking.stage import Stage
 
 VERSIONS = pytest.mark.parametrize("version", [1, 2])
@@ -61,7 +61,7 @@ def test_version_2_status_report_accepts_four_letter_codes(paid: Stage, status: 
 
 @pytest.mark.parametrize("status", CODES)
 def test_version_1_status_report_rejects_letter_codes(paid: Stage, status: str) -> None:
-    assert code_of(report(paid, 1, status=status), 1) == (400, 4001)
+    assert error_code(report(paid, 1, status=status), 1) == (400, 4001)
 
 
 NO_STATUS = [5, -1, 10, "5", "-1", "04", " 4", "4.0", Number("4.0"), Number("4e0"), True, None, [], {}, [4], ""]
@@ -72,7 +72,7 @@ NO_STATUS = [5, -1, 10, "5", "-1", "04", " 4", "4.0", Number("4.0"), Number("4e0
 def test_unknown_status_in_a_report_returns_400(paid: Stage, version: int, status: Any) -> None:
     answer = report(paid, version, status=status)
 
-    assert code_of(answer, version) == (400, 4001 if version == 1 else "INVALID_PAYMENT_STATUS_FORMAT")
+    assert error_code(answer, version) == (400, 4001 if version == 1 else "INVALID_PAYMENT_STATUS_FORMAT")
     assert_names(answer, version, STATUS[version])
 
 
@@ -88,7 +88,7 @@ def assert_names(answer: Answer, version: int, name: str) -> None:
 def test_invalid_payment_id_in_a_report_returns_400(paid: Stage, version: int, payment: Any) -> None:
     answer = report(paid, version, payment=payment)
 
-    assert code_of(answer, version) == (400, 4001 if version == 1 else "INVALID_PAYMENT_ID_FORMAT")
+    assert error_code(answer, version) == (400, 4001 if version == 1 else "INVALID_PAYMENT_ID_FORMAT")
     assert_names(answer, version, ID[version])
 
 
@@ -99,7 +99,7 @@ def test_report_on_an_unknown_payment_returns_400(paid: Stage, version: int) -> 
 
     for payment in ("P-unknown", f"P-other-{version}", "p-0", " P-0", "P" * 255):
         answer = report(paid, version, payment=payment)
-        assert code_of(answer, version) == (400, 4001 if version == 1 else "INVALID_PAYMENT_ID_FORMAT")
+        assert error_code(answer, version) == (400, 4001 if version == 1 else "INVALID_PAYMENT_ID_FORMAT")
 
 
 @VERSIONS
@@ -112,7 +112,7 @@ def test_status_report_rejects_missing_and_unknown_members(paid: Stage, version:
         ({ID[other]: "P-0"}, "EXTRA_FIELDS_PROVIDED"),
     ):
         answer = report(paid, version, change)
-        assert code_of(answer, version) == (400, 4001 if version == 1 else code)
+        assert error_code(answer, version) == (400, 4001 if version == 1 else code)
         assert_names(answer, version, next(iter(change)))
 
 
@@ -150,7 +150,7 @@ def test_daily_performance_accepts_missing_durations(stage: Stage, left_out: lis
 def test_invalid_duration_in_daily_performance_returns_400(stage: Stage, name: str, duration: Any) -> None:
     answer = performance(stage.causeway, DAY | {name: duration})
 
-    assert code_of(answer, 2) == (400, "INVALID_MODEL_TYPE")
+    assert error_code(answer, 2) == (400, "INVALID_MODEL_TYPE")
     assert_names(answer, 2, name)
 
 
@@ -166,7 +166,7 @@ NO_DATE = ["", "2026-02-29", "2026-3-1", "01.03.2026", "20260301", "2026-03-01T0
 def test_invalid_future_or_old_date_in_daily_performance_returns_400(stage: Stage, day: str) -> None:
     answer = performance(stage.causeway, DAY | {"date": day})
 
-    assert code_of(answer, 2) == (400, "INVALID_DATE_FORMAT")
+    assert error_code(answer, 2) == (400, "INVALID_DATE_FORMAT")
     assert "date" in answer.body["additionalErrors"][0]["details"]
 
 
@@ -174,8 +174,8 @@ def test_invalid_future_or_old_date_in_daily_performance_returns_400(stage: Stag
 def test_date_of_another_type_in_daily_performance_returns_400(stage: Stage, day: Any) -> None:
     answer = performance(stage.causeway, DAY | {"date": day})
 
-    assert code_of(answer, 2)[0] == 400
-    assert code_of(answer, 2)[1] in ("INVALID_MODEL_TYPE", "INVALID_DATE_FORMAT")
+    assert error_code(answer, 2)[0] == 400
+    assert error_code(answer, 2)[1] in ("INVALID_MODEL_TYPE", "INVALID_DATE_FORMAT")
 
 
 def test_daily_performance_requires_a_date_and_camel_case_names(stage: Stage) -> None:
@@ -186,7 +186,7 @@ def test_daily_performance_requires_a_date_and_camel_case_names(stage: Stage) ->
         (DAY | {"colour": "red"}, "EXTRA_FIELDS_PROVIDED", "colour"),
     ):
         answer = performance(stage.causeway, body)
-        assert code_of(answer, 2) == (400, code)
+        assert error_code(answer, 2) == (400, code)
         assert_names(answer, 2, name)
 
 
@@ -225,16 +225,16 @@ def test_repeated_report_returns_success_and_another_body_under_its_id_returns_4
     other = performance(stage.causeway, DAY | {"consentDuration": 1}, x_request_id=request_id)
 
     assert first.text == again.text == '{"status":"success"}'
-    assert code_of(other, 2) == (400, "HEADERS_ERROR")
+    assert error_code(other, 2) == (400, "HEADERS_ERROR")
 
 
 def test_daily_performance_requires_a_signature_and_a_version_2_bank(stage: Stage) -> None:
     unsigned = performance(stage.causeway, DAY, x_signature=None)
     of_another = performance(stage.causeway, DAY, x_api_key=stage.causeway.banks[1].api_key)
 
-    assert code_of(unsigned, 2) == (400, "HEADERS_ERROR")
-    assert code_of(of_another, 2) == (403, "SERVICE_BLOCKED")
+    assert error_code(unsigned, 2) == (400, "HEADERS_ERROR")
+    assert error_code(of_another, 2) == (403, "SERVICE_BLOCKED")
 
 
 def test_version_1_has_no_daily_performance(stage: Stage) -> None:
-    assert code_of(stage.causeway.banks[1].call("/daily_performance", DAY), 1) == (401, 4202)
+    assert error_code(stage.causeway.banks[1].call("/daily_performance", DAY), 1) == (401, 4202)

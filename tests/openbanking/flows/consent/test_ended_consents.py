@@ -11,9 +11,8 @@ from chalicelib.openbanking.flows.consent.expiry import record_due_events
 from chalicelib.openbanking.flows.consent.tokens import end_consent
 from chalicelib.openbanking.records.consents import Consent, consent_key
 from tests.causeway import Causeway
-from tests.openbanking.kit import Consented
-from tests.openbanking.payer import Payer
-from tests.openbanking.spelling import TOKEN
+from tests.openbanking.kit import TOKEN, Consented
+from tests.openbanking.payments import Pisp
 
 VERSIONS = pytest.mark.parametrize("version", [1, 2])
 LIFETIME = 180 * 24 * 3600
@@ -104,8 +103,8 @@ def test_a_consent_can_be_revoked_until_its_last_second(causeway: Causeway, revo
 
 @VERSIONS
 def test_revoking_a_spent_consent_after_its_end_changes_nothing(causeway: Causeway, version: int) -> None:
-    payer = Payer(causeway, version, consent_type="one_time")
-    assert payer.pay().status == 200
+    pisp = Pisp(causeway, version, consent_type="one_time")
+    assert pisp.pay().status == 200
     (item,) = (each for each in causeway.hub.store.scan("consents") if each["part"] == "consent")
     causeway.clock.advance(LIFETIME)
 

@@ -24,9 +24,8 @@ from chalicelib.openbanking.records.consents import NOTIFY, Consent, consent_key
 from tests.causeway import Causeway
 from tests.kit.logs import Lines
 from tests.kit.storage import record_calls
-from tests.openbanking.kit import Consented
-from tests.openbanking.payer import Payer
-from tests.openbanking.spelling import TOKEN
+from tests.openbanking.kit import TOKEN, Consented
+from tests.openbanking.payments import Pisp
 
 VERSIONS = pytest.mark.parametrize("version", [1, 2])
 DAY = 24 * 3600
@@ -236,17 +235,17 @@ def test_consent_revoked_during_the_run_gets_no_expiry_event(listening: Causeway
 
 
 def test_spent_consent_gets_no_expiry_event(listening: Causeway) -> None:
-    payer = Payer(listening, 1, consent_type="one_time")
-    assert payer.pay().status == 200
+    pisp = Pisp(listening, 1, consent_type="one_time")
+    assert pisp.pay().status == 200
 
     assert [at(listening, ANNOUNCED), at(listening, LASTS)] == [0, 0]
     assert told(listening) == []
 
 
 def test_restored_consent_gets_its_expiry_events(listening: Causeway) -> None:
-    payer = Payer(listening, 1, consent_type="one_time")
-    payer.bank_does(NotReached("no connection"))
-    assert payer.pay().status == 502
+    pisp = Pisp(listening, 1, consent_type="one_time")
+    pisp.bank_answers(NotReached("no connection"))
+    assert pisp.pay().status == 502
 
     assert [at(listening, ANNOUNCED), at(listening, LASTS)] == [1, 1]
     assert told(listening) == ["consent.expiring", "consent.expired"]

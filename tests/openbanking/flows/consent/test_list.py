@@ -14,7 +14,7 @@ from chalicelib.openbanking.records.consents import consent_key
 from tests.causeway import Answer, Causeway
 from tests.kit.storage import record_calls
 from tests.openbanking.key_holder import KeyHolder, secure
-from tests.openbanking.payer import Payer
+from tests.openbanking.payments import Pisp
 
 pytestmark = pytest.mark.dynamodb
 DAY = 24 * 3600
@@ -128,15 +128,15 @@ def test_expiry_changes_an_authorised_consent_and_keeps_revoked_and_spent_ones(c
     authorised = approved(causeway)
     revoked = causeway.tpp.tokens(1)
     causeway.tpp.call("POST", "/tpp/token/revoke", {"token": revoked["access_token"]})
-    payer = Payer(causeway, 1, consent_type="one_time")
-    payer.pay()
+    pisp = Pisp(causeway, 1, consent_type="one_time")
+    pisp.pay()
     states: list[dict[str, str]] = []
 
     for days in (0, 180):
         causeway.clock.advance(days * DAY)
         states.append({entry["consent_id"]: entry["status"] for entry in listed(causeway)})
 
-    spent = str(payer.bearer).partition("~")[0]
+    spent = str(pisp.bearer).partition("~")[0]
     ended = {revoked["consent_id"]: "revoked", spent: "spent"}
     assert states == [{authorised: "authorised", **ended}, {authorised: "expired", **ended}]
 
@@ -206,11 +206,11 @@ def test_refresh_that_keeps_its_refresh_token_changes_the_last_use(causeway: Cau
 
 def test_payment_of_a_one_time_consent_changes_the_last_use(causeway: Causeway) -> None:
     causeway.clock.advance(15 * 3600 - 60)
-    payer = Payer(causeway, 1, consent_type="one_time")
+    pisp = Pisp(causeway, 1, consent_type="one_time")
     before = listed(causeway)[0]["last_used_on"]
 
     causeway.clock.advance(60)
-    assert payer.pay().status == 200
+    assert pisp.pay().status == 200
 
     assert (before, listed(causeway)[0]["last_used_on"]) == ("2026-03-02", "2026-03-03")
 

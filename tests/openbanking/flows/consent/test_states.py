@@ -12,8 +12,8 @@ from chalicelib.openbanking.flows.consent.tokens import end_consent
 from chalicelib.openbanking.records.consents import Consent, consent_key
 from tests.causeway import Answer, Causeway
 from tests.kit.storage import record_calls
-from tests.openbanking.payer import Payer
-from tests.openbanking.spelling import CONSENT_IDS, TOKEN, TOKENS, code_of
+from tests.openbanking.kit import CONSENT_IDS, TOKEN, TOKENS, error_code
+from tests.openbanking.payments import Pisp
 
 DAY = 24 * 3600
 VERSIONS = pytest.mark.parametrize("version", [1, 2])
@@ -95,9 +95,9 @@ def test_status_of_a_revoked_consent_shows_the_time_and_the_party(causeway: Caus
 @VERSIONS
 def test_expiry_changes_an_authorised_consent_and_keeps_a_spent_one(causeway: Causeway, version: int) -> None:
     token, _ = approved(causeway, version)
-    payer = Payer(causeway, version, consent_type="one_time")
-    payer.pay()
-    spent = str(payer.bearer).partition("~")[0]
+    pisp = Pisp(causeway, version, consent_type="one_time")
+    pisp.pay()
+    spent = str(pisp.bearer).partition("~")[0]
 
     before = [each["status"] for each in told(causeway, version, [token], [spent])]
     causeway.clock.advance(180 * DAY - 1)
@@ -192,7 +192,7 @@ def test_empty_list_and_more_than_100_entries_return_400(
 ) -> None:
     answer = ask(causeway, version, [f"{'0' * 22}.{SECRET}"] * tokens, ["0" * 22] * consent_ids)
 
-    assert code_of(answer, version) == FIELD[version]
+    assert error_code(answer, version) == FIELD[version]
 
 
 @VERSIONS
@@ -213,7 +213,7 @@ def test_null_list_counts_as_missing(causeway: Causeway, version: int) -> None:
     neither = causeway.banks[version].call("/consents/status", {TOKENS[version]: None, CONSENT_IDS[version]: None})
 
     assert (answer.status, len(answer.body["consents"])) == (200, 1)
-    assert code_of(neither, version) == FIELD[version]
+    assert error_code(neither, version) == FIELD[version]
 
 
 WRONG: dict[str, Any] = {
@@ -239,13 +239,13 @@ def test_list_with_an_invalid_value_returns_400(
     other = CONSENT_IDS if which is TOKENS else TOKENS
     answer = causeway.banks[version].call("/consents/status", {which[version]: value, other[version]: [consent_id]})
 
-    assert code_of(answer, version) == FIELD[version]
+    assert error_code(answer, version) == FIELD[version]
 
 
 @VERSIONS
 @pytest.mark.parametrize("value", ["a.b", "a~b", "a b", "é", "x" * 65, "a\n"])
 def test_malformed_consent_id_returns_400(causeway: Causeway, version: int, value: str) -> None:
-    assert code_of(ask(causeway, version, None, [value]), version) == FIELD[version]
+    assert error_code(ask(causeway, version, None, [value]), version) == FIELD[version]
 
 
 @VERSIONS
@@ -255,7 +255,7 @@ def test_unknown_members_and_the_spelling_of_the_other_version_return_400(causew
 
     for members in ({"tokens": ["x"]}, {other: ["x"]}):
         answer = causeway.banks[version].call("/consents/status", {CONSENT_IDS[version]: ["0"], **members})
-        assert code_of(answer, version) == expected
+        assert error_code(answer, version) == expected
 
 
 # -- a read
@@ -290,7 +290,7 @@ def test_checks_run_in_the_order_of_all_bank_calls(causeway: Causeway, version: 
 
     def refused(**headers: str | None) -> tuple[int, Any]:
         sent = {name.replace("_", "-"): value for name, value in headers.items()}
-        return code_of(causeway.banks[version].call("/consents/status", body, headers=sent), version)
+        return error_code(causeway.banks[version].call("/consents/status", body, headers=sent), version)
 
     codes = {
         1: [(401, 4201), (401, 4200), (403, 4004), (401, 4204), (401, 4200)],
@@ -316,7 +316,7 @@ def test_body_that_is_not_json_returns_400(causeway: Causeway, version: int) -> 
     answer = causeway.banks[version].call("/consents/status", raw=b"{")
 
     assert answer.status == 400
-    assert code_of(answer, version) == (400, 4003 if version == 1 else "FORMAT_ERROR")
+    assert error_code(answer, version) == (400, 4003 if version == 1 else "FORMAT_ERROR")
 
 
 @VERSIONS
@@ -328,7 +328,7 @@ def test_inactive_bank_returns_401(causeway: Causeway, version: int) -> None:
     answer = ask(causeway, version, [token])
     banks.change(bic, active=True)
 
-    assert code_of(answer, version) == (401, 4200 if version == 1 else "WRONG_CREDENTIALS")
+    assert error_code(answer, version) == (401, 4200 if version == 1 else "WRONG_CREDENTIALS")
 
 
 def test_version_2_response_has_camel_case_names(causeway: Causeway) -> None:

@@ -19,8 +19,7 @@ from chalicelib.foundation.http.outbound import (
 )
 from chalicelib.openbanking.records.consents import consent_key
 from tests.causeway import Causeway
-from tests.openbanking.deferred_payments import LaterPayer
-from tests.openbanking.payer import KINDS, PATHS, REFUSAL, VERSIONS, WEBHOOKS, Payer, order, taken
+from tests.openbanking.payments import KINDS, PATHS, REFUSAL, VERSIONS, WEBHOOKS, Pisp, order, payment_answer
 
 # -- the order and its answer
 
@@ -28,82 +27,84 @@ from tests.openbanking.payer import KINDS, PATHS, REFUSAL, VERSIONS, WEBHOOKS, P
 @VERSIONS
 @KINDS
 def test_order_reaches_the_bank_and_returns_its_response(causeway: Causeway, version: int, kind: str) -> None:
-    payer = Payer(causeway, version, kind)
+    pisp = Pisp(causeway, version, kind)
 
-    answer = payer.pay()
+    answer = pisp.pay()
 
-    expected = taken(version) if version == 2 else {k: v for k, v in taken(1).items() if k != "status"}
+    expected = (
+        payment_answer(version) if version == 2 else {k: v for k, v in payment_answer(1).items() if k != "status"}
+    )
     assert (answer.status, answer.body) == (200, expected)
-    assert payer.side.received[0].path == WEBHOOKS[version, kind]
-    assert ("X-Auth-Token" in payer.side.received[0].headers) == (kind != "direct")
+    assert pisp.bank.received[0].path == WEBHOOKS[version, kind]
+    assert ("X-Auth-Token" in pisp.bank.received[0].headers) == (kind != "direct")
     assert "bank;dur=" in answer.headers["server-timing"]
 
 
 @VERSIONS
 @KINDS
 def test_a_reusable_consent_pays_more_than_once(causeway: Causeway, version: int, kind: str) -> None:
-    payer = Payer(causeway, version, kind)
+    pisp = Pisp(causeway, version, kind)
 
-    assert [payer.pay().status, payer.pay().status] == [200, 200]
-    assert payer.calls == 2
+    assert [pisp.pay().status, pisp.pay().status] == [200, 200]
+    assert pisp.calls == 2
 
 
 @VERSIONS
 def test_a_one_time_consent_pays_once(causeway: Causeway, version: int) -> None:
-    payer = Payer(causeway, version, consent_type="one_time")
+    pisp = Pisp(causeway, version, consent_type="one_time")
 
-    assert [payer.pay().status, payer.pay().status] == [200, 401]
-    assert "one-time consent has been used" in payer.pay().body["title"]
-    assert payer.calls == 1
-    assert causeway.tpp.call("GET", "/tpp/consent", bearer=payer.bearer).status == 401
-    assert causeway.tpp.call("POST", "/tpp/token", {"refresh_token": payer.refresh_token}).status == 400
+    assert [pisp.pay().status, pisp.pay().status] == [200, 401]
+    assert "one-time consent has been used" in pisp.pay().body["title"]
+    assert pisp.calls == 1
+    assert causeway.tpp.call("GET", "/tpp/consent", bearer=pisp.bearer).status == 401
+    assert causeway.tpp.call("POST", "/tpp/token", {"refresh_token": pisp.refresh_token}).status == 400
 
 
 @VERSIONS
 def test_two_concurrent_payments_of_a_one_time_consent_reach_the_bank_once(causeway: Causeway, version: int) -> None:
-    payer = Payer(causeway, version, consent_type="one_time")
+    pisp = Pisp(causeway, version, consent_type="one_time")
     inner = []
 
-    with causeway.meanwhile("transact", lambda: inner.append(payer.pay().status)):
-        outer = payer.pay().status
+    with causeway.meanwhile("transact", lambda: inner.append(pisp.pay().status)):
+        outer = pisp.pay().status
 
     assert inner == [200]
     assert outer == 401
-    assert payer.calls == 1
+    assert pisp.calls == 1
 
 
 def test_order_rejected_by_the_hub_spends_nothing(causeway: Causeway) -> None:
-    payer = Payer(causeway, 1, consent_type="one_time")
+    pisp = Pisp(causeway, 1, consent_type="one_time")
 
-    refused = payer.pay("key-1", amount="-1")
+    refused = pisp.pay("key-1", amount="-1")
 
     assert refused.status == 400
-    assert payer.pay("key-1").status == 200
-    assert payer.calls == 1
+    assert pisp.pay("key-1").status == 200
+    assert pisp.calls == 1
 
 
 def test_direct_payment_requires_a_known_bic(causeway: Causeway) -> None:
-    payer = Payer(causeway, 1, "direct")
+    pisp = Pisp(causeway, 1, "direct")
 
-    assert payer.pay(bic="NOSUCHXX").status == 404
-    assert payer.pay(bic="?").status == 400
-    assert payer.pay(bic=7).status == 400
+    assert pisp.pay(bic="NOSUCHXX").status == 404
+    assert pisp.pay(bic="?").status == 400
+    assert pisp.pay(bic=7).status == 400
     missing = causeway.tpp.call("POST", PATHS["direct"], {"amount": 1})
     assert (missing.status, missing.body["additionalErrors"][0]["details"]) == (400, "bic is required")
     assert causeway.tpp.call("POST", PATHS["direct"], [1]).status == 400
-    assert payer.calls == 0
+    assert pisp.calls == 0
 
 
 def test_bulk_order_accepts_up_to_1000_payments(causeway: Causeway) -> None:
-    payer = Payer(causeway, 1, "bulk")
+    pisp = Pisp(causeway, 1, "bulk")
     item = order(causeway, 1, "bulk")["payments"][0] | {"amount": "0.10", "message_for_receiver": "x" * 35}
     total = {"currency": "EUR", "amount": "100.00"}
 
-    answer = payer.pay(payments=[item] * 1000, totals=[total])
+    answer = pisp.pay(payments=[item] * 1000, totals=[total])
 
     assert answer.status == 200
-    assert payer.side.received[0].body.count(b'"amount":"0.10"') == 1000
-    assert payer.pay(payments=[item] * 1001, totals=[total]).status == 400
+    assert pisp.bank.received[0].body.count(b'"amount":"0.10"') == 1000
+    assert pisp.pay(payments=[item] * 1001, totals=[total]).status == 400
 
 
 # -- idempotency keys
@@ -115,43 +116,43 @@ def test_bulk_order_accepts_up_to_1000_payments(causeway: Causeway) -> None:
 def test_repeat_with_the_same_key_returns_the_stored_response(
     causeway: Causeway, version: int, kind: str, consent_type: str
 ) -> None:
-    payer = Payer(causeway, version, kind, consent_type)
+    pisp = Pisp(causeway, version, kind, consent_type)
 
-    first, second = payer.pay("key-1"), payer.pay("key-1")
+    first, second = pisp.pay("key-1"), pisp.pay("key-1")
 
     assert first.status == second.status == 200
     assert first.text == second.text
-    assert payer.calls == 1
+    assert pisp.calls == 1
 
 
 def test_another_key_makes_another_payment(causeway: Causeway) -> None:
-    payer = Payer(causeway, 1)
-    payer.pay("key-1")
-    payer.bank_does(taken(1, "P-2"))
+    pisp = Pisp(causeway, 1)
+    pisp.pay("key-1")
+    pisp.bank_answers(payment_answer(1, "P-2"))
 
-    assert payer.pay("key-2").body["payment_id"] == "P-2"
-    assert payer.calls == 2
+    assert pisp.pay("key-2").body["payment_id"] == "P-2"
+    assert pisp.calls == 2
 
 
 def test_idempotency_key_belongs_to_its_path_and_client(causeway: Causeway) -> None:
-    payer = Payer(causeway, 1)
-    payer.pay("key-1")
-    direct = Payer(causeway, 1, "direct")
-    direct.bank_does(taken(1, "P-2"))
+    pisp = Pisp(causeway, 1)
+    pisp.pay("key-1")
+    direct = Pisp(causeway, 1, "direct")
+    direct.bank_answers(payment_answer(1, "P-2"))
 
     assert direct.pay("key-1").status == 200
     other = causeway.hub.openbanking.clients.create(owner="x@example.com", title="Other").client
     causeway.tpp.client = other
-    direct.bank_does(taken(1, "P-3"))
+    direct.bank_answers(payment_answer(1, "P-3"))
     assert direct.pay("key-1").body["payment_id"] == "P-3"
 
 
 def test_spent_bearer_returns_only_its_own_stored_payment(causeway: Causeway) -> None:
-    one, other = Payer(causeway, 1), Payer(causeway, 1)
-    spent = Payer(causeway, 1, consent_type="one_time")
-    spent.bank_does(taken(1, "P-2"))
+    one, other = Pisp(causeway, 1), Pisp(causeway, 1)
+    spent = Pisp(causeway, 1, consent_type="one_time")
+    spent.bank_answers(payment_answer(1, "P-2"))
     spent.pay("key-2")
-    one.bank_does(taken(1))
+    one.bank_answers(payment_answer(1))
     one.pay("key-1")
 
     assert other.pay("key-1").body["payment_id"] == "P-1"  # a key is the client's, whichever PSU it is about
@@ -161,113 +162,113 @@ def test_spent_bearer_returns_only_its_own_stored_payment(causeway: Causeway) ->
 
 
 def test_repeat_returns_the_stored_response_while_the_bank_is_inactive(causeway: Causeway) -> None:
-    payers = [Payer(causeway, 1), Payer(causeway, 1, "direct")]
-    for number, payer in enumerate(payers):
-        payer.bank_does(taken(1, f"P-{number}"))
-        payer.pay("key-1")
-    bic = payers[0].side.bic
+    pisps = [Pisp(causeway, 1), Pisp(causeway, 1, "direct")]
+    for number, pisp in enumerate(pisps):
+        pisp.bank_answers(payment_answer(1, f"P-{number}"))
+        pisp.pay("key-1")
+    bic = pisps[0].bank.bic
     causeway.hub.openbanking.banks.change(bic, active=False)
     causeway.clock.advance(61)
     try:
-        assert [payer.pay("key-1").status for payer in payers] == [200, 200]
-        assert [payer.pay("key-2").status for payer in payers] == [404, 404]
+        assert [pisp.pay("key-1").status for pisp in pisps] == [200, 200]
+        assert [pisp.pay("key-2").status for pisp in pisps] == [404, 404]
     finally:
         causeway.hub.openbanking.banks.change(bic, active=True)
 
 
 def test_reused_key_with_another_body_returns_400(causeway: Causeway) -> None:
-    payer = Payer(causeway, 1)
-    payer.pay("key-1")
+    pisp = Pisp(causeway, 1)
+    pisp.pay("key-1")
 
-    refused = payer.pay("key-1", amount="13")
+    refused = pisp.pay("key-1", amount="13")
 
     assert (refused.status, refused.body["code"]) == (400, "HEADERS_ERROR")
-    assert payer.calls == 1
+    assert pisp.calls == 1
 
 
 @pytest.mark.parametrize("key", ["", "k" * 256])
 def test_idempotency_key_has_1_to_255_characters(causeway: Causeway, key: str) -> None:
-    payer = Payer(causeway, 1)
+    pisp = Pisp(causeway, 1)
 
-    refused = payer.pay(key)
+    refused = pisp.pay(key)
 
     assert (refused.status, refused.body["code"]) == (400, "HEADERS_ERROR")
-    assert payer.calls == 0
-    assert payer.pay("k" * 255).status == 200
+    assert pisp.calls == 0
+    assert pisp.pay("k" * 255).status == 200
 
 
 @pytest.mark.parametrize("consent_type", ["reusable", "one_time"])
 def test_repeat_during_the_first_request_returns_409_with_retry_after(causeway: Causeway, consent_type: str) -> None:
-    payer = Payer(causeway, 2, consent_type=consent_type)
+    pisp = Pisp(causeway, 2, consent_type=consent_type)
     others = []
 
     def slow(sent: object) -> Any:
-        others.append(payer.pay("key-1"))
-        return taken(2)
+        others.append(pisp.pay("key-1"))
+        return payment_answer(2)
 
-    payer.side.answers[WEBHOOKS[2, "single"]] = slow
+    pisp.bank.answers[WEBHOOKS[2, "single"]] = slow
 
-    assert payer.pay("key-1").status == 200
+    assert pisp.pay("key-1").status == 200
     assert (others[0].status, others[0].body["code"]) == (409, "HEADERS_ERROR")
     assert others[0].headers["retry-after"] == "1"
-    assert payer.pay("key-1").status == 200
-    assert payer.calls == 1
+    assert pisp.pay("key-1").status == 200
+    assert pisp.calls == 1
 
 
 def test_two_concurrent_requests_with_one_key_reach_the_bank_once(causeway: Causeway) -> None:
-    payer = Payer(causeway, 1)
+    pisp = Pisp(causeway, 1)
     inner = []
 
-    with causeway.meanwhile("transact", lambda: inner.append(payer.pay("key-1"))):
-        outer = payer.pay("key-1")
+    with causeway.meanwhile("transact", lambda: inner.append(pisp.pay("key-1"))):
+        outer = pisp.pay("key-1")
 
     assert outer.text == inner[0].text
-    assert payer.calls == 1
+    assert pisp.calls == 1
 
 
 def test_repeat_of_a_request_that_never_ended_returns_an_unknown_outcome(causeway: Causeway) -> None:
-    payer = Payer(causeway, 1)
-    payer.bank_does(ZeroDivisionError("a defect, or an instance that is gone"))
-    assert payer.pay("key-1").status == 500
-    payer.bank_does(taken(1))
+    pisp = Pisp(causeway, 1)
+    pisp.bank_answers(ZeroDivisionError("a defect, or an instance that is gone"))
+    assert pisp.pay("key-1").status == 500
+    pisp.bank_answers(payment_answer(1))
 
-    assert payer.pay("key-1").status == 409
+    assert pisp.pay("key-1").status == 409
     causeway.clock.advance(31)
-    lost = payer.pay("key-1")
+    lost = pisp.pay("key-1")
     assert (lost.status, lost.body["code"]) == (502, "ASPSP_UNKNOWN_ERROR")
     assert "unknown" in lost.body["title"]
-    assert payer.calls == 1
+    assert pisp.calls == 1
 
 
 def test_idempotency_key_expires_after_a_day(causeway: Causeway) -> None:
-    payer = Payer(causeway, 1, "direct")
-    payer.pay("key-1")
-    payer.bank_does(taken(1, "P-2"))
+    pisp = Pisp(causeway, 1, "direct")
+    pisp.pay("key-1")
+    pisp.bank_answers(payment_answer(1, "P-2"))
     causeway.clock.advance(24 * 3600 + 1)
 
-    assert payer.pay("key-1").body["payment_id"] == "P-2"
+    assert pisp.pay("key-1").body["payment_id"] == "P-2"
 
 
 @VERSIONS
 def test_repeat_of_a_failed_payment_returns_the_stored_error(causeway: Causeway, version: int) -> None:
-    payer = Payer(causeway, version)
-    payer.bank_does(REFUSAL[version])
-    first = payer.pay("key-1")
-    payer.bank_does(taken(version))
+    pisp = Pisp(causeway, version)
+    pisp.bank_answers(REFUSAL[version])
+    first = pisp.pay("key-1")
+    pisp.bank_answers(payment_answer(version))
 
-    second = payer.pay("key-1")
+    second = pisp.pay("key-1")
 
     assert (first.status, first.body["code"]) == (502, "ASPSP_UNKNOWN_ERROR")
     assert "not enough money" in first.body["additionalErrors"][0]["details"]
     assert second.text == first.text
-    assert payer.calls == 1
+    assert pisp.calls == 1
 
 
 def test_stored_error_keeps_the_timestamp_of_the_first_response(
     causeway: Causeway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    payer = Payer(causeway, 2)
-    payer.bank_does(REFUSAL[2])
+    pisp = Pisp(causeway, 2)
+    pisp.bank_answers(REFUSAL[2])
     keep = Store.transact
 
     def slowly(store: Store, operations: Any) -> None:
@@ -275,9 +276,9 @@ def test_stored_error_keeps_the_timestamp_of_the_first_response(
         causeway.clock.advance(1)
 
     monkeypatch.setattr(Store, "transact", slowly)
-    first = payer.pay("key-1")
+    first = pisp.pay("key-1")
 
-    assert payer.pay("key-1").text == first.text
+    assert pisp.pay("key-1").text == first.text
 
 
 # -- what is known when the bank failed
@@ -300,28 +301,28 @@ def test_stored_error_keeps_the_timestamp_of_the_first_response(
 def test_payment_failure_returns_not_sent_unknown_or_refused(
     causeway: Causeway, version: int, kind: str, failure: Any, words: str
 ) -> None:
-    payer = Payer(causeway, version, kind)
-    payer.bank_does(REFUSAL[version] if failure == "refusal" else failure)
+    pisp = Pisp(causeway, version, kind)
+    pisp.bank_answers(REFUSAL[version] if failure == "refusal" else failure)
 
-    answer = payer.pay()
+    answer = pisp.pay()
 
     assert (answer.status, answer.body["code"]) == (502, "ASPSP_UNKNOWN_ERROR")
     assert words in answer.body["title"]
     assert answer.headers["server-timing"].startswith("bank;dur=")
     assert ", hub;dur=" in answer.headers["server-timing"]
-    assert payer.calls == 1
+    assert pisp.calls == 1
 
 
 @VERSIONS
 def test_failed_connection_restores_a_one_time_consent(causeway: Causeway, version: int) -> None:
-    payer = Payer(causeway, version, consent_type="one_time")
-    payer.bank_does(NotReached("no connection"))
-    assert payer.pay("key-1").status == 502
-    payer.bank_does(taken(version))
+    pisp = Pisp(causeway, version, consent_type="one_time")
+    pisp.bank_answers(NotReached("no connection"))
+    assert pisp.pay("key-1").status == 502
+    pisp.bank_answers(payment_answer(version))
 
-    assert payer.pay("key-1").status == 502
-    assert payer.pay("key-2").status == 200
-    assert payer.pay("key-3").status == 401
+    assert pisp.pay("key-1").status == 502
+    assert pisp.pay("key-2").status == 200
+    assert pisp.pay("key-3").status == 401
 
 
 @VERSIONS
@@ -329,84 +330,84 @@ def test_failed_connection_restores_a_one_time_consent(causeway: Causeway, versi
 def test_payment_that_may_have_reached_the_bank_spends_a_one_time_consent(
     causeway: Causeway, version: int, failure: OutboundError | str
 ) -> None:
-    payer = Payer(causeway, version, consent_type="one_time")
-    payer.bank_does(REFUSAL[version] if failure == "refusal" else failure)
+    pisp = Pisp(causeway, version, consent_type="one_time")
+    pisp.bank_answers(REFUSAL[version] if failure == "refusal" else failure)
 
-    assert payer.pay().status == 502
-    assert payer.pay().status == 401
+    assert pisp.pay().status == 502
+    assert pisp.pay().status == 401
 
 
 def test_bearer_of_a_restored_consent_keeps_its_expiry(causeway: Causeway) -> None:
-    payer = Payer(causeway, 1, consent_type="one_time")
-    payer.bank_does(NotReached("no connection"))
-    payer.pay()
+    pisp = Pisp(causeway, 1, consent_type="one_time")
+    pisp.bank_answers(NotReached("no connection"))
+    pisp.pay()
     causeway.clock.advance(3601)
 
-    assert causeway.tpp.call("GET", "/tpp/consent", bearer=payer.bearer).status == 401
+    assert causeway.tpp.call("GET", "/tpp/consent", bearer=pisp.bearer).status == 401
 
 
 def test_consent_revoked_during_a_failed_connection_is_not_restored(causeway: Causeway) -> None:
-    payer = Payer(causeway, 1, consent_type="one_time")
+    pisp = Pisp(causeway, 1, consent_type="one_time")
 
     def revoked_on_the_way(sent: object) -> Any:
-        causeway.tpp.call("POST", "/tpp/token/revoke", {"token": payer.bearer})
+        causeway.tpp.call("POST", "/tpp/token/revoke", {"token": pisp.bearer})
         return NotReached("no connection")
 
-    payer.side.answers[WEBHOOKS[1, "single"]] = revoked_on_the_way
+    pisp.bank.answers[WEBHOOKS[1, "single"]] = revoked_on_the_way
 
-    assert payer.pay("key-1").status == 502
-    assert payer.pay("key-2").status == 401
+    assert pisp.pay("key-1").status == 502
+    assert pisp.pay("key-2").status == 401
 
 
 @pytest.mark.parametrize(("length", "status"), [(300_000, 200), (300_001, 502)])
 def test_payment_response_above_300_000_characters_returns_502(causeway: Causeway, length: int, status: int) -> None:
-    payer = Payer(causeway, 1)
+    pisp = Pisp(causeway, 1)
     answer = {"payment_id": "P-1", "confirmation_url": "https://bank.example/confirm", "extra": ""}
     answer["extra"] = "x" * (length - len(jsontext.dumps(answer)))
-    payer.bank_does(answer | {"status": "success"})
+    pisp.bank_answers(answer | {"status": "success"})
 
-    assert payer.pay("key-1").status == status
-    assert payer.pay("key-1").status == status
-    assert payer.calls == 1
+    assert pisp.pay("key-1").status == status
+    assert pisp.pay("key-1").status == status
+    assert pisp.calls == 1
 
 
 @pytest.mark.parametrize("part", ["bank_token", "prepare"])
 def test_failure_before_the_bank_call_spends_nothing(
     causeway: Causeway, monkeypatch: pytest.MonkeyPatch, part: str
 ) -> None:
-    payer = Payer(causeway, 1, consent_type="one_time")
+    pisp = Pisp(causeway, 1, consent_type="one_time")
     with monkeypatch.context() as patch:
         owner = type(
             causeway.hub.openbanking.consents if part == "bank_token" else causeway.hub.openbanking.bank_client
         )
         patch.setattr(owner, part, lambda *_, **__: 1 / 0)
-        assert payer.pay("key-1").status == 500
+        assert pisp.pay("key-1").status == 500
 
-    assert payer.pay("key-1").status == 200
+    assert pisp.pay("key-1").status == 200
 
 
 @VERSIONS
 def test_payment_id_that_cannot_be_stored_returns_502(causeway: Causeway, version: int) -> None:
-    payer = Payer(causeway, version)
-    payer.bank_does({"status": "success", "confirmation_url": "https://b.example", "\ud800": None})
-    assert payer.pay().status == 502
+    pisp = Pisp(causeway, version)
+    pisp.bank_answers({"status": "success", "confirmation_url": "https://b.example", "\ud800": None})
+    assert pisp.pay().status == 502
     for number, name in enumerate(("a\ud800", "a\nb", "p" * 1025)):
-        payer.bank_does(taken(version, name))
-        assert payer.pay(f"key-{number}").status == 502
-        assert "unknown" in payer.pay(f"key-{number}").body["title"]
+        pisp.bank_answers(payment_answer(version, name))
+        assert pisp.pay(f"key-{number}").status == 502
+        assert "unknown" in pisp.pay(f"key-{number}").body["title"]
 
-    payer.bank_does(taken(version, "p" * 1024))
-    assert payer.pay().status == 200
+    pisp.bank_answers(payment_answer(version, "p" * 1024))
+    assert pisp.pay().status == 200
 
 
 def test_version_1_consent_rejects_swift_at_a_bank_moved_to_version_2(causeway: Causeway) -> None:
-    payer = Payer(causeway, 1)
-    bic = payer.side.bic
+    pisp = Pisp(causeway, 1)
+    bic = pisp.bank.bic
     causeway.hub.openbanking.banks.change(bic, api_version=2, signature_required=True, schemes=(), scopes=())
     causeway.clock.advance(61)
     try:
-        assert payer.pay(payment_scheme="SWIFT").body["code"] == "PAYMENT_SCHEME_INVALID"
-        assert payer.pay().status == 200
+        assert pisp.pay(payment_scheme="SWIFT").body["code"] == "PAYMENT_SCHEME_INVALID"
+        assert pisp.pay().status == 200
     finally:
         causeway.hub.openbanking.banks.change(bic, api_version=1, signature_required=False, schemes=(), scopes=())
 
@@ -414,22 +415,22 @@ def test_version_1_consent_rejects_swift_at_a_bank_moved_to_version_2(causeway: 
 @VERSIONS
 @KINDS
 def test_payment_response_without_a_payment_id_returns_502(causeway: Causeway, version: int, kind: str) -> None:
-    payer = Payer(causeway, version, kind)
-    payer.bank_does(taken(version, ""))
+    pisp = Pisp(causeway, version, kind)
+    pisp.bank_answers(payment_answer(version, ""))
 
-    answer = payer.pay()
+    answer = pisp.pay()
 
     assert (answer.status, answer.body["code"]) == (502, "ASPSP_UNKNOWN_ERROR")
     assert "unknown" in answer.body["title"]
 
 
 def test_repeated_bank_response_with_one_payment_id_keeps_the_payment_history(causeway: Causeway) -> None:
-    payer = Payer(causeway, 2)
-    payer.request_id = str(uuid.uuid4())
-    payer.pay()
-    payer.report("ACSC")
+    pisp = Pisp(causeway, 2)
+    pisp.request_id = str(uuid.uuid4())
+    pisp.pay()
+    pisp.report("ACSC")
 
-    assert [payer.pay("key-1").status, payer.pay("key-1").status] == [200, 200]
+    assert [pisp.pay("key-1").status, pisp.pay("key-1").status] == [200, 200]
 
     (payment,) = causeway.hub.store.scan("payments")
     assert [entry["status"] for entry in payment["history"]] == ["RCVD", "ACSC"]
@@ -438,59 +439,59 @@ def test_repeated_bank_response_with_one_payment_id_keeps_the_payment_history(ca
 @pytest.mark.parametrize("key", [None, "key-1"])
 @pytest.mark.parametrize("applied", [True, False])
 def test_payment_continues_only_if_its_claim_was_written(causeway: Causeway, key: str | None, applied: bool) -> None:
-    payer = Payer(causeway, 1, consent_type="one_time")
+    pisp = Pisp(causeway, 1, consent_type="one_time")
 
     with causeway.answer_lost("transact", applied=applied):
-        first = payer.pay(key)
+        first = pisp.pay(key)
 
     assert first.status == (200 if applied else 500)
-    assert payer.pay(key).status == (401 if applied and key is None else 200)
-    assert payer.calls == 1
+    assert pisp.pay(key).status == (401 if applied and key is None else 200)
+    assert pisp.calls == 1
 
 
 @pytest.mark.parametrize("other", ["0", "~"])
 def test_payment_stops_if_another_attempt_spent_the_consent(causeway: Causeway, other: str) -> None:
     """``other`` names the other attempt and sorts before or after every generated name."""
-    payer = Payer(causeway, 1, consent_type="one_time")
-    key = consent_key(causeway.tpp.call("GET", "/tpp/consent", bearer=payer.bearer).body["consent_id"])
+    pisp = Pisp(causeway, 1, consent_type="one_time")
+    key = consent_key(causeway.tpp.call("GET", "/tpp/consent", bearer=pisp.bearer).body["consent_id"])
 
     def spend() -> None:
         causeway.hub.store.update(*key, set={"status": "spent", "spent_by": other})
 
     with causeway.answer_lost("transact", applied=False), causeway.meanwhile("get", spend):
-        assert payer.pay().status == 500
-    assert payer.calls == 0
+        assert pisp.pay().status == 500
+    assert pisp.calls == 0
 
 
 def test_payment_succeeds_if_its_outcome_cannot_be_encrypted(
     causeway: Causeway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    payer = Payer(causeway, 1)
+    pisp = Pisp(causeway, 1)
     monkeypatch.setattr(type(causeway.hub.vault), "seal", lambda *_: 1 / 0)
 
-    assert payer.pay("key-1").status == 200
-    assert payer.status().status == 200
+    assert pisp.pay("key-1").status == 200
+    assert pisp.status().status == 200
 
 
 def test_failed_connection_restores_the_consent_if_the_error_cannot_be_encrypted(
     causeway: Causeway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    payer = Payer(causeway, 1, consent_type="one_time")
-    payer.bank_does(NotReached("no connection"))
+    pisp = Pisp(causeway, 1, consent_type="one_time")
+    pisp.bank_answers(NotReached("no connection"))
     with monkeypatch.context() as patch:
         patch.setattr(type(causeway.hub.vault), "seal", lambda *_: 1 / 0)
-        assert "not sent" in payer.pay("key-1").body["title"]
-    payer.bank_does(taken(1))
+        assert "not sent" in pisp.pay("key-1").body["title"]
+    pisp.bank_answers(payment_answer(1))
 
-    assert payer.pay("key-2").status == 200
+    assert pisp.pay("key-2").status == 200
 
 
 def test_restored_bearer_keeps_its_expiry_if_it_was_read_during_another_payment(causeway: Causeway) -> None:
     """A batch read is no transaction: the consent may be older than its token."""
     from chalicelib.openbanking.flows.tpp_authentication import TppAuthentication
 
-    payer = Payer(causeway, 1, consent_type="one_time")
-    payer.bank_does(NotReached("no connection"))
+    pisp = Pisp(causeway, 1, consent_type="one_time")
+    pisp.bank_answers(NotReached("no connection"))
     real = TppAuthentication.authenticate_bearer
 
     def later_token(self: TppAuthentication, *arguments: Any, **options: Any) -> Any:
@@ -500,10 +501,10 @@ def test_restored_bearer_keeps_its_expiry_if_it_was_read_during_another_payment(
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(TppAuthentication, "authenticate_bearer", later_token)
-        assert payer.pay().status == 502
+        assert pisp.pay().status == 502
     causeway.clock.advance(3601)
 
-    assert causeway.tpp.call("GET", "/tpp/consent", bearer=payer.bearer).status == 401
+    assert causeway.tpp.call("GET", "/tpp/consent", bearer=pisp.bearer).status == 401
 
 
 @pytest.mark.parametrize("status", [408, 409, 425, 500, 503])
@@ -511,34 +512,34 @@ def test_restored_bearer_keeps_its_expiry_if_it_was_read_during_another_payment(
 def test_ambiguous_status_of_a_bank_error_leaves_the_outcome_unknown(
     causeway: Causeway, version: int, status: int
 ) -> None:
-    payer = Payer(causeway, version)
-    payer.bank_does(Reply(status, REFUSAL[version].body, {}, 0.01))
+    pisp = Pisp(causeway, version)
+    pisp.bank_answers(Reply(status, REFUSAL[version].body, {}, 0.01))
 
-    assert "unknown" in payer.pay().body["title"]
+    assert "unknown" in pisp.pay().body["title"]
 
 
 def test_version_2_response_with_a_payment_id_succeeds_despite_an_error_code(causeway: Causeway) -> None:
-    payer = Payer(causeway, 2)
-    payer.bank_does(taken(2) | {"code": "W1", "title": "take care"})
-    assert payer.pay().status == 200
+    pisp = Pisp(causeway, 2)
+    pisp.bank_answers(payment_answer(2) | {"code": "W1", "title": "take care"})
+    assert pisp.pay().status == 200
 
-    payer.bank_does({"code": "FUNDS", "title": "not enough money"})
-    assert "refused" in payer.pay().body["title"]
+    pisp.bank_answers({"code": "FUNDS", "title": "not enough money"})
+    assert "refused" in pisp.pay().body["title"]
 
 
 @VERSIONS
 def test_payment_response_without_a_confirmation_url_returns_502(causeway: Causeway, version: int) -> None:
-    payer = Payer(causeway, version)
-    payer.bank_does(taken(version) | {"confirmation_url": ""})
+    pisp = Pisp(causeway, version)
+    pisp.bank_answers(payment_answer(version) | {"confirmation_url": ""})
 
-    assert payer.pay().status == 502
+    assert pisp.pay().status == 502
 
 
 def test_payment_id_in_both_spellings_takes_the_snake_case_value(causeway: Causeway) -> None:
-    payer = Payer(causeway, 2)
-    payer.bank_does(taken(2) | {"paymentId": "P-2"})
+    pisp = Pisp(causeway, 2)
+    pisp.bank_answers(payment_answer(2) | {"paymentId": "P-2"})
 
-    assert payer.pay().body == taken(2)
+    assert pisp.pay().body == payment_answer(2)
 
 
 @pytest.mark.parametrize(("version", "kind"), [(1, "single"), (1, "bulk"), (1, "direct"), (2, "bulk"), (2, "direct")])
@@ -547,18 +548,18 @@ def test_swift_scheme_returns_400_outside_version_2_single_payments(
 ) -> None:
     bank = {"name": "Bank", "country": "US"}
 
-    refused = Payer(causeway, version, kind).pay(payment_scheme="SWIFT", creditor_bank=bank)
+    refused = Pisp(causeway, version, kind).pay(payment_scheme="SWIFT", creditor_bank=bank)
 
     assert (refused.status, refused.body["code"]) == (400, "PAYMENT_SCHEME_INVALID")
 
 
 def test_additional_errors_of_a_bank_reach_the_tpp(causeway: Causeway) -> None:
-    payer = Payer(causeway, 2)
+    pisp = Pisp(causeway, 2)
     more = [{"code": "ASPSP_ERROR_DESC", "title": "x", "details": "limit of the day reached"}, "odd"]
     body = {"code": "LIMIT", "title": "too much", "timestamp": "x", "additionalErrors": more}
-    payer.bank_does(Reply(403, jsontext.dumps(body).encode(), {}, 0))
+    pisp.bank_answers(Reply(403, jsontext.dumps(body).encode(), {}, 0))
 
-    details = payer.pay().body["additionalErrors"][0]["details"]
+    details = pisp.pay().body["additionalErrors"][0]["details"]
 
     assert details == "LIMIT: too much; ASPSP_ERROR_DESC: limit of the day reached"
 
@@ -574,13 +575,13 @@ def test_additional_errors_of_a_bank_reach_the_tpp(causeway: Causeway) -> None:
 def test_callback_url_outside_the_origins_of_the_client_returns_400(
     causeway: Causeway, version: int, kind: str, url: str
 ) -> None:
-    payer = Payer(causeway, version, kind)
+    pisp = Pisp(causeway, version, kind)
 
-    refused = payer.pay(callback_url=url)
+    refused = pisp.pay(callback_url=url)
 
     assert (refused.status, refused.body["code"]) == (400, "FORMAT_ERROR")
     assert "callback_url" in refused.body["title"]
-    assert payer.calls == 0
+    assert pisp.calls == 0
 
 
 @VERSIONS
@@ -588,16 +589,16 @@ def test_callback_url_outside_the_origins_of_the_client_returns_400(
 def test_callback_url_at_any_registered_origin_returns_200(causeway: Causeway, version: int, kind: str) -> None:
     urls = ["http://127.0.0.1:8000/authorize/callback", "https://two.example:8443/back"]
     causeway.hub.openbanking.clients.update(causeway.tpp.client_id, callback_urls=urls)
-    payer = Payer(causeway, version, kind)
+    pisp = Pisp(causeway, version, kind)
 
-    assert payer.pay(callback_url="https://two.example:8443/paid?x=1").status == 200
-    assert payer.pay(callback_url="https://two.example/paid").status == 400
+    assert pisp.pay(callback_url="https://two.example:8443/paid?x=1").status == 200
+    assert pisp.pay(callback_url="https://two.example/paid").status == 400
 
 
 def test_stored_response_of_a_key_is_encrypted(causeway: Causeway) -> None:
-    payer = Payer(causeway, 1)
-    payer.bank_does(taken(1) | {"confirmation_url": "https://bank.example/confirm?secret=tell-nobody"})
-    payer.pay("key-1")
+    pisp = Pisp(causeway, 1)
+    pisp.bank_answers(payment_answer(1) | {"confirmation_url": "https://bank.example/confirm?secret=tell-nobody"})
+    pisp.pay("key-1")
 
     items = list(causeway.hub.store.scan("idempotency"))
     assert items
@@ -606,18 +607,18 @@ def test_stored_response_of_a_key_is_encrypted(causeway: Causeway) -> None:
 
 
 def test_a_request_id_reaches_the_bank(causeway: Causeway) -> None:
-    payer = Payer(causeway, 1)
+    pisp = Pisp(causeway, 1)
     request_id = str(uuid.uuid4())
 
     causeway.tpp.call(
-        "POST", PATHS["single"], order(causeway, 1, "single"), bearer=payer.bearer, headers={"x-request-id": request_id}
+        "POST", PATHS["single"], order(causeway, 1, "single"), bearer=pisp.bearer, headers={"x-request-id": request_id}
     )
 
-    assert payer.side.received[0].headers["X-Request-Id"] == request_id
+    assert pisp.bank.received[0].headers["X-Request-Id"] == request_id
 
 
 @pytest.mark.parametrize("kind", ["single", "direct"])
 def test_deferred_payment_is_queued_at_once(causeway: Causeway, kind: str) -> None:
-    request_id = LaterPayer(causeway, 1, kind).order()
+    request_id = Pisp(causeway, 1, kind, deferred=True).order()
 
     assert causeway.queued() == [request_id]

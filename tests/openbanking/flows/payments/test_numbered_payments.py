@@ -9,8 +9,8 @@ import pytest
 from chalicelib.foundation.jsontext import Number
 from chalicelib.openbanking.records.payments import payment_key
 from tests.causeway import Causeway
-from tests.openbanking.payer import Payer, taken
-from tests.openbanking.scenes import LaterPayer, carry_on
+from tests.openbanking.payments import Pisp, payment_answer
+from tests.openbanking.scenes import carry_on
 from tests.openbanking.stage import Stage
 
 VERSIONS = pytest.mark.parametrize("version", [1, 2])
@@ -27,28 +27,28 @@ def test_numeric_payment_id_and_its_digits_name_one_payment(
     causeway: Causeway, version: int, kind: str, reported: Any
 ) -> None:
     causeway.tpp.set_events_url()
-    payer = Payer(causeway, version, kind)
-    payer.bank_does(taken(version) | {"payment_id": 4711})
+    pisp = Pisp(causeway, version, kind)
+    pisp.bank_answers(payment_answer(version) | {"payment_id": 4711})
 
-    assert payer.pay().body["payment_id"] == "4711"
-    assert payer.report(4, reported).status == 200
+    assert pisp.pay().body["payment_id"] == "4711"
+    assert pisp.report(4, reported).status == 200
     for webhook in ("/v2_payment_single_status", "/v2_payment_bulk_status"):
-        payer.side.answers[webhook] = lambda sent: {"transaction_status": "ACSC"}
-    answer = payer.status("4711")
+        pisp.bank.answers[webhook] = lambda sent: {"transaction_status": "ACSC"}
+    answer = pisp.status("4711")
     assert (answer.status, answer.body["payment_id"]) == (200, "4711")
     if version == 2:
-        assert payer.side.received[-1].body == b'{"payment_id":"4711"}'
+        assert pisp.bank.received[-1].body == b'{"payment_id":"4711"}'
     else:
         assert answer.body["payment_status"] == 4
 
 
 @VERSIONS
 def test_early_report_with_a_numeric_payment_id_is_applied(causeway: Causeway, version: int) -> None:
-    payer = Payer(causeway, version)
-    payer.bank_does(taken(version, "4711"))
-    assert payer.report(4, payment_id=4711).status == 400
+    pisp = Pisp(causeway, version)
+    pisp.bank_answers(payment_answer(version, "4711"))
+    assert pisp.report(4, payment_id=4711).status == 400
 
-    payer.pay()
+    pisp.pay()
 
     item = causeway.hub.store.get(*payment_key(causeway.banks[version].bic, "4711"))
     assert item is not None
@@ -57,14 +57,14 @@ def test_early_report_with_a_numeric_payment_id_is_applied(causeway: Causeway, v
 
 @VERSIONS
 def test_deferred_payment_accepts_a_numeric_payment_id(causeway: Causeway, version: int) -> None:
-    payer = LaterPayer(causeway, version)
-    payer.bank_does(taken(version) | {"payment_id": 4711})
+    pisp = Pisp(causeway, version)
+    pisp.bank_answers(payment_answer(version) | {"payment_id": 4711})
 
-    accepted = payer.pay_later()
+    accepted = pisp.pay_later()
     carry_on(causeway)
 
-    assert payer.outcome(accepted)["body"]["payment_id"] == "4711"
-    assert payer.report(4, payment_id=4711).status == 200
+    assert pisp.outcome(accepted.body["request_id"])["body"]["payment_id"] == "4711"
+    assert pisp.report(4, payment_id=4711).status == 200
 
 
 @VERSIONS
@@ -72,10 +72,10 @@ def test_deferred_payment_accepts_a_numeric_payment_id(causeway: Causeway, versi
 def test_invalid_payment_id_returns_502_with_an_unknown_outcome(
     causeway: Causeway, version: int, payment_id: Any
 ) -> None:
-    payer = Payer(causeway, version)
-    payer.bank_does(taken(version) | {"payment_id": payment_id})
+    pisp = Pisp(causeway, version)
+    pisp.bank_answers(payment_answer(version) | {"payment_id": payment_id})
 
-    answer = payer.pay()
+    answer = pisp.pay()
 
     assert answer.status == 502
     assert "unknown" in answer.body["title"]

@@ -9,18 +9,18 @@ import pytest
 
 from chalicelib.openbanking.records.payments import HISTORY
 from tests.causeway import Answer, Causeway
-from tests.openbanking.payer import Payer, taken
+from tests.openbanking.payments import Pisp, payment_answer
 
 VERSIONS = pytest.mark.parametrize("version", [1, 2])
 KINDS = pytest.mark.parametrize("kind", ["single", "bulk", "direct"])
 START = "2026-03-02T09:00:00+00:00"
 
 
-def recorded(payer: Payer, payment_id: str = "P-1") -> Any:
+def recorded(pisp: Pisp, payment_id: str = "P-1") -> Any:
     """The payment as it is stored."""
     from chalicelib.openbanking.records.payments import Payment, payment_key
 
-    item = payer.causeway.hub.store.get(*payment_key(payer.side.bic, payment_id))
+    item = pisp.causeway.hub.store.get(*payment_key(pisp.bank.bic, payment_id))
     return Payment.from_item(item) if item and "history" in item else None
 
 
@@ -29,25 +29,25 @@ def recorded(payer: Payer, payment_id: str = "P-1") -> Any:
 
 @KINDS
 def test_version_1_payment_starts_as_pending(causeway: Causeway, kind: str) -> None:
-    payer = Payer(causeway, 1, kind)
-    payer.pay()
+    pisp = Pisp(causeway, 1, kind)
+    pisp.pay()
 
-    answer = payer.status()
+    answer = pisp.status()
 
     history = [{"payment_status": 1, "at": START}]
     assert answer.body == {"payment_id": "P-1", "payment_status": 1, "history": history}
-    assert payer.calls == 1  # the initiation: a version 1 bank is not asked
+    assert pisp.calls == 1  # the initiation: a version 1 bank is not asked
 
 
 @KINDS
 def test_status_query_returns_the_reported_status(causeway: Causeway, kind: str) -> None:
-    payer = Payer(causeway, 1, kind)
-    payer.pay()
+    pisp = Pisp(causeway, 1, kind)
+    pisp.pay()
     causeway.clock.advance(60)
 
-    assert payer.report(4).body == {"status": "success"}
+    assert pisp.report(4).body == {"status": "success"}
 
-    answer = payer.status()
+    answer = pisp.status()
     assert answer.body["payment_status"] == 4
     assert answer.body["history"] == [
         {"payment_status": 1, "at": START},
@@ -56,11 +56,11 @@ def test_status_query_returns_the_reported_status(causeway: Causeway, kind: str)
 
 
 def test_report_accepts_a_numeric_status_as_text(causeway: Causeway) -> None:
-    payer = Payer(causeway, 1)
-    payer.pay()
+    pisp = Pisp(causeway, 1)
+    pisp.pay()
 
-    assert payer.report("3").status == 200
-    assert payer.status().body["payment_status"] == 3
+    assert pisp.report("3").status == 200
+    assert pisp.status().body["payment_status"] == 3
 
 
 # -- version 2: the bank is asked
@@ -77,56 +77,56 @@ def test_report_accepts_a_numeric_status_as_text(causeway: Causeway) -> None:
 def test_version_2_status_query_uses_the_webhook_of_the_payment_kind(
     causeway: Causeway, kind: str, webhook: str
 ) -> None:
-    payer = Payer(causeway, 2, kind)
-    payer.pay()
-    payer.side.answers[webhook] = lambda sent: {"transactionStatus": "ACSP", "note": "on its way"}
+    pisp = Pisp(causeway, 2, kind)
+    pisp.pay()
+    pisp.bank.answers[webhook] = lambda sent: {"transactionStatus": "ACSP", "note": "on its way"}
 
-    answer = payer.status()
+    answer = pisp.status()
 
     assert answer.body == {"payment_id": "P-1", "transaction_status": "ACSP", "note": "on its way"}
-    assert payer.side.received[-1].path == webhook
-    assert payer.side.received[-1].body == b'{"payment_id":"P-1"}'
-    assert ("X-Auth-Token" in payer.side.received[-1].headers) == (kind != "direct")
+    assert pisp.bank.received[-1].path == webhook
+    assert pisp.bank.received[-1].body == b'{"payment_id":"P-1"}'
+    assert ("X-Auth-Token" in pisp.bank.received[-1].headers) == (kind != "direct")
 
 
 def test_status_query_returns_the_requested_payment_id(causeway: Causeway) -> None:
-    payer = Payer(causeway, 2)
-    payer.pay()
-    payer.side.answers["/v2_payment_single_status"] = lambda sent: {"transaction_status": "ACSP", "payment_id": "P-9"}
+    pisp = Pisp(causeway, 2)
+    pisp.pay()
+    pisp.bank.answers["/v2_payment_single_status"] = lambda sent: {"transaction_status": "ACSP", "payment_id": "P-9"}
 
-    assert payer.status().body == {"payment_id": "P-1", "transaction_status": "ACSP"}
+    assert pisp.status().body == {"payment_id": "P-1", "transaction_status": "ACSP"}
 
 
 @VERSIONS
 def test_spent_bearer_reads_the_status_of_its_own_payment(causeway: Causeway, version: int) -> None:
-    payer = Payer(causeway, version, consent_type="one_time")
-    payer.side.answers["/v2_payment_single_status"] = lambda sent: {"transaction_status": "ACSP"}
-    payer.pay()
+    pisp = Pisp(causeway, version, consent_type="one_time")
+    pisp.bank.answers["/v2_payment_single_status"] = lambda sent: {"transaction_status": "ACSP"}
+    pisp.pay()
     causeway.clock.advance(30 * 24 * 3600)
 
-    assert payer.status().status == 200
-    assert payer.status("P-2").status == 401
+    assert pisp.status().status == 200
+    assert pisp.status("P-2").status == 401
     causeway.clock.advance(150 * 24 * 3600)
-    assert payer.status().status == 401
+    assert pisp.status().status == 401
 
 
 def test_spent_bearer_cannot_read_other_payments(causeway: Causeway) -> None:
-    other = Payer(causeway, 1)
+    other = Pisp(causeway, 1)
     other.pay()
-    payer = Payer(causeway, 1, consent_type="one_time")
-    payer.pay()
+    pisp = Pisp(causeway, 1, consent_type="one_time")
+    pisp.pay()
 
-    assert payer.status("P-1").status == 401
+    assert pisp.status("P-1").status == 401
     assert other.status("P-2").status == 200  # the same client's
 
 
 @VERSIONS
 def test_a_spent_consent_can_be_revoked(causeway: Causeway, version: int) -> None:
-    payer = Payer(causeway, version, consent_type="one_time")
-    payer.pay()
+    pisp = Pisp(causeway, version, consent_type="one_time")
+    pisp.pay()
 
-    assert causeway.tpp.call("POST", "/tpp/token/revoke", {"token": payer.bearer}).status == 200
-    assert payer.status().status == 401
+    assert causeway.tpp.call("POST", "/tpp/token/revoke", {"token": pisp.bearer}).status == 200
+    assert pisp.status().status == 401
 
 
 # -- whose payment it is
@@ -144,23 +144,23 @@ def test_authentication_check_precedes_the_parameter_check(causeway: Causeway, q
 @VERSIONS
 @KINDS
 def test_payment_of_another_client_returns_404(causeway: Causeway, version: int, kind: str) -> None:
-    Payer(causeway, version, kind).pay()
+    Pisp(causeway, version, kind).pay()
     causeway.tpp.client = causeway.hub.openbanking.clients.create(owner="x@example.com", title="Other").client
 
-    assert Payer(causeway, version, kind).status().status == 404
+    assert Pisp(causeway, version, kind).status().status == 404
 
 
 def test_payment_is_unknown_at_another_bank(causeway: Causeway) -> None:
-    Payer(causeway, 1).pay()
+    Pisp(causeway, 1).pay()
 
-    assert Payer(causeway, 2).status().status == 404
-    assert Payer(causeway, 2).report("ACSC").status == 400
+    assert Pisp(causeway, 2).status().status == 404
+    assert Pisp(causeway, 2).report("ACSC").status == 400
 
 
 def test_payment_with_a_consent_returns_401_without_a_bearer(causeway: Causeway) -> None:
-    Payer(causeway, 1).pay()
+    Pisp(causeway, 1).pay()
 
-    refused = Payer(causeway, 1, "direct").status()
+    refused = Pisp(causeway, 1, "direct").status()
 
     assert (refused.status, refused.body["code"]) == (401, "AUTHENTICATION_REQUIRED")
 
@@ -183,7 +183,7 @@ def test_payment_with_a_consent_returns_401_without_a_bearer(causeway: Causeway)
 def test_status_query_of_a_direct_payment_requires_its_bank(
     causeway: Causeway, query: str, status: int, code: str | None
 ) -> None:
-    Payer(causeway, 1, "direct").pay()
+    Pisp(causeway, 1, "direct").pay()
 
     answer = causeway.tpp.call("GET", f"/tpp/payment_status?{query}")
 
@@ -213,138 +213,138 @@ def test_status_query_of_a_direct_payment_requires_its_bank(
 def test_last_report_sets_the_status_of_a_payment_until_a_final_status(
     causeway: Causeway, version: int, reports: list[Any], last: Any
 ) -> None:
-    payer = Payer(causeway, version)
-    payer.pay()
+    pisp = Pisp(causeway, version)
+    pisp.pay()
 
-    answers = [payer.report(status) for status in reports]
+    answers = [pisp.report(status) for status in reports]
 
     assert {(answer.status, answer.body["status"]) for answer in answers} == {(200, "success")}
-    assert recorded(payer).status == last
+    assert recorded(pisp).status == last
 
 
 def test_report_without_a_change_adds_no_history_entry(causeway: Causeway) -> None:
-    payer = Payer(causeway, 1)
-    payer.pay()
+    pisp = Pisp(causeway, 1)
+    pisp.pay()
 
     for _ in range(3):
-        payer.report(0)
+        pisp.report(0)
 
-    assert [entry.status for entry in recorded(payer).history] == [1, 0]
+    assert [entry.status for entry in recorded(pisp).history] == [1, 0]
 
 
 @VERSIONS
 def test_the_event_of_a_reported_status_is_queued_at_once(causeway: Causeway, version: int) -> None:
     causeway.tpp.set_events_url()
-    payer = Payer(causeway, version, "direct")
-    payer.pay()
+    pisp = Pisp(causeway, version, "direct")
+    pisp.pay()
     causeway.queued()
 
-    payer.report(4)
+    pisp.report(4)
 
     assert causeway.queued() == [event.delivery_id for event in causeway.recorded("event")] != []
 
 
 def test_repeated_report_returns_the_stored_response(causeway: Causeway) -> None:
-    payer = Payer(causeway, 1)
-    payer.pay()
+    pisp = Pisp(causeway, 1)
+    pisp.pay()
     request_id = "6b2f0d35-5d39-4d4c-b7a4-0d8d2f2c8d11"
 
-    first = payer.report(0, **{"x-request-id": request_id})
-    payer.report(1)
-    second = payer.report(0, **{"x-request-id": request_id})
+    first = pisp.report(0, **{"x-request-id": request_id})
+    pisp.report(1)
+    second = pisp.report(0, **{"x-request-id": request_id})
 
     assert first.text == second.text
-    assert recorded(payer).status == 1
-    other = payer.report(4, **{"x-request-id": request_id})
+    assert recorded(pisp).status == 1
+    other = pisp.report(4, **{"x-request-id": request_id})
     assert (other.status, other.body["error_code"]) == (400, 4001)
 
 
 def test_two_concurrent_reports_are_both_recorded(causeway: Causeway) -> None:
-    payer = Payer(causeway, 2)
-    payer.pay()
+    pisp = Pisp(causeway, 2)
+    pisp.pay()
 
-    with causeway.meanwhile("transact", lambda: payer.report("ACSP")):
-        assert payer.report("ACTC").status == 200
+    with causeway.meanwhile("transact", lambda: pisp.report("ACSP")):
+        assert pisp.report("ACTC").status == 200
 
-    assert [entry.status for entry in recorded(payer).history] == ["RCVD", "ACSP", "ACTC"]
+    assert [entry.status for entry in recorded(pisp).history] == ["RCVD", "ACSP", "ACTC"]
 
 
 @VERSIONS
 def test_event_of_an_early_report_is_queued_with_the_bank_response(causeway: Causeway, version: int) -> None:
     causeway.tpp.set_events_url()
-    payer = Payer(causeway, version, "direct")
-    payer.report(4)
+    pisp = Pisp(causeway, version, "direct")
+    pisp.report(4)
 
-    payer.pay()
+    pisp.pay()
 
     assert causeway.queued() == [event.delivery_id for event in causeway.recorded("event")] != []
 
 
 @VERSIONS
 def test_report_before_the_bank_response_is_applied(causeway: Causeway, version: int) -> None:
-    payer = Payer(causeway, version)
+    pisp = Pisp(causeway, version)
     said: list[Answer] = []
 
     def hasty(sent: object) -> Any:
-        said.extend(payer.report(status) for status in ((0, 4) if version == 1 else ("ACSP", "ACSC")))
+        said.extend(pisp.report(status) for status in ((0, 4) if version == 1 else ("ACSP", "ACSC")))
         causeway.clock.advance(2)
-        return taken(version)
+        return payment_answer(version)
 
-    payer.side.answers["/payment_initiation"] = payer.side.answers["/v2_payment_single"] = hasty
+    pisp.bank.answers["/payment_initiation"] = pisp.bank.answers["/v2_payment_single"] = hasty
 
-    assert payer.pay("key-1").status == 200
+    assert pisp.pay("key-1").status == 200
     assert {answer.status for answer in said} == {400}
     expected = [1, 0, 4] if version == 1 else ["RCVD", "ACSP", "ACSC"]
-    history = recorded(payer).history
+    history = recorded(pisp).history
     assert [entry.status for entry in history] == expected
     assert [entry.at for entry in history] == sorted(entry.at for entry in history)
-    assert payer.report(1 if version == 1 else "ACCC").status == 200
+    assert pisp.report(1 if version == 1 else "ACCC").status == 200
 
 
 def test_early_report_in_another_version_is_applied(causeway: Causeway, request: pytest.FixtureRequest) -> None:
-    payer = Payer(causeway, 1)
+    pisp = Pisp(causeway, 1)
     request.getfixturevalue("moved")
     causeway.clock.advance(61)
-    payer.version, causeway.banks[2] = 2, payer.side
-    payer.report("ACSC")
-    payer.version = 1
+    pisp.bank.version = 2
+    pisp.report("ACSC")
+    pisp.bank.version = 1
 
-    assert payer.pay().status == 200
-    assert payer.status().body["payment_status"] == 4
+    assert pisp.pay().status == 200
+    assert pisp.status().body["payment_status"] == 4
 
 
 def test_early_report_expires_after_15_minutes(causeway: Causeway) -> None:
-    payer = Payer(causeway, 1)
-    assert payer.report(4).status == 400
+    pisp = Pisp(causeway, 1)
+    assert pisp.report(4).status == 400
     causeway.clock.advance(15 * 60 + 1)
 
-    payer.pay()
+    pisp.pay()
 
-    assert [entry.status for entry in recorded(payer).history] == [1]
+    assert [entry.status for entry in recorded(pisp).history] == [1]
 
 
 @VERSIONS
 def test_report_on_an_unknown_payment_returns_400(causeway: Causeway, version: int) -> None:
-    payer = Payer(causeway, version)
+    pisp = Pisp(causeway, version)
 
-    refused = payer.report(4)
+    refused = pisp.report(4)
 
     if version == 1:
         assert (refused.status, refused.body["error_code"]) == (400, 4001)
     else:
         assert (refused.status, refused.body["code"]) == (400, "FORMAT_ERROR")
         assert refused.body["additionalErrors"][0]["code"] == "INVALID_PAYMENT_ID_FORMAT"
-    assert payer.status().status == 404
+    assert pisp.status().status == 404
 
 
 def test_concurrent_early_reports_are_both_applied(causeway: Causeway) -> None:
-    payer = Payer(causeway, 1)
+    pisp = Pisp(causeway, 1)
 
-    with causeway.meanwhile("put", lambda: payer.report(0)):
-        payer.report(4)
-    payer.pay()
+    with causeway.meanwhile("put", lambda: pisp.report(0)):
+        pisp.report(4)
+    pisp.pay()
 
-    assert [entry.status for entry in recorded(payer).history] == [1, 0, 4]
+    assert [entry.status for entry in recorded(pisp).history] == [1, 0, 4]
 
 
 def test_long_history_keeps_its_first_and_last_entries(causeway: Causeway) -> None:
@@ -352,14 +352,14 @@ def test_long_history_keeps_its_first_and_last_entries(causeway: Causeway) -> No
 
     from chalicelib.openbanking.records.payments import PaymentStatusReport
 
-    payer = Payer(causeway, 1)
-    payer.pay()
-    payment = recorded(payer)
+    pisp = Pisp(causeway, 1)
+    pisp.pay()
+    payment = recorded(pisp)
     for number in range(HISTORY + 10):
         payment = payment.with_report(PaymentStatusReport(number % 2, payment.created_at + number))
 
     assert len(payment.history) == HISTORY
-    assert payment.history[0] == recorded(payer).history[0]
+    assert payment.history[0] == recorded(pisp).history[0]
     assert payment.history[-1].at == payment.created_at + HISTORY + 9
     assert replace(payment, status=4).with_report(PaymentStatusReport(1, 1)).status == 4
 
@@ -376,11 +376,11 @@ def moved(causeway: Causeway) -> Iterator[None]:
 def test_bank_moved_to_version_2_can_report_its_version_1_payments(
     causeway: Causeway, request: pytest.FixtureRequest
 ) -> None:
-    payer = Payer(causeway, 1)
-    payer.pay()
+    pisp = Pisp(causeway, 1)
+    pisp.pay()
     request.getfixturevalue("moved")
     causeway.clock.advance(61)
-    payer.version, causeway.banks[2] = 2, payer.side
+    pisp.bank.version = 2
 
-    assert payer.report("RJCT").status == 200
-    assert payer.status().body["payment_status"] == 2
+    assert pisp.report("RJCT").status == 200
+    assert pisp.status().body["payment_status"] == 2

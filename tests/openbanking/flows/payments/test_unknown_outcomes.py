@@ -21,10 +21,9 @@ from chalicelib.openbanking.flows.payments.outcomes import (
 )
 from chalicelib.openbanking.records.orders import CLAIMED_SECONDS, RUNNING_SECONDS, Order, RecordedOrder, order_key
 from tests.causeway import Causeway
-from tests.openbanking.deferred_payments import LaterPayer
 from tests.openbanking.faults import Fault, items
 from tests.openbanking.kit import Sent
-from tests.openbanking.payer import KINDS, REFUSAL, VERSIONS, WEBHOOKS, Payer, taken
+from tests.openbanking.payments import KINDS, REFUSAL, VERSIONS, WEBHOOKS, Pisp, payment_answer
 from tests.openbanking.scenes import carry_on, told
 
 UNUSABLE = {"confirmation_url": "javascript:1"}
@@ -37,36 +36,36 @@ REASONS: dict[str, tuple[Any, str]] = {
     "failed with its own code": (Reply(500, b'{"code":"X","title":"y"}', {}, 0), "outcome_unknown"),
     "answered too much": (ResponseTooLarge("too large"), "bad_answer"),
     "answered nonsense": (Reply(200, b"<html>", {}, 0), "bad_answer"),
-    "named no payment": (taken(2, ""), "bad_answer"),
-    "gave no usable address": (taken(2) | UNUSABLE, "bad_answer"),
+    "named no payment": (payment_answer(2, ""), "bad_answer"),
+    "gave no usable address": (payment_answer(2) | UNUSABLE, "bad_answer"),
     "refused": (REFUSAL[2], "refused_by_bank"),
     "refused the token": (Reply(401, b'{"code":"AUTHENTICATION_REQUIRED","title":"x"}', {}, 0), "refused_by_bank"),
 }
 
 
-def payer_with_id(causeway: Causeway, version: int, kind: str = "single", consent_type: str = "reusable") -> Payer:
-    payer = Payer(causeway, version, kind, consent_type)
-    payer.request_id = str(uuid.uuid4())
-    return payer
+def payer_with_id(causeway: Causeway, version: int, kind: str = "single", consent_type: str = "reusable") -> Pisp:
+    pisp = Pisp(causeway, version, kind, consent_type)
+    pisp.request_id = str(uuid.uuid4())
+    return pisp
 
 
 def unresolved(causeway: Causeway) -> list[RecordedOrder]:
     return causeway.hub.openbanking.call(list_unresolved, 100)
 
 
-def order_of(payer: Payer) -> RecordedOrder:
-    item = payer.causeway.hub.store.get(*order_key(payer.side.bic, payer.request_id or ""))
+def order_of(pisp: Pisp) -> RecordedOrder:
+    item = pisp.causeway.hub.store.get(*order_key(pisp.bank.bic, pisp.request_id or ""))
     found = RecordedOrder.from_item(item) if item else None
     assert found is not None
     return found
 
 
-def with_unknown_outcome(causeway: Causeway, version: int = 2, kind: str = "single") -> Payer:
+def with_unknown_outcome(causeway: Causeway, version: int = 2, kind: str = "single") -> Pisp:
     """A TPP whose payment, P-1, was named in a response that cannot be used."""
-    payer = payer_with_id(causeway, version, kind)
-    payer.bank_does(taken(version) | UNUSABLE)
-    assert payer.pay().body["reason_code"] == "bad_answer"
-    return payer
+    pisp = payer_with_id(causeway, version, kind)
+    pisp.bank_answers(payment_answer(version) | UNUSABLE)
+    assert pisp.pay().body["reason_code"] == "bad_answer"
+    return pisp
 
 
 # -- the reason
@@ -74,35 +73,35 @@ def with_unknown_outcome(causeway: Causeway, version: int = 2, kind: str = "sing
 
 @pytest.mark.parametrize(("does", "reason"), REASONS.values(), ids=REASONS)
 def test_every_payment_failure_has_a_reason_code(causeway: Causeway, does: Any, reason: str) -> None:
-    payer = Payer(causeway, 2)
-    payer.bank_does(does)
+    pisp = Pisp(causeway, 2)
+    pisp.bank_answers(does)
 
-    first = payer.pay("key")
+    first = pisp.pay("key")
 
     assert (first.status, first.body["code"], first.body["reason_code"]) == (502, "ASPSP_UNKNOWN_ERROR", reason)
-    assert payer.pay("key").text == first.text
+    assert pisp.pay("key").text == first.text
 
 
 @pytest.mark.parametrize(("does", "reason"), REASONS.values(), ids=REASONS)
 def test_deferred_payment_failure_has_the_same_reason_code(causeway: Causeway, does: Any, reason: str) -> None:
-    payer = LaterPayer(causeway, 2)
-    payer.bank_does(does)
-    payer.side.answers[STATUS] = lambda sent: {"transaction_status": "RCVD"}
+    pisp = Pisp(causeway, 2, deferred=True)
+    pisp.bank_answers(does)
+    pisp.bank.answers[STATUS] = lambda sent: {"transaction_status": "RCVD"}
 
-    accepted = payer.order()
+    accepted = pisp.order()
     carry_on(causeway)
 
-    assert payer.outcome(accepted)["body"]["reason_code"] == reason
+    assert pisp.outcome(accepted)["body"]["reason_code"] == reason
 
 
 def test_repeat_of_an_unfinished_request_returns_outcome_unknown(causeway: Causeway) -> None:
-    payer = Payer(causeway, 2)
+    pisp = Pisp(causeway, 2)
     with Fault(causeway, "before", 3, lasting=True):
-        first = payer.pay("key")
+        first = pisp.pay("key")
     causeway.clock.advance(31)
 
     assert first.body["reason_code"] == "outcome_unknown"
-    assert payer.pay("key").body["reason_code"] == "outcome_unknown"
+    assert pisp.pay("key").body["reason_code"] == "outcome_unknown"
 
 
 def test_failed_read_has_no_reason_code(causeway: Causeway) -> None:
@@ -120,14 +119,14 @@ def test_failed_read_has_no_reason_code(causeway: Causeway) -> None:
 @KINDS
 def test_version_2_bank_gets_status_queries_until_it_returns_a_status(causeway: Causeway, kind: str) -> None:
     causeway.tpp.set_events_url()
-    payer = with_unknown_outcome(causeway, kind=kind)
+    pisp = with_unknown_outcome(causeway, kind=kind)
     path = "/v2_payment_bulk_status" if kind == "bulk" else STATUS
     answers: list[Any] = [{"transaction_status": "ACTC"}, Reply(404, b"{}", {}, 0), TimedOut("late")]
-    payer.side.answers[path] = lambda sent: answers.pop()
+    pisp.bank.answers[path] = lambda sent: answers.pop()
 
     carry_on(causeway)
 
-    asked = [sent for sent in payer.side.received if sent.path == path]
+    asked = [sent for sent in pisp.bank.received if sent.path == path]
     assert len(asked) == 3
     assert ["X-Auth-Token" in sent.headers for sent in asked] == [kind != "direct"] * 3
     (payment,) = items(causeway, "payments")
@@ -138,8 +137,8 @@ def test_version_2_bank_gets_status_queries_until_it_returns_a_status(causeway: 
 
 def test_status_equal_to_the_first_one_still_sends_an_event(causeway: Causeway) -> None:
     causeway.tpp.set_events_url()
-    payer = with_unknown_outcome(causeway)
-    payer.side.answers[STATUS] = lambda sent: {"transaction_status": "RCVD"}
+    pisp = with_unknown_outcome(causeway)
+    pisp.bank.answers[STATUS] = lambda sent: {"transaction_status": "RCVD"}
 
     carry_on(causeway)
 
@@ -149,14 +148,14 @@ def test_status_equal_to_the_first_one_still_sends_an_event(causeway: Causeway) 
 
 
 def test_status_queries_end_after_a_day(causeway: Causeway) -> None:
-    payer = with_unknown_outcome(causeway)
+    pisp = with_unknown_outcome(causeway)
     begun = causeway.clock.time()
 
     carry_on(causeway)
 
     (query,) = causeway.recorded("payment_status")
     assert query.state == "failed"
-    asked = [sent for sent in payer.side.received if sent.path == STATUS]
+    asked = [sent for sent in pisp.bank.received if sent.path == STATUS]
     assert len(asked) == len(PLANS["payment_status"].waits) + 1
     assert len({sent.headers["X-Request-Id"] for sent in asked}) == len(asked), "each is a question of its own"
     assert (query.failed_at or 0) - begun <= DAY
@@ -165,9 +164,9 @@ def test_status_queries_end_after_a_day(causeway: Causeway) -> None:
 
 
 def test_unknown_status_does_not_resolve_the_outcome(causeway: Causeway) -> None:
-    payer = with_unknown_outcome(causeway)
+    pisp = with_unknown_outcome(causeway)
     answers = ["ACSC", "XXXX"]
-    payer.side.answers[STATUS] = lambda sent: {"transaction_status": answers.pop()}
+    pisp.bank.answers[STATUS] = lambda sent: {"transaction_status": answers.pop()}
 
     carry_on(causeway)
 
@@ -175,23 +174,23 @@ def test_unknown_status_does_not_resolve_the_outcome(causeway: Causeway) -> None
 
 
 def test_status_query_is_not_sent_after_the_consent_ended(causeway: Causeway) -> None:
-    payer = with_unknown_outcome(causeway)
-    causeway.tpp.call("POST", "/tpp/token/revoke", {"token": payer.bearer})
-    payer.side.answers["/revoke_token"] = lambda sent: {"status": "success"}
+    pisp = with_unknown_outcome(causeway)
+    causeway.tpp.call("POST", "/tpp/token/revoke", {"token": pisp.bearer})
+    pisp.bank.answers["/revoke_token"] = lambda sent: {"status": "success"}
 
     carry_on(causeway)
 
-    assert [sent.path for sent in payer.side.received].count(STATUS) == 0
+    assert [sent.path for sent in pisp.bank.received].count(STATUS) == 0
     assert causeway.recorded("payment_status")[0].state == "failed"
 
 
 def test_status_query_is_not_sent_after_the_outcome_is_known(causeway: Causeway) -> None:
-    payer = with_unknown_outcome(causeway)
-    payer.report("ACSC")
+    pisp = with_unknown_outcome(causeway)
+    pisp.report("ACSC")
 
     carry_on(causeway)
 
-    assert [sent.path for sent in payer.side.received].count(STATUS) == 0
+    assert [sent.path for sent in pisp.bank.received].count(STATUS) == 0
     assert causeway.recorded("payment_status")[0].state == "delivered"
 
 
@@ -207,9 +206,9 @@ def test_version_1_bank_gets_no_status_queries(causeway: Causeway) -> None:
 @VERSIONS
 @pytest.mark.parametrize("status", ["first", "final"])
 def test_status_report_resolves_the_outcome(causeway: Causeway, version: int, status: str) -> None:
-    payer = with_unknown_outcome(causeway, version)
+    pisp = with_unknown_outcome(causeway, version)
 
-    assert payer.report({("first", 1): 1, ("first", 2): "RCVD", ("final", 1): 4, ("final", 2): "ACSC"}[status, version])
+    assert pisp.report({("first", 1): 1, ("first", 2): "RCVD", ("final", 1): 4, ("final", 2): "ACSC"}[status, version])
 
     (payment,) = items(causeway, "payments")
     assert "outcome" not in payment
@@ -218,10 +217,10 @@ def test_status_report_resolves_the_outcome(causeway: Causeway, version: int, st
 
 @VERSIONS
 def test_usable_response_to_a_repeat_of_the_order_resolves_the_outcome(causeway: Causeway, version: int) -> None:
-    payer = with_unknown_outcome(causeway, version)
-    payer.bank_takes_all()
+    pisp = with_unknown_outcome(causeway, version)
+    pisp.bank_accepts_all()
 
-    assert payer.pay().status == 200
+    assert pisp.pay().status == 200
 
     (payment,) = items(causeway, "payments")
     assert "outcome" not in payment
@@ -229,11 +228,11 @@ def test_usable_response_to_a_repeat_of_the_order_resolves_the_outcome(causeway:
 
 
 def test_early_report_resolves_the_outcome_of_an_unusable_response(causeway: Causeway) -> None:
-    payer = payer_with_id(causeway, 2)
-    payer.report("ACSC")
-    payer.bank_does(taken(2) | UNUSABLE)
+    pisp = payer_with_id(causeway, 2)
+    pisp.report("ACSC")
+    pisp.bank_answers(payment_answer(2) | UNUSABLE)
 
-    payer.pay()
+    pisp.pay()
 
     assert "outcome" not in items(causeway, "payments")[0]
     assert (unresolved(causeway), causeway.recorded("payment_status")) == ([], [])
@@ -243,110 +242,110 @@ def test_early_report_resolves_the_outcome_of_an_unusable_response(causeway: Cau
 
 
 def test_version_1_status_shows_an_unknown_outcome_until_a_report(causeway: Causeway) -> None:
-    payer = with_unknown_outcome(causeway, version=1)
+    pisp = with_unknown_outcome(causeway, version=1)
 
-    before = payer.status().body
-    payer.report(4)
+    before = pisp.status().body
+    pisp.report(4)
 
     assert (before["payment_status"], before["outcome"]) == (1, "unknown")
-    assert "outcome" not in payer.status().body
+    assert "outcome" not in pisp.status().body
 
 
 def test_version_2_status_shows_an_unknown_outcome_while_the_bank_times_out(causeway: Causeway) -> None:
-    payer = with_unknown_outcome(causeway)
-    payer.side.answers[STATUS] = lambda sent: TimedOut("late")
+    pisp = with_unknown_outcome(causeway)
+    pisp.bank.answers[STATUS] = lambda sent: TimedOut("late")
 
-    before = payer.status()
-    payer.side.answers[STATUS] = lambda sent: {"transaction_status": "ACSC"}
+    before = pisp.status()
+    pisp.bank.answers[STATUS] = lambda sent: {"transaction_status": "ACSC"}
 
     assert (before.status, before.body) == (
         200,
         {"payment_id": "P-1", "transaction_status": "RCVD", "outcome": "unknown"},
     )
-    assert payer.status().body == {"payment_id": "P-1", "transaction_status": "ACSC"}
+    assert pisp.status().body == {"payment_id": "P-1", "transaction_status": "ACSC"}
     assert unresolved(causeway) == [], "the answer to the TPP's own query settles it, too"
 
 
 def test_refused_status_query_leaves_the_outcome_unknown(causeway: Causeway) -> None:
-    payer = with_unknown_outcome(causeway)
-    payer.side.answers[STATUS] = lambda sent: REFUSAL[2]
+    pisp = with_unknown_outcome(causeway)
+    pisp.bank.answers[STATUS] = lambda sent: REFUSAL[2]
 
-    assert payer.status().body["outcome"] == "unknown"
-    causeway.hub.openbanking.call(record_not_accepted, payer.side.bic, payer.request_id or "")
-    assert payer.status().body["outcome"] == payer.status_of_order().body["outcome"] == "not_accepted"
+    assert pisp.status().body["outcome"] == "unknown"
+    causeway.hub.openbanking.call(record_not_accepted, pisp.bank.bic, pisp.request_id or "")
+    assert pisp.status().body["outcome"] == pisp.status_of_order().body["outcome"] == "not_accepted"
 
 
 def test_status_query_with_a_rejected_token_returns_502(causeway: Causeway) -> None:
-    payer = with_unknown_outcome(causeway)
-    payer.side.answers[STATUS] = lambda sent: Reply(401, b'{"code":"AUTHENTICATION_REQUIRED","title":"x"}', {}, 0)
+    pisp = with_unknown_outcome(causeway)
+    pisp.bank.answers[STATUS] = lambda sent: Reply(401, b'{"code":"AUTHENTICATION_REQUIRED","title":"x"}', {}, 0)
 
-    assert payer.status().status == 502
+    assert pisp.status().status == 502
 
 
 @VERSIONS
 @KINDS
 def test_an_order_without_a_response_is_found_by_its_request_id(causeway: Causeway, version: int, kind: str) -> None:
-    payer = payer_with_id(causeway, version, kind)
-    payer.bank_does(TimedOut("late"))
-    payer.pay()
+    pisp = payer_with_id(causeway, version, kind)
+    pisp.bank_answers(TimedOut("late"))
+    pisp.pay()
 
-    answer = payer.status_of_order()
+    answer = pisp.status_of_order()
 
-    assert (answer.status, answer.body) == (200, {"request_id": payer.request_id, "outcome": "unknown"})
+    assert (answer.status, answer.body) == (200, {"request_id": pisp.request_id, "outcome": "unknown"})
 
 
 @VERSIONS
 @pytest.mark.parametrize("does", ["refuses", "is not reached"])
 def test_refused_or_unsent_order_has_the_outcome_not_accepted(causeway: Causeway, version: int, does: str) -> None:
-    payer = payer_with_id(causeway, version)
-    payer.bank_does(REFUSAL[version] if does == "refuses" else NotReached("no connection"))
-    payer.pay()
+    pisp = payer_with_id(causeway, version)
+    pisp.bank_answers(REFUSAL[version] if does == "refuses" else NotReached("no connection"))
+    pisp.pay()
 
-    assert payer.status_of_order().body == {"request_id": payer.request_id, "outcome": "not_accepted"}
+    assert pisp.status_of_order().body == {"request_id": pisp.request_id, "outcome": "not_accepted"}
     assert unresolved(causeway) == []
 
 
 @KINDS
 def test_payment_with_a_lost_response_is_found_by_its_request_id(causeway: Causeway, kind: str) -> None:
-    payer = payer_with_id(causeway, 1, kind)
-    payer.pay()
+    pisp = payer_with_id(causeway, 1, kind)
+    pisp.pay()
 
-    answer = payer.status_of_order()
+    answer = pisp.status_of_order()
 
     assert (answer.status, answer.body["payment_id"], answer.body["payment_status"]) == (200, "P-1", 1)
 
 
 def test_payment_is_found_by_a_generated_request_id(causeway: Causeway) -> None:
-    payer = Payer(causeway, 1)
-    payer.request_id = payer.pay().headers["x-request-id"]
+    pisp = Pisp(causeway, 1)
+    pisp.request_id = pisp.pay().headers["x-request-id"]
 
-    assert payer.status_of_order().body["payment_id"] == "P-1"
+    assert pisp.status_of_order().body["payment_id"] == "P-1"
 
 
 def test_a_refused_repeat_leaves_the_outcome_of_the_first_attempt_unknown(causeway: Causeway) -> None:
-    payer = payer_with_id(causeway, 2)
-    payer.bank_does(TimedOut("late"))
-    payer.pay()
+    pisp = payer_with_id(causeway, 2)
+    pisp.bank_answers(TimedOut("late"))
+    pisp.pay()
     for does in (REFUSAL[2], NotReached("no connection")):
-        payer.bank_does(does)
-        payer.pay()
+        pisp.bank_answers(does)
+        pisp.pay()
 
     causeway.clock.advance(RUNNING_SECONDS)
-    assert payer.status_of_order().body["outcome"] == "unknown"
+    assert pisp.status_of_order().body["outcome"] == "unknown"
     assert len(unresolved(causeway)) == 1
 
 
 def test_order_is_shown_to_its_client_only(causeway: Causeway) -> None:
-    payer = payer_with_id(causeway, 2)
-    payer.bank_does(TimedOut("late"))
-    payer.pay()
-    of_another_consent = Payer(causeway, 2)
-    without_bearer = Payer(causeway, 2, "direct")
-    spent = Payer(causeway, 2, consent_type="one_time")
-    spent.bank_takes_all()
+    pisp = payer_with_id(causeway, 2)
+    pisp.bank_answers(TimedOut("late"))
+    pisp.pay()
+    of_another_consent = Pisp(causeway, 2)
+    without_bearer = Pisp(causeway, 2, "direct")
+    spent = Pisp(causeway, 2, consent_type="one_time")
+    spent.bank_accepts_all()
     spent.pay()
     for each in (of_another_consent, without_bearer, spent):
-        each.request_id = payer.request_id
+        each.request_id = pisp.request_id
 
     assert of_another_consent.status_of_order().body["outcome"] == "unknown", "as a payment is shown by its payment_id"
     assert without_bearer.status_of_order().status == 404
@@ -359,19 +358,19 @@ def test_order_is_shown_to_its_client_only(causeway: Causeway) -> None:
     "query", ["", "payment_id=P-1&request_id=5b1b1c9a-6a0f-4b52-9a53-64f4f2d6f0c1", "request_id=7", "request_id="]
 )
 def test_status_query_without_exactly_one_valid_id_returns_400(causeway: Causeway, query: str) -> None:
-    payer = Payer(causeway, 2)
+    pisp = Pisp(causeway, 2)
 
-    answer = causeway.tpp.call("GET", f"/tpp/payment_status?{query}", bearer=payer.bearer)
+    answer = causeway.tpp.call("GET", f"/tpp/payment_status?{query}", bearer=pisp.bearer)
 
     assert (answer.status, answer.body["code"]) == (400, "PARAMETER_NOT_CONSISTENT")
 
 
 def test_a_spent_bearer_finds_its_own_order(causeway: Causeway) -> None:
-    payer = payer_with_id(causeway, 2, consent_type="one_time")
-    payer.bank_does(TimedOut("late"))
-    payer.pay()
+    pisp = payer_with_id(causeway, 2, consent_type="one_time")
+    pisp.bank_answers(TimedOut("late"))
+    pisp.pay()
 
-    assert payer.status_of_order().body["outcome"] == "unknown"
+    assert pisp.status_of_order().body["outcome"] == "unknown"
 
 
 # -- what the operator sees
@@ -383,9 +382,9 @@ def test_a_spent_bearer_finds_its_own_order(causeway: Causeway) -> None:
 def test_an_order_without_a_response_is_unresolved(
     causeway: Causeway, version: int, kind: str, key: str | None
 ) -> None:
-    payer = Payer(causeway, version, kind)
-    payer.bank_does(TimedOut("late"))
-    request_id = payer.pay(key).headers["x-request-id"]
+    pisp = Pisp(causeway, version, kind)
+    pisp.bank_answers(TimedOut("late"))
+    request_id = pisp.pay(key).headers["x-request-id"]
 
     (found,) = unresolved(causeway)
 
@@ -394,38 +393,38 @@ def test_an_order_without_a_response_is_unresolved(
 
 @pytest.mark.parametrize("with_id", [True, False])
 def test_a_payment_with_a_response_is_not_unresolved(causeway: Causeway, with_id: bool) -> None:
-    payer = payer_with_id(causeway, 2) if with_id else Payer(causeway, 2)
-    assert payer.pay().status == 200
+    pisp = payer_with_id(causeway, 2) if with_id else Pisp(causeway, 2)
+    assert pisp.pay().status == 200
     causeway.clock.advance(DAY)
 
     assert unresolved(causeway) == []
 
 
 def test_an_order_whose_process_died_becomes_unresolved(causeway: Causeway) -> None:
-    payer = payer_with_id(causeway, 2)
+    pisp = payer_with_id(causeway, 2)
     with Fault(causeway, "before", 3, lasting=True):
-        payer.pay()
+        pisp.pay()
 
     running = unresolved(causeway)
     causeway.clock.advance(RUNNING_SECONDS)
 
     assert running == []
-    assert [found.order.request_id for found in unresolved(causeway)] == [payer.request_id]
+    assert [found.order.request_id for found in unresolved(causeway)] == [pisp.request_id]
 
 
 def test_a_deferred_order_is_not_unresolved_while_it_waits(causeway: Causeway) -> None:
-    payer = LaterPayer(causeway, 2)
-    payer.order()
+    pisp = Pisp(causeway, 2, deferred=True)
+    pisp.order()
     causeway.clock.advance(PLANS["payment"].lasts)
 
     assert unresolved(causeway) == []
 
 
 def test_only_the_first_of_two_concurrent_operators_resolves_an_order(causeway: Causeway) -> None:
-    payer = payer_with_id(causeway, 1)
-    payer.bank_does(TimedOut("late"))
-    payer.pay()
-    bic, request_id = payer.side.bic, payer.request_id or ""
+    pisp = payer_with_id(causeway, 1)
+    pisp.bank_answers(TimedOut("late"))
+    pisp.pay()
+    bic, request_id = pisp.bank.bic, pisp.request_id or ""
 
     with (
         causeway.meanwhile("transact", lambda: causeway.hub.openbanking.call(record_not_accepted, bic, request_id)),
@@ -433,40 +432,40 @@ def test_only_the_first_of_two_concurrent_operators_resolves_an_order(causeway: 
     ):
         causeway.hub.openbanking.call(record_not_accepted, bic, request_id)
 
-    assert order_of(payer).outcome == "not_accepted"
+    assert order_of(pisp).outcome == "not_accepted"
 
 
 def test_operator_resolves_an_order_accepted_by_the_bank(causeway: Causeway) -> None:
-    payer = payer_with_id(causeway, 1)
-    payer.bank_does(TimedOut("late"))
-    payer.pay()
+    pisp = payer_with_id(causeway, 1)
+    pisp.bank_answers(TimedOut("late"))
+    pisp.pay()
 
-    causeway.hub.openbanking.call(record_accepted, payer.side.bic, payer.request_id or "", "P-7")
+    causeway.hub.openbanking.call(record_accepted, pisp.bank.bic, pisp.request_id or "", "P-7")
 
     assert unresolved(causeway) == []
-    assert payer.status_of_order().body["payment_id"] == "P-7"
-    assert payer.report(4, "P-7").status == 200
-    assert payer.status("P-7").body["payment_status"] == 4
+    assert pisp.status_of_order().body["payment_id"] == "P-7"
+    assert pisp.report(4, "P-7").status == 200
+    assert pisp.status("P-7").body["payment_status"] == 4
 
 
 def test_early_report_is_applied_to_a_resolved_order(causeway: Causeway) -> None:
-    payer = payer_with_id(causeway, 1)
-    payer.bank_does(TimedOut("late"))
-    payer.pay()
-    payer.report(4, "P-7")
+    pisp = payer_with_id(causeway, 1)
+    pisp.bank_answers(TimedOut("late"))
+    pisp.pay()
+    pisp.report(4, "P-7")
 
-    causeway.hub.openbanking.call(record_accepted, payer.side.bic, payer.request_id or "", "P-7")
+    causeway.hub.openbanking.call(record_accepted, pisp.bank.bic, pisp.request_id or "", "P-7")
 
-    assert payer.status("P-7").body["payment_status"] == 4
+    assert pisp.status("P-7").body["payment_status"] == 4
 
 
 @VERSIONS
 def test_operator_resolves_an_order_not_accepted_by_the_bank(causeway: Causeway, version: int) -> None:
     unnamed, named = payer_with_id(causeway, version), with_unknown_outcome(causeway, version)
-    unnamed.bank_does(TimedOut("late"))
+    unnamed.bank_answers(TimedOut("late"))
     unnamed.pay()
-    for payer in (unnamed, named):
-        causeway.hub.openbanking.call(record_not_accepted, payer.side.bic, payer.request_id or "")
+    for pisp in (unnamed, named):
+        causeway.hub.openbanking.call(record_not_accepted, pisp.bank.bic, pisp.request_id or "")
 
     assert unresolved(causeway) == []
     assert unnamed.status_of_order().body == {"request_id": unnamed.request_id, "outcome": "not_accepted"}
@@ -474,31 +473,31 @@ def test_operator_resolves_an_order_not_accepted_by_the_bank(causeway: Causeway,
 
 
 def test_operator_confirms_a_payment_named_by_the_bank(causeway: Causeway) -> None:
-    payer = with_unknown_outcome(causeway, version=1)
+    pisp = with_unknown_outcome(causeway, version=1)
 
-    causeway.hub.openbanking.call(record_accepted, payer.side.bic, payer.request_id or "", "P-1")
+    causeway.hub.openbanking.call(record_accepted, pisp.bank.bic, pisp.request_id or "", "P-1")
 
-    assert "outcome" not in payer.status().body
+    assert "outcome" not in pisp.status().body
     assert unresolved(causeway) == []
 
 
 def test_invalid_resolution_is_rejected_with_the_reason(causeway: Causeway) -> None:
     known, named = payer_with_id(causeway, 2, "direct"), with_unknown_outcome(causeway)
-    known.side.answers[WEBHOOKS[2, "direct"]] = lambda sent: taken(2, "P-9")
+    known.bank.answers[WEBHOOKS[2, "direct"]] = lambda sent: payment_answer(2, "P-9")
     known.pay()
     unnamed = payer_with_id(causeway, 2)
-    unnamed.bank_does(TimedOut("late"))
+    unnamed.bank_answers(TimedOut("late"))
     unnamed.pay()
-    bic, settle = known.side.bic, partial(causeway.hub.openbanking.call, record_accepted)
+    bic, settle = known.bank.bic, partial(causeway.hub.openbanking.call, record_accepted)
 
-    for payer, payment_id, why in (
+    for pisp, payment_id, why in (
         (known, "P-9", "no order"),
         (named, "P-2", "the bank named this payment P-1"),
         (unnamed, "P-9", "belongs to another order"),
         (unnamed, "", "printable characters"),
     ):
         with pytest.raises(NotResolved, match=why):
-            settle(bic, payer.request_id or "", payment_id)
+            settle(bic, pisp.request_id or "", payment_id)
     with pytest.raises(NotResolved, match="no order"):
         causeway.hub.openbanking.call(record_not_accepted, bic, known.request_id or "")
     with pytest.raises(NotResolved, match="no order"):
@@ -507,35 +506,35 @@ def test_invalid_resolution_is_rejected_with_the_reason(causeway: Causeway) -> N
 
 
 def test_order_that_is_still_being_sent_cannot_be_resolved(causeway: Causeway) -> None:
-    payer = payer_with_id(causeway, 2)
+    pisp = payer_with_id(causeway, 2)
     with Fault(causeway, "before", 3, lasting=True):
-        payer.pay()
+        pisp.pay()
 
     with pytest.raises(NotResolved, match="still being sent"):
-        causeway.hub.openbanking.call(record_not_accepted, payer.side.bic, payer.request_id or "")
+        causeway.hub.openbanking.call(record_not_accepted, pisp.bank.bic, pisp.request_id or "")
 
 
 # -- the id of an order
 
 
 def test_request_id_of_an_order_with_an_unknown_outcome_stays_claimed(causeway: Causeway) -> None:
-    payer, other = payer_with_id(causeway, 2), Payer(causeway, 2, "direct")
-    payer.bank_does(TimedOut("late"))
-    payer.pay()
-    other.request_id = payer.request_id
+    pisp, other = payer_with_id(causeway, 2), Pisp(causeway, 2, "direct")
+    pisp.bank_answers(TimedOut("late"))
+    pisp.pay()
+    other.request_id = pisp.request_id
     causeway.clock.advance(CLAIMED_SECONDS + 1)
 
     assert other.pay().status == 400
-    causeway.hub.openbanking.call(record_not_accepted, payer.side.bic, payer.request_id or "")
+    causeway.hub.openbanking.call(record_not_accepted, pisp.bank.bic, pisp.request_id or "")
     assert other.pay().status == 200
 
 
 def test_reused_request_id_does_not_show_the_payment_of_the_first_order(causeway: Causeway) -> None:
-    first, second = payer_with_id(causeway, 1, "direct"), Payer(causeway, 1, "direct")
+    first, second = payer_with_id(causeway, 1, "direct"), Pisp(causeway, 1, "direct")
     first.pay()
     causeway.clock.advance(CLAIMED_SECONDS + 1)
     second.request_id = first.request_id
-    second.bank_does(TimedOut("late"))
+    second.bank_answers(TimedOut("late"))
     second.pay(callback_url="http://127.0.0.1:8000/payments/callback?another")
 
     assert order_of(second).payment_id is None
@@ -543,51 +542,51 @@ def test_reused_request_id_does_not_show_the_payment_of_the_first_order(causeway
 
 @pytest.mark.parametrize("then", ["is late", "refuses", "is not reached"])
 def test_failed_repeat_keeps_an_accepted_order_resolved(causeway: Causeway, then: str) -> None:
-    payer = payer_with_id(causeway, 1)
-    payer.pay()
-    payer.report(4)
-    payer.bank_does({"is late": TimedOut("late"), "refuses": REFUSAL[1], "is not reached": NotReached("no")}[then])
+    pisp = payer_with_id(causeway, 1)
+    pisp.pay()
+    pisp.report(4)
+    pisp.bank_answers({"is late": TimedOut("late"), "refuses": REFUSAL[1], "is not reached": NotReached("no")}[then])
 
-    payer.pay()
+    pisp.pay()
 
     causeway.clock.advance(RUNNING_SECONDS)
     assert unresolved(causeway) == []
-    assert payer.status_of_order().body["payment_status"] == 4
+    assert pisp.status_of_order().body["payment_status"] == 4
 
 
 def test_late_first_attempt_keeps_the_payment_of_its_repeat(causeway: Causeway) -> None:
-    payer = payer_with_id(causeway, 1)
+    pisp = payer_with_id(causeway, 1)
 
     def slow(sent: Sent) -> Any:
-        payer.bank_takes_all()
-        assert payer.pay().status == 200
+        pisp.bank_accepts_all()
+        assert pisp.pay().status == 200
         return TimedOut("late")
 
-    payer.side.answers[WEBHOOKS[1, "single"]] = slow
+    pisp.bank.answers[WEBHOOKS[1, "single"]] = slow
 
-    assert payer.pay().body["reason_code"] == "outcome_unknown"
-    assert payer.status_of_order().body["payment_id"] == "P-1"
+    assert pisp.pay().body["reason_code"] == "outcome_unknown"
+    assert pisp.status_of_order().body["payment_id"] == "P-1"
     assert unresolved(causeway) == []
 
 
 @pytest.mark.parametrize("second", ["refuses", "is not reached"])
 def test_order_refused_twice_has_the_outcome_not_accepted(causeway: Causeway, second: str) -> None:
-    payer = payer_with_id(causeway, 2)
+    pisp = payer_with_id(causeway, 2)
     for does in (REFUSAL[2], REFUSAL[2] if second == "refuses" else NotReached("no connection")):
-        payer.bank_does(does)
-        payer.pay()
+        pisp.bank_answers(does)
+        pisp.pay()
 
     causeway.clock.advance(RUNNING_SECONDS)
-    assert payer.status_of_order().body["outcome"] == "not_accepted"
+    assert pisp.status_of_order().body["outcome"] == "not_accepted"
     assert unresolved(causeway) == []
 
 
 def test_reused_request_id_keeps_no_data_of_the_first_order(causeway: Causeway) -> None:
-    first, second = payer_with_id(causeway, 2), Payer(causeway, 2, "direct")
+    first, second = payer_with_id(causeway, 2), Pisp(causeway, 2, "direct")
     first.pay()
     causeway.clock.advance(CLAIMED_SECONDS + 1)
     second.request_id = first.request_id
-    second.bank_does(REFUSAL[2])
+    second.bank_answers(REFUSAL[2])
 
     second.pay()
 
@@ -596,11 +595,11 @@ def test_reused_request_id_keeps_no_data_of_the_first_order(causeway: Causeway) 
 
 
 def test_report_on_an_earlier_payment_does_not_resolve_the_order_with_its_request_id(causeway: Causeway) -> None:
-    first, second = with_unknown_outcome(causeway, 1), Payer(causeway, 1, "direct")
-    causeway.hub.openbanking.call(record_not_accepted, first.side.bic, first.request_id or "")
+    first, second = with_unknown_outcome(causeway, 1), Pisp(causeway, 1, "direct")
+    causeway.hub.openbanking.call(record_not_accepted, first.bank.bic, first.request_id or "")
     causeway.clock.advance(CLAIMED_SECONDS + 1)
     second.request_id = first.request_id
-    second.bank_does(TimedOut("late"))
+    second.bank_answers(TimedOut("late"))
     second.pay()
 
     assert first.report(4).status == 200
@@ -611,11 +610,11 @@ def test_report_on_an_earlier_payment_does_not_resolve_the_order_with_its_reques
 
 @VERSIONS
 def test_payment_named_again_after_not_accepted_becomes_unknown_again(causeway: Causeway, version: int) -> None:
-    payer = with_unknown_outcome(causeway, version)
-    causeway.hub.openbanking.call(record_not_accepted, payer.side.bic, payer.request_id or "")
+    pisp = with_unknown_outcome(causeway, version)
+    causeway.hub.openbanking.call(record_not_accepted, pisp.bank.bic, pisp.request_id or "")
     queries = len(causeway.recorded("payment_status"))
 
-    assert payer.pay().body["reason_code"] == "bad_answer"
+    assert pisp.pay().body["reason_code"] == "bad_answer"
 
     assert items(causeway, "payments")[0]["outcome"] == "unknown"
     assert [found.payment_id for found in unresolved(causeway)] == ["P-1"]
@@ -623,27 +622,27 @@ def test_payment_named_again_after_not_accepted_becomes_unknown_again(causeway: 
 
 
 def test_payment_with_a_status_cannot_be_recorded_as_not_accepted(causeway: Causeway) -> None:
-    payer = payer_with_id(causeway, 1)
-    payer.bank_does(taken(1) | UNUSABLE)
-    payer.pay()
+    pisp = payer_with_id(causeway, 1)
+    pisp.bank_answers(payment_answer(1) | UNUSABLE)
+    pisp.pay()
     (item,) = items(causeway, "payments")
     known = {name: value for name, value in item.items() if name != "outcome"}
     causeway.hub.store.put("payments", known)
 
     with pytest.raises(NotResolved, match="has given the payment P-1 the status 1"):
-        causeway.hub.openbanking.call(record_not_accepted, payer.side.bic, payer.request_id or "")
+        causeway.hub.openbanking.call(record_not_accepted, pisp.bank.bic, pisp.request_id or "")
 
 
 def test_order_under_a_generated_request_id_is_found_after_a_storage_failure(causeway: Causeway) -> None:
-    payer = Payer(causeway, 2)
+    pisp = Pisp(causeway, 2)
     with Fault(causeway, "before", 3, lasting=True):
-        failed = payer.pay()
+        failed = pisp.pay()
 
-    payer.request_id = failed.headers["x-request-id"]
+    pisp.request_id = failed.headers["x-request-id"]
     assert (failed.status, failed.body["reason_code"]) == (500, "outcome_unknown")
-    assert payer.status_of_order().body["outcome"] == "pending"
+    assert pisp.status_of_order().body["outcome"] == "pending"
     causeway.clock.advance(RUNNING_SECONDS)
-    assert payer.status_of_order().body["outcome"] == "unknown"
+    assert pisp.status_of_order().body["outcome"] == "unknown"
     assert len(unresolved(causeway)) == 1
 
 
@@ -662,11 +661,11 @@ def test_operator_resolves_an_order_of_a_removed_bank(causeway: Causeway) -> Non
 def test_unknown_outcome_metric_counts_each_unknown_outcome_once(
     causeway: Causeway, does: Any, reason: str, later: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    payer: Payer = LaterPayer(causeway, 2) if later else Payer(causeway, 2)
-    payer.bank_does(does)
-    payer.side.answers[STATUS] = lambda sent: {"transaction_status": "RCVD"}
+    pisp: Pisp = Pisp(causeway, 2, deferred=later)
+    pisp.bank_answers(does)
+    pisp.bank.answers[STATUS] = lambda sent: {"transaction_status": "RCVD"}
 
-    payer.pay()
+    pisp.pay()
     carry_on(causeway)
 
     counted = capsys.readouterr().out.count('"UnknownOutcomes":[')
@@ -677,13 +676,13 @@ def test_unknown_outcome_metric_counts_each_unknown_outcome_once(
 def test_a_payment_id_of_another_order_leaves_the_outcome_unknown_and_is_counted(
     causeway: Causeway, later: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    first = Payer(causeway, 2, "direct")
+    first = Pisp(causeway, 2, "direct")
     first.pay()
-    payer: Payer = LaterPayer(causeway, 2) if later else Payer(causeway, 2)
-    payer.request_id = str(uuid.uuid4())
-    payer.bank_does(taken(2, "P-1"))
+    pisp: Pisp = Pisp(causeway, 2, deferred=later)
+    pisp.request_id = str(uuid.uuid4())
+    pisp.bank_answers(payment_answer(2, "P-1"))
 
-    payer.pay()
+    pisp.pay()
     carry_on(causeway)
 
     assert [found.payment_id for found in unresolved(causeway)] == [None]
@@ -691,68 +690,68 @@ def test_a_payment_id_of_another_order_leaves_the_outcome_unknown_and_is_counted
 
 
 def test_second_payment_id_of_an_order_keeps_the_first_payment(causeway: Causeway) -> None:
-    payer = with_unknown_outcome(causeway, 1)
-    payer.bank_does(taken(1, "P-2"))
-    assert payer.pay().status == 200
+    pisp = with_unknown_outcome(causeway, 1)
+    pisp.bank_answers(payment_answer(1, "P-2"))
+    assert pisp.pay().status == 200
 
-    assert payer.report(2, "P-1").status == 200
+    assert pisp.report(2, "P-1").status == 200
 
-    assert payer.status_of_order().body["payment_id"] == "P-2"
-    assert payer.status("P-1").body["payment_status"] == 2
+    assert pisp.status_of_order().body["payment_id"] == "P-2"
+    assert pisp.status("P-1").body["payment_status"] == 2
 
 
 def test_status_shows_an_unknown_outcome_while_the_bank_is_inactive(causeway: Causeway) -> None:
-    payer = with_unknown_outcome(causeway)
-    causeway.hub.openbanking.banks.change(payer.side.bic, active=False)
+    pisp = with_unknown_outcome(causeway)
+    causeway.hub.openbanking.banks.change(pisp.bank.bic, active=False)
     try:
         causeway.clock.advance(61)
 
-        assert payer.status().body["outcome"] == "unknown"
+        assert pisp.status().body["outcome"] == "unknown"
     finally:
-        causeway.hub.openbanking.banks.change(payer.side.bic, active=True)
+        causeway.hub.openbanking.banks.change(pisp.bank.bic, active=True)
 
 
 def test_order_waiting_to_be_sent_is_pending(causeway: Causeway) -> None:
-    payer = LaterPayer(causeway, 2)
-    payer.request_id = str(uuid.uuid4())
-    payer.order()
+    pisp = Pisp(causeway, 2, deferred=True)
+    pisp.request_id = str(uuid.uuid4())
+    pisp.order()
 
-    assert payer.status_of_order().body == {"request_id": payer.request_id, "outcome": "pending"}
+    assert pisp.status_of_order().body == {"request_id": pisp.request_id, "outcome": "pending"}
 
 
 def test_event_of_an_accepted_order_has_the_status_of_its_early_report(causeway: Causeway) -> None:
-    payer = payer_with_id(causeway, 1)
-    payer.bank_does(TimedOut("late"))
-    payer.pay()
-    payer.report(4, "P-7")
+    pisp = payer_with_id(causeway, 1)
+    pisp.bank_answers(TimedOut("late"))
+    pisp.pay()
+    pisp.report(4, "P-7")
     causeway.tpp.set_events_url()
 
-    causeway.hub.openbanking.call(record_accepted, payer.side.bic, payer.request_id or "", "P-7")
+    causeway.hub.openbanking.call(record_accepted, pisp.bank.bic, pisp.request_id or "", "P-7")
 
     carry_on(causeway)
     (sent,) = causeway.receiver.received
     assert jsontext.loads(sent.body)["data"]["payment_status"] == 4
 
 
-def status_on_callback_page(causeway: Causeway, payer: Payer) -> StatusResult | None:
+def status_on_callback_page(causeway: Causeway, pisp: Pisp) -> StatusResult | None:
     visit = {"callback_url": causeway.tpp.client.callback_url, "address": "192.0.2.1"}
-    return causeway.hub.openbanking.call(find_payment_status, payer.side.bic, "P-1", **visit)
+    return causeway.hub.openbanking.call(find_payment_status, pisp.bank.bic, "P-1", **visit)
 
 
 def test_callback_page_shows_an_unknown_outcome(causeway: Causeway) -> None:
-    payer = with_unknown_outcome(causeway, version=1)
-    unknown = status_on_callback_page(causeway, payer)
-    payer.report(4)
-    known = status_on_callback_page(causeway, payer)
+    pisp = with_unknown_outcome(causeway, version=1)
+    unknown = status_on_callback_page(causeway, pisp)
+    pisp.report(4)
+    known = status_on_callback_page(causeway, pisp)
 
     assert (unknown and unknown.outcome, known and known.outcome) == ("unknown", None)
 
 
 def test_status_query_of_the_callback_page_resolves_the_outcome(causeway: Causeway) -> None:
-    payer = with_unknown_outcome(causeway)
-    payer.side.answers[STATUS] = lambda sent: {"transaction_status": "ACSC"}
+    pisp = with_unknown_outcome(causeway)
+    pisp.bank.answers[STATUS] = lambda sent: {"transaction_status": "ACSC"}
 
-    status_on_callback_page(causeway, payer)
+    status_on_callback_page(causeway, pisp)
 
     assert unresolved(causeway) == []
 
@@ -762,12 +761,12 @@ def test_an_order_recorded_by_an_earlier_version_is_not_shown(causeway: Causeway
     _, key = order_key("BETADEF1", request_id)
     old = {**key, "order_digest": "x", "attempt": "A", "sendings": 1, "expires_at": now + CLAIMED_SECONDS}
     causeway.hub.store.put("idempotency", old)
-    payer = Payer(causeway, 2)
-    payer.request_id = request_id
+    pisp = Pisp(causeway, 2)
+    pisp.request_id = request_id
 
-    assert payer.status_of_order().status == 404
-    assert payer.pay().status == 400, "and it stays claimed as long as it was"
+    assert pisp.status_of_order().status == 404
+    assert pisp.pay().status == 400, "and it stays claimed as long as it was"
     causeway.clock.advance(CLAIMED_SECONDS)
-    payer = Payer(causeway, 2)
-    payer.request_id = request_id
-    assert payer.pay().status == 200
+    pisp = Pisp(causeway, 2)
+    pisp.request_id = request_id
+    assert pisp.pay().status == 200

@@ -13,10 +13,10 @@ from chalicelib.openbanking.protocol.tpp_calls import REQUEST_ID
 from tests.causeway import Causeway
 from tests.kit.logs import Lines
 from tests.log_traces import TRACE
-from tests.openbanking.deferred_calls import ACCOUNTS, LATER, accepted
+from tests.openbanking.accounts import ACCOUNTS
 from tests.openbanking.examples import ROWS, Row
-from tests.openbanking.kit import Sent
-from tests.openbanking.payer import PATHS, SCOPES, WEBHOOKS, order, taken
+from tests.openbanking.kit import LATER, Sent, accepted_id
+from tests.openbanking.payments import PATHS, SCOPES, WEBHOOKS, order, payment_answer
 from tests.openbanking.stage import Stage
 
 VERSIONS = pytest.mark.parametrize("version", [1, 2])
@@ -51,7 +51,7 @@ def test_all_ten_psu_headers_reach_the_bank_unchanged_in_immediate_and_deferred_
 
     assert stage.ask(row, headers=SENT).status == 200
     (at_once,) = stage.received(row)
-    request_id = accepted(stage.ask(row, headers=SENT | LATER))
+    request_id = accepted_id(stage.ask(row, headers=SENT | LATER))
     assert stage.received(row) == []
     causeway.hub.delivery.worker.attempt(request_id)
     (later,) = stage.received(row)
@@ -65,7 +65,7 @@ def test_bank_gets_no_psu_headers_unless_the_tpp_sends_them(causeway: Causeway, 
 
     stage.ask(row)
     (at_once,) = stage.received(row)
-    request_id = accepted(stage.ask(row, headers=LATER))
+    request_id = accepted_id(stage.ask(row, headers=LATER))
     causeway.hub.delivery.worker.attempt(request_id)
     (later,) = stage.received(row)
 
@@ -112,7 +112,7 @@ def test_psu_headers_are_not_logged_and_are_stored_encrypted(causeway: Causeway,
     stage, row = Stage(causeway), ACCOUNTS[version]
 
     stage.ask(row, headers=SENT)
-    request_id = accepted(stage.ask(row, headers=SENT | LATER))
+    request_id = accepted_id(stage.ask(row, headers=SENT | LATER))
     waiting = repr(list(causeway.hub.store.scan("deliveries")))
     causeway.hub.delivery.worker.attempt(request_id)
     done = repr(list(causeway.hub.store.scan("deliveries")))
@@ -167,7 +167,7 @@ def test_deferred_call_of_an_earlier_version_reaches_the_bank(
 @VERSIONS
 def test_deferred_payment_of_an_earlier_version_reaches_the_bank(causeway: Causeway, version: int) -> None:
     tokens = causeway.tpp.tokens(version, scopes=SCOPES[version])
-    causeway.banks[version].answers[WEBHOOKS[version, "single"]] = lambda sent: taken(version)
+    causeway.banks[version].answers[WEBHOOKS[version, "single"]] = lambda sent: payment_answer(version)
     (access,) = [item for item in causeway.hub.store.scan("consents") if item["part"].startswith("access#")]
     request = order(causeway, version, "single", payment_scheme="SCT")
     body = {"request": request, "version": version, "attempt": "A-1", "bearer": access["part"]}

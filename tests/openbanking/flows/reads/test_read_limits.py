@@ -11,10 +11,8 @@ from chalicelib.bootstrap import PLANS
 from chalicelib.foundation.http.outbound import ConnectionDropped, NotReached, Reply, TimedOut
 from tests.causeway import Answer, Causeway
 from tests.kit.logs import Lines
-from tests.openbanking.circuits import opened
-from tests.openbanking.deferred_calls import LATER, Died, accepted, dies, looked_up
-from tests.openbanking.kit import IBAN
-from tests.openbanking.unattended import ATTENDED, LIMIT, Reader, limit_reads
+from tests.openbanking.accounts import ATTENDED, LIMIT, Aisp, limit_reads, open_circuit
+from tests.openbanking.kit import IBAN, LATER, WorkerKilled, accepted_id, kill_worker
 
 VERSIONS = pytest.mark.parametrize("version", [1, 2])
 READS: dict[int, dict[str, dict[str, Any]]] = {
@@ -41,10 +39,10 @@ DAY = 24 * 3600
 
 
 @pytest.fixture
-def reader(causeway: Causeway) -> Reader:
+def aisp(causeway: Causeway) -> Aisp:
     """A TPP at a version 2 bank with a limit."""
     limit_reads(causeway)
-    return Reader(causeway)
+    return Aisp(causeway, 2)
 
 
 def exceeded(answer: Answer) -> bool:
@@ -57,109 +55,109 @@ def exceeded(answer: Answer) -> bool:
 @EVERY_READ
 def test_fifth_unattended_read_of_a_day_returns_429_until_midnight(causeway: Causeway, version: int, call: str) -> None:
     limit_reads(causeway, version)
-    reader, query = Reader(causeway, version), READS[version][call]
-    reader.use_up(call, **query)
+    aisp, query = Aisp(causeway, version), READS[version][call]
+    aisp.use_up(call, **query)
 
-    answer = reader.read(call, **query)
+    answer = aisp.read(call, **query)
 
     assert exceeded(answer)
     assert answer.headers["retry-after"] == str(15 * 3600)
     assert "PSU-IP-Address" in answer.body["title"]
     assert "midnight UTC" in answer.body["title"]
-    assert (reader.calls, reader.counted()) == (LIMIT, LIMIT)
+    assert (aisp.calls, aisp.counted()) == (LIMIT, LIMIT)
 
 
 @EVERY_READ
 def test_bank_without_a_read_limit_counts_no_reads(causeway: Causeway, version: int, call: str) -> None:
-    reader, query = Reader(causeway, version), READS[version][call]
+    aisp, query = Aisp(causeway, version), READS[version][call]
 
-    reader.use_up(call, LIMIT + 2, **query)
+    aisp.use_up(call, LIMIT + 2, **query)
 
-    assert (reader.calls, reader.items()) == (LIMIT + 2, [])
+    assert (aisp.calls, aisp.items()) == (LIMIT + 2, [])
 
 
 @EVERY_READ
 def test_attended_reads_are_never_counted(causeway: Causeway, version: int, call: str) -> None:
     limit_reads(causeway, version, 1)
-    reader, query = Reader(causeway, version), READS[version][call]
+    aisp, query = Aisp(causeway, version), READS[version][call]
     for _ in range(3):
-        assert reader.read(call, ATTENDED, **query).status == 200
-    assert reader.items() == []
+        assert aisp.read(call, ATTENDED, **query).status == 200
+    assert aisp.items() == []
 
-    reader.use_up(call, 1, **query)
+    aisp.use_up(call, 1, **query)
 
-    assert exceeded(reader.read(call, **query))
-    assert reader.read(call, ATTENDED, **query).status == 200
-
-
-def test_other_headers_of_the_psu_do_not_make_a_read_attended(reader: Reader) -> None:
-    reader.use_up()
-
-    assert exceeded(reader.read(headers={"psu-user-agent": "a browser", "psu-ip-port": "80"}))
+    assert exceeded(aisp.read(call, **query))
+    assert aisp.read(call, ATTENDED, **query).status == 200
 
 
-def test_each_call_and_each_account_has_its_own_count(reader: Reader) -> None:
-    reader.use_up()
-    reader.use_up("account", account_id="r1")
-    reader.use_up("account", account_id="r2")
-    reader.use_up("account_balance", account_id="r1")
+def test_other_headers_of_the_psu_do_not_make_a_read_attended(aisp: Aisp) -> None:
+    aisp.use_up()
 
-    assert exceeded(reader.read("account", account_id="r1"))
-    assert exceeded(reader.read("account", account_id="r2"))
-    assert reader.read("account", account_id="r3").status == 200
+    assert exceeded(aisp.read(headers={"psu-user-agent": "a browser", "psu-ip-port": "80"}))
 
 
-def test_each_consent_has_its_own_count(causeway: Causeway, reader: Reader) -> None:
-    reader.use_up()
-    other = Reader(causeway)
+def test_each_call_and_each_account_has_its_own_count(aisp: Aisp) -> None:
+    aisp.use_up()
+    aisp.use_up("account", account_id="r1")
+    aisp.use_up("account", account_id="r2")
+    aisp.use_up("account_balance", account_id="r1")
+
+    assert exceeded(aisp.read("account", account_id="r1"))
+    assert exceeded(aisp.read("account", account_id="r2"))
+    assert aisp.read("account", account_id="r3").status == 200
+
+
+def test_each_consent_has_its_own_count(causeway: Causeway, aisp: Aisp) -> None:
+    aisp.use_up()
+    other = Aisp(causeway, 2)
 
     assert other.read().status == 200
-    assert exceeded(reader.read())
+    assert exceeded(aisp.read())
 
 
-def test_read_counts_restart_at_midnight_utc(causeway: Causeway, reader: Reader) -> None:
-    reader.use_up()
+def test_read_counts_restart_at_midnight_utc(causeway: Causeway, aisp: Aisp) -> None:
+    aisp.use_up()
     causeway.clock.advance(15 * 3600 - 1)
-    reader.refresh()
+    aisp.refresh()
 
-    answer = reader.read()
+    answer = aisp.read()
     assert exceeded(answer)
     assert answer.headers["retry-after"] == "1"
 
     causeway.clock.advance(1)
-    reader.use_up()
-    answer = reader.read()
+    aisp.use_up()
+    answer = aisp.read()
     assert exceeded(answer)
     assert answer.headers["retry-after"] == str(DAY)
 
 
-def test_read_counts_expire_after_two_days(causeway: Causeway, reader: Reader) -> None:
-    reader.use_up(times=1)
+def test_read_counts_expire_after_two_days(causeway: Causeway, aisp: Aisp) -> None:
+    aisp.use_up(times=1)
 
-    (item,) = reader.items()
+    (item,) = aisp.items()
     assert item["part"].startswith("reads#2026-03-02#accounts#")
     assert item["expires_at"] == causeway.clock.time() + 2 * DAY
 
 
 def test_read_by_iban_and_account_id_counts_for_both(causeway: Causeway) -> None:
     limit_reads(causeway, 1)
-    reader = Reader(causeway, 1)
-    reader.use_up("account", 2, iban=IBAN, account_id="77")
-    reader.use_up("account", 2, iban=IBAN)
-    assert exceeded(reader.read("account", iban=IBAN))
+    aisp = Aisp(causeway, 1)
+    aisp.use_up("account", 2, iban=IBAN, account_id="77")
+    aisp.use_up("account", 2, iban=IBAN)
+    assert exceeded(aisp.read("account", iban=IBAN))
 
-    assert exceeded(reader.read("account", iban=IBAN, account_id="77"))
-    assert reader.counted() == 6
-    reader.use_up("account", 2, account_id="77")
-    assert exceeded(reader.read("account", account_id="77"))
+    assert exceeded(aisp.read("account", iban=IBAN, account_id="77"))
+    assert aisp.counted() == 6
+    aisp.use_up("account", 2, account_id="77")
+    assert exceeded(aisp.read("account", account_id="77"))
 
 
 def test_all_spellings_of_an_iban_share_one_count(causeway: Causeway) -> None:
     limit_reads(causeway, 1)
-    reader = Reader(causeway, 1)
-    reader.use_up("account", iban=IBAN)
+    aisp = Aisp(causeway, 1)
+    aisp.use_up("account", iban=IBAN)
 
-    assert exceeded(reader.read("account", iban=IBAN.lower()))
+    assert exceeded(aisp.read("account", iban=IBAN.lower()))
 
 
 @pytest.mark.parametrize(
@@ -173,26 +171,26 @@ def test_later_pages_are_not_counted(
     causeway: Causeway, version: int, call: str, first: Mapping[str, Any], later: Mapping[str, Any]
 ) -> None:
     limit_reads(causeway, version, 1)
-    reader, query = Reader(causeway, version), READS[version][call]
-    reader.use_up(call, 1, **query, **first)
+    aisp, query = Aisp(causeway, version), READS[version][call]
+    aisp.use_up(call, 1, **query, **first)
 
-    reader.use_up(call, 3, **query, **later)
+    aisp.use_up(call, 3, **query, **later)
 
-    assert reader.counted() == 1
-    assert exceeded(reader.read(call, **query, **first))
-    assert reader.read(call, LATER, **query, **later).status == 202
-    assert reader.counted() == 1
+    assert aisp.counted() == 1
+    assert exceeded(aisp.read(call, **query, **first))
+    assert aisp.read(call, LATER, **query, **later).status == 202
+    assert aisp.counted() == 1
 
 
 @VERSIONS
 def test_funds_confirmations_are_not_counted(causeway: Causeway, version: int) -> None:
     limit_reads(causeway, version, 1)
-    reader = Reader(causeway, version)
+    aisp = Aisp(causeway, version)
 
     for _ in range(3):
-        assert causeway.tpp.call("POST", "/tpp/funds_confirmations", FUNDS, bearer=reader.bearer).status == 200
+        assert causeway.tpp.call("POST", "/tpp/funds_confirmations", FUNDS, bearer=aisp.bearer).status == 200
 
-    assert reader.items() == []
+    assert aisp.items() == []
 
 
 @pytest.mark.parametrize(
@@ -205,26 +203,26 @@ def test_funds_confirmations_are_not_counted(causeway: Causeway, version: int) -
     ],
 )
 def test_read_refused_for_another_reason_is_not_counted(
-    reader: Reader, query: dict[str, str], headers: dict[str, str], status: int
+    aisp: Aisp, query: dict[str, str], headers: dict[str, str], status: int
 ) -> None:
-    assert reader.read("account", headers, **query).status == status
+    assert aisp.read("account", headers, **query).status == status
 
-    assert reader.items() == []
+    assert aisp.items() == []
 
 
 # -- the operator
 
 
 def test_limit_change_by_the_operator_takes_effect_within_a_minute(causeway: Causeway) -> None:
-    reader, bic = Reader(causeway), causeway.banks[2].bic
+    aisp, bic = Aisp(causeway, 2), causeway.banks[2].bic
     banks = causeway.another_process().openbanking.banks
-    reader.use_up()
+    aisp.use_up()
     try:
         for limit, passes in ((2, 2), (4, 2), (3, 0), (5, 1), (0, 6)):
             banks.change(bic, unattended_reads=limit)
             causeway.clock.advance(60)
-            reader.use_up(times=passes)
-            assert limit == 0 or exceeded(reader.read())
+            aisp.use_up(times=passes)
+            assert limit == 0 or exceeded(aisp.read())
     finally:
         banks.change(bic, unattended_reads=0)
 
@@ -233,16 +231,16 @@ def test_limit_change_by_the_operator_takes_effect_within_a_minute(causeway: Cau
 
 
 @pytest.mark.parametrize("failure", [GONE, NotReached("no trusted TLS connection could be made")])
-def test_read_that_never_reached_its_bank_releases_its_count(reader: Reader, failure: NotReached) -> None:
-    reader.bank_gives("/v2_accounts", failure)
+def test_read_that_never_reached_its_bank_releases_its_count(aisp: Aisp, failure: NotReached) -> None:
+    aisp.bank_answers(failure, "/v2_accounts")
     for _ in range(LIMIT + 1):
-        reader.causeway.hub.openbanking.bank_client.breaker.record_success("BETADEF1")
-        assert reader.read().status == 502
+        aisp.causeway.hub.openbanking.bank_client.breaker.record_success("BETADEF1")
+        assert aisp.read().status == 502
 
-    assert reader.counted() == 0
-    reader.bank_gives("/v2_accounts", {"accounts": []})
-    reader.use_up()
-    assert exceeded(reader.read())
+    assert aisp.counted() == 0
+    aisp.bank_answers({"accounts": []}, "/v2_accounts")
+    aisp.use_up()
+    assert exceeded(aisp.read())
 
 
 @pytest.mark.parametrize(
@@ -255,76 +253,76 @@ def test_read_that_never_reached_its_bank_releases_its_count(reader: Reader, fai
         Reply(200, b"nonsense", {}, 0.01),
     ],
 )
-def test_a_read_that_may_have_reached_its_bank_stays_counted(reader: Reader, failure: Any) -> None:
-    reader.bank_gives("/v2_accounts", failure)
-    assert reader.read().status == 502
+def test_a_read_that_may_have_reached_its_bank_stays_counted(aisp: Aisp, failure: Any) -> None:
+    aisp.bank_answers(failure, "/v2_accounts")
+    assert aisp.read().status == 502
 
-    assert reader.counted() == 1
-
-
-def test_read_at_a_paused_bank_is_not_counted(causeway: Causeway, reader: Reader) -> None:
-    opened(causeway, 2)
-
-    answer = reader.read()
-
-    assert (answer.status, answer.body["code"]) == (502, "ASPSP_UNKNOWN_ERROR")
-    assert reader.items() == []
-    assert reader.calls == 0
+    assert aisp.counted() == 1
 
 
-def test_read_at_a_bank_paused_during_the_request_is_not_counted(causeway: Causeway, reader: Reader) -> None:
-    with causeway.meanwhile("update", lambda: opened(causeway, 2)):
-        assert reader.read().status == 502
+def test_read_at_a_paused_bank_is_not_counted(causeway: Causeway, aisp: Aisp) -> None:
+    open_circuit(causeway, 2)
 
-    assert (reader.counted(), reader.calls) == (0, 0)
-
-
-def test_failed_release_keeps_the_count_and_is_logged(reader: Reader, lines: Lines) -> None:
-    reader.bank_gives("/v2_accounts", GONE)
-
-    with reader.causeway.storage_gone("transact"):
-        answer = reader.read()
+    answer = aisp.read()
 
     assert (answer.status, answer.body["code"]) == (502, "ASPSP_UNKNOWN_ERROR")
-    assert reader.counted() == 1
+    assert aisp.items() == []
+    assert aisp.calls == 0
+
+
+def test_read_at_a_bank_paused_during_the_request_is_not_counted(causeway: Causeway, aisp: Aisp) -> None:
+    with causeway.meanwhile("update", lambda: open_circuit(causeway, 2)):
+        assert aisp.read().status == 502
+
+    assert (aisp.counted(), aisp.calls) == (0, 0)
+
+
+def test_failed_release_keeps_the_count_and_is_logged(aisp: Aisp, lines: Lines) -> None:
+    aisp.bank_answers(GONE, "/v2_accounts")
+
+    with aisp.causeway.storage_gone("transact"):
+        answer = aisp.read()
+
+    assert (answer.status, answer.body["code"]) == (502, "ASPSP_UNKNOWN_ERROR")
+    assert aisp.counted() == 1
     (line,) = [line for line in lines.all() if line["message"] == "read not released"]
-    assert line["consent_id"] == reader.consent_id
+    assert line["consent_id"] == aisp.consent_id
 
 
 # -- storage that fails
 
 
-def test_read_with_a_lost_storage_response_is_counted_once(causeway: Causeway, reader: Reader) -> None:
+def test_read_with_a_lost_storage_response_is_counted_once(causeway: Causeway, aisp: Aisp) -> None:
     with causeway.answer_lost("update", applied=True):
-        assert reader.read().status == 200
+        assert aisp.read().status == 200
 
-    assert (reader.counted(), reader.calls) == (1, 1)
+    assert (aisp.counted(), aisp.calls) == (1, 1)
 
 
-def test_last_allowed_read_passes_after_a_lost_storage_response(causeway: Causeway, reader: Reader) -> None:
-    reader.use_up(times=LIMIT - 1)
+def test_last_allowed_read_passes_after_a_lost_storage_response(causeway: Causeway, aisp: Aisp) -> None:
+    aisp.use_up(times=LIMIT - 1)
 
     with causeway.answer_lost("update", applied=True):
-        assert reader.read().status == 200
+        assert aisp.read().status == 200
 
-    assert exceeded(reader.read())
-    assert (reader.counted(), reader.calls) == (LIMIT, LIMIT)
+    assert exceeded(aisp.read())
+    assert (aisp.counted(), aisp.calls) == (LIMIT, LIMIT)
 
 
-def test_read_that_cannot_be_counted_returns_500_and_is_not_sent(causeway: Causeway, reader: Reader) -> None:
+def test_read_that_cannot_be_counted_returns_500_and_is_not_sent(causeway: Causeway, aisp: Aisp) -> None:
     with causeway.storage_gone("update"), causeway.storage_gone("transact"):
-        answer = reader.read()
+        answer = aisp.read()
 
     assert (answer.status, answer.body["code"]) == (500, "INTERNAL_SERVER_ERROR")
     assert answer.headers["retry-after"] == "1"
-    assert (reader.counted(), reader.calls) == (0, 0)
+    assert (aisp.counted(), aisp.calls) == (0, 0)
 
 
-def test_read_with_an_unconfirmed_count_returns_500_and_releases_the_count(causeway: Causeway, reader: Reader) -> None:
+def test_read_with_an_unconfirmed_count_returns_500_and_releases_the_count(causeway: Causeway, aisp: Aisp) -> None:
     with causeway.answer_lost("update", applied=True), causeway.answer_lost("transact", applied=True):
-        assert reader.read().status == 500
+        assert aisp.read().status == 500
 
-    assert (reader.counted(), reader.calls) == (0, 0)
+    assert (aisp.counted(), aisp.calls) == (0, 0)
 
 
 # -- calls that are answered later
@@ -342,150 +340,146 @@ def test_deferred_read_counts_on_acceptance_and_the_fifth_returns_429(
     causeway: Causeway, version: int, call: str
 ) -> None:
     limit_reads(causeway, version)
-    reader, query = Reader(causeway, version), READS[version][call]
-    ids = [accepted(reader.read(call, LATER, **query)) for _ in range(LIMIT)]
+    aisp, query = Aisp(causeway, version), READS[version][call]
+    ids = [accepted_id(aisp.read(call, LATER, **query)) for _ in range(LIMIT)]
 
-    answer = reader.read(call, LATER, **query)
+    answer = aisp.read(call, LATER, **query)
 
     assert exceeded(answer)
     assert answer.headers["retry-after"] == str(15 * 3600)
     assert len(causeway.recorded("relay")) == LIMIT
     for request_id in ids:
         causeway.hub.delivery.worker.attempt(request_id)
-        assert looked_up(causeway, request_id, reader.bearer).body["state"] == "done"
-    assert (reader.counted(), reader.calls) == (LIMIT, LIMIT)
+        assert causeway.tpp.look_up(request_id, aisp.bearer).body["state"] == "done"
+    assert (aisp.counted(), aisp.calls) == (LIMIT, LIMIT)
 
 
 def test_deferred_read_with_a_lost_storage_response_is_accepted_and_counted_once(
-    causeway: Causeway, reader: Reader
+    causeway: Causeway, aisp: Aisp
 ) -> None:
     with causeway.answer_lost("transact", applied=True):
-        accepted(reader.read(headers=LATER))
+        accepted_id(aisp.read(headers=LATER))
 
-    assert reader.counted() == len(causeway.recorded("relay")) == 1
+    assert aisp.counted() == len(causeway.recorded("relay")) == 1
 
 
-def test_deferred_read_that_was_not_written_returns_500_and_is_not_counted(causeway: Causeway, reader: Reader) -> None:
+def test_deferred_read_that_was_not_written_returns_500_and_is_not_counted(causeway: Causeway, aisp: Aisp) -> None:
     with causeway.answer_lost("transact", applied=False):
-        assert reader.read(headers=LATER).status == 500
+        assert aisp.read(headers=LATER).status == 500
 
-    assert reader.counted() == len(causeway.recorded("relay")) == 0
+    assert aisp.counted() == len(causeway.recorded("relay")) == 0
 
 
-def test_immediate_and_deferred_reads_share_one_limit(reader: Reader) -> None:
-    reader.use_up(times=2)
+def test_immediate_and_deferred_reads_share_one_limit(aisp: Aisp) -> None:
+    aisp.use_up(times=2)
     for _ in range(2):
-        accepted(reader.read(headers=LATER))
+        accepted_id(aisp.read(headers=LATER))
 
-    assert exceeded(reader.read())
-    assert exceeded(reader.read(headers=LATER))
-
-
-def test_an_attended_deferred_read_is_not_counted(reader: Reader) -> None:
-    accepted(reader.read(headers=LATER | ATTENDED))
-
-    assert reader.items() == []
+    assert exceeded(aisp.read())
+    assert exceeded(aisp.read(headers=LATER))
 
 
-def test_retried_deferred_read_is_counted_once(causeway: Causeway, reader: Reader) -> None:
-    reader.bank_gives("/v2_accounts", Reply(503, b"", {}, 0.01))
-    request_id = accepted(reader.read(headers=LATER))
+def test_an_attended_deferred_read_is_not_counted(aisp: Aisp) -> None:
+    accepted_id(aisp.read(headers=LATER | ATTENDED))
+
+    assert aisp.items() == []
+
+
+def test_retried_deferred_read_is_counted_once(causeway: Causeway, aisp: Aisp) -> None:
+    aisp.bank_answers(Reply(503, b"", {}, 0.01), "/v2_accounts")
+    request_id = accepted_id(aisp.read(headers=LATER))
 
     finish(causeway, request_id)
 
-    assert reader.calls > 5
-    assert reader.counted() == 1
+    assert aisp.calls > 5
+    assert aisp.counted() == 1
     assert causeway.delivery(request_id).state == "failed"
 
 
-def test_deferred_read_releases_its_count_if_no_attempt_reached_the_bank(causeway: Causeway, reader: Reader) -> None:
-    reader.bank_gives("/v2_accounts", GONE)
-    request_id = accepted(reader.read(headers=LATER))
+def test_deferred_read_releases_its_count_if_no_attempt_reached_the_bank(causeway: Causeway, aisp: Aisp) -> None:
+    aisp.bank_answers(GONE, "/v2_accounts")
+    request_id = accepted_id(aisp.read(headers=LATER))
     causeway.hub.delivery.worker.attempt(request_id)
-    assert reader.counted() == 1
+    assert aisp.counted() == 1
 
     finish(causeway, request_id)
 
     assert causeway.delivery(request_id).state == "failed"
-    assert reader.counted() == 0
+    assert aisp.counted() == 0
 
 
-def test_deferred_read_stays_counted_if_one_attempt_may_have_reached_the_bank(
-    causeway: Causeway, reader: Reader
-) -> None:
-    reader.bank_gives("/v2_accounts", TimedOut("no answer came in time"))
-    request_id = accepted(reader.read(headers=LATER))
+def test_deferred_read_stays_counted_if_one_attempt_may_have_reached_the_bank(causeway: Causeway, aisp: Aisp) -> None:
+    aisp.bank_answers(TimedOut("no answer came in time"), "/v2_accounts")
+    request_id = accepted_id(aisp.read(headers=LATER))
     causeway.hub.delivery.worker.attempt(request_id)
-    reader.bank_gives("/v2_accounts", GONE)
+    aisp.bank_answers(GONE, "/v2_accounts")
 
     finish(causeway, request_id)
 
     assert causeway.delivery(request_id).state == "failed"
-    assert reader.counted() == 1
+    assert aisp.counted() == 1
 
 
-def test_expired_deferred_read_without_an_attempt_releases_its_count(causeway: Causeway, reader: Reader) -> None:
-    request_id = accepted(reader.read(headers=LATER))
+def test_expired_deferred_read_without_an_attempt_releases_its_count(causeway: Causeway, aisp: Aisp) -> None:
+    request_id = accepted_id(aisp.read(headers=LATER))
     causeway.clock.advance(PLANS["relay"].lasts + 1)
 
     causeway.hub.delivery.worker.attempt(request_id)
 
     assert causeway.delivery(request_id).state == "failed"
-    assert (reader.counted(), reader.calls) == (0, 0)
+    assert (aisp.counted(), aisp.calls) == (0, 0)
 
 
-def test_a_deferred_read_whose_worker_died_stays_counted(causeway: Causeway, reader: Reader) -> None:
-    request_id = accepted(reader.read(headers=LATER))
-    reader.side.answers["/v2_accounts"] = dies
-    with pytest.raises(Died):
+def test_a_deferred_read_whose_worker_died_stays_counted(causeway: Causeway, aisp: Aisp) -> None:
+    request_id = accepted_id(aisp.read(headers=LATER))
+    aisp.bank.answers["/v2_accounts"] = kill_worker
+    with pytest.raises(WorkerKilled):
         causeway.hub.delivery.worker.attempt(request_id)
     causeway.clock.advance(PLANS["relay"].lasts + 1)
 
     finish(causeway, request_id)
 
     assert causeway.delivery(request_id).state == "failed"
-    assert reader.counted() == 1
+    assert aisp.counted() == 1
 
 
 def test_deferred_read_that_fails_with_a_defect_stays_counted(
-    causeway: Causeway, reader: Reader, monkeypatch: pytest.MonkeyPatch
+    causeway: Causeway, aisp: Aisp, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(*_: object) -> Any:
         raise RuntimeError("a defect")
 
-    request_id = accepted(reader.read(headers=LATER))
+    request_id = accepted_id(aisp.read(headers=LATER))
     monkeypatch.setattr("chalicelib.openbanking.flows.reads.relay.withhold_unapproved", broken)
 
     finish(causeway, request_id)
 
     assert causeway.delivery(request_id).state == "failed"
-    assert reader.counted() == 1
+    assert aisp.counted() == 1
 
 
-def test_deferred_read_of_a_revoked_consent_releases_its_count(causeway: Causeway, reader: Reader) -> None:
-    request_id = accepted(reader.read(headers=LATER))
-    causeway.tpp.call("POST", "/tpp/token/revoke", {"token": reader.bearer})
+def test_deferred_read_of_a_revoked_consent_releases_its_count(causeway: Causeway, aisp: Aisp) -> None:
+    request_id = accepted_id(aisp.read(headers=LATER))
+    causeway.tpp.call("POST", "/tpp/token/revoke", {"token": aisp.bearer})
 
     causeway.hub.delivery.worker.attempt(request_id)
 
     assert causeway.delivery(request_id).state == "failed"
-    assert (reader.counted(), reader.calls) == (0, 0)
+    assert (aisp.counted(), aisp.calls) == (0, 0)
 
 
-def test_deferred_read_released_after_midnight_keeps_the_counts_of_the_new_day(
-    causeway: Causeway, reader: Reader
-) -> None:
+def test_deferred_read_released_after_midnight_keeps_the_counts_of_the_new_day(causeway: Causeway, aisp: Aisp) -> None:
     causeway.clock.advance(15 * 3600 - 10)
-    reader.refresh()
-    reader.bank_gives("/v2_accounts", GONE)
-    request_id = accepted(reader.read(headers=LATER))
+    aisp.refresh()
+    aisp.bank_answers(GONE, "/v2_accounts")
+    request_id = accepted_id(aisp.read(headers=LATER))
     causeway.clock.advance(10)
-    reader.bank_gives("/v2_accounts", {"accounts": []})
-    reader.use_up()
-    reader.bank_gives("/v2_accounts", GONE)
+    aisp.bank_answers({"accounts": []}, "/v2_accounts")
+    aisp.use_up()
+    aisp.bank_answers(GONE, "/v2_accounts")
 
     finish(causeway, request_id)
 
-    assert reader.counted() == LIMIT
+    assert aisp.counted() == LIMIT
     causeway.hub.openbanking.bank_client.breaker.record_success("BETADEF1")
-    assert exceeded(reader.read())
+    assert exceeded(aisp.read())

@@ -10,7 +10,7 @@ from chalicelib.foundation import jsontext
 from chalicelib.openbanking.records.consents import consent_key
 from tests.causeway import Causeway
 from tests.openbanking.kit import IBAN, always
-from tests.openbanking.payer import Payer, order
+from tests.openbanking.payments import Pisp, order
 
 VERSIONS = pytest.mark.parametrize("version", [1, 2])
 KINDS = pytest.mark.parametrize("kind", ["single", "bulk", "direct"])
@@ -19,14 +19,14 @@ OTHER_IBAN = "DE89370400440532013000"
 
 def pay_and_read(causeway: Causeway, version: int, kind: str, **members: Any) -> Any:
     """Pay an account with ``members``, and read from the bank's request how they arrived."""
-    payer = Payer(causeway, version, kind)
+    pisp = Pisp(causeway, version, kind)
     payee = members if version == 1 else {"creditor_account": members}
     if kind == "bulk":
-        answer = payer.pay(payments=[_bulk_item(version) | payee])
+        answer = pisp.pay(payments=[_bulk_item(version) | payee])
     else:
-        answer = payer.pay(**({"receiver_iban": ""} if version == 1 else {}) | payee)
+        answer = pisp.pay(**({"receiver_iban": ""} if version == 1 else {}) | payee)
     assert answer.status == 200, answer
-    sent = jsontext.loads(payer.side.received[-1].body)
+    sent = jsontext.loads(pisp.bank.received[-1].body)
     sent = sent["payments"][0] if kind == "bulk" else sent
     return sent if version == 1 else sent["creditor_account"]
 
@@ -67,10 +67,10 @@ def test_version_1_account_number_with_a_sort_code_reaches_the_bank_zero_padded(
 
 
 def test_version_1_account_number_without_a_sort_code_reaches_the_bank_unchanged(causeway: Causeway) -> None:
-    payer = Payer(causeway, 1)
+    pisp = Pisp(causeway, 1)
 
-    assert payer.pay(receiver_account_number=1234567).status == 200
-    assert b'"receiver_account_number":1234567' in payer.side.received[-1].body
+    assert pisp.pay(receiver_account_number=1234567).status == 200
+    assert b'"receiver_account_number":1234567' in pisp.bank.received[-1].body
 
 
 SHORT_ACCOUNT = {"sort_code": 40004, "account_number": 1234567}
@@ -78,10 +78,10 @@ WHOLE_ACCOUNT = {"sort_code": "040004", "account_number": "01234567"}
 
 
 def test_numeric_debtor_account_reaches_the_bank_zero_padded(causeway: Causeway) -> None:
-    payer = Payer(causeway, 2)
-    assert payer.pay(debtor_account=SHORT_ACCOUNT).status == 200
+    pisp = Pisp(causeway, 2)
+    assert pisp.pay(debtor_account=SHORT_ACCOUNT).status == 200
 
-    assert jsontext.loads(payer.side.received[-1].body)["debtor_account"] == WHOLE_ACCOUNT
+    assert jsontext.loads(pisp.bank.received[-1].body)["debtor_account"] == WHOLE_ACCOUNT
 
 
 def test_numeric_account_of_a_funds_confirmation_reaches_the_bank_zero_padded(causeway: Causeway) -> None:
@@ -96,12 +96,12 @@ def test_numeric_account_of_a_funds_confirmation_reaches_the_bank_zero_padded(ca
 
 @pytest.mark.parametrize("wrong", [-1, 1000000, True, "12 34", jsontext.Number("40004.0"), jsontext.Number("-0")])
 def test_invalid_sort_code_returns_400(causeway: Causeway, wrong: Any) -> None:
-    payer = Payer(causeway, 2)
+    pisp = Pisp(causeway, 2)
 
-    answer = payer.pay(creditor_account={"sort_code": wrong, "account_number": "12345678"})
+    answer = pisp.pay(creditor_account={"sort_code": wrong, "account_number": "12345678"})
 
     assert (answer.status, answer.body["code"]) == (400, "FORMAT_ERROR")
-    assert payer.calls == 0
+    assert pisp.calls == 0
 
 
 # -- numbers
@@ -128,11 +128,11 @@ def test_every_digit_of_a_banks_number_reaches_the_tpp(causeway: Causeway, amoun
 def test_payment_callback_url_accepts_a_scheme_in_capitals(
     causeway: Causeway, version: int, kind: str, scheme: str
 ) -> None:
-    payer = Payer(causeway, version, kind)
+    pisp = Pisp(causeway, version, kind)
     url = f"{scheme}://127.0.0.1:8000/payments/callback"
 
-    assert payer.pay(callback_url=url).status == 200
-    assert f'"callback_url":"{url}"'.encode() in payer.side.received[-1].body
+    assert pisp.pay(callback_url=url).status == 200
+    assert f'"callback_url":"{url}"'.encode() in pisp.bank.received[-1].body
 
 
 def test_registered_callback_url_accepts_a_scheme_in_capitals(causeway: Causeway) -> None:
@@ -140,19 +140,19 @@ def test_registered_callback_url_accepts_a_scheme_in_capitals(causeway: Causeway
     causeway.tpp.client = causeway.hub.openbanking.clients.update(causeway.tpp.client_id, callback_urls=urls).client
 
     assert causeway.psu.approve(1).callback_url.startswith(f"{urls[0]}?")
-    assert Payer(causeway, 1).pay().status == 200
+    assert Pisp(causeway, 1).pay().status == 200
 
 
 @VERSIONS
 def test_psu_ip_address_reaches_the_bank_unchanged(causeway: Causeway, version: int) -> None:
-    payer = Payer(causeway, version)
+    pisp = Pisp(causeway, version)
     body = order(causeway, version, "single")
 
     causeway.tpp.call(
-        "POST", "/tpp/payment_initiation", body, bearer=payer.bearer, headers={"psu-ip-address": "::ffff:203.0.113.7"}
+        "POST", "/tpp/payment_initiation", body, bearer=pisp.bearer, headers={"psu-ip-address": "::ffff:203.0.113.7"}
     )
 
-    assert payer.side.received[-1].headers["PSU-IP-Address"] == "::ffff:203.0.113.7"
+    assert pisp.bank.received[-1].headers["PSU-IP-Address"] == "::ffff:203.0.113.7"
 
 
 # -- consents

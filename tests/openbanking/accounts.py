@@ -1,0 +1,134 @@
+"""An AISP: a TPP that reads accounts, at once or deferred, at banks that fail or limit unattended reads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+from urllib.parse import urlencode
+
+from chalicelib.openbanking.bank_client.bank_circuits import FAILURES
+from chalicelib.openbanking.records import bank_record
+from chalicelib.openbanking.records.consents import TABLE
+from chalicelib.statistics import call_counts
+from chalicelib.statistics.days import midnight_after
+from chalicelib.statistics.downtimes import Downtime
+from tests.causeway import Answer, Causeway
+from tests.openbanking.examples import BY_WEBHOOK, SCOPES
+from tests.openbanking.kit import LATER, UNREACHABLE, accepted_id
+
+ACCOUNTS = {1: BY_WEBHOOK["/accounts"], 2: BY_WEBHOOK["/v2_accounts"]}
+NO_ACCOUNTS: dict[int, dict[str, Any]] = {1: {"status": "success", "accounts": []}, 2: {"accounts": []}}
+ATTENDED = {"psu-ip-address": "192.0.2.7"}
+LIMIT = 4
+
+
+class Aisp:
+    """A TPP with a consent for all accounts, at a bank that answers all reads."""
+
+    def __init__(self, causeway: Causeway, version: int = 1) -> None:
+        self.causeway = causeway
+        self.version = version
+        self.bank = causeway.banks[version]
+        tokens = causeway.tpp.tokens(version, scopes=SCOPES[version])
+        self.bearer: str = tokens["access_token"]
+        self.refresh_token: str = tokens["refresh_token"]
+        self.consent_id = tokens["consent_id"]
+        for row in BY_WEBHOOK.values():
+            if row.version == version:
+                self.bank_answers(row.answer, row.webhook)
+
+    def bank_answers(self, answer: Any, webhook: str = "") -> None:
+        """Script the answer to a webhook, by default to the list of accounts."""
+        self.bank.answers[webhook or ACCOUNTS[self.version].webhook] = lambda sent: answer
+
+    def read(self, call: str = "accounts", headers: Mapping[str, str] | None = None, **query: Any) -> Answer:
+        path = f"/tpp/{call}" + (f"?{urlencode(query)}" if query else "")
+        return self.causeway.tpp.call("GET", path, bearer=self.bearer, headers=headers)
+
+    def list_accounts(self, answer: Any = None) -> Answer:
+        """``GET /tpp/accounts`` while the bank gives ``answer``, by default no accounts."""
+        answer = NO_ACCOUNTS[self.version] if answer is None else answer
+        self.bank_answers(answer)
+        return self.read()
+
+    def fail(self, times: int = FAILURES) -> None:
+        """Read while the bank is unreachable, which is not yet a reason to spare it calls."""
+        for _ in range(times):
+            assert "retry-after" not in self.list_accounts(UNREACHABLE).headers
+
+    def use_up(self, call: str = "accounts", times: int = LIMIT, **query: Any) -> None:
+        """Read as often as a limit allows."""
+        for _ in range(times):
+            answer = self.read(call, **query)
+            assert answer.status == 200, answer
+
+    def refresh(self) -> str:
+        """Take a new bearer of the same consent: bearers last an hour."""
+        answer = self.causeway.tpp.call("POST", "/tpp/token", {"refresh_token": self.refresh_token})
+        assert answer.status == 200, answer
+        self.bearer, self.refresh_token = answer.body["access_token"], answer.body["refresh_token"]
+        return self.bearer
+
+    @property
+    def calls(self) -> int:
+        """The number of requests that the bank received."""
+        return len(self.bank.received)
+
+    def counted(self) -> int:
+        """The number of counted reads, in all items of the consent."""
+        return sum(len(item.get("reads", ())) for item in self.items())
+
+    def items(self) -> list[dict[str, Any]]:
+        rows = self.causeway.hub.store.rows(TABLE, ("consent_id", self.consent_id))
+        return [item for item in rows if item["part"].startswith("reads#")]
+
+
+class DeferredRead(Aisp):
+    """A read of accounts that was accepted for later."""
+
+    def __init__(self, causeway: Causeway, version: int = 1, **headers: str) -> None:
+        super().__init__(causeway, version)
+        self.row = ACCOUNTS[version]
+        self.request_id = accepted_id(self.defer(**headers))
+
+    def defer(self, **headers: str) -> Answer:
+        return self.read(headers=LATER | headers)
+
+    def attempt(self) -> None:
+        self.causeway.hub.delivery.worker.attempt(self.request_id)
+
+    def outcome(self) -> dict[str, Any]:
+        """The outcome, whatever the time."""
+        self.refresh()
+        return self.causeway.tpp.outcome(self.request_id, self.bearer)
+
+    @property
+    def state(self) -> str:
+        return self.causeway.delivery(self.request_id).state
+
+
+def limit_reads(causeway: Causeway, version: int = 2, limit: int | None = LIMIT) -> None:
+    """Have a bank limit unattended reads, in this service only: the banks' records outlive it."""
+    banks, bic = causeway.hub.openbanking.banks, causeway.banks[version].bic
+    find = type(banks).find
+
+    def find_limited(wanted: str, *, active: bool = True) -> bank_record.Bank | None:
+        bank = find(banks, wanted, active=active)
+        return replace(bank, unattended_reads=limit) if bank and bank.bic == bic else bank
+
+    banks.find = find_limited  # type: ignore[method-assign, assignment]
+
+
+def know_downtime(causeway: Causeway) -> None:
+    """Have the service's instance know an open downtime of the first bank, which is stored."""
+    now, bic = causeway.clock.time(), causeway.banks[1].bic
+    downtime = Downtime(bic, is_open=True, latest=now, computed_at=now, ends_at=midnight_after(now))
+    causeway.hub.store.put(call_counts.TABLE, downtime.to_item())
+    causeway.hub.statistics.open_downtimes.note([downtime])
+
+
+def open_circuit(causeway: Causeway, version: int) -> None:
+    """Have the bank fail often enough, without calls."""
+    for _ in range(FAILURES):
+        causeway.hub.openbanking.bank_client.breaker.record_failure(causeway.banks[version].bic)
