@@ -17,15 +17,15 @@ class CreateAccount(WithHolder):
     currency_ison: CurrencyIson
     """The currency."""
     account_status: fields.NewAccountStatus
-    """The account's status."""
+    """The account's status. Example: ``"A"``."""
     program_id: Id
-    """The account programme."""
+    """The account programme. Example: ``501``."""
     risk_rules_group_id: Id | None = None
-    """The risk rule group."""
+    """The risk rule group. Example: ``401``."""
     fee_group_id: Id | None = None
-    """The fee group."""
+    """The fee group. Example: ``301``."""
     limit_group_id: Id | None = None
-    """The limit group."""
+    """The limit group. Example: ``211``."""
     cards: ExtList[Id] | None = None
     """The cards to link to the account."""
     skip_holder_validation: Flag
@@ -34,19 +34,19 @@ class CreateAccount(WithHolder):
 
 class ChangeAccountStatus(Request):
     account_id: Id
-    """The account."""
+    """The account. Example: ``100000025``."""
     account_status: fields.AccountStatus
-    """The account's new status."""
+    """The account's new status. Example: ``"S"``."""
     reason_code: fields.ReasonCode | None = None
-    """The reason for the status."""
+    """The reason for the status. Example: ``2``."""
     note: ANS[1, 255] | None = None
-    """A note."""
+    """A note. Example: ``"Requested by telephone"``."""
 
 
 class ChangeAccountProgramId(Request):
     account_id: Id
     account_program_id: Id
-    """The account's new programme."""
+    """The account's new programme. Example: ``502``."""
 
 
 class GetAccounts(Request):
@@ -62,28 +62,28 @@ class GetAccounts(Request):
 class AssignAccountToRiskRuleGroup(Request):
     account_id: Id
     risk_rule_group_id: Id
-    """The account's new risk rule group."""
+    """The account's new risk rule group. Example: ``402``."""
 
 
 class AssignAccountToLimitRuleGroup(Request):
     account_id: Id
     limit_group_id: Id
-    """The account's new limit group."""
+    """The account's new limit group. Example: ``212``."""
 
 
 class AssignAccountToFeeRuleGroup(Request):
     account_id: Id
     fee_group_id: Id
-    """The account's new fee group."""
+    """The account's new fee group. Example: ``302``."""
 
 
 class CreatedAccount(Answer):
     """The new account and its holder."""
 
     id: Id
-    """The account."""
+    """The account. Example: ``100000025``."""
     holder_id: Id
-    """The holder."""
+    """The holder. Example: ``100000017``."""
 
 
 class HolderAccountRecord(Answer):
@@ -92,27 +92,28 @@ class HolderAccountRecord(Answer):
     id: Id
     holder_id: Id
     currency_ison: CurrencyIson
+    """Example: ``978``."""
     available_balance: int
-    """The available balance, in minor units."""
+    """The available balance, in minor units. Example: ``125000``."""
     settled_balance: int
-    """The booked balance, in minor units."""
+    """The booked balance, in minor units. Example: ``131500``."""
     reserved_balance: int
-    """Funds reserved until a dispute is resolved, in minor units."""
+    """Funds reserved until a dispute is resolved, in minor units. Example: ``0``."""
     account_status: fields.AccountStatus
     date_updated: N[1, 11]
-    """The time of the last account activity, in Unix seconds."""
+    """The time of the last account activity, in Unix seconds. Example: ``1795253400``."""
     program_id: Id
     limit_group_id: Nullable[Id]
     """The limit group; null if none is set."""
     fee_group_id: Id
     risk_group_id: Id
-    """The risk rule group."""
+    """The risk rule group. Example: ``401``."""
 
 
 class AccountRecord(HolderAccountRecord):
     """An account. Amounts are in minor units of its currency, ``date_updated`` in Unix seconds."""
 
     status_change_reason_code: fields.ReasonCode | None
-    """The reason for the last status change."""
+    """The reason for the last status change. Example: ``2``."""
     status_change_note: ANS[1, 255] | None
-    """The note on the last status change."""
+    """The note on the last status change. Example: ``"Requested by telephone"``."""

@@ -33,19 +33,19 @@ class CardCreatedEvent(Answer):
     """A card was created or reissued. A reissue keeps the ``card_id`` and gets a new ``card_request_id``."""
 
     card_id: Id
-    """The card."""
+    """The card. Example: ``100000033``."""
     card_request_id: Id
-    """The card's latest order; changes with each reissue."""
+    """The card's latest order; changes with each reissue. Example: ``100000041``."""
     holder_id: Id
-    """The holder."""
+    """The holder. Example: ``100000017``."""
     account_id: Id
-    """The card's primary account."""
+    """The card's primary account. Example: ``100000025``."""
     virtual: fields.KindOfCard
-    """Whether the card is virtual."""
+    """Whether the card is virtual. Example: ``1``."""
     reissued: Flag
     """Whether the card was reissued with reissueCard."""
     card_status: fields.CardStatus
-    """The card's status, before activation."""
+    """The card's status, before activation. Example: ``"N"``."""
 
 
 class CardActivatedEvent(Answer):
@@ -55,7 +55,7 @@ class CardActivatedEvent(Answer):
     card_request_id: Id
     holder_id: Id
     card_status: fields.CardStatus
-    """The card's status."""
+    """The card's status. Example: ``"A"``."""
 
 
 class CardStatusEvent(Answer):
@@ -64,22 +64,22 @@ class CardStatusEvent(Answer):
     card_id: Id
     holder_id: Id
     card_status_before: fields.CardStatus
-    """The previous status."""
+    """The previous status. Example: ``"A"``."""
     card_status: fields.CardStatus
-    """The new status."""
+    """The new status. Example: ``"L"``."""
     reason_code: fields.ReasonCode | None
-    """The reason, if specified."""
+    """The reason, if specified. Example: ``4``."""
 
 
 class CardAuthorizationEvent(Answer):
     """The network sent a message about a card's use, or a hold expired. A decline has the requested amounts."""
 
     authorize_id: Id
-    """The message."""
+    """The message. Example: ``100000074``."""
     authorize_type: fields.AuthorizeType
     """The type of message."""
     trans_link: ANS[1, 36]
-    """Links all messages of a transaction, from authorization to clearing."""
+    """Links all messages of a transaction, from authorization to clearing. Example: ``"000100000074"``."""
     card_id: Id
     account_id: Id | None
     """The account; absent if none was found."""
@@ -88,32 +88,32 @@ class CardAuthorizationEvent(Answer):
     transaction_type: fields.CardTransactionType
     """The transaction type."""
     transaction_amount: int
-    """The amount at the merchant, in minor units."""
+    """The amount at the merchant, in minor units. Example: ``2599``."""
     transaction_currency_ison: CurrencyIson
-    """The currency of ``transaction_amount``."""
+    """The currency of ``transaction_amount``. Example: ``978``."""
     holder_amount: int
-    """The amount charged, in minor units of the account's currency, including blended fees."""
+    """The amount charged, in minor units of the account's currency, including blended fees. Example: ``2599``."""
     holder_currency_ison: CurrencyIson
-    """The account's currency."""
+    """The account's currency. Example: ``978``."""
     mcc: Digits[4] | None
-    """The merchant category code."""
+    """The merchant category code. Example: ``"5411"``."""
     merchant_name: ANS[1, 100] | None
-    """The merchant's name."""
+    """The merchant's name. Example: ``"Corner Shop"``."""
     suspicious: Flag
     """Whether a risk rule marked the transaction as suspicious."""
     notify_cardholder: Flag
     """Whether a risk rule requests that the cardholder be notified."""
     available_balance: int
-    """The available balance, in minor units."""
+    """The available balance, in minor units. Example: ``125000``."""
     settled_balance: int
-    """The booked balance, in minor units."""
+    """The booked balance, in minor units. Example: ``131500``."""
 
 
 class CardClearingEvent(Answer):
     """A clearing or refund was booked."""
 
     transaction_id: Id
-    """The account's transaction."""
+    """The account's transaction. Example: ``100000116``."""
     trans_link: ANS[1, 36]
     card_id: Id
     account_id: Id
@@ -124,7 +124,7 @@ class CardClearingEvent(Answer):
     holder_amount: int
     holder_currency_ison: CurrencyIson
     released_amount: int
-    """The amount released from hold, in minor units of the account's currency."""
+    """The amount released from hold, in minor units of the account's currency. Example: ``2599``."""
     available_balance: int
     settled_balance: int
 
@@ -138,20 +138,20 @@ class AccountStatusEvent(Answer):
     account_status_before: fields.AccountStatus
     """The previous status."""
     account_status: fields.AccountStatus
-    """The new status."""
+    """The new status. Example: ``"S"``."""
     reason_code: fields.ReasonCode | None
-    """The reason, if specified; 11 for a risk rule."""
+    """The reason, if specified; 11 for a risk rule. Example: ``11``."""
 
 
 class ReplacedGroup(Answer):
     """A group that the new programme does not allow, and its replacement."""
 
     group: fields.AccountGroup
-    """The group, under its name in the account record."""
+    """The group, under its name in the account record. Example: ``"fee_group_id"``."""
     id_before: Id | None
-    """The previous group; absent if there was none."""
+    """The previous group; absent if there was none. Example: ``302``."""
     id: Id
-    """The new group."""
+    """The new group. Example: ``303``."""
 
 
 class AccountProgramEvent(Answer):
@@ -161,46 +161,50 @@ class AccountProgramEvent(Answer):
     """The account."""
     holder_id: Id
     program_id_before: Id
-    """The previous programme."""
+    """The previous programme. Example: ``501``."""
     program_id: Id
-    """The new programme."""
+    """The new programme. Example: ``502``."""
     replaced_groups: list[ReplacedGroup]
-    """The replaced groups; empty if all were kept."""
+    """The replaced groups; empty if all were kept.
+    Example: ``[{"group": "fee_group_id", "id_before": 302, "id": 303}]``.
+    """
 
 
 class ExternalPaymentEvent(Answer):
     """The current state of a payment, direct debit or return."""
 
     epm_transaction_id: Id
-    """The external payment."""
+    """The external payment. Example: ``100000090``."""
     kind: fields.KindOfPayment
     """The kind of payment."""
     state: fields.PaymentState
-    """The new state."""
+    """The new state. Example: ``"S"``."""
     reason: ANS[1, 255] | None
     """The reason for a rejection or return."""
     epm_address_id: Id
-    """The external payment address."""
+    """The external payment address. Example: ``100000082``."""
     account_id: Id
     """The account: a holder's or a special one."""
     account_type: fields.AccountType
     """The type of account."""
     card_id: Id | None
-    """The card of the address, if it has one."""
+    """The card of the address, if it has one. No example."""
     holder_id: Id | None
     """The holder; absent for a special account."""
     instructed_amount: int
-    """The amount transferred, in minor units."""
+    """The amount transferred, in minor units. Example: ``2599``."""
     instructed_currency: CurrencyIson
-    """The currency of the transfer: the address's."""
+    """The currency of the transfer: the address's. Example: ``978``."""
     settlement_amount: int | None
-    """The amount in the account's currency, in minor units; absent until known."""
+    """The amount in the account's currency, in minor units; absent until known. Example: ``2599``."""
     settlement_currency: CurrencyIson | None
-    """The account's currency."""
+    """The account's currency. Example: ``978``."""
     description: ANS[1, 255] | None
-    """The remittance information: the reference of a payment in or a collection, the description of a payment out."""
+    """The remittance information: the reference of a payment in or a collection, the description of a payment out.
+    Example: ``"Invoice 2041"``.
+    """
     counterparty_name: ANS[1, 101] | None
-    """The payer, payee or creditor."""
+    """The payer, payee or creditor. Example: ``"Meadow Ltd"``."""
     counterparty_iban: AN[15, 34] | None
     """The counterparty's IBAN, if known."""
     counterparty_sort_code: AN[6] | None
@@ -208,58 +212,59 @@ class ExternalPaymentEvent(Answer):
     counterparty_account_number: AN[1, 26] | None
     """The counterparty's account number, if known."""
     scheme: fields.Scheme | None
-    """The payment scheme; absent for a direct debit."""
+    """The payment scheme; absent for a direct debit. Example: ``"SCT"``."""
     transaction_id: Id | None
     """The account's transaction, once it is booked."""
     return_transaction_id: Id | None
     """The transaction that credits a returned outbound payment."""
     trans_link: ANS[1, 36] | None
-    """Links the payment's transactions and those of its return."""
+    """Links the payment's transactions and those of its return. Example: ``"E00100000090"``."""
     returned_epm_transaction_id: Id | None
     """For a return: the returned payment."""
     epm_mandate_id: Id | None
-    """For a direct debit: the mandate."""
+    """For a direct debit: the mandate. No example."""
     cut_off: N[1, 11] | None
     """For a direct debit: when it is paid or rejected, in Unix seconds."""
     created_at: Digits[1, 11]
-    """When the payment was requested: Unix seconds as a string of digits."""
+    """When the payment was requested: Unix seconds as a string of digits. Example: ``"1795253400"``."""
 
 
 class MandateEvent(Answer):
     """A mandate for an address was created or cancelled."""
 
     epm_mandate_id: Id
-    """The mandate."""
+    """The mandate. Example: ``100000108``."""
     state: fields.MandateState
+    """Example: ``"A"``."""
     epm_address_id: Id
     creditor_name: ANS[1, 70]
-    """The creditor's name."""
+    """The creditor's name. Example: ``"Riverside Gym"``."""
     reference: ANS[1, 255]
-    """The creditor's reference."""
+    """The creditor's reference. Example: ``"MEMBER-1042"``."""
 
 
 class ThreeDSecureEvent(Answer):
     """An online shop is waiting for the cardholder's answer, to be submitted with authenticationConfirm."""
 
     auth_request_id: Id
-    """The request to answer with authenticationConfirm."""
+    """The request to answer with authenticationConfirm. Example: ``100000066``."""
     card_id: Id
     amount: int
-    """The amount, in minor units."""
+    """The amount, in minor units. Example: ``2599``."""
     currency_ison: CurrencyIson
-    """The currency."""
+    """The currency. Example: ``978``."""
     acquirer_bin: Digits[4, 11] | None
-    """The acquirer's BIN."""
+    """The acquirer's BIN. Example: ``"400012"``."""
     mcc: Digits[4] | None
     merchant_name: ANS[1, 100] | None
     merchant_id: ANS[1, 15] | None
-    """The merchant's id."""
+    """The merchant's id. Example: ``"SHOP0001"``."""
     merchant_country_ison: CountryIson | None
-    """The merchant's country."""
+    """The merchant's country. Example: ``276``."""
     terminal_id: ANS[1, 16] | None
-    """The terminal."""
+    """The terminal. Example: ``"TERM0001"``."""
     expires_at: N[1, 11]
-    """When the request expires, in Unix seconds."""
+    """When the request expires, in Unix seconds. Example: ``1795253700``."""
     validation_value: str | None
     """The value to send to the cardholder, encrypted for you; present only if the operator has configured you to send
     it.

@@ -56,13 +56,13 @@ class WithDelivery(Request):
     """Delivery of a physical card, individually or in bulk."""
 
     delivery_title: ANS[1, 7] | None = None
-    """The recipient's title."""
+    """The recipient's title. Example: ``"Ms"``."""
     delivery_first_name: AS[1, 50] | None = None
-    """The recipient's first name."""
+    """The recipient's first name. Example: ``"Ada"``."""
     delivery_last_name: AS[1, 50] | None = None
-    """The recipient's last name."""
+    """The recipient's last name. Example: ``"Okafor"``."""
     delivery_address_line_1: ANS[1, 100] | None = None
-    """First line of the recipient's address."""
+    """First line of the recipient's address. Example: ``"Lindenallee 12"``."""
     delivery_address_line_2: ANS[1, 100] | None = None
     """Further line of the address."""
     delivery_address_line_3: ANS[1, 100] | None = None
@@ -70,15 +70,15 @@ class WithDelivery(Request):
     delivery_address_line_4: ANS[1, 100] | None = None
     """Further line of the address."""
     delivery_country_ison: CountryIson | None = None
-    """The recipient's country."""
+    """The recipient's country. Example: ``276``."""
     delivery_zipcode: ANS[1, 9] | None = None
-    """The recipient's postal code."""
+    """The recipient's postal code. Example: ``"10115"``."""
     delivery_city: ANS[1, 50] | None = None
-    """The recipient's town."""
+    """The recipient's town. Example: ``"Berlin"``."""
     delivery_state: ANS[1, 50] | None = None
     """The recipient's state or county."""
     order_shipping_method: Id | None = None
-    """The shipping method."""
+    """The shipping method. Example: ``701``."""
     order_delivery_code: AN[1, 10] | None = None
     """The code that groups orders for bulk delivery."""
     order_fulfil_1: AN[1, 10] | None = None
@@ -86,7 +86,7 @@ class WithDelivery(Request):
     order_fulfil_2: AN[1, 10] | None = None
     """As agreed with the manufacturer."""
     order_language: A[1, 3] | None = None
-    """The language of the card carrier."""
+    """The language of the card carrier. Example: ``"DEU"``."""
     bulk_address_line_1: ANS[1, 100] | None = None
     """First line of the bulk delivery address."""
     bulk_address_line_2: ANS[1, 100] | None = None
@@ -170,33 +170,33 @@ class CreateCard(WithHolder, WithEmbossing):
     lists: ClassVar = ("card_currency_ison", "account_id", "account_owner_id")
 
     card_program_id: Id
-    """The card programme."""
+    """The card programme. Example: ``101``."""
     card_currency_ison: ExtList[CurrencyIson] | None = None
-    """The currencies: one account is created for each; the first is the card's default."""
+    """The currencies: one account is created for each; the first is the card's default. Example: ``[978]``."""
     card_country_ison: CountryIson
     """The card's country."""
     card_virtual: fields.KindOfCard
     """Whether the card is virtual."""
     card_reference_id: AN[1, 50] | None = None
-    """Your own reference."""
+    """Your own reference. Example: ``"ORDER2026117"``."""
     card_name_line_3: ANS[3, 26]
-    """First embossed line."""
+    """First embossed line. Example: ``"ADA OKAFOR"``."""
     card_name_line_4: ANS[3, 50] | None = None
     """Second embossed line."""
     card_product_id: Id | None = None
-    """The product; default: the programme's first."""
+    """The product; default: the programme's first. Example: ``11``."""
     card_fee_group_id: Id | None = None
-    """The card's fee group; default: the programme's first."""
+    """The card's fee group; default: the programme's first. Example: ``301``."""
     card_limit_group_id: Id | None = None
-    """The card's limit group; default: the programme's first."""
+    """The card's limit group; default: the programme's first. Example: ``201``."""
     account_limit_group_id: Id | None = None
-    """The limit group of the new accounts; default: the programme's, if any."""
+    """The limit group of the new accounts; default: the programme's, if any. Example: ``211``."""
     card_usage_group_id: Id | None = None
-    """The card's usage group; default: the programme's first."""
+    """The card's usage group; default: the programme's first. Example: ``601``."""
     card_design_id: Id | None = None
-    """The design."""
+    """The design. Example: ``21``."""
     card_validity_period: Range[1, LONGEST_VALIDITY] | None = None
-    """The card's validity in months; default: the programme's."""
+    """The card's validity in months; default: the programme's. Example: ``36``."""
     card_pin: Digits[4] | None = None
     """The PIN; generated when absent."""
     account_id: ExtList[Id] | None = None
@@ -208,12 +208,13 @@ class CreateCard(WithHolder, WithEmbossing):
     card_thermal_line_2: ANS[1, 50] | None = None
     """Printed on the card's back."""
     risk_rules_group_id: Id | None = None
-    """The risk rule group."""
+    """The risk rule group. Example: ``401``."""
     acs_password: ANS[6, 128] | None = None
-    """The 3-D Secure password; generated when absent."""
+    """The 3-D Secure password; generated when absent. No example."""
     auto_conversion: Flag | None = None
     """Whether transactions in currencies without an account are charged to the default account, or declined; default:
     the programme's setting.
+    Example: ``1``.
     """
 
 
@@ -228,16 +229,16 @@ class ReissueCard(WithEmbossing):
     late: ClassVar = Late(_OF_PHYSICAL, if_absent("virtual"))
 
     card_id: Id
-    """The card."""
+    """The card. Example: ``100000033``."""
     generate_new_pan: fields.KeptOrNew | None = None
-    """Whether to generate a new card number; by default, the number is kept."""
+    """Whether to generate a new card number; by default, the number is kept. Example: ``1``."""
     generate_new_pin: fields.KeptOrNew | None = None
-    """Whether to generate a new PIN; default: yes."""
+    """Whether to generate a new PIN; default: yes. Example: ``1``."""
     virtual: fields.KindOfCard | None = None
-    """Whether the reissued card is virtual; unchanged when absent."""
+    """Whether the reissued card is virtual; unchanged when absent. Example: ``0``."""
     card_pin: Digits[4] | None = None
     card_program_id: Id | None = None
-    """A new card programme; required to change between virtual and physical."""
+    """A new card programme; required to change between virtual and physical. No example."""
     card_fee_group_id: Id | None = None
     card_limit_group_id: Id | None = None
     card_usage_group_id: Id | None = None
@@ -248,6 +249,7 @@ class ReissueCard(WithEmbossing):
     auto_conversion: Flag | None = None
     """Whether transactions in currencies without an account are charged to the default account, or declined; unchanged
     when absent.
+    No example.
     """
 
 
@@ -266,41 +268,41 @@ class ActivateCard(Request):
     card_pan: Digits[16, 19] | None = None
     """The number; must match the card's."""
     card_cvc2: Digits[3] | None = None
-    """The CVC2; must match the card's."""
+    """The CVC2; must match the card's. Example: ``"482"``."""
     card_expiration_year: N[4] | None = None
-    """The year of expiry; must match the card's."""
+    """The year of expiry; must match the card's. Example: ``2029``."""
     card_expiration_month: Range[1, 12] | None = None
-    """The month of expiry; must match the card's."""
+    """The month of expiry; must match the card's. Example: ``11``."""
 
 
 class AssignCardToFeesGroup(Request):
     card_id: Id
     fees_group_id: Id
-    """The card's new fee group."""
+    """The card's new fee group. Example: ``302``."""
 
 
 class AssignCardToLimitsGroup(Request):
     card_id: Id
     limits_group_id: Id
-    """The card's new limit group."""
+    """The card's new limit group. Example: ``202``."""
 
 
 class AssignCardToUsageGroup(Request):
     card_id: Id
     usages_group_id: Id
-    """The card's new usage group."""
+    """The card's new usage group. Example: ``602``."""
 
 
 class AssignCardToRiskRuleGroup(Request):
     card_id: Id
     risk_rules_group_id: Id
-    """The card's new risk rule group."""
+    """The card's new risk rule group. Example: ``402``."""
 
 
 class ChangeCardSchemeAccountUpdatesStatus(Request):
     card_id: Id
     participating: Flag
-    """Whether the card participates in the scheme's account updates."""
+    """Whether the card participates in the scheme's account updates. Example: ``1``."""
 
 
 class ChangeCardStatus(Request):
@@ -308,17 +310,17 @@ class ChangeCardStatus(Request):
 
     card_id: Id
     status: fields.CardStatusToSet
-    """The card's new status."""
+    """The card's new status. Example: ``"T"``."""
     reason_code: fields.ReasonCode | None = None
-    """The reason for the status."""
+    """The reason for the status. Example: ``2``."""
     note: ANS[1, 255] | None = None
-    """A note."""
+    """A note. Example: ``"Requested by telephone"``."""
 
 
 class SetPin(Request):
     card_id: Id
     pin: Digits[4]
-    """The PIN."""
+    """The PIN. Example: ``"4917"``."""
 
 
 class ChangeCardAcsPassword(Request):
@@ -326,27 +328,27 @@ class ChangeCardAcsPassword(Request):
 
     card_id: Id
     acs_password: ANS[6, 128]
-    """The 3-D Secure password."""
+    """The 3-D Secure password. Example: ``"Meadow-42-Lantern"``."""
 
 
 class GetDesign(Request):
     """getDesign: list the designs of a card programme."""
 
     program_id: Id
-    """The card programme."""
+    """The card programme. Example: ``101``."""
 
 
 class AuthenticationConfirm(Request):
     """authenticationConfirm: submit the cardholder's answer to a 3-D Secure request."""
 
     auth_request_id: Id
-    """The 3-D Secure request."""
+    """The 3-D Secure request. Example: ``100000066``."""
     confirmation_status: fields.ConfirmationStatus
     """The cardholder's response."""
     oob_auth_method: N[1, 2]
-    """How the cardholder was authenticated, in your own numbering."""
+    """How the cardholder was authenticated, in your own numbering. Example: ``1``."""
     validation_value: ANS[1, 8] | None = None
-    """The value sent to the cardholder."""
+    """The value sent to the cardholder. Example: ``"730214"``."""
 
 
 class CreateCardAcsMerchantWhitelistRule(Request):
@@ -359,19 +361,19 @@ class CreateCardAcsMerchantWhitelistRule(Request):
     )
 
     rule_name: ANS[1, 70]
-    """The rule's name."""
+    """The rule's name. Example: ``"Shops around the corner"``."""
     card_id: Id
     acquirer_bin_merchant_id: fields.Pairs | None = None
     """Merchants: pairs of acquirer BIN and merchant id."""
     mcc: fields.Mccs | None = None
-    """Merchant category codes."""
+    """Merchant category codes. Example: ``"5411,5812"``."""
     merchant_country_ison: fields.Countries | None = None
-    """Merchants' countries."""
+    """Merchants' countries. Example: ``"276,826"``."""
     merchant_name: fields.Merchants | None = None
     """Merchants' names."""
     rule_code: ANS[1, 36] | None = None
-    """Your own reference, unique among your rules."""
+    """Your own reference, unique among your rules. Example: ``"5b0f1f0e-6b7b-4a0a-9d34-2f4c1f0a7e11"``."""
     maximum_amount: N[1, 15] | None = None
-    """The maximum amount to which the rule applies, in minor units."""
+    """The maximum amount to which the rule applies, in minor units. Example: ``5000``."""
     maximum_amount_currency_ison: CurrencyIson | None = None
-    """The amount's currency."""
+    """The amount's currency. Example: ``978``."""

@@ -40,32 +40,34 @@ class Expiration(Answer):
     """A card's expiry month. If encrypted, year and month are encrypted separately."""
 
     year: int | str
-    """The year."""
+    """The year. Example: ``2029``."""
     month: int | str
-    """The month."""
+    """The month. Example: ``11``."""
 
 
 class CreatedCard(Answer):
     """The new card; ``account_id`` is the account in the first currency."""
 
     card_id: Id
-    """The card."""
+    """The card. Example: ``100000033``."""
     card_request_id: Id
-    """The card's latest order; changes with each reissue."""
+    """The card's latest order; changes with each reissue. Example: ``100000041``."""
     holder_id: Id
-    """The holder."""
+    """The holder. Example: ``100000017``."""
     account_id: Id
-    """The account of the first currency."""
+    """The account of the first currency. Example: ``100000025``."""
     pan: str | None
-    """The card's number."""
+    """The card's number. Example: ``"2223000048410010"``."""
     pin: str | None
-    """The PIN."""
+    """The PIN. Example: ``"4917"``."""
     cvc2: str | None
-    """The code on the card's back."""
+    """The code on the card's back. Example: ``"482"``."""
     expiration: Expiration | None
     """The end of the month in which the card expires."""
     acs_password: str
-    """The 3-D Secure password; empty if the credential may not read it, and in repeats after 24 hours."""
+    """The 3-D Secure password; empty if the credential may not read it, and in repeats after 24 hours.
+    Example: ``"Meadow-42-Lantern"``.
+    """
 
 
 class ReissuedCard(CreatedCard):
@@ -101,11 +103,11 @@ class CardStatusAnswer(Answer):
     """A card's status, and the reason for its last change."""
 
     card_status: fields.CardStatus
-    """The card's status."""
+    """The card's status. Example: ``"T"``."""
     reason_code: fields.ReasonCode | None
-    """The reason for the status."""
+    """The reason for the status. Example: ``2``."""
     note: ANS[1, 255] | None
-    """A note."""
+    """A note. Example: ``"Requested by telephone"``."""
 
 
 class CardDetails(Answer):
@@ -114,55 +116,55 @@ class CardDetails(Answer):
     card_id: Id
     holder_id: Id
     primary_account_id: Id
-    """The card's first account."""
+    """The card's first account. Example: ``100000025``."""
     virtual: fields.KindOfCard
     """Whether the card is virtual."""
     program_id: Id
-    """The card programme."""
+    """The card programme. Example: ``101``."""
     reference_number: AN[1, 50] | None
-    """Your own reference."""
+    """Your own reference. Example: ``"ORDER2026117"``."""
     invalid_pin_tries: N[1, 2]
-    """The number of incorrect PIN entries since the last correct one."""
+    """The number of incorrect PIN entries since the last correct one. Example: ``0``."""
     invalid_pin_tries_max_limit: N[1, 2]
-    """The number of incorrect entries that blocks the PIN."""
+    """The number of incorrect entries that blocks the PIN. Example: ``3``."""
     product_id: Id
-    """The product."""
+    """The product. Example: ``11``."""
     sub_product_id: Id
-    """The product's sub-product."""
+    """The product's sub-product. Example: ``1``."""
     status: fields.CardStatus
-    """The card's status."""
+    """The card's status. Example: ``"A"``."""
     status_change_reason_code: fields.ReasonCode | None
-    """The reason for the last status change."""
+    """The reason for the last status change. Example: ``2``."""
     status_change_note: ANS[1, 255] | None
-    """The note on the last status change."""
+    """The note on the last status change. Example: ``"Requested by telephone"``."""
     pin_status: fields.PinStatus
     """Whether the PIN is blocked."""
     default_currency_ison: CurrencyIson
-    """The currency of the card's default account."""
+    """The currency of the card's default account. Example: ``978``."""
     country_ison: CountryIson
-    """The country."""
+    """The country. Example: ``276``."""
     service_code: N[1, 3]
-    """The service code of the card's chip."""
+    """The service code of the card's chip. Example: ``201``."""
     fees_group_id: Id | None
-    """The card's fee group."""
+    """The card's fee group. Example: ``301``."""
     limits_group_id: Id | None
-    """The card's limit group."""
+    """The card's limit group. Example: ``201``."""
     usages_group_id: Id | None
-    """The card's usage group."""
+    """The card's usage group. Example: ``601``."""
     risk_group_id: Id | None
-    """The risk rule group."""
+    """The risk rule group. Example: ``401``."""
     card_design_id: Id
-    """The design."""
+    """The design. Example: ``21``."""
     name_line_3: ANS[3, 26] | None
-    """First embossed line."""
+    """First embossed line. Example: ``"ADA OKAFOR"``."""
     name_line_4: ANS[2, 50] | None
     """Second embossed line."""
     expiry_month: int | str | None
-    """The month of expiry; absent if the credential may not read it."""
+    """The month of expiry; absent if the credential may not read it. Example: ``11``."""
     expiry_year: int | str | None
-    """The year of expiry; absent if the credential may not read it."""
+    """The year of expiry; absent if the credential may not read it. Example: ``2029``."""
     participating: Flag
-    """Whether the card participates in the scheme's account updates."""
+    """Whether the card participates in the scheme's account updates. Example: ``1``."""
 
 
 class Design(Answer):
@@ -170,13 +172,13 @@ class Design(Answer):
 
     card_design_id: Id
     card_design_name: ANS[1, 100]
-    """The design's name."""
+    """The design's name. Example: ``"Plain Blue"``."""
     name: ANS[1, 100]
-    """Same as ``card_design_name``."""
+    """Same as ``card_design_name``. Example: ``"Plain Blue"``."""
 
 
 class WhitelistRule(Answer):
     """The new whitelist rule."""
 
     rule_id: Id
-    """The rule."""
+    """The rule. Example: ``100000058``."""

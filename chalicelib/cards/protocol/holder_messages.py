@@ -49,21 +49,21 @@ class WithHolder(Request):
     """The holder block: the id of an existing holder, or the fields of a new one."""
 
     holder_id: Id | None = None
-    """An existing holder; without it the holder block describes a new one."""
+    """An existing holder; without it the holder block describes a new one. No example."""
     holder_title: ANS[1, 7] | None = None
-    """The holder's title."""
+    """The holder's title. Example: ``"Ms"``."""
     holder_type: HolderType | None = None
-    """The type of holder; personal when absent."""
+    """The type of holder; personal when absent. Example: ``"0"``."""
     holder_access_level: Level | None = None
     """The new holder's access level; default: the programme's."""
     holder_business_name: ANS[1, 50] | None = None
     """The business's name."""
     holder_first_name: AS[1, 50] | None = None
-    """The first name."""
+    """The first name. Example: ``"Ada"``."""
     holder_last_name: AS[1, 50] | None = None
-    """The last name."""
+    """The last name. Example: ``"Okafor"``."""
     holder_address_line_1: ANS[1, 100] | None = None
-    """First line of the address."""
+    """First line of the address. Example: ``"Lindenallee 12"``."""
     holder_address_line_2: ANS[1, 100] | None = None
     """Further line of the address."""
     holder_address_line_3: ANS[1, 100] | None = None
@@ -71,33 +71,33 @@ class WithHolder(Request):
     holder_address_line_4: ANS[1, 100] | None = None
     """Further line of the address."""
     holder_country_ison: CountryIson | None = None
-    """The country."""
+    """The country. Example: ``276``."""
     holder_zipcode: ANS[1, 9] | None = None
-    """The postal code."""
+    """The postal code. Example: ``"10115"``."""
     holder_city: ANS[1, 50] | None = None
-    """The town."""
+    """The town. Example: ``"Berlin"``."""
     holder_state: ANS[1, 50] | None = None
     """The state or county."""
     holder_phone_number: Phone | None = None
-    """The telephone number, digits only."""
+    """The telephone number, digits only. Example: ``"4930901820"``."""
     holder_email: Email | None = None
-    """The email address."""
+    """The email address. Example: ``"ada.okafor@example.com"``."""
     holder_date_of_birth: Day | None = None
-    """The date of birth."""
+    """The date of birth. Example: ``"1990-04-17"``."""
     holder_ip_address: Ipv4 | None = None
     """The IP address from which the holder registered."""
     holder_limit_group_id: Id | None = None
-    """The holder's limit group."""
+    """The holder's limit group. Example: ``221``."""
     holder_industry_id: N[1, 4] | None = None
     """The business's industry."""
     holder_date_of_company_incorporation: Day | None = None
     """The date of incorporation."""
     holder_locale: AS[1, 15] | None = None
-    """The holder's language."""
+    """The holder's language. Example: ``"de-DE"``."""
     kyc_completion_level: N[1] | None = None
-    """The level of identity verification."""
+    """The level of identity verification. Example: ``2``."""
     kyc_document_expiration_date: Day | None = None
-    """The expiry date of the identity document."""
+    """The expiry date of the identity document. Example: ``"2031-06-30"``."""
 
 
 HOLDER_BLOCK = tuple(name for name in WithHolder.model_fields if name not in ("access_level", "holder_id"))
@@ -111,34 +111,34 @@ class HolderFields(Request):
     business_name: ANS[1, 50] | None = None
     """The business's name."""
     title: ANS[1, 7] | None = None
-    """The holder's title."""
+    """The holder's title. Example: ``"Ms"``."""
     first_name: AS[1, 50]
-    """The first name."""
+    """The first name. Example: ``"Ada"``."""
     last_name: AS[1, 50]
-    """The last name."""
+    """The last name. Example: ``"Okafor"``."""
     address_line_1: ANS[1, 100]
-    """First line of the address."""
+    """First line of the address. Example: ``"Lindenallee 12"``."""
     address_line_2: ANS[1, 100] | None = None
-    """Further line of the address."""
+    """Further line of the address. Example: ``"Hinterhaus"``."""
     address_line_3: ANS[1, 100] | None = None
     """Further line of the address."""
     address_line_4: ANS[1, 100] | None = None
     """Further line of the address."""
     zip_code: ANS[1, 9]
-    """The postal code."""
+    """The postal code. Example: ``"10115"``."""
     city: ANS[1, 50]
-    """The town."""
+    """The town. Example: ``"Berlin"``."""
     state: ANS[1, 50] | None = None
-    """The state or county."""
+    """The state or county. Example: ``"Berlin"``."""
     phone_number: Phone
-    """The telephone number, digits only."""
+    """The telephone number, digits only. Example: ``"4930901820"``."""
     country_ison: CountryIson | None = None
-    """The country."""
+    """The country. Example: ``276``."""
     holder_limit_group_id: Id
     email: Email | None = None
-    """The email address."""
+    """The email address. Example: ``"ada.okafor@example.com"``."""
     date_of_birth: Day | None = None
-    """The date of birth."""
+    """The date of birth. Example: ``"1990-04-17"``."""
     industry_id: N[1, 4] | None = None
     """The business's industry."""
     date_of_company_incorporation: Day | None = None
@@ -157,7 +157,7 @@ class CreateHolder(HolderFields):
 
     holder_type: HolderType | None = None
     ip_address: Ipv4 | None = None
-    """The IP address from which the holder registered."""
+    """The IP address from which the holder registered. Example: ``"203.0.113.7"``."""
 
 
 class UpdateHolder(HolderFields):
@@ -168,7 +168,9 @@ class UpdateHolder(HolderFields):
     ) - {"access_level", "business_name"}
 
     holder_id: Id
-    """The holder."""
+    """The holder. Example: ``100000017``."""
+    country_ison: CountryIson | None = None
+    """The country; ignored if the programme forbids changing it."""
 
 
 class GetHolder(Request):
@@ -177,7 +179,7 @@ class GetHolder(Request):
     conditions: ClassVar = (NeedsOne(("holder_id", "card_id")),)
 
     holder_id: Id | None = None
-    """The holder."""
+    """The holder. Example: ``100000017``."""
     card_id: Id | None = None
     """A card of the holder."""
 
@@ -186,18 +188,18 @@ class GetHolderAccounts(Request):
     """getHolderAccounts: list a holder's accounts, as far as the caller's level can see them."""
 
     holder_id: Id
-    """The holder."""
+    """The holder. Example: ``100000017``."""
 
 
 class HolderRecord(Answer):
     """A holder. An ``email`` or ``ip_address`` stored before validation was introduced may be malformed."""
 
     id: Id
-    """The holder."""
+    """The holder. Example: ``100000017``."""
     title: ANS[1, 7] | None
     holder_type: HolderTypeWord
     access_level: Level
-    """The minimum access level that can see the holder."""
+    """The minimum access level that can see the holder. Example: ``0``."""
     business_name: ANS[1, 50] | None
     first_name: AS[1, 50]
     last_name: AS[1, 50]

@@ -25,12 +25,14 @@ class _Assignment(Request):
     """The fields of a new address."""
 
     epm_method_id: fields.EpmMethod
-    """The payment method."""
+    """The payment method. Example: ``2``."""
     currency_ison: CurrencyIson
     """The address's currency: that of the method."""
     country_ison: CountryIson | None = None
+    """Example: ``276``."""
     card_id: Id | None = None
     account_name: ANS[1, 70] | None = None
+    """The account name shown to other parties. Example: ``"Ada Okafor"``."""
     risk_score: N[1, 20] | None = None
     """Your own assessment; stored."""
 
@@ -39,39 +41,51 @@ class AssignExternalPaymentAddress(_Assignment):
     """assignExternalPaymentAddress: have the provider open an address for a holder's account."""
 
     account_id: Id
-    """The account."""
+    """The account. Example: ``100000025``."""
+    country_ison: CountryIson | None = None
+    """The address's country; default: the holder's."""
+    card_id: Id | None = None
+    """A card of the account, recorded in transactions; its limits also apply."""
+    account_name: ANS[1, 70] | None = None
+    """The account name shown to other parties; default: the holder's name."""
 
 
 class AssignExternalPaymentAddressForSpecialAccount(_Assignment):
     """assignExternalPaymentAddressForSpecialAccount: have the provider open an address for a special account."""
 
     special_account_id: Id
-    """The special account."""
+    """The special account. Example: ``802``."""
+    country_ison: CountryIson | None = None
+    """The address's country; default: the special account's."""
+    card_id: Id | None = None
+    """A card to record in transactions."""
+    account_name: ANS[1, 70] | None = None
+    """The account name shown to other parties; default: the special account's. No example."""
 
 
 class CancelExternalPaymentMandate(Request):
     """cancelExternalPaymentMandate: cancel a mandate. Its pending direct debits are rejected at their cut-off."""
 
     epm_mandate_id: Id
-    """The mandate."""
+    """The mandate. Example: ``100000108``."""
     reason: fields.ReasonCode
-    """Why."""
+    """Why. Example: ``2``."""
 
 
 class ChangeDDExternalPaymentStatus(Request):
     """changeDDExternalPaymentStatus: before the cut-off, set whether a direct debit is to be paid."""
 
     epm_transaction_id: Id
-    """The direct debit."""
+    """The direct debit. Example: ``100000090``."""
     should_pay: Flag
     """Whether to pay the direct debit at its cut-off."""
     reason: fields.NumberedDebitReason
-    """The reason; stored if the direct debit is not to be paid."""
+    """The reason; stored if the direct debit is not to be paid. Example: ``4``."""
 
 
 class GetExternalPaymentAddress(Request):
     epm_address_id: Id
-    """The external payment address."""
+    """The external payment address. Example: ``100000082``."""
 
 
 class GetAccountExternalPaymentAddresses(Request):
@@ -85,11 +99,11 @@ class ChangeExternalPaymentAddressStatus(Request):
 
     epm_address_id: Id
     status: fields.AddressStatus
-    """The address's new status."""
+    """The address's new status. Example: ``"S"``."""
     reason_code: fields.ReasonCode | None = None
-    """The reason for the status."""
+    """The reason for the status. Example: ``2``."""
     note: ANS[1, 255] | None = None
-    """A note."""
+    """A note. Example: ``"Requested by telephone"``."""
 
 
 def check_amount(members: Members) -> Iterator[Problem]:
@@ -112,21 +126,21 @@ class TransferToExternalPayment(Request):
     destination_account_number: BritishAccountNumber | None = None
     """The account number, for a UK address; leading zeros may be missing."""
     destination_account_name: ANS[1, 70]
-    """The account holder's name."""
+    """The account holder's name. Example: ``"Lantern Books"``."""
     destination_iban: Iban | None = None
-    """The IBAN; for a UK address, it must be British."""
+    """The IBAN; for a UK address, it must be British. Example: ``"DE89370400440532013000"``."""
     destination_sort_code: AN[6] | None = None
     """The sort code, for a UK address."""
     currency_ison: CurrencyIson
     """The currency: the address's."""
     amount: N[1, 15]
-    """The amount, in minor units."""
+    """The amount, in minor units. Example: ``2599``."""
     reference_number: ANS[1, 255] | None = None
-    """The reference for the other party."""
+    """The reference for the other party. Example: ``"Invoice 2041"``."""
     description: ANS[1, 255] | None = None
-    """The transaction's description."""
+    """The transaction's description. Example: ``"Books"``."""
     note: ANS[1, 35] | None = None
-    """A note of yours; stored."""
+    """A note of yours; stored. No example."""
     withdrawal_purpose: N[1, 2] | None = None
     """As agreed with the provider; stored."""
     receiver_type: N[1] | None = None
@@ -136,6 +150,7 @@ class TransferToExternalPayment(Request):
     schemes: ExtList[fields.Scheme] | None = None
     """Schemes in order of preference: the first that accepts the amount is used. Default: FPS, then CHAPS, or SCTINST,
     then SCT.
+    Example: ``["SCTINST", "SCT"]``.
     """
 
 
@@ -154,9 +169,9 @@ class DirectDebitReturn(Request):
     """directDebitReturn: reclaim a collected direct debit."""
 
     returned_epm_transaction_id: Id
-    """The direct debit."""
+    """The direct debit. Example: ``100000090``."""
     reason: fields.DirectDebitReason
-    """The reason; lower case is accepted."""
+    """The reason; lower case is accepted. Example: ``"MD06"``."""
     reference: ANS[1, 255] | None = None
 
 
@@ -166,7 +181,7 @@ class DirectCreditReturn(Request):
     epm_transaction_id: Id
     """The inbound Bacs direct credit."""
     return_reason_id: fields.ReasonCode | None = None
-    """Why."""
+    """Why. Example: ``2``."""
     reference: ANS[1, 255] | None = None
 
 
@@ -174,32 +189,31 @@ class AddressRecord(Answer):
     """An external payment address, which receives payments and direct debits."""
 
     id: Id
-    """The external payment address."""
+    """The external payment address. Example: ``100000082``."""
     access_level: Level
-    """The minimum access level that can see the address."""
+    """The minimum access level that can see the address. Example: ``0``."""
     active: Flag
-    """Whether the address is assigned and its status is A."""
+    """Whether the address is assigned and its status is A. Example: ``1``."""
     account_number: AN[1, 26] | None
     """The account number of a UK address."""
     iban: AN[15, 34] | None
-    """The IBAN."""
+    """The IBAN. Example: ``"DE84999999990100000082"``."""
     sort_code: AN[6] | None
     """The sort code of a UK address."""
     bic: AN[8, 11] | None
-    """The bank's BIC of a SEPA address."""
+    """The bank's BIC of a SEPA address. Example: ``"CSWYDE2X"``."""
     account_name: ANS[1, 101]
-    """The account name shown to other parties."""
     direct_credit_enabled: Flag
     """Whether Bacs direct credits are accepted."""
     direct_debit_enabled: Flag
-    """Whether direct debits are accepted."""
+    """Whether direct debits are accepted. Example: ``1``."""
     inbound_enabled: Flag
-    """Whether inbound payments are accepted."""
+    """Whether inbound payments are accepted. Example: ``1``."""
     outbound_enabled: Flag
-    """Whether outbound payments are allowed."""
+    """Whether outbound payments are allowed. Example: ``1``."""
     epm_method_id: fields.EpmMethod
     epm_type_id: fields.EpmType
-    """The type of account identifiers."""
+    """The type of account identifiers. Example: ``2``."""
     account_id: Id
     """The address's account: a holder's or a special one."""
     account_type: fields.AccountType
@@ -207,9 +221,9 @@ class AddressRecord(Answer):
     card_id: Id | None
     """The card specified when the address was assigned."""
     holder_id: Id | None
-    """The holder."""
+    """The holder. Example: ``100000017``."""
     currency_ison: CurrencyIson
-    """The currency."""
+    """The currency. Example: ``978``."""
     country_ison: CountryIson
     """The country."""
     assignment_state: fields.AssignmentState
@@ -220,11 +234,11 @@ class AddressWithStatus(AddressRecord):
     """An external payment address with its status, and the reason for its last change."""
 
     status: fields.AddressStatus
-    """The address's status."""
+    """The address's status. Example: ``"A"``."""
     status_change_reason_code: fields.ReasonCode | None
-    """The reason for the last status change."""
+    """The reason for the last status change. Example: ``2``."""
     status_change_note: ANS[1, 255] | None
-    """The note on the last status change."""
+    """The note on the last status change. Example: ``"Requested by telephone"``."""
 
 
 class OwnBankAccount(Answer):
@@ -254,31 +268,41 @@ class TransferRecord(Answer):
     """
 
     id: Id | None
-    """The external payment; for a return, the return itself."""
+    """The external payment; for a return, the return itself. Example: ``100000090``."""
     external_transaction_reference: N[1, 15] | None
-    """The provider's own reference number."""
+    """The provider's own reference number. Example: ``9100000090``."""
     settlement_amount: int
     """The amount in the account's currency, in minor units, including a conversion fee if it is blended, but no other
     fees.
+    Example: ``2599``.
     """
     settlement_currency: CurrencyIson
-    """The account's currency."""
+    """The account's currency. Example: ``978``."""
     instructed_amount: int
-    """The amount transferred, in minor units."""
+    """The amount transferred, in minor units. Example: ``2599``."""
     instructed_currency: CurrencyIson
-    """The currency of the transfer: the address's."""
+    """The currency of the transfer: the address's. Example: ``978``."""
     transaction_id: Id | None
-    """The account's transaction, once it is booked."""
+    """The account's transaction, once it is booked. Example: ``100000116``."""
     trans_link: AN[1, 36] | None
-    """Links the payment's transaction, its fees and its return; present once booked."""
+    """Links the payment's transaction, its fees and its return; present once booked. Example: ``"E00100000090"``."""
     source_bank_account_address: list[OwnBankAccount] | None
-    """The payer's account, as a single object; values that the address lacks are empty."""
+    """The payer's account, as a single object; values that the address lacks are empty.
+    Example: ``[{"id": 100000082, "account_number": "", "account_name": "Ada Okafor", "iban": "DE84999999990100000082",
+    "sort_code": "", "bic": "CSWYDE2X"}]``.
+    """
     created_at: str | None
-    """When the payment was requested: Unix seconds as a string of digits."""
+    """When the payment was requested: Unix seconds as a string of digits. Example: ``"1795253400"``."""
 
 
 class TransferWithDestination(TransferRecord):
     """A payment submitted to the provider, with its destination."""
 
     destination_bank_account_address: list[OtherBankAccount] | None
-    """The payee's account, as a single object with the known values."""
+    """The payee's account, as a single object with the known values.
+    Example: ``[{"account_name": "Lantern Books", "iban": "DE89370400440532013000"}]``.
+    """
+    transaction_id: Id | None
+    """No example."""
+    trans_link: ANS[1, 36] | None
+    """No example."""

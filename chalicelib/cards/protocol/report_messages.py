@@ -28,7 +28,7 @@ class ReportRequest(Request):
     further: ClassVar = (check_dates,)
 
     item_count: ItemCount
-    """The maximum number of rows."""
+    """The maximum number of rows. Example: ``20``."""
     last_id: Id | None = None
     """The last row of the previous page, after which this page begins."""
 
@@ -37,11 +37,11 @@ class GetCardsActivity(ReportRequest):
     """getCardsActivity: list the network messages about one or all cards."""
 
     card_id: Id | None = None
-    """The card; by default, all cards visible at your access level."""
+    """The card; by default, all cards visible at your access level. Example: ``100000033``."""
     date_from: N[1, 11]
-    """The earliest recording time, in Unix seconds."""
+    """The earliest recording time, in Unix seconds. Example: ``1795249800``."""
     date_to: N[1, 11]
-    """The latest recording time, in Unix seconds."""
+    """The latest recording time, in Unix seconds. Example: ``1795257000``."""
 
 
 class GetFinancialAuthorizes(ReportRequest):
@@ -64,120 +64,122 @@ class GetTransactions(ReportRequest):
     card_id: Id | None = None
     """A card whose transactions are returned."""
     account_id: Id | None = None
-    """An account whose transactions are returned; combined with a card, those of both."""
+    """An account whose transactions are returned; combined with a card, those of both. No example."""
     date_from: N[1, 11] | None = None
     date_to: N[1, 11] | None = None
     transaction_id: Id | None = None
-    """A single transaction, instead of or within a period."""
+    """A single transaction, instead of or within a period. No example."""
 
 
 class GetFinancialDetailAddendums(ReportRequest):
     """getFinancialDetailAddendums: list details that the network reported after the transactions."""
 
     date_imported_from: N[1, 11]
-    """The earliest recording time, in Unix seconds."""
+    """The earliest recording time, in Unix seconds. Example: ``1795249800``."""
     date_imported_to: N[1, 11]
-    """The latest recording time, in Unix seconds."""
+    """The latest recording time, in Unix seconds. Example: ``1795257000``."""
     transaction_id: N[1, 11] | None = None
-    """The transaction; all transactions when absent."""
+    """The transaction; all transactions when absent. Example: ``100000116``."""
 
 
 class SimulateAddendum(Request):
     """simulateAddendum: the network reports additional details of a transaction."""
 
     transaction_id: N[1, 11]
-    """The transaction."""
+    """The transaction. Example: ``100000116``."""
     addendum_type: ANS[1, 50]
-    """The type of addendum, in the network's terms."""
+    """The type of addendum, in the network's terms. Example: ``"lodging"``."""
     data: fields.SmallObject
-    """The details: at least one member, at most 2000 bytes as JSON."""
+    """The details: at least one member, at most 2000 bytes as JSON.
+    Example: ``{"check_in": "2026-11-19", "nights": 2}``.
+    """
 
 
 class CardActivityRecord(Answer):
     """A network message about a card, approved or declined."""
 
     authorize_id: Id
-    """The message."""
+    """The message. Example: ``100000074``."""
     proc_code: N[1, 6]
-    """The processing code: the transaction type followed by four zeros."""
+    """The processing code: the transaction type followed by four zeros. Example: ``0``."""
     authorize_type: fields.AuthorizeType
     """The type of message."""
     card_present: Flag
-    """Whether the card was present."""
+    """Whether the card was present. Example: ``1``."""
     card_id: Id
     """The card."""
     trans_link: ANS[1, 36]
-    """Links all messages of a transaction, from authorization to clearing."""
+    """Links all messages of a transaction, from authorization to clearing. Example: ``"000100000074"``."""
     transmission_date: fields.Day
-    """The date of receipt (UTC)."""
+    """The date of receipt (UTC). Example: ``"2026-11-21"``."""
     transmission_time: N[1, 11]
-    """The time of receipt, in Unix seconds."""
+    """The time of receipt, in Unix seconds. Example: ``1795253400``."""
     billing_amount: int
-    """The amount in the account's currency, in minor units, without fees and markup."""
+    """The amount in the account's currency, in minor units, without fees and markup. Example: ``2599``."""
     billing_currency_ison: CurrencyIson
-    """The account's currency."""
+    """The account's currency. Example: ``978``."""
     billing_conversion_rate: Decimal
-    """The rate of conversion to ``billing_amount``."""
+    """The rate of conversion to ``billing_amount``. Example: ``1``."""
     holder_amount: int
-    """The amount posted for the holder, in minor units, including blended fees."""
+    """The amount posted for the holder, in minor units, including blended fees. Example: ``2599``."""
     holder_currency_ison: CurrencyIson
-    """The account's currency."""
+    """The account's currency. Example: ``978``."""
     stan: N[1, 6]
-    """The network's number of the message (system trace audit number)."""
+    """The network's number of the message (system trace audit number). Example: ``74``."""
     transaction_amount: int
-    """The amount at the merchant, in minor units."""
+    """The amount at the merchant, in minor units. Example: ``2599``."""
     transaction_currency_ison: CurrencyIson
-    """The currency of ``transaction_amount``."""
+    """The currency of ``transaction_amount``. Example: ``978``."""
     transaction_fee_amount: int
-    """The acquirer's fee, in minor units."""
+    """The acquirer's fee, in minor units. Example: ``0``."""
     response_code: fields.ResponseCode
     """The issuer's response."""
     acquirer_id: ANS[1, 11]
-    """The acquirer."""
+    """The acquirer. Example: ``"00000100001"``."""
     reversal: Flag
     """Whether the message reverses an authorization in full or in part."""
     actual: Flag
-    """Whether the message took effect: 0 if declined."""
+    """Whether the message took effect: 0 if declined. Example: ``1``."""
     suspicious: Flag
     """Whether a risk rule marked the transaction as suspicious."""
     transaction_fee: int
-    """The fees, in minor units of the account's currency."""
+    """The fees, in minor units of the account's currency. Example: ``0``."""
     currency_conversion_fee: int
-    """The conversion fee, in minor units of the account's currency."""
+    """The conversion fee, in minor units of the account's currency. Example: ``0``."""
     risk_actions: list[Any]
-    """The actions triggered by risk rules, as a single object of flags."""
+    """The actions triggered by risk rules, as a single object of flags. Example: ``RISK_ACTIONS``."""
     security_checks: list[Any]
-    """The security data present in the message, as a single object of flags."""
+    """The security data present in the message, as a single object of flags. Example: ``SECURITY_CHECKS``."""
     auth_code: AN[1, 6] | None
-    """The approval code."""
+    """The approval code. Example: ``"471082"``."""
     transaction_local_time: AN[12] | None
-    """The merchant's local time: YYMMDDHHMMSS."""
+    """The merchant's local time: YYMMDDHHMMSS. Example: ``"261121093000"``."""
     retrieval_reference_number: AN[1, 12] | None
-    """The network's number of the transaction."""
+    """The network's number of the transaction. Example: ``"632509000074"``."""
     country_ison: CountryIson | None
-    """The merchant's country."""
+    """The merchant's country. Example: ``276``."""
     mcc: N[1, 4] | None
-    """The merchant category code."""
+    """The merchant category code. Example: ``5411``."""
     merchant_name: ANS[1, 100] | None
-    """The merchant's name."""
+    """The merchant's name. Example: ``"Corner Shop"``."""
     merchant_id: ANS[1, 15] | None
-    """The merchant's id."""
+    """The merchant's id. Example: ``"SHOP0001"``."""
     terminal_id: ANS[1, 16] | None
-    """The terminal."""
+    """The terminal. Example: ``"TERM0001"``."""
     forwarder_id: ANS[1, 11] | None
-    """The forwarding institution."""
+    """The forwarding institution. Example: ``"00000200001"``."""
     pos_data: ANS[1, 26] | None
     """As received from the network."""
     pos_entry_mode: ANS[1, 12] | None
-    """How card and PIN were entered (ISO 8583, field 22)."""
+    """How card and PIN were entered (ISO 8583, field 22). Example: ``"051"``."""
     pos_condition_code: ANS[1, 2] | None
-    """The circumstances (ISO 8583, field 25)."""
+    """The circumstances (ISO 8583, field 25). Example: ``"00"``."""
     note: ANS[1, 255] | None
     """A note."""
     trace_id: ANS[1, 15] | None
-    """The network's number of the whole transaction."""
+    """The network's number of the whole transaction. Example: ``"000000100000074"``."""
     trace_number: ANS[1, 15] | None
-    """Same as ``stan``, with leading zeros."""
+    """Same as ``stan``, with leading zeros. Example: ``"000074"``."""
     advice_reason_code: N[1, 4] | None
     """The reason for the network's decision: 1 stand-in for the issuer, 2 expiry of the hold."""
     advice_detail_code: N[1, 4] | None
@@ -185,9 +187,9 @@ class CardActivityRecord(Answer):
     cashback_amount: int | None
     """Cash paid out in addition to the amount, in minor units."""
     transaction_type: fields.TransactionType | None
-    """The transaction type."""
+    """The transaction type. Example: ``0``."""
     entry_mode_type: fields.EntryModeType | None
-    """The entry mode."""
+    """The entry mode. Example: ``5``."""
     pad_cumulative_amount: int | None
     """The additional amount held, in minor units, if padding is configured."""
     eci_indicator: fields.EciIndicator | None
@@ -223,11 +225,11 @@ class FinancialAuthorizeRecord(Answer, total=False):
     acquirer_id: ANS[1, 11]
     response_code: fields.ResponseCode
     base_conversion_rate: Decimal
-    """The rate to the account's currency, without a markup."""
+    """The rate to the account's currency, without a markup. Example: ``1``."""
     holder_conversion_rate: Decimal
-    """The rate to the account's currency, with the markup."""
+    """The rate to the account's currency, with the markup. Example: ``1``."""
     is_conversion_fee_blended: Flag
-    """Whether ``holder_amount`` includes the conversion fee."""
+    """Whether ``holder_amount`` includes the conversion fee. Example: ``1``."""
     suspicious: Flag
     security_checks: list[Any]
     settlement_amount: int | None
@@ -247,14 +249,14 @@ class FinancialAuthorizeRecord(Answer, total=False):
     pos_entry_mode: ANS[1, 12] | None
     note: ANS[1, 255] | None
     date_valid: fields.Day | None
-    """The date on which the hold expires (UTC)."""
+    """The date on which the hold expires (UTC). Example: ``"2026-11-28"``."""
     card_present: Flag | None
     currency_conversion_fee: int | None
-    """The conversion fee, in minor units, if ``holder_amount`` does not include it."""
+    """The conversion fee, in minor units, if ``holder_amount`` does not include it. No example."""
     currency_convertion_fee: int | None
     """The conversion fee, in an alternative spelling."""
     transaction_fee: int | None
-    """The fees, in minor units, if they are not shown as a separate transaction."""
+    """The fees, in minor units, if they are not shown as a separate transaction. No example."""
     eci_indicator: fields.EciIndicator | None
 
 
@@ -262,11 +264,11 @@ class TransactionRecord(Answer, total=False):
     """A transaction of an account; dates have the form YYMMDD."""
 
     transaction_id: Id
-    """The transaction."""
+    """The transaction. Example: ``100000116``."""
     mti: N[4]
-    """The message type (ISO 8583): 1240 clearing, 1442 dispute, 1740 fee, 1200 external payment."""
+    """The message type (ISO 8583): 1240 clearing, 1442 dispute, 1740 fee, 1200 external payment. Example: ``1240``."""
     account_id: Id
-    """The account."""
+    """The account. Example: ``100000025``."""
     proc_code: N[1, 6]
     trans_link: ANS[1, 36]
     """Links related transactions."""
@@ -288,15 +290,15 @@ class TransactionRecord(Answer, total=False):
     """The amount, in minor units of its own currency."""
     transaction_currency_ison: CurrencyIson | None
     reconciliation_amount: int | None
-    """The amount settled with the network or the provider, in minor units."""
+    """The amount settled with the network or the provider, in minor units. Example: ``2599``."""
     reconciliation_currency_ison: CurrencyIson | None
-    """The currency of ``reconciliation_amount``."""
+    """The currency of ``reconciliation_amount``. Example: ``978``."""
     interchange_rate_designator: AN[1, 2] | None
     """The scheme's interchange rate for the acquirer."""
     holder_billing_amount: int | None
-    """The amount in the account's currency, in minor units, without fees and markup."""
+    """The amount in the account's currency, in minor units, without fees and markup. Example: ``2599``."""
     holder_billing_currency_ison: CurrencyIson | None
-    """The account's currency."""
+    """The account's currency. Example: ``978``."""
     transaction_original_amount: int | None
     """For a reversal, the original amount."""
     reconciliation_original_amount: int | None
@@ -304,21 +306,22 @@ class TransactionRecord(Answer, total=False):
     holder_amount: int | None
     holder_currency_ison: CurrencyIson | None
     transaction_fee_amount: int | None
+    """No example."""
     parent_transaction_id: Id | None
     """The related transaction: charged, disputed or returned by this one."""
     transaction_log_id: Id | None
-    """The authorization."""
+    """The authorization. Example: ``100000074``."""
     reason_code: N[1, 4] | None
     """The reason for a dispute."""
     function_code: N[1, 3] | None
-    """The function of the message (ISO 8583, field 24)."""
+    """The function of the message (ISO 8583, field 24). Example: ``200``."""
     mcc: N[1, 4] | None
     acquirer_bin: N[1, 11] | None
-    """The acquirer's BIN."""
+    """The acquirer's BIN. Example: ``400001``."""
     settlement_date: N[1, 6] | None
-    """The date of recording (UTC), as digits: YYMMDD."""
+    """The date of recording (UTC), as digits: YYMMDD. Example: ``261121``."""
     reconciliation_date: N[1, 6] | None
-    """The settlement date, as digits: YYMMDD."""
+    """The settlement date, as digits: YYMMDD. Example: ``261121``."""
     load_type: N[1, 2] | None
     """The type of load."""
     load_source: N[1, 2] | None
@@ -326,9 +329,9 @@ class TransactionRecord(Answer, total=False):
     currency_convertion_fee: int | None
     """The conversion fee, in minor units of the account's currency."""
     currency_conversion_fee: int | None
-    """The conversion fee, in an alternative spelling."""
+    """The conversion fee, in an alternative spelling. No example."""
     transaction_fee: int | None
-    """The fees included in ``holder_amount``, in minor units of the account's currency."""
+    """The fees included in ``holder_amount``, in minor units of the account's currency. No example."""
     eci_indicator: fields.EciIndicator | None
     transaction_local_time: AN[12] | None
     acquirer_processing_date: AN[6] | None
@@ -339,9 +342,9 @@ class TransactionRecord(Answer, total=False):
     acquirer_id: ANS[1, 11] | None
     forwarder_id: ANS[1, 11] | None
     merchant_terminal_id: ANS[1, 16] | None
-    """The terminal."""
+    """The terminal. Example: ``"TERM0001"``."""
     merchant: ANS[1, 255] | None
-    """The merchant's name and location in one line."""
+    """The merchant's name and location in one line. Example: ``"Corner Shop DEU"``."""
     merchant_name: ANS[1, 100] | None
     merchant_address: ANS[1, 100] | None
     """The merchant's street."""
@@ -353,7 +356,7 @@ class TransactionRecord(Answer, total=False):
     merchant_state: ANS[1, 50] | None
     """The merchant's state."""
     merchant_country: ANS[3] | None
-    """The merchant's country (alpha-3)."""
+    """The merchant's country (alpha-3). Example: ``"DEU"``."""
     additional_data: ANS[1, 999] | None
     """Additional data from the network."""
     reference_number: ANS[1, 255] | None
@@ -378,12 +381,12 @@ class AddendumRecord(Answer):
     """Additional details of a transaction from the network; ``date_imported`` is in Unix seconds."""
 
     id: Id
-    """The addendum."""
+    """The addendum. Example: ``100000124``."""
     transaction_id: Id
-    """The transaction."""
+    """The transaction. Example: ``100000116``."""
     addendum_type: ANS[1, 50]
     date_imported: N[1, 11]
-    """When it was recorded, in Unix seconds."""
+    """When it was recorded, in Unix seconds. Example: ``1795253400``."""
     data: fields.SmallObject
     """The details."""
 

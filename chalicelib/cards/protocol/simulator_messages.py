@@ -15,28 +15,28 @@ class AtMerchant(Request):
     """The merchant and location of a card's use."""
 
     mcc: Digits[4] | None = None
-    """The merchant category code."""
+    """The merchant category code. Example: ``"5411"``."""
     merchant_name: ANS[1, 100] | None = None
-    """The merchant's name."""
+    """The merchant's name. Example: ``"Corner Shop"``."""
     merchant_id: ANS[1, 15] | None = None
-    """The merchant's id."""
+    """The merchant's id. Example: ``"SHOP0001"``."""
     merchant_country_ison: CountryIson | None = None
-    """The merchant's country."""
+    """The merchant's country. Example: ``276``."""
     terminal_id: ANS[1, 16] | None = None
-    """The terminal."""
+    """The terminal. Example: ``"TERM0001"``."""
 
 
 class SimulateAuthentication(AtMerchant):
     """simulateAuthentication: an online shop requests 3-D Secure authentication."""
 
     card_id: Id
-    """The card."""
+    """The card. Example: ``100000033``."""
     amount: N[1, 15]
-    """The amount, in minor units."""
+    """The amount, in minor units. Example: ``2599``."""
     currency_ison: CurrencyIson
     """The currency."""
     acquirer_bin: Digits[4, 11] | None = None
-    """The acquirer's BIN."""
+    """The acquirer's BIN. Example: ``"400012"``."""
 
 
 def check_total_amount(members: Members) -> Iterator[Problem]:
@@ -61,11 +61,11 @@ class _CardUse(AtMerchant):
     """The amount, in minor units, without cashback."""
     currency_ison: CurrencyIson
     entry_mode_type: fields.EntryModeType | None = None
-    """The entry mode."""
+    """The entry mode. Example: ``5``."""
     cashback_amount: N[1, 15] | None = None
     """Cash paid out in addition to the amount, in minor units."""
     pin: Digits[4] | None = None
-    """The PIN entered."""
+    """The PIN entered. No example."""
     cvc2: Digits[3] | None = None
     """The CVC2 entered."""
     expiry_year: N[4] | None = None
@@ -83,6 +83,8 @@ class SimulateAuthorization(_CardUse):
 
     force_response_code: fields.ResponseCode | None = None
     """Respond with this code, without any checks and without counting incorrect PINs."""
+    pin: Digits[4] | None = None
+    """Example: ``"4917"``."""
 
 
 class SimulateAdvice(_CardUse):
@@ -98,9 +100,9 @@ class SimulateIncrement(Request):
     further: ClassVar = (check_amount,)
 
     trans_link: Digits[12]
-    """Links all messages of a transaction, from authorization to clearing."""
+    """Links all messages of a transaction, from authorization to clearing. Example: ``"000100000074"``."""
     amount: N[1, 15]
-    """The additional amount requested, in minor units of the transaction's currency."""
+    """The additional amount requested, in minor units of the transaction's currency. Example: ``500``."""
 
 
 class SimulateReversal(Request):
@@ -110,7 +112,9 @@ class SimulateReversal(Request):
 
     trans_link: Digits[12]
     amount: N[1, 15] | None = None
-    """The amount to reverse, in minor units of the transaction's currency; the whole remainder when absent."""
+    """The amount to reverse, in minor units of the transaction's currency; the whole remainder when absent.
+    No example.
+    """
 
 
 class SimulateExpiry(Request):
@@ -128,9 +132,9 @@ class SimulateClearing(AtMerchant):
     trans_link: Digits[12] | None = None
     """The authorization to clear."""
     card_id: Id | None = None
-    """The card, instead of ``trans_link``, if there was no authorization."""
+    """The card, instead of ``trans_link``, if there was no authorization. No example."""
     amount: N[1, 15]
-    """The amount to clear, in minor units."""
+    """The amount to clear, in minor units. Example: ``2599``."""
     currency_ison: CurrencyIson
     """The currency of the amount."""
     final: Flag | None = None
@@ -140,6 +144,11 @@ class SimulateClearing(AtMerchant):
 class SimulateRefund(SimulateClearing):
     """simulateRefund: the shop refunds money."""
 
+    amount: N[1, 15]
+    """The amount refunded, in minor units. Example: ``500``."""
+    final: Flag | None = None
+    """Accepted, without effect."""
+
 
 class SimulateDispute(Request):
     """simulateDispute: the holder disputes a transaction, or wins or loses the dispute."""
@@ -147,52 +156,52 @@ class SimulateDispute(Request):
     further: ClassVar = (check_amount,)
 
     transaction_id: N[1, 11]
-    """The cleared transaction."""
+    """The cleared transaction. Example: ``100000116``."""
     step: fields.DisputeStep
     """The step of the dispute."""
     amount: N[1, 15] | None = None
-    """The disputed amount, in minor units of the account's currency; the whole transaction when absent."""
+    """The disputed amount, in minor units of the account's currency; the whole transaction when absent. No example."""
 
 
 class Authentication(Answer):
     """The outcome; ``validation_value`` is the cardholder's one-time code."""
 
     outcome: str
-    """The outcome."""
+    """The outcome. Example: ``"challenge"``."""
     auth_request_id: Id | None
-    """The 3-D Secure request."""
+    """The 3-D Secure request. Example: ``100000066``."""
     validation_value: AN[1, 8] | None
-    """The value sent to the cardholder."""
+    """The value sent to the cardholder. Example: ``"730214"``."""
     expires_at: N[1, 11] | None
-    """When the request expires, in Unix seconds."""
+    """When the request expires, in Unix seconds. Example: ``1795253700``."""
 
 
 class Authorization(Answer):
     """The issuer's response. A decline is also a success, with a ``response_code`` other than 00."""
 
     authorize_id: Id
-    """The message."""
+    """The message. Example: ``100000074``."""
     trans_link: ANS[1, 36]
     response_code: fields.ResponseCode
     """The issuer's response."""
     auth_code: AN[6] | None
-    """The approval code."""
+    """The approval code. Example: ``"471082"``."""
     approved_amount: int
-    """The approved amount, in minor units of the transaction's currency."""
+    """The approved amount, in minor units of the transaction's currency. Example: ``2599``."""
     holder_amount: int
-    """The amount charged, in minor units of the account's currency, including blended fees."""
+    """The amount charged, in minor units of the account's currency, including blended fees. Example: ``2599``."""
     holder_currency_ison: CurrencyIson
-    """The account's currency."""
+    """The account's currency. Example: ``978``."""
     fee_amount: int
-    """The fees, in minor units of the account's currency, without the conversion fee."""
+    """The fees, in minor units of the account's currency, without the conversion fee. Example: ``0``."""
     risk_actions: list[Any]
-    """The actions triggered by risk rules, as a single object of flags."""
+    """The actions triggered by risk rules, as a single object of flags. Example: ``RISK_ACTIONS``."""
     security_checks: list[Any]
-    """The security data present in the message, as a single object of flags."""
+    """The security data present in the message, as a single object of flags. Example: ``SECURITY_CHECKS``."""
     available_balance: int
-    """The available balance, in minor units."""
+    """The available balance, in minor units. Example: ``125000``."""
     settled_balance: int
-    """The booked balance, in minor units."""
+    """The booked balance, in minor units. Example: ``131500``."""
 
 
 class Balances(Answer):
@@ -207,7 +216,7 @@ class Released(Answer):
 
     authorize_id: Id
     released_amount: int
-    """The amount released from hold, in minor units of the account's currency."""
+    """The amount released from hold, in minor units of the account's currency. Example: ``2599``."""
     available_balance: int
     settled_balance: int
 
@@ -228,9 +237,9 @@ class Disputed(Answer):
     """The dispute, and the account's balances after the step."""
 
     dispute_id: Id
-    """The dispute."""
+    """The dispute. Example: ``100000132``."""
     reserved_balance: int
-    """Funds reserved until a dispute is resolved, in minor units."""
+    """Funds reserved until a dispute is resolved, in minor units. Example: ``0``."""
     available_balance: int
     settled_balance: int
 
@@ -241,16 +250,17 @@ class SimulateInboundPayment(Request):
     further: ClassVar = (check_amount,)
 
     epm_address_id: Id
-    """The external payment address."""
+    """The external payment address. Example: ``100000082``."""
     amount: N[1, 15]
+    """Example: ``125000``."""
     currency_ison: CurrencyIson
     """The currency: the address's."""
     scheme: fields.Scheme
-    """The payment scheme; lower case is accepted."""
+    """The payment scheme; lower case is accepted. Example: ``"SCT"``."""
     sender_name: ANS[1, 70]
-    """The payer's name."""
+    """The payer's name. Example: ``"Meadow Ltd"``."""
     reference: ANS[1, 255] | None = None
-    """The reference for the holder."""
+    """The reference for the holder. Example: ``"Salary"``."""
 
 
 class SimulateMandate(Request):
@@ -258,9 +268,9 @@ class SimulateMandate(Request):
 
     epm_address_id: Id
     creditor_name: ANS[1, 70]
-    """The creditor's name."""
+    """The creditor's name. Example: ``"Riverside Gym"``."""
     reference: ANS[1, 255]
-    """The creditor's reference."""
+    """The creditor's reference. Example: ``"MEMBER-1042"``."""
 
 
 class SimulateDirectDebit(Request):
@@ -275,17 +285,17 @@ class SimulateDirectDebit(Request):
     further: ClassVar = (check_amount,)
 
     epm_mandate_id: Id | None = None
-    """The mandate under which a creditor announces a collection."""
+    """The mandate under which a creditor announces a collection. Example: ``100000108``."""
     amount: N[1, 15] | None = None
     epm_transaction_id: Id | None = None
-    """An announced direct debit, whose cut-off is brought forward to now."""
+    """An announced direct debit, whose cut-off is brought forward to now. No example."""
 
 
 class SimulateOutboundResult(Request):
     """simulateOutboundResult: the provider reports the outcome of a payment out."""
 
     epm_transaction_id: Id
-    """The external payment."""
+    """The external payment. Example: ``100000090``."""
     result: fields.PaymentResult
     """The result reported by the provider."""
     reason: ANS[1, 35] | None = None
@@ -296,11 +306,11 @@ class InboundPayment(Answer):
     """The outcome. A bounced payment has a ``reason`` and no ``transaction_id``."""
 
     epm_transaction_id: Id
-    """The external payment."""
+    """The external payment. Example: ``100000090``."""
     transaction_id: Id | None
     """The account's transaction; absent if the payment was bounced."""
     state: fields.PaymentState
-    """The payment's state: S, or J if it was bounced."""
+    """The payment's state: S, or J if it was bounced. Example: ``"S"``."""
     reason: ANS[1, 255] | None
     """The reason for the bounce."""
     available_balance: int
@@ -318,11 +328,11 @@ class Collection(Answer):
     """The direct debit; ``cut_off`` is in Unix seconds, ``reason`` is present if it was rejected."""
 
     epm_transaction_id: Id
-    """The external payment."""
+    """The external payment. Example: ``100000090``."""
     state: fields.PaymentState
-    """The direct debit's state."""
+    """The direct debit's state. Example: ``"P"``."""
     cut_off: N[1, 11]
-    """When the direct debit is paid or rejected, in Unix seconds."""
+    """When the direct debit is paid or rejected, in Unix seconds. Example: ``1795339800``."""
     reason: ANS[1, 255] | None
     """The reason for non-payment."""
     available_balance: int

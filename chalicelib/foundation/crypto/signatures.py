@@ -118,11 +118,11 @@ class PublicKey(TypedDict):
     alg: Literal["RS256"]
     """The signature algorithm."""
     kid: str
-    """The key's identifier."""
+    """The key's identifier. Example: ``"lqTeqB0kHh7pVY3VqPzvC0kqPpRr1XvF0Jb6VhX2yQk"``."""
     n: str
-    """The modulus."""
+    """The modulus. Example: ``"sXchX6M2q9hC4m0D5cQ1"``."""
     e: str
-    """The exponent."""
+    """The exponent. Example: ``"AQAB"``."""
 
 
 def jwk(key: RSAPublicKey) -> PublicKey:

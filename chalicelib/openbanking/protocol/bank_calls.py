@@ -60,22 +60,23 @@ class InitAuthorization(Message):
     """``/bank/init_authorization``: the PSU has arrived at the bank with an OAuth2 authorization URL."""
 
     request_url: AN[16384]
-    """The OAuth2 authorization URL that the PSU opened, complete and unaltered."""
+    """The OAuth2 authorization URL that the PSU opened, complete and unaltered. Example: ``REQUEST_URL``."""
 
 
 class SaveConsent(Message):
     """``/bank/consent``: the PSU's approval, with the approved scopes and accounts."""
 
     scopes: Annotated[list[AN[64]], Field(max_length=64)]
-    """The approved scopes: exactly those requested."""
+    """The approved scopes: exactly those requested. Example: ``["account.list"]``."""
     request_url: AN[16384]
-    """The OAuth2 authorization URL that the PSU opened, complete and unaltered."""
     ibans: Annotated[list[Iban], Field(max_length=MOST_IDENTIFIERS)] | None = None
-    """The approved accounts' IBANs."""
+    """The approved accounts' IBANs. Example: ``["DE61100999000004711001"]``."""
     account_ids: Identifiers | None = None
-    """The bank's own identifiers of the approved accounts."""
+    """The bank's own identifiers of the approved accounts. Example: ``["65e1d84d-bbff-5020-8a18-fa562a050c8d"]``."""
     account_numbers: AccountNumbers | None = None
-    """The local account numbers of the approved accounts, optionally prefixed with the sort code."""
+    """The local account numbers of the approved accounts, optionally prefixed with the sort code.
+    Example: ``["04000431926801"]``.
+    """
 
     @model_validator(mode="after")
     def fits_in_a_record(self) -> Self:
@@ -89,7 +90,7 @@ class RevokeToken(Message):
     """``/bank/token/revoke``: the consent of a token has ended."""
 
     access_token: AN[512]
-    """The token of the consent, as issued to the bank."""
+    """The token of the consent, as issued to the bank. Example: ``BANK_TOKEN``."""
 
 
 def status_validator(statuses: Statuses) -> BeforeValidator:
@@ -106,9 +107,9 @@ class PaymentsStatus(Message):
     """``/bank/payments/status``: a payment's current status."""
 
     payment_id: Id[LONGEST_PAYMENT_ID]
-    """The payment's identifier at the bank."""
+    """The payment's identifier at the bank. Example: ``"P2026112100017"``."""
     payment_status: Annotated[int | str, status_validator(NUMBERS)]
-    """The payment's status."""
+    """The payment's status. Example: ``4``."""
 
 
 MOST_CONSENTS = 100
@@ -132,9 +133,11 @@ class ConsentsStatus(Message):
     """``/bank/consents/status``: the consents, at most 100, whose states the bank wants to know."""
 
     access_tokens: Annotated[list[AN[512]], Field(max_length=MOST_CONSENTS)] | None = None
-    """The consents' access tokens, as issued to the bank."""
+    """The consents' access tokens, as issued to the bank.
+    Example: ``["7a3e9c1d5b20f8e6a4c2d1.3q2-7wX9aLr0Zk5vYtJmNcB1dFgHsUe4iOpQlAzXyVw"]``.
+    """
     consent_ids: Annotated[list[ConsentId], Field(max_length=MOST_CONSENTS)] | None = None
-    """The consents' ids: their access tokens up to the dot."""
+    """The consents' ids: their access tokens up to the dot. Example if sent: ``["5f8d0c1e9b7a463f2d1c0b"]``."""
 
     @model_validator(mode="after")
     def has_1_to_100_consents(self) -> Self:
@@ -155,6 +158,9 @@ class InitAuthorizationV2(_Camel, InitAuthorization):
 class SaveConsentV2(_Camel, SaveConsent):
     """``/bank/v2/consent``."""
 
+    scopes: Annotated[list[AN[64]], Field(max_length=64)]
+    """Example: ``["accounts"]``."""
+
 
 class RevokeTokenV2(_Camel, RevokeToken):
     """``/bank/v2/token/revoke``."""
@@ -164,7 +170,9 @@ class PaymentsStatusV2(_Camel, PaymentsStatus):
     """``/bank/v2/payments/status``; accepts codes, but also numbers, because the specification gives the type as N."""
 
     payment_status: Annotated[int | str, status_validator(CODES)]
-    """The payment's status as a code, or as a number, since the protocol's table specifies type N."""
+    """The payment's status as a code, or as a number, since the protocol's table specifies type N.
+    Example: ``"ACSC"``.
+    """
 
 
 class ConsentsStatusV2(_Camel, ConsentsStatus):
@@ -175,11 +183,11 @@ class DailyPerformance(_Camel):
     """``/bank/v2/daily_performance``: a day's average durations, in milliseconds."""
 
     date: Day
-    """The day the data is for."""
+    """The day the data is for. Example: ``"2026-11-20"``."""
     consent_duration: Digits[10] | None = None
-    """Average time to confirm a consent, in milliseconds."""
+    """Average time to confirm a consent, in milliseconds. Example: ``42000``."""
     payment_duration: Digits[10] | None = None
-    """Average time to complete a payment confirmation, in milliseconds."""
+    """Average time to complete a payment confirmation, in milliseconds. Example: ``31500``."""
 
 
 @dataclass(frozen=True, slots=True)

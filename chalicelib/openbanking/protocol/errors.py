@@ -266,36 +266,38 @@ class ErrorV1(TypedDict):
     """The reason why a request was refused."""
 
     error_code: Annotated[int, Field(json_schema_extra={"enum": list(VERSION_1)})]
-    """The error code."""
+    """The error code. Example: ``4301``."""
     message: AN[4096]
-    """A description of the error for people."""
+    """A description of the error for people.
+    Example: ``"Parameter request_url not correct: the request URL is unknown"``.
+    """
 
 
 class AdditionalError(TypedDict):
     """A single fault in the request."""
 
     code: Annotated[AN[255], Field(json_schema_extra={"enum": [*ADDITIONAL, *VERSION_2]})]
-    """The error code."""
+    """The error code. Example: ``"INVALID_MODEL_TYPE"``."""
     title: NotRequired[AN[1024]]
-    """A description of the error for people; its wording may change."""
+    """A description of the error for people; its wording may change. Example: ``"currency is required"``."""
     details: NotRequired[Text[1024]]
-    """The location of the error, for people; its wording may change."""
+    """The location of the error, for people; its wording may change. Example: ``"currency is required"``."""
 
 
 class Error(TypedDict):
     """The reason why a request was refused."""
 
     code: Annotated[AN[255], Field(json_schema_extra={"enum": list(VERSION_2)})]
-    """The error code."""
+    """The error code. Example: ``"FORMAT_ERROR"``."""
     title: AN[2048]
-    """A description of the error for people; its wording may change."""
     timestamp: Timestamp
-    """When the error occurred."""
+    """When the error occurred. Example: ``"2026-11-21T09:30:00+00:00"``."""
     requestId: Uuid
-    """The request's X-Request-Id, or a generated one."""
+    """The request's X-Request-Id, or a generated one. Example: ``"fdfd4e95-a65f-44f4-8807-2ce2f6b89e89"``."""
     reason_code: NotRequired[ReasonCode]
     """Why a payment failed: ``outcome_unknown`` (the bank may have it), ``not_sent``, ``refused_by_bank``, or
     ``bad_answer`` (the bank's response cannot be used, and it may have the payment); absent from other errors.
+    Example if sent: ``"outcome_unknown"``.
     """
     additionalErrors: NotRequired[Annotated[list[AdditionalError], Field(min_length=1)]]
     """The individual errors, at most 50."""
@@ -305,9 +307,9 @@ class TokenError(Error):
     """The reason why a token request was refused, including the RFC 6749 members."""
 
     error: AnyOauthError
-    """The RFC 6749 error code."""
+    """The RFC 6749 error code. Example: ``"invalid_grant"``."""
     error_description: AN[2048]
-    """A description of the error for people."""
+    """A description of the error for people. Example: ``"the authorization code has expired"``."""
 
 
 def version_1_error(refusal: Refusal, _request_id: str, _now: int) -> tuple[int, ErrorV1]:

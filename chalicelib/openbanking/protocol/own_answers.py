@@ -53,39 +53,39 @@ class AuthorizeAnswer(TypedDict):
     """The URL that the PSU has to open."""
 
     redirect_url: WebAddress
-    """The URL to send the PSU's browser to, unchanged."""
+    """The URL to send the PSU's browser to, unchanged. Example: ``REQUEST_URL``."""
     state: AN[512]
-    """Your state, or a generated one; compare it when the PSU returns."""
+    """Your state, or a generated one; compare it when the PSU returns. Example: ``"lVZ1uF2wC8mJr0d6oKxq3A"``."""
     expires_in: Count
-    """The seconds that the PSU has to decide."""
+    """The seconds that the PSU has to decide. Example: ``1800``."""
 
 
 class TokenAnswer(TypedDict):
     """A pair of tokens; `token_type` is `DPoP` if they are bound to the key of the request's proof."""
 
     access_token: AN[512]
-    """The access token, to be sent in the scheme ``token_type``."""
+    """The access token, to be sent in the scheme ``token_type``. Example: ``ACCESS_TOKEN``."""
     token_type: TokenType
-    """The scheme in which to send the access token; ``DPoP`` if it is bound to a DPoP key."""
+    """The scheme in which to send the access token; ``DPoP`` if it is bound to a DPoP key. Example: ``"Bearer"``."""
     expires_in: Count
-    """The lifetime of the access token in seconds."""
+    """The lifetime of the access token in seconds. Example: ``3600``."""
     refresh_token: AN[512]
-    """The latest refresh token, which is exchanged for a new pair of tokens."""
+    """The latest refresh token, which is exchanged for a new pair of tokens. Example: ``REFRESH_TOKEN``."""
     scope: str
-    """The scopes, separated by spaces."""
+    """The scopes, separated by spaces. Example: ``"accounts accounts.balances"``."""
     consent_id: str
-    """The consent's identifier."""
+    """The consent's identifier. Example: ``"5f8d0c1e9b7a463f2d1c0b"``."""
     valid_until: Timestamp
-    """The end of the consent and of all its tokens."""
+    """The end of the consent and of all its tokens. Example: ``"2027-05-20T09:30:00+00:00"``."""
 
 
 class PushedAnswer(TypedDict):
     """The reference to a pushed authorization request (RFC 9126)."""
 
     request_uri: AN[512]
-    """The ``request_uri`` of a pushed request; valid for 60 seconds."""
+    """The ``request_uri`` of a pushed request; valid for 60 seconds. Example: ``PUSHED_REQUEST``."""
     expires_in: Count
-    """The seconds within which the PSU's browser must open it."""
+    """The seconds within which the PSU's browser must open it. Example: ``60``."""
 
 
 class IntrospectionAnswer(TypedDict):
@@ -94,19 +94,19 @@ class IntrospectionAnswer(TypedDict):
     active: bool
     """Whether the token is valid now."""
     scope: NotRequired[str]
-    """The scopes, separated by spaces."""
     client_id: NotRequired[AN[64]]
-    """The client that has the token."""
+    """The client that has the token. Example: ``"4f1c2b7a9d8e6f503a1b2c"``."""
     token_type: NotRequired[TokenType]
-    """The scheme of an access token; absent for a refresh token."""
+    """The scheme of an access token; absent for a refresh token. Example: ``"DPoP"``."""
     exp: NotRequired[Count]
-    """The end of the token, in Unix seconds."""
+    """The end of the token, in Unix seconds. Example: ``1795257000``."""
     iss: NotRequired[WebAddress]
-    """The issuer of the token."""
+    """The issuer of the token. Example: ``"http://127.0.0.1:8000"``."""
     consent_id: NotRequired[str]
-    """The consent's identifier."""
     cnf: NotRequired[Mapping[str, str]]
-    """The key to which the access token is bound: ``jkt`` (RFC 9449) or ``x5t#S256`` (RFC 8705); absent if to none."""
+    """The key to which the access token is bound: ``jkt`` (RFC 9449) or ``x5t#S256`` (RFC 8705); absent if to none.
+    Example: ``{"jkt": "0ZcOCORZNYy-DWpqq30jZyJGHTN0d2HglBV3uiguA4I"}``.
+    """
 
 
 class RevokeAnswer(TypedDict):
@@ -117,18 +117,18 @@ class BankScope(TypedDict):
     """A scope that PSUs of this bank can grant."""
 
     scope: ScopeName
-    """The scope's name."""
+    """The scope's name. Example: ``"accounts"``."""
     service: Service
     """The role that the scope belongs to."""
     meaning: str
-    """What the scope allows."""
+    """What the scope allows. Example: ``"account list and details"``."""
 
 
 class ScopeAnswer(TypedDict):
     """The scopes that a bank supports."""
 
     bic: AN[11]
-    """The bank's BIC; a BIC of 8 characters denotes the head office."""
+    """The bank's BIC; a BIC of 8 characters denotes the head office. Example: ``"DEMODEF1"``."""
     scopes: list[BankScope]
     """The scopes."""
 
@@ -137,19 +137,18 @@ class BankEntry(TypedDict):
     """An available bank, and what it can do."""
 
     bic: AN[11]
-    """The bank's BIC; a BIC of 8 characters denotes the head office."""
     name: Text[128]
-    """The bank's name."""
+    """The bank's name. Example: ``"Demo Bank Two"``."""
     country: Annotated[str, Field(pattern="^[A-Z]{2}$")]
-    """The bank's country (ISO 3166-1)."""
+    """The bank's country (ISO 3166-1). Example: ``"DE"``."""
     api_version: Annotated[int, Field(json_schema_extra={"enum": list(VERSIONS)})]
-    """The protocol version of the bank."""
+    """The protocol version of the bank. Example: ``2``."""
     scopes: list[ScopeName]
-    """The scopes that it provides, in the order of its version."""
+    """The scopes that it provides, in the order of its version. Example: ``["accounts"]``."""
     payment_schemes: list[SchemeName]
-    """The payment schemes that it offers."""
+    """The payment schemes that it offers. Example: ``["SCT", "SCTI"]``."""
     history_days: Annotated[int, Field(ge=1, le=3650)] | None
-    """How many days back transactions are available; null if the bank does not say."""
+    """How many days back transactions are available; null if the bank does not say. Example: ``90``."""
     reachable: bool
     """False from the fifth consecutive request without a response until the next response, or until midnight UTC; known
     within two minutes.
@@ -157,9 +156,12 @@ class BankEntry(TypedDict):
     average_ms: Count | None
     """The bank's mean response time on the last full UTC day, in milliseconds; null without responses. Until 01:10 UTC
     that of the day before.
+    Example: ``149``.
     """
     logo_url: WebAddress | None
-    """The bank's logo (PNG, JPEG or SVG), to be cached for good; null without one."""
+    """The bank's logo (PNG, JPEG or SVG), to be cached for good; null without one.
+    Example: ``"https://hub.example/banks/DEMODEF1/logo/0a1b2c3d4e5f60718293a4b5c6d7e8f9"``.
+    """
 
 
 class BanksAnswer(TypedDict):
@@ -168,55 +170,51 @@ class BanksAnswer(TypedDict):
     banks: list[BankEntry]
     """The banks on this page."""
     page: Count
-    """The page number."""
+    """The page number. Example: ``1``."""
     limit: Count
-    """The maximum number of banks per page."""
+    """The maximum number of banks per page. Example: ``20``."""
     total: Count
-    """The total number of banks."""
+    """The total number of banks. Example: ``2``."""
 
 
 class ConsentAnswer(TypedDict):
     """The PSU's consent."""
 
     consent_id: str
-    """The consent's identifier."""
     status: Annotated[ConsentStatus, WithJsonSchema({"const": "authorised", "type": "string"})]
-    """The consent's status; once a consent has ended, its bearer is refused."""
+    """The consent's status; once a consent has ended, its bearer is refused. Example: ``"authorised"``."""
     consent_type: ConsentType
     """Whether the consent is reusable; ``one_time`` is allowed with payment scopes only."""
     scopes: list[ScopeName]
     """The scopes that the PSU is asked to approve."""
     bic: AN[11]
-    """The bank's BIC; a BIC of 8 characters denotes the head office."""
     ibans: list[str]
-    """The approved accounts' IBANs as supplied by the bank; may be empty."""
+    """The approved accounts' IBANs as supplied by the bank; may be empty. Example: ``["DE61100999000004711001"]``."""
     account_ids: list[str]
-    """The approved accounts' identifiers at the bank; may be empty."""
+    """The approved accounts' identifiers at the bank; may be empty. Example: ``[]``."""
     account_numbers: list[str]
-    """The approved accounts' local numbers; may be empty."""
+    """The approved accounts' local numbers; may be empty. Example: ``[]``."""
     valid_until: Timestamp
-    """The end of the consent and of all its tokens."""
 
 
 class ConsentEntry(TypedDict):
     """A consent of the client, without its tokens and accounts."""
 
     consent_id: str
-    """The consent's identifier."""
     bic: AN[11]
     """The bank's BIC."""
     status: ConsentState
     """The consent's state."""
     consent_type: ConsentType
-    """Whether the consent is reusable; ``one_time`` is allowed with payment scopes only."""
     scopes: list[ScopeName]
     """The scopes that the PSU approved."""
     created_at: Timestamp
-    """When the PSU gave the consent."""
+    """When the PSU gave the consent. Example: ``"2026-11-21T09:30:00+00:00"``."""
     valid_until: Timestamp
-    """The end of the consent and of all its tokens."""
     last_used_on: Day | None
-    """The day (UTC) on which the client last got a token, valid for an hour, or paid once; null if none is known."""
+    """The day (UTC) on which the client last got a token, valid for an hour, or paid once; null if none is known.
+    Example: ``"2026-11-25"``.
+    """
 
 
 class ConsentsAnswer(TypedDict):
@@ -225,22 +223,22 @@ class ConsentsAnswer(TypedDict):
     consents: list[ConsentEntry]
     """The consents."""
     next: AN[CURSOR] | None
-    """Pass it as ``after`` to get the following page; null on the last."""
+    """Pass it as ``after`` to get the following page; null on the last. Example: ``CONSENTS_CURSOR``."""
     has_more: bool
-    """Whether there is a following page."""
+    """Whether there is a following page. Example: ``true``."""
 
 
 class EventEntry(TypedDict):
     """An event recorded for fetching. `body` is the exact text that an Events URL gets, as JSON."""
 
     id: AN[64]
-    """The event's id; at an Events URL, its ``webhook-id``."""
+    """The event's id; at an Events URL, its ``webhook-id``. Example: ``"d24c7a9be0513f86a1c45d"``."""
     type: EventType
-    """The event type."""
+    """The event type. Example: ``"consent.revoked"``."""
     created_at: Timestamp
     """When the event was recorded."""
     body: str
-    """JSON: ``type``, ``timestamp`` and ``data``, as a text."""
+    """JSON: ``type``, ``timestamp`` and ``data``, as a text. Example: ``EVENT_BODY``."""
 
 
 class EventsAnswer(TypedDict):
@@ -249,9 +247,9 @@ class EventsAnswer(TypedDict):
     events: list[EventEntry]
     """The events, oldest first."""
     next: AN[EVENTS_CURSOR]
-    """Pass it as ``after`` to get the events that follow, now or later."""
+    """Pass it as ``after`` to get the events that follow, now or later. Example: ``EVENTS_CURSOR``."""
     has_more: bool
-    """Whether there is a following page now."""
+    """Whether there is a following page now. Example: ``false``."""
 
 
 StatusNumber = Annotated[Status, WithJsonSchema({"type": "integer", "enum": list(NUMBERS.meanings)})]
@@ -261,51 +259,54 @@ class StatusEntry(TypedDict):
     """A payment's status at a point in time."""
 
     payment_status: StatusNumber
-    """The payment's status."""
+    """The payment's status. Example: ``4``."""
     at: Timestamp
-    """When the bank reported the status."""
+    """When the bank reported the status. Example: ``"2026-11-21T09:30:00+00:00"``."""
 
 
 class ReportedStatus(TypedDict):
     """A payment's status as reported by a version 1 bank."""
 
     payment_id: AN[LONGEST_PAYMENT_ID]
-    """The payment's identifier at the bank."""
+    """The payment's identifier at the bank. Example: ``"P2026112100017"``."""
     payment_status: StatusNumber
-    """The payment's status."""
     history: list[StatusEntry]
     """All statuses of the payment, oldest first."""
     outcome: NotRequired[PaymentOutcome]
-    """Present while it is unknown whether the bank has the payment, or once the bank said that it does not."""
+    """Present while it is unknown whether the bank has the payment, or once the bank said that it does not.
+    Example if sent: ``"unknown"``.
+    """
 
 
 class OrderWithoutPayment(TypedDict):
     """An order for which the bank named no payment."""
 
     request_id: Uuid
-    """The order's X-Request-Id."""
+    """The order's X-Request-Id. Example: ``"fdfd4e95-a65f-44f4-8807-2ce2f6b89e89"``."""
     outcome: OrderState
-    """Present while it is unknown whether the bank has the payment, or once the bank said that it does not."""
+    """Present while it is unknown whether the bank has the payment, or once the bank said that it does not.
+    Example: ``"unknown"``.
+    """
 
 
 class Accepted(TypedDict):
     """A deferred call; its outcome will be available at `Location`."""
 
     request_id: AN[REQUEST_ID]
-    """The identifier for retrieving the outcome."""
+    """The identifier for retrieving the outcome. Example: ``"b81f6e03d29c4a57e6f1d8"``."""
     state: Literal["queued"]
-    """Always ``queued``."""
+    """Always ``queued``. Example: ``"queued"``."""
 
 
 class AcceptedRequest(TypedDict):
     """The outcome of a call with `Prefer: respond-async`."""
 
     state: Literal["queued", "running", "done", "failed"]
-    """The state of the call: ``done`` after a success, ``failed`` after a refusal or failure."""
+    """The state of the call: ``done`` after a success, ``failed`` after a refusal or failure. Example: ``"done"``."""
     status: HttpStatus | None
-    """The HTTP status of the outcome; null until the call has finished."""
+    """The HTTP status of the outcome; null until the call has finished. Example: ``200``."""
     body: Mapping[str, Any] | None
-    """The response body, also of an error; null until the call has finished."""
+    """The response body, also of an error; null until the call has finished. Example: ``{"funds_available": true}``."""
 
 
 # -- To banks
@@ -315,39 +316,42 @@ class InitAuthorizationAnswer(TypedDict):
     """The TPP and the scopes that it requests."""
 
     tpp_name: Text[128]
-    """The TPP's name, to show to the PSU."""
+    """The TPP's name, to show to the PSU. Example: ``"Example TPP"``."""
     tpp_registration_number: AN[128]
-    """The TPP's registration number, to show to the PSU."""
+    """The TPP's registration number, to show to the PSU. Example: ``"SANDBOX-4f1c2b7a"``."""
     scopes: list[ScopeName]
     """The scopes that the PSU is asked to approve."""
     cancel_url: WebAddress
-    """The URL for the PSU's browser if no consent is given; you may add ``error`` and ``error_description``."""
+    """The URL for the PSU's browser if no consent is given; you may add ``error`` and ``error_description``.
+    Example: ``"http://127.0.0.1:8000/bank/cancel/d04b98f48e8f8bcc15c6ae.3q2-7wX9aLr0Zk5vYtJmNcB1dFgHsUe4iOpQlAzXyVw"``.
+    """
 
 
 class SaveConsentAnswer(TypedDict):
     """The URL to which the PSU is redirected, and the token of this consent."""
 
     callback_url: WebAddress
-    """The URL to send the PSU's browser to, unchanged."""
+    """The URL to send the PSU's browser to, unchanged. Example: ``RETURN_URL``."""
     access_token: AN[512]
-    """The token of this consent, which webhooks carry in X-Auth-Token."""
+    """The token of this consent, which webhooks carry in X-Auth-Token. Example: ``BANK_TOKEN``."""
     valid_until: Timestamp
-    """The end of the consent and of all its tokens."""
 
 
 class BankConsent(TypedDict):
     """The state of a consent; for an unknown one, all other members are null, except an id that was sent."""
 
     consent_id: str | None
-    """The consent's id; null if the token does not have the format of this service's tokens."""
+    """The consent's id; null if the token does not have the format of this service's tokens.
+    Example: ``"7a3e9c1d5b20f8e6a4c2d1"``.
+    """
     status: Literal[ConsentState, "unknown"]
-    """The consent's state."""
+    """The consent's state. Example: ``"revoked"``."""
     scopes: list[ScopeName] | None
     """The approved scopes; null if the consent is unknown."""
     valid_until: Timestamp | None
     """The end of the consent and of all its tokens, unless it ended before; null if it is unknown."""
     ended_at: Timestamp | None
-    """When the consent was revoked; null if it was not."""
+    """When the consent was revoked; null if it was not. Example: ``"2026-11-25T16:02:11+00:00"``."""
     ended_by: EndedBy | None
     """Who revoked the consent; ``service`` after the misuse of a code or refresh token. Null if it was not revoked."""
 
@@ -356,11 +360,10 @@ class ConsentStatesAnswer(TypedDict):
     """The consents that were asked for, in the order of the request: first those of tokens, then those of ids."""
 
     consents: list[BankConsent]
-    """The consents."""
 
 
 class Success(TypedDict):
     """The request was successful."""
 
     status: Literal["success"]
-    """Always ``success``."""
+    """Always ``success``. Example: ``"success"``."""

@@ -47,20 +47,29 @@ class AuthorizationParameters(Message):
     """An authorization request in OAuth's calls; without ``bic``, the user chooses the bank."""
 
     bic: Bic | None = None
+    """The bank's BIC; without it, the PSU chooses the bank. Example: ``"DEMODEF1"``."""
     scopes: Annotated[list[AN[64]], Field(max_length=64)]
-    """The scopes that the PSU is asked to approve."""
+    """The scopes that the PSU is asked to approve. Example: ``["accounts"]``."""
     redirect_uri: AN[2048] | None = None
-    """Must equal one of the client's Callback URLs, character for character."""
+    """Must equal one of the client's Callback URLs, character for character.
+    Example if sent: ``"https://tpp.example.com/callback"``.
+    """
     state: AN[512] | None = None
-    """Returned with the PSU; must not have been used by this client before; generated when absent."""
+    """Returned with the PSU; must not have been used by this client before; generated when absent.
+    Example if sent: ``"lVZ1uF2wC8mJr0d6oKxq3A"``.
+    """
     code_challenge: AN[128] | None = None
-    """PKCE: base64url of the verifier's SHA-256, 43 characters (mandatory in production)."""
+    """PKCE: base64url of the verifier's SHA-256, 43 characters (mandatory in production).
+    Example if sent: ``CHALLENGE``.
+    """
     code_challenge_method: Literal["S256"] | None = None
-    """PKCE: the method that produced the challenge."""
+    """PKCE: the method that produced the challenge. Example if sent: ``"S256"``."""
     consent_type: ConsentType = "reusable"
     """Whether the consent is reusable; ``one_time`` is allowed with payment scopes only."""
     dpop_jkt: AN[43] | None = None
-    """The thumbprint (RFC 7638) of the DPoP key with which the code will be exchanged; implied by a DPoP proof."""
+    """The thumbprint (RFC 7638) of the DPoP key with which the code will be exchanged; implied by a DPoP proof.
+    Example if sent: ``THUMBPRINT``.
+    """
 
     @model_validator(mode="after")
     def thumbprint_is_whole(self) -> Self:
@@ -87,20 +96,20 @@ class AuthorizeRequest(AuthorizationParameters):
     """``POST /tpp/authorize``: the bank, the scopes, and the URL to which the PSU returns."""
 
     bic: Bic
-    """The bank's BIC; a BIC of 8 characters denotes the head office."""
+    """The bank's BIC; a BIC of 8 characters denotes the head office. Example: ``"DEMODEF1"``."""
 
 
 class ClientMembers(Message):
     """The members by which a client authenticates in a body (RFC 6749 §2.3.1, RFC 7521 §4.2)."""
 
     client_id: AN[64] | None = None
-    """The Client ID, if no header contains it."""
+    """The Client ID, if no header contains it. Example if sent: ``"4f1c2b7a9d8e6f503a1b2c"``."""
     client_secret: AN[128] | None = None
-    """The client's secret, if its method is a secret."""
+    """The client's secret, if its method is a secret. Example if sent: ``RANDOM``."""
     client_assertion_type: AN[128] | None = None
-    """Mandatory with ``client_assertion``: its only value."""
+    """Mandatory with ``client_assertion``: its only value. Example if sent: ``ASSERTION_TYPE``."""
     client_assertion: AN[ASSERTION] | None = None
-    """A signed assertion, if the client's method is ``private_key_jwt`` (RFC 7523)."""
+    """A signed assertion, if the client's method is ``private_key_jwt`` (RFC 7523). Example if sent: ``ASSERTION``."""
 
 
 class TokenRequest(ClientMembers):
@@ -109,17 +118,19 @@ class TokenRequest(ClientMembers):
     grant_type: Literal["authorization_code", "refresh_token"] | None = None
     """The type of grant; inferred when absent."""
     authorization_code: AN[512] | None = None
-    """The code from the callback."""
+    """The code from the callback. Example: ``CODE``."""
     code: AN[512] | None = None
-    """The code from the callback, under its RFC 6749 name."""
+    """The code from the callback, under its RFC 6749 name. Example if sent: ``CODE``."""
     refresh_token: AN[512] | None = None
-    """The latest refresh token, which is exchanged for a new pair of tokens."""
+    """The latest refresh token, which is exchanged for a new pair of tokens. Example if sent: ``REFRESH_TOKEN``."""
     redirect_uri: AN[2048] | None = None
-    """That of the authorization request; mandatory if ``GET /oauth/authorize`` or a pushed request named it."""
+    """That of the authorization request; mandatory if ``GET /oauth/authorize`` or a pushed request named it.
+    Example if sent: ``"https://tpp.example.com/callback"``.
+    """
     code_verifier: AN[128] | None = None
-    """PKCE: the verifier; required if, and only if, the request had a challenge."""
+    """PKCE: the verifier; required if, and only if, the request had a challenge. Example if sent: ``VERIFIER``."""
     scope: AN[1024] | None = None
-    """Accepted but ignored: tokens have the scopes of their consent."""
+    """Accepted but ignored: tokens have the scopes of their consent. Example if sent: ``"accounts"``."""
 
     @model_validator(mode="after")
     def one_credential(self) -> Self:
@@ -137,9 +148,9 @@ class RevokeRequest(ClientMembers):
     """``POST /tpp/token/revoke`` (RFC 7009)."""
 
     token: AN[512]
-    """An access or refresh token."""
+    """An access or refresh token. Example: ``REFRESH_TOKEN``."""
     token_type_hint: AN[64] | None = None
-    """Ignored."""
+    """Ignored. Example if sent: ``"refresh_token"``."""
 
 
 class IntrospectionRequest(ClientMembers):
@@ -148,7 +159,7 @@ class IntrospectionRequest(ClientMembers):
     token: AN[512]
     """An access or refresh token."""
     token_type_hint: AN[64] | None = None
-    """Ignored."""
+    """Ignored. Example if sent: ``"refresh_token"``."""
 
 
 class ScopeQuery(Message):
@@ -165,11 +176,13 @@ class PaymentStatusQuery(Message):
     """
 
     payment_id: AN[LONGEST_PAYMENT_ID] | None = None
-    """The payment's identifier at the bank."""
+    """The payment's identifier at the bank. Example: ``"P2026112100017"``."""
     request_id: Uuid | None = None
-    """The order's X-Request-Id, in place of the payment_id."""
+    """The order's X-Request-Id, in place of the payment_id.
+    Example if sent: ``"fdfd4e95-a65f-44f4-8807-2ce2f6b89e89"``.
+    """
     bic: Bic | None = None
-    """The bank's BIC; a BIC of 8 characters denotes the head office."""
+    """The bank's BIC; a BIC of 8 characters denotes the head office. Example if sent: ``"DEMODEF1"``."""
 
     @model_validator(mode="after")
     def has_one_id(self) -> Self:
@@ -214,22 +227,22 @@ class BankSearchQuery(Message):
     """A page of the banks of a country, or of those that are named so; ``q`` is part of a name or BIC."""
 
     page: Whole[1_000_000] = 1
-    """The page number."""
+    """The page number. Example: ``1``."""
     country: Annotated[str, TextRule(_country, None, {"pattern": "^[A-Za-z]{2}$"})] | None = None
-    """Only banks of this country (ISO 3166-1, two letters in any case)."""
+    """Only banks of this country (ISO 3166-1, two letters in any case). Example if sent: ``"DE"``."""
     q: AN[64] | None = None
-    """Only banks whose name or BIC contains this text, in any case."""
+    """Only banks whose name or BIC contains this text, in any case. Example if sent: ``"demo"``."""
 
 
 class BanksQuery(BankSearchQuery):
     """``GET /tpp/banks``: the banks that match all filters."""
 
     limit: Whole[100] = 20
-    """The maximum number of banks per page."""
+    """The maximum number of banks per page. Example: ``20``."""
     scope: Annotated[str, _one_of(_scope_names, 64, "A scope of any version")] | None = None
-    """Only banks that provide this scope."""
+    """Only banks that provide this scope. Example if sent: ``"accounts"``."""
     scheme: Annotated[str, _SCHEME_RULE] | None = None
-    """Only banks that offer this payment scheme."""
+    """Only banks that offer this payment scheme. Example if sent: ``"SCTI"``."""
 
 
 class BankPath(Message):
@@ -247,7 +260,7 @@ class ConsentsQuery(Message):
     status: ConsentState | None = None
     """Only consents in this state."""
     after: AN[CURSOR] | None = None
-    """The ``next`` of the page before; omit it for the first page."""
+    """The ``next`` of the page before; omit it for the first page. Example if sent: ``CONSENTS_CURSOR``."""
     limit: Whole[100] = 20
     """The maximum number of consents per page."""
 
@@ -256,7 +269,7 @@ class EventsQuery(Message):
     """``GET /tpp/events``; ``after`` is the ``next`` of the page before."""
 
     after: AN[EVENTS_CURSOR] | None = None
-    """The ``next`` of the page before; omit it to begin with the oldest event."""
+    """The ``next`` of the page before; omit it to begin with the oldest event. Example if sent: ``EVENTS_CURSOR``."""
     limit: Whole[100] = 20
     """The maximum number of events per page."""
 

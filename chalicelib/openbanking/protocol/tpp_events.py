@@ -21,74 +21,69 @@ class ConsentAuthorised(TypedDict):
     """A PSU has given consent at the bank."""
 
     consent_id: str
-    """The consent's identifier."""
+    """The consent's identifier. Example: ``"5f8d0c1e9b7a463f2d1c0b"``."""
     bic: AN[11]
-    """The bank's BIC; a BIC of 8 characters denotes the head office."""
+    """The bank's BIC; a BIC of 8 characters denotes the head office. Example: ``"DEMODEF1"``."""
     state: NotRequired[AN[512]]
-    """The ``state`` of the authorization request."""
+    """The ``state`` of the authorization request. Example: ``"lVZ1uF2wC8mJr0d6oKxq3A"``."""
     scopes: list[ScopeName]
-    """The scopes that the PSU approved."""
+    """The scopes that the PSU approved. Example: ``["accounts"]``."""
     consent_type: ConsentType
     """Whether the consent is reusable; ``one_time`` is allowed with payment scopes only."""
     valid_until: Timestamp
-    """The end of the consent and of all its tokens."""
+    """The end of the consent and of all its tokens. Example: ``"2027-05-20T09:30:00+00:00"``."""
 
 
 class ConsentCancelled(TypedDict):
     """A PSU has returned from the bank without giving consent."""
 
     bic: AN[11]
-    """The bank's BIC; a BIC of 8 characters denotes the head office."""
     state: NotRequired[AN[512]]
-    """The ``state`` of the authorization request."""
     error: AN[64]
-    """The reason why no consent was given: ``access_denied`` unless the bank specifies another."""
+    """The reason why no consent was given: ``access_denied`` unless the bank specifies another.
+    Example: ``"access_denied"``.
+    """
     error_description: AN[256]
-    """The reason why no consent was given, for people."""
+    """The reason why no consent was given, for people. Example: ``"The customer declined"``."""
 
 
 class ConsentRevoked(TypedDict):
     """A consent was ended by `revoked_by`: its tokens are no longer accepted."""
 
     consent_id: str
-    """The consent's identifier."""
     bic: AN[11]
-    """The bank's BIC; a BIC of 8 characters denotes the head office."""
     revoked_by: EndedBy
-    """Who ended the consent; ``service`` after the misuse of a code or refresh token."""
+    """Who ended the consent; ``service`` after the misuse of a code or refresh token. Example: ``"bank"``."""
 
 
 class ConsentEnding(TypedDict):
     """A consent is about to expire, or has expired."""
 
     consent_id: str
-    """The consent's identifier."""
     bic: AN[11]
-    """The bank's BIC; a BIC of 8 characters denotes the head office."""
     valid_until: Timestamp
-    """The end of the consent."""
+    """The end of the consent. Example: ``"2026-11-28T09:30:00+00:00"``."""
 
 
 class PaymentStatusChanged(TypedDict):
     """A bank has reported a new status: a number for a version 1 bank, an ISO 20022 code for a version 2 bank."""
 
     payment_id: AN[LONGEST_PAYMENT_ID]
-    """The payment's identifier at the bank."""
+    """The payment's identifier at the bank. Example: ``"P2026112100017"``."""
     bic: AN[11]
-    """The bank's BIC; a BIC of 8 characters denotes the head office."""
     consent_id: NotRequired[str | None]
     """The consent of the payment; absent for a direct payment."""
     payment_status: NotRequired[StatusNumber]
-    """The payment's status at a version 1 bank."""
+    """The payment's status at a version 1 bank. Example: ``4``."""
     transaction_status: NotRequired[AN[4]]
-    """The payment's status at a version 2 bank."""
+    """The payment's status at a version 2 bank. Example: ``"ACSC"``."""
 
 
 class TestEvent(TypedDict):
     """Sent on request, to test an Events URL."""
 
     message: str
-    """A message."""
+    """A message. Example: ``"This is a test."``."""
 
 
 EventData = ConsentAuthorised | ConsentCancelled | ConsentRevoked | ConsentEnding | PaymentStatusChanged | TestEvent

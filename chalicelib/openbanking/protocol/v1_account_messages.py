@@ -14,9 +14,9 @@ class AccountRequest(Message):
     """``/account``, ``/account_balance``: an account, identified by IBAN, account_id or both."""
 
     iban: Iban | None = None
-    """The account's IBAN."""
+    """The account's IBAN. Example if sent: ``"GB10DEMO04000431926801"``."""
     account_id: AN[LONGEST_ID] | None = None
-    """The bank's own identifier of the account."""
+    """The bank's own identifier of the account. Example: ``"1031926801"``."""
 
     @model_validator(mode="after")
     def one_of(self) -> Self:
@@ -29,15 +29,17 @@ class Account(OpenMessage):
     """An account of the PSU."""
 
     id: BankNumber[20]
-    """The bank's identifier."""
+    """The bank's identifier. Example: ``"1031926801"``."""
     name: Text[50]
-    """The account's name."""
+    """The account's name. Example: ``"Everyday Account"``."""
     iban: AN[34]
     """The account's IBAN."""
     currency: A[3]
-    """The currency."""
+    """The currency. Example: ``"GBP"``."""
     additional_data: list[Any] | dict[str, Any] | None = None
-    """Additional data from the bank, passed to the TPP unchanged."""
+    """Additional data from the bank, passed to the TPP unchanged.
+    Example: ``[{"sort_code": "040004", "account_number": "31926801"}]``.
+    """
 
 
 class AccountsAnswer(OpenMessage):
@@ -58,20 +60,16 @@ class Balance(OpenMessage):
     """An account's balance."""
 
     id: BankNumber[20]
-    """The bank's identifier."""
     name: Text[20]
-    """The account's name."""
     balance: N[50]
-    """The balance, with a dot as decimal separator."""
+    """The balance, with a dot as decimal separator. Example: ``"1250.75"``."""
     currency: A[3]
-    """The currency."""
 
 
 class BalancesAnswer(OpenMessage):
     """An account's balance, as a list."""
 
     accounts: list[Balance]
-    """The accounts."""
 
 
 def balances_as_list(answer: dict[str, Any]) -> dict[str, Any]:
@@ -87,7 +85,7 @@ class PaymentRequest(Message):
     """``/account_payment``."""
 
     payment_id: AN[LONGEST_ID]
-    """The payment's identifier at the bank."""
+    """The payment's identifier at the bank. Example: ``"31926801261103"``."""
 
 
 class PaymentParty(OpenMessage):
@@ -96,19 +94,18 @@ class PaymentParty(OpenMessage):
     iban: AN[34] | None = None
     """The account's IBAN."""
     account_name: Text[50] | None = None
-    """The account holder's name."""
+    """The account holder's name. Example: ``"Ada Okafor"``."""
     account_number: Annotated[str, IdRule(34, width=8, beside="sort_code")] | None = None
-    """The local account number."""
+    """The local account number. Example: ``"31926801"``."""
     sort_code: Annotated[str, IdRule(6, width=6)] | None = None
-    """The sort code of the account."""
+    """The sort code of the account. Example: ``"040004"``."""
     bic: AN[12] | None = None
-    """The BIC of the account's bank."""
+    """The BIC of the account's bank. Example: ``"DEMOGB21"``."""
     internal_account_id: BankId[255] | None = None
-    """The bank's own identifier of the account."""
+    """The bank's own identifier of the account. Example if sent: ``"1031926801"``."""
     card_number: N[19] | None = None
-    """The card's number, masked by the bank."""
+    """The card's number, masked by the bank. Example if sent: ``"4111110000001111"``."""
     currency: AN[3] | None = None
-    """The currency."""
 
 
 class PartyWithCurrency(PaymentParty):
@@ -136,19 +133,21 @@ class PaymentRecord(OpenMessage):
     """The mandatory members of a payment."""
 
     id: BankId[20]
-    """The payment's identifier at the bank."""
+    """The payment's identifier at the bank. Example: ``"31926801261103"``."""
     reference: Text[30]
-    """The payment's reference."""
+    """The payment's reference. Example: ``"RENT NOVEMBER"``."""
     date_created: AN[10]
-    """The date of the payment (ISO 8601)."""
+    """The date of the payment (ISO 8601). Example: ``"2026-11-20"``."""
     amount: N[20]
-    """The amount, negative when money left the account."""
+    """The amount, negative when money left the account. Example: ``"-950.00"``."""
     status: N[10] | None = None
-    """The payment's status."""
+    """The payment's status. Example: ``4``."""
     type: AN[18] | None = None
-    """The type of payment: Bank transfer, Card transfer, Internal transfer, Load, Withdrawal or Other."""
+    """The type of payment: Bank transfer, Card transfer, Internal transfer, Load, Withdrawal or Other.
+    Example: ``"Bank transfer"``.
+    """
     description: Text[255]
-    """The purpose of the payment."""
+    """The purpose of the payment. Example: ``"Monthly rent"``."""
 
 
 class Payment(PaymentRecord):
@@ -178,16 +177,15 @@ class PaymentsRequest(AccountRequest):
     record_count: Whole[100] = 100
     """The maximum number of payments per page."""
     current_page: Whole[999] = 1
-    """The page number."""
+    """The page number. Example: ``1``."""
 
 
 class Paginator(OpenMessage):
     """The position of this page in the list of payments."""
 
     limit: N[3]
-    """The maximum number of payments per page."""
+    """The maximum number of payments per page. Example: ``100``."""
     current_page: N[3]
-    """The page number."""
 
 
 class PaymentsAnswer(OpenMessage):

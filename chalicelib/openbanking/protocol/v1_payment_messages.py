@@ -26,7 +26,7 @@ from chalicelib.foundation.fields.field_types import (
     exact_sum,
 )
 from chalicelib.foundation.fields.problems import InvalidMessage, fault
-from chalicelib.openbanking.protocol.bank_identifiers import BankPaymentId
+from chalicelib.openbanking.protocol.bank_identifiers import LONGEST_ID, BankPaymentId
 from chalicelib.openbanking.protocol.british_accounts import contradicts
 from chalicelib.openbanking.protocol.currency_amounts import InCurrency
 from chalicelib.openbanking.protocol.payment_enumerations import SCHEME, VERSION_1_SCHEMES, schemes_schema
@@ -40,27 +40,27 @@ class Address(Message):
     """A receiver's address; country codes have three letters in single payments, two in bulk payments."""
 
     street_name: Text[50] | None = None
-    """The street."""
+    """The street. Example: ``"Unter den Linden"``."""
     building_number: Text[5] | None = None
-    """The building number."""
+    """The building number. Example: ``"12a"``."""
     town_name: Name[50] | None = None
-    """The town."""
+    """The town. Example: ``"Berlin"``."""
     post_code: AN[10] | None = None
-    """Postal code."""
+    """Postal code. Example: ``"SW1A 1AA"``."""
 
 
 class SingleAddress(Address):
     """A receiver's address in a single or direct payment."""
 
     country: Country[3] | None = None
-    """The country."""
+    """The country. Example: ``"GBR"``."""
 
 
 class BulkAddress(Address):
     """A receiver's address in a bulk payment."""
 
     country: Country[2]
-    """The country."""
+    """The country. Example: ``"GB"``."""
 
 
 _BRITISH_NUMBER = IdRule(8, width=8)
@@ -73,19 +73,21 @@ class Receiver(InCurrency):
     amount: Amount[10]
     """The amount; it must not have more decimals than its currency, not counting trailing zeros."""
     currency: Currency
-    """The currency."""
+    """The currency. Example: ``"GBP"``."""
     reference: Text[18] | None = None
-    """The reference."""
+    """The reference. Example: ``"INV 2026-117"``."""
     receiver_name: PayeeName[40]
-    """The payee's name."""
+    """The payee's name. Example: ``"Bilal Hussain"``."""
     receiver_iban: Iban | None = None
-    """The receiver's IBAN."""
+    """The receiver's IBAN. Example: ``"GB53DEMO04000440718204"``."""
     receiver_account_number: Digits[34] | None = None
-    """The receiver's account number; together with the sort code, it replaces the IBAN."""
+    """The receiver's account number; together with the sort code, it replaces the IBAN.
+    Example if sent: ``"40718204"``.
+    """
     receiver_sort_code: AN[6] | None = None
-    """The sort code of the receiver's account."""
+    """The sort code of the receiver's account. Example if sent: ``"040004"``."""
     message_for_receiver: Text[35] | None = None
-    """The message for the payee."""
+    """The message for the payee. Example: ``"Invoice 2026-117"``."""
     payment_scheme: Annotated[AN[SCHEME], WithJsonSchema(schemes_schema(VERSION_1_SCHEMES))] | None = None
     """The payment scheme."""
 
@@ -117,7 +119,9 @@ class DirectPayment(Receiver):
     """``/direct_payment_initiation``."""
 
     callback_url: WebAddress
-    """The URL that the PSU returns to; it must have the scheme, host and port of one of the client's Callback URLs."""
+    """The URL that the PSU returns to; it must have the scheme, host and port of one of the client's Callback URLs.
+    Example: ``"http://127.0.0.1:8000/payments/callback"``.
+    """
     receiver_address: SingleAddress | None = None
     """The receiver's address."""
 
@@ -126,7 +130,7 @@ class SinglePayment(DirectPayment):
     """``/payment_initiation``; without ``sender_iban``, the PSU selects an account at the bank."""
 
     sender_iban: Iban | None = None
-    """The payer's account; if absent, the PSU chooses one at the bank."""
+    """The payer's account; if absent, the PSU chooses one at the bank. Example: ``"GB10DEMO04000431926801"``."""
 
 
 class BulkItem(Receiver):
@@ -151,7 +155,6 @@ class BulkPayment(Message):
     sender_iban: Iban
     """The payer's account."""
     callback_url: WebAddress
-    """The URL that the PSU returns to; it must have the scheme, host and port of one of the client's Callback URLs."""
     totals: Annotated[list[Total], Field(min_length=1, max_length=10)]
     """The exact sums of the payments, one entry per currency."""
     payments: Annotated[list[BulkItem], Field(min_length=1, max_length=BULK_ITEMS)]
@@ -180,13 +183,20 @@ class InitiationAnswer(OpenMessage):
     """The bank has accepted the payment; the PSU confirms it at ``confirmation_url``."""
 
     confirmation_url: AN[16384]
-    """The URL where the PSU confirms the payment: https, or also http in the local stage."""
+    """The URL where the PSU confirms the payment: https, or also http in the local stage.
+    Example: ``"https://bank.example/confirm/9f3c1b"``.
+    """
     payment_id: BankPaymentId
-    """The payment's identifier at the bank."""
+    """The payment's identifier at the bank. Example: ``"P2026112100017"``."""
 
 
 class FundsAccount(AccountRequest):
     """The account to check."""
+
+    iban: Iban | None = None
+    """Example: ``"GB10DEMO04000431926801"``."""
+    account_id: AN[LONGEST_ID] | None = None
+    """Example if sent: ``"1031926801"``."""
 
 
 class FundsAmount(InCurrency):
@@ -213,9 +223,9 @@ class FundsAnswer(OpenMessage):
     funds_available: Annotated[bool, Field(strict=True)] | None = None
     """Whether the account has sufficient funds."""
     currency: A[3] | None = None
-    """The currency of the balance: the requested one."""
+    """The currency of the balance: the requested one. Example if sent: ``"GBP"``."""
     balance: N[10] | None = None
-    """The balance, with a dot as decimal separator."""
+    """The balance, with a dot as decimal separator. Example if sent: ``"1250.75"``."""
 
 
 def funds_available(request: Mapping[str, Any], answer: Mapping[str, Any]) -> FundsConfirmation:

@@ -15,7 +15,7 @@ class AccountRequest(Message):
     """``/v2_account``, ``/v2_account_balances``; ``account_id`` is an account's ``resource_id``."""
 
     account_id: AN[LONGEST_ID]
-    """The bank's own identifier of the account."""
+    """The bank's own identifier of the account. Example: ``"65e1d84d-bbff-5020-8a18-fa562a050c8d"``."""
 
 
 AccountNumber = Annotated[str, IdRule(8, digits=True, width=8)]
@@ -27,21 +27,23 @@ class AccountReference(OpenMessage):
     """An account of the PSU; a multicurrency account has one entry per currency."""
 
     resource_id: BankId[255]
-    """The account's identifier; a multicurrency account has one per currency."""
+    """The account's identifier; a multicurrency account has one per currency.
+    Example: ``"65e1d84d-bbff-5020-8a18-fa562a050c8d"``.
+    """
     iban: AN[34] | None = None
-    """The account's IBAN."""
+    """The account's IBAN. Example: ``"DE61100999000004711001"``."""
     bban: Id[30] | None = None
-    """The local identifier of the account (basic bank account number)."""
+    """The local identifier of the account (basic bank account number). Example: ``"100999000004711001"``."""
     account_number: AccountNumber | None = None
-    """The local account number."""
+    """The local account number. Example if sent: ``"31926801"``."""
     sort_code: SortCode | None = None
-    """The sort code of the account."""
+    """The sort code of the account. Example if sent: ``"040004"``."""
     currency: A[3]
     """The currency."""
     name: Text[255] | None = None
-    """The account's name."""
+    """The account's name. Example: ``"Girokonto"``."""
     payment_schemes: list[AN[5]] | None = None
-    """The payment schemes that the account supports."""
+    """The payment schemes that the account supports. Example: ``["SCT", "SCTI"]``."""
 
 
 class AccountsAnswer(OpenMessage):
@@ -68,9 +70,8 @@ class BalanceAmount(OpenMessage):
     """An amount and its currency."""
 
     amount: N[70]
-    """The amount."""
+    """The amount. Example: ``"12.50"``."""
     currency: A[3]
-    """The currency."""
 
 
 class Balance(OpenMessage):
@@ -79,7 +80,7 @@ class Balance(OpenMessage):
     balance_amount: BalanceAmount
     """The balance amount."""
     balance_type: A[32]
-    """The type of balance."""
+    """The type of balance. Example: ``"interimAvailable"``."""
 
 
 BALANCE_TYPES: Mapping[str, str] = {
@@ -102,17 +103,16 @@ class TransactionsRequest(Message):
     """``/v2_account_transactions``: a page of an account's transactions."""
 
     account_id: AN[LONGEST_ID]
-    """The bank's own identifier of the account."""
     booking_status: Literal["booked", "pending", "both"]
-    """The transactions to return."""
+    """The transactions to return. Example: ``"both"``."""
     page_key: AN[LONGEST_PAGE_KEY] | None = None
-    """The page_key from the previous response; omit it for the first page."""
+    """The page_key from the previous response; omit it for the first page. Example if sent: ``"2"``."""
     page_size: Whole[999] = 100
-    """The maximum number of booked and of pending transactions per page."""
+    """The maximum number of booked and of pending transactions per page. Example: ``100``."""
     date_from: Day | None = None
-    """The first day, included."""
+    """The first day, included. Example: ``"2026-11-01"``."""
     date_to: Day | None = None
-    """The last day, included."""
+    """The last day, included. Example: ``"2026-11-30"``."""
 
     @model_validator(mode="after")
     def from_before_to(self) -> Self:
@@ -125,52 +125,50 @@ class TransactionAccount(OpenMessage):
     """The account of a party to a transaction."""
 
     iban: AN[34] | None = None
-    """The account's IBAN."""
     bban: Id[30] | None = None
-    """The local identifier of the account (basic bank account number)."""
+    """The local identifier of the account (basic bank account number). Example if sent: ``"100999000004711001"``."""
     account_number: AccountNumber | None = None
-    """The local account number."""
+    """The local account number. Example if sent: ``"31926801"``."""
     sort_code: SortCode | None = None
-    """The sort code of the account."""
+    """The sort code of the account. Example if sent: ``"040004"``."""
 
 
 class TransactionReference(OpenMessage):
     """A structured reference and its type."""
 
     reference: AN[35]
-    """The reference."""
+    """The reference. Example: ``"RF18539007547034"``."""
     reference_type: AN[35]
-    """The type of reference."""
+    """The type of reference. Example: ``"SCOR"``."""
 
 
 class TransactionAmount(OpenMessage):
     """An amount with its currency, value date and booking date."""
 
     amount: N[70]
-    """The amount, negative when money left the account."""
+    """The amount, negative when money left the account. Example: ``"-42.90"``."""
     currency: A[3]
-    """The currency."""
     value_date: AN[10] | None = None
-    """The value date."""
+    """The value date. Example: ``"2026-11-20"``."""
     booking_date: AN[10] | None = None
-    """The booking date."""
+    """The booking date. Example: ``"2026-11-20"``."""
 
 
 class Transaction(OpenMessage):
     """A transaction."""
 
     transaction_id: BankId[255] | None = None
-    """The transaction's identifier at the bank."""
+    """The transaction's identifier at the bank. Example: ``"0004711001261103"``."""
     creditor_name: Text[255] | None = None
-    """The payee's name."""
+    """The payee's name. Example: ``"Kaffeerösterei Lindgren"``."""
     creditor_account: TransactionAccount | None = None
-    """The payee's account."""
+    """The payee's account. Example: ``{"iban": "DE12100999000005820011"}``."""
     debtor_name: Text[255] | None = None
-    """The payer's name."""
+    """The payer's name. Example: ``"Lena Brandt"``."""
     debtor_account: TransactionAccount | None = None
     """The payer's account."""
     remittance_information_unstructured: Text[140] | None = None
-    """The purpose of the payment as text."""
+    """The purpose of the payment as text. Example: ``"Invoice 2026-117"``."""
     remittance_information_structured: TransactionReference | None = None
     """The purpose of the payment as a structured reference."""
     transaction_amount: TransactionAmount

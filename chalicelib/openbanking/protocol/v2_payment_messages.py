@@ -33,13 +33,13 @@ class PaymentAccount(Message):
     """An account in a payment: at least an IBAN, a BBAN, or an account number and sort code."""
 
     iban: Iban | None = None
-    """The account's IBAN."""
+    """The account's IBAN. Example: ``"DE61100999000004711001"``."""
     bban: AN[30] | None = None
-    """The local identifier of the account (basic bank account number)."""
+    """The local identifier of the account (basic bank account number). Example if sent: ``"100999000004711001"``."""
     account_number: Annotated[str, DigitsRule(8, width=8)] | None = None
-    """The local account number."""
+    """The local account number. Example if sent: ``"31926801"``."""
     sort_code: Annotated[str, DigitsRule(6, width=6)] | None = None
-    """The sort code of the account."""
+    """The sort code of the account. Example if sent: ``"040004"``."""
 
     @model_validator(mode="after")
     def check_names_account(self) -> Self:
@@ -54,35 +54,35 @@ class StructuredRemittance(Message):
     """A structured reference and its type."""
 
     reference: AN[35]
-    """The reference."""
+    """The reference. Example: ``"RF18539007547034"``."""
     reference_type: A[35]
-    """The type of reference."""
+    """The type of reference. Example: ``"SCOR"``."""
 
 
 class CreditorAddress(Message):
     """A creditor's address."""
 
     street_name: Text[70] | None = None
-    """The street."""
+    """The street. Example: ``"Unter den Linden"``."""
     building_number: Text[35] | None = None
-    """The building number."""
+    """The building number. Example: ``"12a"``."""
     town_name: Text[140] | None = None
-    """The town."""
+    """The town. Example: ``"Berlin"``."""
     postal_code: AN[35] | None = None
-    """Postal code."""
+    """Postal code. Example: ``"10117"``."""
     country: Country[2]
-    """The country."""
+    """The country. Example: ``"DE"``."""
 
 
 class CreditorBank(Message):
     """The creditor's bank; mandatory for the SWIFT scheme."""
 
     name: Text[140]
-    """The name of the creditor's bank."""
+    """The name of the creditor's bank. Example: ``"Nordea Bank Abp"``."""
     bic: AN[11] | None = None
-    """The BIC of the creditor's bank."""
+    """The BIC of the creditor's bank. Example: ``"NDEAFIHH"``."""
     country: Country[2]
-    """The country of the creditor's bank."""
+    """The country of the creditor's bank. Example: ``"FI"``."""
 
 
 class InstructedAmount(InCurrency):
@@ -98,13 +98,13 @@ class Transfer(Message):
     """The amount and creditor of a payment; a bulk payment contains several transfers."""
 
     creditor_account: PaymentAccount
-    """The payee's account."""
+    """The payee's account. Example: ``{"iban": "DE12100999000005820011"}``."""
     creditor_name: Text[70] | None = None
-    """The payee's name."""
+    """The payee's name. Example: ``"Kaffeerösterei Lindgren"``."""
     remittance_information_unstructured: Text[140] | None = None
-    """The purpose of the payment as text."""
+    """The purpose of the payment as text. Example: ``"Invoice 2026-117"``."""
     remittance_information_structured: StructuredRemittance | None = None
-    """The purpose of the payment as a structured reference."""
+    """The purpose of the payment as a structured reference. No example."""
     creditor_address: CreditorAddress | None = None
     """The creditor's address."""
     instructed_amount: InstructedAmount
@@ -115,20 +115,22 @@ class DirectPayment(Transfer):
     """``/v2_payment_direct_single``."""
 
     payment_scheme: Annotated[AN[SCHEME], WithJsonSchema(schemes_schema(VERSION_2_SCHEMES))] | None = None
-    """The payment scheme."""
+    """The payment scheme. Example: ``"SCT"``."""
     debtor_account: PaymentAccount | None = None
     """The payer's account; if absent, the PSU chooses one at the bank."""
     debtor_name: Text[70] | None = None
-    """The payer's name."""
+    """The payer's name. Example: ``"Lena Brandt"``."""
     callback_url: WebAddress
-    """The URL that the PSU returns to; it must have the scheme, host and port of one of the client's Callback URLs."""
+    """The URL that the PSU returns to; it must have the scheme, host and port of one of the client's Callback URLs.
+    Example: ``"http://127.0.0.1:8000/payments/callback"``.
+    """
 
 
 class SinglePayment(DirectPayment):
     """``/v2_payment_single``; without ``debtor_account``, the PSU selects an account at the bank."""
 
     creditor_bank: CreditorBank | None = None
-    """The creditor's bank; mandatory for the SWIFT scheme."""
+    """The creditor's bank; mandatory for the SWIFT scheme. No example."""
 
     @model_validator(mode="after")
     def swift_names_the_bank(self) -> Self:
@@ -150,13 +152,9 @@ class BulkPayment(Message):
     """``/v2_payment_bulk``: up to 1000 payments in one currency."""
 
     payment_scheme: Annotated[AN[SCHEME], WithJsonSchema(schemes_schema(VERSION_2_SCHEMES))] | None = None
-    """The payment scheme."""
     debtor_account: PaymentAccount | None = None
-    """The payer's account; if absent, the PSU chooses one at the bank."""
     debtor_name: Text[70] | None = None
-    """The payer's name."""
     callback_url: WebAddress
-    """The URL that the PSU returns to; it must have the scheme, host and port of one of the client's Callback URLs."""
     instructed_totals: BulkTotal
     """The exact sum of all payments."""
     payments: Annotated[list[Transfer], Field(min_length=1, max_length=BULK_ITEMS)]
@@ -175,11 +173,13 @@ class InitiationAnswer(OpenMessage):
     """The bank has accepted the payment; the PSU confirms it at ``confirmation_url``."""
 
     status: A[4]
-    """The payment's status."""
+    """The payment's status. Example: ``"RCVD"``."""
     confirmation_url: AN[16384]
-    """The URL where the PSU confirms the payment: https, or also http in the local stage."""
+    """The URL where the PSU confirms the payment: https, or also http in the local stage.
+    Example: ``"https://bank.example/confirm/9f3c1b"``.
+    """
     payment_id: BankPaymentId
-    """The payment's identifier at the bank."""
+    """The payment's identifier at the bank. Example: ``"P2026112100017"``."""
 
 
 def to_initiation_answer(request: Mapping[str, Any], answer: dict[str, Any]) -> dict[str, Any]:
@@ -193,14 +193,13 @@ class StatusRequest(Message):
     """``/v2_payment_single_status``, ``/v2_payment_bulk_status``."""
 
     payment_id: AN[LONGEST_PAYMENT_ID]
-    """The payment's identifier at the bank."""
 
 
 class StatusAnswer(OpenMessage):
     """The payment's status."""
 
     transaction_status: AN[255]
-    """The payment's status."""
+    """The payment's status. Example: ``"ACSC"``."""
 
 
 class FundsRequest(Message):
@@ -209,7 +208,6 @@ class FundsRequest(Message):
     account: PaymentAccount
     """The account."""
     instructed_amount: InstructedAmount
-    """The amount."""
 
 
 class FundsAnswer(OpenMessage):

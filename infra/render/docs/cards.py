@@ -16,9 +16,9 @@ from chalicelib.cards.protocol.rules import CodeWordRule, OneOfRule
 from chalicelib.cards.requests.action import Action
 from infra.render.openapi.cards import examples, notation, purposes, tables
 from infra.render.openapi.cards.answer_models import answer_of, data_of
-from infra.render.openapi.cards.member_docs import sentence
 from infra.render.openapi.cards.schemas import ENVELOPE, Json, order_members, rule_in
 from infra.render.openapi.introduction import table
+from infra.render.openapi.member_docs import sentence
 from infra.render.openapi.models import Model, models_in
 
 _VALUES = "card-values.md"

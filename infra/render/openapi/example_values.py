@@ -1,8 +1,13 @@
-"""Values of the documents' examples: addresses, identifiers, tokens and texts that several examples have."""
+"""Values of the documents' examples that several examples have, that are long, or that the service's tables give.
+
+Docstrings of members name them, as in ``Example: ``STATE``.``
+"""
 
 from __future__ import annotations
 
+from chalicelib.cards.protocol import values
 from chalicelib.foundation import jsontext
+from chalicelib.openbanking.protocol import oauth_security
 
 OWN_ADDRESS = "http://127.0.0.1:8000"
 """The service's URL in examples, replaced with the actual one when the documents are served."""
@@ -47,3 +52,9 @@ EVENT_BODY = jsontext.dumps(
         "data": {"consent_id": CONSENT, "bic": "DEMODEF1", "revoked_by": "bank"},
     }
 )
+SIGNING_ALGORITHMS = list(oauth_security.SIGNING_ALGORITHMS)
+ASSERTION_TYPE = oauth_security.ASSERTION_TYPE
+PUSHED_REQUEST = f"{oauth_security.REQUEST_URI}{CODE}"
+"""The ``request_uri`` of a pushed request."""
+RISK_ACTIONS = [dict.fromkeys(values.RISK_ACTIONS, 0)]
+SECURITY_CHECKS = [dict.fromkeys(values.SECURITY_CHECKS, 0)]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from typing import Annotated, Any, NotRequired, get_args, get_origin, get_type_hints, is_typeddict
 
 from pydantic import BaseModel, Field, create_model
@@ -10,7 +11,7 @@ from pydantic.alias_generators import to_snake
 
 from chalicelib.foundation.fields.field_types import Message, OpenMessage
 from chalicelib.openbanking.protocol.own_answers import Success
-from infra.render.openapi.examples import EXAMPLES, LEFT_OUT
+from infra.render.openapi import member_docs
 from infra.render.openapi.value_tables import TABLES
 
 Model = type[BaseModel]
@@ -98,10 +99,39 @@ def _keys(model: Model, member: str) -> list[str]:
 
 def member_example(model: Model, member: str) -> Any:
     """A member's example, ``None`` for an object. Raises: LookupError, if another member has none."""
-    key = next((key for key in _keys(model, member) if key in EXAMPLES), None)
-    if key is None and not any(models_in(model.model_fields[member].annotation)):
-        raise LookupError(f"{module_of(model)}.{model.__name__}.{member} has no example: add it to examples.py")
-    return EXAMPLES[key] if key else None
+    annotation = model.model_fields[member].annotation
+    found = member_docs.example(model, member, is_object=any(models_in(annotation)))
+    if found is member_docs.UNKNOWN:
+        schema = schema_of(model)
+        found = _example_of_type(schema["properties"][alias(model, member)], schema.get("$defs", {}))
+    if found is member_docs.UNKNOWN and not any(models_in(annotation)):
+        raise LookupError(f"{module_of(model)}.{model.__name__}.{member} has no example: add it to its docstring")
+    return None if found is member_docs.UNKNOWN else found
+
+
+@cache
+def schema_of(model: Model) -> dict[str, Any]:
+    """Pydantic's schema of a model, which nobody may change."""
+    return model.model_json_schema(ref_template="#/components/schemas/{model}")
+
+
+def _example_of_type(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> Any:
+    """The example that a type has itself: one that it names, or its first value."""
+    match schema:
+        case {"$ref": ref}:
+            return _example_of_type(definitions[ref.rpartition("/")[2]], definitions)
+        case {"examples": [first, *_]} | {"const": first} | {"enum": [first, *_]}:
+            return first
+        case {"anyOf": [first, *_]}:
+            return _example_of_type(first, definitions)
+        case {"type": "array", "items": entry}:
+            first = _example_of_type(entry, definitions)
+            return first if first is member_docs.UNKNOWN else [first]
+        case {"type": "boolean"}:
+            return True
+        case {"type": "integer", "default": first}:
+            return first
+    return member_docs.UNKNOWN
 
 
 def table(model: Model, member: str) -> dict[Any, str]:
@@ -115,10 +145,8 @@ def alias(model: Model, member: str) -> str:
 
 
 def example(model: Model) -> dict[str, Any]:
-    """A valid example of a model."""
-    keys = [f"{module_of(model)}.{name}" for name in names_of(model)]
-    left_out = next((LEFT_OUT[key] for key in keys if key in LEFT_OUT), frozenset())
-    members = [name for name in model.model_fields if name not in left_out]
+    """A valid example of a model, without the members that are rare in it."""
+    members = [name for name in model.model_fields if not member_docs.is_rare(model, name)]
     values = {alias(model, name): _make_example(model, name) for name in members}
     return {name: value for name, value in values.items() if value is not None}
 

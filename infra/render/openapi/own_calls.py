@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, get_type_hints
+from typing import Annotated, Any, ClassVar, Literal, get_type_hints
 
 from pydantic import ConfigDict, Field
 from pydantic.alias_generators import to_camel
@@ -29,6 +29,7 @@ from chalicelib.openbanking.protocol.bank_identifiers import LONGEST_PAYMENT_ID
 from chalicelib.openbanking.protocol.payment_enumerations import PaymentOutcome
 from chalicelib.openbanking.protocol.tpp_calls import (
     REQUEST_ID,
+    AuthorizationParameters,
     AuthorizeRequest,
     BankPath,
     BanksQuery,
@@ -58,7 +59,7 @@ class RequestPlace(Message):
     """The path of ``GET /tpp/requests/{request_id}``."""
 
     request_id: AN[REQUEST_ID]
-    """The ``request_id`` of the 202."""
+    """The ``request_id`` of the 202. Example: ``"b81f6e03d29c4a57e6f1d8"``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,53 +101,48 @@ def returned_by(function: Callable[..., object]) -> type[Any]:
 class FrontDoorQuery(Message):
     """``GET /oauth/authorize``: the RFC 6749 parameters, or a pushed request's `request_uri` (RFC 9126)."""
 
+    described_in: ClassVar = AuthorizationParameters
+
     client_id: AN[64]
-    """The Client ID."""
+    """The Client ID. Example: ``"4f1c2b7a9d8e6f503a1b2c"``."""
     request_uri: AN[512] | None = None
-    """The ``request_uri`` of a pushed request; valid for 60 seconds."""
+    """The ``request_uri`` of a pushed request; valid for 60 seconds. Example if sent: ``PUSHED_REQUEST``."""
     response_type: Literal["code"] | None = None
     """Always ``code``; mandatory without ``request_uri``."""
     bic: Bic | None = None
-    """The bank's BIC; without it, the PSU chooses the bank."""
     chosen_bic: Bic | None = None
-    """Added by the page on which the PSU chooses the bank; ignored if the client names it."""
+    """Added by the page on which the PSU chooses the bank; ignored if the client names it.
+    Example if sent: ``"DEMODEF1"``.
+    """
     scope: AN[4096] | None = None
-    """The scopes, separated by spaces; mandatory without ``request_uri``."""
+    """The scopes, separated by spaces; mandatory without ``request_uri``. Example: ``"accounts"``."""
     redirect_uri: AN[2048] | None = None
-    """Must equal one of the client's Callback URLs, character for character."""
     state: AN[512] | None = None
-    """Returned with the PSU; must not have been used by this client before; generated when absent."""
+    """Example: ``"lVZ1uF2wC8mJr0d6oKxq3A"``."""
     code_challenge: AN[128] | None = None
-    """PKCE: base64url of the verifier's SHA-256, 43 characters (mandatory in production)."""
     code_challenge_method: Literal["S256"] | None = None
-    """PKCE: the method that produced the challenge."""
     consent_type: ConsentType = "reusable"
-    """Whether the consent is reusable; ``one_time`` is allowed with payment scopes only."""
     dpop_jkt: AN[43] | None = None
-    """The thumbprint (RFC 7638) of the DPoP key with which the code will be exchanged; implied by a DPoP proof."""
 
 
 class PushedMembers(ClientMembers):
     """``POST /oauth/par``: the parameters of an authorization request, and the client's credentials."""
 
+    described_in: ClassVar = AuthorizationParameters
+
+    client_id: AN[64] | None = None
+    """Example: ``"4f1c2b7a9d8e6f503a1b2c"``."""
     response_type: Literal["code"]
     """Always ``code``."""
     bic: Bic | None = None
-    """The bank's BIC; without it, the PSU chooses the bank."""
     scope: AN[4096]
-    """The scopes, separated by spaces."""
+    """The scopes, separated by spaces. Example: ``"accounts"``."""
     redirect_uri: AN[2048] | None = None
-    """Must equal one of the client's Callback URLs, character for character."""
     state: AN[512] | None = None
-    """Returned with the PSU; must not have been used by this client before; generated when absent."""
     code_challenge: AN[128] | None = None
-    """PKCE: base64url of the verifier's SHA-256, 43 characters (mandatory in production)."""
     code_challenge_method: Literal["S256"] | None = None
-    """PKCE: the method that produced the challenge."""
     consent_type: ConsentType = "reusable"
-    """Whether the consent is reusable; ``one_time`` is allowed with payment scopes only."""
     dpop_jkt: AN[43] | None = None
-    """The thumbprint (RFC 7638) of the DPoP key with which the code will be exchanged; implied by a DPoP proof."""
 
 
 ACCEPTED_REQUEST = "/tpp/requests/{request_id}"
@@ -186,9 +182,9 @@ class CancelQuery(Message):
     """
 
     error: str | None = None
-    """The reason why no consent was given; access_denied when absent."""
+    """The reason why no consent was given; access_denied when absent. Example: ``"access_denied"``."""
     error_description: str | None = None
-    """The reason why no consent was given, for people."""
+    """The reason why no consent was given, for people. Example: ``"The customer declined"``."""
 
 
 FRONT_DOOR = "/oauth/authorize"
@@ -247,11 +243,13 @@ class AskedStatus(OpenMessage):
     """A payment's status as returned by a version 2 bank."""
 
     payment_id: AN[LONGEST_PAYMENT_ID]
-    """The payment's identifier at the bank."""
+    """The payment's identifier at the bank. Example: ``"P2026112100017"``."""
     transaction_status: AN[255]
-    """The payment's status."""
+    """The payment's status. Example: ``"ACSC"``."""
     outcome: PaymentOutcome | None = None
-    """Present while it is unknown whether the bank has the payment, or once the bank said that it does not."""
+    """Present while it is unknown whether the bank has the payment, or once the bank said that it does not.
+    Example if sent: ``"unknown"``.
+    """
 
 
 class WebhookErrorV1(OpenMessage):
@@ -260,20 +258,20 @@ class WebhookErrorV1(OpenMessage):
     status: Literal["error"]
     """Always ``error``."""
     error_code: Annotated[int | str, Field(description="The bank's own code, or one of this protocol's")] | None = None
-    """The bank's own code."""
+    """The bank's own code. Example: ``5101``."""
     message: AN[1024] | None = None
-    """A description of the error for people."""
+    """A description of the error for people. Example: ``"Insufficient funds in the account"``."""
 
 
 class WebhookAdditionalError(OpenMessage):
     """A single problem found by the bank."""
 
     code: AN[255]
-    """The error code."""
+    """The error code. Example: ``"INVALID_MODEL_TYPE"``."""
     title: str | None = None
-    """A description of the error for people; its wording may change."""
+    """A description of the error for people; its wording may change. Example: ``"currency is required"``."""
     details: str | None = None
-    """The location of the error, for people; its wording may change."""
+    """The location of the error, for people; its wording may change. Example: ``"currency is required"``."""
 
 
 class WebhookError(OpenMessage):
@@ -282,12 +280,12 @@ class WebhookError(OpenMessage):
     model_config = ConfigDict(alias_generator=to_camel)
 
     code: AN[255]
-    """The error code."""
+    """The error code. Example: ``"FORMAT_ERROR"``."""
     title: str | None = None
     """A description of the error for people; its wording may change."""
     timestamp: AN[25]
-    """When the error occurred."""
+    """When the error occurred. Example: ``"2026-11-21T09:30:00+00:00"``."""
     request_id: str | None = None
-    """The request's X-Request-Id, or a generated one."""
+    """The request's X-Request-Id, or a generated one. Example: ``"fdfd4e95-a65f-44f4-8807-2ce2f6b89e89"``."""
     additional_errors: list[WebhookAdditionalError] | None = None
     """The individual errors, at most 50."""

@@ -20,7 +20,7 @@ from infra.render.openapi.refusal_cases import Case
 from infra.render.openapi.schemas import Json, Schemas
 
 _TIME = 1795253400  # 2026-11-21T09:30:00+00:00
-_EXAMPLE_ID = member_example(model_of(errors.Error), "request_id")
+_EXAMPLE_ID = member_example(model_of(errors.Error), "requestId")
 _TOKEN_ROUTES = ("/tpp/token", "/tpp/token/revoke", "/oauth/par", "/oauth/introspect")
 _STATUS_WORDS = {
     400: "The request is invalid.",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import cache
 from typing import Any, Literal
 
 from chalicelib.foundation.fields.field_rules import OR_A_NUMBER
@@ -12,7 +11,17 @@ from chalicelib.openbanking.protocol.oauth_security import ASSERTION_TYPE
 from chalicelib.openbanking.protocol.payment_statuses import CODES, NUMBERS
 from chalicelib.openbanking.protocol.versions import VERSIONS
 from infra.render.openapi.member_docs import sentence
-from infra.render.openapi.models import Model, alias, example, member_example, module_of, names_of, nested_models, table
+from infra.render.openapi.models import (
+    Model,
+    alias,
+    example,
+    member_example,
+    module_of,
+    names_of,
+    nested_models,
+    schema_of,
+    table,
+)
 
 Json = dict[str, Any]
 Way = Literal["body", "texts", "sent"]
@@ -151,17 +160,11 @@ def _parameter(name: str, member: Json, place: str, *, required: bool) -> Json:
 
 def _raw(model: Model, naming: Callable[[Model], str]) -> Json:
     """Pydantic's schema of a model, with this document's names."""
-    schema = _schema(model)
+    schema = schema_of(model)
     names = {inner.__name__: naming(inner) for inner in nested_models(model).values()}
     renamed: Json = _rename_refs(schema, names)
     renamed["$defs"] = {names.get(key, key): value for key, value in renamed.get("$defs", {}).items()}
     return renamed
-
-
-@cache
-def _schema(model: Model) -> Json:
-    """Pydantic's schema of a model, which nobody may change."""
-    return model.model_json_schema(ref_template="#/components/schemas/{model}")
 
 
 def _numbers_as_texts(value: Any) -> Any:

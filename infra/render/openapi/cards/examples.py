@@ -13,13 +13,12 @@ from chalicelib.cards.requests.action import Action
 from chalicelib.foundation.call_limits import LimitReached
 from infra.render.openapi import webhooks
 from infra.render.openapi.cards.answer_models import AnswerModel, answer_of, data_of
-from infra.render.openapi.cards.example_values import HOLDER_ID
-from infra.render.openapi.cards.member_examples import example
-from infra.render.openapi.cards.schemas import ENVELOPE, order_members
+from infra.render.openapi.cards.schemas import ENVELOPE, example, order_members
 from infra.render.openapi.models import Model, is_list, models_in
 
 Json = dict[str, Any]
 
+HOLDER_ID = 100000017
 ERRORS: Mapping[str, Refused] = {
     "error_credentials": Refused(Status.WRONG_CREDENTIALS),
     "error_fields": refused_field("first_name", "missing", "is required"),

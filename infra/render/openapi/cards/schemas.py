@@ -17,10 +17,10 @@ from chalicelib.cards.protocol.rules import CharacterRule, ValueRule
 from chalicelib.cards.protocol.status_codes import Status, refused_field
 from chalicelib.cards.protocol.values import API_VERSION
 from chalicelib.cards.requests.action import Action
+from infra.render.openapi import member_docs
 from infra.render.openapi.cards import conditions, purposes
 from infra.render.openapi.cards.answer_models import answer_of
-from infra.render.openapi.cards.member_docs import sentence
-from infra.render.openapi.cards.member_examples import example
+from infra.render.openapi.member_docs import sentence
 from infra.render.openapi.models import Model, is_list, models_in
 from infra.render.openapi.schemas import with_null
 
@@ -29,6 +29,8 @@ Way = Literal["taken", "answered"]
 
 _SELF_EVIDENT = ("A whole number or a string of digits", "Printable text")
 _PLAIN: dict[type, str] = {int: "integer", str: "string", Decimal: "number"}
+_OWN = frozenset({"card_name_line_3"})
+"""Fields of blocks that each action has in a place of its own."""
 _LONGEST_INLINE = 6
 """Value lists longer than this become separate components."""
 ENVELOPE: Json = {
@@ -226,18 +228,39 @@ class CardSchemas:
         return reference(name)
 
 
+def example(model: Model, member: str) -> Any:
+    """A member's example: the one below it or, if the member is mandatory, its type's; ``None`` if there is none."""
+    field = model.model_fields[member]
+    found = member_docs.example(model, member, is_object=any(models_in(field.annotation)))
+    if found is not member_docs.UNKNOWN:
+        return found
+    rule = rule_in(field) if field.is_required() else None
+    schema = _full_schema(rule, "taken" if issubclass(model, Request) else "answered") if rule else {}
+    return next(iter(schema.get("examples") or schema.get("enum") or ()), None)
+
+
 def order_members(model: Model) -> list[str]:
-    """A model's own fields, followed by those of shared blocks, as in the specification's tables."""
-    own = [name for name in model.__annotations__ if name in model.model_fields]
-    return list(dict.fromkeys([*own, *model.model_fields])) if issubclass(model, Request) else list(model.model_fields)
+    """A request's own fields, followed by those of shared blocks, as in the specification's tables.
+
+    A field of a block that is declared again, for another docstring, stays there.
+    """
+    if not issubclass(model, Request):
+        return list(model.model_fields)
+    shared = {name for base in model.__bases__ for name in getattr(base, "model_fields", ())} - _OWN
+    own = [name for name in model.__annotations__ if name in model.model_fields and name not in shared]
+    return list(dict.fromkeys([*own, *model.model_fields]))
 
 
 def _required_members(model: Model) -> list[str]:
     return [name for name in order_members(model) if model.model_fields[name].is_required()]
 
 
+def _full_schema(rule: ValueRule, way: Way) -> Json:
+    return rule.json_schema() if way == "taken" else rule.answer_schema()
+
+
 def _rule_schema(rule: ValueRule, way: Way) -> Json:
-    schema = rule.json_schema() if way == "taken" else rule.answer_schema()
+    schema = _full_schema(rule, way)
     # forbidden characters are irrelevant in responses
     left_out = {"pattern"} if way == "answered" and type(rule) is CharacterRule else set()
     return {key: _without_examples(value) for key, value in schema.items() if key not in {"examples", *left_out}}

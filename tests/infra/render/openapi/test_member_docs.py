@@ -1,4 +1,4 @@
-"""The docstring below a member says what it means, also in subclasses that do not say otherwise."""
+"""The docstring below a member gives its meaning and example, also in subclasses that do not say otherwise."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ from typing import TypedDict
 import pytest
 
 from chalicelib.foundation.fields.field_types import Message
-from chalicelib.openbanking.protocol import errors
-from chalicelib.openbanking.protocol.bank_calls import RevokeToken, RevokeTokenV2
+from chalicelib.openbanking.protocol import errors, own_answers, v1_account_messages
+from chalicelib.openbanking.protocol.bank_calls import RevokeToken, RevokeTokenV2, SaveConsentV2
+from chalicelib.openbanking.protocol.v1_payment_messages import FundsAccount
 from chalicelib.openbanking.protocol.v2_account_messages import AllTransactions, Balance, TransactionsRequest
 from chalicelib.openbanking.protocol.webhooks import TokenEnded
+from infra.render.openapi import example_values
 from infra.render.openapi.member_docs import sentence
-from infra.render.openapi.models import member_example, model_of
+from infra.render.openapi.models import example, member_example, model_of
 
 
 class Undescribed(TypedDict):
@@ -50,10 +52,32 @@ def test_a_docstring_may_have_several_lines_and_marks_code_with_one_backtick() -
     assert "\n" not in found
 
 
+@pytest.mark.parametrize(
+    ("model", "member", "expected"),
+    [
+        (v1_account_messages.AccountRequest, "account_id", "1031926801"),
+        (model_of(own_answers.TokenAnswer), "access_token", example_values.ACCESS_TOKEN),
+        (SaveConsentV2, "scopes", ["accounts"]),
+        (model_of(own_answers.ConsentEntry), "consent_id", "5f8d0c1e9b7a463f2d1c0b"),
+        (model_of(own_answers.BankScope), "service", "AISP"),
+        (TransactionsRequest, "page_key", "2"),
+    ],
+    ids=["below the member", "by name", "in the subclass", "below the first of its name", "of the type", "if sent"],
+)
+def test_the_docstring_below_a_member_gives_its_example(model: type[Message], member: str, expected: object) -> None:
+    assert member_example(model, member) == expected
+
+
+def test_examples_of_messages_leave_out_members_that_are_rarely_sent() -> None:
+    assert "page_key" not in example(TransactionsRequest)
+    assert list(example(v1_account_messages.AccountRequest)) == ["account_id"]
+    assert list(example(FundsAccount)) == ["iban"]
+
+
 def test_a_member_without_docstring_or_example_is_an_error() -> None:
     undescribed = model_of(Undescribed)
 
     with pytest.raises(LookupError, match="add it below the member"):
         sentence(undescribed, "undescribed")
-    with pytest.raises(LookupError, match=r"add it to examples\.py"):
+    with pytest.raises(LookupError, match="add it to its docstring"):
         member_example(undescribed, "undescribed")
