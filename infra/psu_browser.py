@@ -190,14 +190,14 @@ def open_signed_in(browser: Browser, url: str) -> BrowserPage:
     return page
 
 
-def require_page(arrived: BrowserPage | str) -> BrowserPage:
+def require_page(result: BrowserPage | str) -> BrowserPage:
     """Raises: NavigationFailed, if the browser stopped at a URL instead."""
-    if isinstance(arrived, str):
-        raise NavigationFailed(f"the browser arrived at {arrived}")
-    return arrived
+    if isinstance(result, str):
+        raise NavigationFailed(f"the browser arrived at {result}")
+    return result
 
 
-def _callback(arrived: BrowserPage | str) -> str:
-    if isinstance(arrived, BrowserPage):
-        raise NavigationFailed(f"«{arrived.title}» ({arrived.status})")
-    return arrived
+def _callback(result: BrowserPage | str) -> str:
+    if isinstance(result, BrowserPage):
+        raise NavigationFailed(f"«{result.title}» ({result.status})")
+    return result

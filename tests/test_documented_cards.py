@@ -165,7 +165,7 @@ def test_docs_name_only_identifiers_that_exist() -> None:
 
 def test_docs_list_every_status_code() -> None:
     assert table("## Status codes", "Code") == {
-        str(status.value): [status.meaning, "yes" if status.is_kept else "no"] for status in Status
+        str(status.value): [status.meaning, "yes" if status.is_stored else "no"] for status in Status
     }
 
 
@@ -266,7 +266,7 @@ def test_docs_give_the_retention_of_answers() -> None:
     sealing = [name for name, action in ACTIONS.items() if action.seals]
 
     assert f"for {envelope.KIND.lifetime // DAYS} days" in found["The same reference and the same fields"][0]
-    assert f"{', '.join(sealing)} after {envelope.CARD_DATA_KEPT // HOURS} hours" in found
+    assert f"{', '.join(sealing)} after {envelope.CARD_DATA_RETENTION // HOURS} hours" in found
     assert set(reveals) == set(next(name for name in found if name.startswith("getPin")).split(", "))
 
 

@@ -70,7 +70,7 @@ def test_docs_list_exactly_the_kinds_of_deliveries_with_their_plans() -> None:
     for names, waits, lasts, kept in plans:
         for plan in (PLANS[name] for name in PLANS if name in names.split(", ")):
             assert seconds(waits) == list(plan.waits)
-            assert (seconds(lasts), seconds(kept)) == ([plan.lasts], [plan.kept])
+            assert (seconds(lasts), seconds(kept)) == ([plan.lifetime], [plan.retention])
             assert ("beginning" in kept, "end" in kept) == (plan.has_caller, not plan.has_caller)
 
 
@@ -95,14 +95,16 @@ def test_docs_give_the_numbers_of_deliveries() -> None:
     assert f"the last {delivery_record.HISTORY} attempts are kept" in text
     assert f"stops at {sweeper.BACKLOG} waiting messages" in flowing(OPERATIONS)
     assert f"nothing is added while {sweeper.BACKLOG:,} messages wait" in text
-    waits = f"after about {delivery_plan._SHORTEST_PUT_OFF} s and later up to {PLANS['event'].put_off // 60} min"
-    assert f"{waits} (`relay`, `payment`: {PLANS['relay'].put_off} s)" in text
+    waits = (
+        f"after about {delivery_plan._SHORTEST_PUT_OFF} s and later up to {PLANS['event'].max_postponement // 60} min"
+    )
+    assert f"{waits} (`relay`, `payment`: {PLANS['relay'].max_postponement} s)" in text
     assert f"spread over {sharded_index.SHARDS} shards" in flowing(DATA)
     assert f"parts of at most {sealed_bodies.PART_BYTES} bytes" in DATA
     assert f"At most {receiver_slots.SLOTS} events are on their way to one receiver" in text
     assert f"are {receiver_slots.SLOTS} at a time to one bank, at most, of each" in flowing(BANK)
     assert f"Once more, about {wait} s later" in DEFERRED
-    assert {plan.lasts for plan in (PLANS["relay"], PLANS["payment"])} == {5 * 60}
+    assert {plan.lifetime for plan in (PLANS["relay"], PLANS["payment"])} == {5 * 60}
     assert "| 5 minutes after the 202 |" in DEFERRED
 
 
@@ -132,7 +134,7 @@ def test_docs_list_exactly_the_headers_that_are_stored_with_their_values() -> No
 def test_docs_give_the_stored_part_of_an_answer() -> None:
     text = flowing(section(OPERATIONS, "### Answer to an attempt"))
 
-    assert f"first {recorded_exchange.KEPT_BYTES} bytes" in text
+    assert f"first {recorded_exchange.MAX_RECORDED_BYTES} bytes" in text
     assert f"`{recorded_exchange.MASK}`" in text
     assert {kind for kind, plan in PLANS.items() if plan.keeps_replies} == {"event", "relay", "payment"}
 

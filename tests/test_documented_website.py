@@ -130,8 +130,8 @@ def test_docs_give_the_numbers_of_activity_and_start_page() -> None:
     assert f"{words[start_views.STEPS].capitalize()} next steps" in start
     (hours,) = (row for row in rows(DATA) if row[0] == "statistics, activity#…")
     (calls,) = (row for row in rows(DATA) if row[0] == "statistics, recent#…")
-    assert hours[-1].startswith(f"{client_activity.HOURS_KEPT // DAYS} days")
-    assert calls[-1].startswith(f"{client_activity.CALLS_KEPT // HOURS} h")
+    assert hours[-1].startswith(f"{client_activity.HOUR_RETENTION // DAYS} days")
+    assert calls[-1].startswith(f"{client_activity.CALL_RETENTION // HOURS} h")
     assert f"at most {client_activity.PER_MINUTE}:" in calls[1]
 
 

@@ -23,18 +23,18 @@ class DeliveryPlan:
     Attributes:
         lane: each lane has its own slots at a receiver, so payments wait only for payments.
         waits: the waits after the first attempt, the second, and so on; the first attempt is immediate.
-        put_off: the longest wait for a busy or paused receiver; every check of a waiting delivery costs worker time.
-        lasts: no attempt begins later than this after the delivery was recorded or manually resent.
-        kept: how long the record is kept after its end or, with ``has_caller``, after its creation.
+        max_postponement: the longest wait for a busy or paused receiver; each check costs worker time.
+        lifetime: no attempt begins later than this after the delivery was recorded or manually resent.
+        retention: how long the record is kept after its end or, with ``has_caller``, after its creation.
         has_caller: whether a caller waits for an outcome; it is reported once, so manual resending is not allowed.
         keeps_replies: whether attempts keep the beginning of the response body, and the owner of the client sees them.
     """
 
     lane: Literal["notices", "questions", "payments"]
     waits: tuple[int, ...]
-    put_off: int
-    lasts: int
-    kept: int
+    max_postponement: int
+    lifetime: int
+    retention: int
     has_caller: bool = False
     keeps_replies: bool = False
 
@@ -46,9 +46,9 @@ class DeliveryPlan:
 NOTIFICATION = DeliveryPlan(
     lane="notices",
     waits=(5, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 5 * HOUR, 10 * HOUR, 14 * HOUR, 20 * HOUR, 24 * HOUR),
-    put_off=12 * MINUTE,
-    lasts=30 * DAY,
-    kept=30 * DAY,
+    max_postponement=12 * MINUTE,
+    lifetime=30 * DAY,
+    retention=30 * DAY,
 )
 """The plan for notices of something that has happened."""
 Plans = Mapping[str, DeliveryPlan]
@@ -67,10 +67,10 @@ def wait_after(plan: DeliveryPlan, attempts: int, retry_after: int | None) -> in
     return max(_add_jitter(slot), asked, 1)
 
 
-def put_off(plan: DeliveryPlan, age: int, retry_after: int | None) -> int:
+def postponement(plan: DeliveryPlan, age: int, retry_after: int | None) -> int:
     """Seconds until a postponed delivery is retried; they grow with its waiting time."""
-    wait = min(max(age // 4, _SHORTEST_PUT_OFF), plan.put_off)
-    return max(_add_jitter(wait), min(retry_after or 0, plan.put_off), 1)
+    wait = min(max(age // 4, _SHORTEST_PUT_OFF), plan.max_postponement)
+    return max(_add_jitter(wait), min(retry_after or 0, plan.max_postponement), 1)
 
 
 def next_sweep(plan: DeliveryPlan, due_at: int, swept_at: int | None, give_up_at: int, first: int) -> int:

@@ -241,7 +241,7 @@ def update_end(
     if state == "failed":
         changes |= FAILED.entry(claimed.delivery_id)
         changes |= FAILED_OF_CLIENT.entry(claimed.delivery_id, claimed.client_id) if claimed.client_id else {}
-    changes |= {} if plan.has_caller else {"expires_at": now + plan.kept}
+    changes |= {} if plan.has_caller else {"expires_at": now + plan.retention}
     return Update(
         *record_key(claimed.delivery_id),
         set=changes,
@@ -254,7 +254,7 @@ def update_dropped(delivery: Delivery, plan: DeliveryPlan, now: int) -> Update:
     """The write that fails a delivery of which no further attempt is made, and that no command resends with others."""
     return Update(
         *record_key(delivery.delivery_id),
-        set={"state": "failed", "failed_at": now, "sending": False, "expires_at": now + plan.kept},
+        set={"state": "failed", "failed_at": now, "sending": False, "expires_at": now + plan.retention},
         remove=("claimed_by", DUE.time, DUE.partition),
         condition=_is_unchanged(delivery),
     )
@@ -272,13 +272,13 @@ def update_abandoned(delivery: Delivery) -> Update:
 
 def update_revival(delivery: Delivery, plan: DeliveryPlan, now: int) -> list[Update]:
     """The writes that make a delivery due again with a full set of attempts."""
-    expires_at = now + plan.lasts + plan.kept
+    expires_at = now + plan.lifetime + plan.retention
     changes = {
         "state": "due",
         "attempts": 0,
         "abandoned": False,
         "due_at": now,
-        "give_up_at": now + plan.lasts,
+        "give_up_at": now + plan.lifetime,
         "expires_at": expires_at,
     }
     record = Update(

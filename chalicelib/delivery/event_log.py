@@ -30,7 +30,7 @@ from chalicelib.foundation.parallel import together
 
 SHARDS = 4
 """Partitions of a receiver's events. Every page reads all of them; each takes about 500 transactions a second."""
-KEPT_SECONDS = 30 * 24 * 3600
+RETENTION_SECONDS = 30 * 24 * 3600
 LATE_SECONDS = 90
 """Seconds after its time within which an event is committed: the longest run of a function that records events (55),
 longer than a command waits for its transaction, and the differences between clocks.
@@ -135,7 +135,7 @@ class EventLog:
             "part": _part((at, event_id)),
             "topic": event,
             "sealed": self._vault.seal(body, _context(receiver, event_id)),
-            "expires_at": at // 1000 + KEPT_SECONDS,
+            "expires_at": at // 1000 + RETENTION_SECONDS,
         }
         return event_id, Put(TABLE, item, absent("delivery_id"))
 
@@ -147,7 +147,7 @@ class EventLog:
         """
         now = milliseconds(self._clock)
         before = Reading() if after is None else Reading.decode(self._cursors.read(receiver, after))
-        start = max(before.passed, (now - KEPT_SECONDS * 1000, _LAST_ID))
+        start = max(before.passed, (now - RETENTION_SECONDS * 1000, _LAST_ID))
         found = self._find(receiver, start, before.got, limit)
         settled = max(start, (now - LATE_SECONDS * 1000, _LAST_ID))
         rows, reading, has_more = _select(found, before.got, settled, limit)
@@ -161,7 +161,7 @@ class EventLog:
 
         They are complete for positions from the second result on, or altogether if it is ``None``.
         """
-        first = max(first, ((self._clock.time() - KEPT_SECONDS) * 1000, ""))
+        first = max(first, ((self._clock.time() - RETENTION_SECONDS) * 1000, ""))
         if first >= before:
             return [], None
 
@@ -223,11 +223,11 @@ def _select(found: _Found, got: frozenset[str], settled: Position, limit: int) -
         page = old[:limit]
         passed = _position(page[-1]) if len(old) > limit else found.until or settled
         return page, Reading(passed, unread | _later(found.rows, got, passed)), True
-    fresh, kept = new[len(old) :], unread | _later(found.rows, got, settled)
-    room = max(min(limit - len(old), REMEMBERED - len(kept)), 0)
-    kept |= {_tag(row) for row in fresh[:room]}
-    has_more = (len(fresh) > room or found.until is not None) and len(kept) < REMEMBERED
-    return [*old, *fresh[:room]], Reading(settled, kept), has_more
+    fresh, returned = new[len(old) :], unread | _later(found.rows, got, settled)
+    room = max(min(limit - len(old), REMEMBERED - len(returned)), 0)
+    returned |= {_tag(row) for row in fresh[:room]}
+    has_more = (len(fresh) > room or found.until is not None) and len(returned) < REMEMBERED
+    return [*old, *fresh[:room]], Reading(settled, returned), has_more
 
 
 def _later(rows: Sequence[Item], got: Collection[str], passed: Position) -> frozenset[str]:

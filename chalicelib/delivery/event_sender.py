@@ -16,8 +16,8 @@ _GONE = 410
 
 def body(event: str, happened_at: int, data: Mapping[str, Any]) -> str:
     """The body of an event of type ``event`` (Unix seconds); ``data`` members that are ``None`` are omitted."""
-    told = {name: value for name, value in data.items() if value is not None and value != ""}
-    return jsontext.dumps({"type": event, "timestamp": timestamp(happened_at), "data": told})
+    present = {name: value for name, value in data.items() if value is not None and value != ""}
+    return jsontext.dumps({"type": event, "timestamp": timestamp(happened_at), "data": present})
 
 
 def post(outbound: Outbound, address: str, secrets: Sequence[str], dispatch: Dispatch, now: int) -> Delivered:

@@ -77,7 +77,7 @@ class Outbox:
         id. All parts of a long ``body`` except the first are written immediately.
         """
         delivery_id, now, plan = new_id(), self._clock.time(), self._plans[kind]
-        expires_at = now + (0 if plan.has_caller else plan.lasts) + plan.kept
+        expires_at = now + (0 if plan.has_caller else plan.lifetime) + plan.retention
         parts = self._bodies.seal(delivery_id, BODY, body, expires_at) if body is not None else []
         delivery = Delivery(
             delivery_id=delivery_id,
@@ -94,7 +94,7 @@ class Outbox:
             attempts=0,
             created_at=now,
             due_at=now,
-            give_up_at=now + plan.lasts,
+            give_up_at=now + plan.lifetime,
             expires_at=expires_at,
             claimed_by=None,
             sending=False,

@@ -81,14 +81,14 @@ def _contains_secret(text: str, secrets: Collection[str]) -> bool:
     return any(secret in text.lower() for secret in secrets)
 
 
-KEPT_BYTES = 2048
+MAX_RECORDED_BYTES = 2048
 """The number of bytes of a response body that an attempt keeps."""
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 
 
 def record_answer(exchange: CapturedHeaders) -> str:
-    """The beginning of the response body of an attempt, at most ``KEPT_BYTES`` in UTF-8; empty if there is none."""
+    """The beginning of the response body of an attempt: at most ``MAX_RECORDED_BYTES`` of UTF-8, possibly empty."""
     text = exchange.beginning.decode(errors="replace")
     for secret in sorted(secret_values(exchange), key=len, reverse=True):
         text = re.sub(re.escape(secret), MASK, text, flags=re.IGNORECASE)
-    return _CONTROL.sub("\ufffd", text).encode()[:KEPT_BYTES].decode(errors="ignore")
+    return _CONTROL.sub("\ufffd", text).encode()[:MAX_RECORDED_BYTES].decode(errors="ignore")

@@ -56,7 +56,7 @@ def sweep(
     if not room:
         return 0
     if len(rows) == BACKLOG:  # deliveries with a waiting caller may be hidden by so many older ones
-        waiting = now - max(plan.lasts for plan in plans.values() if plan.has_caller)
+        waiting = now - max(plan.lifetime for plan in plans.values() if plan.has_caller)
         rows = [*DUE.rows(store, since=waiting, until=now, limit=BACKLOG, newest_first=True), *rows]
     due = choose(each for each in _read(store, rows) if _is_next(each, plans[each.kind], now, first))
     found = sorted(due, key=lambda delivery: not plans[delivery.kind].has_caller)

@@ -12,7 +12,7 @@ from dataclasses import field
 from typing import Any, Literal
 
 from chalicelib.delivery import recorded_exchange
-from chalicelib.delivery.delivery_plan import Plans, put_off, wait_after
+from chalicelib.delivery.delivery_plan import Plans, postponement, wait_after
 from chalicelib.delivery.delivery_record import (
     BODY,
     Delivery,
@@ -151,7 +151,7 @@ class Worker:
         """Send the delivery and record the outcome."""
         delivery = attempt.delivery
         try:
-            arrived = self._send(attempt)
+            delivered = self._send(attempt)
         except Undeliverable as failure:
             self._after_failure(attempt, failure)
             if failure.__cause__ is not None:
@@ -162,7 +162,7 @@ class Worker:
             self._after_failure(attempt, Undeliverable(f"a defect of this service: {type(error).__name__}"))
             self._report(delivery, error)
         else:
-            self._succeed(attempt, arrived)
+            self._succeed(attempt, delivered)
 
     # -- internals
 
@@ -175,11 +175,11 @@ class Worker:
             self._outbox.queue_later(delivery.delivery_id, early)
         return early <= 0
 
-    def _succeed(self, attempt: Attempt, arrived: Delivered) -> None:
+    def _succeed(self, attempt: Attempt, delivered: Delivered) -> None:
         """End a delivery that arrived, unless its outcome cannot be stored."""
-        finished = self._finish(attempt, arrived.status)
+        finished = self._finish(attempt, delivered.status)
         try:
-            if self._end(attempt, "delivered", finished, arrived.answer, arrived.keep):
+            if self._end(attempt, "delivered", finished, delivered.answer, delivered.keep):
                 log.info("delivered", **_log_fields(attempt.delivery))
         except Undeliverable as failure:
             self._after_failure(attempt, failure)
@@ -210,7 +210,7 @@ class Worker:
 
     def _postpone(self, delivery: Delivery, now: int) -> None:
         """Postpone a delivery because all slots of the receiver are taken."""
-        delay = put_off(self._plans[delivery.kind], now - delivery.created_at, None)
+        delay = postponement(self._plans[delivery.kind], now - delivery.created_at, None)
         try:
             self._store.transact([update_due_time(delivery, now + delay)])
         except (ConditionFailed, Busy):  # it is being looked after; if not, the sweeper finds it
@@ -237,7 +237,7 @@ class Worker:
     def _after_failure(self, attempt: Attempt, failure: Undeliverable) -> None:
         delivery, now = attempt.delivery, self._clock.time()
         if failure.not_made:
-            delay: int | None = put_off(self._plans[delivery.kind], now - delivery.created_at, failure.retry_after)
+            delay: int | None = postponement(self._plans[delivery.kind], now - delivery.created_at, failure.retry_after)
         else:
             delay = wait_after(self._plans[delivery.kind], delivery.attempts, failure.retry_after)
         if failure.final or delay is None or now + delay > delivery.give_up_at:
@@ -254,7 +254,7 @@ class Worker:
     def _return(self, attempt: Attempt, reason: str, delay: int | None = None) -> None:
         """Take back an attempt that was not made, and postpone the delivery."""
         delivery, now = attempt.delivery, self._clock.time()
-        delay = put_off(self._plans[delivery.kind], now - delivery.created_at, None) if delay is None else delay
+        delay = postponement(self._plans[delivery.kind], now - delivery.created_at, None) if delay is None else delay
         log.info("delivery postponed", **_log_fields(delivery), reason=reason)
         if self._write(attempt, [update_unmade_attempt(delivery, now + delay)], self._store.transact):
             self._outbox.queue_later(delivery.delivery_id, delay)
@@ -299,14 +299,16 @@ class Worker:
     ) -> bool:
         """Write the end of a delivery; returns whether it was written, as ``_write`` does."""
         delivery = attempt.delivery
-        kept: Item | None = None
+        stored_answer: Item | None = None
         parts: list[Put] = []
         if answer is not None:
             name = f"answer-{_claim_of(delivery)}"
             parts = self._bodies.seal(delivery.delivery_id, name, answer.text, delivery.expires_at)
-            kept = {"status": answer.status, "name": name, "parts": len(parts)}
+            stored_answer = {"status": answer.status, "name": name, "parts": len(parts)}
         first = [self._bodies.write_ahead(parts)] if parts else []
-        over = update_end(delivery, self._plans[delivery.kind], state, finished.entry, kept, self._clock.time())
+        over = update_end(
+            delivery, self._plans[delivery.kind], state, finished.entry, stored_answer, self._clock.time()
+        )
         return self._write(attempt, [over, *first, *finished.reply], keep or self._store.transact, resting=resting)
 
     def _write(self, attempt: Attempt, operations: Sequence[Operation], keep: Keep, *, resting: bool = False) -> bool:
@@ -341,7 +343,7 @@ class Worker:
         text = recorded_exchange.record_answer(attempt.exchange) if plan.keeps_replies else ""
         if not text:
             return []
-        expires_at = delivery.expires_at if plan.has_caller else self._clock.time() + plan.kept
+        expires_at = delivery.expires_at if plan.has_caller else self._clock.time() + plan.retention
         return self._bodies.seal(delivery.delivery_id, _reply_name(delivery), text, expires_at)
 
     def _history_entry(self, attempt: Attempt, status: int | None, error: str | None) -> Mapping[str, Any]:

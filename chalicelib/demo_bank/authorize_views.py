@@ -143,7 +143,7 @@ def _send_consent(visit: Visit, journey: PsuJourney) -> Response:
     except HubUnreachable:
         log.exception("demo bank: no response to consent", bank=bank.profile.name)
         return _confirm_page(visit, journeys.release_claim(bank, journey), status=502)
-    kept = consents.put_consent(
+    consent_writes = consents.put_consent(
         bank,
         given.access_token,
         customer_id=journey.customer_id,
@@ -153,10 +153,10 @@ def _send_consent(visit: Visit, journey: PsuJourney) -> Response:
         valid_until=given.valid_until,
         is_one_time=_is_one_time(journey),
     )
-    kept += consents.put_consent_days(bank, given.valid_until)
-    kept += durations.put_duration(bank, "consent", journey.request_id, journey.begun_at)
+    consent_writes += consents.put_consent_days(bank, given.valid_until)
+    consent_writes += durations.put_duration(bank, "consent", journey.request_id, journey.begun_at)
     try:
-        bank.store.transact([journeys.update_approval(bank, journey, given.callback_url), *kept])
+        bank.store.transact([journeys.update_approval(bank, journey, given.callback_url), *consent_writes])
     except ConditionFailed:
         raise PsuJourneyChanged from None
     log.info("demo bank: consent given", bank=bank.profile.name)

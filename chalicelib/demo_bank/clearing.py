@@ -100,7 +100,7 @@ _TRIES = 8
 _FOR_EVERYBODY = frozenset({401, 403, 429})
 """HTTP statuses that are not specific to one report: the next one would be refused in the same way."""
 
-_Outcome = Literal["arrived", "refused", "unreachable"]
+_Outcome = Literal["delivered", "refused", "unreachable"]
 
 
 def send_reports(bank: DemoBank, order: DemoPaymentOrder, deadline: float) -> bool:
@@ -109,18 +109,18 @@ def send_reports(bank: DemoBank, order: DemoPaymentOrder, deadline: float) -> bo
     A report that does not arrive before ``deadline`` (monotonic clock) stays due; so does one that
     arrived but could not be marked, since the service recognises repeats.
     """
-    told: set[str] = set()
-    outcome: _Outcome = "arrived"
+    delivered: set[str] = set()
+    outcome: _Outcome = "delivered"
     for report in order.reports:
         left = deadline - bank.clock.monotonic()
         if left <= 0:
             break
         outcome = _send_report(bank, order, report, left)
-        if outcome != "arrived":
+        if outcome != "delivered":
             break
-        told.add(report.request_id)
-    if told or outcome != "arrived":
-        _record_outcome(bank, order, told, failed=outcome != "arrived")
+        delivered.add(report.request_id)
+    if delivered or outcome != "delivered":
+        _record_outcome(bank, order, delivered, failed=outcome != "delivered")
     return outcome != "unreachable"
 
 
@@ -131,21 +131,21 @@ def _send_report(bank: DemoBank, order: DemoPaymentOrder, report: StatusReport, 
     except HubRefusal as refusal:
         log.warning("demo bank: report refused", bank=bank.profile.name, code=refusal.code)
         if refusal.is_permanent:
-            return "arrived"
+            return "delivered"
         return "unreachable" if refusal.status in _FOR_EVERYBODY else "refused"
     except HubUnreachable:
         log.exception("demo bank: no response to report", bank=bank.profile.name)
         return "unreachable"
-    return "arrived"
+    return "delivered"
 
 
-def _record_outcome(bank: DemoBank, order: DemoPaymentOrder, told: set[str], *, failed: bool) -> None:
+def _record_outcome(bank: DemoBank, order: DemoPaymentOrder, delivered: set[str], *, failed: bool) -> None:
     """Record delivered reports; the others are due again later, up to a maximum number of failures."""
     known: DemoPaymentOrder | None = order
     for _ in range(_TRIES):
         if known is None:
             return
-        left = tuple(report for report in known.reports if report.request_id not in told)
+        left = tuple(report for report in known.reports if report.request_id not in delivered)
         attempts = known.report_attempts + failed
         wait = min(FIRST_REPEAT * 2 ** max(attempts - 1, 0), LAST_REPEAT)
         after = replace(

@@ -39,7 +39,7 @@ _DAYS = "days"
 class DemoConsent:
     """One consent. Times are Unix seconds; ``record`` is its storage key.
 
-    ``told`` is false until the service has been notified that the bank ended the consent. ``payment_id``
+    ``hub_notified`` is false until the service has been notified that the bank ended the consent. ``payment_id``
     is the payment for which a one-time consent was used; empty before. ``last_used_at`` is the first use of the latest
     day (UTC) with one; it is missing before the first, and of days before it was recorded.
     """
@@ -52,7 +52,7 @@ class DemoConsent:
     given_at: int
     valid_until: int
     status: str
-    told: bool
+    hub_notified: bool
     sealed_token: bytes = field(repr=False)
     is_one_time: bool = False
     payment_id: str = ""
@@ -162,11 +162,9 @@ def record_use(bank: DemoBank, consent: DemoConsent) -> None:
         bank.store.update(TABLE, bank.key(consent.record), set={"last_used_at": now}, condition=Attr("token").exists())
 
 
-def mark_revoked(bank: DemoBank, record: str, *, told: bool) -> bool:
-    """Mark a consent as revoked; ``told``: whether the service has been notified. Returns whether the
-    consent exists.
-    """
-    changes = {"status": "revoked", "told": told}
+def mark_revoked(bank: DemoBank, record: str, *, hub_notified: bool) -> bool:
+    """Mark a consent as revoked; ``hub_notified``: whether the service knows. Returns whether the consent exists."""
+    changes = {"status": "revoked", "told": hub_notified}
     try:
         bank.store.update(TABLE, bank.key(record), set=changes, condition=Attr("token").exists())
     except ConditionFailed:
@@ -176,7 +174,7 @@ def mark_revoked(bank: DemoBank, record: str, *, told: bool) -> bool:
 
 def revoke_by_token(bank: DemoBank, token: str) -> bool:
     """End a consent at the service's request."""
-    return mark_revoked(bank, _record_id(token), told=True)
+    return mark_revoked(bank, _record_id(token), hub_notified=True)
 
 
 def _record_id(token: str) -> str:
@@ -189,7 +187,11 @@ def _customer_prefix(customer_id: str) -> str:
 
 def _consent(item: Item) -> DemoConsent:
     members: dict[str, Any] = {name: item[name] for name in DemoConsent.__dataclass_fields__ if name in item}
-    members |= {"account_ids": tuple(item["account_ids"]), "scopes": tuple(item["scopes"])}
+    members |= {
+        "hub_notified": item["told"],
+        "account_ids": tuple(item["account_ids"]),
+        "scopes": tuple(item["scopes"]),
+    }
     return DemoConsent(record=item["id"], sealed_token=item["token"], **members)
 
 
@@ -206,14 +208,14 @@ def revoke(bank: DemoBank, consent: DemoConsent, seconds: float = READ_SECONDS) 
         HubRefusal, HubUnreachable: it has ended here, but the service has not confirmed it.
     """
     if consent.status == "active":
-        mark_revoked(bank, consent.record, told=False)
+        mark_revoked(bank, consent.record, hub_notified=False)
     try:
         if (token := _unseal_token(bank, consent)) is not None:
             hub_client.revoke_token(bank, token, seconds)
     except HubRefusal as refusal:
         if refusal.code not in _UNKNOWN_TO_HUB:
             raise
-    mark_revoked(bank, consent.record, told=True)
+    mark_revoked(bank, consent.record, hub_notified=True)
 
 
 def _unseal_token(bank: DemoBank, consent: DemoConsent) -> str | None:
@@ -248,7 +250,7 @@ def _end_consent(bank: DemoBank, record: str, seconds: float) -> _Outcome:
     """End one consent, unless it has ended already. A permanently refused revocation counts as done."""
     try:
         consent = get_consent(bank, record)
-        if consent is not None and (consent.status == "active" or not consent.told):
+        if consent is not None and (consent.status == "active" or not consent.hub_notified):
             revoke(bank, consent, seconds)
     except HubRefusal as refusal:
         log.warning("demo bank: revocation refused", bank=bank.profile.name, code=refusal.code)

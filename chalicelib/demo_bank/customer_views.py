@@ -152,15 +152,15 @@ def revoke_consent(visit: Visit, session: CustomerSession) -> Response:
     try:
         consents.revoke(bank, consent)
     except HubRefusal as refusal:
-        return _consents_page(visit, session, f"{_UNTOLD} It says: {refusal.message} ({refusal.code})", status=502)
+        return _consents_page(visit, session, f"{_UNCONFIRMED} It says: {refusal.message} ({refusal.code})", status=502)
     except HubUnreachable:
         log.exception("demo bank: no response to revocation", bank=bank.profile.name)
-        return _consents_page(visit, session, _UNTOLD, status=502)
+        return _consents_page(visit, session, _UNCONFIRMED, status=502)
     return see_other(visit.link(_CONSENTS))
 
 
 _UNKNOWN = "This consent does not exist."
-_UNTOLD = "The consent is revoked here, but the open banking service has not confirmed it yet. Please try again."
+_UNCONFIRMED = "The consent is revoked here, but the open banking service has not confirmed it yet. Please try again."
 
 
 def _consents_page(visit: Visit, session: CustomerSession, error: str = "", status: int = 200) -> Response:

@@ -103,8 +103,8 @@ def replace_customers(
     ``found`` is no longer stored.
     """
     ids = {new.customer.customer_id for new in added}.union(removed)
-    kept = [customer for customer in found.customers.values() if customer.customer_id not in ids]
-    listed = sorted([*kept, *(new.customer for new in added)], key=lambda customer: customer.customer_id)
+    others = [customer for customer in found.customers.values() if customer.customer_id not in ids]
+    listed = sorted([*others, *(new.customer for new in added)], key=lambda customer: customer.customer_id)
     books = {_book_id(account): new.books[account.account_id] for new in added for account in new.customer.accounts}
     ended = {_book_id(account) for account_id in ids for account in _accounts(found, account_id)} - books.keys()
     members = {"revision": found.revision + 1, "customers": dump_customers(listed)}

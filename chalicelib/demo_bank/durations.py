@@ -45,9 +45,9 @@ def report_yesterday(bank: DemoBank) -> int | None:
     if not bank.profile.protocol.reports_performance:
         return None
     day = bank.clock.now().date() - timedelta(days=1)
-    told = bank.store.get(TABLE, bank.key(_report_record_id(day)))
-    if told and bank.clock.time() < told["again_at"]:
-        return int(told["again_at"])
+    earlier_report = bank.store.get(TABLE, bank.key(_report_record_id(day)))
+    if earlier_report and bank.clock.time() < earlier_report["again_at"]:
+        return int(earlier_report["again_at"])
     consents, payments = _average_durations(bank, day)
     seconds = RETRY_SECONDS
     try:

@@ -241,9 +241,17 @@ def _journey(bank: DemoBank, journey_id: str, item: Item) -> PsuJourney:
     customer = find_customer(bank, customer_id) if customer_id else None
     if customer_id and not (customer and all(map(customer.account, item["account_ids"]))):
         raise UnknownJourney
-    kept = ("state", "tpp_name", "tpp_registration_number", "attempts", "sign_in_attempts", "claimed_at", "request_id")
+    stored = (
+        "state",
+        "tpp_name",
+        "tpp_registration_number",
+        "attempts",
+        "sign_in_attempts",
+        "claimed_at",
+        "request_id",
+    )
     return PsuJourney(
-        **{name: item[name] for name in kept},
+        **{name: item[name] for name in stored},
         **jsontext.loads(bank.unseal(item["addresses"], record)),
         journey_id=journey_id,
         scopes=tuple(item["scopes"]),

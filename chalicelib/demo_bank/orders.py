@@ -209,12 +209,12 @@ def read_lines(bank: DemoBank, order: DemoPaymentOrder) -> list[PaymentLine]:
 
 def put_order(bank: DemoBank, order: DemoPaymentOrder, instruction: PaymentInstruction) -> list[Operation]:
     """The writes that create an order; the first fails for a repeated request."""
-    kept = order.created_at + RETENTION_SECONDS
+    expires_at = order.created_at + RETENTION_SECONDS
     operations: list[Operation] = [Put(TABLE, _item(bank, order), absent("bank")), _put_due(bank, order)]
     for start in _chunks(order.count) if order.kind == "bulk" else ():
         rows = list(map(astuple, instruction.lines[start : start + _LINES_PER_RECORD]))
         key = bank.key(_lines_record_id(order.payment_id, start))
-        operations.append(Put(TABLE, key | {"lines": jsontext.dumps(rows), "expires_at": kept}))
+        operations.append(Put(TABLE, key | {"lines": jsontext.dumps(rows), "expires_at": expires_at}))
     return operations
 
 

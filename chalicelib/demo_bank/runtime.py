@@ -212,10 +212,10 @@ class _StorageKey:
 
 @dataclass(frozen=True, slots=True)
 class DueTimes:
-    """Records ``<prefix>#<time>#<id>`` of what is due; they expire ``kept_seconds`` after the time."""
+    """Records ``<prefix>#<time>#<id>`` of what is due; they expire ``retention_seconds`` after the time."""
 
     prefix: str
-    kept_seconds: int
+    retention_seconds: int
 
     def key(self, bank: DemoBank, at: int, identifier: str) -> Item:
         return bank.key(f"{self.prefix}#{at:012d}#{identifier}")
@@ -238,5 +238,5 @@ class DueTimes:
     def postpone(self, bank: DemoBank, at: int, identifier: str, seconds: int) -> None:
         """Postpone what was due at ``at``."""
         later = bank.clock.time() + seconds
-        again = self.key(bank, later, identifier) | {"expires_at": later + self.kept_seconds}
+        again = self.key(bank, later, identifier) | {"expires_at": later + self.retention_seconds}
         bank.store.transact([Put(TABLE, again), Delete(TABLE, self.key(bank, at, identifier))])

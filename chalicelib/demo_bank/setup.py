@@ -29,8 +29,8 @@ def install(host: Services, banks: Banks) -> list[Bank]:
 
 def _install(host: Services, banks: Banks, profile: Profile) -> Bank:
     name = host.settings.demo_banks_secret
-    kept = host.secrets.get(name)
-    credentials = dict(kept.get(profile.name) or {})
+    stored = host.secrets.get(name)
+    credentials = dict(stored.get(profile.name) or {})
     try:
         bank: Bank | None = banks.get(profile.bic)
     except UnknownBank:

@@ -15,5 +15,7 @@ UNDECOMPOSED_LETTERS = str.maketrans(
 def fold(text: str) -> str:
     """``"zoe oneil"`` for ``"Zoë ONeil"``, and ``"soren"`` for ``"Søren"``."""
     letters = unicodedata.normalize("NFKD", text).casefold()
-    kept = (each for each in letters if not unicodedata.combining(each) and (each.isascii() or not is_invisible(each)))
-    return "".join(kept).translate(UNDECOMPOSED_LETTERS)
+    searchable = (
+        each for each in letters if not unicodedata.combining(each) and (each.isascii() or not is_invisible(each))
+    )
+    return "".join(searchable).translate(UNDECOMPOSED_LETTERS)

@@ -12,21 +12,27 @@ PLANS: Plans = {
     "relay": DeliveryPlan(
         lane="questions",
         waits=(5, 10, 20, 40, 60, 60, 60),
-        put_off=MINUTE,
-        lasts=5 * MINUTE,
-        kept=DAY,
+        max_postponement=MINUTE,
+        lifetime=5 * MINUTE,
+        retention=DAY,
         has_caller=True,
         keeps_replies=True,
     ),
     "payment": DeliveryPlan(
-        lane="payments", waits=(5,), put_off=MINUTE, lasts=5 * MINUTE, kept=DAY, has_caller=True, keeps_replies=True
+        lane="payments",
+        waits=(5,),
+        max_postponement=MINUTE,
+        lifetime=5 * MINUTE,
+        retention=DAY,
+        has_caller=True,
+        keeps_replies=True,
     ),
     "payment_status": DeliveryPlan(
         lane="questions",
         waits=(MINUTE, 4 * MINUTE, 10 * MINUTE, 15 * MINUTE, 30 * MINUTE, HOUR, 2 * HOUR, 4 * HOUR, 5 * HOUR, 6 * HOUR),
-        put_off=12 * MINUTE,
-        lasts=DAY,
-        kept=30 * DAY,
+        max_postponement=12 * MINUTE,
+        lifetime=DAY,
+        retention=30 * DAY,
     ),
 }
 WITH_CALLER = frozenset(kind for kind, plan in PLANS.items() if plan.has_caller)

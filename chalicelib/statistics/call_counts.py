@@ -192,7 +192,7 @@ class Latencies:
 
 _counts_by_service = partial(defaultdict[Service, CallCounts], CallCounts)
 TABLE = "statistics"
-KEPT_DAYS = 120  # counters are kept for so many days; until then a day can be computed again
+RETENTION_DAYS = 120  # counters are kept for so many days; until then a day can be computed again
 
 
 @dataclass(slots=True)
@@ -278,7 +278,7 @@ class HourlyCounters:
             "bic": self.bic,
             "hour": self.hour,
             "counts": jsontext.dumps(counts),
-            "expires_at": self.hour + KEPT_DAYS * DAY_SECONDS,
+            "expires_at": self.hour + RETENTION_DAYS * DAY_SECONDS,
         }
 
     @classmethod

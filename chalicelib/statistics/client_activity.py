@@ -32,8 +32,8 @@ ErrorKind = Literal["caller", "limit", "bank", "hub"]
 ERROR_KINDS: tuple[ErrorKind, ...] = get_args(ErrorKind)
 HOURS = 24
 """The hours that are shown, including the current one."""
-HOURS_KEPT = 30 * DAY_SECONDS
-CALLS_KEPT = DAY_SECONDS
+HOUR_RETENTION = 30 * DAY_SECONDS
+CALL_RETENTION = DAY_SECONDS
 """Seconds after which rows of hours, and of calls, expire."""
 PER_MINUTE = 20
 """The latest calls of a client that a process keeps of each minute."""
@@ -41,7 +41,7 @@ ROWS_READ = 50
 """The latest rows of calls that are read of a client; each has at least one call."""
 HOUR_ROWS_READ = 2000
 """The latest rows of hours that are read, shared out evenly among the clients of a page."""
-MAX_KEPT = 2000
+MAX_ROWS = 2000
 """The maximum number of rows in memory; the oldest are dropped, which loses what was not written yet."""
 _MINUTE = 60
 _ROUTES = ("/tpp/", "/oauth/")
@@ -115,7 +115,7 @@ class HourOfCalls:
     def to_item(self) -> Item:
         subject, part = self.key
         counts = {"calls": self.calls, "errors": dict(self.errors)}
-        expires_at = self.start + HOURS_KEPT
+        expires_at = self.start + HOUR_RETENTION
         return {"subject": subject, "part": part, "counts": jsontext.dumps(counts), "expires_at": expires_at}
 
     def include(self, item: Item) -> None:
@@ -145,7 +145,7 @@ class MinuteOfCalls:
     def to_item(self) -> Item:
         subject, part = self.key
         calls = jsontext.dumps([asdict(call) for call in self.calls])
-        return {"subject": subject, "part": part, "calls": calls, "expires_at": self.start + CALLS_KEPT}
+        return {"subject": subject, "part": part, "calls": calls, "expires_at": self.start + CALL_RETENTION}
 
 
 def calls_of(item: Item) -> list[ClientCall]:
@@ -178,7 +178,7 @@ class ClientActivity:
         with self._lock:
             self._add(HourOfCalls, call.client_id, made)
             self._add(MinuteOfCalls, call.client_id, made)
-            if len(self._rows) > MAX_KEPT:
+            if len(self._rows) > MAX_ROWS:
                 self._drop_oldest()
 
     @property
@@ -222,7 +222,7 @@ class ClientActivity:
         self._changed[place] = None
 
     def _drop_oldest(self) -> None:
-        too_many = list(islice(self._rows, len(self._rows) - MAX_KEPT))
+        too_many = list(islice(self._rows, len(self._rows) - MAX_ROWS))
         lost = [place for place in too_many if place in self._changed]
         for place in too_many:
             del self._rows[place]
@@ -294,10 +294,10 @@ class ActivityReader:
     def _activity(self, client_id: str, starts: range, hours: Page, calls: Page) -> Activity:
         own = {item["part"]: item for item in self._own.items(client_id)}
         rows = [item for item in [*hours.items, *calls.items[::-1]] if item["part"] not in own] + list(own.values())
-        since = self._clock.time() - CALLS_KEPT
-        kept = [call for item in rows if "calls" in item for call in calls_of(item) if call.at > since]
+        since = self._clock.time() - CALL_RETENTION
+        recent = [call for item in rows if "calls" in item for call in calls_of(item) if call.at > since]
         by_hour = _by_hour(client_id, starts, [item for item in rows if "counts" in item])
-        latest = sorted(kept, key=lambda call: call.at)[::-1]
+        latest = sorted(recent, key=lambda call: call.at)[::-1]
         return Activity(by_hour, latest, hours.next is None, _listed_from(calls))
 
 

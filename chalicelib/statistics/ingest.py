@@ -19,7 +19,7 @@ from chalicelib.foundation.dynamodb.store import Store
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.metrics import Metrics
 from chalicelib.statistics import day_overviews, day_records, hourly_counters
-from chalicelib.statistics.call_counts import KEPT_DAYS, HourlyCounters
+from chalicelib.statistics.call_counts import RETENTION_DAYS, HourlyCounters
 from chalicelib.statistics.day_records import OLDEST_DAYS, DailyReport, DailyReports, DayRecord, Reported
 from chalicelib.statistics.days import DayRange, hours_of, yesterday
 from chalicelib.statistics.hourly_counters import REACH_DAYS, HourlyCounterReader, StoredCounters, sum_by_service
@@ -28,7 +28,7 @@ AGAIN_DAYS = 2
 """The number of latest days that are always ingested again, since frozen instances write counters late."""
 WATCHED_DAYS = OLDEST_DAYS + 1
 """The number of days that the scheduled job checks for late reports and failed runs."""
-OLDEST_INGESTED = KEPT_DAYS - REACH_DAYS - 1  # of a day so long ago all counters are there that its record needs
+OLDEST_INGESTED = RETENTION_DAYS - REACH_DAYS - 1  # of a day so long ago all counters are there that its record needs
 OVERVIEW_DAYS = 366
 """The number of latest days whose overviews are built if they are missing."""
 RUN_SECONDS = 840  # the schedule begins no other bank after so long

@@ -191,7 +191,7 @@ class Measurements:
             self._write_items(counters, list(activity.values()))
             self.activity.finish_write()
         except Exception:
-            log.exception("measurements not written", slips=len(self._unwritten))
+            log.exception("measurements not written", counters=len(self._unwritten))
             self._drop_oldest()
             self.activity.abandon_write(activity)
         self._record_downtimes()
@@ -245,7 +245,7 @@ class Measurements:
                 if self._downtimes is not None:
                     self._downtimes().note(downtimes)
         except Exception:
-            log.exception("downtimes not recorded", slips=len(unchecked))
+            log.exception("downtimes not recorded", counters=len(unchecked))
             with self._lock:
                 self._unchecked = (unchecked + self._unchecked)[-MAX_UNWRITTEN:]
 
@@ -256,7 +256,7 @@ class Measurements:
             for counters_id in too_old:
                 del self._unwritten[counters_id]
         if too_old:
-            log.warning("measurements dropped", slips=len(too_old))
+            log.warning("measurements dropped", counters=len(too_old))
 
 
 def _longest_delay(seconds: float) -> float:

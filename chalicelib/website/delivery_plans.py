@@ -6,6 +6,10 @@ from chalicelib.delivery.delivery_plan import DAY, HOUR, MINUTE, DeliveryPlan, P
 
 PLANS: Plans = {
     "mail": DeliveryPlan(
-        lane="notices", waits=(5, 30, 2 * MINUTE, 10 * MINUTE), put_off=12 * MINUTE, lasts=HOUR, kept=DAY
+        lane="notices",
+        waits=(5, 30, 2 * MINUTE, 10 * MINUTE),
+        max_postponement=12 * MINUTE,
+        lifetime=HOUR,
+        retention=DAY,
     )
 }

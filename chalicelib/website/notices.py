@@ -30,7 +30,7 @@ class Notice(StrEnum):
     EVENT_RECORDED = "event-recorded"
     EVENT_SENT = "event-sent"
     EVENT_RESENT = "event-resent"
-    EVENT_ARRIVED = "event-arrived"
+    EVENT_DELIVERED = "event-delivered"
     RECEIVER_CHOSEN = "receiver-chosen"
     CODE_EXCHANGED = "code-exchanged"
     TOKENS_REFRESHED = "tokens-refreshed"
@@ -61,7 +61,7 @@ TEXTS: Mapping[str, str] = {
     Notice.EVENT_RECORDED: "A test event is recorded: the client can fetch it.",
     Notice.EVENT_SENT: "A test event is on its way.",
     Notice.EVENT_RESENT: "It is being sent again, with as many retries as before if it fails.",
-    Notice.EVENT_ARRIVED: "It has just been delivered by an attempt in progress.",
+    Notice.EVENT_DELIVERED: "It has just been delivered by an attempt in progress.",
     Notice.RECEIVER_CHOSEN: (
         "The client's events now go to the built-in receiver. Send a test event to see one arrive."
     ),
@@ -80,5 +80,5 @@ TEXTS: Mapping[str, str] = {
 }
 """What a page says of an action, by the value of the cookie; any other value says nothing."""
 
-NOTHING_DONE = frozenset({Notice.JOURNEY_CHANGED, Notice.EVENT_ARRIVED})
+NOTHING_DONE = frozenset({Notice.JOURNEY_CHANGED, Notice.EVENT_DELIVERED})
 """The notices that say why nothing was done; a page shows them without the mark of success."""

@@ -219,8 +219,10 @@ def _find_client_id(hub: Hub, text: str | None) -> str | None:
     """Check that the client exists or has deliveries. Raises: CommandRefused."""
     if text is None:
         return None
-    told = Party(client_id=text)
-    if not is_uuid(text) or (hub.store.get(*client_key(text)) is None and not hub.delivery.journal.list(told, limit=1)):
+    client = Party(client_id=text)
+    if not is_uuid(text) or (
+        hub.store.get(*client_key(text)) is None and not hub.delivery.journal.list(client, limit=1)
+    ):
         raise CommandRefused(f"no client has the id {text}: `clients list` shows them")
     return text
 

@@ -23,7 +23,7 @@ from chalicelib.foundation.dynamodb.store import Item, Store, absent
 from chalicelib.foundation.identifiers import new_id
 from chalicelib.website.records.sessions import TABLE
 
-KEPT_SECONDS = (5 * 365 + 2) * 24 * 3600
+RETENTION_SECONDS = (5 * 365 + 2) * 24 * 3600
 READING = frozenset(
     {"list", "show", "data", "test", "trace", "explain", "blocked", "verify", "unresolved", "export", "doctor"}
 )
@@ -60,7 +60,7 @@ def record(hub: Hub) -> None:
         "command": command.words,
         "arguments": list(command.arguments),
         "options": list(command.options),
-        "expires_at": at // 1000 + KEPT_SECONDS,
+        "expires_at": at // 1000 + RETENTION_SECONDS,
     }
     hub.store.put(TABLE, item, absent("owner"))
     command.recorded = True

@@ -15,7 +15,7 @@ from chalicelib.bootstrap import Hub
 from infra.admin import connection
 from infra.admin.output import Report, command, command_group
 from infra.retention import consents, holders, users
-from infra.retention.kinds import BY_NAME, KINDS, Kind, Person, kept_of_person, of_person
+from infra.retention.kinds import BY_NAME, KINDS, Kind, Person, kinds_of_person, of_person
 
 group = command_group("Personal data: what is kept of PSUs, users and card holders, and its removal.")
 
@@ -115,8 +115,8 @@ def _steps(hub: Hub, due: Iterable[T], remove_one: Callable[[Hub, T], None]) -> 
 
 def _report(person: Person, removed: list[str]) -> Report:
     """What was removed of a person, and what stays for which reason."""
-    stays = kept_of_person(person)
-    members = [{name: getattr(kind, name) for name in ("name", "data", "kept", "reason")} for kind in stays]
+    stays = kinds_of_person(person)
+    members = [{"name": kind.name, "data": kind.data, "kept": kind.retention, "reason": kind.reason} for kind in stays]
     done = ["Removed:", *_describe([BY_NAME[name] for name in removed])] if removed else ["Nothing was left to remove."]
     text = "\n".join([*done, "", "What stays:", *_describe(stays, _reason)])
     return Report({"removed": removed, "stays": members}, text)
@@ -136,8 +136,8 @@ def _describe(kinds: Iterable[Kind], detail: Callable[[Kind], str] | None = None
 def _removal(kind: Kind) -> str:
     """The detail of a kind with the words of docs/reference/retention.md."""
     on_request = "Removed" if kind.on_request else "Stays"
-    return f"Kept: {kind.kept}. Then removed by: {kind.removal}. On request: {on_request}."
+    return f"Kept: {kind.retention}. Then removed by: {kind.removal}. On request: {on_request}."
 
 
 def _reason(kind: Kind) -> str:
-    return f"Kept: {kind.kept}. Why: {kind.reason}."
+    return f"Kept: {kind.retention}. Why: {kind.reason}."

@@ -92,9 +92,9 @@ def show(day: Day = None, since: Since = None, until: Until = None, bank: OfBank
     down = [[f"{clock_time(start)}-{clock_time(end)}" for start, end in record.down] for record in found]
     rows = [{**row, "made_up": each.made_up} for row, each in zip(layout.build_rows(found), found, strict=True)]
     shown = [{**row, "down": spans} for row, spans in zip(rows, down, strict=True)]
-    told = [{**row, "down": ", ".join(spans)} for row, spans in zip(rows, down, strict=True)]
+    printed = [{**row, "down": ", ".join(spans)} for row, spans in zip(rows, down, strict=True)]
     marked = ("made_up",) if any(each.made_up for each in found) else ()
-    table = format_table(told, (*_COLUMNS, *marked))
+    table = format_table(printed, (*_COLUMNS, *marked))
     return Report({"days": shown}, table if shown else "There are no records for these days.")
 
 

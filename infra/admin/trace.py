@@ -344,5 +344,5 @@ def _select_lines(
 
 
 def _sort_lines(lines: Sequence[LogLine | None], since: int) -> Sequence[LogLine]:
-    kept = [line for line in lines if line is not None and line.at.timestamp() >= since]
-    return sorted(kept, key=lambda line: line.at)
+    recent = [line for line in lines if line is not None and line.at.timestamp() >= since]
+    return sorted(recent, key=lambda line: line.at)

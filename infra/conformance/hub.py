@@ -264,11 +264,11 @@ class Hub:
 
     def _perform(self, call: BankCall, request_id: str, body: bytes, request: Any) -> Mapping[str, Any]:
         """The response members, or those of the first request with this id. Raises: Refusal."""
-        kept = None if call.is_read else self._answers.get((call.path, request_id))
-        if kept is not None and kept[0] != body:
+        earlier = None if call.is_read else self._answers.get((call.path, request_id))
+        if earlier is not None and earlier[0] != body:
             raise refusals.REQUEST_ID_USED()
-        if kept is not None:
-            return kept[1]
+        if earlier is not None:
+            return earlier[1]
         answer = self.version.in_spelling(self._steps[call.name](request))
         self._answers[call.path, request_id] = (body, answer)
         return answer

@@ -146,7 +146,7 @@ class Session:
             kind: ConsentType = "one_time" if name == "one-time" else "reusable"
             authorization = self.hub.open_authorization(self.scopes_of(name), kind)
             decision = "refuse" if name == "refused" else "approve"
-            is_done = _has_arrived(authorization)
+            is_done = _is_answered(authorization)
             task = Task("consent", authorization.request.request_url, decision, is_done)
             outcome = self.psu.act(task)
             if outcome.state == "done":
@@ -206,10 +206,10 @@ class Session:
             self._wait(lambda: token in self.hub.revoked, "the bank to call token/revoke")
         return token, self.hub.revoked.get(token), outcome
 
-    def end_consents(self, *kept: str) -> None:
-        """End the consents of this run that are in force, except ``kept``."""
+    def end_consents(self, *exceptions: str) -> None:
+        """End the consents of this run that are in force, except ``exceptions``."""
         for token in list(self.hub.tokens):
-            if token not in (*kept, *self.hub.ended, *self.hub.revoked):
+            if token not in (*exceptions, *self.hub.ended, *self.hub.revoked):
                 self.hub.ended.add(token)
                 self.caller.send(self.version.revoke_token, {"access_token": token}, token=token)
 
@@ -370,5 +370,5 @@ class Session:
             self.hub.wait_for(condition, limit - quiet)
 
 
-def _has_arrived(authorization: Authorization) -> Callable[[], bool]:
+def _is_answered(authorization: Authorization) -> Callable[[], bool]:
     return lambda: bool(authorization.arrivals)

@@ -64,8 +64,8 @@ class BankChange:
     def customers(self) -> list[Customer]:
         """The bank's loaded customers after the change."""
         new = {each.customer.customer_id: each.customer for each in self.added}
-        kept = {id_: each for id_, each in self.found.customers.items() if id_ not in self.removed}
-        return list((kept | new).values())
+        others = {id_: each for id_, each in self.found.customers.items() if id_ not in self.removed}
+        return list((others | new).values())
 
 
 def read_all(hub: Services) -> Mapping[str, LoadedCustomers]:

@@ -38,8 +38,8 @@ REGION = "eu-west-1"
 COMMAND = (sys.executable, "-B", "-c", "import sys; from chalice.cli import main; sys.exit(main())")
 """The command that runs Chalice."""
 _INCLUDED = ("app.py", "chalicelib", ".chalice", "requirements.txt", "requirements.in")
-_KEPT = ("deployments", "deployed")
-_LEFT_OUT = shutil.ignore_patterns("__pycache__", "*.pyc", *_KEPT)
+_PRESERVED = ("deployments", "deployed")
+_LEFT_OUT = shutil.ignore_patterns("__pycache__", "*.pyc", *_PRESERVED)
 _PLACEHOLDER = "causeway.example"
 _CLOSED = "disableExecuteApiEndpoint"
 
@@ -92,7 +92,7 @@ def project_copy() -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="causeway-application-") as place:
         project = Path(place) / "causeway"
         copy(project)
-        for name in _KEPT:
+        for name in _PRESERVED:
             (ROOT / ".chalice" / name).mkdir(exist_ok=True)
             (project / ".chalice" / name).symlink_to(ROOT / ".chalice" / name)
         yield project

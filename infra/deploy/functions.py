@@ -93,8 +93,8 @@ def _update(place: Mapping[str, Any], settings: Mapping[str, Mapping[str, Any]])
     """The ``lambda_functions`` of a place in the configuration, with ``settings`` added to these functions."""
     before = place.get("lambda_functions", {})
     named = {name: {**before.get(name, {}), **own} for name, own in settings.items()}
-    kept = {API_HANDLER: before[API_HANDLER]} if API_HANDLER in before else {}
-    return dict(sorted({**named, **kept}.items()))
+    api = {API_HANDLER: before[API_HANDLER]} if API_HANDLER in before else {}
+    return dict(sorted({**named, **api}.items()))
 
 
 def written_files(config: Mapping[str, Any]) -> dict[str, str]:

@@ -67,19 +67,19 @@ def run_stack(
         NotReady: it did not start; ``output`` contains the reason.
     """
     given = os.environ if environ is None else environ
-    with tempfile.TemporaryDirectory(prefix="causeway-stack-") as place, tempfile.TemporaryFile() as kept:
+    with tempfile.TemporaryDirectory(prefix="causeway-stack-") as place, tempfile.TemporaryFile() as captured:
         file = (folder or Path(place)) / "stack.json"
         options = ["--port", str(port), "--engine", engine, "--stack-file", str(file), "--quiet", "--end-with-stdin"]
         child = ChildProcess(
             python_command("infra.local", *options),
             environ={name: value for name, value in given.items() if name not in _NOT_HANDED_ON}
             | dict(elsewhere or {}),
-            output=output or kept,
+            output=output or captured,
             errors=subprocess.STDOUT,
             folder=ROOT,
         )
         try:
-            yield _wait_until_ready(child, file, kept)
+            yield _wait_until_ready(child, file, captured)
         finally:
             child.stop(DRAIN_SECONDS + 2 * GRACE)
 

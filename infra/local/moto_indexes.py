@@ -102,10 +102,10 @@ def update_indexes(table: Any, place: Place) -> None:
 
 def _indexes_of(table: Any) -> dict[Keys, SortedIndex]:
     """The indexes of a table's items; a table that has got other items (a restored backup) has none yet."""
-    kept: dict[str, Any] = vars(table)
-    if kept.get("indexed_items") is not table.items:
-        kept |= {"indexed_items": table.items, "sorted_indexes": {}}
-    indexes: dict[Keys, SortedIndex] = kept["sorted_indexes"]
+    members: dict[str, Any] = vars(table)
+    if members.get("indexed_items") is not table.items:
+        members |= {"indexed_items": table.items, "sorted_indexes": {}}
+    indexes: dict[Keys, SortedIndex] = members["sorted_indexes"]
     return indexes
 
 

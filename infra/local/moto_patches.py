@@ -186,8 +186,8 @@ def _measure_once() -> None:
     def size(measured: Any) -> int:
         if "measured_size" not in vars(measured):
             measured.measured_size = real_size(measured)
-        kept: int = measured.measured_size
-        return kept
+        size: int = measured.measured_size
+        return size
 
     item.__init__, item.size = make, size
 

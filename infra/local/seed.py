@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 EMAIL = "tpp@example.com"
 TITLE = "Example TPP"
 BANK_MEMBERS = ("bic", "name", "api_version", "domain", "authorization_url")
-KEPT = ("user", "client", "programme", "other_programme", "first_data")
+REUSED = ("user", "client", "programme", "other_programme", "first_data")
 """The members of the stack's file that cannot be read back: those with secrets, and the state of the first data."""
 
 
@@ -24,8 +24,8 @@ def seed_stack(hub: Hub, previous: Mapping[str, Any] | None) -> dict[str, Any]:
 
     Args:
         hub: the wired service.
-        previous: the ``KEPT`` members of an earlier stack on the same data; its user, client and credentials are reused
-            if they still exist. ``None`` means a new stack, which gets its first data.
+        previous: the ``REUSED`` members of an earlier stack on the same data; its user, client and credentials
+            are reused if they still exist. ``None`` means a new stack, which gets its first data.
     """
     from chalicelib.demo_bank.profiles import PROFILES
     from chalicelib.demo_bank.setup import install

@@ -242,10 +242,10 @@ def _text(message: Message) -> str:
 
 def _message(message_id: str, text: str) -> Message:
     """A saved message, visible unless it was delayed; those of earlier releases lack what they were sent with."""
-    kept = json.loads(text)
-    delayed_until = kept["delayed_until"] / 1000
+    message = json.loads(text)
+    delayed_until = message["delayed_until"] / 1000
     return Message(
-        message_id, kept["body"], kept.get("sent_at", time.time()), delayed_until, kept.get("attributes", {})
+        message_id, message["body"], message.get("sent_at", time.time()), delayed_until, message.get("attributes", {})
     )
 
 

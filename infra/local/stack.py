@@ -268,9 +268,9 @@ class Stack:
         from chalicelib.bootstrap import hub
         from infra.local import seed
 
-        kept = engines.seed_file
-        seeded = seed.seed_stack(hub(), stackfile.read(kept))
-        stackfile.write(kept, {name: seeded[name] for name in seed.KEPT})
+        path = engines.seed_file
+        seeded = seed.seed_stack(hub(), stackfile.read(path))
+        stackfile.write(path, {name: seeded[name] for name in seed.REUSED})
         return {
             "id": self._id,
             "pid": os.getpid(),

@@ -24,7 +24,7 @@ from chalicelib.openbanking.records.authorization_requests import AuthorizationR
 from chalicelib.openbanking.records.client_record import client_key
 from chalicelib.openbanking.records.consents import Consent, consent_key
 from chalicelib.openbanking.records.order_answers import DeferredRequest, OrderClaim
-from chalicelib.openbanking.records.orders import KEPT_SECONDS, Order, RecordedOrder, order_key
+from chalicelib.openbanking.records.orders import RETENTION_SECONDS, Order, RecordedOrder, order_key
 from chalicelib.openbanking.records.payments import Payment, is_early, payment_key
 from infra.restore.check import Inconsistency
 
@@ -72,7 +72,7 @@ def order_of_consent(hub: Hub, item: Item) -> list[Key]:
 
 def judge_spent_consent(hub: Hub, item: Item, found: Found) -> Inconsistency | None:
     """A consent that was spent for an order that is gone."""
-    if found[0] or item["spent_at"] + KEPT_SECONDS <= hub.clock.time():
+    if found[0] or item["spent_at"] + RETENTION_SECONDS <= hub.clock.time():
         return None
     return Inconsistency(detail=f", bank {item['bic']}, X-Request-Id {item['spent_order']}")
 
@@ -230,7 +230,7 @@ def judge_payment(hub: Hub, item: Item, found: Found) -> Inconsistency | None:
     if payment.order_digest is None or payment.outcome == "not_accepted":
         return None
     is_accepted, order = payment.outcome is None, found[0]
-    if order is None and payment.created_at + KEPT_SECONDS > hub.clock.time():
+    if order is None and payment.created_at + RETENTION_SECONDS > hub.clock.time():
         put = partial(orders.put_lost, is_accepted=is_accepted)
         return Inconsistency([put(_order(payment), new_id(), payment.payment_id)])
     if (

@@ -10,7 +10,7 @@ from chalicelib.foundation.dynamodb.store import ConditionFailed, Delete, Item
 from chalicelib.openbanking.records import consents, payments
 from chalicelib.openbanking.records.consents import Consent, consent_key
 from infra.retention.errors import NotErasable
-from infra.retention.kinds import KEPT_SECONDS
+from infra.retention.kinds import RETENTION_SECONDS
 
 
 def erase_consent(hub: Hub, consent_id: str) -> list[str]:
@@ -34,7 +34,7 @@ def erase_consent(hub: Hub, consent_id: str) -> list[str]:
 def due_consents(hub: Hub, now: int) -> list[Consent]:
     """The consents that ended five years ago."""
     items = (item for item in hub.store.scan(consents.TABLE) if item["part"] == "consent")
-    return [each for each in map(Consent.from_item, items) if _ended_at(each) + KEPT_SECONDS <= now]
+    return [each for each in map(Consent.from_item, items) if _ended_at(each) + RETENTION_SECONDS <= now]
 
 
 def remove_consent(hub: Hub, consent: Consent) -> None:
@@ -46,7 +46,7 @@ def remove_consent(hub: Hub, consent: Consent) -> None:
 def due_payments(hub: Hub, now: int) -> Iterator[Item]:
     """The payments that were ordered five years ago."""
     items = (item for item in hub.store.scan(payments.TABLE) if "payment_id" in item)
-    return (item for item in items if item["created_at"] + KEPT_SECONDS <= now)
+    return (item for item in items if item["created_at"] + RETENTION_SECONDS <= now)
 
 
 def remove_payment(hub: Hub, item: Item) -> None:

@@ -18,7 +18,7 @@ from chalicelib.foundation.crypto.keyring import Unsealable
 from chalicelib.foundation.dynamodb.store import Store
 from chalicelib.foundation.identifiers import new_id
 from infra.retention.errors import NotErasable
-from infra.retention.kinds import BY_NAME, KEPT_SECONDS
+from infra.retention.kinds import BY_NAME, RETENTION_SECONDS
 
 CONTACT = ("phone_number", "email", "title", "holder_locale", "ip_address")
 MANDATORY = ("first_name", "last_name", "address_line_1", "zip_code", "city", "phone_number")
@@ -79,18 +79,18 @@ def due_holders(hub: Hub, now: int) -> list[HolderRecords]:
 
 def _is_over(found: HolderRecords, now: int) -> bool:
     ended_at = found.ended_at(now)
-    return ended_at is not None and ended_at + KEPT_SECONDS <= now
+    return ended_at is not None and ended_at + RETENTION_SECONDS <= now
 
 
 def remove_holder(hub: Hub, found: HolderRecords) -> None:
     """Remove all that identifies the holder; the books stay."""
     _remove_contact(hub, found)
     holder = _read_one(hub.store, found.holder.id)
-    kept = {name: value for name, value in holder.details.items() if name in IDENTIFYING_NOTHING}
+    anonymous = {name: value for name, value in holder.details.items() if name in IDENTIFYING_NOTHING}
     for card in found.cards:
         _remove_parts(hub.store, card, "order#")
         _remove_names(hub.store, card)
-    details = kept | dict.fromkeys(MANDATORY, "")
+    details = anonymous | dict.fromkeys(MANDATORY, "")
     hub.store.transact([holder.update(new_id(), details=details)])
 
 

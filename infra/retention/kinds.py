@@ -9,7 +9,7 @@ Person = Literal["PSU", "user", "card holder"]
 Removal = Literal["Expires by itself", "retention remove", "retention erase-user", "Nothing"]
 
 YEARS = 5
-KEPT_SECONDS = (YEARS * 365 + 2) * 24 * 3600
+RETENTION_SECONDS = (YEARS * 365 + 2) * 24 * 3600
 """Five years, with their leap days, in seconds (PSD2 Article 21; Directive (EU) 2015/849 Article 40)."""
 
 PSD2 = "PSD2 Article 21: records of payment services, 5 years"
@@ -25,7 +25,7 @@ class Kind:
         name: how commands name it.
         data: what it is, for people.
         place: table and item, as docs/data.md names them.
-        kept: for how long.
+        retention: for how long.
         removal: what removes it when that time is over.
         reason: the law or the purpose for which it is kept.
         on_request: whether a command of ``retention`` removes it at once when a person asks.
@@ -35,7 +35,7 @@ class Kind:
     person: Person
     data: str
     place: str
-    kept: str
+    retention: str
     removal: Removal
     reason: str
     on_request: bool = False
@@ -47,7 +47,7 @@ KINDS = (
         person="PSU",
         data="Account identifiers that the PSU approved",
         place="`consents`, part `consent`",
-        kept=f"{YEARS} years after the consent's end",
+        retention=f"{YEARS} years after the consent's end",
         removal="retention remove",
         reason="Evidence of what was approved; PSD2 Article 71: claims within 13 months",
         on_request=True,
@@ -57,7 +57,7 @@ KINDS = (
         person="PSU",
         data="The consent without them: client, bank, scopes, times",
         place="`consents`, part `consent`",
-        kept=f"{YEARS} years after its end",
+        retention=f"{YEARS} years after its end",
         removal="retention remove",
         reason=PSD2,
     ),
@@ -66,7 +66,7 @@ KINDS = (
         person="PSU",
         data="Codes and tokens, as hashes and ciphertext",
         place="`consents`, parts `grant`, `access#…`, `refresh#…`",
-        kept="Until the consent's end",
+        retention="Until the consent's end",
         removal="Expires by itself",
         reason="Use of the consent",
     ),
@@ -75,7 +75,7 @@ KINDS = (
         person="PSU",
         data="Requests for a consent: client, bank, scopes, state",
         place="`authorizations`",
-        kept="400 days; a day without a consent",
+        retention="400 days; a day without a consent",
         removal="Expires by itself",
         reason="PSD2 Article 71: claims within 13 months",
     ),
@@ -84,7 +84,7 @@ KINDS = (
         person="PSU",
         data="Payments: bank, id, statuses; no amount, account or name",
         place="`payments`",
-        kept=f"{YEARS} years after the order",
+        retention=f"{YEARS} years after the order",
         removal="retention remove",
         reason=PSD2,
     ),
@@ -93,7 +93,7 @@ KINDS = (
         person="PSU",
         data="Order claims and stored responses",
         place="`idempotency`",
-        kept="24 hours; orders 90 days",
+        retention="24 hours; orders 90 days",
         removal="Expires by itself",
         reason="Detection of repeated orders, and of unknown outcomes",
     ),
@@ -102,7 +102,7 @@ KINDS = (
         person="PSU",
         data="Events and deferred calls, encrypted",
         place="`deliveries`",
-        kept="30 days after their end; accepted calls 24 hours",
+        retention="30 days after their end; accepted calls 24 hours",
         removal="Expires by itself",
         reason="Delivery, and its proof",
     ),
@@ -111,7 +111,7 @@ KINDS = (
         person="user",
         data="Email, password hash, times",
         place="`users`",
-        kept="Until the user asks",
+        retention="Until the user asks",
         removal="retention erase-user",
         reason="Contract with the user",
         on_request=True,
@@ -121,7 +121,7 @@ KINDS = (
         person="user",
         data="Authorizations that the user tried in the web interface",
         place="`website`, `user#…`",
-        kept="30 days",
+        retention="30 days",
         removal="Expires by itself",
         reason="The list of the user's journeys",
         on_request=True,
@@ -131,7 +131,7 @@ KINDS = (
         person="user",
         data="Sessions, links and codes",
         place="`website`, `session#…`, `code#…`, `reset#…`, `confirm#…`",
-        kept="12 hours; links and codes at most 24 hours",
+        retention="12 hours; links and codes at most 24 hours",
         removal="Expires by itself",
         reason="Signing in. They end with the account",
         on_request=True,
@@ -141,7 +141,7 @@ KINDS = (
         person="user",
         data="Counters of attempts, under an HMAC of email or IP address",
         place="`website`",
-        kept="Twice their window, at most 48 hours",
+        retention="Twice their window, at most 48 hours",
         removal="Expires by itself",
         reason="Protection against guessing",
     ),
@@ -150,7 +150,7 @@ KINDS = (
         person="user",
         data="The owner's email of a client, and of the author of its changes",
         place="`clients`",
-        kept="As long as the client",
+        retention="As long as the client",
         removal="Nothing",
         reason=f"{PSD2}. Archive clients that are no longer used",
     ),
@@ -159,7 +159,7 @@ KINDS = (
         person="user",
         data="Commands of the operator, with their arguments",
         place="`website`, `audit#…`",
-        kept=f"{YEARS} years",
+        retention=f"{YEARS} years",
         removal="Expires by itself",
         reason="Audit trail: PCI DSS 10.5, PSD2 Article 21",
     ),
@@ -168,7 +168,7 @@ KINDS = (
         person="card holder",
         data="Phone number, email, title, locale, IP address",
         place="`cards`, `holder#…`",
-        kept=f"{YEARS} years after the last account was closed",
+        retention=f"{YEARS} years after the last account was closed",
         removal="retention remove",
         reason="Contract with the holder",
         on_request=True,
@@ -178,7 +178,7 @@ KINDS = (
         person="card holder",
         data="PIN and 3-D Secure password, encrypted",
         place="`cards`, `card#…`, part `card`",
-        kept=f"{YEARS} years after the last account was closed",
+        retention=f"{YEARS} years after the last account was closed",
         removal="retention remove",
         reason="Use of the card",
         on_request=True,
@@ -188,7 +188,7 @@ KINDS = (
         person="card holder",
         data="Whitelist rules of 3-D Secure",
         place="`cards`, `card#…`, parts `rule#…`",
-        kept=f"{YEARS} years after the last account was closed",
+        retention=f"{YEARS} years after the last account was closed",
         removal="retention remove",
         reason="Use of the card",
         on_request=True,
@@ -198,7 +198,7 @@ KINDS = (
         person="card holder",
         data="Names, addresses, dates of birth, documents",
         place="`cards`, `holder#…`",
-        kept=f"{YEARS} years after the last account was closed",
+        retention=f"{YEARS} years after the last account was closed",
         removal="retention remove",
         reason=AML,
     ),
@@ -207,7 +207,7 @@ KINDS = (
         person="card holder",
         data="Names on the card and in lists of cards",
         place="`cards`, `card#…` and `manager#…`",
-        kept=f"{YEARS} years after the last account was closed",
+        retention=f"{YEARS} years after the last account was closed",
         removal="retention remove",
         reason=AML,
     ),
@@ -216,7 +216,7 @@ KINDS = (
         person="card holder",
         data="Names and addresses to which cards were sent",
         place="`cards`, `card#…`, parts `order#…`",
-        kept=f"{YEARS} years after the last account was closed",
+        retention=f"{YEARS} years after the last account was closed",
         removal="retention remove",
         reason=AML,
     ),
@@ -225,7 +225,7 @@ KINDS = (
         person="card holder",
         data="Card numbers, encrypted and as HMAC",
         place="`cards`, `card#…` and `pan#…`",
-        kept="As long as the card's record",
+        retention="As long as the card's record",
         removal="Nothing",
         reason=f"A number is never assigned twice. {BOOKS}",
     ),
@@ -234,7 +234,7 @@ KINDS = (
         person="card holder",
         data="Transactions, network messages, external payments and their counterparties",
         place="`ledger`, `card-activity`, `external-payments`",
-        kept="As long as the books",
+        retention="As long as the books",
         removal="Nothing",
         reason=BOOKS,
     ),
@@ -243,7 +243,7 @@ KINDS = (
         person="card holder",
         data="Requests of 3-D Secure",
         place="`cards`, `authentication#…`",
-        kept="30 days",
+        retention="30 days",
         removal="Expires by itself",
         reason="Disputes of an authentication",
     ),
@@ -252,7 +252,7 @@ KINDS = (
         person="card holder",
         data="Events with payments and names of counterparties, encrypted",
         place="`deliveries`",
-        kept="30 days after their end",
+        retention="30 days after their end",
         removal="Expires by itself",
         reason="Delivery, and its proof",
     ),
@@ -261,7 +261,7 @@ KINDS = (
         person="card holder",
         data="Stored responses of the card API, encrypted",
         place="`idempotency`, `card-api#…`",
-        kept="30 days; with card data 24 hours",
+        retention="30 days; with card data 24 hours",
         removal="Expires by itself",
         reason="Repeats of a request",
     ),
@@ -273,6 +273,6 @@ def of_person(person: Person) -> list[Kind]:
     return [kind for kind in KINDS if kind.person == person]
 
 
-def kept_of_person(person: Person) -> list[Kind]:
+def kinds_of_person(person: Person) -> list[Kind]:
     """The kinds that stay when the person asks for erasure."""
     return [kind for kind in of_person(person) if not kind.on_request]

@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 
 from chalicelib.bootstrap import PLANS
-from chalicelib.delivery.delivery_plan import DAY, MINUTE, put_off, wait_after
+from chalicelib.delivery.delivery_plan import DAY, MINUTE, postponement, wait_after
 from chalicelib.foundation.aws.queues import Queue
 from tests.delivery.deliveries import DECIDED
 
@@ -20,18 +20,18 @@ def test_notifications_have_the_specified_attempts_and_are_stored_for_30_days(ki
     plan = PLANS[kind]
 
     assert plan.waits == DECIDED
-    assert (plan.lasts, plan.kept, plan.has_caller) == (30 * DAY, 30 * DAY, False)
-    assert plan.lasts > 2 * sum(DECIDED), "a receiver that asks for time at every attempt loses none"
+    assert (plan.lifetime, plan.retention, plan.has_caller) == (30 * DAY, 30 * DAY, False)
+    assert plan.lifetime > 2 * sum(DECIDED), "a receiver that asks for time at every attempt loses none"
 
 
 def test_relayed_calls_end_after_5_minutes_and_payments_have_one_retry() -> None:
-    assert sum(PLANS["relay"].waits) <= PLANS["relay"].lasts == 5 * MINUTE
-    assert (PLANS["payment"].waits, PLANS["payment"].lasts) == ((5,), 5 * MINUTE)
+    assert sum(PLANS["relay"].waits) <= PLANS["relay"].lifetime == 5 * MINUTE
+    assert (PLANS["payment"].waits, PLANS["payment"].lifetime) == ((5,), 5 * MINUTE)
 
 
 @pytest.mark.parametrize("kind", ["relay", "payment"])
 def test_results_that_a_tpp_fetches_are_stored_for_one_day(kind: str) -> None:
-    assert (PLANS[kind].kept, PLANS[kind].has_caller) == (DAY, True)
+    assert (PLANS[kind].retention, PLANS[kind].has_caller) == (DAY, True)
 
 
 @pytest.mark.parametrize(("kind", "slot"), [(kind, slot) for kind in PLANS for slot in range(len(PLANS[kind].waits))])
@@ -62,7 +62,7 @@ def test_retry_after_extends_a_wait_to_at_most_twice_its_length(asked: int | Non
 
 
 def test_every_wait_takes_at_least_one_second() -> None:
-    assert min(put_off(PLANS["event"], 0, None) for _ in range(DRAWN)) >= 1
+    assert min(postponement(PLANS["event"], 0, None) for _ in range(DRAWN)) >= 1
     assert min(wait_after(PLANS["relay"], 1, None) or 0 for _ in range(DRAWN)) >= 1
 
 
@@ -71,7 +71,7 @@ def test_every_wait_takes_at_least_one_second() -> None:
 def test_the_delay_of_a_deferred_delivery_grows_with_its_age_to_the_maximum_of_its_plan(
     kind: str, longest: int
 ) -> None:
-    delays = [put_off(PLANS[kind], age, None) for age in (0, 1, 10, 20, 60, 100, 240, 2880, 10 * DAY)]
+    delays = [postponement(PLANS[kind], age, None) for age in (0, 1, 10, 20, 60, 100, 240, 2880, 10 * DAY)]
 
     assert delays == [2, 2, 2, 5, 15, 25, 60, longest, longest]
     assert all(shorter <= longer for shorter, longer in pairwise(delays))
@@ -81,10 +81,10 @@ def test_the_delay_of_a_deferred_delivery_grows_with_its_age_to_the_maximum_of_i
 def test_a_deferred_delivery_waits_for_retry_after_up_to_the_maximum_of_its_plan() -> None:
     asked = (None, 0, 1, 30, 60, 3600)
 
-    assert [put_off(PLANS["relay"], 0, seconds) for seconds in asked] == [2, 2, 2, 30, 60, 60]
-    assert put_off(PLANS["event"], 0, 3600) == 720
+    assert [postponement(PLANS["relay"], 0, seconds) for seconds in asked] == [2, 2, 2, 30, 60, 60]
+    assert postponement(PLANS["event"], 0, 3600) == 720
 
 
 @pytest.mark.parametrize("kind", PLANS)
 def test_a_deferred_delivery_waits_no_longer_than_the_longest_queue_delay(kind: str) -> None:
-    assert max(put_off(PLANS[kind], 10 * DAY, None) for _ in range(DRAWN)) <= Queue.LONGEST_DELAY
+    assert max(postponement(PLANS[kind], 10 * DAY, None) for _ in range(DRAWN)) <= Queue.LONGEST_DELAY

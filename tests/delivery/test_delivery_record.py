@@ -143,8 +143,8 @@ def test_a_finished_notification_is_stored_for_30_days_from_its_end(
 def test_a_due_delivery_expires_after_its_last_possible_attempt(causeway: Causeway) -> None:
     delivery = causeway.delivery(record(causeway))
 
-    assert delivery.expires_at == causeway.clock.time() + PLANS["event"].lasts + PLANS["event"].kept
-    assert delivery.give_up_at == causeway.clock.time() + PLANS["event"].lasts
+    assert delivery.expires_at == causeway.clock.time() + PLANS["event"].lifetime + PLANS["event"].retention
+    assert delivery.give_up_at == causeway.clock.time() + PLANS["event"].lifetime
 
 
 def test_the_history_keeps_the_latest_twenty_attempts(causeway: Causeway) -> None:
@@ -176,7 +176,7 @@ def test_a_resend_makes_a_finished_delivery_due_with_all_attempts_and_its_histor
     assert again.state == "due"
     assert again.attempts == 0
     assert again.due_at == now
-    assert (again.give_up_at, again.history) == (now + PLANS["event"].lasts, before.history)
+    assert (again.give_up_at, again.history) == (now + PLANS["event"].lifetime, before.history)
     assert again.request_id == before.request_id
     assert again.delivered_at is None
     assert again.failed_at is None

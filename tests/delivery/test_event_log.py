@@ -11,7 +11,15 @@ from functools import partial
 import pytest
 
 from chalicelib.delivery import event_log
-from chalicelib.delivery.event_log import KEPT_SECONDS, LATE_SECONDS, REMEMBERED, SHARDS, EventLog, EventPage, Reading
+from chalicelib.delivery.event_log import (
+    LATE_SECONDS,
+    REMEMBERED,
+    RETENTION_SECONDS,
+    SHARDS,
+    EventLog,
+    EventPage,
+    Reading,
+)
 from chalicelib.foundation.clock import Clock, milliseconds
 from chalicelib.foundation.crypto.keyring import Unsealable
 from chalicelib.foundation.crypto.signed_cursors import InvalidCursor
@@ -273,7 +281,7 @@ def test_a_body_moved_to_another_receiver_or_event_cannot_be_read(causeway: Caus
 def test_an_expired_event_is_not_returned_before_dynamodb_removes_it(causeway: Causeway, reader: Reader) -> None:
     write(causeway)
 
-    causeway.clock.advance(KEPT_SECONDS)
+    causeway.clock.advance(RETENTION_SECONDS)
 
     assert reader.read() == []
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chalicelib.delivery.recorded_exchange import KEPT_BYTES, MASK, record_answer
+from chalicelib.delivery.recorded_exchange import MASK, MAX_RECORDED_BYTES, record_answer
 from chalicelib.foundation.context import CapturedHeaders
 
 SIGNATURE = "v1,c2lnbmF0dXJlIG9mIHRoZSBldmVudA=="
@@ -24,7 +24,7 @@ def test_a_short_answer_is_recorded_in_full() -> None:
 def test_a_long_answer_is_cut_after_2_kb_between_characters(letter: str) -> None:
     text = kept(f"x{letter * 5000}".encode())
 
-    assert KEPT_BYTES - 4 < len(text.encode()) <= KEPT_BYTES == 2048
+    assert MAX_RECORDED_BYTES - 4 < len(text.encode()) <= MAX_RECORDED_BYTES == 2048
     assert set(text) == {"x", letter}
 
 
@@ -42,4 +42,4 @@ def test_a_signature_repeated_in_an_answer_is_masked(repeated: str) -> None:
 
 
 def test_a_secret_at_the_cut_is_masked_before_the_answer_is_cut() -> None:
-    assert kept(b"x" * (KEPT_BYTES - 10) + SIGNATURE.encode()).endswith(f"x{MASK}")
+    assert kept(b"x" * (MAX_RECORDED_BYTES - 10) + SIGNATURE.encode()).endswith(f"x{MASK}")

@@ -153,7 +153,7 @@ def test_an_attempt_stores_the_beginning_of_the_answer_sealed(
     part = causeway.hub.store.get("deliveries", {"delivery_id": recorded, "part": f"{first['reply']}#000"})
     assert part is not None
     assert b"queue" not in part["sealed"]
-    assert part["expires_at"] == first["at"] + PLANS["event"].kept
+    assert part["expires_at"] == first["at"] + PLANS["event"].retention
 
 
 @pytest.mark.parametrize(("kind", "is_kept"), [(kind, PLANS[kind].keeps_replies) for kind in PLANS])
@@ -448,7 +448,7 @@ def test_a_delivery_with_deferred_attempts_only_fails_at_the_end_of_its_lifetime
         wait(causeway, recorded)
         worker.attempt(recorded)
 
-    assert causeway.clock.time() - started <= PLANS["relay"].lasts
+    assert causeway.clock.time() - started <= PLANS["relay"].lifetime
     assert causeway.delivery(recorded).state == "failed"
 
 
@@ -460,7 +460,7 @@ def test_an_expired_delivery_fails_without_being_sent(
     causeway: Causeway, worker: Worker, receiver: Receiver, kind: str
 ) -> None:
     recorded = record(causeway, kind, body="a body")
-    causeway.clock.advance(PLANS[kind].lasts + 1)
+    causeway.clock.advance(PLANS[kind].lifetime + 1)
     worker.attempt(recorded)
 
     assert receiver.got == []
@@ -475,7 +475,7 @@ def test_a_delivery_is_sent_in_the_last_second_of_its_lifetime(
     causeway: Causeway, worker: Worker, receiver: Receiver
 ) -> None:
     recorded = record(causeway, "relay")
-    causeway.clock.advance(PLANS["relay"].lasts)
+    causeway.clock.advance(PLANS["relay"].lifetime)
     worker.attempt(recorded)
 
     assert causeway.delivery(recorded).state == "delivered"
@@ -485,7 +485,7 @@ def test_a_failed_attempt_without_time_for_a_retry_ends_the_delivery(
     causeway: Causeway, worker: Worker, receiver: Receiver
 ) -> None:
     recorded = record(causeway, "relay")
-    causeway.clock.advance(PLANS["relay"].lasts)
+    causeway.clock.advance(PLANS["relay"].lifetime)
     receiver.always = fail()
     worker.attempt(recorded)
 
@@ -532,7 +532,7 @@ def test_a_worker_that_died_while_giving_up_does_not_mark_a_delivery_as_abandone
     causeway: Causeway, worker: Worker, receiver: Receiver
 ) -> None:
     recorded = record(causeway, "payment")
-    causeway.clock.advance(PLANS["payment"].lasts + 1)
+    causeway.clock.advance(PLANS["payment"].lifetime + 1)
     begun(worker, recorded)
     causeway.clock.advance(CLAIMED_SECONDS)
     worker.attempt(recorded)
@@ -731,7 +731,7 @@ def test_a_relayed_call_that_ends_with_an_internal_error_has_the_answer_of_a_giv
     causeway: Causeway, worker: Worker, receiver: Receiver, failure: Exception
 ) -> None:
     recorded = record(causeway, "relay")
-    causeway.clock.advance(PLANS["relay"].lasts)
+    causeway.clock.advance(PLANS["relay"].lifetime)
     receiver.always, receiver.last_words = failure, StoredAnswer(502, "{}")
     while causeway.delivery(recorded).state == "due":
         wait(causeway, recorded)

@@ -163,7 +163,7 @@ def tell_a_bank_while_others_have(causeway: Causeway, which: str) -> Run:
 def give_up_an_event(causeway: Causeway) -> Run:
     causeway.tpp.set_events_url()
     causeway.psu.approve(1)
-    causeway.clock.advance(PLANS["event"].lasts + 1)
+    causeway.clock.advance(PLANS["event"].lifetime + 1)
 
     def run(fault: Fault) -> None:
         attempted(causeway, fault, "event")
@@ -184,7 +184,7 @@ def ask_a_bank_that(causeway: Causeway, version: int, does: str) -> Run:
     good: Any = {"accounts": []} | ({"status": "success"} if version == 1 else {})
     webhook = "/accounts" if version == 1 else "/v2_accounts"
     late = does == "is never asked"
-    causeway.clock.advance(PLANS["relay"].lasts + 1 if late else 0)
+    causeway.clock.advance(PLANS["relay"].lifetime + 1 if late else 0)
 
     def run(fault: Fault) -> None:
         answers: list[Any] = {"fails": [FAILS], "refuses": [REFUSAL[version]] * 2}.get(does, [])
@@ -203,7 +203,7 @@ def read_without_the_psu_at_a_bank_that(causeway: Causeway, does: str) -> Run:
     aisp = Aisp(causeway, 1)
     aisp.bank_answers(NotReached("no connection"), "/accounts")
     asked = aisp.read(headers=LATER).body["request_id"]
-    causeway.clock.advance(PLANS["relay"].lasts + (1 if does == "is never asked" else -1))
+    causeway.clock.advance(PLANS["relay"].lifetime + (1 if does == "is never asked" else -1))
 
     def run(fault: Fault) -> None:
         assert aisp.counted() == 1
@@ -356,7 +356,7 @@ def have_a_payment_made_at_a_bank_that_is_left_alone_for_a_while(causeway: Cause
 def give_up_a_payment(causeway: Causeway, version: int, kind: str, consent_type: str) -> Run:
     pisp = Pisp(causeway, version, kind, consent_type)
     accepted = pisp.pay_later()
-    causeway.clock.advance(PLANS["payment"].lasts + 1)
+    causeway.clock.advance(PLANS["payment"].lifetime + 1)
 
     def run(fault: Fault) -> None:
         attempted(causeway, fault, "payment")
@@ -374,7 +374,7 @@ def take_up_a_payment_whose_worker_died(causeway: Causeway, when: str) -> Run:
     accepted = pisp.pay_later()
     (record,) = records(causeway)
     causeway.hub.delivery.worker.begin(record["delivery_id"])
-    causeway.clock.advance(CLAIMED_SECONDS if when == "in time" else PLANS["payment"].lasts + 1)
+    causeway.clock.advance(CLAIMED_SECONDS if when == "in time" else PLANS["payment"].lifetime + 1)
 
     def run(fault: Fault) -> None:
         attempted(causeway, fault, "payment")
@@ -430,7 +430,7 @@ def have_a_payment_made_whose_consent_is_revoked_before_the_bank_is_not_reached(
     pisp = Pisp(causeway, 1, consent_type="one_time")
     pisp.pay_later()
     causeway.banks[1].answers["/revoke_token"] = lambda sent: {"status": "success"}
-    causeway.clock.advance(PLANS["payment"].lasts - 1)
+    causeway.clock.advance(PLANS["payment"].lifetime - 1)
 
     def run(fault: Fault) -> None:
         def revoked_on_the_way(sent: Sent) -> Any:

@@ -110,7 +110,7 @@ def test_due_events_are_sent_while_banks_are_unavailable(workers: Workers, opera
 def test_deliveries_to_an_unavailable_bank_expire_without_a_call(workers: Workers, operator: Operator) -> None:
     operator.move("PT1H")
     calls = [workers.calls_to(version) for version in (1, 2)]
-    operator.move(f"PT{PLANS['revoke_token'].lasts // 3600}H")
+    operator.move(f"PT{PLANS['revoke_token'].lifetime // 3600}H")
 
     assert {each.state for each in deliveries(workers.causeway)} == {"failed"}
     assert [workers.calls_to(version) for version in (1, 2)] == calls

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from chalicelib.statistics import client_activity
-from chalicelib.statistics.client_activity import CALLS_KEPT, HOURS, ActivityReader
+from chalicelib.statistics.client_activity import CALL_RETENTION, HOURS, ActivityReader
 from chalicelib.statistics.measurements import Measurements
 from tests.kit.time import ManualClock
 from tests.statistics.client_calls import HOUR, Table, ask, process, read
@@ -41,7 +41,7 @@ def test_activity_contains_only_the_latest_hours_and_recent_calls(
     assert [hour.start for hour in activity.hours] == [HOUR + (number + 3) * 3600 for number in range(HOURS)]
     assert [hour.calls for hour in activity.hours] == [1] * HOURS
     assert activity.calls
-    assert all(call.at > clock.time() - CALLS_KEPT for call in activity.calls)
+    assert all(call.at > clock.time() - CALL_RETENTION for call in activity.calls)
 
 
 def test_activity_lists_the_newest_call_first(instance: Measurements, table: Table, clock: ManualClock) -> None:

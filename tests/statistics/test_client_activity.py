@@ -14,11 +14,11 @@ from chalicelib.foundation.dynamodb.store import StoreUnavailable
 from chalicelib.statistics import client_activity, current_call
 from chalicelib.statistics.call_counts import Outcome
 from chalicelib.statistics.client_activity import (
-    CALLS_KEPT,
+    CALL_RETENTION,
     ERROR_KINDS,
+    HOUR_RETENTION,
     HOUR_ROWS_READ,
-    HOURS_KEPT,
-    MAX_KEPT,
+    MAX_ROWS,
     PER_MINUTE,
     ROWS_READ,
     ClientCall,
@@ -64,7 +64,7 @@ def test_a_stored_call_has_its_times_and_route_template_and_no_secret(
     ]
     assert row["subject"] == f"recent#{CLIENT}"
     assert row["part"].startswith("2026-03-02T09:00#")
-    assert row["expires_at"] == HOUR + CALLS_KEPT
+    assert row["expires_at"] == HOUR + CALL_RETENTION
 
 
 @pytest.mark.parametrize(
@@ -148,7 +148,7 @@ def test_a_process_replaces_its_own_rows_and_stores_the_latest_calls_of_a_minute
 
     (hour,), (minute,) = table.of("activity"), table.of("recent")
     assert jsontext.loads(hour["counts"]) == {"calls": PER_MINUTE + 5, "errors": {}}
-    assert hour["expires_at"] == HOUR + HOURS_KEPT
+    assert hour["expires_at"] == HOUR + HOUR_RETENTION
     assert [call.status for call in calls_of(minute)] == [205 + number for number in range(PER_MINUTE)]
 
 
@@ -189,7 +189,7 @@ def test_calls_before_and_after_dropped_rows_add_up_within_the_memory_limit(
     instance: Measurements, table: Table, clock: ManualClock, lines: Lines
 ) -> None:
     ask(instance, clock, seconds=0)
-    for number in range(MAX_KEPT // 2):
+    for number in range(MAX_ROWS // 2):
         ask(instance, clock, client_id=f"client-{number}", seconds=0)
     assert instance.activity.items(CLIENT) == []
     assert lines.all() == []

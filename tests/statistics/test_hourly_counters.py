@@ -12,7 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chalicelib.foundation.dynamodb.items import pack, unpack
-from chalicelib.statistics.call_counts import KEPT_DAYS, SERVICES, CallCounts, HourlyCounters, Service, counters_key
+from chalicelib.statistics.call_counts import (
+    RETENTION_DAYS,
+    SERVICES,
+    CallCounts,
+    HourlyCounters,
+    Service,
+    counters_key,
+)
 from chalicelib.statistics.days import hours_of
 from chalicelib.statistics.hourly_counters import downtime_spans, sum_by_service
 
@@ -65,7 +72,7 @@ def test_stored_counters_are_read_unchanged(events: list[Event]) -> None:
 
     assert HourlyCounters.from_item(item) == kept
     assert (item["subject"], item["part"]) == ("calls#ALPHGB21#2026-11-22T09", "counters-1")
-    assert item["expires_at"] == HOUR + KEPT_DAYS * 86_400
+    assert item["expires_at"] == HOUR + RETENTION_DAYS * 86_400
 
 
 @given(EVENTS)

@@ -13,7 +13,7 @@ from chalicelib.foundation.dynamodb.store import Item, StoreUnavailable
 from chalicelib.openbanking.flows.bank.expected_reports import expected_banks
 from chalicelib.statistics import day_overviews, day_records
 from chalicelib.statistics import ingest as ingesting
-from chalicelib.statistics.call_counts import KEPT_DAYS, CallCounts, HourlyCounters
+from chalicelib.statistics.call_counts import RETENTION_DAYS, CallCounts, HourlyCounters
 from chalicelib.statistics.day_records import TABLE, DailyReport, DayRecord
 from chalicelib.statistics.days import hours_of
 from chalicelib.statistics.hourly_counters import REACH_DAYS, Hour, StoredCounters
@@ -381,7 +381,7 @@ def test_the_counters_of_the_oldest_day_that_can_be_ingested_have_not_expired() 
     latest = datetime.combine(DAY, datetime.max.time(), UTC) + timedelta(days=ingesting.OLDEST_INGESTED)
     first_counters = datetime.combine(DAY - reach, datetime.min.time(), UTC)
 
-    assert latest < first_counters + timedelta(days=KEPT_DAYS)
+    assert latest < first_counters + timedelta(days=RETENTION_DAYS)
 
 
 def test_the_documentation_states_the_limits() -> None:
@@ -391,7 +391,7 @@ def test_the_documentation_states_the_limits() -> None:
     assert f"days more than {ingesting.OLDEST_INGESTED} days ago" in text
     assert f"Each of the last {ingesting.WATCHED_DAYS} days that has no record" in text
     assert f"those of the {REACH_DAYS} days before it" in text
-    assert f"kept for {KEPT_DAYS} days" in text
+    assert f"kept for {RETENTION_DAYS} days" in text
     assert limits["Oldest day that can be ingested"] == f"{ingesting.OLDEST_INGESTED} days ago"
     assert limits["A run of ingest"].startswith(f"{ingesting.RUN_SECONDS} s")
 

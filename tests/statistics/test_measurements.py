@@ -347,7 +347,7 @@ def test_a_request_succeeds_when_its_measurements_cannot_be_written(
     (line,) = lines.all()
     assert line["message"] == "measurements not written"
     assert line["level"] == "ERROR"
-    assert line["slips"] == 1
+    assert line["counters"] == 1
     assert table.total == CallCounts(calls=4, answered=4)
 
 
@@ -379,7 +379,7 @@ def test_the_oldest_unwritten_counters_are_dropped_at_the_limit_and_logged(
 
     assert len(table.items) == MAX_UNWRITTEN
     assert min(bic for bic, _ in table.items) == f"calls#BANK{3:04}#2026-03-02T09"
-    dropped = [line["slips"] for line in lines.all() if line["message"] == "measurements dropped"]
+    dropped = [line["counters"] for line in lines.all() if line["message"] == "measurements dropped"]
     assert sum(dropped) == 3
     assert {len(puts) for puts in table.transactions[-10:]} == {BATCH_SIZE}
 

@@ -120,8 +120,8 @@ class Authorization(Record):
         name = str(currency)
         if name not in (self.cleared or {}):
             return None
-        kept = (self.cleared, self.debited, self.given_back, self.credited)
-        amount, debited, given_back, credited = ((each or {}).get(name, 0) for each in kept)
+        amounts = (self.cleared, self.debited, self.given_back, self.credited)
+        amount, debited, given_back, credited = ((each or {}).get(name, 0) for each in amounts)
         if name in (self.debited or {}):
             return ClearedAmount(amount, debited, (self.rates or {}).get(name), given_back, credited)
         found = ClearedAmount(amount, worth(amount), None, given_back)
@@ -186,11 +186,11 @@ def put_message_number(
     It is recorded at ``stamp``; ``listed_at`` is as in ``Authorization``.
     """
     table, place = Authorization.key(message.number)
-    told: Item = {"manager_id": authorization.manager_id, "access_level": authorization.access_level}
-    told |= {"card_id": authorization.card_id, "of": authorization.id, "lists": message.lists}
-    told |= {"at": stamp.at, "written_by": stamp.write_id}
-    told |= {} if listed_at is None else {"listed_at": listed_at}
-    return Put(table, place | told, absent("owner"))
+    members: Item = {"manager_id": authorization.manager_id, "access_level": authorization.access_level}
+    members |= {"card_id": authorization.card_id, "of": authorization.id, "lists": message.lists}
+    members |= {"at": stamp.at, "written_by": stamp.write_id}
+    members |= {} if listed_at is None else {"listed_at": listed_at}
+    return Put(table, place | members, absent("owner"))
 
 
 def split_usage(usage: Usage | None, part: int, of: int, *, with_count: bool) -> tuple[Usage, Usage]:

@@ -278,13 +278,16 @@ def _evaluate_rules(
     groups = card_context.catalogue.risk_groups
     rules: dict[str, None] = {}
     actions: set[str] = set()
-    for kept, number in ((card_context.of_card, card_context.card.risk_group_id), (of_account, account.risk_group_id)):
-        before = tally.current(kept).windows
+    for counters, number in (
+        (card_context.of_card, card_context.card.risk_group_id),
+        (of_account, account.risk_group_id),
+    ):
+        before = tally.current(counters).windows
         windows, found = group_rules.evaluate_rules(
             card_context.catalogue, [groups.get(number)], before, facts, asked.amount, asked.currency, now
         )
         if windows != before:
-            tally.change(kept, windows)
+            tally.change(counters, windows)
         rules |= dict.fromkeys(found.rules)
         actions |= set(found.actions)
     return FiredRules(tuple(rules), tuple(action for action in values.RISK_ACTIONS if action in actions))

@@ -179,11 +179,11 @@ def _post(
         **after.visible_balances(context.level),
     }
     members |= {"account_id": account.id, "booked_row": after.movements}
-    kept: Operation = authorization.update(context.write_id, **members)
+    update: Operation = authorization.update(context.write_id, **members)
     if not authorization.version:
-        kept = replace(authorization, version=1, **without_none(members)).put(context.write_id)
+        update = replace(authorization, version=1, **without_none(members)).put(context.write_id)
     return ActionOutcome(
-        data, [kept, *movement.operations()], events=[network_messages.transaction_event(main, after, released)]
+        data, [update, *movement.operations()], events=[network_messages.transaction_event(main, after, released)]
     )
 
 

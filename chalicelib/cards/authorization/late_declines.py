@@ -24,7 +24,7 @@ from chalicelib.foundation.requests.facts import Facts, Key
 from chalicelib.foundation.requests.outcome import Outcome
 
 KIND = "late-decline"
-KEPT = 24 * 3600
+RETENTION_SECONDS = 24 * 3600
 """Seconds for which a late decline is kept after its card's list got its row."""
 _ATTEMPTS = 5
 
@@ -62,7 +62,7 @@ def _decide(decline: Item, keys: Sequence[Key], facts: Facts, clock: Clock) -> O
     listed = {"at": at, "listed_at": decline["row_at"]}
     over = Update(
         *_key(number),
-        set={"expires_at": at // 1000 + KEPT},
+        set={"expires_at": at // 1000 + RETENTION_SECONDS},
         remove=("due_at", DUE.partition),
         condition=Attr("due_at").exists(),
     )

@@ -55,11 +55,11 @@ def record_events(
 def send_card_event(dispatch: Dispatch, *, clock: Clock, outbound: Outbound, store: Store, vault: Vault) -> Delivered:
     """Post an event to its programme manager's current Events URL. Raises: Undeliverable."""
     manager_id = dispatch.delivery.concerned_manager
-    head, kept = store.batch_get([head_key(manager_id), secrets_key(manager_id)])
+    head, secrets_item = store.batch_get([head_key(manager_id), secrets_key(manager_id)])
     address = head.get("events_url") if head else None
     if address is None:
         raise Undeliverable("the programme manager no longer has an Events URL", final=True)
-    secrets = open_secrets(manager_id, kept, vault, clock.time())
+    secrets = open_secrets(manager_id, secrets_item, vault, clock.time())
     if not secrets:
         raise Undeliverable("the programme manager has no events secret")
     return event_sender.post(outbound, address, secrets, dispatch, clock.real.time())

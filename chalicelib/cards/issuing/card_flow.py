@@ -165,7 +165,7 @@ def get_design(request: messages.GetDesign, context: RequestContext) -> ActionOu
 def _matches(card: Card, request: messages.ActivateCard, card_data: CardData) -> bool:
     """Whether all submitted card data match, compared in constant time."""
     pan = decrypt_number(card, card_data)
-    kept: dict[str, Any] = {
+    expected: dict[str, Any] = {
         "card_request_id": card.request_id,
         "card_pan": pan,
         "card_cvc2": compute_cvc2(card, pan, card_data),
@@ -173,7 +173,7 @@ def _matches(card: Card, request: messages.ActivateCard, card_data: CardData) ->
         "card_expiration_month": card.expiry_month,
     }
     given = request.members()
-    matches = [hmac.compare_digest(str(given[name]), str(value)) for name, value in kept.items() if name in given]
+    matches = [hmac.compare_digest(str(given[name]), str(value)) for name, value in expected.items() if name in given]
     return all(matches)
 
 

@@ -106,9 +106,9 @@ class Charge:
     @classmethod
     def from_dict(cls, plain: dict[str, Any]) -> Charge:
         """A charge from its stored members, those of ``dataclasses.asdict``."""
-        kept = plain["conversion"]
-        rates = {name: Decimal(kept[name]) for name in ("base_rate", "holder_rate")}
-        made = {"conversion": Conversion(**{**kept, **rates}), "fees": [Fee(**each) for each in plain["fees"]]}
+        counters = plain["conversion"]
+        rates = {name: Decimal(counters[name]) for name in ("base_rate", "holder_rate")}
+        made = {"conversion": Conversion(**{**counters, **rates}), "fees": [Fee(**each) for each in plain["fees"]]}
         return cls(**{**plain, **made})
 
     def book(self, movement: Movement, account: LedgerAccount, against: str) -> None:
@@ -332,7 +332,9 @@ class PostingContext:
         """
         catalogue = self.catalogue
         group_ids: dict[str, int | None] = {"account": self.account.limit_group_id, **self.limit_group_ids}
-        groups = [catalogue.limit_groups.get(group_ids[kept.owner.partition("#")[0]] or 0) for kept in self.counters]
+        groups = [
+            catalogue.limit_groups.get(group_ids[counters.owner.partition("#")[0]] or 0) for counters in self.counters
+        ]
         limits = zip(self.counters, groups, strict=True)
         try:
             return tally.count(catalogue, limits, facts, amount, now, forced=forced, further=further)
@@ -341,11 +343,11 @@ class PostingContext:
 
     def release(self, usage: Usage | None, tally: CounterChanges) -> None:
         """Subtract a movement's counts from the limits."""
-        for kept in self.counters:
-            if counted := (usage or {}).get(kept.owner):
-                tally.give_back(kept, (WindowUsage(**each) for each in counted))
+        for counters in self.counters:
+            if counted := (usage or {}).get(counters.owner):
+                tally.give_back(counters, (WindowUsage(**each) for each in counted))
 
     @property
     def card_counters(self) -> list[Counters]:
         """The counters of the card whose lists contain the movement; empty without a card."""
-        return [kept for kept in self.counters if kept.owner.startswith("card#")]
+        return [counters for counters in self.counters if counters.owner.startswith("card#")]

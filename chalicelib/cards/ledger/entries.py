@@ -99,9 +99,9 @@ class Movement:
 
     def list_by_card(self, *cards: Counters) -> None:
         """Append the movement's transactions to the lists of these cards."""
-        for kept in cards:
-            self._cards[kept.owner] = kept
-            self.at = max(self.at, self.tally.current(kept).last_at + 1)
+        for counters in cards:
+            self._cards[counters.owner] = counters
+            self.at = max(self.at, self.tally.current(counters).last_at + 1)
 
     def list_transaction(self, account: LedgerAccount, transaction: Transaction) -> None:
         """Add a transaction to the account's list."""

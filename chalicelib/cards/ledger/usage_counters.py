@@ -295,9 +295,9 @@ class CounterChanges:
         """A copy with which to try a movement that may be refused."""
         return CounterChanges(dict(self._changed))
 
-    def current(self, kept: Counters) -> Counters:
-        """An owner's counters with all changes so far; ``kept`` is their state as read."""
-        return self._changed.get(kept.owner, (kept, kept))[1]
+    def current(self, counters: Counters) -> Counters:
+        """An owner's counters with all changes so far; ``counters`` is their state as read."""
+        return self._changed.get(counters.owner, (counters, counters))[1]
 
     def count(
         self,
@@ -316,32 +316,35 @@ class CounterChanges:
         """
         usage: Usage = {}
         changed: dict[str, tuple[Counters, Counters]] = {}
-        for kept, group in limits:
-            before = self.current(kept)
+        for counters, group in limits:
+            before = self.current(counters)
             try:
                 windows, counted = count_movement(
                     catalogue, group, before.windows, facts, amount, now, forced=forced, further=further
                 )
             except LimitExceeded as exceeded:
-                raise OverLimit(kept.owner, exceeded) from None
+                raise OverLimit(counters.owner, exceeded) from None
             if counted:
-                changed[kept.owner] = kept, replace(before, windows=windows)
-                usage[kept.owner] = [each.as_dict for each in counted]
+                changed[counters.owner] = counters, replace(before, windows=windows)
+                usage[counters.owner] = [each.as_dict for each in counted]
         self._changed |= changed
         return usage
 
-    def change(self, kept: Counters, windows: Windows) -> None:
-        self._changed[kept.owner] = kept, replace(self.current(kept), windows=windows)
+    def change(self, counters: Counters, windows: Windows) -> None:
+        self._changed[counters.owner] = counters, replace(self.current(counters), windows=windows)
 
-    def give_back(self, kept: Counters, counted: Iterable[WindowUsage]) -> None:
-        self.change(kept, release_counts(self.current(kept).windows, counted))
+    def give_back(self, counters: Counters, counted: Iterable[WindowUsage]) -> None:
+        self.change(counters, release_counts(self.current(counters).windows, counted))
 
-    def note_listing(self, kept: Counters, at: int) -> None:
+    def note_listing(self, counters: Counters, at: int) -> None:
         """Record the time (Unix milliseconds) of a new row in a card's lists."""
-        self._changed[kept.owner] = kept, replace(self.current(kept), last_at=max(at, self.current(kept).last_at))
+        self._changed[counters.owner] = (
+            counters,
+            replace(self.current(counters), last_at=max(at, self.current(counters).last_at)),
+        )
 
     def operations(self, write_id: str) -> list[Put]:
-        return [kept.put(after, write_id) for kept, after in self._changed.values()]
+        return [counters.put(after, write_id) for counters, after in self._changed.values()]
 
 
 def key(kind: Owner, number: int) -> Key:

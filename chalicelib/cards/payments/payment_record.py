@@ -96,7 +96,7 @@ class ExternalPayment(PendingRecord):
     def counterparty(self) -> dict[str, Any]:
         """The known details of the counterparty, and the scheme, by API member."""
         other = (self.source if self.payment == "in" else self.destination) or {}
-        known = {name: other.get(kept) or None for name, kept in _OF_COUNTERPARTY.items()}
+        known = {name: other.get(stored_name) or None for name, stored_name in _OF_COUNTERPARTY.items()}
         return without_none({**known, "scheme": self.scheme})
 
     @property

@@ -51,5 +51,5 @@ def due_members(number: int, at: int) -> Item:
 
 def waiting_members(number: int, action: str, claim: IdempotencyClaim | None, now: int) -> dict[str, Any]:
     """The members of a record that waits for the provider, starting ``now`` (Unix seconds)."""
-    kept = {"name": claim.name, "fingerprint": claim.fingerprint, "attempt": claim.attempt} if claim else None
-    return {"asks": action, "asked": action, "claim": kept, **due_members(number, now + ASKING_SECONDS)}
+    claim_members = {"name": claim.name, "fingerprint": claim.fingerprint, "attempt": claim.attempt} if claim else None
+    return {"asks": action, "asked": action, "claim": claim_members, **due_members(number, now + ASKING_SECONDS)}

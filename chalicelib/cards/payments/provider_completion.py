@@ -103,7 +103,7 @@ def record_reply(
         assert current is not None, "what waits stays"
         if current.asks is None:  # somebody else has finished it
             facts.require(*keys)
-            return Outcome(_kept_answer(facts, claim, references) or render_answer(action, current))
+            return Outcome(_stored_answer(facts, claim, references) or render_answer(action, current))
         stamp = WriteStamp(milliseconds(clock), new_id())
         finished = provider_orders.apply_reply(
             current, reply, stamp, programmes=programmes, sequences=sequences, store=store
@@ -121,7 +121,7 @@ def record_reply(
     return engine.finish(engine.write(decide, Facts(watched=keys), retry))
 
 
-def _kept_answer(facts: Facts, claim: IdempotencyClaim | None, references: RequestReferences) -> str | None:
+def _stored_answer(facts: Facts, claim: IdempotencyClaim | None, references: RequestReferences) -> str | None:
     """The response as stored for repeated requests with the same reference."""
     if claim is None:
         return None

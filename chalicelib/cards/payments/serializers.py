@@ -86,27 +86,27 @@ def serialize_payment(payment: ExternalPayment) -> TransferWithDestination:
     return without_none(record)
 
 
-def _own_account(kept: Mapping[str, Any]) -> OwnBankAccount:
+def _own_account(account: Mapping[str, Any]) -> OwnBankAccount:
     """The account's bank details. All members are mandatory; missing numbers are empty."""
     return {
-        "id": kept["id"],
-        "account_number": kept.get("account_number", ""),
-        "account_name": kept["account_name"],
-        "iban": kept.get("iban", ""),
-        "sort_code": kept.get("sort_code", ""),
-        "bic": kept.get("bic", ""),
+        "id": account["id"],
+        "account_number": account.get("account_number", ""),
+        "account_name": account["account_name"],
+        "iban": account.get("iban", ""),
+        "sort_code": account.get("sort_code", ""),
+        "bic": account.get("bic", ""),
     }
 
 
-def _other_account(kept: Mapping[str, Any]) -> OtherBankAccount:
-    account: OtherBankAccount = {
-        "account_number": kept.get("account_number"),
-        "account_name": kept["account_name"],
-        "iban": kept.get("iban"),
-        "sort_code": kept.get("sort_code"),
-        "bic": kept.get("bic"),
+def _other_account(account: Mapping[str, Any]) -> OtherBankAccount:
+    known: OtherBankAccount = {
+        "account_number": account.get("account_number"),
+        "account_name": account["account_name"],
+        "iban": account.get("iban"),
+        "sort_code": account.get("sort_code"),
+        "bic": account.get("bic"),
     }
-    return without_none(account)
+    return without_none(known)
 
 
 def refused_by_provider(reason: str | None) -> Refused:

@@ -31,7 +31,7 @@ from chalicelib.foundation.requests.engine import Engine, if_permitted
 CACHED_SECONDS = 60
 NEW_SECONDS = 5
 """An unknown key is looked up again if the cached credential is older than this, in seconds."""
-KEYS_KEPT = 2
+MAX_KEYS = 2
 
 _SHAPES = (re.compile("[A-Za-z0-9]{20}"), re.compile("[0-9a-f]{32}"), re.compile("[0-9a-f]{64}"))
 _NOBODY = digest("")
@@ -164,7 +164,7 @@ class Credentials:
         key_digest, credential = self._find(manager_id, name)
         secret = new_secret(with_access_key=False)
         made = new_key(secret, self._clock.time())
-        self._update_keys(key_digest, credential, [*credential.keys, made][-KEYS_KEPT:])
+        self._update_keys(key_digest, credential, [*credential.keys, made][-MAX_KEYS:])
         return secret
 
     def drop_old(self, manager_id: int, name: str) -> None:
@@ -174,7 +174,7 @@ class Credentials:
             UnknownCredential, NoOldKey, CredentialChanged.
         """
         key_digest, credential = self._find(manager_id, name)
-        if len(credential.keys) < KEYS_KEPT:
+        if len(credential.keys) < MAX_KEYS:
             raise NoOldKey(f"{name} has only one live key: create a new one with `programme rotate-key` first")
         self._update_keys(key_digest, credential, list(credential.keys[1:]))
 
@@ -211,9 +211,9 @@ class Credentials:
 
 def _has_key(credential: Credential | None, parts: Sequence[str]) -> bool:
     """Whether the digests of ``access_api_id`` and ``access_api_key`` match a live key; all keys are compared."""
-    kept = [(key.api_id, key.api_key) for key in credential.keys] if credential else []
-    kept += [(_NOBODY, _NOBODY)] * (KEYS_KEPT - len(kept))
-    held = [hmac.compare_digest(parts[0], one) & hmac.compare_digest(parts[1], other) for one, other in kept]
+    keys = [(key.api_id, key.api_key) for key in credential.keys] if credential else []
+    keys += [(_NOBODY, _NOBODY)] * (MAX_KEYS - len(keys))
+    held = [hmac.compare_digest(parts[0], one) & hmac.compare_digest(parts[1], other) for one, other in keys]
     return credential is not None and any(held)
 
 

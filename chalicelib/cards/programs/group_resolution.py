@@ -52,21 +52,21 @@ def require_allowed(
 
 
 def choose(
-    catalogue: Catalogue, kind: str, field: str, number: int | None, allowed: Sequence[int], kept: int | None = None
+    catalogue: Catalogue, kind: str, field: str, number: int | None, allowed: Sequence[int], current: int | None = None
 ) -> int:
-    """The entry named in ``field``, if the programme allows it; if omitted, ``kept`` or the programme's
+    """The entry named in ``field``, if the programme allows it; if omitted, ``current`` or the programme's
     default.
 
     Raises: Refused.
     """
     if number is None:
-        return keep_or_default(kept, allowed)
+        return keep_or_default(current, allowed)
     return require_allowed(catalogue, kind, field, number, allowed)[1]
 
 
-def keep_or_default(kept: int | None, allowed: Sequence[int]) -> int:
+def keep_or_default(current: int | None, allowed: Sequence[int]) -> int:
     """The existing entry if the programme allows it, otherwise the programme's default."""
-    return kept if kept is not None and kept in allowed else allowed[0]
+    return current if current is not None and current in allowed else allowed[0]
 
 
 def account_limit_group(

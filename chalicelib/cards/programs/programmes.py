@@ -181,13 +181,13 @@ def _set_up(manager_id: int, rows: Iterable[Item]) -> SetUp:
     return SetUp(catalogue, head.get("revision", 0), frozenset(used), credentials)
 
 
-def _read_rates(kept: Mapping[str, Any]) -> dict[tuple[int, int], Rate]:
-    pairs = ((key.split("/"), rate) for key, rate in kept.items())
+def _read_rates(stored: Mapping[str, Any]) -> dict[tuple[int, int], Rate]:
+    pairs = ((key.split("/"), rate) for key, rate in stored.items())
     return {(int(source), int(target)): _read_rate(rate) for (source, target), rate in pairs}
 
 
-def _read_rate(kept: Mapping[str, str] | str) -> Rate:
+def _read_rate(stored: Mapping[str, str] | str) -> Rate:
     """Read a stored rate; a plain string is a rate stored before markups existed."""
-    if isinstance(kept, str):
-        return Rate(Decimal(kept), Decimal(0))
-    return Rate(Decimal(kept["base"]), Decimal(kept["markup_percent"]))
+    if isinstance(stored, str):
+        return Rate(Decimal(stored), Decimal(0))
+    return Rate(Decimal(stored["base"]), Decimal(stored["markup_percent"]))

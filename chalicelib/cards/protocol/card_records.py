@@ -30,7 +30,7 @@ ANSWERED: Mapping[str, CardField] = {
     "expiry_year": "expiry",
 }
 """Response members and their card data fields. An expiry consists of year and month."""
-KEPT_SHORTLY = tuple(member for member, field in ANSWERED.items() if field != "expiry")
+EXPIRING_MEMBERS = tuple(member for member, field in ANSWERED.items() if field != "expiry")
 """Members removed from a stored response after a day."""
 EMPTY_LATER = {"acs_password": ""}
 """The mandatory ones of these members, which stay with an empty value."""

@@ -83,7 +83,7 @@ class Status(IntEnum):
     INTERNAL = 9001, "the service failed: it is safe to repeat the request with the same request_reference_id"
 
     @property
-    def is_kept(self) -> bool:
+    def is_stored(self) -> bool:
         """Whether a repeat gets the same error: true for errors from stored state, false for errors in the request."""
         return 3000 <= self < 8000
 
@@ -129,15 +129,15 @@ def require_permitted(status: Status | None) -> None:
 
 def refused_fields(problems: Sequence[Problem]) -> Refused:
     """Build an error that lists every invalid field; the first problem determines the code."""
-    told: list[str] = []
+    texts: list[str] = []
     left = _LONGEST
     for problem in problems:
         left -= len(str(problem)) + 2
         if left < 0:
-            told.append("and others")
+            texts.append("and others")
             break
-        told.append(str(problem))
-    refused = Refused(OF_KIND[problems[0].kind], "; ".join(told))
+        texts.append(str(problem))
+    refused = Refused(OF_KIND[problems[0].kind], "; ".join(texts))
     refused.fields = [problem.field for problem in loggable_problems(problems)]
     return refused
 

@@ -146,8 +146,8 @@ class AccountProof:
                 raise _without_row(self.owner, transaction)
             if transaction["written_by"] != row["written_by"]:
                 raise self._mismatch(f"transaction {transaction['id']} was not written together with it", row)
-        if (told := sum(map(_balance_change, shown))) != change:
-            self._fail(row, "the booked amount", change, "but its transactions add up to", told)
+        if (total := sum(map(_balance_change, shown))) != change:
+            self._fail(row, "the booked amount", change, "but its transactions add up to", total)
 
     def _mismatch(self, problem: str, row: Item | None = None) -> LedgerMismatch:
         return LedgerMismatch(self.owner, problem, row)

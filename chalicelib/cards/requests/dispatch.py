@@ -269,19 +269,19 @@ class Dispatcher:
             return self._outcome(pending, context, answer_of, outcome.operations, deliveries)
         answer, whole = envelope.success(outcome.data, outcome.beside), None
         pending.late_answers.extend([answer] if pending.is_late else [])
-        kept = answer
+        stored = answer
         if action.seals and context.claim is not None:
-            kept, whole = envelope.success(envelope.remove_card_data(outcome.data or {}), {}), answer
-        decided = self._outcome(pending, context, answer, outcome.operations, deliveries, kept, whole)
+            stored, whole = envelope.success(envelope.remove_card_data(outcome.data or {}), {}), answer
+        decided = self._outcome(pending, context, answer, outcome.operations, deliveries, stored, whole)
         return replace(decided, report=lambda: _audit(credential, pending.request, outcome.data))
 
     def _refuse(self, pending: PendingRequest, context: RequestContext, refusal: Refused) -> Decided:
         """A refusal, kept with its writes if its status is; a repeat comes before what is wrong with it now."""
         context.reservation.release()
         answer: Response = envelope.error(refusal)
-        if refusal.status.is_kept:
+        if refusal.status.is_stored:
             counted = refusal.operations if isinstance(refusal, RefusedWith) else ()
-            decided = self._outcome(pending, context, answer, counted, kept=envelope.error(refusal))
+            decided = self._outcome(pending, context, answer, counted, stored=envelope.error(refusal))
         else:
             if context.claim is not None and not context.has_read_claim:
                 self.references.check_repeat(context.claim, self.engine.read(context.claim.keys))
@@ -295,17 +295,17 @@ class Dispatcher:
         answer: Response,
         operations: Sequence[Operation],
         deliveries: Deliveries = NO_DELIVERIES,
-        kept: str | None = None,
+        stored: str | None = None,
         whole: str | None = None,
     ) -> Decided:
         """The outcome with its claim, first of its writes; without a response to keep, the claim is left pending."""
         claim = context.claim
         if claim is None:
             return Outcome(answer, operations, deliveries, proof_of(operations, context.write_id))
-        if kept is None:
+        if stored is None:
             claiming = [self.references.put_claim(claim)]
         else:
-            answered = None if pending.action.effect == "reveal" else kept
+            answered = None if pending.action.effect == "reveal" else stored
             claiming = self.references.put_answer(claim, answered, whole, context.now)
         sealed = claiming[0].item.get("answer")
         proof = Proof([claim.key], lambda stored: stored.get("answer") == sealed)  # each attempt seals it anew

@@ -16,7 +16,7 @@ from typing import Any
 
 from chalicelib.cards.card_data.encryption import CardData
 from chalicelib.cards.programs.credentials import Credential
-from chalicelib.cards.protocol.card_records import EMPTY_LATER, KEPT_SHORTLY
+from chalicelib.cards.protocol.card_records import EMPTY_LATER, EXPIRING_MEMBERS
 from chalicelib.cards.protocol.message import Request
 from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.cards.protocol.values import API_VERSION
@@ -34,8 +34,8 @@ _REFERENCE = re.compile("[A-Za-z0-9-]{10,255}")
 _MEANINGS = {int(status): status.meaning for status in Status}
 _FIRST, _REPEAT = '"duplicated":0', '"duplicated":1'
 KIND = ClaimKind(lifetime=30 * 24 * 3600, digest="fingerprint")
-CARD_DATA_KEPT = 24 * 3600
-_CARD_DATA = ClaimKind(lifetime=CARD_DATA_KEPT, digest=None)
+CARD_DATA_RETENTION = 24 * 3600
+_CARD_DATA = ClaimKind(lifetime=CARD_DATA_RETENTION, digest=None)
 _PREFIX = "card-api#"
 
 
@@ -93,7 +93,7 @@ def mark_as_repeat(answer: str) -> str:
 def remove_card_data(data: Mapping[str, Any]) -> dict[str, Any]:
     """Response data without the card data that is stored only briefly; mandatory members are emptied."""
     found = ((name, EMPTY_LATER.get(name, value)) for name, value in data.items())
-    return {name: value for name, value in found if name not in KEPT_SHORTLY or name in EMPTY_LATER}
+    return {name: value for name, value in found if name not in EXPIRING_MEMBERS or name in EMPTY_LATER}
 
 
 def remove_expiry(answer: str) -> str:
@@ -232,9 +232,9 @@ class RequestReferences:
         members: dict[str, Any] = {"again": True} if answer is None else {}
         if whole is None:
             return [self._claims.put(claim.stored, answer, members=members)]
-        members |= {"whole_until": now + CARD_DATA_KEPT, "view": claim.view}
-        kept = self._claims.put(claim.whole, whole)
-        return [self._claims.put(claim.stored, answer, members=members), replace(kept, condition=None)]
+        members |= {"whole_until": now + CARD_DATA_RETENTION, "view": claim.view}
+        whole_answer = self._claims.put(claim.whole, whole)
+        return [self._claims.put(claim.stored, answer, members=members), replace(whole_answer, condition=None)]
 
     def claimed_at(self, claim: IdempotencyClaim, item: Item | None, now: int) -> int | None:
         """When another request than this claim's took the reference, in Unix seconds; ``None`` if none has."""

@@ -40,7 +40,7 @@ AHEAD = 10_000
 """Milliseconds that a second reservation is ahead of the clock, because storage confirmed the first one too late."""
 ABANDONED_AFTER = 15_000
 """Milliseconds after which a reader cancels a reservation; requests give up earlier."""
-MARK_KEPT = 24 * 3600
+MARK_RETENTION = 24 * 3600
 """Seconds after the time of a cancelled reservation for which its mark is kept."""
 
 NewEntry = Callable[[], tuple[Timeline, int]]
@@ -163,7 +163,7 @@ def _mark(store: Store, table: str, key: Item, token: str) -> bool:
 
 
 def _put_mark(table: str, key: Item, token: str) -> Put:
-    mark = {CANCELLED: True, "expires_at": _time_of(key) // 1000 + MARK_KEPT}
+    mark = {CANCELLED: True, "expires_at": _time_of(key) // 1000 + MARK_RETENTION}
     return Put(table, key | mark, Attr(RESERVED_BY).eq(token))
 
 

@@ -87,7 +87,7 @@ def simulate_authentication(
         currency=request.currency_ison,
         proof=records.hash_of(card_data, number, value),
         valid_until=context.now + records.VALID_SECONDS,
-        expires_at=context.now + records.KEPT,
+        expires_at=context.now + records.RETENTION_SECONDS,
     )
     encrypted = disclosure.encrypt_for_event(context.catalogue, number, value)
     event = CardEvent("three_d_secure.requested", _event_data(request, asked, encrypted))

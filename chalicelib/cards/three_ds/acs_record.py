@@ -80,7 +80,7 @@ def rules_of_card(store: Store, card_id: int) -> list[WhitelistRule]:
 
 
 VALID_SECONDS = 300
-KEPT = 30 * 24 * 3600
+RETENTION_SECONDS = 30 * 24 * 3600
 TRIES = 5
 """The number of incorrect validation values after which a request fails."""
 

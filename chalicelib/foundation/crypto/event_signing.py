@@ -94,8 +94,8 @@ def new_event_secret(vault: Vault, plain: str, context: str) -> EventSecret:
 
 def rotate_secrets(secrets: Sequence[EventSecret], new: EventSecret, now: int, overlap: int) -> tuple[EventSecret, ...]:
     """The secrets after a rotation: the previous one stays valid for ``overlap`` seconds, older ones are dropped."""
-    kept = [replace(newest, valid_until=now + overlap) for newest in secrets[-1:] if overlap]
-    return (*kept, new)
+    previous = [replace(newest, valid_until=now + overlap) for newest in secrets[-1:] if overlap]
+    return (*previous, new)
 
 
 def in_use(vault: Vault, secrets: Sequence[EventSecret], context: str, now: int) -> list[str]:
@@ -109,5 +109,5 @@ def as_items(secrets: Iterable[EventSecret]) -> list[Item]:
     return [{"sealed": secret.sealed, "valid_until": secret.valid_until} for secret in secrets]
 
 
-def of_items(kept: Iterable[Item]) -> tuple[EventSecret, ...]:
-    return tuple(EventSecret(**each) for each in kept)
+def of_items(previous: Iterable[Item]) -> tuple[EventSecret, ...]:
+    return tuple(EventSecret(**each) for each in previous)

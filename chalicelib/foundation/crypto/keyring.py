@@ -166,8 +166,8 @@ class Keyring(WrappedKeys):
         state = self._load()
         pem = signatures.generate_private_pem()
         entry = {"pem": pem, "active_from": self._clock.time() + overlap}
-        kept = [self._signing_entry(state)] if overlap else []
-        self._save({**state, "signing_keys": [*kept, entry]}, replacing=state)
+        previous = [self._signing_entry(state)] if overlap else []
+        self._save({**state, "signing_keys": [*previous, entry]}, replacing=state)
         return signatures.key_id(self._key(pem).public_key())
 
     def rotate_data_key(self) -> int:

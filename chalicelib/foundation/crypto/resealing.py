@@ -29,7 +29,7 @@ from chalicelib.foundation.parallel import together
 
 PAGE = 100
 """The items of a table that are read, and sealed anew in parallel, between two records of the progress."""
-KEPT_SECONDS = 35 * 24 * 3600
+RETENTION_SECONDS = 35 * 24 * 3600
 """Seconds for which a key is kept after its last value: tables can be restored to any second of the last 35 days. Also
 longer than a message with a sealed task can wait in the queues (14 days each time), and than cursors and sessions are
 used that were signed with a key derived from it.
@@ -143,7 +143,7 @@ class KeyStatus:
 
     @property
     def removable_at(self) -> int | None:
-        return None if self.unused_since is None else self.unused_since + KEPT_SECONDS
+        return None if self.unused_since is None else self.unused_since + RETENTION_SECONDS
 
 
 @dataclass(frozen=True, slots=True)

@@ -99,8 +99,8 @@ class Connections:
         self._idle: OrderedDict[_Route, list[Connection]] = OrderedDict()
 
     def __del__(self) -> None:
-        for kept in self._idle.values():
-            for connection in kept:
+        for idle in self._idle.values():
+            for connection in idle:
                 connection.close()
 
     @contextlib.contextmanager
@@ -142,11 +142,11 @@ class Connections:
         """The connection that was used last, if it is not old and the other side has not closed it."""
         while True:
             with self._lock:
-                kept = self._idle.get(route)
-                if not kept:
+                idle = self._idle.get(route)
+                if not idle:
                     return None
                 self._idle.move_to_end(route)
-                connection = kept.pop()
+                connection = idle.pop()
             if not self._is_old(connection) and not _is_readable(connection.sock):
                 return connection
             connection.close()
@@ -157,12 +157,12 @@ class Connections:
     def _keep(self, route: _Route, connection: Connection) -> None:
         connection.idle_since = _wall_time()
         with self._lock:
-            kept = self._idle.setdefault(route, [])
+            idle = self._idle.setdefault(route, [])
             self._idle.move_to_end(route)
-            kept.append(connection)
-            left_over = [kept.pop(0)] if len(kept) > CONNECTIONS_PER_HOST else []
-            while kept and self._is_old(kept[0]):
-                left_over.append(kept.pop(0))
+            idle.append(connection)
+            left_over = [idle.pop(0)] if len(idle) > CONNECTIONS_PER_HOST else []
+            while idle and self._is_old(idle[0]):
+                left_over.append(idle.pop(0))
             left_over += self._idle.popitem(last=False)[1] if len(self._idle) > _ROUTES else []
         for each in left_over:
             each.close()

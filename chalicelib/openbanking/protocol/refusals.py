@@ -255,7 +255,7 @@ PAYMENT_OUTCOME_UNKNOWN = RefusalRow(Fault.BANK_FAILED, f"{_UNKNOWN}: {_FIND_OUT
 PAYMENT_ANSWER_BAD = RefusalRow(
     Fault.BANK_FAILED, f"{_UNKNOWN}, because its response cannot be used: {_FIND_OUT}", reason_code="bad_answer"
 )
-PAYMENT_NOT_KEPT = RefusalRow(
+PAYMENT_NOT_STORED = RefusalRow(
     Fault.INTERNAL,
     f"the bank responded, but its response could not be stored; {PAYMENT_OUTCOME_UNKNOWN.sentence}",
     reason_code="outcome_unknown",

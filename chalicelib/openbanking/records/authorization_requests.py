@@ -29,10 +29,10 @@ from chalicelib.openbanking.records.bank_record import Bank
 
 TABLE = "authorizations"
 LIFETIME = 30 * 60
-KEPT = 400 * 24 * 3600
+APPROVED_RETENTION = 400 * 24 * 3600
 """Seconds for which the state of an approved request is remembered; longer than any consent lasts."""
-KEPT_UNAPPROVED = 24 * 3600
-CANCEL_URLS_KEPT = 5
+UNAPPROVED_RETENTION = 24 * 3600
+MAX_CANCEL_URLS = 5
 """How many replaced requests' cancel URLs are remembered; the oldest are forgotten first."""
 
 Status = Literal["open", "approved", "cancelled"]
@@ -223,7 +223,7 @@ class AuthorizationRequests:
             "cancel_digest": cancel_digest,
             "cancel_sealed": self._vault.seal(cancel, _context(authorization_id)),
             "replaced": _cancel_urls(before) if before else [],
-            "expires_at": now + KEPT_UNAPPROVED,
+            "expires_at": now + UNAPPROVED_RETENTION,
         }
         return Put(TABLE, item, _is_open(before, now) if before else absent("authorization_id"))
 
@@ -237,7 +237,7 @@ class AuthorizationRequests:
         return Update(
             TABLE,
             {"authorization_id": authorization.authorization_id},
-            set={"status": "approved", "consent_id": consent_id, "expires_at": now + KEPT},
+            set={"status": "approved", "consent_id": consent_id, "expires_at": now + APPROVED_RETENTION},
             condition=_is_open(authorization, now),
         )
 
@@ -268,7 +268,7 @@ def _is_open(authorization: AuthorizationRequest, now: int) -> Condition:
 def _cancel_urls(replaced: AuthorizationRequest) -> list[Item]:
     """What is kept of the cancel URLs of a request that is replaced, and of those that it replaced."""
     last = {"cancel_digest": replaced.cancel_digest, "api_version": replaced.api_version}
-    return [*replaced.replaced, last][-CANCEL_URLS_KEPT:]
+    return [*replaced.replaced, last][-MAX_CANCEL_URLS:]
 
 
 def _is_current(authorization: AuthorizationRequest) -> Condition:

@@ -20,7 +20,7 @@ from chalicelib.openbanking.protocol.scopes import Scope
 from chalicelib.openbanking.protocol.version import Version
 from chalicelib.openbanking.protocol.versions import VERSIONS
 
-KEYS_KEPT = 2
+MAX_KEYS = 2
 CONSENT_DAYS = 180
 _NAME_LENGTH = 128
 LONGEST_CONSENT_DAYS = 365
@@ -134,13 +134,13 @@ class Bank:
         return {name: value for name, value in members.items() if name not in _OF_THE_SERVICE}
 
 
-def validate_bank(new: NewBank, *, local: bool, kept: Collection[str | None] = ()) -> Bank:
+def validate_bank(new: NewBank, *, local: bool, current: Collection[str | None] = ()) -> Bank:
     """Validate the operator's input and build the bank's record, without API keys.
 
     Args:
         new: the operator's input.
         local: whether this is the local stage, where private addresses are allowed.
-        kept: the current name, URLs and certificate subject, accepted unchecked because earlier rules may have
+        current: the current name, URLs and certificate subject, accepted unchecked because earlier rules may have
             allowed them.
 
     Raises:
@@ -160,22 +160,22 @@ def validate_bank(new: NewBank, *, local: bool, kept: Collection[str | None] = (
         raise InvalidBank(f"unattended_reads must be from 1 to {MOST_UNATTENDED_READS}, or 0 for no limit")
     keys = tuple(_public_key(pem) for pem in new.public_keys)
     required = version.signature_required or bool(new.signature_required)
-    if len(keys) > KEYS_KEPT:
-        raise InvalidBank(f"at most {KEYS_KEPT} public keys can be active: remove one first")
+    if len(keys) > MAX_KEYS:
+        raise InvalidBank(f"at most {MAX_KEYS} public keys can be active: remove one first")
     if required and not keys:
         raise InvalidBank("a bank that must sign its calls needs a public key")
     return Bank(
         bic=bic,
-        name=new.name if new.name in kept else _title(new.name),
+        name=new.name if new.name in current else _title(new.name),
         country=new.country.upper(),
         api_version=version.number,
-        domain=_address("domain", new.domain, local, kept).rstrip("/"),
-        authorization_url=_authorization_url(new.authorization_url, local, kept),
+        domain=_address("domain", new.domain, local, current).rstrip("/"),
+        authorization_url=_authorization_url(new.authorization_url, local, current),
         public_keys=keys,
         schemes=_subset("schemes", new.schemes, version.schemes),
         scope_names=_subset("scopes", new.scopes, tuple(version.scopes)),
         consent_days=new.consent_days,
-        certificate_subject=_subject(new.certificate_subject, kept),
+        certificate_subject=_subject(new.certificate_subject, current),
         signature_required=required,
         active=new.active,
         unattended_reads=new.unattended_reads or None,
@@ -192,26 +192,26 @@ def _title(name: str) -> str:
         raise InvalidBank(f"name {error}") from None
 
 
-def _address(member: str, url: str, local: bool, kept: Collection[str | None]) -> str:
+def _address(member: str, url: str, local: bool, current: Collection[str | None]) -> str:
     try:
-        return url if url in kept else check_address(url, local=local)
+        return url if url in current else check_address(url, local=local)
     except InvalidAddress as error:
         raise InvalidBank(f"{member} {error}") from None
 
 
-def _authorization_url(url: str, local: bool, kept: Collection[str | None]) -> str:
-    checked = _address("authorization_url", url, local, kept)
+def _authorization_url(url: str, local: bool, current: Collection[str | None]) -> str:
+    checked = _address("authorization_url", url, local, current)
     try:
-        check_query(checked, () if checked in kept else AUTHORIZATION_PARAMETERS)
+        check_query(checked, () if checked in current else AUTHORIZATION_PARAMETERS)
     except InvalidAddress as error:
         raise InvalidBank(f"authorization_url {error}") from None
     return checked
 
 
-def _subject(name: str | None, kept: Collection[str | None]) -> str | None:
+def _subject(name: str | None, current: Collection[str | None]) -> str | None:
     from chalicelib.foundation.crypto.distinguished_names import InvalidName, split_name
 
-    if name and name not in kept:
+    if name and name not in current:
         try:
             split_name(name)
         except InvalidName as error:

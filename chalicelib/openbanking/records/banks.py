@@ -26,7 +26,7 @@ from chalicelib.foundation.requests.facts import Facts
 from chalicelib.foundation.settings import Settings
 from chalicelib.openbanking.protocol.bics import spellings
 from chalicelib.openbanking.records.bank_logos import Logo, is_logo, logo_key
-from chalicelib.openbanking.records.bank_record import DIRECTORY, KEYS_KEPT, Bank, InvalidBank, NewBank, validate_bank
+from chalicelib.openbanking.records.bank_record import DIRECTORY, MAX_KEYS, Bank, InvalidBank, NewBank, validate_bank
 
 TABLE = "banks"
 CACHED_SECONDS = 60
@@ -154,8 +154,8 @@ class Banks:
         """
         bank = self.get(bic)
         entry, key = self._new_api_key(bank.bic, overlap)
-        kept = [bank.api_key(self._clock.time()), entry][-KEYS_KEPT:]
-        self._write(bank, self._update_members(bank, {"api_keys": kept}))
+        api_keys = [bank.api_key(self._clock.time()), entry][-MAX_KEYS:]
+        self._write(bank, self._update_members(bank, {"api_keys": api_keys}))
         return key
 
     def add_public_key(self, bic: str, pem: str) -> Bank:
@@ -237,8 +237,8 @@ class Banks:
         if unknown := set(changes) - {member.name for member in fields(NewBank)} | set(changes) & {"bic"}:
             raise InvalidBank(f"{', '.join(sorted(unknown))} cannot be changed")
         new = NewBank(**{"bic": bank.bic, **bank.as_new(), **changes})
-        kept = (bank.name, bank.domain, bank.authorization_url, bank.certificate_subject)
-        item = validate_bank(new, local=self._settings.is_local, kept=kept).to_item()
+        current = (bank.name, bank.domain, bank.authorization_url, bank.certificate_subject)
+        item = validate_bank(new, local=self._settings.is_local, current=current).to_item()
         members = {name: value for name, value in item.items() if name not in ("bic", "api_keys", "revision")}
         removed = [name for name in _OPTIONAL if name not in members]
         return self._write(bank, self._update_members(bank, members, removed))

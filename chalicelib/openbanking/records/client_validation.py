@@ -43,22 +43,22 @@ class Details(TypedDict, total=False):
 
 
 def check_details(
-    details: Details, settings: Settings, default_callback: str, kept: Client
+    details: Details, settings: Settings, default_callback: str, current: Client
 ) -> Iterator[tuple[str, Any]]:
     """Validate and normalise members other than ``security``.
 
-    The present title and Callback URLs of the client ``kept`` are accepted unchecked: earlier rules may have allowed
+    The present title and Callback URLs of the client ``current`` are accepted unchecked: earlier rules may have allowed
     them.
 
     Raises:
         InvalidClient.
     """
-    if "title" in details and details["title"] != kept.title:
+    if "title" in details and details["title"] != current.title:
         yield "title", check_title(details["title"])
     if "callback_urls" in details:
         yield (
             "callback_urls",
-            check_callback_urls(details["callback_urls"], settings, default_callback, kept.callback_urls),
+            check_callback_urls(details["callback_urls"], settings, default_callback, current.callback_urls),
         )
     if "registration_number" in details:
         yield "registration_number", check_registration_number(details["registration_number"])
@@ -115,18 +115,18 @@ def check_changeable(client: Client, updated: Client) -> None:
 
 
 def check_callback_urls(
-    urls: Sequence[str], settings: Settings, default: str, kept: Collection[str] = ()
+    urls: Sequence[str], settings: Settings, default: str, current: Collection[str] = ()
 ) -> tuple[str, ...]:
     """Validate Callback URLs; an empty list means the default one.
 
-    ``kept`` are the client's present ones: earlier rules may have allowed parameters in their queries.
+    ``current`` are the client's present ones: earlier rules may have allowed parameters in their queries.
 
     Raises:
         InvalidClient.
     """
     checked = tuple(check_url("callback_url", url, settings, "callback_urls") for url in urls or [default])
     for url in checked:
-        if url not in kept:
+        if url not in current:
             _check_callback_query(url)
     if len(checked) > MOST_CALLBACK_URLS or len(set(checked)) < len(checked):
         raise InvalidClient("callback_urls", f"callback_urls must contain at most {MOST_CALLBACK_URLS} different URLs")

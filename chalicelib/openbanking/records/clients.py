@@ -250,8 +250,8 @@ class Clients:
             if newest and matches(plain, newest[0].digest):
                 self._check_recent(newest[0].made_at)
                 return Registered(client, plain, repeated=True)
-            kept = [replace(each, valid_until=now + overlap) for each in newest if overlap]
-            return Registered(replace(client, secrets=(*kept, ClientSecret(digest(plain), now))), plain)
+            previous = [replace(each, valid_until=now + overlap) for each in newest if overlap]
+            return Registered(replace(client, secrets=(*previous, ClientSecret(digest(plain), now))), plain)
 
         return self._change(client_id, owner, "client secret rotated", apply_change)
 

@@ -130,8 +130,8 @@ def _read_outcome(outcome: Mapping[str, Any]) -> Mapping[str, Any] | DeferredReq
     if "refusal" not in outcome:
         answer: Mapping[str, Any] = outcome["answer"]
         return answer
-    kept = outcome["refusal"]
-    details = [Detail(Fault[name], text) for name, text in kept["details"]]
-    request_id, at = kept["first"]
-    fault, reason_code = Fault[kept["fault"]], kept.get("reason_code")
-    raise Refusal(fault, kept["message"], details, first=(request_id, at), reason_code=reason_code)
+    refusal = outcome["refusal"]
+    details = [Detail(Fault[name], text) for name, text in refusal["details"]]
+    request_id, at = refusal["first"]
+    fault, reason_code = Fault[refusal["fault"]], refusal.get("reason_code")
+    raise Refusal(fault, refusal["message"], details, first=(request_id, at), reason_code=reason_code)

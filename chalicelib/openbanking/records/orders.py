@@ -26,7 +26,7 @@ from chalicelib.openbanking.protocol.payment_enumerations import OrderOutcome
 
 UNRESOLVED = ShardedIndex(TABLE, "unresolved", "unresolved_shard", "unresolved_at")
 CLAIMED_SECONDS = 24 * 3600
-KEPT_SECONDS = 90 * 24 * 3600
+RETENTION_SECONDS = 90 * 24 * 3600
 RUNNING_SECONDS = 60
 """Seconds after which an order that is still without an outcome counts as unresolved."""
 _UNRESOLVED = (UNRESOLVED.partition, UNRESOLVED.time)
@@ -210,7 +210,7 @@ class Orders:
         return {"claimed_until": self._clock.time() + CLAIMED_SECONDS, **self._expiry()}
 
     def _expiry(self) -> Item:
-        return {"expires_at": self._clock.time() + KEPT_SECONDS}
+        return {"expires_at": self._clock.time() + RETENTION_SECONDS}
 
 
 def _members(order: Order) -> Item:

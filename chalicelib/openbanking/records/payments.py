@@ -184,11 +184,11 @@ class Payments:
 
     def put_early_report(self, bic: str, payment_id: str, report: PaymentStatusReport, found: Item | None) -> Put:
         """The write that adds an early report on an unknown payment."""
-        kept = [*(self.early_reports(found) if found else ()), report][-HISTORY:]
+        reports = [*(self.early_reports(found) if found else ()), report][-HISTORY:]
         table, key = payment_key(bic, payment_id)
         item = {
             **key,
-            "early": [entry.as_item() for entry in kept],
+            "early": [entry.as_item() for entry in reports],
             "revision": found["revision"] + 1 if found else 1,
             "expires_at": self._clock.time() + EARLY_SECONDS,
         }
@@ -198,8 +198,8 @@ class Payments:
 def _item(payment: Payment) -> Item:
     members = {name: getattr(payment, name) for name in Payment.__dataclass_fields__}
     members["history"] = [entry.as_item() for entry in payment.history]
-    kept = {name: value for name, value in members.items() if value is not None}
-    return payment_key(payment.bic, payment.payment_id)[1] | kept
+    present = {name: value for name, value in members.items() if value is not None}
+    return payment_key(payment.bic, payment.payment_id)[1] | present
 
 
 def _at_revision(revision: int) -> Condition:

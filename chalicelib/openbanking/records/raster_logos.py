@@ -17,7 +17,7 @@ MOST_PIXELS = 2_000
 """The maximum width and height of a logo."""
 PNG = b"\x89PNG\r\n\x1a\n"
 JPEG = b"\xff\xd8\xff"
-_KEPT = (b"IHDR", b"PLTE", b"tRNS", b"IDAT", b"IEND")
+_NEEDED_CHUNKS = (b"IHDR", b"PLTE", b"tRNS", b"IDAT", b"IEND")
 """The chunks that are stored: those that a picture needs (PNG §5.6), and which of its colours are transparent."""
 _CHANNELS: Mapping[int, tuple[int, tuple[int, ...]]] = {
     0: (1, (1, 2, 4, 8, 16)),
@@ -40,9 +40,9 @@ _FRAMES = (b"\xc0", b"\xc1", b"\xc2")
 
 def clean_png(content: bytes) -> bytes:
     """A PNG file without its ancillary chunks, such as texts, except transparency. Raises: InvalidBank."""
-    chunks = [chunk for chunk in _read_chunks(content) if chunk[:4] in _KEPT or not chunk[0] & 0x20]
+    chunks = [chunk for chunk in _read_chunks(content) if chunk[:4] in _NEEDED_CHUNKS or not chunk[0] & 0x20]
     kinds = [chunk[:4] for chunk in chunks]
-    if kinds[:1] != [b"IHDR"] or kinds[-1:] != [b"IEND"] or not set(kinds) <= set(_KEPT):
+    if kinds[:1] != [b"IHDR"] or kinds[-1:] != [b"IEND"] or not set(kinds) <= set(_NEEDED_CHUNKS):
         raise _damaged("PNG")
     size = _count_png_bytes(chunks[0][4:], has_palette=b"PLTE" in kinds)
     if not _has_inflated(b"".join(chunk[4:] for chunk in chunks if chunk[:4] == b"IDAT"), size):

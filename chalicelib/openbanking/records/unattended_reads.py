@@ -17,7 +17,7 @@ from chalicelib.foundation.identifiers import digest, new_id
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.openbanking.records.consents import TABLE
 
-_KEPT_SECONDS = 2 * 24 * 3600
+_RETENTION_SECONDS = 2 * 24 * 3600
 _IDENTIFIERS = ("account_id", "iban", "payment_id")
 
 
@@ -75,7 +75,7 @@ class UnattendedReads:
         return [Update(*key, set=self._expiry(), delete={"reads": frozenset({read.read_id})}) for key in _keys(read)]
 
     def _expiry(self) -> Item:
-        return {"expires_at": self._clock.time() + _KEPT_SECONDS}
+        return {"expires_at": self._clock.time() + _RETENTION_SECONDS}
 
 
 def _keys(read: ReadReservation) -> list[tuple[str, Item]]:

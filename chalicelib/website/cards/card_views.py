@@ -63,9 +63,9 @@ def simulate(visit: Visit, manager_id: int) -> Response:
         shown = read_card(visit, manager_id)
         return _card_page(visit, shown, opened=form.action, errors=error.errors, status=400)
     except Refused as refusal:
-        errors, told = explain_refusal(refusal, form.fields, f"{form.title.partition(':')[0]} was refused")
+        errors, text = explain_refusal(refusal, form.fields, f"{form.title.partition(':')[0]} was refused")
         after, status = _read_card_after(visit, manager_id, form), 400 if errors else 409
-        return _card_page(visit, after, opened=form.action, errors=errors, refusal=told, status=status)
+        return _card_page(visit, after, opened=form.action, errors=errors, refusal=text, status=status)
     after = _read_card_after(visit, manager_id, form)
     return _card_page(visit, after, opened=form.action, outcome=describe_result(form.action, asked, data, after))
 
@@ -148,8 +148,8 @@ def _managed_card_page(
 ) -> Response:
     """The page of a card after a form of ``CARD_ACTIONS``, which stays open with its errors."""
     offered = {each.action for each in offered_actions(shown)}
-    told = problem or (refusal if action not in offered else "")
-    return _card_page(visit, shown, opened=action, errors=errors, refusal=refusal, problem=told, status=status)
+    text = problem or (refusal if action not in offered else "")
+    return _card_page(visit, shown, opened=action, errors=errors, refusal=refusal, problem=text, status=status)
 
 
 @for_linked_users
@@ -170,8 +170,8 @@ def issue_card(visit: Visit, manager_id: int) -> Response:
     except InvalidForm as error:
         return _new_card_page(visit, manager_id, error.errors, status=400)
     except Refused as refusal:
-        errors, told = explain_refusal(refusal, fields)
-        return _new_card_page(visit, manager_id, errors, told, status=400 if errors else 409)
+        errors, text = explain_refusal(refusal, fields)
+        return _new_card_page(visit, manager_id, errors, text, status=400 if errors else 409)
     return visit.redirect_with_notice(f"/cards/{data['card_id']}", Notice.CARD_ISSUED)
 
 
@@ -199,8 +199,8 @@ def change_card(visit: Visit, manager_id: int) -> Response:
     except InvalidForm as error:
         return _managed_card_page(visit, shown, form.action, error.errors, status=400)
     except Refused as refusal:
-        errors, told = explain_refusal(refusal, fields)
-        return _managed_card_page(visit, shown, form.action, errors, told, status=400 if errors else 409)
+        errors, text = explain_refusal(refusal, fields)
+        return _managed_card_page(visit, shown, form.action, errors, text, status=400 if errors else 409)
     return visit.redirect_with_notice(f"/cards/{card_id}", form.notice)
 
 

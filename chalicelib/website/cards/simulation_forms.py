@@ -208,7 +208,7 @@ class SimulationResult:
     """The text of a result, and how it is coloured."""
 
     title: str
-    told: str
+    text: str
     kind: ResultKind = "good"
 
 
@@ -219,25 +219,25 @@ def describe_result(action: str, members: Members, data: Any, shown: Members) ->
             return _authorization_result(action, data, shown)
         case "simulateReversal" | "simulateExpiry":
             currency = _currency_of_authorization(members["trans_link"], shown)
-            told = f"{_amount(data['released_amount'], currency)} is no longer held."
-            return SimulationResult("Released", f"{told} {_balances(data, currency)}", "plain")
+            text = f"{_amount(data['released_amount'], currency)} is no longer held."
+            return SimulationResult("Released", f"{text} {_balances(data, currency)}", "plain")
         case "simulateClearing" | "simulateRefund":
             return _booking_result(action, data, _currency_of_authorization(data["trans_link"], shown))
         case "simulateDispute":
             step, currency = members["step"], _currency_of_transaction(int(members["transaction_id"]), shown)
-            told = f"{DISPUTE_STEPS[step].capitalize()}. {_balances(data, currency)}"
-            return SimulationResult(f"Dispute {step}", told, "plain")
+            text = f"{DISPUTE_STEPS[step].capitalize()}. {_balances(data, currency)}"
+            return SimulationResult(f"Dispute {step}", text, "plain")
         case "simulateInboundPayment":
-            told = data.get("reason") or f"It is transaction {data['transaction_id']}."
+            text = data.get("reason") or f"It is transaction {data['transaction_id']}."
             return SimulationResult(
-                f"The payment is {PAYMENT_STATES[data['state']]}", told, "bad" if "reason" in data else "good"
+                f"The payment is {PAYMENT_STATES[data['state']]}", text, "bad" if "reason" in data else "good"
             )
         case "simulateAuthentication":
             return _authentication_result(data)
         case "assignExternalPaymentAddress":
             (address,) = data
-            told = f"Money sent to {bank_details(address)} is credited to account {address['account_id']}."
-            return SimulationResult("Bank details opened", told)
+            text = f"Money sent to {bank_details(address)} is credited to account {address['account_id']}."
+            return SimulationResult("Bank details opened", text)
     raise LookupError(action)
 
 
@@ -271,21 +271,21 @@ def _approval_text(action: str, data: Members, shown: Members) -> str:
 
 
 def _booking_result(action: str, data: Members, currency: int | None) -> SimulationResult:
-    told = f"{_amount(data['holder_amount'], currency)} is booked as transaction {data['transaction_id']}."
+    text = f"{_amount(data['holder_amount'], currency)} is booked as transaction {data['transaction_id']}."
     if data["released_amount"]:
-        told += f" {_amount(data['released_amount'], currency)} is no longer held."
+        text += f" {_amount(data['released_amount'], currency)} is no longer held."
     return SimulationResult(
-        "Collected" if action == "simulateClearing" else "Refunded", f"{told} {_balances(data, currency)}"
+        "Collected" if action == "simulateClearing" else "Refunded", f"{text} {_balances(data, currency)}"
     )
 
 
 def _authentication_result(data: Members) -> SimulationResult:
     outcome = str(data["outcome"])
-    told = {
+    text = {
         FRICTIONLESS: "The cardholder is not challenged.",
         CHALLENGE: "The cardholder is challenged: {validation_value} would be sent, for request {auth_request_id}.",
     }.get(outcome, "The card cannot be used.")
-    return SimulationResult(f"3-D Secure: {outcome}", told.format_map(data), _AUTHENTICATED.get(outcome, "bad"))
+    return SimulationResult(f"3-D Secure: {outcome}", text.format_map(data), _AUTHENTICATED.get(outcome, "bad"))
 
 
 def _amount(amount: int, currency: int | None) -> str:

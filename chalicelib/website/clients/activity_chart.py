@@ -44,11 +44,11 @@ def errors_chart(hours: Sequence[HourOfCalls]) -> PerformanceChart | None:
 def hour_text(hour: HourOfCalls) -> str:
     """``09:00 to 10:00 UTC: 120 calls, 3 errors: Refused (4xx) 2, Bank 1``."""
     start, end = (datetime.fromtimestamp(at, UTC) for at in (hour.start, hour.start + HOUR_SECONDS))
-    told = f"{start:%H:%M} to {end:%H:%M} UTC: {_count(hour.calls, 'call')}"
+    text = f"{start:%H:%M} to {end:%H:%M} UTC: {_count(hour.calls, 'call')}"
     if not hour.errors.total():
-        return f"{told}, no errors" if hour.calls else told
+        return f"{text}, no errors" if hour.calls else text
     kinds = ", ".join(f"{KIND_NAMES[kind]} {hour.errors[kind]:,}" for kind in ERROR_KINDS if hour.errors[kind])
-    return f"{told}, {_count(hour.errors.total(), 'error')}: {kinds}"
+    return f"{text}, {_count(hour.errors.total(), 'error')}: {kinds}"
 
 
 def _describe(hours: Sequence[HourOfCalls]) -> str:

@@ -101,7 +101,7 @@ def resend_delivery(visit: Visit) -> Response:
         return _delivery_page(visit, delivery, client, problem=f"It was not sent again: {refused}.", status=409)
     if is_sent:
         log.audit("delivery resent", delivery_id=delivery.delivery_id, client_id=client.client_id, by="owner")
-    notice = Notice.EVENT_RESENT if is_sent else Notice.EVENT_ARRIVED
+    notice = Notice.EVENT_RESENT if is_sent else Notice.EVENT_DELIVERED
     return visit.redirect_with_notice(f"/deliveries/{delivery.delivery_id}", notice)
 
 

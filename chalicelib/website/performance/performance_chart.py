@@ -126,10 +126,10 @@ class _Canvas:
     def axis(self) -> Axis:
         return Axis([period.days for period in self.periods])
 
-    def tooltips(self, told: Mapping[int, str]) -> list[str]:
-        """The tooltips of all periods; those missing in ``told`` had no calls, or are not recorded."""
+    def tooltips(self, texts: Mapping[int, str]) -> list[str]:
+        """The tooltips of all periods; those missing in ``texts`` had no calls, or are not recorded."""
         return [
-            f"{day_range(period.days)}: {told.get(number, 'no calls' if period.records else 'no record')}"
+            f"{day_range(period.days)}: {texts.get(number, 'no calls' if period.records else 'no record')}"
             for number, period in enumerate(self.periods)
         ]
 
@@ -208,7 +208,7 @@ def latency_chart(title: str, periods: Sequence[Period], side: Side) -> Performa
         shapes.append(path)
         dots += alone
     timed = [periods[number] for number in known]
-    told = {number: latency_text(found) + made_up_text(periods[number]) for number, found in known.items()}
+    texts = {number: latency_text(found) + made_up_text(periods[number]) for number, found in known.items()}
     return PerformanceChart(
         title=f"{title}, {by_period(periods)}",
         description=describe_latency(list(known.values()), periods) + describe_made_up(timed),
@@ -216,7 +216,7 @@ def latency_chart(title: str, periods: Sequence[Period], side: Side) -> Performa
         shapes=[*shapes, *canvas.made_up(known)],
         dots=dots,
         dates=canvas.axis.date_labels(),
-        tips=canvas.tooltips(told),
+        tips=canvas.tooltips(texts),
     )
 
 
@@ -231,7 +231,7 @@ def report_chart(periods: Sequence[Period]) -> PerformanceChart | None:
     highest = _scale_top(max(*consent.values(), *payment.values(), Decimal("0.1")))
     drawn = [canvas.line("consent", consent, highest), canvas.line("payment", payment, highest)]
     missing = {number: "not reported" for number, each in reports.items() if each.expected > each.received}
-    told = {number: report_text(reports[number]) + made_up_text(periods[number]) for number in known}
+    texts = {number: report_text(reports[number]) + made_up_text(periods[number]) for number in known}
     unexpected = {number: "no report expected" for number, period in enumerate(periods) if period.records}
     return PerformanceChart(
         title=f"Durations that the bank reports, {by_period(periods)}",
@@ -240,7 +240,7 @@ def report_chart(periods: Sequence[Period]) -> PerformanceChart | None:
         shapes=[path for path, _ in drawn] + canvas.made_up(known),
         dots=[dot for _, dots in drawn for dot in dots],
         dates=canvas.axis.date_labels(),
-        tips=canvas.tooltips(unexpected | missing | told),
+        tips=canvas.tooltips(unexpected | missing | texts),
     )
 
 

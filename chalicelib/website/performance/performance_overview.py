@@ -82,10 +82,10 @@ def _line(known: Mapping[int, Decimal], step: float) -> str:
 def _describe(known: Sequence[Decimal], rows: Sequence[Row]) -> str:
     figures = BankFigures.total(rows)
     down = sum(BankFigures(*row).down_seconds > 0 for row in rows)
-    told = f"down on {down} of {figures.used_days} days" if down else "never down"
+    text = f"down on {down} of {figures.used_days} days" if down else "never down"
     if not known:
-        return f"{told[0].upper()}{told[1:]}"
-    return f"p{MAIN_PERCENTILE} between {duration(min(known))} and {duration(max(known))}, {told}"
+        return f"{text[0].upper()}{text[1:]}"
+    return f"p{MAIN_PERCENTILE} between {duration(min(known))} and {duration(max(known))}, {text}"
 
 
 def _rows(bic: str, overviews: Mapping[date, DayOverview]) -> dict[date, Row]:

@@ -61,8 +61,8 @@ def downtime(seconds: int | None) -> str:
 
 def down_times(spans: Sequence[Span]) -> str:
     """Downtimes as text, from spans in seconds of a day; only the first three are listed."""
-    told = ", ".join(_span_text(since, until) for since, until in spans[:_SPANS])
-    return told + (f" and {len(spans) - _SPANS} more" if len(spans) > _SPANS else "")
+    text = ", ".join(_span_text(since, until) for since, until in spans[:_SPANS])
+    return text + (f" and {len(spans) - _SPANS} more" if len(spans) > _SPANS else "")
 
 
 def group_thousands(number: int) -> str:
@@ -106,10 +106,10 @@ def describe_availability(periods: Sequence[Period]) -> str:
     worst = max(known, key=lambda period: period.summary.down_seconds)
     down = sum(period.down_days for period in known)
     used, days = sum(period.used_days for period in known), sum(len(period.days) for period in periods)
-    told = f"Requests on {used} of {days} days.{describe_made_up(known)}"
+    text = f"Requests on {used} of {days} days.{describe_made_up(known)}"
     if not down:
-        return f"{told} Never down."
-    return f"{told} Down on {down} of them; longest on {day_range(worst.days)}: {availability_text(worst)}."
+        return f"{text} Never down."
+    return f"{text} Down on {down} of them; longest on {day_range(worst.days)}: {availability_text(worst)}."
 
 
 def describe_made_up(known: Sequence[Period]) -> str:
@@ -123,11 +123,11 @@ def describe_made_up(known: Sequence[Period]) -> str:
 
 def describe_latency(known: Sequence[Sequence[Decimal]], periods: Sequence[Period]) -> str:
     """A text alternative for a latency chart; ``known`` has milliseconds for each of ``PERCENTILES``, by period."""
-    told = [
+    text = [
         f"p{percentile} between {duration(min(found))} and {duration(max(found))}"
         for percentile, found in zip(PERCENTILES, zip(*known, strict=True), strict=True)
     ]
-    return f"{_count_known(len(known), periods)}: {', '.join(told)}."
+    return f"{_count_known(len(known), periods)}: {', '.join(text)}."
 
 
 def _count_known(known: int, periods: Sequence[Period]) -> str:
@@ -145,23 +145,23 @@ def describe_reports(
     consent: Sequence[Decimal], payment: Sequence[Decimal], known: int, periods: Sequence[Period]
 ) -> str:
     """A text alternative for the chart of reported durations, which are in seconds."""
-    told = [
+    text = [
         f"{name} between {seconds(1000 * min(found))} and {seconds(1000 * max(found))}"
         for name, found in (("consents", consent), ("payments", payment))
         if found
     ]
-    return f"{_count_known(known, periods)}: {', '.join(told)}."
+    return f"{_count_known(known, periods)}: {', '.join(text)}."
 
 
 def count_days(records: Sequence[DayRecord], days: DayRange) -> str:
     """``100 days: 10 measured, 85 made up, 5 without figures``; ``30 days, all measured``."""
     made_up = sum(record.made_up for record in records)
     counts = {"measured": len(records) - made_up, "made up": made_up, "without figures": len(days) - len(records)}
-    told = [f"{number} {what}" for what, number in counts.items() if number]
+    text = [f"{number} {what}" for what, number in counts.items() if number]
     if len(days) == 1:
-        return f"1 day, {told[0].partition(' ')[2]}"
+        return f"1 day, {text[0].partition(' ')[2]}"
     whole = f"{len(days)} days"
-    return f"{whole}: {', '.join(told)}" if len(told) > 1 else f"{whole}, all {told[0].partition(' ')[2]}"
+    return f"{whole}: {', '.join(text)}" if len(text) > 1 else f"{whole}, all {text[0].partition(' ')[2]}"
 
 
 def by_period(periods: Sequence[Period]) -> str:

@@ -24,4 +24,4 @@ def _sections() -> Iterator[str]:
 def _row(kind: Kind) -> tuple[str, ...]:
     removal = f"`{kind.removal}`" if kind.removal.startswith("retention ") else kind.removal
     on_request = "Removed" if kind.on_request else "Stays"
-    return f"`{kind.name}`", kind.data, kind.place, kind.kept, removal, kind.reason, on_request
+    return f"`{kind.name}`", kind.data, kind.place, kind.retention, removal, kind.reason, on_request

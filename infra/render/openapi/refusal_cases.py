@@ -301,7 +301,9 @@ CASES = _by_name(
     ),
     Case("still_running", "The first request with this Idempotency-Key is still running", refusals.STILL_RUNNING()),
     Case("never_ended", "The first request with this Idempotency-Key never finished", refusals.NEVER_ENDED()),
-    Case("not_kept", "The bank responded, but the service could not store the response", refusals.PAYMENT_NOT_KEPT()),
+    Case(
+        "not_stored", "The bank responded, but the service could not store the response", refusals.PAYMENT_NOT_STORED()
+    ),
     Case(
         "token_refused",
         "The bank no longer accepts the PSU's token",

@@ -22,7 +22,7 @@ _BANK_FAILS = ("bank_gone", "bank_failed", "bank_not_asked", "bank_slow", "bank_
 _KEYS = ("key_wrong", "key_used", "still_running", "never_ended")
 _PAYMENT = (
     *("callback_foreign", "scheme", "order_id_used", "not_sent", "not_sent_for_now"),
-    *("refused_by_bank", "outcome_unknown", "bad_answer", "not_kept", "acceptance_unknown"),
+    *("refused_by_bank", "outcome_unknown", "bad_answer", "not_stored", "acceptance_unknown"),
 )
 _ACCOUNTS = {"iban", "account_id", "account"}
 _OURS = ("failed", "storage")

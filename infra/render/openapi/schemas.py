@@ -255,8 +255,8 @@ def _without_null(schema: Json) -> Json:
     found = dict(schema)
     found.pop("default", None) if found.get("default") is None else None
     if "anyOf" in found:
-        kept = [_remove_titles(inner) for inner in found.pop("anyOf") if inner != {"type": "null"}]
-        found |= kept[0] if len(kept) == 1 else {"anyOf": kept}
+        types = [_remove_titles(inner) for inner in found.pop("anyOf") if inner != {"type": "null"}]
+        found |= types[0] if len(types) == 1 else {"anyOf": types}
     return _remove_titles(found)
 
 

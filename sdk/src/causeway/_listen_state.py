@@ -65,8 +65,8 @@ class ListenState:
         """The state after all events of a page. Events that may be found again stay in ``handled``."""
         times = [entry.created_at for entry in page.events] + ([self.newest] if self.newest else [])
         newest = max(times, default=None)
-        kept = {key: answer for key, answer in self.handled.items() if newest is None or key[1] >= newest - LATENESS}
-        return replace(self, after=page.next, newest=newest, handled=kept)
+        recent = {key: answer for key, answer in self.handled.items() if newest is None or key[1] >= newest - LATENESS}
+        return replace(self, after=page.next, newest=newest, handled=recent)
 
     def from_oldest(self) -> Self:
         """The state for reading from the oldest event again, without forwarding any twice."""

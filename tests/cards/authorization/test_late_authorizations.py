@@ -12,7 +12,7 @@ from unittest.mock import patch
 import pytest
 
 from chalicelib.cards.authorization.hold_release import expire_holds
-from chalicelib.cards.authorization.late_declines import KEPT, KIND
+from chalicelib.cards.authorization.late_declines import KIND, RETENTION_SECONDS
 from chalicelib.cards.issuing.card_record import Card
 from chalicelib.cards.issuing.holder_record import Holder as HolderRecord
 from chalicelib.cards.ledger import usage_counters
@@ -292,7 +292,7 @@ def test_a_late_decline_expires_a_day_after_its_listing(strict_issuer: Issuer) -
 
     assert finish(strict_issuer)
 
-    assert late_decline(strict_issuer, late)["expires_at"] == strict_issuer.clock.time() + KEPT
+    assert late_decline(strict_issuer, late)["expires_at"] == strict_issuer.clock.time() + RETENTION_SECONDS
 
 
 def test_a_late_decline_row_follows_rows_of_a_faster_clock(strict_issuer: Issuer) -> None:

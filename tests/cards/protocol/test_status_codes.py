@@ -169,7 +169,7 @@ PROVOKED: dict[int, Callable[[Issuer], Envelope]] = {
 
 
 def test_the_status_codes_match_the_specified_table() -> None:
-    assert {int(status): status.is_kept for status in Status} == TABLE
+    assert {int(status): status.is_stored for status in Status} == TABLE
 
 
 def test_every_status_code_has_a_case() -> None:

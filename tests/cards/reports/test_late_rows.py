@@ -11,7 +11,13 @@ from unittest.mock import patch
 
 import pytest
 
-from chalicelib.cards.storage.reserved_rows import ABANDONED_AFTER, AHEAD, CONFIRMED_WITHIN, MARK_KEPT, cancel_abandoned
+from chalicelib.cards.storage.reserved_rows import (
+    ABANDONED_AFTER,
+    AHEAD,
+    CONFIRMED_WITHIN,
+    MARK_RETENTION,
+    cancel_abandoned,
+)
 from chalicelib.cards.storage.time_ordered import CANCELLED, RESERVED_BY
 from chalicelib.foundation.dynamodb.store import (
     ConditionFailed,
@@ -289,7 +295,7 @@ def test_the_mark_of_an_unwritten_row_expires_after_a_day(shared_issuer: Issuer,
 
     marks = [row for row in shared_issuer.hub.store.scan("card-activity") if CANCELLED in row]
     assert marks
-    assert {row["expires_at"] - int(row["part"].split("#")[1]) // 1000 for row in marks} == {MARK_KEPT}
+    assert {row["expires_at"] - int(row["part"].split("#")[1]) // 1000 for row in marks} == {MARK_RETENTION}
 
 
 def test_a_request_that_fails_with_conflicts_leaves_no_reservation(shared_issuer: Issuer, listed: ListOfAll) -> None:

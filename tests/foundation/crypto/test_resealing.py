@@ -12,8 +12,8 @@ import pytest
 from chalicelib.foundation.crypto import resealing, signatures
 from chalicelib.foundation.crypto.keyring import Keyring, Unsealable, Vault, data_key_id
 from chalicelib.foundation.crypto.resealing import (
-    KEPT_SECONDS,
     PASS_SECONDS,
+    RETENTION_SECONDS,
     SETTLE_SECONDS,
     DataKeyNeeded,
     Resealing,
@@ -292,7 +292,7 @@ def test_a_key_is_removed_only_when_no_record_and_no_backup_needs_it(stage: Stag
     stage.finish()
     since = stage.unused_since(1)
     assert since is not None
-    stage.clock.advance(since + KEPT_SECONDS - 1 - stage.clock.time())
+    stage.clock.advance(since + RETENTION_SECONDS - 1 - stage.clock.time())
     with pytest.raises(DataKeyNeeded, match="backups of the last 35 days"):
         stage.work.remove_key(1)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chalicelib.foundation.crypto.resealing import KEPT_SECONDS, SETTLE_SECONDS
+from chalicelib.foundation.crypto.resealing import RETENTION_SECONDS, SETTLE_SECONDS
 from infra.admin import connection
 from tests.causeway import Causeway
 from tests.infra.admin.command_line import done, refused, run
@@ -44,7 +44,7 @@ def test_a_data_key_is_removable_after_a_reseal_and_35_days(causeway: Causeway) 
     assert [keys[each]["encrypts_new_records"] for each in (old, old + 1)] == [False, True]
     assert keys[old]["removable_at"] is not None
     assert refused("keys", "remove-data", str(old)).startswith("backups of the last 35 days may still need data key")
-    causeway.clock.advance(KEPT_SECONDS)
+    causeway.clock.advance(RETENTION_SECONDS)
 
     assert done("keys", "remove-data", str(old)) == {"removed": old}
     assert old not in {each["data_key"] for each in done("keys", "data")["data_keys"]}

@@ -12,7 +12,7 @@ from chalicelib.website.records.users import user_key
 from infra.admin import connection
 from infra.render.docs import retention as reference_page
 from infra.retention import kinds
-from infra.retention.kinds import BY_NAME, KEPT_SECONDS, KINDS, of_person
+from infra.retention.kinds import BY_NAME, KINDS, RETENTION_SECONDS, of_person
 from tests.cards.issuer import MANAGER, Issuer
 from tests.causeway import Causeway
 from tests.infra.admin.command_line import done, refused, run
@@ -46,7 +46,7 @@ def test_docs_list_all_kinds_of_personal_data() -> None:
             kind.name,
             kind.data,
             kind.place.replace("`", ""),
-            kind.kept,
+            kind.retention,
             kind.removal,
             kind.reason,
             "Removed" if kind.on_request else "Stays",
@@ -139,7 +139,7 @@ def test_retention_remove_deletes_consents_and_payments_after_five_years(causewa
     pisp.pay()
     consent_id = causeway.tpp.tokens(1)["consent_id"]
     done("consents", "revoke", consent_id)
-    causeway.clock.advance(KEPT_SECONDS - 1)
+    causeway.clock.advance(RETENTION_SECONDS - 1)
     assert done("retention", "remove") == {"dry_run": False, "consents": 0, "payments": 0, "holders": 0}
     causeway.clock.advance(1)
 
@@ -278,7 +278,7 @@ def test_retention_remove_deletes_holder_names_after_five_years(causeway: Causew
     issuer, holder_id, card_id = ended_holder(causeway)
     names = ("O'Neil-Smith", "Riverside", "0447700900123", "o'neil-smith", "ONEIL")
     assert any(name in json.dumps(items(causeway, "cards"), default=str, ensure_ascii=False) for name in names)
-    causeway.clock.advance(KEPT_SECONDS)
+    causeway.clock.advance(RETENTION_SECONDS)
 
     assert done("retention", "remove")["holders"] == 1
     stored = json.dumps(items(causeway, "cards"), default=str, ensure_ascii=False)
@@ -293,7 +293,7 @@ def test_retention_remove_waits_until_the_cards_of_a_holder_are_blocked(causeway
     issuer = Issuer(causeway)
     made = issuer.card_in("L")
     issuer.data("changeAccountStatus", account_id=made.account_id, account_status="C")
-    causeway.clock.advance(KEPT_SECONDS)
+    causeway.clock.advance(RETENTION_SECONDS)
     assert done("retention", "remove")["holders"] == 0
 
     issuer.data("changeCardStatus", card_id=made.card_id, status="B")

@@ -311,7 +311,7 @@ def test_bank_call_is_retried_for_at_most_5_minutes(deferred: DeferredRead) -> N
     ages = asked(deferred)
 
     assert len(ages) >= 4
-    assert ages[-1] <= RELAY.lasts == 300
+    assert ages[-1] <= RELAY.lifetime == 300
     outcome = deferred.outcome()
     assert (outcome["state"], outcome["status"]) == ("failed", 502)
     assert outcome["body"]["code"] == waited["code"]
@@ -321,7 +321,7 @@ def test_bank_call_is_retried_for_at_most_5_minutes(deferred: DeferredRead) -> N
 
 
 def test_call_without_an_attempt_in_5_minutes_fails_unsent(deferred: DeferredRead) -> None:
-    deferred.causeway.clock.advance(RELAY.lasts + 1)
+    deferred.causeway.clock.advance(RELAY.lifetime + 1)
     deferred.attempt()
 
     outcome = deferred.outcome()

@@ -126,8 +126,8 @@ def _keep(pushed: PushedRequest, clock: Clock, pushed_requests: PushedRequests, 
             raise _refuse(pushed.request.client_id, "it is unknown")
         if current.kept_until is not None or not current.can_be_opened(clock.time()):
             return Outcome(current)
-        kept, update = pushed_requests.update_to_keep(current)
-        return Outcome(kept, [update], is_repeatable=True)
+        request, update = pushed_requests.update_to_keep(current)
+        return Outcome(request, [update], is_repeatable=True)
 
     return engine.carry_out(decide, Facts())
 

@@ -252,7 +252,7 @@ def _reserve_order(
     if order.one_time_caller is not None:
         caller, request_id = order.one_time_caller, order.record.request_id
         of_consent = consents.update_spent(caller.consent, caller.token, attempt, request_id)
-    running = PLANS["payment"].lasts + RUNNING_SECONDS if deliveries.operations else RUNNING_SECONDS
+    running = PLANS["payment"].lifetime + RUNNING_SECONDS if deliveries.operations else RUNNING_SECONDS
 
     def decide(facts: Facts) -> Outcome[Known]:
         first = call(_find_outcome, order.claim, facts.item(order.claim.key)) if order.claim else None
@@ -292,7 +292,7 @@ def _report_not_recorded(order: PaymentOrder, metrics: Metrics, _: StoreError) -
     """The refusal for a payment that the bank has, but that is not recorded."""
     log.exception("payment not recorded", request_id=order.record.request_id)
     count_unknown_outcome(metrics)
-    return refusals.PAYMENT_NOT_KEPT()
+    return refusals.PAYMENT_NOT_STORED()
 
 
 def _put_outcome(order: PaymentOrder, put: Callable[[OrderClaim], Put]) -> list[Operation]:

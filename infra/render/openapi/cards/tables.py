@@ -64,7 +64,7 @@ _YES = "yes"
 
 def status_codes() -> str:
     """All status codes, and whether the error is stored for repeats."""
-    rows = [(f"`{status.value}`", status.meaning, _YES if status.is_kept else "no") for status in Status]
+    rows = [(f"`{status.value}`", status.meaning, _YES if status.is_stored else "no") for status in Status]
     return table(("Code", "Meaning", "Stored for repeats"), rows)
 
 

@@ -14,7 +14,7 @@ from causeway.bank.storage import Storage, Values
 from causeway.errors import CausewayError, HubError
 
 log = logging.getLogger("causeway")
-KEPT_SECONDS = 7 * 86400.0
+RETENTION_SECONDS = 7 * 86400.0
 CORRECTABLE = frozenset(
     {
         *("4004", "4200", "4201", "4203"),
@@ -35,7 +35,7 @@ class Outbox:
     async def put(self, call: str, subject: str, **members: Any) -> None:
         """Store a call, to be made by ``send``."""
         key, new = f"{call} {subject}", {"call": call, "request_id": str(uuid.uuid4()), "members": members}
-        while not await self._storage.add("call", key, new, expires_at=_waiting.now() + KEPT_SECONDS):
+        while not await self._storage.add("call", key, new, expires_at=_waiting.now() + RETENTION_SECONDS):
             old = await self._storage.get("call", key)
             if old is not None and await self._storage.replace("call", key, old, new):
                 return

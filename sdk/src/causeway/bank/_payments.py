@@ -199,8 +199,8 @@ class Payments:
         """Finish what a process has begun that ended: store the statuses in pending reports, and report refusals."""
         for payment_id in await self.outbox.pending("payments_status"):
             while (value := await self.find(payment_id)) is not None:
-                told = await self.outbox.members("payments_status", payment_id)
-                new = value if told is None else self._with_status(value, told["payment_status"])
+                reported = await self.outbox.members("payments_status", payment_id)
+                new = value if reported is None else self._with_status(value, reported["payment_status"])
                 if new == value or await self.storage.replace("payment", payment_id, value, new):
                     break
         for value in await self._claimed():

@@ -415,7 +415,7 @@ def test_an_order_whose_process_died_becomes_unresolved(causeway: Causeway) -> N
 def test_a_deferred_order_is_not_unresolved_while_it_waits(causeway: Causeway) -> None:
     pisp = Pisp(causeway, 2, deferred=True)
     pisp.order()
-    causeway.clock.advance(PLANS["payment"].lasts)
+    causeway.clock.advance(PLANS["payment"].lifetime)
 
     assert unresolved(causeway) == []
 

@@ -422,7 +422,7 @@ def test_deferred_read_stays_counted_if_one_attempt_may_have_reached_the_bank(ca
 
 def test_expired_deferred_read_without_an_attempt_releases_its_count(causeway: Causeway, aisp: Aisp) -> None:
     request_id = accepted_id(aisp.read(headers=LATER))
-    causeway.clock.advance(PLANS["relay"].lasts + 1)
+    causeway.clock.advance(PLANS["relay"].lifetime + 1)
 
     causeway.hub.delivery.worker.attempt(request_id)
 
@@ -435,7 +435,7 @@ def test_a_deferred_read_whose_worker_died_stays_counted(causeway: Causeway, ais
     aisp.bank.answers["/v2_accounts"] = kill_worker
     with pytest.raises(WorkerKilled):
         causeway.hub.delivery.worker.attempt(request_id)
-    causeway.clock.advance(PLANS["relay"].lasts + 1)
+    causeway.clock.advance(PLANS["relay"].lifetime + 1)
 
     finish(causeway, request_id)
 
