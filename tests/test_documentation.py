@@ -29,8 +29,7 @@ from chalicelib.demo_bank.refusals import (
 )
 from chalicelib.demo_bank.runtime import TOO_LONG_SECONDS
 from chalicelib.foundation.crypto import signatures
-from chalicelib.foundation.fields import field_types
-from chalicelib.foundation.fields.field_types import Message
+from chalicelib.foundation.fields.message import PROBLEMS, Message
 from chalicelib.foundation.fields.problems import InvalidMessage
 from chalicelib.foundation.http.web import BODY_BYTES, OTHERS
 from chalicelib.foundation.jsontext import DEPTH
@@ -163,7 +162,7 @@ def test_docs_give_the_limits_of_the_code(row: str, value: int) -> None:
     [
         (REQUESTS, f"at most {BODY_BYTES} bytes"),
         (REQUESTS, f"nested at most {DEPTH} deep"),
-        (REQUESTS, f"up to {field_types.PROBLEMS} `additionalErrors`"),
+        (REQUESTS, f"up to {PROBLEMS} `additionalErrors`"),
         (BANK, f"at most {longest(SaveConsent, 'request_url', 'a' * 99999)} characters"),
         (BANK, f"of at most {longest(SaveConsent, 'account_ids', ['a'] * 9999)} entries"),
         (BANK, f"1 to {LONGEST_CONSENT_DAYS} days"),

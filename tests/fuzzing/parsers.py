@@ -25,19 +25,7 @@ from chalicelib.foundation.crypto.signatures import InvalidKey
 from chalicelib.foundation.crypto.signed_cursors import InvalidCursor
 from chalicelib.foundation.crypto.signed_jwts import InvalidJwt, InvalidKeySet
 from chalicelib.foundation.durations import InvalidDuration, read_duration
-from chalicelib.foundation.fields.field_types import (
-    AN,
-    Amount,
-    Bic,
-    Day,
-    Iban,
-    Message,
-    N,
-    Name,
-    PayeeName,
-    Text,
-    WebAddress,
-)
+from chalicelib.foundation.fields.message import Message
 from chalicelib.foundation.fields.problems import InvalidMessage
 from chalicelib.foundation.fields.written_text import InvalidTitle, read_title
 from chalicelib.foundation.http.addresses import InvalidAddress, check_address, check_query
@@ -56,6 +44,7 @@ from chalicelib.openbanking.oauth.dpop import NonceNeeded
 from chalicelib.openbanking.oauth.tpp_request import prefers_deferral
 from chalicelib.openbanking.protocol import tpp_calls
 from chalicelib.openbanking.protocol.errors import Refusal
+from chalicelib.openbanking.protocol.fields import AN, Amount, Bic, Day, Iban, N, Name, PayeeName, Text, WebAddress
 from chalicelib.openbanking.protocol.payment_enumerations import is_confirmation_url
 from chalicelib.openbanking.protocol.psu_context import read_psu
 from chalicelib.openbanking.protocol.version import Version

@@ -12,7 +12,7 @@ from typing_extensions import TypedDict
 
 from chalicelib.cards.protocol.fields import Level, rule_in
 from chalicelib.cards.protocol.status_codes import refused_fields
-from chalicelib.foundation.fields.field_types import Message
+from chalicelib.foundation.fields.message import Message
 from chalicelib.foundation.fields.problems import Problem, problems_of
 from chalicelib.foundation.lazy_dataclasses import dataclass
 

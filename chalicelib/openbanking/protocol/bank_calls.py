@@ -7,12 +7,13 @@ from typing import Annotated, Any, Self
 from pydantic import BeforeValidator, ConfigDict, Field, PlainValidator, WithJsonSchema, model_validator
 from pydantic.alias_generators import to_camel
 
-from chalicelib.foundation.fields.field_types import AN, Day, Digits, Iban, Id, Message
+from chalicelib.foundation.fields.message import Message
 from chalicelib.foundation.fields.problems import fault
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.openbanking.protocol.bank_identifiers import LONGEST_ID, LONGEST_PAYMENT_ID
 from chalicelib.openbanking.protocol.british_accounts import read_account, restore_leading_zeros
 from chalicelib.openbanking.protocol.errors import Fault
+from chalicelib.openbanking.protocol.fields import AN, Day, Digits, Iban, Id
 from chalicelib.openbanking.protocol.payment_statuses import CODES, NUMBERS, Statuses
 
 MOST_IDENTIFIERS = 1000

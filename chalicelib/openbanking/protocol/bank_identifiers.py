@@ -11,9 +11,9 @@ from functools import partial
 from typing import Annotated, Any, TypeGuard
 
 from chalicelib.foundation.fields.field_rules import UNPRINTABLE, IdRule, Notation, NumberRule, TextRule
-from chalicelib.foundation.fields.field_types import PRINTABLE_TEXT
 from chalicelib.foundation.fields.problems import fault
 from chalicelib.foundation.lazy_dataclasses import dataclass
+from chalicelib.openbanking.protocol.fields import PRINTABLE_TEXT
 
 LONGEST_ID = 255
 LONGEST_PAYMENT_ID = 1024

@@ -12,9 +12,9 @@ from typing import Annotated, Literal, NotRequired, TypedDict
 from pydantic import Field
 
 from chalicelib.foundation.clock import timestamp
-from chalicelib.foundation.fields.field_types import AN, Text, Timestamp, Uuid
 from chalicelib.foundation.fields.problems import InvalidMessage, Problem, loggable_problems
 from chalicelib.foundation.lazy_dataclasses import dataclass
+from chalicelib.openbanking.protocol.fields import AN, Text, Timestamp, Uuid
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Literal, NotRequired, TypedDict
 
 from chalicelib.foundation.crypto.signatures import PublicKey
-from chalicelib.foundation.fields.field_types import WebAddress
+from chalicelib.openbanking.protocol.fields import WebAddress
 from chalicelib.openbanking.protocol.own_answers import ScopeName
 
 

@@ -12,8 +12,8 @@ from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 from pydantic import Field, WithJsonSchema
 
-from chalicelib.foundation.fields.field_types import AN, Day, Text, Timestamp, Uuid, WebAddress
 from chalicelib.openbanking.protocol.bank_identifiers import LONGEST_PAYMENT_ID
+from chalicelib.openbanking.protocol.fields import AN, Day, Text, Timestamp, Uuid, WebAddress
 from chalicelib.openbanking.protocol.oauth_security import TokenType
 from chalicelib.openbanking.protocol.payment_enumerations import OrderState, PaymentOutcome
 from chalicelib.openbanking.protocol.payment_statuses import NUMBERS, Status

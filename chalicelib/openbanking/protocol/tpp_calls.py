@@ -7,10 +7,11 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from chalicelib.foundation.fields.field_rules import TextRule
-from chalicelib.foundation.fields.field_types import AN, Bic, Message, Uuid, Whole
+from chalicelib.foundation.fields.message import Message
 from chalicelib.foundation.fields.problems import fault
 from chalicelib.openbanking.protocol.bank_identifiers import LONGEST_PAYMENT_ID
 from chalicelib.openbanking.protocol.errors import Fault, FrontDoorError
+from chalicelib.openbanking.protocol.fields import AN, Bic, Uuid, Whole
 from chalicelib.openbanking.protocol.payment_enumerations import SCHEME
 from chalicelib.openbanking.protocol.versions import VERSIONS
 

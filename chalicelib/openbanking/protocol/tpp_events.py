@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import NotRequired, TypedDict
 
-from chalicelib.foundation.fields.field_types import AN, Timestamp
 from chalicelib.openbanking.protocol.bank_identifiers import LONGEST_PAYMENT_ID
+from chalicelib.openbanking.protocol.fields import AN, Timestamp
 from chalicelib.openbanking.protocol.own_answers import ScopeName, StatusNumber
 from chalicelib.openbanking.protocol.tpp_calls import ConsentType, EndedBy
 

@@ -5,9 +5,10 @@ from typing import Annotated, Any, Self
 from pydantic import model_validator
 
 from chalicelib.foundation.fields.field_rules import IdRule
-from chalicelib.foundation.fields.field_types import AN, A, Iban, Message, N, OpenMessage, Text, Whole
+from chalicelib.foundation.fields.message import Message, OpenMessage
 from chalicelib.foundation.fields.problems import fault
 from chalicelib.openbanking.protocol.bank_identifiers import LONGEST_ID, BankId, BankNumber
+from chalicelib.openbanking.protocol.fields import AN, A, Iban, N, Text, Whole
 
 
 class AccountRequest(Message):

@@ -7,7 +7,12 @@ from typing import Annotated, Any, Self
 from pydantic import Field, WithJsonSchema, model_validator
 
 from chalicelib.foundation.fields.field_rules import IdRule
-from chalicelib.foundation.fields.field_types import (
+from chalicelib.foundation.fields.message import Message, OpenMessage
+from chalicelib.foundation.fields.problems import InvalidMessage, fault
+from chalicelib.openbanking.protocol.bank_identifiers import LONGEST_ID, BankPaymentId
+from chalicelib.openbanking.protocol.british_accounts import contradicts
+from chalicelib.openbanking.protocol.currency_amounts import InCurrency
+from chalicelib.openbanking.protocol.fields import (
     AN,
     A,
     Amount,
@@ -15,20 +20,14 @@ from chalicelib.foundation.fields.field_types import (
     Currency,
     Digits,
     Iban,
-    Message,
     N,
     Name,
-    OpenMessage,
     PayeeName,
     Text,
     WebAddress,
     decimal,
     exact_sum,
 )
-from chalicelib.foundation.fields.problems import InvalidMessage, fault
-from chalicelib.openbanking.protocol.bank_identifiers import LONGEST_ID, BankPaymentId
-from chalicelib.openbanking.protocol.british_accounts import contradicts
-from chalicelib.openbanking.protocol.currency_amounts import InCurrency
 from chalicelib.openbanking.protocol.payment_enumerations import SCHEME, VERSION_1_SCHEMES, schemes_schema
 from chalicelib.openbanking.protocol.v1_account_messages import AccountRequest
 from chalicelib.openbanking.protocol.webhooks import FundsConfirmation, UnusableAnswer

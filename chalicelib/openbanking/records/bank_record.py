@@ -9,12 +9,13 @@ from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 
 from chalicelib.foundation.crypto import signatures
 from chalicelib.foundation.dynamodb.store import Item
-from chalicelib.foundation.fields.field_types import Bic, Message
+from chalicelib.foundation.fields.message import Message
 from chalicelib.foundation.fields.problems import InvalidMessage
 from chalicelib.foundation.fields.written_text import InvalidTitle, read_title
 from chalicelib.foundation.http.addresses import InvalidAddress, check_address, check_query
 from chalicelib.foundation.identifiers import OpaqueToken
 from chalicelib.foundation.lazy_dataclasses import dataclass
+from chalicelib.openbanking.protocol.fields import Bic
 from chalicelib.openbanking.protocol.oauth_security import AUTHORIZATION_PARAMETERS
 from chalicelib.openbanking.protocol.scopes import Scope
 from chalicelib.openbanking.protocol.version import Version

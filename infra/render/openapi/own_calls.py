@@ -12,7 +12,7 @@ from typing import Annotated, Any, ClassVar, Literal, get_type_hints
 from pydantic import ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
-from chalicelib.foundation.fields.field_types import AN, Bic, Message, OpenMessage
+from chalicelib.foundation.fields.message import Message, OpenMessage
 from chalicelib.openbanking.api import oauth_api, tpp_api
 from chalicelib.openbanking.flows.bank.directory import describe_bank, list_banks
 from chalicelib.openbanking.flows.bank.performance_reports import record_day
@@ -26,6 +26,7 @@ from chalicelib.openbanking.flows.payments.status import record_report
 from chalicelib.openbanking.flows.tpp_events import TppEvents
 from chalicelib.openbanking.protocol import tpp_events
 from chalicelib.openbanking.protocol.bank_identifiers import LONGEST_PAYMENT_ID
+from chalicelib.openbanking.protocol.fields import AN, Bic
 from chalicelib.openbanking.protocol.payment_enumerations import PaymentOutcome
 from chalicelib.openbanking.protocol.tpp_calls import (
     REQUEST_ID,

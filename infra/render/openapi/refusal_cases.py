@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from chalicelib.foundation.call_limits import LimitReached
-from chalicelib.foundation.fields.field_types import Message
+from chalicelib.foundation.fields.message import Message
 from chalicelib.foundation.fields.problems import InvalidMessage
 from chalicelib.foundation.http.outbound import GivenUp
 from chalicelib.foundation.http.web import BODY_BYTES, FORM, JSON, Incoming, UnreadableBody

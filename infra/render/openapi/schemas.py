@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 from chalicelib.foundation.fields.field_rules import OR_A_NUMBER
-from chalicelib.foundation.fields.field_types import LETTERS_ONLY, PRINTABLE_TEXT, OpenMessage
+from chalicelib.foundation.fields.message import OpenMessage
+from chalicelib.openbanking.protocol.fields import LETTERS_ONLY, PRINTABLE_TEXT
 from chalicelib.openbanking.protocol.oauth_security import ASSERTION_TYPE
 from chalicelib.openbanking.protocol.payment_statuses import CODES, NUMBERS
 from chalicelib.openbanking.protocol.versions import VERSIONS

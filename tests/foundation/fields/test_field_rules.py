@@ -17,12 +17,13 @@ from jsonschema import Draft202012Validator
 from pydantic import create_model
 
 from chalicelib.foundation import jsontext
-from chalicelib.foundation.fields import field_types
-from chalicelib.foundation.fields.field_types import Bic, Currency, Day, Iban, Message, WebAddress
+from chalicelib.foundation.fields.message import Message
 from chalicelib.foundation.fields.problems import InvalidMessage
 from chalicelib.foundation.fields.written_text import is_written
+from chalicelib.openbanking.protocol import fields
+from chalicelib.openbanking.protocol.fields import Bic, Currency, Day, Iban, WebAddress
 
-F: Any = field_types
+F: Any = fields
 """The field types; one with a length is made by brackets, which the type checker knows in annotations only."""
 TYPES: dict[str, Any] = {
     "AN": F.AN[18],
@@ -240,7 +241,7 @@ def test_codes_are_listed_once_for_all_their_members() -> None:
 
 
 def test_importing_field_types_loads_no_registry() -> None:
-    code = "import sys, chalicelib.foundation.fields.field_types; print({'pycountry', 'stdnum'} & sys.modules.keys())"
+    code = "import sys, chalicelib.openbanking.protocol.fields; print({'pycountry', 'stdnum'} & sys.modules.keys())"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 
     assert found.stdout == "set()\n"

@@ -13,8 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chalicelib.foundation import jsontext
-from chalicelib.foundation.fields import field_types
-from chalicelib.foundation.fields.field_types import (
+from chalicelib.foundation.fields.message import Message, OpenMessage
+from chalicelib.foundation.fields.problems import InvalidMessage, Problem, fault
+from chalicelib.foundation.fields.written_text import is_blank
+from chalicelib.foundation.jsontext import Number as Written
+from chalicelib.openbanking.protocol import fields
+from chalicelib.openbanking.protocol.fields import (
     AN,
     A,
     Amount,
@@ -24,18 +28,13 @@ from chalicelib.foundation.fields.field_types import (
     Day,
     Digits,
     Iban,
-    Message,
     N,
     Name,
-    OpenMessage,
     WebAddress,
     Whole,
     decimal,
     exact_sum,
 )
-from chalicelib.foundation.fields.problems import InvalidMessage, Problem, fault
-from chalicelib.foundation.fields.written_text import is_blank
-from chalicelib.foundation.jsontext import Number as Written
 
 
 class Text(Message):
@@ -561,4 +560,4 @@ def test_fault_keeps_braces_in_its_sentence() -> None:
 
 def test_a_country_of_four_letters_raises_key_error() -> None:
     with pytest.raises(KeyError):
-        field_types.Country[4]
+        fields.Country[4]

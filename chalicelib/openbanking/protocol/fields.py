@@ -1,12 +1,10 @@
-"""Field types: the specification's notations as Python types, so that a message reads like its table.
+"""The open banking APIs' field types, in the specification's notation, so that a message reads like its table there.
 
 ``AN[18]`` is printable text of 1 to 18 characters, ``Text[140]`` text that people write, ``A[3]`` letters, ``N[20]`` a
 number of up to 20 digits (a JSON number or a string of digits), ``Whole[100]`` a number from 1 to 100. Fields with a
 specific meaning have their own types: ``Name[40]`` of a person or town, ``PayeeName[40]``, ``Id[20]`` for a bank's
 identifiers, ``Digits[8]`` for account numbers, ``Amount[10]``, ``Country[2]``, ``Iban``, ``Bic``, ``Currency``, ``Day``
-and ``WebAddress``. A ``Message`` rejects unknown members; an ``OpenMessage``, for bank responses, accepts them.
-
-Every type also provides its JSON Schema.
+and ``WebAddress``. Every type also provides its JSON Schema.
 """
 
 from __future__ import annotations
@@ -17,11 +15,10 @@ from contextlib import suppress
 from datetime import date
 from decimal import Context, Decimal, FloatOperation, Inexact
 from functools import partial, reduce
-from itertools import islice
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any
 from unicodedata import category
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field
 from typing_extensions import TypeAliasType
 
 from chalicelib.foundation.fields.field_rules import (
@@ -39,36 +36,10 @@ from chalicelib.foundation.fields.field_rules import (
     WholeRule,
 )
 from chalicelib.foundation.fields.ibans import is_iban
-from chalicelib.foundation.fields.problems import InvalidMessage, Problem, fault, problems_of
+from chalicelib.foundation.fields.problems import fault
 from chalicelib.foundation.fields.registries import countries, currencies
 from chalicelib.foundation.fields.written_text import is_blank, is_written
 from chalicelib.foundation.http.addresses import InvalidAddress, check_address
-
-PROBLEMS = 50
-"""The most problems that one response lists."""
-M = TypeVar("M", bound="Message")
-
-
-class Message(BaseModel):
-    """A JSON object; members that its model does not declare are rejected."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True, hide_input_in_errors=True)
-
-    @classmethod
-    def read(cls: type[M], value: object, most: int | None = PROBLEMS) -> M:
-        """Validate a parsed JSON value. Raises: InvalidMessage, with at most so many problems; all without a limit."""
-        if not isinstance(value, dict):
-            raise InvalidMessage([Problem("", "type", "the body must be a JSON object")])
-        try:
-            return cls.model_validate(value)
-        except ValidationError as error:
-            raise InvalidMessage(list(islice(problems_of(cls, error), most))) from None
-
-
-class OpenMessage(Message):
-    """A JSON object that may have members its model does not declare."""
-
-    model_config = ConfigDict(extra="allow")
 
 
 def _text(check: Callable[[str], str], pattern: str, description: str, example: str) -> Notation:
