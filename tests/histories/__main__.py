@@ -10,9 +10,8 @@ import time
 
 from infra import command
 from infra.local.engines import DYNAMODB_ENGINES
-from tests.histories.checker import Operation, find_wrong
-from tests.histories.models import MODELS
-from tests.histories.run import Plan, record
+from tests.histories.linearizability import MODELS, Operation, find_wrong
+from tests.histories.recording import Plan, record
 from tests.kit.logs import silent
 
 
@@ -22,7 +21,7 @@ def main(arguments: list[str] | None = None) -> int:
     Returns the exit code, which is 1 also if most outcomes of a history are unknown.
     """
     parser = command.parser("tests.histories", __doc__)
-    parser.add_argument("--seed", default="", help="what operations and deaths are drawn from; by default a new one")
+    parser.add_argument("--seed", default="", help="what operations and deaths are drawn from; a new one by default")
     parser.add_argument("--operations", type=int, default=400, help="of each history")
     parser.add_argument("--frozen", type=float, default=30.0, help="how long the storage stands still, in seconds")
     parser.add_argument("--engine", choices=DYNAMODB_ENGINES, action="append", help="by default each of them")
@@ -54,8 +53,8 @@ def _check(plan: Plan) -> bool:
 
 
 def _line(operation: Operation) -> str:
-    call, place = " ".join(str(each)[:12] for each in operation.call), f"client {operation.client}"
-    return f"{operation.began:.3f} to {operation.ended:.3f}  {place}: {call} -> {operation.outcome}"
+    call, client = " ".join(str(each)[:12] for each in operation.call), f"client {operation.client}"
+    return f"{operation.began:.3f} to {operation.ended:.3f}  {client}: {call} -> {operation.outcome}"
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The checker accepts what can have come one after the other, and finds what cannot."""
+"""The checker accepts operations that fit into an order, and finds those that do not."""
 
 from __future__ import annotations
 
@@ -6,8 +6,19 @@ from typing import Any
 
 import pytest
 
-from tests.histories.checker import UNKNOWN, Operation, find_wrong, is_linearizable
-from tests.histories.models import FUNDS, IN_PROGRESS, MODELS, OK, REFUSED
+from tests.histories import __main__ as program
+from tests.histories.linearizability import (
+    FUNDS,
+    IN_PROGRESS,
+    MODELS,
+    OK,
+    REFUSED,
+    UNKNOWN,
+    Operation,
+    find_wrong,
+    is_linearizable,
+)
+from tests.histories.recording import History
 
 Line = tuple[float, float, tuple[Any, ...], Any]
 READ, REDEEM, PAY = ("read",), ("redeem",), ("pay", "12.30")
@@ -51,3 +62,16 @@ def test_operations_without_a_valid_order_are_not_linearizable(kind: str, lines:
     operations = history(kind, lines)
 
     assert find_wrong(operations, MODELS) == {f"{kind} 1": operations}
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "code"),
+    [([FUNDS, FUNDS], 0), ([FUNDS, 0], 1), ([FUNDS, UNKNOWN], 0), ([FUNDS, UNKNOWN, UNKNOWN], 1), ([UNKNOWN], 1)],
+)
+def test_histories_fail_for_a_wrong_object_or_mostly_unknown_outcomes(
+    outcomes: list[Any], code: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines: list[Line] = [(number, number + 0.5, READ, outcome) for number, outcome in enumerate(outcomes)]
+    monkeypatch.setattr(program, "record", lambda plan: History(history("account", lines)))
+
+    assert program.main(["--engine", "dynoxide"]) == code
