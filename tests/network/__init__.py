@@ -1,1 +1,1 @@
-"""The network between the hub, its banks and its receivers, at its worst."""
+"""Runs of the hub over a network that loses, delays, cuts and repeats requests of banks and receivers."""

@@ -3,19 +3,60 @@
 from __future__ import annotations
 
 import time
+import uuid
 from collections import Counter
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
+from chalicelib.foundation.http import outbound
+from chalicelib.foundation.http.outbound import NotReached, Outbound, OutboundError, Reply
+from chalicelib.openbanking.bank_client.bank_circuits import Breaker
 from infra import command
-from tests.network.defects import DEFECTS
-from tests.network.run import Network, Run
-from tests.network.verdict import NetworkVerdict
+from tests.network.run import Network, NetworkVerdict, Run
 
 _SHOWN = 5
+"""The number of broken promises to print of a run."""
+
+
+def repeat_payments() -> None:
+    """Send a payment without an answer again, with another X-Request-Id."""
+    post: Any = Outbound.post
+
+    def post_twice(self: Outbound, url: str, body: bytes, headers: Mapping[str, str], **how: Any) -> Reply:
+        try:
+            reply: Reply = post(self, url, body, headers, **how)
+        except OutboundError:
+            if not how.get("fresh"):
+                raise
+            reply = post(self, url, body, {**headers, "X-Request-Id": str(uuid.uuid4())}, **how)
+        return reply
+
+    Outbound.post = post_twice  # type: ignore[method-assign]
+
+
+def deny_sending() -> None:
+    """Take a lost answer for a request that was never sent."""
+    outbound._translate = lambda error, handled, *, sent: NotReached("no connection could be made")
+
+
+def share_circuits() -> None:
+    """Share one circuit among all banks."""
+    admit, record = Breaker.admit, Breaker.record_failure
+    Breaker.admit = lambda self, key: admit(self, "all")  # type: ignore[method-assign]
+    Breaker.record_failure = lambda self, key: record(self, "all")  # type: ignore[method-assign]
+
+
+DEFECTS: Mapping[str, tuple[Callable[[], None], str]] = {
+    "repeat_payments": (repeat_payments, "was paid as"),
+    "deny_sending": (deny_sending, "was sent 2 times, and asked for 1 times"),
+    "share_circuits": (share_circuits, "a read of the good bank was answered"),
+}
+"""Defects of a hub by name, each with the verdict on it."""
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """The command; answers its exit code."""
+    """Run the command; returns its exit code."""
     parser = command.parser("tests.network", __doc__)
     parser.add_argument("--seed", default="2026", help="what everything is drawn from")
     parser.add_argument("--runs", type=int, default=1000)
@@ -32,7 +73,7 @@ def main(arguments: list[str] | None = None) -> int:
     for number in range(options.first, options.first + options.runs):
         log.write_text("")
         run = Run(network, f"{options.seed}/{number}")
-        run.play()
+        run.run()
         verdict = NetworkVerdict(run, log)
         calls, broken, endings = calls + len(run.ledger.calls), broken + bool(verdict.broken), endings + verdict.endings
         for line in verdict.broken[:_SHOWN]:
@@ -40,7 +81,7 @@ def main(arguments: list[str] | None = None) -> int:
     network.stop()
     seconds = (time.monotonic_ns() - begun) / 10**9
     print(f"{options.runs} runs, {calls} calls at banks and receivers, {seconds:.0f} s of this machine")
-    for title, counted in (("What befell requests:", network.fates()), ("What TPPs were told:", endings)):
+    for title, counted in (("Fates of requests:", network.fates()), ("Answers to TPPs:", endings)):
         print(title, *(f"  {count:6} {name}" for name, count in sorted(counted.items())), sep="\n")
     print(f"{broken} runs broke promises" if broken else "Every promise was kept")
     return 1 if broken else 0

@@ -1,4 +1,4 @@
-"""A run: TPPs call, banks report and events are delivered over a network that is bad for one bank and for the TPPs.
+"""A run over a network that is bad for one bank and for the TPPs, and the verdict on its calls, reports and events.
 
 The hub is in this process, with its real connections. Its time limits pass by the run's clock, which the proxies
 advance where an answer is late or does not come: none is reached because this machine is slow.
@@ -11,8 +11,8 @@ import logging
 import os
 import random
 import uuid
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -28,10 +28,10 @@ from chalicelib.openbanking.records.consents import consent_key
 from infra.local.resources import create_resources
 from tests.causeway import GROWING, Causeway
 from tests.chaos.life import draw_from, simulate_time_limits
-from tests.chaos.receivers import NO_ANSWER, Ledger, Receivers, verify_in
+from tests.chaos.receivers import EVENTS, NO_ANSWER, Ledger, Receivers, verify_in
 from tests.chaos.run import Accepted, Deliveries, Story
 from tests.chaos.traffic import Maker, Preparation, TppCall, add_bank, consent_of
-from tests.chaos.verdict import ending_of
+from tests.chaos.verdict import Verdict, ending_of
 from tests.kit import emulator
 from tests.kit.http import serving
 from tests.kit.lossy_proxy import Fate, LossyProxy, each_in_turn
@@ -43,13 +43,13 @@ TPPS, VERSIONS = 0, (1, 2)
 """The parties: the TPPs, and the banks by their versions."""
 _FATES: Sequence[Fate] = get_args(Fate)
 _FAILURES: Sequence[Fate] = ("drop", "unavailable", "swallow", "lose", "cut", "reset", "gateway", "never")
-"""What a circuit breaker takes for a failure of the bank."""
+"""The fates that count as a failure of the bank."""
 _BAD, _AT_ONCE, _REPEATED = 0.5, 0.6, 0.4
 _LATE_SECONDS = 12
 _OUTAGE = 8
-"""So many reads of the bad bank fail one after the other."""
+"""The number of reads of the bad bank that fail one after the other."""
 _OVER = 15 * 60
-"""So many seconds after the last call all accepted ones are over."""
+"""The seconds after which all accepted calls are over."""
 _END_OF_TIME = 2**40
 _REPORT = {1: ("payment_id", "payment_status", 4), 2: ("paymentId", "paymentStatus", "ACSC")}
 """The members of a bank's report, and a final status."""
@@ -89,7 +89,7 @@ class Network:
         return causeway
 
     def fates(self) -> Counter[Fate]:
-        """How often each fate befell a request, in all runs."""
+        """The number of requests of all runs by their fate."""
         return Counter(fate for proxy in self.proxies.values() for _, fate in proxy.seen)
 
     def stop(self) -> None:
@@ -107,11 +107,11 @@ class Run(Deliveries):
     """One run.
 
     Attributes:
-        good, bad: the BICs of the bank that the network is bad for, and of the other.
+        good, bad: the BICs of the bank with the good network, and of that with the bad one.
         opened: the BICs of banks whose circuits opened.
         read: the ids of reads that were answered with success.
         reported: the ids of payments that a bank has reported on.
-        asked: how often TPPs have sent each request.
+        sent_by_tpp: the number of times that TPPs have sent each request.
     """
 
     def __init__(self, network: Network, seed: str) -> None:
@@ -125,9 +125,9 @@ class Run(Deliveries):
         self._bad_proxy = network.proxies[version]
         self.bad, self.good = (self._causeway.banks[each].bic for each in (version, 3 - version))
         self.opened, self.read, self.reported = set[str](), set[str](), set[str]()
-        self.asked = Counter[str]()
+        self.sent_by_tpp = Counter[str]()
 
-    def play(self) -> None:
+    def run(self) -> None:
         metrics.set_output(self._note_metric)
         proxies, urls = self._network.proxies, self._network.urls
         preparation = Preparation(self.ledger.seed, urls, proxies[TPPS].url, 4, 8, 4, backlog=0)
@@ -150,7 +150,7 @@ class Run(Deliveries):
                 self._settle(_END_OF_TIME)
 
     def times_sent(self, request_id: str) -> int:
-        """How often the hub has sent a request, whether or not it arrived."""
+        """The number of times that the hub has sent a request, whether or not it arrived."""
         return sum(proxy.attempts[request_id] for proxy in self._network.proxies.values())
 
     # -- inside
@@ -163,7 +163,7 @@ class Run(Deliveries):
             self.opened.add(json.loads(line)["Bank"])
 
     def _make(self, call: TppCall) -> tuple[int, Any]:
-        self.asked[call.headers.get("x-request-id", "")] += 1
+        self.sent_by_tpp[call.headers.get("x-request-id", "")] += 1
         answer = self._causeway.tpp.call(
             call.method, call.path, call.body, bearer=call.bearer, client_id=call.client_id, headers=call.headers
         )
@@ -269,10 +269,51 @@ def _ending(each: Accepted) -> str:
 def _install_emulator(ending: ExitStack) -> None:
     from moto import mock_aws
 
-    region = "eu-west-1"
-    os.environ |= {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "STAGE": "local"}
-    os.environ |= {"AWS_DEFAULT_REGION": region, "AWS_REGION": region}
+    os.environ |= emulator.ENVIRONMENT
     emulator.answer_calls()
     emulator.install()
     ending.enter_context(mock_aws())
     create_resources(emulated=True, dynamodb_apart=False)
+
+
+class NetworkVerdict(Verdict):
+    """The verdict of the kill test, and the promises about payments, reads, reports and circuits."""
+
+    def __init__(self, run: Run, log: Path) -> None:
+        self._network_run = run
+        super().__init__(run, log)
+
+    def _promises(self) -> Iterator[str]:
+        yield from super()._promises()
+        yield from self._read_truly()
+        yield from self._reported_once()
+        yield from self._circuits()
+
+    def _paid_once(self) -> Iterator[str]:
+        """An order has one X-Request-Id, by which its bank knows repeats, and is sent as often as its TPP sent it."""
+        ids: dict[str, set[str]] = defaultdict(set)
+        for call in self.orders:
+            ids[call.subject].add(call.id)
+        yield from (f"{reference} was paid as {known}" for reference, known in ids.items() if len(known) > 1)
+        for request_id in {call.id for call in self.orders}:
+            times, wanted = self._network_run.times_sent(request_id), self._network_run.sent_by_tpp[request_id]
+            if times > wanted:
+                yield f"the order {request_id} was sent {times} times, and asked for {wanted} times"
+
+    def _read_truly(self) -> Iterator[str]:
+        """A read that succeeded was answered by the bank."""
+        answered = {call.id for call in self._run.ledger.calls if call.done}
+        yield from (f"the read {each} never reached its bank" for each in self._network_run.read - answered)
+
+    def _reported_once(self) -> Iterator[str]:
+        """A status that a bank has reported, however often, is one event."""
+        events = {call.id: json.loads(call.body) for call in self._run.ledger.calls if call.path.startswith(EVENTS)}
+        of_payments = [event["data"] for event in events.values() if event["type"] == "payment.status_changed"]
+        counts = Counter(data["payment_id"] for data in of_payments)
+        yield from (f"{each} has {counts[each]} events" for each in self._network_run.reported if counts[each] != 1)
+
+    def _circuits(self) -> Iterator[str]:
+        """The circuit of the bad bank has opened, and that of the good one has not."""
+        opened, bad = self._network_run.opened, self._network_run.bad
+        if opened != {bad}:
+            yield f"circuits opened for {sorted(opened)}, and only {bad} was bad"
