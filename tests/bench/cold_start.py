@@ -18,23 +18,30 @@ import sys
 import tempfile
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Event, Thread
+from threading import Event
 from typing import Any
 
 from infra.deploy import archive, chalice_command, layer, runtime
 from infra.repository import ROOT
-from tests.bench.measures import Triple
-from tests.bench.recorded import Recorded
-from tests.bench.works import Request, check
+from tests.bench.comparison import Recorded, Triple
+from tests.bench.measured_requests import Request
+from tests.http_servers import serving
 
 PROCESSORS = {"x86_64": "x86_64", "amd64": "x86_64", "aarch64": "arm64", "arm64": "arm64"}
 RUNTIME = ("awslambdaric", "snapshot_restore_py.py", "simplejson", "runtime_client*.so")
-"""What Lambda has in ``/var/runtime``: its client, and what that imports."""
+"""The content of Lambda's ``/var/runtime``: its client, and the modules that it imports."""
 _SECONDS = 60
 SCRIPTS = ("floor", "boto3_script")
+_INVOCATION = {
+    "Lambda-Runtime-Aws-Request-Id": "7c9a5b10-0d0e-4e55-8c39-7c7a8a2b0c11",
+    "Content-Type": "application/json",
+    "Lambda-Runtime-Trace-Id": "Root=1-5bef4de7-ad49b0e87f6ef6c87fc2e700;Sampled=0",
+    "Lambda-Runtime-Deadline-Ms": "9999999999999",
+    "Lambda-Runtime-Invoked-Function-Arn": "arn:aws:lambda:eu-west-1:1:function:cold",
+}
 
 
 @dataclass(frozen=True)
@@ -83,61 +90,47 @@ def _copy_runtime(folder: Path) -> None:
             copy(found, folder / found.name)
 
 
-@dataclass
-class RuntimeApi:
+class RuntimeApi(ThreadingHTTPServer):
     """Lambda's runtime API (https://docs.aws.amazon.com/lambda/latest/dg/runtimes-api.html) with one event."""
 
-    event: Mapping[str, Any]
-    answers: list[Any] = field(default_factory=list)
-    ended: Event = field(default_factory=Event)
+    daemon_threads = True
 
-    @contextlib.contextmanager
-    def serve(self) -> Iterator[str]:
-        """Serve it as long as the context lasts; yields its address."""
-        api = self
+    def __init__(self, event: Mapping[str, Any]) -> None:
+        self.event = json.dumps(event).encode()
+        self.answers: list[Any] = []
+        self.ended = Event()
+        super().__init__(("127.0.0.1", 0), _RuntimeApiHandler)
 
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Ignore the connection that the killed process leaves."""
 
-            def do_GET(self) -> None:
-                if api.answers:
-                    api.ended.wait(_SECONDS)
-                    return
-                body = json.dumps(api.event).encode()
-                self.send_response(200)
-                self.send_header("Lambda-Runtime-Aws-Request-Id", "7c9a5b10-0d0e-4e55-8c39-7c7a8a2b0c11")
-                self.send_header("Content-Type", "application/json")
-                self.send_header("Lambda-Runtime-Trace-Id", "Root=1-5bef4de7-ad49b0e87f6ef6c87fc2e700;Sampled=0")
-                self.send_header("Lambda-Runtime-Deadline-Ms", "9999999999999")
-                self.send_header("Lambda-Runtime-Invoked-Function-Arn", "arn:aws:lambda:eu-west-1:1:function:cold")
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
 
-            def do_POST(self) -> None:
-                body = self.rfile.read(int(self.headers["Content-Length"]))
-                self.send_response(202)
-                self.send_header("Content-Length", "0")
-                self.end_headers()
-                if self.path.endswith("/response"):  # and not that of an error
-                    api.answers.append(json.loads(body))
-                api.ended.set()
+class _RuntimeApiHandler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server: RuntimeApi
 
-            def log_message(self, format: str, *args: object) -> None:
-                """Nothing."""
+    def do_GET(self) -> None:
+        if self.server.answers:
+            self.server.ended.wait(_SECONDS)
+            return
+        self.send_response(200)
+        for name, value in _INVOCATION.items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(self.server.event)))
+        self.end_headers()
+        self.wfile.write(self.server.event)
 
-        class Server(ThreadingHTTPServer):
-            daemon_threads = True
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        self.send_response(202)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+        if self.path.endswith("/response"):  # and not that of an error
+            self.server.answers.append(json.loads(body))
+        self.server.ended.set()
 
-            def handle_error(self, request: object, client_address: object) -> None:
-                """Nothing: the killed process leaves its connection."""
-
-        server = Server(("127.0.0.1", 0), Handler)
-        Thread(target=server.serve_forever, daemon=True).start()
-        yield f"127.0.0.1:{server.server_port}"
-        self.ended.set()
-        server.shutdown()
-        server.server_close()
+    def log_message(self, format: str, *args: object) -> None:
+        """Log nothing."""
 
 
 @dataclass(frozen=True)
@@ -153,10 +146,9 @@ def cold_start(
     packages: Packages, code: Path, handler: str, event: Mapping[str, Any], options: Sequence[str] = ()
 ) -> Started:
     """Start Lambda's runtime with ``options`` of the interpreter, and end it after its first answer."""
-    api = RuntimeApi(event)
-    with api.serve() as address:
+    with serving(RuntimeApi(event)) as api:
         environ = os.environ | {
-            "AWS_LAMBDA_RUNTIME_API": address,
+            "AWS_LAMBDA_RUNTIME_API": f"127.0.0.1:{api.server_port}",
             "LAMBDA_TASK_ROOT": str(code),
             "PYTHONPATH": os.pathsep.join(map(str, (code, packages.layer, packages.runtime))),
             "PYTHONDONTWRITEBYTECODE": "1",
@@ -171,6 +163,7 @@ def cold_start(
             child.returncode = 0
             output.seek(0)
             printed = output.read().decode()
+        api.ended.set()
     if not api.answers:
         raise AssertionError(printed)
     return Started(used.ru_utime + used.ru_stime, api.answers[0], printed)
@@ -185,7 +178,7 @@ def imported(packages: Packages, code: Path, handler: str, event: Mapping[str, A
 def service_start(packages: Packages, request: Request) -> Started:
     """A cold start of the service. Raises: AssertionError, unless the request succeeds."""
     started = cold_start(packages, packages.service, request.handler, request.event)
-    check(request, started.answer)
+    request.check(started.answer)
     return started
 
 

@@ -1,4 +1,4 @@
-"""The floor and the boto3 script send what the service sends: otherwise they would be no measure of it."""
+"""The floor and the boto3 script send the bytes of the service."""
 
 from __future__ import annotations
 
@@ -13,30 +13,28 @@ from chalicelib.foundation.aws import signing
 from chalicelib.foundation.aws.environment import Credentials
 from infra.capacity import PAGE, read_figures
 from tests.bench import floor
-from tests.bench.measures import Triple
-from tests.bench.recorded import record
-from tests.bench.scene import Scene, scene
-from tests.bench.works import MEASURED
+from tests.bench.comparison import Recorder, Triple, recorder
+from tests.bench.measured_requests import MEASURED
 
 _CALL = {"Content-Type": "application/x-amz-json-1.0", "X-Amz-Target": "DynamoDB_20120810.GetItem"}
 _MOST_LINES = 80
 
 
 @pytest.fixture(scope="module")
-def running() -> Iterator[Scene]:
-    with scene() as found:
-        yield found
+def requests() -> Iterator[Recorder]:
+    with recorder() as recording:
+        yield recording
 
 
 @pytest.mark.parametrize("title", MEASURED)
-def test_floor_and_script_send_the_bytes_of_the_service(running: Scene, title: str) -> None:
-    recorded = record(running.stub, title, running.works.all[title])  # compares them
+def test_floor_and_script_send_the_bytes_of_the_service(requests: Recorder, title: str) -> None:
+    recorded = requests.record(title)  # compares them
 
     assert recorded.calls
 
 
-def test_a_replayed_request_succeeds_again(running: Scene) -> None:
-    recorded = record(running.stub, "refresh", running.works.all["refresh"])
+def test_a_replayed_request_succeeds_again(requests: Recorder) -> None:
+    recorded = requests.record("refresh")
 
     assert recorded.request()["refresh_token"] != recorded.request()["refresh_token"]
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.bench.works import event
+from tests.bench.measured_requests import http_event
 from tests.cards.cases import of_new_card
 from tests.cards.issuer import EUR, HOLDER_BLOCK
 from tests.e2e.parties import Journey, Tpp
@@ -49,7 +49,7 @@ def test_a_relayed_read_loads_no_slow_library(stack: dict[str, Any], tpp: Tpp, j
     token = tpp.redeem(journey.code).json()["access_token"]
     headers = {"x-api-key": stack["client"]["client_id"], "authorization": f"Bearer {token}"}
 
-    assert loaded_by(stack, event("GET", "/tpp/accounts", headers)) == set()
+    assert loaded_by(stack, http_event("GET", "/tpp/accounts", headers)) == set()
 
 
 def test_a_card_api_action_loads_no_slow_library(stack: dict[str, Any]) -> None:
@@ -65,5 +65,5 @@ def test_a_card_authorization_loads_no_slow_library(stack: dict[str, Any]) -> No
 
 
 def card_call(stack: dict[str, Any], path: str, **members: Any) -> dict[str, Any]:
-    body = json.dumps({**stack["programme"]["credentials"]["full"], "api_version": "1.2", **members})
-    return event("POST", path, {"content-type": "application/json"}, body)
+    body = {**stack["programme"]["credentials"]["full"], "api_version": "1.2", **members}
+    return http_event("POST", path, {"content-type": "application/json"}, body)

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.bench.cold_start import Packages, imported, service_start, unpacked
-from tests.bench.recorded import Recorded, record
-from tests.bench.scene import scene
+from tests.bench.comparison import Recorded, recorder
 
 MOST_BESIDES = {"relayed read: accounts": 450, "getAccounts": 550}
 """Modules, those of the interpreter included."""
@@ -17,8 +16,8 @@ pytestmark = pytest.mark.rehearsal
 
 @pytest.fixture(scope="module")
 def started() -> Iterator[tuple[Packages, dict[str, Recorded]]]:
-    with scene() as found, unpacked() as packages:
-        yield packages, {title: record(found.stub, title, found.works.all[title]) for title in MOST_BESIDES}
+    with recorder() as recording, unpacked() as packages:
+        yield packages, {title: recording.record(title) for title in MOST_BESIDES}
 
 
 @pytest.mark.parametrize(("title", "most"), MOST_BESIDES.items())

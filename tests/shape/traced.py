@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import inspect
+import json
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -12,7 +13,8 @@ from typing import Any
 from unittest.mock import patch
 
 from chalicelib.foundation.crypto import signatures
-from tests.bench.authorizations import Authorizations
+from tests.bench.throughput import PURCHASE, new_card
+from tests.cards.issuer import Issuer
 from tests.causeway import Causeway
 from tests.kit.source_code import ROOT
 from tests.openbanking.examples import ANSWERS
@@ -86,12 +88,15 @@ def relayed_read(causeway: Causeway) -> Trace:
 
 def card_authorization(causeway: Causeway) -> Trace:
     """A warm authorization of a purchase that is approved, from the dispatcher's ``answer``."""
-    authorize = Authorizations(causeway.hub, causeway.card_credentials)
-    card = authorize.card()
+    issuer = Issuer(causeway)
+    card = new_card(issuer)
 
     def approve() -> None:
         causeway.clock.advance(1)
-        assert authorize(card)
+        members = {**PURCHASE, "card_id": card, "request_reference_id": issuer.reference()}
+        body = json.dumps(issuer.body("simulateAuthorization", **members)).encode()
+        answer = issuer.hub.cards.simulator.answer(body)
+        assert json.loads(answer.text)["data"]["response_code"] == "00"
 
     return _warm(approve)
 

@@ -4,9 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from tests.bench.pages import FOR_VISITORS, PLACES
+from chalicelib.website.openapi_documents import SCREENS
+from chalicelib.website.page_links import PAGES
 from tests.causeway import Causeway
 from tests.website.web_user import PAGE_BYTES, WebUser
+
+PLACES = [
+    *(place for place, methods in PAGES.items() if "GET" in methods and "{" not in place and "callback" not in place),
+    *(f"/specifications/{screen.name}" for screen in SCREENS),
+]
+"""Every page that needs no record."""
+FOR_VISITORS = ("/register", "/sign-in")
+"""Pages that redirect a signed-in user."""
 
 
 @pytest.mark.parametrize("place", PLACES)

@@ -1,0 +1,153 @@
+"""Processor time of a request of the service, beside the same calls made by the floor and by the boto3 script.
+
+The service's calls are recorded once. Then all three make them in turns against the same server, which gives the
+recorded answers, and whose processor time does not count.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import json
+import re
+import statistics
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from chalicelib import bootstrap
+from infra.capacity import PAGE, read_figures
+from infra.local.resources import create_resources
+from tests.bench.boto3_script import Boto3Script
+from tests.bench.environment import child, environment
+from tests.bench.floor import Floor
+from tests.bench.measured_requests import MeasuredRequests, Request, start_service
+
+WARM_UP = 2
+"""Requests before the recorded one, which fill caches and take blocks of identifiers."""
+_TRIES = 3
+_OF_HTTP = ("Host", "Connection", "Content-Length", "Accept-Encoding")
+"""Headers that the HTTP client sets. The service sends payments over a connection that it closes."""
+_OF_TIME = ("X-Amz-Date", "Authorization", "amz-sdk-invocation-id", "amz-sdk-request")
+_MEASUREMENTS = re.compile(r'"TableName":"[\w-]*-statistics"')
+_RATIOS = ((1, 0), (2, 0), (2, 1))
+
+
+@dataclass(frozen=True)
+class Triple:
+    """Medians of the floor, the boto3 script and the service in milliseconds, and medians of the rounds' ratios."""
+
+    floor: float
+    script: float
+    ours: float
+    script_to_floor: float
+    ours_to_floor: float
+    ours_to_script: float
+
+    @classmethod
+    def of(cls, rounds: Sequence[Sequence[float]]) -> Triple:
+        """From the seconds of each round."""
+        medians = (statistics.median(column) * 1000 for column in zip(*rounds, strict=True))
+        ratios = (statistics.median(each[over] / each[under] for each in rounds) for over, under in _RATIOS)
+        return cls(*medians, *ratios)
+
+    def __str__(self) -> str:
+        ratios = f"{self.script_to_floor:5.2f} {self.ours_to_floor:5.2f} {self.ours_to_script:5.2f}"
+        return f"{self.floor:7.2f} ms {ratios}   (script {self.script:.2f} ms, Causeway {self.ours:.2f} ms)"
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """A request, and its calls as the two scripts take them."""
+
+    request: Request
+    calls: list[dict[str, Any]]
+
+    def measure(self, rounds: int = 15, repeats: int = 40) -> Triple:
+        """Processor time of this process per request."""
+        with contextlib.closing(Floor(self.calls)) as floor, contextlib.closing(Boto3Script(self.calls)) as script:
+            sides = (floor, script, self.request)
+            for side in sides:
+                processor_time(side, repeats)
+            return Triple.of([[processor_time(side, repeats) for side in sides] for _ in range(rounds)])
+
+
+class Recorder:
+    """Has this process make requests, and records them at the server ``aws``, which replays them from then on."""
+
+    def __init__(self, aws: str, bank: str, requests: MeasuredRequests) -> None:
+        self._aws, self._bank = aws, bank
+        self.requests = requests.all
+
+    def record(self, title: str) -> Recorded:
+        """Raises: AssertionError, if a script sends other calls than the service, or the capacity page has others."""
+        work = read_figures(PAGE.read_text(encoding="utf-8")).work[title]
+        self._ask("record")
+        for _ in range(WARM_UP):
+            self.requests[title]()()
+        for _ in range(_TRIES):  # a cache may be a minute old
+            request = self.requests[title]()
+            self._ask("record")
+            request()
+            exchanges = [each for each in self._ask("exchanges") if not _MEASUREMENTS.search(each["body"])]
+            if len(exchanges) == work.calls + work.queue + work.outgoing:
+                break
+        else:
+            raise AssertionError(f"{title}: {len(exchanges)} calls")
+        calls = [self._call(each) for each in exchanges]
+        self._ask("replay")
+        for make in (Floor, Boto3Script):
+            self._compare(title, make, calls, exchanges)
+        return Recorded(request, calls)
+
+    def _compare(self, title: str, make: type[Floor | Boto3Script], calls: list[Any], exchanges: list[Any]) -> None:
+        with contextlib.closing(make(calls)) as script:
+            script()
+        for expected, found in zip(exchanges, self._ask("exchanges"), strict=True):
+            if _content(expected) != _content(found):
+                raise AssertionError(f"{title}: {make.__name__} sends {found} instead of {expected}")
+
+    def _ask(self, what: str) -> Any:
+        """Begin to ``record`` or to ``replay``, or take out the ``exchanges``."""
+        with contextlib.closing(http.client.HTTPConnection(self._aws.partition("//")[2])) as connection:
+            connection.request("POST", f"/-/{what}")
+            return json.loads(connection.getresponse().read() or b"null")
+
+    def _call(self, exchange: Any) -> dict[str, Any]:
+        headers = {name: value for name, value in exchange["headers"].items() if name not in (*_OF_HTTP, *_OF_TIME)}
+        if "X-Amz-Target" not in headers:
+            return {"url": self._bank + exchange["path"], "headers": headers, "text": exchange["body"]}
+        service = exchange["headers"]["Authorization"].split("/")[3]
+        members = json.loads(exchange["body"])
+        return {"url": f"{self._aws}/", "service": service, "headers": headers, "members": members}
+
+
+@contextlib.contextmanager
+def recorder() -> Iterator[Recorder]:
+    """The service in this process, AWS and a bank in processes of their own."""
+    with child("infra.local.emulator") as emulator, child("tests.bench.stub_server", emulator) as ports:
+        aws, bank = (f"http://127.0.0.1:{port}" for port in ports.split())
+        with environment(AWS_ENDPOINT_URL=aws):
+            create_resources(emulated=True, dynamodb_apart=False)
+            causeway = start_service(bank)
+            try:
+                yield Recorder(aws, bank, MeasuredRequests(causeway, f"{bank}/events"))
+            finally:
+                bootstrap.use(None)
+
+
+def _content(exchange: Any) -> Sequence[Any]:
+    """The parts that must be equal: host, operation and body, and for a bank all headers, its signature included."""
+    headers, body = exchange["headers"], exchange["body"]
+    if "X-Amz-Target" in headers:
+        return headers["Host"], headers["X-Amz-Target"], json.loads(body)
+    return headers["Host"], exchange["path"], body, {n: v for n, v in headers.items() if n not in _OF_HTTP}
+
+
+def processor_time(call: Callable[[], object], times: int) -> float:
+    """Seconds of this process per call."""
+    started = time.process_time()
+    for _ in range(times):
+        call()
+    return (time.process_time() - started) / times

@@ -1,0 +1,35 @@
+"""The boto3 side of the throughput comparison makes the DynamoDB calls of the service, again and again."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.bench.throughput import WORKS, record_calls, script_of
+from tests.cards.issuer import Issuer
+from tests.causeway import Causeway
+
+OPERATIONS = {
+    "transfers": [
+        *("BatchGetItem", "BatchGetItem", "TransactWriteItems"),  # until the provider is called
+        *("PutItem", "TransactWriteItems"),
+    ],
+    "authorizations": ["BatchGetItem", "BatchGetItem", "PutItem", "TransactWriteItems"],
+}
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_recorded_dynamodb_calls_of_a_request_can_be_repeated_by_boto3(causeway: Causeway, name: str) -> None:
+    issuer, work = Issuer(causeway), WORKS[name]
+    record = work.new_record(issuer)
+    assert work.request(issuer, record)
+    causeway.clock.advance(1)  # past the card's last row
+
+    calls = record_calls(lambda: work.request(issuer, record))
+    first, *parallel, last = [call.operation for call in calls]
+
+    if name == "authorizations":  # the second read is made beside a reservation
+        parallel.sort()
+    assert [first, *parallel, last] == OPERATIONS[name]
+    script = script_of(calls)
+    for _ in range(2):
+        script()
