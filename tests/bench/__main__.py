@@ -66,7 +66,8 @@ def _print_throughput(issuer: Issuer) -> None:
             if found is None:
                 break
             count, clients, speed = found
-            print(f"{title} by {clients:2} clients, {count:2} {work.records}   {speed}   (goal: {throughput.GOAL})")
+            goal = f"   (goal: {throughput.GOAL})" if count > 1 else ""
+            print(f"{title} by {clients:2} clients, {count:2} {work.records}   {speed}{goal}")
 
 
 def _print_cards() -> None:

@@ -20,8 +20,9 @@ from chalicelib.foundation.settings import Settings
 from infra.programme import file, loading
 from tests.bench.throughput import PURCHASE, TRANSFER, WORKS
 from tests.cards.issuer import DELIVERY, EUR, EVERYDAY, GBP, GERMANY, HOLDER_BLOCK, USD, Issuer
-from tests.causeway import IBAN, Causeway
+from tests.causeway import Causeway
 from tests.chaos.traffic import add_bank
+from tests.openbanking.kit import IBAN
 
 MEASURED = (
     "relayed read: accounts",
@@ -103,7 +104,7 @@ class MeasuredRequests:
         create = causeway.hub.openbanking.clients.create
         self._quiet = create(owner="bench@example.com", title="Bench").client
         self._notified = create(owner="bench@example.com", title="Bench", events_url=events_url).client
-        causeway.client = self._quiet
+        causeway.tpp.client = self._quiet
         self._issuer = Issuer(causeway)
         self._records = {name: work.new_record(self._issuer) for name, work in WORKS.items()}
         for name, work in WORKS.items():  # from now on there are counters for the programme's limits
@@ -132,7 +133,7 @@ class MeasuredRequests:
     # -- open banking
 
     def _tpp(self, method: str, path: str, body: Any = None, **headers: str) -> Request:
-        sent = {"x-api-key": self._causeway.client.client_id, "accept": "application/json", **headers}
+        sent = {"x-api-key": self._causeway.tpp.client_id, "accept": "application/json", **headers}
         if body is not None:
             sent["content-type"] = "application/json"
         return Request(http_event(method, path, sent, body))
@@ -144,20 +145,20 @@ class MeasuredRequests:
         return Request(http_event("POST", f"/bank{path}", headers, body))
 
     def _bearer(self) -> dict[str, str]:
-        return {"authorization": f"Bearer {self._causeway.tokens(1, scopes=_SCOPES)['access_token']}"}
+        return {"authorization": f"Bearer {self._causeway.tpp.tokens(1, scopes=_SCOPES)['access_token']}"}
 
     def _authorize(self) -> Request:
-        return self._tpp("POST", "/tpp/authorize", {"bic": self._causeway.banks[1].bank.bic, "scopes": _SCOPES})
+        return self._tpp("POST", "/tpp/authorize", {"bic": self._causeway.banks[1].bic, "scopes": _SCOPES})
 
     def _init_authorization(self) -> Request:
         return self._bank("/init_authorization", {"request_url": self._authorize()()["redirect_url"]})
 
     def _consent(self) -> Request:
         url = self._authorize()()["redirect_url"]
-        return self._bank("/consent", self._causeway.consent_body(1, url, scopes=_SCOPES))
+        return self._bank("/consent", self._causeway.banks[1].consent_body(url, scopes=_SCOPES))
 
     def _code(self) -> Request:
-        return self._tpp("POST", "/tpp/token", {"code": self._causeway.approve(1, scopes=_SCOPES).query["code"]})
+        return self._tpp("POST", "/tpp/token", {"code": self._causeway.psu.approve(1, scopes=_SCOPES).query["code"]})
 
     def _refresh(self) -> Request:
         token = self._code()()["refresh_token"]
@@ -178,9 +179,9 @@ class MeasuredRequests:
         return self._tpp("POST", "/tpp/payment_initiation", order, **self._bearer(), **key)
 
     def _status_report(self) -> Request:
-        self._causeway.client = self._notified
+        self._causeway.tpp.client = self._notified
         payment_id = self._payment()()["payment_id"]
-        self._causeway.client = self._quiet
+        self._causeway.tpp.client = self._quiet
         return self._bank("/payments/status", {"payment_id": payment_id, "payment_status": 4})
 
     def _delivery(self) -> Request:
