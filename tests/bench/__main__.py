@@ -20,7 +20,7 @@ from tests.bench import cold_start, json_overhead, throughput
 from tests.bench.comparison import recorder
 from tests.bench.measured_requests import MEASURED
 from tests.cards.issuer import Issuer
-from tests.silence import silent
+from tests.kit.logs import silent
 
 _GOALS = "relayed read warm: 2.2 and 0.8"
 _LATENCY_GOALS = {"GET /tpp/consent": 2, "GET /tpp/accounts": 6, "refresh": 5}

@@ -28,7 +28,7 @@ from infra.deploy import archive, chalice_command, layer, runtime
 from infra.repository import ROOT
 from tests.bench.comparison import Recorded, Triple
 from tests.bench.measured_requests import Request
-from tests.http_servers import serving
+from tests.kit.http import serving
 
 PROCESSORS = {"x86_64": "x86_64", "amd64": "x86_64", "aarch64": "arm64", "arm64": "arm64"}
 RUNTIME = ("awslambdaric", "snapshot_restore_py.py", "simplejson", "runtime_client*.so")

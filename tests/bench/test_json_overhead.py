@@ -7,7 +7,7 @@ import pytest
 from tests.bench.json_overhead import PAYMENTS, bulk_order, card_action
 from tests.cards.issuer import Issuer
 from tests.causeway import Causeway
-from tests.statements import count_statements
+from tests.kit.time import count_statements
 
 STATEMENTS_PER_PAYMENT = 200
 MOST_STATEMENTS = {"getAccounts": 700, "createCard": 1800}

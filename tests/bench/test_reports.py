@@ -18,7 +18,7 @@ from chalicelib.cards.storage.time_ordered import Timeline, shard_of
 from chalicelib.foundation.requests.facts import Key
 from tests.cards.issuer import EUR, MANAGER, Issuer
 from tests.causeway import Causeway
-from tests.dynamodb_calls import counted
+from tests.kit.storage import record_calls
 
 FEW, MANY, PAGE = 100, 1000, 100
 SPACING = 10
@@ -123,7 +123,7 @@ def calls_of_page(issuer: Issuer, report: Report, card: int, start: int, rows: i
     """The calls of the page after the row in the middle of a list."""
     members = dict(zip(report.dates, (start, start + rows), strict=True))
     members |= {"card_id": card} if report.of_card else {}
-    with counted(issuer.causeway) as calls:
+    with record_calls(issuer.causeway) as calls:
         answer = issuer.do(report.action, **members, item_count=PAGE, last_id=FIRST + rows // 2)
     left = rows - rows // 2
     shown = (len(answer.data), answer.members["has_more_records"])

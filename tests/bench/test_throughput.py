@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.bench.throughput import WORKS, record_calls, script_of
+from tests.bench.throughput import WORKS, recorded_calls, script_of
 from tests.cards.issuer import Issuer
 from tests.causeway import Causeway
 
@@ -24,7 +24,7 @@ def test_recorded_dynamodb_calls_of_a_request_can_be_repeated_by_boto3(causeway:
     assert work.request(issuer, record)
     causeway.clock.advance(1)  # past the card's last row
 
-    calls = record_calls(lambda: work.request(issuer, record))
+    calls = recorded_calls(lambda: work.request(issuer, record))
     first, *parallel, last = [call.operation for call in calls]
 
     if name == "authorizations":  # the second read is made beside a reservation

@@ -26,7 +26,7 @@ from tests.bench.boto3_script import Boto3Script
 from tests.bench.environment import child, environment
 from tests.cards.issuer import BRITAIN, GBP, Issuer
 from tests.causeway import Causeway
-from tests.dynamodb_calls import note_calls
+from tests.kit.storage import observe_calls
 
 CLIENTS = (1, 8, 32)
 MANY = 64
@@ -100,10 +100,10 @@ class Speed:
         return f"{self.service:5.1f} a second, {self.service / self.boto3:.2f} of boto3's {self.boto3:5.1f}"
 
 
-def record_calls(request: Callable[[], object]) -> list[Call]:
+def recorded_calls(request: Callable[[], object]) -> list[Call]:
     """The calls of DynamoDB that a request makes."""
     calls: list[Call] = []
-    with note_calls(calls.append):
+    with observe_calls(calls.append):
         request()
     return [call for call in calls if call.service == "dynamodb"]
 
@@ -148,7 +148,7 @@ def speeds(issuer: Issuer, work: Work) -> Iterator[tuple[int, int, Speed]]:
     requests = [partial(work.request, issuer, work.new_record(issuer)) for _ in range(2 * MANY)]
     assert all(request() for request in requests), "the first request of each record succeeds"
     ours, recorded = requests[:MANY], requests[MANY:]  # a repeated write would set a record back
-    scripts = [script_of(record_calls(request)) for request in recorded]
+    scripts = [script_of(recorded_calls(request)) for request in recorded]
     for count, clients in itertools.product((1, MANY), CLIENTS):
         rounds = [(_run(scripts[:count], clients), _run(ours[:count], clients)) for _ in range(ROUNDS)]
         script_done, ours_done = (sum(column) for column in zip(*rounds, strict=True))
