@@ -12,7 +12,7 @@ from chalicelib.statistics import day_overviews
 from chalicelib.statistics.days import hours_of
 from tests.browser.visitor import Visitor
 from tests.browser.walks import Walk, opens
-from tests.statistics import made_up
+from tests.statistics import bank_days
 
 
 def walks() -> tuple[Walk, ...]:
@@ -41,11 +41,11 @@ def _looks_at_what_was_measured(visitor: Visitor) -> None:
     with patch.dict(os.environ, visitor.stack["environment"]):
         hub = Hub(Settings.from_environment(visitor.stack["environment"]))
         today = hub.clock.now().date()
-        records = list(made_up.records(bic, today, 370))
+        records = list(bank_days.past_records(bic, today, 370))
         for batch in pieces([record.put() for record in records], 90):
             hub.store.transact(batch)
         days = [record.day for record in records]
         day_overviews.build_overviews(hub.store, days, [bank.bic for bank in hub.statistics.expected_banks()])
-        morning = made_up.hourly(bic, hours_of(today)[0], answered=400, unanswered=6)
-        hub.store.transact([made_up.keeping(morning)])
+        morning = bank_days.hourly(bic, hours_of(today)[0], answered=400, unanswered=6)
+        hub.store.transact([bank_days.put_counters(morning)])
     visitor.open(f"/performance?bic={bic}")

@@ -56,8 +56,7 @@ from tests.openbanking.scenes import (
     status_of_consent,
     told,
 )
-from tests.statistics.made_up import counted
-from tests.statistics.nights import ingest
+from tests.statistics.bank_days import ingest, store_calls
 
 pytestmark = pytest.mark.faults
 
@@ -669,7 +668,7 @@ def record_a_downtime(causeway: Causeway, which: str) -> Run:
 @scene()
 def ingest_what_was_counted_and_reported(causeway: Causeway) -> Run:
     day = causeway.clock.now().date()
-    counted(causeway.hub.store, "ALPHGB21", day, answered=["08:00:00"])
+    store_calls(causeway.hub.store, "ALPHGB21", day, answered=["08:00:00"])
     assert causeway.banks[2].call("/daily_performance", {"date": day.isoformat(), "consentDuration": 7}).status == 200
     causeway.clock.advance(24 * 3600)
 

@@ -11,16 +11,15 @@ from chalicelib.foundation import parallel
 from chalicelib.statistics.measurements import Measurements
 from tests.causeway import Causeway
 from tests.kit.time import ManualClock
+from tests.statistics.bank_days import ALPHA, BETA, DAY, advance_to
 from tests.statistics.client_calls import START, Table, process
-from tests.statistics.made_up import ALPHA, BETA
-from tests.statistics.nights import DAY, turn_to
 
 
 @pytest.fixture
 def night(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> Iterator[Causeway]:
     """01:10 of the night after ``DAY``; banks that a test changes are put back."""
     monkeypatch.setattr(parallel, "WIDTH", 1)  # the emulator is not made for threads
-    turn_to(causeway, DAY + timedelta(days=1))
+    advance_to(causeway, DAY + timedelta(days=1))
     before = [causeway.hub.store.get("banks", {"bic": bic}) for bic in (ALPHA, BETA)]
     yield causeway
     for item in before:

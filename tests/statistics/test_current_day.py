@@ -15,7 +15,7 @@ from chalicelib.statistics.day_records import Summary
 from chalicelib.statistics.days import hours_of
 from tests.causeway import Causeway
 from tests.kit.storage import record_calls
-from tests.statistics.made_up import hourly, keeping
+from tests.statistics.bank_days import hourly, put_counters
 
 BIC, OTHER = "ALPHGB21", "ALPHGB21XXX"
 HOURS = hours_of(date(2026, 3, 2))
@@ -27,7 +27,7 @@ def today(causeway: Causeway, bic: str = BIC) -> DayToDate:
 
 
 def kept(causeway: Causeway, *counters: Any) -> None:
-    causeway.hub.store.transact([keeping(each, number) for number, each in enumerate(counters)])
+    causeway.hub.store.transact([put_counters(each, number) for number, each in enumerate(counters)])
 
 
 def test_today_adds_the_counters_of_all_instances_since_midnight(causeway: Causeway) -> None:

@@ -20,9 +20,18 @@ from chalicelib.statistics.day_overviews import BankFigures, DayOverview, pack_h
 from chalicelib.statistics.day_records import TABLE, DayRecord
 from chalicelib.statistics.days import DayRange, hours_of
 from tests.causeway import Causeway
-from tests.statistics.made_up import ALPHA, BETA, hourly, record, summarize
-from tests.statistics.made_up import records as some_days
-from tests.statistics.nights import DAY, counted_day, ingest, turn_to
+from tests.statistics.bank_days import (
+    ALPHA,
+    BETA,
+    DAY,
+    advance_to,
+    hourly,
+    ingest,
+    past_records,
+    record,
+    store_calls,
+    summarize,
+)
 
 BOTH = (ALPHA, BETA)
 BUCKETS = st.dictionaries(st.integers(0, 160), st.integers(1, 2**20), max_size=20)
@@ -55,7 +64,7 @@ def test_packed_histograms_can_be_summed(one: dict[int, int], other: dict[int, i
 
 
 def test_the_overview_figures_match_the_summary_of_the_bank_page(night: Causeway) -> None:
-    days = list(some_days(ALPHA, DAY, 60))
+    days = list(past_records(ALPHA, DAY, 60))
     for each in days:
         day_records.store_record(night.hub.store, each)
     days[7] = replace(days[7], made_up=True)
@@ -94,7 +103,7 @@ def test_a_stored_overview_of_100_banks_is_small_and_read_unchanged() -> None:
 
 
 def test_the_nightly_ingest_builds_the_overviews_of_its_days(night: Causeway) -> None:
-    counted_day(night, answered=["10:00:00"])
+    store_calls(night.hub.store, ALPHA, DAY, answered=["10:00:00"])
 
     ingest(night)
 
@@ -105,11 +114,11 @@ def test_the_nightly_ingest_builds_the_overviews_of_its_days(night: Causeway) ->
 
 
 def test_the_nightly_ingest_builds_missing_overviews_of_existing_records(night: Causeway) -> None:
-    counted_day(night, answered=["10:00:00"])
+    store_calls(night.hub.store, ALPHA, DAY, answered=["10:00:00"])
     ingest(night)
     for day in (DAY - timedelta(days=1), DAY):
         night.hub.store.delete(TABLE, {"subject": "overview", "part": day.isoformat()})
-    turn_to(night, DAY + timedelta(days=60))
+    advance_to(night, DAY + timedelta(days=60))
     assert day_overviews.read_overviews(night.hub.store, [DAY]) == {}
 
     ingest(night)
@@ -123,7 +132,7 @@ def test_the_nightly_ingest_builds_missing_overviews_of_existing_records(night: 
 
 def test_the_next_nightly_ingest_updates_the_overview_of_a_changed_record(night: Causeway) -> None:
     ingest(night)
-    turn_to(night, DAY + timedelta(days=30))
+    advance_to(night, DAY + timedelta(days=30))
     measured(night, answered=5)
 
     ingest(night)

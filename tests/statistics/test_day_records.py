@@ -15,7 +15,7 @@ from chalicelib.statistics.call_counts import CallCounts, Histogram, Latencies
 from chalicelib.statistics.day_records import OLDEST_DAYS, DailyReport, DayOutOfRange, DayRecord, Summary, measured
 from chalicelib.statistics.days import DAY_SECONDS
 from tests.causeway import START, Causeway
-from tests.statistics.made_up import ALPHA, BETA, summarize
+from tests.statistics.bank_days import ALPHA, BETA, summarize
 
 DAY = date(2026, 3, 31)
 

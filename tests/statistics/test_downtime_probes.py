@@ -11,7 +11,7 @@ from chalicelib.foundation.dynamodb.store import StoreError
 from chalicelib.statistics.downtimes import PROBE_SECONDS, Probe, claim_probe, record_answer
 from tests.causeway import Causeway
 from tests.kit.storage import record_calls
-from tests.statistics.made_up import ALPHA, BETA
+from tests.statistics.bank_days import ALPHA, BETA
 
 Claim = Callable[[str], tuple[Probe, bool]]
 

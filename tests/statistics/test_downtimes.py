@@ -16,7 +16,7 @@ from chalicelib.statistics.measurements import WRITE_INTERVAL
 from tests.causeway import Causeway
 from tests.kit.storage import record_calls
 from tests.openbanking.kit import UNREACHABLE
-from tests.statistics.made_up import ALPHA, BETA
+from tests.statistics.bank_days import ALPHA, BETA
 
 NOON = 12 * HOUR_SECONDS
 

@@ -23,8 +23,17 @@ from tests.causeway import Causeway
 from tests.kit.documents import OPERATIONS, STATISTICS, rows, section
 from tests.kit.logs import Lines
 from tests.kit.time import run_schedule
-from tests.statistics.made_up import ALPHA, BETA, counted
-from tests.statistics.nights import DAY, ingest, items, records, report, turn_to
+from tests.statistics.bank_days import (
+    ALPHA,
+    BETA,
+    DAY,
+    advance_to,
+    ingest,
+    records,
+    report,
+    store_calls,
+    stored_records,
+)
 
 TO_DOWN = [f"10:00:{second:02}" for second in range(5)]
 BANK = ExpectedBank(ALPHA, "Bank of version 1", is_active=True)
@@ -49,13 +58,13 @@ def hours_read(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 def test_a_record_adds_the_counters_of_all_instances(night: Causeway) -> None:
     store = night.hub.store
-    counted(store, ALPHA, DAY, answered=["00:00:00", "12:30:59"], bank_ms=64)
-    counted(store, ALPHA, DAY, answered=["12:30:01"], bank_ms=128)
-    counted(store, ALPHA, DAY, answered=["23:59:59"], service="PISP", fault="bank", bank_ms=256)
-    counted(store, ALPHA, DAY, unanswered=TO_DOWN, service="CBPII")
-    counted(store, ALPHA, DAY, not_asked=["10:01:00"], answered=["10:02:00"])
-    counted(store, ALPHA, DAY + timedelta(days=1), answered=["00:00:00"])
-    counted(store, ALPHA, DAY - timedelta(days=1), answered=["23:59:59"])
+    store_calls(store, ALPHA, DAY, answered=["00:00:00", "12:30:59"], bank_ms=64)
+    store_calls(store, ALPHA, DAY, answered=["12:30:01"], bank_ms=128)
+    store_calls(store, ALPHA, DAY, answered=["23:59:59"], service="PISP", fault="bank", bank_ms=256)
+    store_calls(store, ALPHA, DAY, unanswered=TO_DOWN, service="CBPII")
+    store_calls(store, ALPHA, DAY, not_asked=["10:01:00"], answered=["10:02:00"])
+    store_calls(store, ALPHA, DAY + timedelta(days=1), answered=["00:00:00"])
+    store_calls(store, ALPHA, DAY - timedelta(days=1), answered=["23:59:59"])
 
     ingest(night)
 
@@ -101,8 +110,8 @@ def test_a_record_without_calls_has_no_availability(night: Causeway) -> None:
 
 
 def test_a_downtime_that_began_the_day_before_counts_from_midnight(night: Causeway) -> None:
-    counted(night.hub.store, ALPHA, DAY - timedelta(days=1), unanswered=["23:59:57", "23:59:58", "23:59:59"])
-    counted(night.hub.store, ALPHA, DAY, unanswered=["00:00:00", "00:00:02"], answered=["00:10:00"])
+    store_calls(night.hub.store, ALPHA, DAY - timedelta(days=1), unanswered=["23:59:57", "23:59:58", "23:59:59"])
+    store_calls(night.hub.store, ALPHA, DAY, unanswered=["00:00:00", "00:00:02"], answered=["00:10:00"])
 
     ingest(night)
 
@@ -113,9 +122,9 @@ def test_a_downtime_that_began_the_day_before_counts_from_midnight(night: Causew
 
 def test_a_downtime_of_several_days_includes_a_day_with_one_unanswered_request(night: Causeway) -> None:
     first = DAY - timedelta(days=3)
-    counted(night.hub.store, ALPHA, first, unanswered=TO_DOWN)
-    counted(night.hub.store, ALPHA, DAY - timedelta(days=2), unanswered=["07:00:00"])
-    counted(night.hub.store, ALPHA, DAY, unanswered=["09:00:00"], answered=["18:00:00"])
+    store_calls(night.hub.store, ALPHA, first, unanswered=TO_DOWN)
+    store_calls(night.hub.store, ALPHA, DAY - timedelta(days=2), unanswered=["07:00:00"])
+    store_calls(night.hub.store, ALPHA, DAY, unanswered=["09:00:00"], answered=["18:00:00"])
 
     (made,) = night.hub.statistics.ingest.ingest_days(BANK, [DAY])
 
@@ -123,8 +132,8 @@ def test_a_downtime_of_several_days_includes_a_day_with_one_unanswered_request(n
 
 
 def test_hours_before_the_last_answer_are_not_read(night: Causeway, hours_read: list[int]) -> None:
-    counted(night.hub.store, ALPHA, DAY - timedelta(days=1), answered=["23:00:00"])
-    counted(night.hub.store, ALPHA, DAY, answered=["09:00:00"])
+    store_calls(night.hub.store, ALPHA, DAY - timedelta(days=1), answered=["23:00:00"])
+    store_calls(night.hub.store, ALPHA, DAY, answered=["09:00:00"])
     night.hub.statistics.ingest.ingest_days(BANK, [DAY])
 
     assert sorted(hours_read) == [hours_of(DAY)[0] - 3600, *hours_of(DAY)]
@@ -132,7 +141,7 @@ def test_hours_before_the_last_answer_are_not_read(night: Causeway, hours_read: 
 
 def test_an_hour_with_many_counters_is_read_in_pages(night: Causeway, monkeypatch: pytest.MonkeyPatch) -> None:
     for _ in range(5):
-        counted(night.hub.store, ALPHA, DAY, answered=["09:00:00"])
+        store_calls(night.hub.store, ALPHA, DAY, answered=["09:00:00"])
     real = night.hub.store.query
     monkeypatch.setattr(night.hub.store, "query", lambda *of, **options: real(*of, **options, limit=2))
 
@@ -142,17 +151,17 @@ def test_an_hour_with_many_counters_is_read_in_pages(night: Causeway, monkeypatc
 
 
 def test_each_hour_is_read_once_for_several_days(night: Causeway, hours_read: list[int]) -> None:
-    counted(night.hub.store, ALPHA, DAY, unanswered=["09:00:00"])
-    counted(night.hub.store, ALPHA, DAY - timedelta(days=1), unanswered=["09:00:00"])
+    store_calls(night.hub.store, ALPHA, DAY, unanswered=["09:00:00"])
+    store_calls(night.hub.store, ALPHA, DAY - timedelta(days=1), unanswered=["09:00:00"])
     night.hub.statistics.ingest.ingest_days(BANK, [DAY - timedelta(days=1), DAY])
 
     assert len(hours_read) == len(set(hours_read)) == 24 * (2 + REACH_DAYS)
 
 
 def test_failures_before_the_last_answer_cause_no_downtime(night: Causeway) -> None:
-    counted(night.hub.store, ALPHA, DAY - timedelta(days=2), unanswered=TO_DOWN)
-    counted(night.hub.store, ALPHA, DAY - timedelta(days=1), answered=["07:00:00"])
-    counted(night.hub.store, ALPHA, DAY, unanswered=["09:00:00"])
+    store_calls(night.hub.store, ALPHA, DAY - timedelta(days=2), unanswered=TO_DOWN)
+    store_calls(night.hub.store, ALPHA, DAY - timedelta(days=1), answered=["07:00:00"])
+    store_calls(night.hub.store, ALPHA, DAY, unanswered=["09:00:00"])
 
     (made,) = night.hub.statistics.ingest.ingest_days(BANK, [DAY])
 
@@ -178,36 +187,36 @@ def test_a_record_depends_only_on_counters_report_and_bank() -> None:
 
 
 def test_a_second_run_writes_nothing(night: Causeway) -> None:
-    counted(night.hub.store, ALPHA, DAY, answered=["10:00:00"], unanswered=TO_DOWN)
+    store_calls(night.hub.store, ALPHA, DAY, answered=["10:00:00"], unanswered=TO_DOWN)
     report(night)
     ingest(night)
-    before = items(night)
+    before = stored_records(night)
 
     with night.storage_gone("put"):
         ingest(night)
 
-    assert items(night) == before != []
+    assert stored_records(night) == before != []
 
 
 def test_a_late_ingest_of_a_day_gives_the_same_record(night: Causeway) -> None:
-    counted(night.hub.store, ALPHA, DAY, answered=["10:00:30"], unanswered=TO_DOWN)
+    store_calls(night.hub.store, ALPHA, DAY, answered=["10:00:30"], unanswered=TO_DOWN)
     ingest(night)
-    before = items(night)
-    turn_to(night, DAY + timedelta(days=ingesting.OLDEST_INGESTED))
+    before = stored_records(night)
+    advance_to(night, DAY + timedelta(days=ingesting.OLDEST_INGESTED))
     for item in before:
         night.hub.store.delete(TABLE, {"subject": item["subject"], "part": item["part"]})
 
     for bank in expected_banks(night.hub.openbanking.banks):
         night.hub.statistics.ingest.ingest_days(bank, [DAY])
 
-    assert items(night) == [item for item in before if item["day"] == DAY.isoformat()]
+    assert stored_records(night) == [item for item in before if item["day"] == DAY.isoformat()]
 
 
 def test_the_next_run_adds_late_counters_of_a_frozen_instance_to_the_record(night: Causeway) -> None:
-    counted(night.hub.store, ALPHA, DAY, answered=["10:00:00"])
+    store_calls(night.hub.store, ALPHA, DAY, answered=["10:00:00"])
     ingest(night)
-    counted(night.hub.store, ALPHA, DAY, answered=["10:00:00"])
-    turn_to(night, DAY + timedelta(days=2))
+    store_calls(night.hub.store, ALPHA, DAY, answered=["10:00:00"])
+    advance_to(night, DAY + timedelta(days=2))
 
     ingest(night)
 
@@ -217,9 +226,9 @@ def test_the_next_run_adds_late_counters_of_a_frozen_instance_to_the_record(nigh
 def test_the_next_run_adds_a_late_report_to_the_record(night: Causeway) -> None:
     ingest(night)
     assert records(night, BETA)[DAY].report == "missing"
-    turn_to(night, DAY + timedelta(days=35), "23:59")
+    advance_to(night, DAY + timedelta(days=35), "23:59")
     report(night)
-    turn_to(night, DAY + timedelta(days=36))
+    advance_to(night, DAY + timedelta(days=36))
 
     ingest(night)
 
@@ -229,7 +238,7 @@ def test_the_next_run_adds_a_late_report_to_the_record(night: Causeway) -> None:
 def test_the_next_run_updates_the_record_after_a_replaced_report(night: Causeway) -> None:
     report(night)
     ingest(night)
-    turn_to(night, DAY + timedelta(days=9))
+    advance_to(night, DAY + timedelta(days=9))
     report(night, consent=None, payment=5)
 
     ingest(night)
@@ -239,8 +248,8 @@ def test_the_next_run_updates_the_record_after_a_replaced_report(night: Causeway
 
 
 def test_a_run_ingests_the_days_of_missed_runs(night: Causeway) -> None:
-    counted(night.hub.store, ALPHA, DAY, answered=["10:00:00"])
-    turn_to(night, DAY + timedelta(days=20))
+    store_calls(night.hub.store, ALPHA, DAY, answered=["10:00:00"])
+    advance_to(night, DAY + timedelta(days=20))
 
     ingest(night)
 
@@ -266,7 +275,7 @@ def test_a_made_up_record_stays_without_counters_and_reports(night: Causeway) ->
 
 def test_counters_replace_a_made_up_record(night: Causeway) -> None:
     invent(night)
-    counted(night.hub.store, ALPHA, DAY, answered=["12:00:00"])
+    store_calls(night.hub.store, ALPHA, DAY, answered=["12:00:00"])
 
     ingest(night)
 
@@ -277,7 +286,7 @@ def test_counters_replace_a_made_up_record(night: Causeway) -> None:
 
 def test_a_late_report_replaces_a_made_up_record(night: Causeway) -> None:
     invent(night, bic=BETA)
-    turn_to(night, DAY + timedelta(days=9))
+    advance_to(night, DAY + timedelta(days=9))
     report(night)
 
     ingest(night)
@@ -299,7 +308,7 @@ def test_a_report_of_a_day_before_the_registration_does_not_replace_a_made_up_re
 
 def test_counters_of_the_day_before_do_not_replace_a_made_up_record(night: Causeway) -> None:
     made = invent(night)
-    counted(night.hub.store, ALPHA, DAY - timedelta(days=1), unanswered=TO_DOWN)
+    store_calls(night.hub.store, ALPHA, DAY - timedelta(days=1), unanswered=TO_DOWN)
 
     ingest(night)
 
@@ -316,19 +325,19 @@ def test_a_made_up_record_causes_no_warning_of_a_missing_report(night: Causeway,
 
 def test_records_stay_unchanged_after_their_bank_is_renamed_or_deactivated(night: Causeway) -> None:
     ingest(night)
-    before = items(night)
+    before = stored_records(night)
     night.hub.openbanking.banks.change(BETA, name="Another name", active=False)
 
     ingest(night)
 
-    assert items(night) == before
+    assert stored_records(night) == before
 
 
 # -- Banks that are there no more
 
 
 def test_a_deactivated_bank_has_records_only_of_days_with_requests(night: Causeway) -> None:
-    counted(night.hub.store, BETA, DAY, answered=["10:00:00"])
+    store_calls(night.hub.store, BETA, DAY, answered=["10:00:00"])
     night.hub.openbanking.banks.change(BETA, active=False)
 
     ingest(night)
@@ -338,8 +347,8 @@ def test_a_deactivated_bank_has_records_only_of_days_with_requests(night: Causew
 
 def test_a_removed_bank_keeps_its_records_and_its_last_days_can_be_ingested(night: Causeway) -> None:
     ingest(night)
-    counted(night.hub.store, ALPHA, DAY + timedelta(days=1), answered=["03:00:00"])
-    turn_to(night, DAY + timedelta(days=2))
+    store_calls(night.hub.store, ALPHA, DAY + timedelta(days=1), answered=["03:00:00"])
+    advance_to(night, DAY + timedelta(days=2))
     night.hub.openbanking.banks.remove(ALPHA)
 
     ingest(night)
@@ -363,17 +372,17 @@ def test_a_day_that_is_not_over_is_refused(night: Causeway, ahead: int) -> None:
     with pytest.raises(DayRefused, match=f"^{day} is not over yet"):
         night.hub.statistics.ingest.ingest_days(BANK, [DAY, day])
 
-    assert items(night) == []
+    assert stored_records(night) == []
 
 
 def test_a_day_with_expired_counters_is_refused(night: Causeway) -> None:
-    turn_to(night, DAY + timedelta(days=ingesting.OLDEST_INGESTED + 1), "00:00")
+    advance_to(night, DAY + timedelta(days=ingesting.OLDEST_INGESTED + 1), "00:00")
 
     with pytest.raises(DayRefused, match="2026-03-03 is more than 112 days ago") as refused:
         night.hub.statistics.ingest.ingest_days(BANK, [DAY + timedelta(days=1), DAY])
 
     assert refused.value.day == DAY
-    assert items(night) == []
+    assert stored_records(night) == []
 
 
 def test_the_counters_of_the_oldest_day_that_can_be_ingested_have_not_expired() -> None:
@@ -399,7 +408,7 @@ def test_the_documentation_states_the_limits() -> None:
 def test_a_failure_for_one_bank_does_not_stop_the_others_and_the_next_run_repairs_it(
     night: Causeway, lines: Lines, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    counted(night.hub.store, ALPHA, DAY, answered=["10:00:00"])
+    store_calls(night.hub.store, ALPHA, DAY, answered=["10:00:00"])
     report(night)
     real = night.hub.store.put
 
@@ -479,7 +488,7 @@ def test_a_single_process_uses_cached_records_on_the_next_day_with_the_same_resu
     alone, together = night.hub.statistics.ingest_alone, night.hub.statistics.ingest
     alone.run(expected_banks(night.hub.openbanking.banks))
     before = records(night)[DAY]
-    turn_to(night, DAY + timedelta(days=2))
+    advance_to(night, DAY + timedelta(days=2))
     monkeypatch.setattr(day_records, "records_of_bank", lambda *_: pytest.fail("the records are known"))
     alone.run(expected_banks(night.hub.openbanking.banks))
     monkeypatch.undo()
@@ -494,7 +503,7 @@ def test_a_single_process_uses_cached_records_on_the_next_day_with_the_same_resu
 def test_a_single_process_ingests_all_days_after_a_gap(night: Causeway) -> None:
     alone = night.hub.statistics.ingest_alone
     alone.run(expected_banks(night.hub.openbanking.banks))
-    turn_to(night, DAY + timedelta(days=5))
+    advance_to(night, DAY + timedelta(days=5))
     alone.run(expected_banks(night.hub.openbanking.banks))
 
     assert {DAY + timedelta(days=number) for number in range(5)} <= records(night).keys()
@@ -504,7 +513,7 @@ def test_the_next_run_of_a_single_process_adds_a_late_report(night: Causeway) ->
     alone = night.hub.statistics.ingest_alone
     alone.run(expected_banks(night.hub.openbanking.banks))
     assert records(night, BETA)[DAY].report == "missing"
-    turn_to(night, DAY + timedelta(days=2))
+    advance_to(night, DAY + timedelta(days=2))
     report(night)
     alone.run(expected_banks(night.hub.openbanking.banks))
 

@@ -8,8 +8,7 @@ import pytest
 
 from tests.causeway import Causeway
 from tests.kit.logs import Lines, metric_values
-from tests.statistics.made_up import BETA
-from tests.statistics.nights import DAY, ingest, records, report, turn_to
+from tests.statistics.bank_days import BETA, DAY, advance_to, ingest, records, report
 
 
 def told(causeway: Causeway, output: str, **about: str) -> dict[str, list[float]]:
@@ -38,7 +37,7 @@ def test_a_missing_report_causes_a_log_warning_and_a_metric(
 def test_a_report_missing_on_the_second_night_is_overdue(night: Causeway, capsys: pytest.CaptureFixture[str]) -> None:
     ingest(night)
     capsys.readouterr()
-    turn_to(night, DAY + timedelta(days=2))
+    advance_to(night, DAY + timedelta(days=2))
 
     ingest(night)
 

@@ -10,7 +10,7 @@ import pytest
 
 from chalicelib.statistics.days import DAILY, DayRange
 from chalicelib.statistics.periods import Reports, split_into_periods, summarize_periods, summarize_reports
-from tests.statistics.made_up import ALPHA, record, records, summarize
+from tests.statistics.bank_days import ALPHA, past_records, record, summarize
 
 TODAY = date(2026, 3, 2)
 """A Monday."""
@@ -37,7 +37,7 @@ def test_more_than_92_days_are_weekly_periods_with_shorter_first_and_last_weeks(
 
 @pytest.mark.parametrize("length", [30, 92, 93, 366])
 def test_periods_add_up_to_the_summary_of_their_days(length: int) -> None:
-    found = list(records(ALPHA, TODAY, length))
+    found = list(past_records(ALPHA, TODAY, length))
     periods = split_into_periods(found, DayRange(TODAY - timedelta(days=length), TODAY - timedelta(days=1)))
 
     assert summarize_periods(periods) == summarize(found)
@@ -46,7 +46,7 @@ def test_periods_add_up_to_the_summary_of_their_days(length: int) -> None:
 
 
 def test_a_period_has_the_latencies_of_each_service_and_the_downtimes_of_a_single_day() -> None:
-    found = list(records(ALPHA, TODAY, 120))
+    found = list(past_records(ALPHA, TODAY, 120))
     days = DayRange(TODAY - timedelta(days=120), TODAY - timedelta(days=1))
     week = next(period for period in split_into_periods(found, days) if TODAY - timedelta(days=10) in period.days)
     (day,) = split_into_periods(found, DayRange(TODAY - timedelta(days=4), TODAY - timedelta(days=4)))

@@ -12,7 +12,7 @@ from chalicelib.statistics.days import hours_of
 from chalicelib.statistics.response_times import ResponseTimes
 from tests.causeway import Causeway
 from tests.kit.storage import record_calls
-from tests.statistics.made_up import ALPHA, BETA, hourly, record
+from tests.statistics.bank_days import ALPHA, BETA, hourly, record
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from chalicelib.foundation.http.outbound import TOTAL_SECONDS
 from chalicelib.statistics.slow_calls import HELD_SECONDS, SLOTS, SLOW_SECONDS, Slot, SlowCalls
 from tests.causeway import Causeway
 from tests.kit.storage import record_calls
-from tests.statistics.made_up import ALPHA, BETA
+from tests.statistics.bank_days import ALPHA, BETA
 
 
 @pytest.fixture

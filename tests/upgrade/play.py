@@ -12,7 +12,7 @@ from tests.cards.issuer import Issuer, NewCard
 from tests.causeway import Causeway
 from tests.demo_bank.connected_banks import Psu, authorize, payment, tokens, wire_banks
 from tests.demo_bank.stage import query_of
-from tests.statistics import nights
+from tests.statistics import bank_days
 from tests.upgrade.sealing import seal_something_everywhere
 from tests.website.web_user import WebUser
 
@@ -30,9 +30,9 @@ def play(causeway: Causeway) -> dict[str, Any]:
     WebUser(causeway).register(EMAIL)
     made = causeway.hub.openbanking.clients.create(owner=EMAIL, title="Budget Friend")
     causeway.tpp.client, causeway.tpp.client_secret = made.client, made.secret
-    nights.counted_day(causeway, answered=["10:00:00"])
-    nights.turn_to(causeway, date(2026, 3, 4))
-    nights.ingest(causeway)
+    bank_days.store_calls(causeway.hub.store, bank_days.ALPHA, bank_days.DAY, answered=["10:00:00"])
+    bank_days.advance_to(causeway, date(2026, 3, 4))
+    bank_days.ingest(causeway)
     seal_something_everywhere(causeway)
     with wire_banks(causeway):
         install(causeway.hub, causeway.hub.openbanking.banks)

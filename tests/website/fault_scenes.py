@@ -17,7 +17,7 @@ from tests.causeway import Answer, Causeway
 from tests.openbanking.faults import Fault
 from tests.openbanking.payment_scenes import scene
 from tests.openbanking.scenes import Run
-from tests.statistics.made_up import hourly, keeping, record
+from tests.statistics.bank_days import hourly, put_counters, record
 from tests.website.web_user import WebUser
 
 
@@ -225,7 +225,7 @@ def look_at_performance_in_the_web_interface(causeway: Causeway) -> Run:
         today = causeway.clock.now().date()
         yesterday = today - timedelta(days=1)
         earlier, now = (hourly("ALPHGB21", hours_of(day)[8], answered=7) for day in (yesterday, today))
-        causeway.hub.store.transact([record("ALPHGB21", yesterday, earlier).put(), keeping(now)])
+        causeway.hub.store.transact([record("ALPHGB21", yesterday, earlier).put(), put_counters(now)])
         causeway.hub.openbanking.banks.directory()
         causeway.hub.statistics.__dict__.pop("today", None)  # it would remember the day
         answer = shown(fault, lambda: WebUser(causeway).get("/performance?bic=ALPHGB21"))

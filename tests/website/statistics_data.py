@@ -20,7 +20,7 @@ from chalicelib.statistics.client_activity import (
 )
 from chalicelib.statistics.days import HOUR_SECONDS, hours_of
 from tests.causeway import Causeway
-from tests.statistics.made_up import hourly, record
+from tests.statistics.bank_days import hourly, record
 
 BIC, OTHER = "ALPHGB21", "BETADEF1"
 TODAY = date(2026, 3, 2)

@@ -12,7 +12,7 @@ from chalicelib.statistics.day_overviews import DayOverview
 from chalicelib.statistics.days import hours_of
 from tests.causeway import Causeway
 from tests.kit.storage import record_calls
-from tests.statistics.made_up import hourly, keeping
+from tests.statistics.bank_days import hourly, put_counters
 from tests.website.web_user import PASSWORD, WebUser, attempt_due_deliveries
 
 SESSION = "BatchGetItem"
@@ -178,7 +178,7 @@ def test_the_performance_page_reads_back_to_the_last_answer_at_most_48_hours(
 ) -> None:
     midnight = hours_of(causeway.clock.now().date())[0]
     counters = hourly("ALPHGB21", midnight, unanswered=1), hourly("ALPHGB21", midnight - 3600 * hours_ago, answered=1)
-    causeway.hub.store.transact([keeping(each) for each in counters])
+    causeway.hub.store.transact([put_counters(each) for each in counters])
     causeway.hub.openbanking.banks.directory()
     with record_calls(causeway) as calls:
         visitor.get("/performance?bic=ALPHGB21")

@@ -18,8 +18,8 @@ from chalicelib.statistics.export import NAMES
 from infra.admin import connection
 from tests.causeway import Causeway
 from tests.infra.admin.command_line import done, refused, run
-from tests.statistics import made_up
-from tests.statistics.made_up import ALPHA, BETA, counted
+from tests.statistics import bank_days
+from tests.statistics.bank_days import ALPHA, BETA, store_calls
 
 COMMANDS = ("ingest", "show", "export")
 DAY = date(2026, 3, 3)
@@ -39,7 +39,7 @@ def connected(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> Causeway:
 @pytest.fixture
 def measured(causeway: Causeway) -> Causeway:
     """Bank Alpha was down for a minute; bank Beta has reported."""
-    counted(causeway.hub.store, ALPHA, DAY, unanswered=DOWN, answered=["10:01:00"])
+    store_calls(causeway.hub.store, ALPHA, DAY, unanswered=DOWN, answered=["10:01:00"])
     assert causeway.banks[2].call("/daily_performance", {"date": str(DAY), "consentDuration": 41_250}).status == 200
     return causeway
 
@@ -181,7 +181,7 @@ def test_statistics_show_lists_records_with_downtimes(measured: Causeway) -> Non
 def test_statistics_show_marks_made_up_days(causeway: Causeway, measured: Causeway) -> None:
     done("statistics", "ingest")
     assert "made up" not in run("statistics", "show").stdout
-    day_records.store_record(causeway.hub.store, replace(made_up.record(ALPHA, DAY), made_up=True))
+    day_records.store_record(causeway.hub.store, replace(bank_days.record(ALPHA, DAY), made_up=True))
 
     (alpha, _) = done("statistics", "show", "--day", "2026-03-03")["days"]
     heads, first, second = run("statistics", "show", "--day", "2026-03-03").stdout.splitlines()
@@ -195,7 +195,7 @@ def test_statistics_show_marks_made_up_days(causeway: Causeway, measured: Causew
 def test_statistics_export_omits_made_up_days_and_reports_their_number(measured: Causeway, tmp_path: Path) -> None:
     done("statistics", "ingest", "--day", "2026-03-03")
     for ago in (1, 2):
-        invented = replace(made_up.record(ALPHA, DAY - timedelta(days=ago)), made_up=True)
+        invented = replace(bank_days.record(ALPHA, DAY - timedelta(days=ago)), made_up=True)
         day_records.store_record(measured.hub.store, invented)
     options = ["--quarter", "2026-Q1"]
 
@@ -213,7 +213,7 @@ def test_statistics_export_omits_made_up_days_and_reports_their_number(measured:
 def test_statistics_export_counts_made_up_days_and_rows_of_several_banks(measured: Causeway) -> None:
     for bic in (ALPHA, BETA):
         for ago in (1, 2):
-            invented = replace(made_up.record(bic, DAY - timedelta(days=ago)), made_up=True)
+            invented = replace(bank_days.record(bic, DAY - timedelta(days=ago)), made_up=True)
             day_records.store_record(measured.hub.store, invented)
 
     assert run("statistics", "export", "--quarter", "2026-Q1").stderr == (

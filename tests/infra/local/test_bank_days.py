@@ -13,7 +13,7 @@ from chalicelib.statistics.days import DAY_SECONDS, hours_of
 from chalicelib.statistics.ingest import ExpectedBank
 from infra.local.bank_days import DAYS, BankBehaviour, made_up_days, store_made_up_days
 from tests.causeway import Causeway
-from tests.statistics.made_up import hourly, record, summarize
+from tests.statistics.bank_days import hourly, record, summarize
 from tests.website.web_user import WebUser
 
 LATEST = date(2026, 3, 1)

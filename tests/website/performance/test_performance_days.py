@@ -11,7 +11,7 @@ import pytest
 from chalicelib.statistics import day_records
 from chalicelib.statistics.days import hours_of
 from tests.causeway import Causeway
-from tests.statistics.made_up import hourly, record
+from tests.statistics.bank_days import hourly, record
 from tests.website.statistics_data import BIC, FEBRUARY, OTHER, YESTERDAY, add_day
 from tests.website.web_user import WebUser
 

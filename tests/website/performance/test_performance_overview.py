@@ -20,7 +20,7 @@ from chalicelib.statistics.days import DayRange, hours_of
 from chalicelib.statistics.downtimes import OpenDowntimes
 from chalicelib.website.performance.performance_overview import SPARKLINE_HEIGHT, SPARKLINE_WIDTH, draw_sparkline
 from tests.causeway import Causeway
-from tests.statistics.made_up import hourly, record
+from tests.statistics.bank_days import hourly, record
 from tests.website.statistics_data import BIC, FEBRUARY, OTHER, TODAY, YESTERDAY
 from tests.website.web_user import PAGE_BYTES, WebUser
 

@@ -21,7 +21,7 @@ from infra.local.bank_days import BankBehaviour, made_up_days
 from tests.causeway import Causeway
 from tests.openbanking.examples import BY_WEBHOOK
 from tests.openbanking.stage import Stage
-from tests.statistics.made_up import hourly, keeping, record
+from tests.statistics.bank_days import hourly, put_counters, record
 from tests.website.statistics_data import BIC, FEBRUARY, OTHER, TODAY, YESTERDAY, add_day
 from tests.website.web_user import PAGE_BYTES, WebUser
 
@@ -172,7 +172,7 @@ def test_todays_figures_so_far_are_summed(causeway: Causeway, visitor: WebUser) 
     visitor.get(f"/performance?bic={BIC}")
     assert "There have been no requests to this bank today." in visitor.text
 
-    made = keeping(hourly(BIC, hours_of(TODAY)[8], answered=99, unanswered=6))
+    made = put_counters(hourly(BIC, hours_of(TODAY)[8], answered=99, unanswered=6))
     causeway.hub.store.put(made.table, made.item)
     causeway.clock.advance(60)
     visitor.get(f"/performance?bic={BIC}")

@@ -16,7 +16,7 @@ from chalicelib.statistics.days import hours_of
 from chalicelib.statistics.downtimes import Downtime
 from tests.causeway import Causeway
 from tests.kit.storage import record_calls
-from tests.statistics import made_up
+from tests.statistics import bank_days
 
 GAMMA = "GAMMFRPP"
 
@@ -184,8 +184,8 @@ def test_bank_that_is_down_is_listed_as_not_reachable(causeway: Causeway) -> Non
 
 def test_directory_shows_the_average_duration_of_the_last_full_day(causeway: Causeway) -> None:
     day = causeway.clock.now().date() - timedelta(days=1)
-    made = made_up.hourly("BETADEF1", hours_of(day)[3], answered=4, bank=87.6)
-    day_records.store_record(causeway.hub.store, made_up.record("BETADEF1", day, made))
+    made = bank_days.hourly("BETADEF1", hours_of(day)[3], answered=4, bank=87.6)
+    day_records.store_record(causeway.hub.store, bank_days.record("BETADEF1", day, made))
 
     told = {bank["bic"]: bank["average_ms"] for bank in causeway.tpp.call("GET", "/tpp/banks").body["banks"]}
 
