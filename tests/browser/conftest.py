@@ -1,38 +1,64 @@
-"""Chromium for all tests of pages, and visitors with a browser of their own for each."""
+"""Chromium for all tests of pages, windows, and a TPP's web application."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import Browser
 
-from tests.browser import chromium
-from tests.browser.visitor import Visitor, Visitors, visiting
+from tests.browser.window import Window, Windows, launched, open_window
+from tests.kit.http import serving
 from tests.kit.processes import require
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Without a browser no test of this room can say anything."""
+    """Every test of this folder needs a browser."""
     require("chromium")
 
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    with chromium.launched() as launched:
-        yield launched
+    with launched() as chromium:
+        yield chromium
 
 
 @pytest.fixture
-def visitors(browser: Browser, stack: dict[str, Any]) -> Iterator[Visitors]:
-    """Makes visitors with the options of ``visiting``; the test fails at its end if a browser complained."""
+def windows(browser: Browser, stack: dict[str, Any]) -> Iterator[Windows]:
+    """Opens windows with the options of ``open_window``; the test fails at its end after an error in the browser."""
     with ExitStack() as open_contexts:
-        yield lambda **options: open_contexts.enter_context(visiting(browser, stack, **options))
+        yield lambda **options: open_contexts.enter_context(open_window(browser, stack, **options))
 
 
 @pytest.fixture
-def visitor(visitors: Visitors) -> Visitor:
-    """Somebody on a wide screen, in light colours, with JavaScript."""
-    return visitors()
+def window(windows: Windows) -> Window:
+    """A wide window in light colours, with JavaScript."""
+    return windows()
+
+
+@contextmanager
+def serve_application(pages: Mapping[str, str]) -> Iterator[str]:
+    """Serve ``pages``, HTML by path, until the end of the block; gives the origin. Any other path is empty.
+
+    The pages name an empty icon, so that no browser requests one while the server stops.
+    """
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            icon = '<link rel="icon" href="data:,">'
+            body = (icon + pages.get(urlsplit(self.path).path, "")).encode()
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html; charset=utf-8")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, format: str, *args: object) -> None:
+            """Nothing."""
+
+    with serving(ThreadingHTTPServer(("127.0.0.1", 0), Handler)) as server:
+        yield f"http://127.0.0.1:{server.server_port}"

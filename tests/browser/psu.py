@@ -1,4 +1,4 @@
-"""What a PSU does at a demonstration bank, in a browser, and what an application asks the PSU to do there."""
+"""A PSU at the demonstration banks in a browser, and the requests of a TPP that lead there."""
 
 from __future__ import annotations
 
@@ -8,96 +8,119 @@ from decimal import Decimal
 from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
+from chalicelib.foundation.identifiers import new_id
 from infra import psu_browser as scripted
-from tests.browser.visitor import Visitor
+from tests.browser.window import Window
 from tests.e2e.parties import SCOPES
 from tests.payment_orders import payment_orders
 
-PERSON = {1: "Ada Whitfield", 2: "Lena Brandt"}
-"""Whose place the PSU takes at the bank of a version."""
-OTHER_PERSON = {1: "Bilal Hussain", 2: "Sofia Lindqvist"}
+CUSTOMER = {1: "Ada Whitfield", 2: "Lena Brandt"}
+"""The customer that the PSU signs in as, by version."""
+WITHOUT_CONSENT = {1: "Bilal Hussain", 2: "Sofia Lindqvist"}
 """Customers who have given no consent."""
 _PAYMENTS = {1: "payment.init", 2: "payments.bulk"}
 
 
-def authorization(visitor: Visitor, version: int, *, faults: bool = False) -> str:
-    """Have the application ask for access to accounts; answers where the PSU is to go."""
-    request = {"bic": visitor.bank(version, faults=faults)["bic"], "scopes": SCOPES[version]}
-    return str(_answered(visitor.tpp.call("POST", "/tpp/authorize", request))["redirect_url"])
+def authorization(window: Window, version: int, *, faults: bool = False) -> str:
+    """Request access to accounts; answers the address at the bank."""
+    request = {"bic": window.bank(version, faults=faults)["bic"], "scopes": SCOPES[version]}
+    return str(_body(window.tpp.call("POST", "/tpp/authorize", request))["redirect_url"])
 
 
-def direct_payment(visitor: Visitor, version: int, *, faults: bool = False) -> str:
-    """Have the application send a payment without a consent; answers where the PSU confirms it."""
-    bank = visitor.bank(version, faults=faults)
-    order = visitor.tpp.direct_payment(bank)
-    order["callback_url"] = f"{visitor.stack['base_url']}/payments/callback?{urlencode({'bic': bank['bic']})}"
-    return str(_answered(visitor.tpp.call("POST", "/tpp/direct_payment_initiation", order))["confirmation_url"])
+def direct_payment(window: Window, version: int, *, faults: bool = False) -> str:
+    """Initiate a payment without a consent; answers the address of its confirmation."""
+    bank = window.bank(version, faults=faults)
+    order = window.tpp.direct_payment(bank)
+    order["callback_url"] = f"{window.stack['base_url']}/payments/callback?{urlencode({'bic': bank['bic']})}"
+    return str(_body(window.tpp.call("POST", "/tpp/direct_payment_initiation", order))["confirmation_url"])
 
 
-def bulk_payment(visitor: Visitor, version: int) -> str:
-    """Have the application send four payments in one, with a consent; answers where the PSU confirms them."""
-    bank, tpp = visitor.bank(version), visitor.tpp
+def bulk_payment(window: Window, version: int) -> str:
+    """Initiate a bulk payment of four items with a consent; answers the address of its confirmation."""
+    bank, tpp = window.bank(version), window.tpp
     request = {"bic": bank["bic"], "scopes": [*SCOPES[version], _PAYMENTS[version]]}
-    asked = _answered(tpp.call("POST", "/tpp/authorize", request))
-    callback = scripted.approve_consent(scripted.Browser(tpp.callback, lambda *_: None), asked["redirect_url"])
+    authorization = _body(tpp.call("POST", "/tpp/authorize", request))
+    callback = scripted.approve_consent(scripted.Browser(tpp.callback, lambda *_: None), authorization["redirect_url"])
     code = parse_qs(urlsplit(callback).query)["authorization_code"][0]
-    bearer = _answered(tpp.redeem(code))["access_token"]
-    account = _answered(tpp.call("GET", "/tpp/accounts", bearer=bearer))["accounts"][0]
-    back = f"{visitor.stack['base_url']}/payments/callback"
+    bearer = _body(tpp.redeem(code))["access_token"]
+    account = _body(tpp.call("GET", "/tpp/accounts", bearer=bearer))["accounts"][0]
+    back = f"{window.stack['base_url']}/payments/callback"
     orders = payment_orders(version, bank["bic"], account["iban"], account["currency"], back)
     order = _twice(orders.bulk.to_json())
-    return str(_answered(tpp.call("POST", "/tpp/bulk_payment_initiation", order, bearer))["confirmation_url"])
+    return str(_body(tpp.call("POST", "/tpp/bulk_payment_initiation", order, bearer))["confirmation_url"])
 
 
-def take_place(visitor: Visitor, version: int) -> None:
-    """Sign in as the customer whose place the bank's page offers."""
-    visitor.press(f"Sign in as {PERSON[version]}")
+def request_without_bank(window: Window, **more: str) -> str:
+    """The address of an authorization request that names no bank."""
+    query = {"response_type": "code", "client_id": window.tpp.client_id, "scope": "accounts accounts.balances"}
+    return f"/oauth/authorize?{urlencode(query | more)}"
 
 
-def give_key_code(visitor: Visitor, button: str) -> None:
+def pushed_request_without_bank(window: Window) -> str:
+    """The address at which a pushed request that names no bank is opened."""
+    members = {"response_type": "code", "scope": "accounts accounts.transactions", "state": new_id()}
+    answer = window.tpp.send_form("/oauth/par", members)
+    assert answer.status_code == 201, answer.text
+    query = {"client_id": window.tpp.client_id, "request_uri": answer.json()["request_uri"]}
+    return f"/oauth/authorize?{urlencode(query)}"
+
+
+def choose_bank(window: Window, version: int) -> None:
+    """Choose a demonstration bank in the list of banks, up to its sign-in page."""
+    with window.page.expect_navigation():
+        window.page.locator("a.choice", has_text=window.bank(version)["name"]).click()
+    assert window.page.get_by_role("button", name=f"Sign in as {CUSTOMER[version]}").is_visible()
+
+
+def sign_in(window: Window, version: int) -> None:
+    """Sign in with the button that the bank's page offers for a customer."""
+    window.press(f"Sign in as {CUSTOMER[version]}")
+
+
+def enter_key_code(window: Window, button: str) -> None:
     """Type the key code that the page shows, and press the button."""
-    visitor.page.locator("#key_code").fill(visitor.page.locator("#sent").inner_text())
-    visitor.press(button)
+    window.page.locator("#key_code").fill(window.page.locator("#sent").inner_text())
+    window.press(button)
 
 
-def tick_accounts(visitor: Visitor) -> None:
-    for box in visitor.page.get_by_role("checkbox").all():
+def tick_accounts(window: Window) -> None:
+    for box in window.page.get_by_role("checkbox").all():
         box.check()
 
 
-def approve(visitor: Visitor, version: int) -> None:
-    """From the sign-in page back to the application, saying yes to everything."""
-    take_place(visitor, version)
-    tick_accounts(visitor)
-    visitor.press("Continue")
-    give_key_code(visitor, "Approve")
+def approve(window: Window, version: int) -> None:
+    """From the sign-in page back to the application, approving everything."""
+    sign_in(window, version)
+    tick_accounts(window)
+    window.press("Continue")
+    enter_key_code(window, "Approve")
 
 
-def confirm(visitor: Visitor, version: int) -> None:
+def confirm(window: Window, version: int) -> None:
     """From the page of a payment back to the application; the payment names the account."""
-    take_place(visitor, version)
-    give_key_code(visitor, "Confirm")
+    sign_in(window, version)
+    enter_key_code(window, "Confirm")
 
 
-def refuse(visitor: Visitor, address: str) -> None:
-    """At an address of the bank, press the button that says no, and where it leads back to."""
-    visitor.open(address)
-    visitor.press(re.compile("and go back to"))
+def refuse(window: Window, address: str) -> None:
+    """Refuse at an address of the bank, and return to the application."""
+    window.open(address)
+    window.press(re.compile("and go back to"))
 
 
-def ask_to_revoke(visitor: Visitor) -> None:
+def ask_to_revoke(window: Window) -> None:
     """Choose to end the latest consent in the list; the bank asks whether it really is to end."""
-    with visitor.page.expect_navigation():
-        visitor.page.get_by_role("link", name=re.compile("^Revoke the consent")).first.click()
+    with window.page.expect_navigation():
+        window.page.get_by_role("link", name=re.compile("^Revoke the consent")).first.click()
 
 
-def revoke(visitor: Visitor) -> None:
+def revoke(window: Window) -> None:
     """End the latest consent in the list."""
-    ask_to_revoke(visitor)
-    visitor.press("Revoke the consent")
+    ask_to_revoke(window)
+    window.press("Revoke the consent")
 
 
-def _answered(response: Any) -> dict[str, Any]:
+def _body(response: Any) -> dict[str, Any]:
     assert response.ok, response.text
     answer: dict[str, Any] = response.json()
     return answer

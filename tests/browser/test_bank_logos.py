@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser
 
 from chalicelib.openbanking.records.logo_validation import read_logo
-from tests.browser.visitor import PATIENCE
+from tests.browser.window import PATIENCE
 from tests.openbanking.drawings import USUAL, WORST_ACCEPTED
 from tests.openbanking.logos import svg
 

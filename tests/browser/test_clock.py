@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from tests.browser import user
-from tests.browser.checks import check_page
-from tests.browser.visitor import Visitor, Visitors
+from tests.browser.page_checks import findings
+from tests.browser.window import Window, Windows
 from tests.e2e.own_stack import running
 
 pytestmark = pytest.mark.pages
@@ -17,87 +17,87 @@ pytestmark = pytest.mark.pages
 
 @pytest.fixture(scope="module")
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
-    """A stack of this module's own, for the visitors too: time of the shared one cannot go back."""
+    """A stack of this module's own, for the windows too: time of the shared one cannot go back."""
     with running(tmp_path_factory.mktemp("clock")) as started:
         yield started.content
 
 
-def ahead_by(visitor: Visitor) -> str:
+def ahead_by(window: Window) -> str:
     """What the page of the clock says of the offset."""
-    return visitor.page.locator("dl.facts div", has_text="Ahead by").locator("dd").inner_text()
+    return window.page.locator("dl.facts div", has_text="Ahead by").locator("dd").inner_text()
 
 
-def move(visitor: Visitor, number: str, unit: str) -> None:
-    visitor.fill("Move forward by", number)
-    visitor.page.get_by_label("Unit").select_option(unit)
-    visitor.press("Move time")
+def move(window: Window, number: str, unit: str) -> None:
+    window.fill("Move forward by", number)
+    window.page.get_by_label("Unit").select_option(unit)
+    window.press("Move time")
 
 
-def test_no_page_mentions_moved_time_before_a_move(visitor: Visitor) -> None:
-    visitor.open("/")
-    assert "Time has been moved" not in visitor.page.content()
-    visitor.open("/clock")
+def test_no_page_mentions_moved_time_before_a_move(window: Window) -> None:
+    window.open("/")
+    assert "Time has been moved" not in window.page.content()
+    window.open("/clock")
 
-    assert visitor.page.title().startswith("Sign in")
-
-
-def test_a_move_by_the_form_is_announced_on_every_page(visitor: Visitor) -> None:
-    user.register(visitor)
-    visitor.follow("Clock")
-    assert ahead_by(visitor) == "Not moved"
-
-    move(visitor, "2", "days")
-
-    assert "Time has moved" in visitor.page.get_by_role("status").inner_text()
-    assert ahead_by(visitor) == "2 days"
-    check_page(visitor.page)
-    visitor.open("/clients")
-    visitor.follow("Show the clock")
-    assert visitor.page.url.endswith("/clock")
-    for place in ("/", "/clients", "/performance", "/nowhere", f"{visitor.bank(1)['domain']}/consents"):
-        visitor.open(place)
-        assert visitor.page.get_by_text("Time has been moved.").is_visible()
-        check_page(visitor.page)
+    assert window.page.title().startswith("Sign in")
 
 
-def test_the_move_message_disappears_on_the_next_visit(visitor: Visitor) -> None:
-    user.register(visitor)
-    visitor.open("/clock")
-    move(visitor, "1", "hours")
+def test_a_move_by_the_form_is_announced_on_every_page(window: Window) -> None:
+    user.register(window)
+    window.follow("Clock")
+    assert ahead_by(window) == "Not moved"
 
-    visitor.open("/clock")
+    move(window, "2", "days")
 
-    assert visitor.page.get_by_role("status").count() == 0
-
-
-def test_a_move_of_more_than_400_days_is_rejected(visitor: Visitor) -> None:
-    user.register(visitor)
-    visitor.open("/clock")
-    before = ahead_by(visitor)
-
-    move(visitor, "58", "weeks")
-
-    assert "by at most 400 days at once" in visitor.page.get_by_role("alert").inner_text()
-    assert ahead_by(visitor) == before
-    assert visitor.page.get_by_label("Move forward by").input_value() == "58"
-    assert visitor.page.get_by_label("Unit").input_value() == "weeks"
-    check_page(visitor.page)
+    assert "Time has moved" in window.page.get_by_role("status").inner_text()
+    assert ahead_by(window) == "2 days"
+    assert not findings(window.page)
+    window.open("/clients")
+    window.follow("Show the clock")
+    assert window.page.url.endswith("/clock")
+    for place in ("/", "/clients", "/performance", "/nowhere", f"{window.bank(1)['domain']}/consents"):
+        window.open(place)
+        assert window.page.get_by_text("Time has been moved.").is_visible()
+        assert not findings(window.page)
 
 
-def test_the_clock_can_be_moved_by_keyboard_and_without_javascript(visitors: Visitors) -> None:
-    visitor = visitors()
-    email = user.register(visitor)
-    page = visitor.page
-    visitor.enter_at(page.get_by_role("link", name="Clock", exact=True).last)
-    visitor.tab_to(page.get_by_label("Move forward by"))
+def test_the_move_message_disappears_on_the_next_visit(window: Window) -> None:
+    user.register(window)
+    window.open("/clock")
+    move(window, "1", "hours")
+
+    window.open("/clock")
+
+    assert window.page.get_by_role("status").count() == 0
+
+
+def test_a_move_of_more_than_400_days_is_rejected(window: Window) -> None:
+    user.register(window)
+    window.open("/clock")
+    before = ahead_by(window)
+
+    move(window, "58", "weeks")
+
+    assert "by at most 400 days at once" in window.page.get_by_role("alert").inner_text()
+    assert ahead_by(window) == before
+    assert window.page.get_by_label("Move forward by").input_value() == "58"
+    assert window.page.get_by_label("Unit").input_value() == "weeks"
+    assert not findings(window.page)
+
+
+def test_the_clock_can_be_moved_by_keyboard_and_without_javascript(windows: Windows) -> None:
+    window = windows()
+    email = user.register(window)
+    page = window.page
+    window.enter_at(page.get_by_role("link", name="Clock", exact=True).last)
+    window.tab_to(page.get_by_label("Move forward by"))
     page.keyboard.press("Control+A")
     page.keyboard.type("3")
-    visitor.tab_to(page.get_by_label("Unit"))
+    window.tab_to(page.get_by_label("Unit"))
     page.keyboard.type("h")
-    visitor.enter_at(page.get_by_role("button", name="Move time"))
+    window.enter_at(page.get_by_role("button", name="Move time"))
     assert "Time has moved" in page.get_by_role("status").inner_text()
 
-    plain = visitors(javascript=False)
+    plain = windows(javascript=False)
     user.sign_in(plain, email)
     plain.open("/clock")
     move(plain, "1", "hours")

@@ -12,8 +12,8 @@ from chalicelib.bootstrap import Hub
 from chalicelib.delivery.client_events import FIRST
 from chalicelib.delivery.delivery_record import client_receiver
 from chalicelib.foundation.clock import milliseconds
-from tests.browser import checks, user
-from tests.browser.visitor import Visitor, hear_requests
+from tests.browser import page_checks, user
+from tests.browser.window import Window, wait_for_requests
 from tests.kit.http import Connection, socket_server
 from tests.kit.time import PATIENCE_SECONDS
 
@@ -24,21 +24,21 @@ HIDDEN = f"Object.defineProperty(document, 'hidden', {{ configurable: true, get:
 SEEN = f"delete document.hidden; {_CHANGE}"
 
 
-def test_new_events_appear_without_a_reload_and_without_a_receiving_server(visitor: Visitor) -> None:
-    user.register(visitor)
-    user.create_client(visitor)
-    user.go_to(visitor, "Events")
-    visitor.press("Answers 200")
-    watcher = visitor.page.context.new_page()
-    watcher.goto(visitor.page.url)
+def test_new_events_appear_without_a_reload_and_without_a_receiving_server(window: Window) -> None:
+    user.register(window)
+    user.create_client(window)
+    user.go_to(window, "Events")
+    window.press("Answers 200")
+    watcher = window.page.context.new_page()
+    watcher.goto(window.page.url)
     rows = watcher.locator("tbody tr")
     for count in (1, 2):
-        visitor.press("Send a test event")
+        window.press("Send a test event")
         watcher.locator("tbody tr", has=watcher.locator(".tag.good")).nth(count - 1).wait_for()
         assert rows.count() == count
         if count == 1:
             watcher.evaluate("(window.kept = document.querySelector('tbody a')).focus()")
-        user.go_to(visitor, "Events")
+        user.go_to(window, "Events")
 
     assert watcher.evaluate("document.activeElement === window.kept")
     assert "new" in watcher.get_by_role("status").inner_text()
@@ -46,12 +46,12 @@ def test_new_events_appear_without_a_reload_and_without_a_receiving_server(visit
     watcher.get_by_text('"built-in"').first.wait_for()
 
 
-def test_the_event_list_does_not_poll_while_the_page_is_hidden(visitor: Visitor) -> None:
-    page, latest, asked = visitor.page, "**/deliveries/latest?*", list[str]()
-    user.register(visitor)
-    user.create_client(visitor)
+def test_the_event_list_does_not_poll_while_the_page_is_hidden(window: Window) -> None:
+    page, latest, asked = window.page, "**/deliveries/latest?*", list[str]()
+    user.register(window)
+    user.create_client(window)
     page.clock.install()
-    user.go_to(visitor, "Events")
+    user.go_to(window, "Events")
     page.on("request", lambda request: asked.append(request.url) if "/latest" in request.url else None)
     with page.expect_response(latest):
         page.clock.run_for(3100)
@@ -63,22 +63,22 @@ def test_the_event_list_does_not_poll_while_the_page_is_hidden(visitor: Visitor)
         page.evaluate(SEEN)
 
 
-def test_the_event_list_polls_less_often_after_failures_and_announces_a_sign_out(visitor: Visitor) -> None:
-    page, latest, asked = visitor.page, "**/deliveries/latest?*", list[str]()
+def test_the_event_list_polls_less_often_after_failures_and_announces_a_sign_out(window: Window) -> None:
+    page, latest, asked = window.page, "**/deliveries/latest?*", list[str]()
 
     def fail(route: Route) -> None:
         asked.append(route.request.url)
         route.fulfill(status=503)
 
-    user.register(visitor)
-    user.create_client(visitor)
-    visitor.forgive("503")
+    user.register(window)
+    user.create_client(window)
+    window.forgive("503")
     page.clock.install()
-    user.go_to(visitor, "Events")
+    user.go_to(window, "Events")
     page.route(latest, fail)
     for wait, count in ((3, 1), (3, 1), (3, 2), (9, 2), (3, 3)):
         page.clock.run_for(wait * 1000 + 50)
-        hear_requests(page)
+        wait_for_requests(page)
         assert len(asked) == count
     page.unroute(latest)
     page.context.clear_cookies()
@@ -88,10 +88,10 @@ def test_the_event_list_polls_less_often_after_failures_and_announces_a_sign_out
     assert page.get_by_role("link", name="Reload").is_visible()
 
 
-def create_fetching_client(visitor: Visitor, operator: Hub) -> str:
+def create_fetching_client(window: Window, operator: Hub) -> str:
     """The id of a client that fetches its events, of a user who has just registered."""
-    user.register(visitor)
-    client_id = user.create_client(visitor)
+    user.register(window)
+    client_id = user.create_client(window)
     operator.openbanking.clients.update(client_id, events="poll")
     return client_id
 
@@ -102,13 +102,13 @@ def record_event(operator: Hub, client_id: str, event: str, at: int) -> None:
     operator.store.transact([put])
 
 
-def test_rows_found_far_back_by_a_filter_stay_when_new_rows_appear(visitor: Visitor, operator: Hub) -> None:
-    page, client_id = visitor.page, create_fetching_client(visitor, operator)
+def test_rows_found_far_back_by_a_filter_stay_when_new_rows_appear(window: Window, operator: Hub) -> None:
+    page, client_id = window.page, create_fetching_client(window, operator)
     now = milliseconds(operator.clock)
     record_event(operator, client_id, "consent.revoked", now - 10_000)
     for number in range(2 * FIRST):
         record_event(operator, client_id, "test", now - number)
-    visitor.open(f"/deliveries?client_id={client_id}&type=consent.revoked")
+    window.open(f"/deliveries?client_id={client_id}&type=consent.revoked")
     assert page.locator("tbody tr").count() == 1
     record_event(operator, client_id, "consent.revoked", now + 1)
     page.locator("tbody tr").nth(1).wait_for()
@@ -119,12 +119,12 @@ def test_rows_found_far_back_by_a_filter_stay_when_new_rows_appear(visitor: Visi
     assert (again.value.status, page.locator("tbody tr").count()) == (204, 2)
 
 
-def test_rows_further_back_stay_when_new_rows_replace_others(visitor: Visitor, operator: Hub) -> None:
-    page, client_id = visitor.page, create_fetching_client(visitor, operator)
+def test_rows_further_back_stay_when_new_rows_replace_others(window: Window, operator: Hub) -> None:
+    page, client_id = window.page, create_fetching_client(window, operator)
     now = milliseconds(operator.clock)
     for number in range(25):
         record_event(operator, client_id, "test", now - number)
-    visitor.open(f"/deliveries?client_id={client_id}")
+    window.open(f"/deliveries?client_id={client_id}")
     rows = [f"<tr{row}" for row in page.locator("tbody").inner_html().split("<tr")[1:]]
     assert len(rows) == 25
     new = [re.sub('data-key="[^"]*"', f'data-key="new-{number}"', rows[0]) for number in range(5)]
@@ -135,8 +135,8 @@ def test_rows_further_back_stay_when_new_rows_replace_others(visitor: Visitor, o
     assert page.locator("tbody tr").count() == 25
 
 
-def test_the_event_page_follows_an_event_until_its_delivery(visitor: Visitor) -> None:
-    page, let_go = visitor.page, threading.Event()
+def test_the_event_page_follows_an_event_until_its_delivery(window: Window) -> None:
+    page, let_go = window.page, threading.Event()
 
     def receive(connection: Connection) -> None:
         connection.request()
@@ -144,9 +144,9 @@ def test_the_event_page_follows_an_event_until_its_delivery(visitor: Visitor) ->
         connection.answer(b'{"thanks":true}')
 
     with socket_server(receive) as receiver:
-        user.register(visitor)
-        user.create_client(visitor, "Eventful", receiver.url)
-        visitor.press("Send a test event")
+        user.register(window)
+        user.create_client(window, "Eventful", receiver.url)
+        window.press("Send a test event")
         page.locator(".tag", has_text=re.compile("running|due")).wait_for()
         page.get_by_text("As text").click()
         page.get_by_role("button", name="Send a test event").or_(page.get_by_role("link", name="Eventful")).focus()
@@ -157,15 +157,15 @@ def test_the_event_page_follows_an_event_until_its_delivery(visitor: Visitor) ->
     assert page.get_by_text("thanks").first.is_visible()
     assert page.locator("#section-payload details[open] > summary", has_text="As text").is_visible()
     assert page.locator("[data-live]").count() == 0
-    assert not checks.findings(page)
+    assert not page_checks.findings(page)
 
 
-def test_the_event_page_does_not_poll_while_the_page_is_hidden(visitor: Visitor) -> None:
-    page, asked = visitor.page, list[str]()
-    user.register(visitor)
-    user.create_client(visitor, events_url="http://127.0.0.1:9/events")
-    visitor.press("Send a test event")
-    user.reload_until(visitor, page.locator("article.attempt"))
+def test_the_event_page_does_not_poll_while_the_page_is_hidden(window: Window) -> None:
+    page, asked = window.page, list[str]()
+    user.register(window)
+    user.create_client(window, events_url="http://127.0.0.1:9/events")
+    window.press("Send a test event")
+    user.reload_until(window, page.locator("article.attempt"))
     page.clock.install()
     page.reload()
     page.on("request", lambda request: asked.append(request.url) if "format=json" in request.url else None)
@@ -180,12 +180,12 @@ def test_the_event_page_does_not_poll_while_the_page_is_hidden(visitor: Visitor)
         page.clock.run_for(100)
 
 
-def test_the_event_page_shows_a_reload_link_after_half_an_hour(visitor: Visitor) -> None:
-    page = visitor.page
-    user.register(visitor)
-    user.create_client(visitor, events_url="http://127.0.0.1:9/events")
-    visitor.press("Send a test event")
-    user.reload_until(visitor, page.locator("article.attempt"))
+def test_the_event_page_shows_a_reload_link_after_half_an_hour(window: Window) -> None:
+    page = window.page
+    user.register(window)
+    user.create_client(window, events_url="http://127.0.0.1:9/events")
+    window.press("Send a test event")
+    user.reload_until(window, page.locator("article.attempt"))
     page.clock.install()
     page.reload()
     assert page.get_by_text("this page follows it by itself").is_visible()
@@ -196,48 +196,48 @@ def test_the_event_page_shows_a_reload_link_after_half_an_hour(visitor: Visitor)
         page.get_by_role("link", name="Reload").click()
 
 
-def test_each_built_in_receiver_of_the_settings_answers_as_labelled(visitor: Visitor) -> None:
-    page = visitor.page
-    user.register(visitor)
-    user.create_client(visitor)
+def test_each_built_in_receiver_of_the_settings_answers_as_labelled(window: Window) -> None:
+    page = window.page
+    user.register(window)
+    user.create_client(window)
     for behaviour, kind, status in (
         ("Answers 500", "bad", "status 500"),
         ("Answers 200 after 5 s", "good", "status 200"),
     ):
-        user.go_to(visitor, "Clients")
+        user.go_to(window, "Clients")
         page.locator("tbody a").first.click()
-        visitor.follow("Settings")
-        visitor.press(behaviour)
-        visitor.press("Send a test event")
+        window.follow("Settings")
+        window.press(behaviour)
+        window.press("Send a test event")
         page.locator(f"article .tag.{kind}", has_text=status).wait_for()
         took = re.search(r"([0-9]+) ms", page.locator("article.attempt").first.inner_text())
         assert took is not None
         assert (int(took[1]) >= 5000) is ("after" in behaviour)
 
 
-def test_an_event_is_found_copied_and_resent_without_a_mouse(visitor: Visitor) -> None:
-    page = visitor.page
+def test_an_event_is_found_copied_and_resent_without_a_mouse(window: Window) -> None:
+    page = window.page
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    user.register(visitor)
-    user.create_client(visitor)
-    visitor.enter_at(page.get_by_role("navigation", name="Main").get_by_role("link", name="Events", exact=True))
-    visitor.enter_at(page.get_by_role("button", name="Answers 200", exact=True))
-    visitor.enter_at(page.get_by_role("button", name="Send a test event"))
+    user.register(window)
+    user.create_client(window)
+    window.enter_at(page.get_by_role("navigation", name="Main").get_by_role("link", name="Events", exact=True))
+    window.enter_at(page.get_by_role("button", name="Answers 200", exact=True))
+    window.enter_at(page.get_by_role("button", name="Send a test event"))
     page.locator(".tag.good", has_text="delivered").wait_for()
-    visitor.tab_to(page.locator("summary", has_text="Headers"))
+    window.tab_to(page.locator("summary", has_text="Headers"))
     page.keyboard.press("Space")
     page.get_by_text("webhook-signature").first.wait_for()
     page.evaluate("document.activeElement.blur()")
-    visitor.tab_to(page.get_by_role("button", name="Copy the payload", exact=True))
+    window.tab_to(page.get_by_role("button", name="Copy the payload", exact=True))
     page.keyboard.press("Enter")
     page.get_by_text("Copied", exact=True).wait_for()
     assert '"This is a test."' in page.evaluate("navigator.clipboard.readText()")
-    visitor.open(page.url)
-    visitor.enter_at(page.get_by_role("button", name="Send it again now"))
+    window.open(page.url)
+    window.enter_at(page.get_by_role("button", name="Send it again now"))
     page.locator("article.attempt").nth(1).wait_for()
 
-    user.go_to(visitor, "Events")
-    visitor.tab_to(page.get_by_label("State"))
+    user.go_to(window, "Events")
+    window.tab_to(page.get_by_label("State"))
     page.keyboard.type("Delivered")
-    visitor.enter_at(page.get_by_role("button", name="Filter", exact=True))
+    window.enter_at(page.get_by_role("button", name="Filter", exact=True))
     assert page.locator("tbody tr").count() == 1

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Route
 
 from tests.browser import psu
-from tests.browser.specification_pages import (
+from tests.browser.explorer import (
     Executed,
     answered,
     authorized,
@@ -23,7 +23,7 @@ from tests.browser.specification_pages import (
     screen,
     show,
 )
-from tests.browser.visitor import Visitor, hear_requests
+from tests.browser.window import Window, wait_for_requests
 from tests.kit.time import wait_for
 
 pytestmark = pytest.mark.pages
@@ -31,18 +31,18 @@ pytestmark = pytest.mark.pages
 JSON = "application/json"
 
 
-def direct_payment(visitor: Visitor) -> None:
+def direct_payment(window: Window) -> None:
     """The form of a payment without a consent, with a Client ID."""
-    screen(visitor, "payments", "direct_payment_initiation")
-    lock(visitor, visitor.stack["client"]["client_id"])
+    screen(window, "payments", "direct_payment_initiation")
+    lock(window, window.stack["client"]["client_id"])
 
 
 # -- the form
 
 
-def test_form_and_json_stay_synchronised(visitor: Visitor) -> None:
-    page = visitor.page
-    direct_payment(visitor)
+def test_form_and_json_stay_synchronised(window: Window) -> None:
+    page = window.page
+    direct_payment(window)
     page.get_by_label("reference", exact=True).fill("TEST-PENDING")
     assert body(page)["reference"] == "TEST-PENDING"
 
@@ -55,9 +55,9 @@ def test_form_and_json_stay_synchronised(visitor: Visitor) -> None:
     assert page.get_by_label("amount required").input_value() == "12.500000000000000000001"
 
 
-def test_a_member_without_a_form_field_stays_in_the_json(visitor: Visitor) -> None:
-    page = visitor.page
-    direct_payment(visitor)
+def test_a_member_without_a_form_field_stays_in_the_json(window: Window) -> None:
+    page = window.page
+    direct_payment(window)
     show(page, "JSON")
     raw = page.get_by_label("Request body as JSON")
     raw.fill(raw.input_value().replace("{", '{"colour": {"is": [1.10, null]},', 1))
@@ -66,9 +66,9 @@ def test_a_member_without_a_form_field_stays_in_the_json(visitor: Visitor) -> No
     assert '"colour": {\n    "is": [\n      1.10,\n      null' in sample(page, "curl")
 
 
-def test_invalid_json_is_reported_with_its_position_and_not_sent(visitor: Visitor) -> None:
-    page = visitor.page
-    direct_payment(visitor)
+def test_invalid_json_is_reported_with_its_position_and_not_sent(window: Window) -> None:
+    page = window.page
+    direct_payment(window)
     show(page, "JSON")
     page.get_by_label("Request body as JSON").fill('{\n  "amount": 12,\n}')
     page.get_by_role("button", name="Execute").click()
@@ -78,9 +78,9 @@ def test_invalid_json_is_reported_with_its_position_and_not_sent(visitor: Visito
     assert page.locator(".x-body").count() == 0
 
 
-def test_optional_fields_open_on_demand_and_list_entries_can_be_added_and_removed(visitor: Visitor) -> None:
-    page = visitor.page
-    screen(visitor, "payments", "bulk_payment_initiation")
+def test_optional_fields_open_on_demand_and_list_entries_can_be_added_and_removed(window: Window) -> None:
+    page = window.page
+    screen(window, "payments", "bulk_payment_initiation")
     assert len(body(page)["payments"]) == 1
     page.get_by_role("button", name="Add an entry to payments").click()
     added = page.locator("fieldset", has=page.get_by_text("payments 2", exact=True)).last
@@ -95,9 +95,9 @@ def test_optional_fields_open_on_demand_and_list_entries_can_be_added_and_remove
     assert body(page)["receiver_sort_code"] == "040004"
 
 
-def test_the_rules_of_a_field_are_shown_and_violations_reported(visitor: Visitor) -> None:
-    page = visitor.page
-    direct_payment(visitor)
+def test_the_rules_of_a_field_are_shown_and_violations_reported(window: Window) -> None:
+    page = window.page
+    direct_payment(window)
     bic = page.get_by_label("bic required")
     rules = page.locator(".x-field", has=bic).inner_text()
     assert "A BIC of 8 or 11 characters" in rules
@@ -110,18 +110,18 @@ def test_the_rules_of_a_field_are_shown_and_violations_reported(visitor: Visitor
     assert bic.get_attribute("aria-invalid") == "true"
 
 
-def test_the_example_of_the_other_version_fills_the_form_of_its_schema(visitor: Visitor) -> None:
-    page = visitor.page
-    direct_payment(visitor)
+def test_the_example_of_the_other_version_fills_the_form_of_its_schema(window: Window) -> None:
+    page = window.page
+    direct_payment(window)
     page.get_by_label("Example", exact=True).select_option(label="A version 2 bank")
 
     assert page.get_by_label("creditor_name").input_value() == "Kaffeerösterei Lindgren"
     assert "DirectPaymentV2(" in sample(page, "Python")
 
 
-def test_headers_of_a_call_can_be_edited(visitor: Visitor) -> None:
-    page = visitor.page
-    authorized(visitor, 2)
+def test_headers_of_a_call_can_be_edited(window: Window) -> None:
+    page = window.page
+    authorized(window, 2)
     opened(page, "accounts").get_by_text("more headers").click()
     page.get_by_label("PSU-IP-Address").fill("203.0.113.7")
 
@@ -129,9 +129,9 @@ def test_headers_of_a_call_can_be_edited(visitor: Visitor) -> None:
     assert "-H 'PSU-IP-Address: 203.0.113.7'" in execute(page).command
 
 
-def test_typed_values_are_restored_on_return_to_an_operation(visitor: Visitor) -> None:
-    page = visitor.page
-    direct_payment(visitor)
+def test_typed_values_are_restored_on_return_to_an_operation(window: Window) -> None:
+    page = window.page
+    direct_payment(window)
     page.get_by_label("reference", exact=True).fill("Rent")
     opened(page, "payment_status")
     opened(page, "direct_payment_initiation")
@@ -142,9 +142,9 @@ def test_typed_values_are_restored_on_return_to_an_operation(visitor: Visitor) -
 # -- search, keyboard, addresses
 
 
-def test_operations_are_found_by_words_of_name_and_group(visitor: Visitor) -> None:
-    page = visitor.page
-    screen(visitor, "cards")
+def test_operations_are_found_by_words_of_name_and_group(window: Window) -> None:
+    page = window.page
+    screen(window, "cards")
     search, links = page.get_by_label("Search operations"), page.locator("a[data-operation]:visible")
     every = links.count()
     search.fill("limits group")
@@ -158,10 +158,10 @@ def test_operations_are_found_by_words_of_name_and_group(visitor: Visitor) -> No
     assert links.count() == every
 
 
-def test_shortcuts_focus_the_search_and_execute_a_call(visitor: Visitor) -> None:
-    page = visitor.page
-    screen(visitor, "authorization", "banks")
-    lock(visitor, visitor.stack["client"]["client_id"])
+def test_shortcuts_focus_the_search_and_execute_a_call(window: Window) -> None:
+    page = window.page
+    screen(window, "authorization", "banks")
+    lock(window, window.stack["client"]["client_id"])
     page.locator("body").press("/")
     assert page.evaluate("() => document.activeElement.id") != "search-operations", "a single key may be a slip"
     page.locator("body").press("Control+k")
@@ -171,9 +171,9 @@ def test_shortcuts_focus_the_search_and_execute_a_call(visitor: Visitor) -> None
     assert answered(page).status == "200"
 
 
-def test_the_focus_stays_on_the_answer_or_the_execute_button(visitor: Visitor) -> None:
-    page = visitor.page
-    authorized(visitor, 2)
+def test_the_focus_stays_on_the_answer_or_the_execute_button(window: Window) -> None:
+    page = window.page
+    authorized(window, 2)
     execute(page)
     page.get_by_role("button", name="Balance of Girokonto").click()
     answered(page)
@@ -184,9 +184,9 @@ def test_the_focus_stays_on_the_answer_or_the_execute_button(visitor: Visitor) -
     assert page.evaluate("() => document.activeElement.textContent") == "Execute"
 
 
-def test_each_operation_has_its_own_address_and_browser_history_works(visitor: Visitor) -> None:
-    page = visitor.page
-    screen(visitor, "payments", "payment_status")
+def test_each_operation_has_its_own_address_and_browser_history_works(window: Window) -> None:
+    page = window.page
+    screen(window, "payments", "payment_status")
     assert page.locator("#operation-title").inner_text() == "Read a payment's status"
     opened(page, "bulk_payment_initiation")
     assert page.url.endswith("#bulk_payment_initiation")
@@ -196,18 +196,18 @@ def test_each_operation_has_its_own_address_and_browser_history_works(visitor: V
 
 
 @pytest.mark.parametrize("fragment", ["main", "nothing", "%E0%A4%A"])
-def test_an_unknown_operation_address_shows_the_first_operation(visitor: Visitor, fragment: str) -> None:
-    screen(visitor, "payments", fragment)
+def test_an_unknown_operation_address_shows_the_first_operation(window: Window, fragment: str) -> None:
+    screen(window, "payments", fragment)
 
-    assert visitor.page.locator("#operation-title").inner_text() == "Initiate a payment"
+    assert window.page.locator("#operation-title").inner_text() == "Initiate a payment"
 
 
 # -- answers
 
 
-def test_an_answer_shows_status_times_headers_and_foldable_json(visitor: Visitor) -> None:
-    page = visitor.page
-    authorized(visitor, 2)
+def test_an_answer_shows_status_times_headers_and_foldable_json(window: Window) -> None:
+    page = window.page
+    authorized(window, 2)
     done = executed(page, "accounts")
 
     assert re.fullmatch(r"200 OK in \d+ ms \(hub \d+ ms, bank \d+ ms\), \d+ bytes", " ".join(done.summary.split()))
@@ -220,17 +220,17 @@ def test_an_answer_shows_status_times_headers_and_foldable_json(visitor: Visitor
     assert account.locator(".json-folded").first.inner_text() == "6"
 
 
-def test_a_payment_reaches_its_final_status_without_copying(visitor: Visitor) -> None:
-    page = visitor.page
-    authorized(visitor, 2)
-    go_to_screen(visitor, "Payments")
+def test_a_payment_reaches_its_final_status_without_copying(window: Window) -> None:
+    page = window.page
+    authorized(window, 2)
+    go_to_screen(window, "Payments")
     paid = executed(page, "payment_initiation")
     with page.expect_popup() as opened_tab:
         page.get_by_role("link", name="Confirm at the bank (new tab)").click()
-    bank, here = opened_tab.value, visitor.page
-    visitor.page = bank
-    psu.confirm(visitor, 2)
-    visitor.page = here
+    bank, here = opened_tab.value, window.page
+    window.page = bank
+    psu.confirm(window, 2)
+    window.page = here
     page.get_by_role("button", name="Check the status").click()
     found = answered(page)
 
@@ -241,9 +241,9 @@ def test_a_payment_reaches_its_final_status_without_copying(visitor: Visitor) ->
     assert answered(page).body["payment_id"] == paid.body["payment_id"]
 
 
-def test_the_status_of_a_direct_payment_is_requested_with_its_bic(visitor: Visitor) -> None:
-    page = visitor.page
-    direct_payment(visitor)
+def test_the_status_of_a_direct_payment_is_requested_with_its_bic(window: Window) -> None:
+    page = window.page
+    direct_payment(window)
     assert execute(page).status == "200"
     page.get_by_role("button", name="Check the status").click()
 
@@ -251,11 +251,11 @@ def test_the_status_of_a_direct_payment_is_requested_with_its_bic(visitor: Visit
     assert "bic=DEMOGB21" in sample(page, "curl")
 
 
-def test_a_payment_gets_a_new_idempotency_key_unless_it_is_repeated_explicitly(visitor: Visitor) -> None:
-    page = visitor.page
+def test_a_payment_gets_a_new_idempotency_key_unless_it_is_repeated_explicitly(window: Window) -> None:
+    page = window.page
     keys: list[Any] = []
     page.on("request", lambda request: keys.append(request.headers.get("idempotency-key")))
-    direct_payment(visitor)
+    direct_payment(window)
     keys.clear()
     first, second = execute(page).body, execute(page).body
     page.get_by_role("button", name="Repeat with the same key").click()
@@ -265,9 +265,9 @@ def test_a_payment_gets_a_new_idempotency_key_unless_it_is_repeated_explicitly(v
     assert keys[0] != keys[1] == keys[2]
 
 
-def test_the_outcome_of_a_deferred_call_is_fetched_by_one_click(visitor: Visitor) -> None:
-    page = visitor.page
-    authorized(visitor, 2)
+def test_the_outcome_of_a_deferred_call_is_fetched_by_one_click(window: Window) -> None:
+    page = window.page
+    authorized(window, 2)
     opened(page, "accounts")
     page.get_by_label("Prefer").fill("respond-async")
     accepted = execute(page)
@@ -287,14 +287,14 @@ def test_the_outcome_of_a_deferred_call_is_fetched_by_one_click(visitor: Visitor
     assert answered(page).body["balances"]
 
 
-def test_a_double_click_on_a_next_step_sends_one_request(visitor: Visitor) -> None:
-    page = visitor.page
+def test_a_double_click_on_a_next_step_sends_one_request(window: Window) -> None:
+    page = window.page
     asked: list[Route] = []
 
     def hold(route: Route) -> None:
         asked.append(route)
 
-    direct_payment(visitor)
+    direct_payment(window)
     page.route("**/tpp/requests/*", hold)
     page.route(
         "**/tpp/direct_payment_initiation",
@@ -303,17 +303,17 @@ def test_a_double_click_on_a_next_step_sends_one_request(visitor: Visitor) -> No
     execute(page)
     page.get_by_role("button", name="Fetch the outcome").dblclick()
     page.locator(".x-answer[aria-busy]").wait_for()
-    hear_requests(page)
+    wait_for_requests(page)
 
     assert len(asked) == 1
     asked[0].fulfill(status=200, content_type=JSON, body='{"state": "running"}')
     assert answered(page).body == {"state": "running"}
 
 
-def test_the_next_page_of_a_list_is_fetched_by_one_click(visitor: Visitor) -> None:
-    page = visitor.page
-    screen(visitor, "authorization", "banks")
-    lock(visitor, visitor.stack["client"]["client_id"])
+def test_the_next_page_of_a_list_is_fetched_by_one_click(window: Window) -> None:
+    page = window.page
+    screen(window, "authorization", "banks")
+    lock(window, window.stack["client"]["client_id"])
     page.get_by_label("limit").fill("1")
     first = execute(page).body["banks"][0]
     page.get_by_role("button", name="Next page").click()
@@ -323,9 +323,9 @@ def test_the_next_page_of_a_list_is_fetched_by_one_click(visitor: Visitor) -> No
     assert second["banks"][0]["bic"] > first["bic"]
 
 
-def test_ids_of_an_answer_are_suggested_in_other_calls(visitor: Visitor) -> None:
-    page = visitor.page
-    authorized(visitor, 2)
+def test_ids_of_an_answer_are_suggested_in_other_calls(window: Window) -> None:
+    page = window.page
+    authorized(window, 2)
     ids = [account["resource_id"] for account in executed(page, "accounts").body["accounts"]]
     opened(page, "account_transactions")
     field = page.get_by_label("account_id")
@@ -335,16 +335,16 @@ def test_ids_of_an_answer_are_suggested_in_other_calls(visitor: Visitor) -> None
     assert set(ids) <= set(offered)
 
 
-def test_urls_of_an_answer_are_links_and_markup_is_escaped(visitor: Visitor) -> None:
-    page = visitor.page
+def test_urls_of_an_answer_are_links_and_markup_is_escaped(window: Window) -> None:
+    page = window.page
     evil = '{"logo": "https://hub.example/logo", "bad": "javascript:alert(1)", "html": "<img src=x onerror=alert(1)>"}'
 
     def answer(route: Route) -> None:
         route.fulfill(status=200, content_type=JSON, body=evil)
 
     page.route("**/tpp/banks", answer)
-    screen(visitor, "authorization", "banks")
-    lock(visitor, visitor.stack["client"]["client_id"])
+    screen(window, "authorization", "banks")
+    lock(window, window.stack["client"]["client_id"])
     execute(page)
     link = page.locator(".json a")
 
@@ -357,10 +357,10 @@ def test_urls_of_an_answer_are_links_and_markup_is_escaped(visitor: Visitor) -> 
     assert "<img src=x onerror=alert(1)>" in page.locator(".json").inner_text()
 
 
-def test_a_missing_answer_is_explained(visitor: Visitor) -> None:
-    page = visitor.page
-    visitor.forgive("Failed to load resource: net::ERR_")
-    direct_payment(visitor)
+def test_a_missing_answer_is_explained(window: Window) -> None:
+    page = window.page
+    window.forgive("Failed to load resource: net::ERR_")
+    direct_payment(window)
     page.route("**/tpp/direct_payment_initiation", lambda route: route.abort("connectionreset"))
     page.get_by_role("button", name="Execute").click()
     summary = page.locator(".x-answer:not([aria-busy]) .x-summary:has(strong)")
@@ -373,12 +373,12 @@ def test_a_missing_answer_is_explained(visitor: Visitor) -> None:
     page.locator(".x-status.good").wait_for()
 
 
-def test_a_large_answer_is_rendered_in_parts(visitor: Visitor) -> None:
-    page = visitor.page
+def test_a_large_answer_is_rendered_in_parts(window: Window) -> None:
+    page = window.page
     rows = ",".join(f'{{"number": {number}}}' for number in range(2000))
     page.route("**/tpp/banks", lambda route: route.fulfill(status=200, content_type=JSON, body=f"[{rows}]"))
-    screen(visitor, "authorization", "banks")
-    lock(visitor, visitor.stack["client"]["client_id"])
+    screen(window, "authorization", "banks")
+    lock(window, window.stack["client"]["client_id"])
     execute(page)
 
     assert page.locator(".json *").count() < 2000
@@ -387,10 +387,10 @@ def test_a_large_answer_is_rendered_in_parts(visitor: Visitor) -> None:
 
 
 @pytest.mark.parametrize("width", [390, 800, 1180, 1600])
-def test_the_answer_is_visible_without_scrolling_at_every_width(visitors: Any, width: int) -> None:
-    visitor = visitors(width=width)
-    page = visitor.page
-    direct_payment(visitor)
+def test_the_answer_is_visible_without_scrolling_at_every_width(windows: Any, width: int) -> None:
+    window = windows(width=width)
+    page = window.page
+    direct_payment(window)
     execute(page)
     box = page.locator(".x-summary").bounding_box()
 

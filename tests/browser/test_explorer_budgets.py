@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import CDPSession
 
-from tests.browser.specification_pages import answered, lock, lock_credential, opened, screen
-from tests.browser.visitor import Visitor
+from tests.browser.explorer import answered, lock, lock_credential, opened, screen
+from tests.browser.window import Window
 
 pytestmark = pytest.mark.pages
 
@@ -27,44 +27,44 @@ COUNT_ADDED = """() => {
 
 
 @pytest.mark.parametrize("name", SCREENS)
-def test_a_screen_with_its_document_keeps_the_transfer_budget(visitor: Visitor, name: str) -> None:
-    cdp, sizes = _session(visitor), dict[str, float]()
+def test_a_screen_with_its_document_keeps_the_transfer_budget(window: Window, name: str) -> None:
+    cdp, sizes = _session(window), dict[str, float]()
     addresses: dict[str, str] = {}
     cdp.on("Network.responseReceived", lambda event: addresses.update({event["requestId"]: event["response"]["url"]}))
     cdp.on("Network.loadingFinished", lambda event: sizes.update({event["requestId"]: event["encodedDataLength"]}))
     cdp.send("Network.enable")
-    screen(visitor, name)
-    visitor.page.wait_for_load_state("networkidle")
+    screen(window, name)
+    window.page.wait_for_load_state("networkidle")
 
     loaded = {addresses[each]: size for each, size in sizes.items()}
     assert any("/openapi/" in address for address in loaded)
     assert sum(loaded.values()) <= WIRE_BYTES, loaded
 
 
-def test_the_document_is_loaded_once_for_all_screens(visitor: Visitor) -> None:
-    cdp, cached = _session(visitor), list[bool]()
+def test_the_document_is_loaded_once_for_all_screens(window: Window) -> None:
+    cdp, cached = _session(window), list[bool]()
 
     def note(event: dict[str, Any]) -> None:
         if "/openapi/" in event["response"]["url"]:
             cached.append(event["response"]["fromDiskCache"])
 
-    screen(visitor, "account")
+    screen(window, "account")
     cdp.on("Network.responseReceived", note)
     cdp.send("Network.enable")
     for name in ("payments", "authorization"):
-        screen(visitor, name)
+        screen(window, name)
 
     assert cached == [True, True]
 
 
 @pytest.mark.parametrize(("name", "operation"), [("payments", "direct_payment_initiation"), ("cards", "createCard")])
-def test_each_execute_adds_few_elements_to_the_page(visitor: Visitor, name: str, operation: str) -> None:
-    page = visitor.page
-    screen(visitor, name)
+def test_each_execute_adds_few_elements_to_the_page(window: Window, name: str, operation: str) -> None:
+    page = window.page
+    screen(window, name)
     if name == "cards":
-        lock_credential(visitor)
+        lock_credential(window)
     else:
-        lock(visitor, visitor.stack["client"]["client_id"])
+        lock(window, window.stack["client"]["client_id"])
     opened(page, operation)
     page.evaluate(COUNT_ADDED)
     for times in (1, 2, 3):
@@ -73,5 +73,5 @@ def test_each_execute_adds_few_elements_to_the_page(visitor: Visitor, name: str,
         assert page.evaluate("window.added") <= times * ELEMENTS
 
 
-def _session(visitor: Visitor) -> CDPSession:
-    return visitor.page.context.new_cdp_session(visitor.page)
+def _session(window: Window) -> CDPSession:
+    return window.page.context.new_cdp_session(window.page)

@@ -7,9 +7,9 @@ import re
 import pytest
 from playwright.sync_api import Page
 
-from tests.browser import checks, user
-from tests.browser.specification_pages import authorized, execute, executed, lock, screen
-from tests.browser.visitor import Visitor, Visitors
+from tests.browser import page_checks, user
+from tests.browser.explorer import authorized, execute, executed, lock, screen
+from tests.browser.window import Window, Windows
 
 pytestmark = pytest.mark.pages
 
@@ -23,11 +23,11 @@ def width(page: Page, place: str) -> float:
     return box["width"]
 
 
-def test_form_and_answer_have_enough_width_beside_the_menu(visitors: Visitors) -> None:
-    visitor = visitors(width=1280)
-    page = visitor.page
-    user.register(visitor)
-    screen(visitor, "payments", "payment_initiation")
+def test_form_and_answer_have_enough_width_beside_the_menu(windows: Windows) -> None:
+    window = windows(width=1280)
+    page = window.page
+    user.register(window)
+    screen(window, "payments", "payment_initiation")
 
     assert width(page, ".x-middle") >= LEAST
     assert width(page, ".x-side") >= LEAST
@@ -37,10 +37,10 @@ def test_form_and_answer_have_enough_width_beside_the_menu(visitors: Visitors) -
         assert entry.evaluate("element => element.scrollWidth <= element.clientWidth"), entry.inner_text()
 
 
-def test_a_balance_is_visible_without_scrolling(visitors: Visitors) -> None:
-    visitor = visitors(width=1280)
-    page = visitor.page
-    authorized(visitor, 1)
+def test_a_balance_is_visible_without_scrolling(windows: Windows) -> None:
+    window = windows(width=1280)
+    page = window.page
+    authorized(window, 1)
     executed(page, "accounts")
     execute(page, "Balance of Everyday Account")
     words = page.locator(".x-words")
@@ -53,11 +53,11 @@ def test_a_balance_is_visible_without_scrolling(visitors: Visitors) -> None:
     assert page.evaluate("() => scrollY") == 0
 
 
-def test_program_and_answer_have_no_scrollbar_of_their_own(visitors: Visitors) -> None:
-    visitor = visitors(width=1280)
-    page = visitor.page
-    screen(visitor, "payments", "direct_payment_initiation")
-    lock(visitor, visitor.stack["client"]["client_id"])
+def test_program_and_answer_have_no_scrollbar_of_their_own(windows: Windows) -> None:
+    window = windows(width=1280)
+    page = window.page
+    screen(window, "payments", "direct_payment_initiation")
+    lock(window, window.stack["client"]["client_id"])
     execute(page)
     blocks = page.locator(".x-sample pre, .x-body, .x-body .json").all()
 
@@ -66,10 +66,10 @@ def test_program_and_answer_have_no_scrollbar_of_their_own(visitors: Visitors) -
         assert block.evaluate("element => element.scrollHeight <= element.clientHeight + 2")
 
 
-def test_locked_credentials_are_one_line_that_unfolds(visitors: Visitors) -> None:
-    visitor = visitors(width=1280)
-    page = visitor.page
-    authorized(visitor, 1)
+def test_locked_credentials_are_one_line_that_unfolds(windows: Windows) -> None:
+    window = windows(width=1280)
+    page = window.page
+    authorized(window, 1)
     box = page.locator("#credentials").bounding_box()
     assert box is not None
     assert box["height"] <= 60
@@ -79,7 +79,7 @@ def test_locked_credentials_are_one_line_that_unfolds(visitors: Visitors) -> Non
     assert page.locator("#access-token").is_visible()
     assert "Permissions: account.list" in page.locator("#credentials-more").inner_text()
     page.locator("#access-token").fill("wrong")
-    visitor.forgive("401 (Unauthorized)")
+    window.forgive("401 (Unauthorized)")
     page.locator("#access-token").press("Tab")
     page.get_by_text("These credentials will be refused.").wait_for()
     page.reload()
@@ -88,19 +88,19 @@ def test_locked_credentials_are_one_line_that_unfolds(visitors: Visitors) -> Non
     assert not page.locator("#access-token").is_visible(), "the address names the journey, whose token is good"
 
 
-def test_a_wide_screen_shows_the_full_menu_on_api_screens(visitors: Visitors) -> None:
-    visitor = visitors(width=1600)
-    user.register(visitor)
-    visitor.open("/clients")
-    whole = width(visitor.page, ".sidebar")
-    screen(visitor, "payments")
+def test_a_wide_screen_shows_the_full_menu_on_api_screens(windows: Windows) -> None:
+    window = windows(width=1600)
+    user.register(window)
+    window.open("/clients")
+    whole = width(window.page, ".sidebar")
+    screen(window, "payments")
 
-    assert width(visitor.page, ".sidebar") == whole
+    assert width(window.page, ".sidebar") == whole
 
 
-def test_execute_and_search_stay_visible_beside_a_long_form(visitor: Visitor) -> None:
-    page = visitor.page
-    screen(visitor, "payments", "payment_initiation")
+def test_execute_and_search_stay_visible_beside_a_long_form(window: Window) -> None:
+    page = window.page
+    screen(window, "payments", "payment_initiation")
     page.mouse.wheel(0, 1500)
     page.wait_for_function("() => scrollY > 1000")
 
@@ -110,10 +110,10 @@ def test_execute_and_search_stay_visible_beside_a_long_form(visitor: Visitor) ->
         assert 0 <= box["y"] < 200
 
 
-def test_execute_stays_visible_on_a_phone_and_covers_no_field(visitors: Visitors) -> None:
-    visitor = visitors(width=checks.PHONE)
-    page = visitor.page
-    screen(visitor, "payments", "payment_initiation")
+def test_execute_stays_visible_on_a_phone_and_covers_no_field(windows: Windows) -> None:
+    window = windows(width=page_checks.PHONE)
+    page = window.page
+    screen(window, "payments", "payment_initiation")
     execute = page.get_by_role("button", name="Execute", exact=True)
     page.locator(".x-form input").first.focus()
     for _ in range(8):
@@ -124,15 +124,15 @@ def test_execute_stays_visible_on_a_phone_and_covers_no_field(visitors: Visitors
         assert bottom <= bar["y"] < bar["y"] + bar["height"] <= 801
         assert execute.is_visible()
 
-    checks.no_horizontal_scroll(page)
+    assert not page_checks.too_wide(page)
     execute.click()
     assert "enter a Client ID" in page.get_by_role("alert").inner_text()
     assert page.get_by_role("alert").evaluate("element => element.getBoundingClientRect().bottom") <= 801
 
 
-def test_documented_errors_are_folded(visitor: Visitor) -> None:
-    page = visitor.page
-    screen(visitor, "payments", "payment_initiation")
+def test_documented_errors_are_folded(window: Window) -> None:
+    page = window.page
+    screen(window, "payments", "payment_initiation")
     errors = page.locator("details", has=page.locator("summary", has_text="Documented errors: 400, 401"))
     assert errors.get_attribute("open") is None
     assert errors.locator("h3").count() == 0, "drawn when somebody opens them"

@@ -17,7 +17,7 @@ from playwright.sync_api import Page
 from chalicelib import bootstrap
 from chalicelib.website.openapi_documents import load_document
 from tests.browser import user
-from tests.browser.specification_pages import (
+from tests.browser.explorer import (
     answered,
     authorized,
     execute,
@@ -29,7 +29,7 @@ from tests.browser.specification_pages import (
     sample,
     screen,
 )
-from tests.browser.visitor import Visitor
+from tests.browser.window import Window
 from tests.kit.processes import require
 from tests.sdk.user_programs import SOURCE, mypy
 
@@ -87,10 +87,10 @@ class Programs:
 
 
 @pytest.fixture
-def programs(visitor: Visitor, tmp_path: Path) -> Iterator[Programs]:
-    """The programs of a visitor's page; in the end those in Python are strictly typed."""
+def programs(window: Window, tmp_path: Path) -> Iterator[Programs]:
+    """The programs of a window's page; in the end those in Python are strictly typed."""
     require("curl")
-    made = Programs(visitor.page, tmp_path / "programs")
+    made = Programs(window.page, tmp_path / "programs")
     yield made
     made.check_types()
 
@@ -106,9 +106,9 @@ def of_screen(name: str) -> list[str]:
     return [operation for operation, tag in operations().items() if tag == name and operation not in APART]
 
 
-def test_the_programs_of_every_operation_at_a_version_2_bank_succeed(visitor: Visitor, programs: Programs) -> None:
-    page = visitor.page
-    authorized(visitor, 2)
+def test_the_programs_of_every_operation_at_a_version_2_bank_succeed(window: Window, programs: Programs) -> None:
+    page = window.page
+    authorized(window, 2)
     for operation in of_screen("Account"):
         opened(page, operation)
         programs.run(operation)
@@ -116,12 +116,12 @@ def test_the_programs_of_every_operation_at_a_version_2_bank_succeed(visitor: Vi
     page.get_by_label("Prefer").fill("respond-async")
     programs.run("accounts")
     assert execute(page).status == "202"
-    go_to_screen(visitor, "Payments")
+    go_to_screen(window, "Payments")
     for operation in of_screen("Payments"):
         opened(page, operation)
         assert execute(page).status == "200"  # whose payment the status is asked for
         programs.run(operation)
-    go_to_screen(visitor, "Authorization")
+    go_to_screen(window, "Authorization")
     for operation in of_screen("Authorization"):
         opened(page, operation)
         programs.run(operation)
@@ -131,9 +131,9 @@ def test_the_programs_of_every_operation_at_a_version_2_bank_succeed(visitor: Vi
     programs.run("token_revoke")
 
 
-def test_the_programs_of_every_operation_at_a_version_1_bank_succeed(visitor: Visitor, programs: Programs) -> None:
-    page = visitor.page
-    authorized(visitor, 1)
+def test_the_programs_of_every_operation_at_a_version_1_bank_succeed(window: Window, programs: Programs) -> None:
+    page = window.page
+    authorized(window, 1)
     for operation in ("accounts", "account", "account_balance", "funds_confirmations", "account_payments"):
         opened(page, operation)
         programs.run(operation)
@@ -143,23 +143,23 @@ def test_the_programs_of_every_operation_at_a_version_1_bank_succeed(visitor: Vi
     page.get_by_role("button", name="Details of payment").click()
     assert answered(page).status == "200"
     programs.run("account_payment")
-    go_to_screen(visitor, "Payments")
+    go_to_screen(window, "Payments")
     for operation in of_screen("Payments"):
         opened(page, operation)
         assert execute(page).status == "200"
         programs.run(operation)
 
 
-def test_the_programs_for_tokens_succeed(visitor: Visitor, programs: Programs) -> None:
-    page = visitor.page
-    user.register(visitor)
-    user.create_client(visitor)
-    user.authorize(visitor, 2)
+def test_the_programs_for_tokens_succeed(window: Window, programs: Programs) -> None:
+    page = window.page
+    user.register(window)
+    user.create_client(window)
+    user.authorize(window, 2)
     refresh_token = page.locator("#refresh-token").inner_text()
-    visitor.follow("Use in API screens")
-    ready(visitor)
+    window.follow("Use in API screens")
+    ready(window)
     before = page.locator("#access-token").input_value()
-    go_to_screen(visitor, "Authorization")
+    go_to_screen(window, "Authorization")
     opened(page, "token")
     page.get_by_label("Example", exact=True).select_option(label="A refresh token")
     page.wait_for_function("() => document.body.innerText.includes('refresh_token')")
@@ -173,31 +173,29 @@ def test_the_programs_for_tokens_succeed(visitor: Visitor, programs: Programs) -
     assert page.locator("#access-token").input_value() == tokens["access_token"] != before
 
 
-def test_the_programs_for_events_succeed(visitor: Visitor, programs: Programs, operator: bootstrap.Hub) -> None:
+def test_the_programs_for_events_succeed(window: Window, programs: Programs, operator: bootstrap.Hub) -> None:
     made = operator.openbanking.clients.create(owner="explorer@example.com", title="Poller", secret=True, events="poll")
-    screen(visitor, "authorization", "events")
-    visitor.fill("Client secret (if it has one)", str(made.secret))
-    lock(visitor, made.client.client_id)
+    screen(window, "authorization", "events")
+    window.fill("Client secret (if it has one)", str(made.secret))
+    lock(window, made.client.client_id)
 
     programs.run("events")
 
 
-def test_the_programs_of_card_actions_succeed(visitor: Visitor, programs: Programs) -> None:
-    page = visitor.page
-    screen(visitor, "cards")
-    lock_credential(visitor)
+def test_the_programs_of_card_actions_succeed(window: Window, programs: Programs) -> None:
+    page = window.page
+    screen(window, "cards")
+    lock_credential(window)
     for action in ACTIONS:
         opened(page, action)
         programs.run(action)
         assert execute(page).body["status"] == "success"
 
 
-def test_every_documented_operation_has_a_program_test(visitor: Visitor) -> None:
+def test_every_documented_operation_has_a_program_test(window: Window) -> None:
     """The tests above run the operations of each screen and those listed in ``APART``."""
     assert {*of_screen("Account"), *of_screen("Payments"), *of_screen("Authorization"), *APART} == operations().keys()
     for name in ("authorization", "account", "payments"):
-        screen(visitor, name)
-        listed = visitor.page.locator("a[data-operation]").evaluate_all(
-            "all => all.map(each => each.dataset.operation)"
-        )
+        screen(window, name)
+        listed = window.page.locator("a[data-operation]").evaluate_all("all => all.map(each => each.dataset.operation)")
         assert set(listed) == {each for each, tag in operations().items() if tag.lower() == name}

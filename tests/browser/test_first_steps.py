@@ -10,37 +10,37 @@ import secrets
 import pytest
 
 from tests.browser import psu, user
-from tests.browser.specification_pages import answered
-from tests.browser.visitor import Visitor, Visitors
+from tests.browser.explorer import answered
+from tests.browser.window import Window, Windows
 from tests.e2e.parties import Tpp
 
 
 @pytest.mark.pages
 @pytest.mark.parametrize("javascript", [True, False], ids=["with JavaScript", "without JavaScript"])
 @pytest.mark.parametrize("version", [1, 2])
-def test_a_new_user_gets_working_tokens(visitors: Visitors, version: int, javascript: bool) -> None:
-    visitor = visitors(javascript=javascript, width=390 if version == 2 else 1280)
-    user.register(visitor)
-    visitor.follow("Create a client")
-    visitor.fill("Title", "First try")
-    visitor.press("Create")
-    client_id = visitor.page.locator("#client-id").inner_text()
-    user.authorize(visitor, version)
+def test_a_new_user_gets_working_tokens(windows: Windows, version: int, javascript: bool) -> None:
+    window = windows(javascript=javascript, width=390 if version == 2 else 1280)
+    user.register(window)
+    window.follow("Create a client")
+    window.fill("Title", "First try")
+    window.press("Create")
+    client_id = window.page.locator("#client-id").inner_text()
+    user.authorize(window, version)
 
-    heading = visitor.page.get_by_role("heading", level=1)
+    heading = window.page.get_by_role("heading", level=1)
     assert heading.inner_text() == "You have tokens"
-    assert "authorization_code" not in visitor.page.url
-    bearer = visitor.page.locator("#access-token").inner_text()
-    asker = Tpp(visitor.stack["base_url"], client_id, visitor.tpp.callback)
+    assert "authorization_code" not in window.page.url
+    bearer = window.page.locator("#access-token").inner_text()
+    asker = Tpp(window.stack["base_url"], client_id, window.tpp.callback)
     assert asker.call("GET", "/tpp/accounts", bearer=bearer).status_code == 200
-    visitor.page.reload()
+    window.page.reload()
     assert heading.inner_text() == "You have tokens"
-    visitor.press("Refresh the tokens")
-    refreshed = visitor.page.locator("#access-token").inner_text()
+    window.press("Refresh the tokens")
+    refreshed = window.page.locator("#access-token").inner_text()
     assert refreshed != bearer
     assert asker.call("GET", "/tpp/accounts", bearer=refreshed).status_code == 200
-    visitor.follow("End the consent")
-    visitor.press("End the consent")
+    window.follow("End the consent")
+    window.press("End the consent")
     assert asker.call("GET", "/tpp/accounts", bearer=refreshed).status_code == 401
 
 
@@ -58,30 +58,30 @@ COUNTS = """() => {
 
 
 @pytest.mark.parametrize("version", [pytest.param(1, marks=pytest.mark.pages), 2])
-def test_a_new_user_reads_the_first_balance_in_at_most_12_clicks(visitor: Visitor, version: int) -> None:
+def test_a_new_user_reads_the_first_balance_in_at_most_12_clicks(window: Window, version: int) -> None:
     clicks: list[str] = []
 
     def count(what: str) -> None:
         clicks.append(what)
 
-    page, name = visitor.page, str(visitor.bank(version)["name"])
+    page, name = window.page, str(window.bank(version)["name"])
     page.expose_function("countClick", count)
     page.add_init_script(f"({COUNTS})()")
-    visitor.open("/")
+    window.open("/")
     with page.expect_navigation():
         page.locator("main").get_by_role("link", name="Register").click()
-    visitor.fill("Email", f"{secrets.token_hex(6)}@example.com")
-    visitor.fill("Password", user.PASSWORD)
+    window.fill("Email", f"{secrets.token_hex(6)}@example.com")
+    window.fill("Password", user.PASSWORD)
     page.get_by_label("I agree to the terms").check()
-    visitor.press("Register")
+    window.press("Register")
     page.get_by_label("Bank").select_option(label=name)
-    visitor.press("Create a client and authorize")
-    user.run_request(visitor)
-    psu.take_place(visitor, version)
+    window.press("Create a client and authorize")
+    user.run_request(window)
+    psu.sign_in(window, version)
     page.get_by_role("checkbox").first.check()
-    visitor.press("Continue")
-    psu.give_key_code(visitor, "Approve")
-    visitor.follow("Show a balance")
+    window.press("Continue")
+    psu.enter_key_code(window, "Approve")
+    window.follow("Show a balance")
     page.wait_for_url("**#account_balance")
     balance = answered(page)
 
@@ -94,30 +94,30 @@ def test_a_new_user_reads_the_first_balance_in_at_most_12_clicks(visitor: Visito
 
 
 @pytest.mark.pages
-def test_a_new_user_reads_the_first_balance_by_keyboard_alone(visitor: Visitor) -> None:
-    page, name = visitor.page, str(visitor.bank(2)["name"])
+def test_a_new_user_reads_the_first_balance_by_keyboard_alone(window: Window) -> None:
+    page, name = window.page, str(window.bank(2)["name"])
 
-    visitor.open("/")
-    visitor.enter_at(page.locator("main").get_by_role("link", name="Register"))
+    window.open("/")
+    window.enter_at(page.locator("main").get_by_role("link", name="Register"))
     for label, text in (("Email", f"{secrets.token_hex(6)}@example.com"), ("Password", user.PASSWORD)):
-        visitor.tab_to(page.get_by_label(label, exact=True))
+        window.tab_to(page.get_by_label(label, exact=True))
         page.keyboard.type(text)
-    visitor.tab_to(page.get_by_label("I agree to the terms"))
+    window.tab_to(page.get_by_label("I agree to the terms"))
     page.keyboard.press("Space")
-    visitor.enter_at(page.get_by_role("button", name="Register", exact=True))
-    visitor.tab_to(page.get_by_label("Bank"))
+    window.enter_at(page.get_by_role("button", name="Register", exact=True))
+    window.tab_to(page.get_by_label("Bank"))
     page.keyboard.type(name)
-    visitor.enter_at(page.get_by_role("button", name="Create a client and authorize"))
-    visitor.enter_at(page.get_by_role("button", name="Run and go to the bank"))
-    visitor.enter_at(page.get_by_role("button", name=f"Sign in as {psu.PERSON[2]}"))
-    visitor.tab_to(page.get_by_role("checkbox").first)
+    window.enter_at(page.get_by_role("button", name="Create a client and authorize"))
+    window.enter_at(page.get_by_role("button", name="Run and go to the bank"))
+    window.enter_at(page.get_by_role("button", name=f"Sign in as {psu.CUSTOMER[2]}"))
+    window.tab_to(page.get_by_role("checkbox").first)
     page.keyboard.press("Space")
-    visitor.enter_at(page.get_by_role("button", name="Continue"))
+    window.enter_at(page.get_by_role("button", name="Continue"))
     code = page.locator("#sent").inner_text()
-    visitor.tab_to(page.locator("#key_code"))
+    window.tab_to(page.locator("#key_code"))
     page.keyboard.type(code)
-    visitor.enter_at(page.get_by_role("button", name="Approve", exact=True))
-    visitor.enter_at(page.get_by_role("link", name="Show a balance"))
+    window.enter_at(page.get_by_role("button", name="Approve", exact=True))
+    window.enter_at(page.get_by_role("link", name="Show a balance"))
     page.wait_for_url("**#account_balance")
 
     assert answered(page).status == "200"

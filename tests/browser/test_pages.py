@@ -1,32 +1,33 @@
-"""What holds of every page of the website and of the demonstration banks."""
+"""Checks of every page of the website and of the demonstration banks."""
 
 from __future__ import annotations
 
 import pytest
 
 from chalicelib.website.page_links import PAGES
-from tests.browser.checks import findings
-from tests.browser.pages import WALKS
-from tests.browser.visitor import Visitor
-from tests.browser.walks import Walk, place
+from tests.browser.__main__ import WALKS
+from tests.browser.page_checks import Walk, findings, row_of
+from tests.browser.window import Window
 
 pytestmark = pytest.mark.pages
 
 
 @pytest.mark.parametrize("walk", WALKS, ids=lambda walk: walk.name)
 def test_a_page_is_accessible_in_light_and_dark_fits_a_small_screen_and_does_not_shift(
-    visitor: Visitor, walk: Walk
+    window: Window, walk: Walk
 ) -> None:
-    found, met = [], set()
-    for name in walk.pages(visitor):
-        found += [f"{name}: {finding}" for finding in findings(visitor.page)]
-        met.add(place(visitor.page.url))
+    found, met, names = [], set(), []
+    for name in walk.pages(window):
+        found += [f"{name}: {finding}" for finding in findings(window.page)]
+        names.append(name)
+        met.add(row_of(window.page.url))
 
     assert not found, "\n".join(found)
-    assert set(walk.meets) <= met
+    assert names == walk.page_names
+    assert set(walk.rows) <= met
 
 
 def test_every_page_of_the_web_interface_is_visited_by_a_walk() -> None:
     pages = {row for row, methods in PAGES.items() if "GET" in methods}
 
-    assert {row for walk in WALKS for row in walk.meets} == pages
+    assert {row for walk in WALKS for row in walk.rows} == pages

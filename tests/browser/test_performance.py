@@ -6,57 +6,57 @@ import re
 
 import pytest
 
-from tests.browser.checks import PHONE
-from tests.browser.visitor import Visitor, Visitors
+from tests.browser.page_checks import PHONE
+from tests.browser.window import Window, Windows
 
 pytestmark = pytest.mark.pages
 
 
-def test_an_overview_row_links_to_the_bank_and_back_with_the_same_days(visitor: Visitor) -> None:
-    visitor.open("/performance")
-    table = visitor.page.get_by_role("region", name="Banks", exact=True)
-    bic = visitor.bank(2)["bic"]
+def test_an_overview_row_links_to_the_bank_and_back_with_the_same_days(window: Window) -> None:
+    window.open("/performance")
+    table = window.page.get_by_role("region", name="Banks", exact=True)
+    bic = window.bank(2)["bic"]
     row = table.locator("tbody tr", has_text=bic)
     assert row.get_by_role("img").get_attribute("aria-label") is not None
 
-    visitor.enter_at(row.get_by_role("link"))
+    window.enter_at(row.get_by_role("link"))
 
-    days = re.findall("(?:from|to)=[0-9-]+", visitor.page.url)
+    days = re.findall("(?:from|to)=[0-9-]+", window.page.url)
     assert len(days) == 2
-    visitor.follow("All banks")
-    assert re.findall("(?:from|to)=[0-9-]+", visitor.page.url) == days
+    window.follow("All banks")
+    assert re.findall("(?:from|to)=[0-9-]+", window.page.url) == days
 
 
-def test_the_reported_durations_are_readable_with_the_keyboard(visitor: Visitor) -> None:
-    visitor.open(f"/performance?bic={visitor.bank(2)['bic']}")
-    tips = visitor.page.get_by_role("list", name=re.compile("^Durations that the bank reports"))
+def test_the_reported_durations_are_readable_with_the_keyboard(window: Window) -> None:
+    window.open(f"/performance?bic={window.bank(2)['bic']}")
+    tips = window.page.get_by_role("list", name=re.compile("^Durations that the bank reports"))
 
-    visitor.tab_to(tips.locator("li").last)
-    visitor.page.keyboard.press("ArrowLeft")
+    window.tab_to(tips.locator("li").last)
+    window.page.keyboard.press("ArrowLeft")
 
-    words = visitor.page.locator(":focus").evaluate("element => getComputedStyle(element, '::before').content")
+    words = window.page.locator(":focus").evaluate("element => getComputedStyle(element, '::before').content")
     assert re.search(r"consent [0-9.]+ s, payment [0-9.]+ s", words)
 
 
 @pytest.mark.parametrize("chart", ["Availability", "Time at the bank", "Time in this service"])
-def test_the_values_of_each_chart_are_readable_with_the_arrow_keys(visitor: Visitor, chart: str) -> None:
-    visitor.open(f"/performance?bic={visitor.bank(2)['bic']}")
-    tips = visitor.page.get_by_role("list", name=re.compile(f"^{chart}")).locator("li")
-    visitor.tab_to(tips.last)
+def test_the_values_of_each_chart_are_readable_with_the_arrow_keys(window: Window, chart: str) -> None:
+    window.open(f"/performance?bic={window.bank(2)['bic']}")
+    tips = window.page.get_by_role("list", name=re.compile(f"^{chart}")).locator("li")
+    window.tab_to(tips.last)
     told = []
     for key in ("ArrowLeft", "Home", "End"):
-        visitor.page.keyboard.press(key)
-        told.append(visitor.page.locator(":focus").get_attribute("aria-label"))
+        window.page.keyboard.press(key)
+        told.append(window.page.locator(":focus").get_attribute("aria-label"))
 
     assert told == [tips.nth(place).get_attribute("aria-label") for place in (tips.count() - 2, 0, tips.count() - 1)]
-    words = visitor.page.locator(":focus").evaluate("element => getComputedStyle(element, '::before').content")
+    words = window.page.locator(":focus").evaluate("element => getComputedStyle(element, '::before').content")
     assert words == f'"{told[-1]}"'
 
 
-def test_a_phone_shows_each_bank_as_a_card_with_nothing_cut_off(visitors: Visitors) -> None:
-    visitor = visitors(width=PHONE)
-    visitor.open("/performance")
-    table = visitor.page.get_by_role("region", name="Banks", exact=True)
+def test_a_phone_shows_each_bank_as_a_card_with_nothing_cut_off(windows: Windows) -> None:
+    window = windows(width=PHONE)
+    window.open("/performance")
+    table = window.page.get_by_role("region", name="Banks", exact=True)
 
     assert table.evaluate("element => element.scrollWidth <= element.clientWidth")
     assert table.locator("tbody tr").first.evaluate("element => getComputedStyle(element).display") == "block"

@@ -1,4 +1,4 @@
-"""Walks: by the names that the documents give, pictures are made of them; by any other, of none, and it is said."""
+"""Walks over pages: their documented names, the images of the README, and the command that makes screenshots."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.browser import __main__ as command
-from tests.browser.pages import IMAGES, WALKS
-from tests.browser.walks import Walk, goes_back, place
+from tests.browser.__main__ import IMAGES, WALKS
+from tests.browser.page_checks import Walk, row_of
 from tests.kit.documents import EVERYTHING, ROOT
 
 pytestmark = pytest.mark.pages
@@ -33,7 +33,7 @@ def test_walk_names_are_unique() -> None:
 
 
 def test_the_images_of_the_readme_are_pages_of_walks() -> None:
-    pages = {f"{walk.name}-{name}" for walk in WALKS for name, _ in walk.stops}
+    pages = {name for walk in WALKS for name in walk.page_names}
     files = {file.stem for file in (ROOT / "docs" / "images").iterdir()}
 
     assert set(IMAGES) <= pages
@@ -50,10 +50,10 @@ def test_every_walk_is_reported_at_its_start(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(command, "run_stack", nullcontext)
-    monkeypatch.setattr(command.chromium, "launched", nullcontext)
-    monkeypatch.setattr(command.chromium, "MISSING", "")
+    monkeypatch.setattr(command.window, "launched", nullcontext)
+    monkeypatch.setattr(command.window, "MISSING", "")
     monkeypatch.setattr(command, "picture", lambda browser, stack, walk, folder: [f"{walk.name}: a complaint"])
-    monkeypatch.setattr(command, "WALKS", [Walk("one", (("a", goes_back),)), Walk("two", (("a", goes_back),) * 2)])
+    monkeypatch.setattr(command, "WALKS", [Walk("one", {"a": "/"}), Walk("two", {"a": "/", "b": "/"})])
 
     assert command.main([]) == 1
     assert [line[8:] for line in capsys.readouterr().err.splitlines()[:3]] == [
@@ -73,5 +73,5 @@ def test_every_walk_is_reported_at_its_start(
         ("http://127.0.0.1:8000/nowhere", None),
     ],
 )
-def test_an_address_belongs_to_one_place(address: str, row: str | None) -> None:
-    assert place(address) == row
+def test_an_address_belongs_to_one_row(address: str, row: str | None) -> None:
+    assert row_of(address) == row

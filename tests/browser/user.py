@@ -1,52 +1,55 @@
-"""What a user does in the web interface, in a browser."""
+"""A user of the web interface in a browser: account, clients, authorizations and cards."""
 
 from __future__ import annotations
 
 import re
 import secrets
 from pathlib import Path
+from typing import Any
 
 from playwright.sync_api import Locator
 
 from tests.browser import psu
-from tests.browser.visitor import Visitor
+from tests.browser.window import Window
+from tests.cards.issuer import EVERYDAY, GERMANY, HOLDER_BLOCK
+from tests.e2e.programme_manager import ProgrammeManager
 from tests.kit.time import wait_for
 
 PASSWORD = "correct horse battery"
 
 
-def register(visitor: Visitor) -> str:
+def register(window: Window) -> str:
     """Register a new user, who is signed in afterwards; answers the email."""
     email = f"{secrets.token_hex(6)}@example.com"
-    visitor.open("/register")
-    visitor.fill("Email", email)
-    visitor.fill("Password", PASSWORD)
-    visitor.page.get_by_label("I agree to the terms").check()
-    visitor.press("Register")
+    window.open("/register")
+    window.fill("Email", email)
+    window.fill("Password", PASSWORD)
+    window.page.get_by_label("I agree to the terms").check()
+    window.press("Register")
     return email
 
 
-def sign_in(visitor: Visitor, email: str, password: str = PASSWORD) -> None:
-    visitor.open("/sign-in")
-    visitor.fill("Email", email)
-    visitor.fill("Password", password)
-    visitor.press("Sign in")
+def sign_in(window: Window, email: str, password: str = PASSWORD) -> None:
+    window.open("/sign-in")
+    window.fill("Email", email)
+    window.fill("Password", password)
+    window.press("Sign in")
 
 
-def sign_out(visitor: Visitor) -> None:
+def sign_out(window: Window) -> None:
     """By the menu of the account."""
-    visitor.page.locator("summary[aria-label^='Account ']").click()
-    visitor.press("Sign out")
+    window.page.locator("summary[aria-label^='Account ']").click()
+    window.press("Sign out")
 
 
-def mailed_link(visitor: Visitor, email: str) -> str:
+def mailed_link(window: Window, email: str) -> str:
     """The path of the link in the mail to an address. Raises: AssertionError, if none comes."""
 
     def look() -> str:
-        for file in Path(visitor.stack["mails"]).glob("*.txt"):
+        for file in Path(window.stack["mails"]).glob("*.txt"):
             text = file.read_text("utf-8")
             if text.startswith(f"To: {email}\n"):
-                found = re.search(rf"^{re.escape(visitor.stack['base_url'])}(/\S+)$", text, re.MULTILINE)
+                found = re.search(rf"^{re.escape(window.stack['base_url'])}(/\S+)$", text, re.MULTILINE)
                 assert found is not None
                 return found[1]
         return ""
@@ -55,58 +58,98 @@ def mailed_link(visitor: Visitor, email: str) -> str:
 
 
 def create_client(
-    visitor: Visitor, title: str = "Budget Friend", events_url: str = "", *, has_secret: bool = False
+    window: Window, title: str = "Budget Friend", events_url: str = "", *, has_secret: bool = False
 ) -> str:
     """Answers the Client ID."""
-    visitor.open("/clients/new")
-    visitor.fill("Title", title)
-    visitor.page.get_by_label("With a client secret").set_checked(has_secret)
-    visitor.fill("Events URL (optional)", events_url)
-    visitor.press("Create")
-    return visitor.page.locator("#client-id").inner_text()
+    window.open("/clients/new")
+    window.fill("Title", title)
+    window.page.get_by_label("With a client secret").set_checked(has_secret)
+    window.fill("Events URL (optional)", events_url)
+    window.press("Create")
+    return window.page.locator("#client-id").inner_text()
 
 
-def go_to(visitor: Visitor, entry: str) -> None:
+def go_to(window: Window, entry: str) -> None:
     """Follow an entry of the main menu, which a narrow screen opens first."""
-    button = visitor.page.locator("summary[aria-label=Menu]")
-    if button.is_visible() and visitor.page.locator("details.drawer[open]").count() == 0:
+    button = window.page.locator("summary[aria-label=Menu]")
+    if button.is_visible() and window.page.locator("details.drawer[open]").count() == 0:
         button.click()
-    with visitor.page.expect_navigation():
-        visitor.page.get_by_role("navigation", name="Main").get_by_role("link", name=entry, exact=True).click()
+    with window.page.expect_navigation():
+        window.page.get_by_role("navigation", name="Main").get_by_role("link", name=entry, exact=True).click()
 
 
-def choose_bank(visitor: Visitor, version: int) -> None:
+def choose_bank(window: Window, version: int) -> None:
     """From the menu to the page of the request."""
-    go_to(visitor, "Authorize")
-    visitor.press(f"Choose {visitor.bank(version)['name']}")
+    go_to(window, "Authorize")
+    window.press(f"Choose {window.bank(version)['name']}")
 
 
-def run_request(visitor: Visitor) -> None:
+def run_request(window: Window) -> None:
     """On to the bank."""
-    visitor.press("Run and go to the bank")
+    window.press("Run and go to the bank")
 
 
-def authorize(visitor: Visitor, version: int) -> None:
-    """From the menu to the tokens, saying yes to everything at the bank."""
-    choose_bank(visitor, version)
-    run_request(visitor)
-    psu.approve(visitor, version)
+def authorize(window: Window, version: int) -> None:
+    """From the menu to the tokens, approving everything at the bank."""
+    choose_bank(window, version)
+    run_request(window)
+    psu.approve(window, version)
 
 
-def refuse(visitor: Visitor, version: int) -> None:
-    """From the menu to the bank and, saying no there, back."""
-    choose_bank(visitor, version)
-    run_request(visitor)
-    visitor.press(re.compile("and go back to"))
+def refuse(window: Window, version: int) -> None:
+    """From the menu to the bank, which is refused, and back."""
+    choose_bank(window, version)
+    run_request(window)
+    window.press(re.compile("and go back to"))
 
 
-def reload_until(visitor: Visitor, wanted: Locator) -> None:
+def reload_until(window: Window, wanted: Locator) -> None:
     """Load the page again and again until something is on it. Raises: AssertionError, if it does not appear."""
 
     def look() -> bool:
         if wanted.count():
             return True
-        visitor.page.reload()
+        window.page.reload()
         return False
 
     wait_for(look, f"{wanted} did not appear")
+
+
+def save(window: Window, action: str, **fields: str) -> None:
+    """Write into fields of a client's form, by their ids, and press the button with the value ``action``."""
+    for name, value in fields.items():
+        window.page.locator(f"#{name}").fill(value)
+    with window.page.expect_navigation():
+        window.page.locator(f'button[name=action][value="{action}"]').click()
+
+
+# -- cards
+
+
+def sign_in_as_issuer(window: Window) -> None:
+    """Sign in as the stack's user, who is linked to its programme manager."""
+    sign_in(window, window.stack["user"]["email"], window.stack["user"]["password"])
+
+
+def new_card(window: Window, **members: Any) -> int:
+    """A virtual card of a new holder, not activated."""
+    members = {
+        **HOLDER_BLOCK,
+        "card_program_id": EVERYDAY,
+        "card_country_ison": GERMANY,
+        "card_virtual": 1,
+        "card_name_line_3": "ZOE ONEIL",
+        **members,
+    }
+    return int(ProgrammeManager(window.stack).data("createCard", **members)["card_id"])
+
+
+def simulate(window: Window, form: str, button: str, **fields: str) -> None:
+    """Fill in a form of the simulator, whose title begins with ``form``, and send it."""
+    details = window.page.locator("details", has=window.page.locator("summary", has_text=form)).first
+    if details.get_attribute("open") is None:
+        details.locator("summary").click()
+    for name, value in fields.items():
+        details.locator(f'[name="{name}"]').fill(value)
+    with window.page.expect_navigation():
+        details.get_by_role("button", name=button, exact=True).click()

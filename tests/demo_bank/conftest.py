@@ -1,43 +1,49 @@
-"""The stage of each bank for the tests of the demonstration banks."""
+"""Single demonstration banks, whose HTTP calls are caught."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
 
 import pytest
 import responses
 
 from chalicelib import bootstrap
-from tests.demo_bank.stage import Stage
+from chalicelib.demo_bank.profiles import BankName
+from tests.demo_bank.single_bank import SingleBank
 
 
 @pytest.fixture
 def outside() -> Iterator[responses.RequestsMock]:
-    """Catches what the banks send over HTTP."""
+    """Catches the banks' HTTP calls."""
     with responses.RequestsMock(assert_all_requests_are_fired=False) as mock:
         yield mock
 
 
-def _staged(name: Any, outside: responses.RequestsMock, monkeypatch: pytest.MonkeyPatch) -> Stage:
-    stage = Stage(name, outside)
-    monkeypatch.setattr(bootstrap, "hub", lambda: stage)
-    return stage
+@pytest.fixture
+def install_bank(
+    resources: None, outside: responses.RequestsMock, monkeypatch: pytest.MonkeyPatch
+) -> Callable[[BankName], SingleBank]:
+    """Makes a bank that answers the routes."""
+
+    def install(name: BankName) -> SingleBank:
+        bank = SingleBank(name, outside)
+        monkeypatch.setattr(bootstrap, "hub", lambda: bank)
+        return bank
+
+    return install
 
 
 @pytest.fixture
-def one(resources: None, outside: responses.RequestsMock, monkeypatch: pytest.MonkeyPatch) -> Stage:
-    return _staged("one", outside, monkeypatch)
+def one(install_bank: Callable[[BankName], SingleBank]) -> SingleBank:
+    return install_bank("one")
 
 
 @pytest.fixture
-def two(resources: None, outside: responses.RequestsMock, monkeypatch: pytest.MonkeyPatch) -> Stage:
-    return _staged("two", outside, monkeypatch)
+def two(install_bank: Callable[[BankName], SingleBank]) -> SingleBank:
+    return install_bank("two")
 
 
 @pytest.fixture(params=["one", "two"])
-def stage(
-    request: pytest.FixtureRequest, resources: None, outside: responses.RequestsMock, monkeypatch: pytest.MonkeyPatch
-) -> Stage:
+def bank(request: pytest.FixtureRequest, install_bank: Callable[[BankName], SingleBank]) -> SingleBank:
     """Each bank in turn."""
-    return _staged(request.param, outside, monkeypatch)
+    return install_bank(request.param)

@@ -15,7 +15,7 @@ from chalicelib.demo_bank.profiles import BY_NAME, PROFILES
 from chalicelib.demo_bank.setup import install
 from chalicelib.foundation.http.outbound import TOTAL_SECONDS, Outbound, Reply, TimedOut
 from tests.causeway import Answer, Causeway
-from tests.demo_bank.stage import BANK_PEMS, SCOPES, query_of
+from tests.demo_bank.parties import BANK_PEMS, SCOPES, query_of
 from tests.openbanking.kit import Sent
 
 BICS: Mapping[str, str] = {profile.name: profile.bic for profile in PROFILES}

@@ -9,32 +9,31 @@ import requests
 
 from chalicelib.demo_bank import clearing, durations
 from chalicelib.demo_bank.runtime import TABLE
-from tests.demo_bank.paying import at_confirmation, initiate, token
-from tests.demo_bank.stage import Stage
+from tests.demo_bank.single_bank import SingleBank
 
 DAY = 86_400
 PATH = "/daily_performance"
 
 
-def told(stage: Stage) -> list[Any]:
-    return [body for _, body, _ in stage.hub.named(PATH)]
+def told(bank: SingleBank) -> list[Any]:
+    return [body for _, body, _ in bank.hub.received(PATH)]
 
 
-def consent(stage: Stage, seconds: float) -> None:
+def consent(bank: SingleBank, seconds: float) -> None:
     """A customer who takes so long."""
-    browser = stage.browser().at_confirmation("lena")
-    stage.clock.advance(seconds)
+    browser = bank.browser().at_confirmation("lena")
+    bank.clock.advance(seconds)
     assert browser.confirm().status == 303
 
 
-def payment(stage: Stage, seconds: float) -> None:
+def payment(bank: SingleBank, seconds: float) -> None:
     """A payment that is confirmed so long after it was initiated."""
-    answer = initiate(stage, token(stage))
-    stage.clock.advance(seconds)
-    assert at_confirmation(stage, answer).pay().status == 303
+    answer = bank.initiate(bank.token())
+    bank.clock.advance(seconds)
+    assert bank.at_confirmation(answer).pay().status == 303
 
 
-def test_the_average_durations_of_a_day_are_reported_on_the_next_day(two: Stage) -> None:
+def test_the_average_durations_of_a_day_are_reported_on_the_next_day(two: SingleBank) -> None:
     for seconds in (30, 61, 62):
         consent(two, seconds)
     payment(two, 20)
@@ -46,12 +45,12 @@ def test_the_average_durations_of_a_day_are_reported_on_the_next_day(two: Stage)
 
     assert before == [{"date": "2026-03-01"}]
     assert told(two)[1:] == [{"date": "2026-03-02", "consentDuration": 51_000, "paymentDuration": 20_000}]
-    path, _, headers = two.hub.named(PATH)[-1]
+    path, _, headers = two.hub.received(PATH)[-1]
     assert path == "/bank/v2/daily_performance"
     assert headers["X-Signature"]
 
 
-def test_a_day_is_reported_once(two: Stage) -> None:
+def test_a_day_is_reported_once(two: SingleBank) -> None:
     for _ in range(3):
         clearing.run_due_work(two)
         two.clock.advance(3600)
@@ -59,7 +58,7 @@ def test_a_day_is_reported_once(two: Stage) -> None:
     assert [body["date"] for body in told(two)] == ["2026-03-01"]
 
 
-def test_a_report_omits_durations_without_confirmations(two: Stage) -> None:
+def test_a_report_omits_durations_without_confirmations(two: SingleBank) -> None:
     consent(two, 0)
     two.clock.advance(DAY)
 
@@ -68,7 +67,7 @@ def test_a_report_omits_durations_without_confirmations(two: Stage) -> None:
     assert told(two) == [{"date": "2026-03-02", "consentDuration": 0}]
 
 
-def test_a_confirmation_counts_for_the_day_of_its_approval(two: Stage) -> None:
+def test_a_confirmation_counts_for_the_day_of_its_approval(two: SingleBank) -> None:
     browser = two.browser()
     two.clock.advance(14.9 * 3600)  # six minutes to midnight
     browser.at_confirmation("lena")
@@ -82,7 +81,7 @@ def test_a_confirmation_counts_for_the_day_of_its_approval(two: Stage) -> None:
 
 
 @pytest.mark.parametrize("failure", [requests.ConnectionError("away"), (401, {"code": "ERROR", "title": "no"})])
-def test_a_failed_report_is_retried_after_a_delay(two: Stage, failure: Any) -> None:
+def test_a_failed_report_is_retried_after_a_delay(two: SingleBank, failure: Any) -> None:
     two.hub.errors[PATH] = failure
     for _ in range(3):
         clearing.run_due_work(two)
@@ -97,7 +96,7 @@ def test_a_failed_report_is_retried_after_a_delay(two: Stage, failure: Any) -> N
     assert [body["date"] for body in told(two)] == ["2026-03-01"] * 2
 
 
-def test_a_rejected_consent_does_not_count_as_confirmation(two: Stage) -> None:
+def test_a_rejected_consent_does_not_count_as_confirmation(two: SingleBank) -> None:
     two.hub.errors["/consent"] = (400, {"code": "FORMAT_ERROR", "title": "no"})
     browser = two.browser().at_confirmation("lena")
     browser.confirm()
@@ -108,7 +107,7 @@ def test_a_rejected_consent_does_not_count_as_confirmation(two: Stage) -> None:
     assert told(two) == [{"date": "2026-03-02"}]
 
 
-def test_a_version_1_bank_reports_no_durations(one: Stage) -> None:
+def test_a_version_1_bank_reports_no_durations(one: SingleBank) -> None:
     browser = one.browser().at_confirmation("ada")
     assert browser.confirm().status == 303
     payment(one, 1)
@@ -116,5 +115,5 @@ def test_a_version_1_bank_reports_no_durations(one: Stage) -> None:
 
     clearing.run_due_work(one)
 
-    assert [path for path, _, _ in one.hub.named(PATH)] == ["/bank/v2/daily_performance"]  # of the other bank
+    assert [path for path, _, _ in one.hub.received(PATH)] == ["/bank/v2/daily_performance"]  # of the other bank
     assert one.store.rows(TABLE, ("bank", "one"), sort_prefix=("id", "took#")) == []

@@ -21,7 +21,7 @@ from chalicelib.foundation.identifiers import new_uuid
 from chalicelib.openbanking.protocol.versions import VERSIONS
 from tests.causeway import Answer, Causeway
 from tests.demo_bank.connected_banks import BICS, Psu, Wires, authorize, connect_banks, payment, tokens
-from tests.demo_bank.stage import query_of
+from tests.demo_bank.parties import query_of
 from tests.kit.time import count_statements
 from tests.payment_orders import payment_orders
 

@@ -15,8 +15,8 @@ from chalicelib.demo_bank.execution import current_statement
 from chalicelib.demo_bank.pages import MOST_SHOWN
 from chalicelib.demo_bank.transactions import Statement, book_statement
 from infra.customers import loading
-from tests.demo_bank.paying import CURRENCY, SINGLE, SLOW, ask, at_confirmation, single, status, token
-from tests.demo_bank.stage import Stage, query_of
+from tests.demo_bank.parties import query_of
+from tests.demo_bank.single_bank import SINGLE, SLOW, SingleBank
 from tests.kit.customer_files import Content, account, customer, rule, transaction, written
 
 LISTED = [
@@ -30,65 +30,65 @@ SALARY = rule("month", "900.000", day=25)
 
 
 @pytest.fixture(autouse=True)
-def noor(stage: Stage) -> CustomerAccount:
+def noor(bank: SingleBank) -> CustomerAccount:
     """The first account of a loaded customer, who also has yen, and money in the bank's own currency."""
-    own = account("61000003", currency=CURRENCY[stage.profile.name], balance="100.00")
+    own = account("61000003", currency=bank.currency, balance="100.00")
     kuwaiti = account(transactions=LISTED, rules=[SALARY])
     yen = account("61000002", currency="JPY", balance="250000")
-    return load(stage, customer(accounts=[kuwaiti, yen, own]))[0]
+    return load(bank, customer(accounts=[kuwaiti, yen, own]))[0]
 
 
-def load(stage: Stage, *customers: Content) -> tuple[CustomerAccount, ...]:
-    loading.load(stage, written(*customers))
-    return directory.read_loaded(stage.bank).customers["noor"].accounts
+def load(bank: SingleBank, *customers: Content) -> tuple[CustomerAccount, ...]:
+    loading.load(bank, written(*customers))
+    return directory.read_loaded(bank.runtime).customers["noor"].accounts
 
 
-def accounts(stage: Stage) -> tuple[CustomerAccount, ...]:
-    return directory.read_loaded(stage.bank).customers["noor"].accounts
+def accounts(bank: SingleBank) -> tuple[CustomerAccount, ...]:
+    return directory.read_loaded(bank.runtime).customers["noor"].accounts
 
 
-def balances(stage: Stage, given: str, of: CustomerAccount) -> list[str]:
+def balances(bank: SingleBank, given: str, of: CustomerAccount) -> list[str]:
     """The balances as written: of version 1 the booked one, of version 2 the booked and the available one."""
-    if stage.profile.version == 1:
-        found = ask(stage, "/account_balance", {"account_id": of.account_id}, given)["accounts"]
+    if bank.profile.version == 1:
+        found = bank.ask("/account_balance", {"account_id": of.account_id}, given)["accounts"]
         return [str(each["balance"]) for each in found]
-    found = ask(stage, "/v2_account_balances", {"account_id": of.account_id}, given)["balances"]
+    found = bank.ask("/v2_account_balances", {"account_id": of.account_id}, given)["balances"]
     return [str(each["balance_amount"]["amount"]) for each in found if each["balance_type"].startswith("interim")]
 
 
-def transactions(stage: Stage, given: str, of: CustomerAccount) -> list[tuple[str, bool]]:
+def transactions(bank: SingleBank, given: str, of: CustomerAccount) -> list[tuple[str, bool]]:
     """Amounts as written, with whether each is pending."""
     asked: Content = {"account_id": of.account_id}
-    if stage.profile.version == 1:
-        found = ask(stage, "/account_payments", asked | {"record_count": 100, "current_page": 1}, given)["payments"]
+    if bank.profile.version == 1:
+        found = bank.ask("/account_payments", asked | {"record_count": 100, "current_page": 1}, given)["payments"]
         return [(str(each["amount"]), each["status"] == 1) for each in found]
-    rows = ask(stage, "/v2_account_transactions", asked | {"booking_status": "both"}, given)["transactions"]
+    rows = bank.ask("/v2_account_transactions", asked | {"booking_status": "both"}, given)["transactions"]
     return [(str(each["transaction_amount"]["amount"]), kind == "pending") for kind in rows for each in rows[kind]]
 
 
-def test_balances_have_the_decimals_of_their_currency(stage: Stage, noor: CustomerAccount) -> None:
-    given = token(stage, "noor")
-    kuwaiti, yen, _ = accounts(stage)
-    assert balances(stage, given, kuwaiti)[0] == "3042.410"  # 1250.750 - 12.345 + 4.005, and two salaries
-    assert balances(stage, given, yen)[0] == "250000"
-    if stage.profile.version == 2:  # what is pending leaves the account later, what comes in is not there yet
-        assert balances(stage, given, kuwaiti)[1] == "3041.410"
+def test_balances_have_the_decimals_of_their_currency(bank: SingleBank, noor: CustomerAccount) -> None:
+    given = bank.token("noor")
+    kuwaiti, yen, _ = accounts(bank)
+    assert balances(bank, given, kuwaiti)[0] == "3042.410"  # 1250.750 - 12.345 + 4.005, and two salaries
+    assert balances(bank, given, yen)[0] == "250000"
+    if bank.profile.version == 2:  # what is pending leaves the account later, what comes in is not there yet
+        assert balances(bank, given, kuwaiti)[1] == "3041.410"
 
 
-@pytest.mark.parametrize("stage", ["one"], indirect=True)  # version 2 has no reference
-def test_the_reference_of_a_transaction_is_cut_to_30_characters(stage: Stage) -> None:
+@pytest.mark.parametrize("bank", ["one"], indirect=True)  # version 2 has no reference
+def test_the_reference_of_a_transaction_is_cut_to_30_characters(bank: SingleBank) -> None:
     text = "Coffee \N{MIDDLE DOT} Bakery, the one at the corner"
-    own = load(stage, customer(accounts=[account(balance="0", transactions=[transaction(text=text)])]))[0]
+    own = load(bank, customer(accounts=[account(balance="0", transactions=[transaction(text=text)])]))[0]
     asked = {"account_id": own.account_id, "record_count": 100, "current_page": 1}
-    (found,) = ask(stage, "/account_payments", asked, token(stage, "noor"))["payments"]
+    (found,) = bank.ask("/account_payments", asked, bank.token("noor"))["payments"]
     assert found["reference"] == text[:30]
 
 
-@pytest.mark.parametrize("stage", ["two"], indirect=True)  # version 1 has no opening balance
-def test_the_opening_balance_of_an_account_opened_today_is_that_of_the_file(stage: Stage) -> None:
-    today = stage.clock.now().date().isoformat()
-    new = load(stage, customer(accounts=[account(balance_on=today, transactions=[transaction(today)])]))[0]
-    found = ask(stage, "/v2_account_balances", {"account_id": new.account_id}, token(stage, "noor"))["balances"]
+@pytest.mark.parametrize("bank", ["two"], indirect=True)  # version 1 has no opening balance
+def test_the_opening_balance_of_an_account_opened_today_is_that_of_the_file(bank: SingleBank) -> None:
+    today = bank.clock.now().date().isoformat()
+    new = load(bank, customer(accounts=[account(balance_on=today, transactions=[transaction(today)])]))[0]
+    found = bank.ask("/v2_account_balances", {"account_id": new.account_id}, bank.token("noor"))["balances"]
     assert {each["balance_type"]: str(each["balance_amount"]["amount"]) for each in found} == {
         "interimBooked": "1238.405",
         "interimAvailable": "1238.405",
@@ -96,9 +96,9 @@ def test_the_opening_balance_of_an_account_opened_today_is_that_of_the_file(stag
     }
 
 
-def test_transactions_are_pending_before_they_are_booked(stage: Stage, noor: CustomerAccount) -> None:
-    given = token(stage, "noor")
-    found = transactions(stage, given, noor)
+def test_transactions_are_pending_before_they_are_booked(bank: SingleBank, noor: CustomerAccount) -> None:
+    given = bank.token("noor")
+    found = transactions(bank, given, noor)
     assert sorted(found) == sorted(
         [
             ("1250.750", False),
@@ -110,58 +110,58 @@ def test_transactions_are_pending_before_they_are_booked(stage: Stage, noor: Cus
             ("2.000", True),
         ]
     )
-    stage.clock.advance(2 * 86_400)
-    later = dict(transactions(stage, given, noor))
+    bank.clock.advance(2 * 86_400)
+    later = dict(transactions(bank, given, noor))
     assert (later["-1.000"], later["2.000"], later["-5.000"]) == (False, False, True)
 
 
-def test_the_accounts_of_a_loaded_customer_are_listed(stage: Stage) -> None:
-    path = "/accounts" if stage.profile.version == 1 else "/v2_accounts"
-    found = ask(stage, path, {}, token(stage, "noor"))["accounts"]
-    assert [each["currency"] for each in found] == ["KWD", "JPY", CURRENCY[stage.profile.name]]
-    assert [each["iban"] for each in found] == [each.iban for each in accounts(stage)]
+def test_the_accounts_of_a_loaded_customer_are_listed(bank: SingleBank) -> None:
+    path = "/accounts" if bank.profile.version == 1 else "/v2_accounts"
+    found = bank.ask(path, {}, bank.token("noor"))["accounts"]
+    assert [each["currency"] for each in found] == ["KWD", "JPY", bank.currency]
+    assert [each["iban"] for each in found] == [each.iban for each in accounts(bank)]
 
 
 @pytest.mark.parametrize(("amount", "enough"), [("3041.410", True), ("3041.411", False)])
 def test_funds_are_confirmed_to_the_last_decimal(
-    stage: Stage, noor: CustomerAccount, amount: str, enough: bool
+    bank: SingleBank, noor: CustomerAccount, amount: str, enough: bool
 ) -> None:
-    if stage.profile.version == 1:
+    if bank.profile.version == 1:
         body = {"account": {"account_id": noor.account_id}, "instructed_amount": {"amount": amount, "currency": "KWD"}}
-        found = ask(stage, "/funds_confirmations", body, token(stage, "noor"))
+        found = bank.ask("/funds_confirmations", body, bank.token("noor"))
         assert (Decimal(amount) <= found["balance"]) == enough
     else:
         body = {"account": {"iban": str(noor.iban)}, "instructed_amount": {"amount": amount, "currency": "KWD"}}
-        assert ask(stage, "/v2_funds_confirmations", body, token(stage, "noor"))["funds_available"] == enough
+        assert bank.ask("/v2_funds_confirmations", body, bank.token("noor"))["funds_available"] == enough
 
 
-def test_a_salary_is_booked_on_the_day_of_the_banks_clock(stage: Stage, noor: CustomerAccount) -> None:
-    given = token(stage, "noor")
-    before = Decimal(balances(stage, given, noor)[0])
-    stage.clock.advance(23 * 86_400)
-    assert stage.clock.now().day == 25
-    assert Decimal(balances(stage, given, noor)[0]) == before - Decimal("4.000") + 900
+def test_a_salary_is_booked_on_the_day_of_the_banks_clock(bank: SingleBank, noor: CustomerAccount) -> None:
+    given = bank.token("noor")
+    before = Decimal(balances(bank, given, noor)[0])
+    bank.clock.advance(23 * 86_400)
+    assert bank.clock.now().day == 25
+    assert Decimal(balances(bank, given, noor)[0]) == before - Decimal("4.000") + 900
 
 
-def statement(stage: Stage, of: CustomerAccount, today: date) -> tuple[AccountBook, Statement]:
-    book = directory.read_book(stage.bank, of)
+def statement(bank: SingleBank, of: CustomerAccount, today: date) -> tuple[AccountBook, Statement]:
+    book = directory.read_book(bank.runtime, of)
     assert book is not None
     return book, book_statement(of, book, today)
 
 
-def test_after_a_year_the_opening_entry_contains_earlier_transactions(stage: Stage, noor: CustomerAccount) -> None:
-    book, now = statement(stage, noor, date(2026, 3, 2))
-    _, later = statement(stage, noor, date(2027, 6, 10))
+def test_after_a_year_the_opening_entry_contains_earlier_transactions(bank: SingleBank, noor: CustomerAccount) -> None:
+    book, now = statement(bank, noor, date(2026, 3, 2))
+    _, later = statement(bank, noor, date(2027, 6, 10))
     assert later.booked[0].booked_on == date(2026, 6, 1)
     assert later.balance == book.opening + sum(entry.amount for entry in book.entries(noor.number, date(2027, 6, 10)))
     assert len({entry.transaction_id for entry in later.booked}) == len(later.booked)
     assert all(len(entry.transaction_id) <= 20 for entry in (*later.booked, *now.booked))
     assert now.booked[0].booked_on == book.opened_on
-    assert set(statement(stage, noor, date(2026, 4, 1))[1].booked) > set(now.booked)
+    assert set(statement(bank, noor, date(2026, 4, 1))[1].booked) > set(now.booked)
 
 
 def test_the_pages_of_a_statement_take_one_computation(
-    stage: Stage, noor: CustomerAccount, monkeypatch: pytest.MonkeyPatch
+    bank: SingleBank, noor: CustomerAccount, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     computed: list[str] = []
     entries = AccountBook.entries
@@ -171,25 +171,25 @@ def test_the_pages_of_a_statement_take_one_computation(
         return entries(book, account_number, last)
 
     monkeypatch.setattr(AccountBook, "entries", count)
-    load(stage, customer(accounts=[account(balance="77.001", rules=[SALARY])]))
-    first = [current_statement(stage.bank, noor) for _ in range(3)]
+    load(bank, customer(accounts=[account(balance="77.001", rules=[SALARY])]))
+    first = [current_statement(bank.runtime, noor) for _ in range(3)]
     assert computed == [noor.number]
-    stage.clock.advance(86_400)
-    assert current_statement(stage.bank, noor).balance == first[0].balance
+    bank.clock.advance(86_400)
+    assert current_statement(bank.runtime, noor).balance == first[0].balance
     assert computed == [noor.number] * 2
 
 
-def test_an_account_with_a_zero_balance_has_no_opening_entry_and_a_page(stage: Stage) -> None:
-    empty = load(stage, customer(accounts=[account(balance="0")]))[0]
-    assert current_statement(stage.bank, empty).booked == ()
-    browser = stage.browser()
-    browser.open("/demo-bank/" + stage.profile.name + "/my-accounts")
+def test_an_account_with_a_zero_balance_has_no_opening_entry_and_a_page(bank: SingleBank) -> None:
+    empty = load(bank, customer(accounts=[account(balance="0")]))[0]
+    assert current_statement(bank.runtime, empty).booked == ()
+    browser = bank.browser()
+    browser.open("/demo-bank/" + bank.profile.name + "/my-accounts")
     browser.submit("/my-accounts", fields=[("username", "noor"), ("password", "sandbox-noor")])
-    assert browser.open(f"{stage.domain}/my-accounts/{empty.account_id}").status == 200
+    assert browser.open(f"{bank.domain}/my-accounts/{empty.account_id}").status == 200
 
 
-def test_pages_show_amounts_in_the_decimals_of_their_currency(stage: Stage) -> None:
-    browser = stage.browser().arrive()
+def test_pages_show_amounts_in_the_decimals_of_their_currency(bank: SingleBank) -> None:
+    browser = bank.browser().arrive()
     assert browser.sign_in("noor").status == 200
     assert "KWD\N{NO-BREAK SPACE}3,042.410" in browser.page.text
     assert "JPY\N{NO-BREAK SPACE}250,000<" in browser.page.text
@@ -200,215 +200,215 @@ def test_pages_show_amounts_in_the_decimals_of_their_currency(stage: Stage) -> N
 # -- payments
 
 
-def test_a_payment_changes_the_balance(stage: Stage) -> None:
-    own = accounts(stage)[2]
-    given = token(stage, "noor")
-    sender = {"sender_iban": own.iban} if stage.profile.version == 1 else {"debtor_account": {"iban": own.iban}}
-    answer = ask(stage, SINGLE[stage.profile.name], single(stage, sender=False) | sender, given)
-    back = query_of(at_confirmation(stage, answer, "noor").pay().location)
+def test_a_payment_changes_the_balance(bank: SingleBank) -> None:
+    own = accounts(bank)[2]
+    given = bank.token("noor")
+    sender = {"sender_iban": own.iban} if bank.profile.version == 1 else {"debtor_account": {"iban": own.iban}}
+    answer = bank.ask(bank.single_path, bank.single(sender=False) | sender, given)
+    back = query_of(bank.at_confirmation(answer, "noor").pay().location)
     assert "message" not in back
-    assert balances(stage, given, own)[0] == "87.50"
-    assert ("-12.50", False) in transactions(stage, given, own)
+    assert balances(bank, given, own)[0] == "87.50"
+    assert ("-12.50", False) in transactions(bank, given, own)
 
 
-def test_payments_before_balance_on_are_included_in_the_loaded_balance(stage: Stage) -> None:
-    own = accounts(stage)[2]
-    at_confirmation(stage, paying(stage), "noor").pay()
-    stage.clock.advance(20)
-    assert current_statement(stage.bank, own).balance == 87_50
-    stage.clock.advance(86_400)
+def test_payments_before_balance_on_are_included_in_the_loaded_balance(bank: SingleBank) -> None:
+    own = accounts(bank)[2]
+    bank.at_confirmation(paying(bank), "noor").pay()
+    bank.clock.advance(20)
+    assert current_statement(bank.runtime, own).balance == 87_50
+    bank.clock.advance(86_400)
     again = {"currency": own.currency, "balance": "100.00"}
-    today = stage.clock.now().date()
+    today = bank.clock.now().date()
     for balance_on, balance in ((today - timedelta(days=1), 87_50), (today, 100_00)):
-        load(stage, customer(accounts=[account("61000003", balance_on=balance_on.isoformat(), **again)]))
-        assert current_statement(stage.bank, own).balance == balance
-    stage.clock.advance(31 * 86_400)
-    assert [entry.amount for entry in current_statement(stage.bank, own).booked] == [100_00]
+        load(bank, customer(accounts=[account("61000003", balance_on=balance_on.isoformat(), **again)]))
+        assert current_statement(bank.runtime, own).balance == balance
+    bank.clock.advance(31 * 86_400)
+    assert [entry.amount for entry in current_statement(bank.runtime, own).booked] == [100_00]
 
 
-def test_a_payment_to_a_loaded_customer_is_credited(stage: Stage) -> None:
-    own = accounts(stage)[2]
-    answer = ask(stage, SINGLE[stage.profile.name], single(stage, to=own.iban), token(stage))
-    at_confirmation(stage, answer).pay()
-    assert balances(stage, token(stage, "noor"), own)[0] == "112.50"
+def test_a_payment_to_a_loaded_customer_is_credited(bank: SingleBank) -> None:
+    own = accounts(bank)[2]
+    answer = bank.ask(bank.single_path, bank.single(to=own.iban), bank.token())
+    bank.at_confirmation(answer).pay()
+    assert balances(bank, bank.token("noor"), own)[0] == "112.50"
 
 
-@pytest.mark.parametrize("stage", ["two"], indirect=True)  # bank one has no scheme for these currencies
+@pytest.mark.parametrize("bank", ["two"], indirect=True)  # bank one has no scheme for these currencies
 @pytest.mark.parametrize(("currency", "amount", "left"), [("JPY", "1500", "248500"), ("KWD", "0.005", "3042.405")])
-def test_bank_two_pays_in_any_currency(stage: Stage, currency: str, amount: str, left: str) -> None:
-    own = next(each for each in accounts(stage) if each.currency == currency)
-    given = token(stage, "noor")
-    body = single(stage, sender=False, payment_scheme="SWIFT", debtor_account={"iban": own.iban})
+def test_bank_two_pays_in_any_currency(bank: SingleBank, currency: str, amount: str, left: str) -> None:
+    own = next(each for each in accounts(bank) if each.currency == currency)
+    given = bank.token("noor")
+    body = bank.single(sender=False, payment_scheme="SWIFT", debtor_account={"iban": own.iban})
     body["creditor_bank"] = {"name": "Bank 24", "country": "FR"}
     body["instructed_amount"] = {"amount": amount, "currency": currency}
-    browser = at_confirmation(stage, ask(stage, SINGLE["two"], body, given), "noor")
+    browser = bank.at_confirmation(bank.ask(SINGLE["two"], body, given), "noor")
     assert f"{currency}\N{NO-BREAK SPACE}{Decimal(amount):,}" in browser.page.text
     back = query_of(browser.pay().location)
-    stage.clock.advance(20)
-    assert status(stage, back["payment_id"], given) == "ACSC"
-    assert balances(stage, given, own)[0] == left
+    bank.clock.advance(20)
+    assert bank.payment_status(back["payment_id"], given) == "ACSC"
+    assert balances(bank, given, own)[0] == left
 
 
 # -- deleted and changed customers
 
 
-def test_the_consent_of_a_deleted_customer_is_rejected_like_an_ended_one(stage: Stage) -> None:
-    given, ended = token(stage, "noor"), "consent.never-given"
-    loading.delete(stage, ["noor"])
-    path = "/accounts" if stage.profile.version == 1 else "/v2_accounts"
-    refused, unknown = stage.webhook(path, {}, token=given), stage.webhook(path, {}, token=ended)
+def test_the_consent_of_a_deleted_customer_is_rejected_like_an_ended_one(bank: SingleBank) -> None:
+    given, ended = bank.token("noor"), "consent.never-given"
+    loading.delete(bank, ["noor"])
+    path = "/accounts" if bank.profile.version == 1 else "/v2_accounts"
+    refused, unknown = bank.webhook(path, {}, token=given), bank.webhook(path, {}, token=ended)
     assert refused.status == unknown.status
     assert [refused.body.get(name) for name in ("code", "message", "title")] == [
         unknown.body.get(name) for name in ("code", "message", "title")
     ]
 
 
-def test_a_consent_works_again_after_its_customer_is_loaded_again(stage: Stage) -> None:
-    given, kept = token(stage, "noor"), account("61000002", currency="JPY", balance="250000")
-    loading.delete(stage, ["noor"])
-    load(stage, customer(accounts=[kept]))
-    assert balances(stage, given, accounts(stage)[0])[0] == "250000"
+def test_a_consent_works_again_after_its_customer_is_loaded_again(bank: SingleBank) -> None:
+    given, kept = bank.token("noor"), account("61000002", currency="JPY", balance="250000")
+    loading.delete(bank, ["noor"])
+    load(bank, customer(accounts=[kept]))
+    assert balances(bank, given, accounts(bank)[0])[0] == "250000"
 
 
-def test_the_consent_of_a_deleted_customer_can_be_revoked(stage: Stage) -> None:
-    given = token(stage, "noor")
-    loading.delete(stage, ["noor"])
-    path = stage.profile.protocol.revoke_token.path
-    assert stage.webhook(path, {"access_token": given}).status == 200
+def test_the_consent_of_a_deleted_customer_can_be_revoked(bank: SingleBank) -> None:
+    given = bank.token("noor")
+    loading.delete(bank, ["noor"])
+    path = bank.profile.protocol.revoke_token.path
+    assert bank.webhook(path, {"access_token": given}).status == 200
 
 
-def test_a_consent_returns_the_remaining_accounts(stage: Stage, noor: CustomerAccount) -> None:
-    given = token(stage, "noor", accounts=2)
-    load(stage, customer(accounts=[account("61000002", currency="JPY", balance="5"), account("61000009")]))
-    path = "/accounts" if stage.profile.version == 1 else "/v2_accounts"
-    found = ask(stage, path, {}, given)["accounts"]
+def test_a_consent_returns_the_remaining_accounts(bank: SingleBank, noor: CustomerAccount) -> None:
+    given = bank.token("noor", accounts=2)
+    load(bank, customer(accounts=[account("61000002", currency="JPY", balance="5"), account("61000009")]))
+    path = "/accounts" if bank.profile.version == 1 else "/v2_accounts"
+    found = bank.ask(path, {}, given)["accounts"]
     assert [each["currency"] for each in found] == ["JPY"]
-    one = "/account" if stage.profile.version == 1 else "/v2_account"
-    refused = stage.webhook(one, {"account_id": noor.account_id}, token=given)
-    assert refused.status == (400 if stage.profile.version == 1 else 404)
+    one = "/account" if bank.profile.version == 1 else "/v2_account"
+    refused = bank.webhook(one, {"account_id": noor.account_id}, token=given)
+    assert refused.status == (400 if bank.profile.version == 1 else 404)
     assert "the customer approved no such account" in refused.text
 
 
-def test_a_consent_without_remaining_accounts_cannot_pay(stage: Stage) -> None:
-    given = token(stage, "noor", accounts=2)
-    own = account("61000009", currency=CURRENCY[stage.profile.name], balance="100.00")
-    load(stage, customer(accounts=[own]))
-    reply = stage.webhook(SINGLE[stage.profile.name], single(stage, sender=False), token=given)
+def test_a_consent_without_remaining_accounts_cannot_pay(bank: SingleBank) -> None:
+    given = bank.token("noor", accounts=2)
+    own = account("61000009", currency=bank.currency, balance="100.00")
+    load(bank, customer(accounts=[own]))
+    reply = bank.webhook(bank.single_path, bank.single(sender=False), token=given)
     assert reply.status == 400
     assert "the customer has no account in this currency to pay from" in reply.text
 
 
-def paying(stage: Stage) -> Any:
+def paying(bank: SingleBank) -> Any:
     """A payment from the customer's own account."""
-    own = accounts(stage)[2]
-    sender = {"sender_iban": own.iban} if stage.profile.version == 1 else {"debtor_account": {"iban": own.iban}}
-    return ask(stage, SINGLE[stage.profile.name], single(stage, sender=False) | sender, token(stage, "noor"))
+    own = accounts(bank)[2]
+    sender = {"sender_iban": own.iban} if bank.profile.version == 1 else {"debtor_account": {"iban": own.iban}}
+    return bank.ask(bank.single_path, bank.single(sender=False) | sender, bank.token("noor"))
 
 
-def test_an_open_payment_of_a_deleted_customer_is_cancelled(stage: Stage) -> None:
-    answer = paying(stage)
-    browser = at_confirmation(stage, answer, "noor")
-    loading.delete(stage, ["noor"])
+def test_an_open_payment_of_a_deleted_customer_is_cancelled(bank: SingleBank) -> None:
+    answer = paying(bank)
+    browser = bank.at_confirmation(answer, "noor")
+    loading.delete(bank, ["noor"])
     back = query_of(browser.pay().location)
     assert back["message"] == "The account to pay from no longer exists"
-    page = stage.browser().open(answer["confirmation_url"])
+    page = bank.browser().open(answer["confirmation_url"])
     assert page.status == 200
     assert "The account to pay from no longer exists" in page.text
 
 
-def test_a_payment_from_a_deleted_account_is_cancelled_when_it_is_opened(stage: Stage) -> None:
-    answer = paying(stage)
-    load(stage, customer(accounts=[account("61000002", currency="JPY", balance="5")]))
-    page = stage.browser().open(answer["confirmation_url"])
+def test_a_payment_from_a_deleted_account_is_cancelled_when_it_is_opened(bank: SingleBank) -> None:
+    answer = paying(bank)
+    load(bank, customer(accounts=[account("61000002", currency="JPY", balance="5")]))
+    page = bank.browser().open(answer["confirmation_url"])
     assert page.status == 200
     assert "The account to pay from no longer exists" in page.text
 
 
-def test_a_payment_from_an_account_moved_to_another_customer_is_cancelled(stage: Stage) -> None:
-    browser = at_confirmation(stage, paying(stage), "noor")
-    moved = account("61000003", currency=CURRENCY[stage.profile.name], balance="100.00")
-    load(stage, customer(accounts=[account()]), customer("kenji", [moved]))
+def test_a_payment_from_an_account_moved_to_another_customer_is_cancelled(bank: SingleBank) -> None:
+    browser = bank.at_confirmation(paying(bank), "noor")
+    moved = account("61000003", currency=bank.currency, balance="100.00")
+    load(bank, customer(accounts=[account()]), customer("kenji", [moved]))
     assert query_of(browser.pay().location)["message"] == "The account to pay from no longer exists"
-    kenji = directory.read_loaded(stage.bank).customers["kenji"]
-    assert current_statement(stage.bank, kenji.accounts[0]).available == 100_00
+    kenji = directory.read_loaded(bank.runtime).customers["kenji"]
+    assert current_statement(bank.runtime, kenji.accounts[0]).available == 100_00
 
 
-def test_a_confirmed_payment_of_a_deleted_customer_is_settled(stage: Stage) -> None:
+def test_a_confirmed_payment_of_a_deleted_customer_is_settled(bank: SingleBank) -> None:
     load(
-        stage,
-        customer(accounts=[account("61000003", currency=CURRENCY[stage.profile.name], balance="100.00")]),
-        customer("kenji", [account("61000007", currency=CURRENCY[stage.profile.name], balance="1.00")]),
+        bank,
+        customer(accounts=[account("61000003", currency=bank.currency, balance="100.00")]),
+        customer("kenji", [account("61000007", currency=bank.currency, balance="1.00")]),
     )
-    to = directory.read_loaded(stage.bank).customers["kenji"].accounts[0]
-    own = accounts(stage)[0]
-    sender = {"sender_iban": own.iban} if stage.profile.version == 1 else {"debtor_account": {"iban": own.iban}}
-    scheme = SLOW[stage.profile.name]
-    body = single(stage, sender=False, scheme=scheme, to=to.iban) | sender
-    answer = ask(stage, SINGLE[stage.profile.name], body, token(stage, "noor"))
-    at_confirmation(stage, answer, "noor").pay()
-    loading.delete(stage, ["noor"])
-    stage.clock.advance(20)
-    page = stage.browser().open(answer["confirmation_url"])
+    to = directory.read_loaded(bank.runtime).customers["kenji"].accounts[0]
+    own = accounts(bank)[0]
+    sender = {"sender_iban": own.iban} if bank.profile.version == 1 else {"debtor_account": {"iban": own.iban}}
+    scheme = SLOW[bank.profile.name]
+    body = bank.single(sender=False, scheme=scheme, to=to.iban) | sender
+    answer = bank.ask(bank.single_path, body, bank.token("noor"))
+    bank.at_confirmation(answer, "noor").pay()
+    loading.delete(bank, ["noor"])
+    bank.clock.advance(20)
+    page = bank.browser().open(answer["confirmation_url"])
     assert page.status == 200
-    received = current_statement(stage.bank, to)
+    received = current_statement(bank.runtime, to)
     assert received.balance == 1350
     assert received.booked[-1].counterparty == "A former customer"
 
 
-def test_deleting_a_customer_ends_their_session(stage: Stage) -> None:
-    browser = stage.browser()
-    browser.open(f"{stage.domain}/my-accounts")
+def test_deleting_a_customer_ends_their_session(bank: SingleBank) -> None:
+    browser = bank.browser()
+    browser.open(f"{bank.domain}/my-accounts")
     browser.submit("/my-accounts", fields=[("username", "noor"), ("password", "sandbox-noor")])
     assert "Current account" in browser.page.text
-    loading.delete(stage, ["noor"])
-    assert "Sign in to see balances" in browser.open(f"{stage.domain}/my-accounts").text
-    assert "Sign in to see which" in browser.open(f"{stage.domain}/consents").text
+    loading.delete(bank, ["noor"])
+    assert "Sign in to see balances" in browser.open(f"{bank.domain}/my-accounts").text
+    assert "Sign in to see which" in browser.open(f"{bank.domain}/consents").text
 
 
 @pytest.mark.parametrize("change", ["deleted", "other accounts"])
-def test_deleting_a_customer_or_account_ends_the_journey(stage: Stage, change: str) -> None:
-    browser = stage.browser().at_confirmation("noor", accounts=1)
+def test_deleting_a_customer_or_account_ends_the_journey(bank: SingleBank, change: str) -> None:
+    browser = bank.browser().at_confirmation("noor", accounts=1)
     if change == "deleted":
-        loading.delete(stage, ["noor"])
+        loading.delete(bank, ["noor"])
     else:
-        load(stage, customer(accounts=[account("61000009")]))
+        load(bank, customer(accounts=[account("61000009")]))
     assert browser.confirm(follow=True).status == 404
     assert "This session is over" in browser.page.text
-    assert stage.hub.named("/consent") == []
+    assert bank.hub.received("/consent") == []
 
 
 # -- many
 
 
-def test_pages_list_the_first_customers_and_the_number_of_others(stage: Stage) -> None:
+def test_pages_list_the_first_customers_and_the_number_of_others(bank: SingleBank) -> None:
     for start in range(0, 120, 40):
         people = [customer(f"p{n:03}", [account(f"{62_000_000 + n}")]) for n in range(start, start + 40)]
-        loading.load(stage, written(*people))
+        loading.load(bank, written(*people))
     others = 3 + 121 - MOST_SHOWN
-    front = stage.browser().open(f"{stage.domain}/")
-    sign_in = stage.browser().arrive().page
-    area = stage.browser().open(f"{stage.domain}/my-accounts")
+    front = bank.browser().open(f"{bank.domain}/")
+    sign_in = bank.browser().arrive().page
+    area = bank.browser().open(f"{bank.domain}/my-accounts")
     for page in (front, sign_in, area):
         assert f"And {others} more" in page.text
         assert page.text.count("<kbd>sandbox-p0") == MOST_SHOWN - 4  # three are built in, one is Noor
-    browser = stage.browser().arrive()
+    browser = bank.browser().arrive()
     assert "Current account" in browser.sign_in("p119").text
 
 
-def test_a_payment_finds_its_receiver_among_many_customers(stage: Stage) -> None:
-    own = {"currency": CURRENCY[stage.profile.name], "balance": "1.00"}
+def test_a_payment_finds_its_receiver_among_many_customers(bank: SingleBank) -> None:
+    own = {"currency": bank.currency, "balance": "1.00"}
     people = [customer(f"p{n:03}", [account(f"{62_000_000 + n}", **own)]) for n in range(48)]
-    loading.load(stage, written(*people))
-    to = directory.read_loaded(stage.bank).customers["p047"].accounts[0]
-    answer = ask(stage, SINGLE[stage.profile.name], single(stage, to=to.iban), token(stage))
-    at_confirmation(stage, answer).pay()
-    assert current_statement(stage.bank, to).balance == 1350
+    loading.load(bank, written(*people))
+    to = directory.read_loaded(bank.runtime).customers["p047"].accounts[0]
+    answer = bank.ask(bank.single_path, bank.single(to=to.iban), bank.token())
+    bank.at_confirmation(answer).pay()
+    assert current_statement(bank.runtime, to).balance == 1350
 
 
-def test_rule_transactions_do_not_depend_on_the_load_time(stage: Stage) -> None:
+def test_rule_transactions_do_not_depend_on_the_load_time(bank: SingleBank) -> None:
     wide = rule("week", None, weekday="saturday", between=["-38.000", "-9.500"])
-    first = load(stage, customer(accounts=[account(rules=[wide])]))[0]
-    early = statement(stage, first, date(2026, 6, 1))
-    stage.clock.advance(int((datetime(2026, 6, 1, tzinfo=UTC) - stage.clock.now()).total_seconds()))
-    again = load(stage, customer(accounts=[account(rules=[wide])]))[0]
-    assert statement(stage, again, date(2026, 6, 1)) == early
+    first = load(bank, customer(accounts=[account(rules=[wide])]))[0]
+    early = statement(bank, first, date(2026, 6, 1))
+    bank.clock.advance(int((datetime(2026, 6, 1, tzinfo=UTC) - bank.clock.now()).total_seconds()))
+    again = load(bank, customer(accounts=[account(rules=[wide])]))[0]
+    assert statement(bank, again, date(2026, 6, 1)) == early

@@ -8,16 +8,16 @@ import pytest
 
 from chalicelib.foundation.dynamodb.store import Operation, Put
 from chalicelib.openbanking.protocol.v1_payment_messages import BULK_ITEMS
-from tests.demo_bank.paying import BULK, at_confirmation, bulk, initiate, token
-from tests.demo_bank.stage import Stage, query_of
+from tests.demo_bank.parties import query_of
+from tests.demo_bank.single_bank import BULK, SingleBank
 
 RECORD_BYTES = 400_000
 TRANSACTION_BYTES = 4_000_000
 TRANSACTION_RECORDS = 100
 
 
-def test_the_longest_bulk_fits_into_one_transaction(two: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    body, written = bulk(two, ["0.01"] * BULK_ITEMS), list[Operation]()
+def test_the_longest_bulk_fits_into_one_transaction(two: SingleBank, monkeypatch: pytest.MonkeyPatch) -> None:
+    body, written = two.bulk(["0.01"] * BULK_ITEMS), list[Operation]()
     for item in body["payments"]:
         item["creditor_name"] = "\N{GRINNING FACE}" * 70
         item["remittance_information_unstructured"] = "\N{GRINNING FACE}" * 140
@@ -28,7 +28,7 @@ def test_the_longest_bulk_fits_into_one_transaction(two: Stage, monkeypatch: pyt
         written.extend(operations)
         real(operations)
 
-    given = token(two)
+    given = two.token()
     monkeypatch.setattr(two.store, "transact", transact)
     assert two.webhook(BULK["two"], body, token=given).status == 200
     sizes = [len(repr(put.item).encode("ascii", "backslashreplace")) for put in written if isinstance(put, Put)]
@@ -38,9 +38,9 @@ def test_the_longest_bulk_fits_into_one_transaction(two: Stage, monkeypatch: pyt
 
 
 @pytest.mark.parametrize("callback", ["", "?", "?order=7", "?order=7&"])
-def test_the_outcome_is_added_to_the_query_of_the_callback(one: Stage, callback: str) -> None:
-    answer = initiate(one, callback_url=f"https://tpp.example/cb{callback}")
-    location = at_confirmation(one, answer).refuse_to_pay().location
+def test_the_outcome_is_added_to_the_query_of_the_callback(one: SingleBank, callback: str) -> None:
+    answer = one.initiate(callback_url=f"https://tpp.example/cb{callback}")
+    location = one.at_confirmation(answer).refuse_to_pay().location
     assert location.startswith("https://tpp.example/cb?")
     assert query_of(location) == {
         **({"order": "7"} if "order" in callback else {}),

@@ -13,7 +13,7 @@ import pytest
 from chalicelib.demo_bank.setup import install
 from chalicelib.foundation.crypto import signatures
 from tests.causeway import Causeway
-from tests.demo_bank.stage import BANK_PEMS
+from tests.demo_bank.parties import BANK_PEMS
 from tests.openbanking.logos import SVG
 
 BICS = ["DEMOGB21", "DEMODEF1", "DEMOGB2F", "DEMODE2F"]
@@ -117,10 +117,10 @@ def test_a_stack_with_two_banks_gets_the_fault_banks_and_keeps_its_credentials(o
     assert set(after) == {"one", "two", "faults-one", "faults-two"}
 
 
-@pytest.mark.parametrize(("stage", "names"), [("dev", set(BANK_PEMS)), ("prod", set())])
-def test_every_stage_except_production_serves_the_pages_of_all_banks(stage: str, names: set[str]) -> None:
+@pytest.mark.parametrize(("bank", "names"), [("dev", set(BANK_PEMS)), ("prod", set())])
+def test_every_stage_except_production_serves_the_pages_of_all_banks(bank: str, names: set[str]) -> None:
     code = "import json, app; print(json.dumps([path for path in app.app.routes if path.startswith('/demo-bank')]))"
-    environ = {**os.environ, "STAGE": stage, "PUBLIC_URL": "https://hub.example", "BANK_API_URL": "https://hub.example"}
+    environ = {**os.environ, "STAGE": bank, "PUBLIC_URL": "https://hub.example", "BANK_API_URL": "https://hub.example"}
 
     printed = subprocess.run([sys.executable, "-c", code], env=environ, capture_output=True, text=True, check=True)
 

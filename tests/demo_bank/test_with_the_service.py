@@ -23,7 +23,7 @@ from tests.demo_bank.connected_banks import (
     payment,
     tokens,
 )
-from tests.demo_bank.stage import query_of
+from tests.demo_bank.parties import query_of
 
 each_bank = pytest.mark.parametrize("bank", ["one", "two"])
 

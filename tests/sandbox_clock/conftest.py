@@ -1,16 +1,47 @@
-"""A service whose business time can be moved."""
+"""A service whose business time can be moved, and the operator who moves it."""
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Any
 
 import pytest
 
 from chalicelib.foundation.moved_clock import KEY, TABLE, ClockOffset, MovedClock
-from tests.causeway import Causeway
-from tests.sandbox_clock.operator import OPERATOR_KEY, Operator
+from tests.causeway import Answer, Causeway
+
+PLACE = "/sandbox/clock"
+OPERATOR_KEY = "the-operators-key"
+
+
+@dataclass(frozen=True)
+class Operator:
+    """Moves the clock of ``causeway``."""
+
+    causeway: Causeway
+
+    def ask(self, body: object, key: str | None = OPERATOR_KEY, content_type: str = "application/json") -> Answer:
+        """``POST /sandbox/clock`` with a body, which may be text."""
+        sent = body if isinstance(body, str) else json.dumps(body)
+        headers = {"content-type": content_type} | ({"authorization": f"Bearer {key}"} if key is not None else {})
+        return self.causeway.call("POST", PLACE, sent.encode(), headers)
+
+    def move(self, duration: str) -> Any:
+        """The body of the response to a move that succeeds."""
+        answer = self.ask({"advance": duration})
+        assert answer.status == 200, answer.text
+        return answer.body
+
+    @property
+    def time(self) -> Any:
+        """Business time, as ``GET /sandbox/clock`` answers it."""
+        answer = self.causeway.call("GET", PLACE)
+        assert answer.status == 200, answer.text
+        return answer.body
+
 
 _ROOMS = ("delivery", "statistics", "openbanking", "cards", "website")
 

@@ -10,7 +10,7 @@ from chalicelib.foundation import jsontext
 from chalicelib.foundation.moved_clock import ClockOffset
 from chalicelib.sandbox_clock.clock_api import read_seconds
 from tests.kit.logs import Lines
-from tests.sandbox_clock.operator import Operator
+from tests.sandbox_clock.conftest import Operator
 
 START = {"now": "2026-03-02T09:00:00+00:00", "offset_seconds": 0}
 HOUR, DAY = 3600, 86_400

@@ -7,7 +7,7 @@ import pytest
 from chalicelib.website.accounts import account_flow
 from chalicelib.website.records.sessions import LIFETIME
 from tests.causeway import Causeway
-from tests.sandbox_clock.operator import Operator
+from tests.sandbox_clock.conftest import Operator
 from tests.website.web_user import WebUser
 
 

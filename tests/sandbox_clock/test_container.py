@@ -18,7 +18,7 @@ from tests.cards.issuer import Issuer
 from tests.causeway import Causeway
 from tests.kit.logs import Lines
 from tests.openbanking.kit import always
-from tests.sandbox_clock.operator import Operator
+from tests.sandbox_clock.conftest import Operator
 
 HOUR, DAY = 3600, 86_400
 

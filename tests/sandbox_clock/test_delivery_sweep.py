@@ -16,7 +16,7 @@ from chalicelib.openbanking.bank_client.bank_failures import OPEN_SECONDS
 from chalicelib.openbanking.flows.bank.notifications import record_revoke_token
 from tests.causeway import Causeway
 from tests.openbanking.kit import UNREACHABLE, always
-from tests.sandbox_clock.operator import Operator
+from tests.sandbox_clock.conftest import Operator
 
 MANY = 12
 """Deliveries to each bank."""

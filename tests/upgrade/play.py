@@ -11,7 +11,7 @@ from chalicelib.foundation.http.outbound import Reply
 from tests.cards.issuer import Issuer, NewCard
 from tests.causeway import Causeway
 from tests.demo_bank.connected_banks import Psu, authorize, payment, tokens, wire_banks
-from tests.demo_bank.stage import query_of
+from tests.demo_bank.parties import query_of
 from tests.statistics import bank_days
 from tests.upgrade.sealing import seal_something_everywhere
 from tests.website.web_user import WebUser

@@ -13,7 +13,7 @@ from chalicelib.demo_bank import directory
 from infra.admin import connection
 from infra.customers import loading
 from infra.customers.loading import CustomersChanged
-from tests.demo_bank.stage import Stage
+from tests.demo_bank.single_bank import SingleBank
 from tests.infra.admin.command_line import done, refused, run
 from tests.kit.customer_files import account, customer, written
 
@@ -21,10 +21,10 @@ EXAMPLE = "docs/guides/customers.yaml"
 
 
 @pytest.fixture(autouse=True)
-def stage(resources: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stage]:
+def bank(resources: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[SingleBank]:
     """The commands work on a table of the banks alone."""
     with responses.RequestsMock(assert_all_requests_are_fired=False) as mock:
-        found = Stage("one", mock)
+        found = SingleBank("one", mock)
         monkeypatch.setattr(connection, "connect", lambda: found)
         yield found
 
@@ -95,7 +95,7 @@ def test_customers_delete_with_an_unknown_id_deletes_no_customer(path: Path) -> 
 
 
 def test_customers_load_refuses_too_many_customers_and_concurrent_loads(
-    stage: Stage, path: Path, monkeypatch: pytest.MonkeyPatch
+    bank: SingleBank, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path.write_text(written(customer()))
     monkeypatch.setattr(directory, "MOST_CUSTOMERS", 0)
@@ -109,7 +109,7 @@ def test_customers_load_refuses_too_many_customers_and_concurrent_loads(
 
 
 @pytest.mark.parametrize("arguments", [("load", EXAMPLE), ("list",), ("delete", "noor")])
-def test_customer_commands_are_refused_in_production(stage: Stage, arguments: tuple[str, ...]) -> None:
-    stage.settings = replace(stage.settings, stage="prod")
+def test_customer_commands_are_refused_in_production(bank: SingleBank, arguments: tuple[str, ...]) -> None:
+    bank.settings = replace(bank.settings, stage="prod")
     assert refused("customers", *arguments) == "prod has no demonstration banks, so it has no customers"
-    assert list(stage.store.scan("demo-banks")) == []
+    assert list(bank.store.scan("demo-banks")) == []

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import pytest
 import responses
 
-from tests.demo_bank.stage import Stage
+from tests.demo_bank.single_bank import SingleBank
 
 
 @pytest.fixture
-def one(resources: None) -> Iterator[Stage]:
+def one(resources: None) -> Iterator[SingleBank]:
     with responses.RequestsMock(assert_all_requests_are_fired=False) as mock:
-        yield Stage("one", mock)
+        yield SingleBank("one", mock)

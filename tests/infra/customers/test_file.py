@@ -11,24 +11,24 @@ from chalicelib.demo_bank.faults import FAULTS
 from infra.customers import loading
 from infra.customers.loading import InvalidCustomers
 from infra.customers.models import BANKS
-from tests.demo_bank.stage import Stage
+from tests.demo_bank.single_bank import SingleBank
 from tests.kit.customer_files import Content, account, customer, rule, transaction, written
 
 NO_BANKS = ("DEMOGB2F", "DEMODE2F", "BARCGB22", "one")
 
 
-def faults(stage: Stage, text: str) -> list[str]:
+def faults(bank: SingleBank, text: str) -> list[str]:
     """The faults of a file, of which nothing was stored."""
-    before = list(stage.store.scan("demo-banks"))
+    before = list(bank.store.scan("demo-banks"))
     with pytest.raises(InvalidCustomers) as told:
-        loading.load(stage, text)
-    assert list(stage.store.scan("demo-banks")) == before
+        loading.load(bank, text)
+    assert list(bank.store.scan("demo-banks")) == before
     return list(told.value.faults)
 
 
-def of_account(stage: Stage, **members: Any) -> list[str]:
+def of_account(bank: SingleBank, **members: Any) -> list[str]:
     place = "customers.0.accounts.0."
-    found = faults(stage, written(customer(accounts=[account(**members)])))
+    found = faults(bank, written(customer(accounts=[account(**members)])))
     assert all(each.startswith(place) for each in found)
     return [each.removeprefix(place) for each in found]
 
@@ -44,7 +44,7 @@ def of_account(stage: Stage, **members: Any) -> list[str]:
         ("customers: []\ncustomers: []", "line 2, column 1: a member occurs twice"),
     ],
 )
-def test_an_invalid_customer_file_is_refused(one: Stage, text: str, said: str) -> None:
+def test_an_invalid_customer_file_is_refused(one: SingleBank, text: str, said: str) -> None:
     assert any(each.startswith(said) for each in faults(one, text))
 
 
@@ -68,11 +68,11 @@ def test_an_invalid_customer_file_is_refused(one: Stage, text: str, said: str) -
         ({"password": "x"}, "password is unknown"),
     ],
 )
-def test_an_invalid_customer_is_refused(one: Stage, members: Content, said: str) -> None:
+def test_an_invalid_customer_is_refused(one: SingleBank, members: Content, said: str) -> None:
     assert faults(one, written(customer() | members)) == [f"customers.0.{said}"]
 
 
-def test_a_customer_has_at_most_20_accounts(one: Stage) -> None:
+def test_a_customer_has_at_most_20_accounts(one: SingleBank) -> None:
     accounts = [account(f"{61_000_000 + n}") for n in range(21)]
     assert faults(one, written(customer(accounts=accounts))) == [
         "customers.0.accounts must have at most 20 items, not 21"
@@ -110,12 +110,12 @@ DAY = "must be a day from 2000-01-01 to 2099-12-31, written like these"
         ({"kind": "savings"}, "kind is unknown"),
     ],
 )
-def test_an_invalid_account_is_refused(one: Stage, members: Content, said: str) -> None:
+def test_an_invalid_account_is_refused(one: SingleBank, members: Content, said: str) -> None:
     assert of_account(one, **members) == [said]
 
 
 @pytest.mark.parametrize("missing", ["number", "name", "currency", "balance", "balance_on"])
-def test_a_missing_account_member_is_refused(one: Stage, missing: str) -> None:
+def test_a_missing_account_member_is_refused(one: SingleBank, missing: str) -> None:
     made = {name: value for name, value in account().items() if name != missing}
     assert faults(one, written(customer(accounts=[made]))) == [f"customers.0.accounts.0.{missing} is missing"]
 
@@ -140,16 +140,16 @@ def test_a_missing_account_member_is_refused(one: Stage, missing: str) -> None:
         ({"pending": True}, "pending is unknown"),
     ],
 )
-def test_an_invalid_transaction_is_refused(one: Stage, members: Content, said: str) -> None:
+def test_an_invalid_transaction_is_refused(one: SingleBank, members: Content, said: str) -> None:
     assert of_account(one, transactions=[transaction(), transaction() | members]) == [f"transactions.1.{said}"]
 
 
-def test_a_day_has_at_most_80_listed_transactions(one: Stage) -> None:
+def test_a_day_has_at_most_80_listed_transactions(one: SingleBank) -> None:
     many = [transaction()] * 81
     assert of_account(one, transactions=many) == ["transactions must not have more than 80 on one day"]
 
 
-def test_an_account_has_at_most_1000_transactions_and_20_rules(one: Stage) -> None:
+def test_an_account_has_at_most_1000_transactions_and_20_rules(one: SingleBank) -> None:
     assert of_account(one, transactions=[transaction()] * 1001, rules=[rule()] * 21) == [
         "transactions must have at most 1000 items, not 1001",
         "rules must have at most 20 items, not 21",
@@ -189,11 +189,11 @@ RANGE = "between must be two amounts, the lower one first, both above or both be
         (rule(until="2026-01-31", **{"from": "2026-02-01"}), "until must not be before the rule's first day"),
     ],
 )
-def test_an_invalid_rule_is_refused(one: Stage, made: Content, said: str) -> None:
+def test_an_invalid_rule_is_refused(one: SingleBank, made: Content, said: str) -> None:
     assert of_account(one, rules=[rule(), made]) == [f"rules.1.{said}"]
 
 
-def test_all_faults_of_a_customer_file_are_reported_together(one: Stage) -> None:
+def test_all_faults_of_a_customer_file_are_reported_together(one: SingleBank) -> None:
     wrong = account(currency="JPY", transactions=[transaction(), transaction("2025-01-01", "7")], rules=[rule("week")])
     found = faults(one, written(customer(), customer("ada", [wrong]), customer(accounts=[account("61000003")])))
     assert found == [
@@ -217,11 +217,11 @@ def built_in() -> list[Customer]:
 
 
 @pytest.mark.parametrize("id_", [*(each.customer_id for each in built_in()), *(fault.name for fault in FAULTS)])
-def test_ids_of_built_in_customers_are_reserved(one: Stage, id_: str) -> None:
+def test_ids_of_built_in_customers_are_reserved(one: SingleBank, id_: str) -> None:
     assert faults(one, written(customer(id_))) == ["customers.0.id is the name of a built-in customer"]
 
 
-def test_numbers_and_ibans_of_built_in_accounts_are_reserved(one: Stage) -> None:
+def test_numbers_and_ibans_of_built_in_accounts_are_reserved(one: SingleBank) -> None:
     for bic, profile in BANKS.items():
         known = next(iter(CUSTOMERS[profile.name].values())).accounts[0]
         taken = account(known.number[-8:])
@@ -234,7 +234,7 @@ def test_numbers_and_ibans_of_built_in_accounts_are_reserved(one: Stage) -> None
         ]
 
 
-def test_numbers_and_ibans_of_other_loaded_customers_are_reserved(one: Stage) -> None:
+def test_numbers_and_ibans_of_other_loaded_customers_are_reserved(one: SingleBank) -> None:
     own = account(iban="DE48100999007100000111")
     loading.load(one, written(customer(banks=["DEMODEF1"], accounts=[own])))
     loading.load(one, written(customer(banks=["DEMODEF1"], accounts=[own])))
@@ -248,7 +248,7 @@ def test_numbers_and_ibans_of_other_loaded_customers_are_reserved(one: Stage) ->
     ]
 
 
-def test_accounts_of_one_customer_in_different_currencies_can_share_an_iban(one: Stage) -> None:
+def test_accounts_of_one_customer_in_different_currencies_can_share_an_iban(one: SingleBank) -> None:
     iban = "DE48100999007100000111"
     accounts = [account(iban=iban), account("61000002", iban=iban, currency="EUR", balance="1.00")]
     loading.load(one, written(customer(banks=["DEMODEF1"], accounts=accounts)))
@@ -258,13 +258,13 @@ def test_accounts_of_one_customer_in_different_currencies_can_share_an_iban(one:
     ]
 
 
-def test_an_iban_is_refused_for_a_customer_of_two_banks(one: Stage) -> None:
+def test_an_iban_is_refused_for_a_customer_of_two_banks(one: SingleBank) -> None:
     assert of_account(one, iban="DE48100999007100000111") == [
         "iban must be left out for a customer of two banks: each makes its own from the number"
     ]
 
 
-def test_transactions_of_more_than_350_kb_are_refused(one: Stage) -> None:
+def test_transactions_of_more_than_350_kb_are_refused(one: SingleBank) -> None:
     days = [f"2026-01-{day:02}" for day in range(1, 29)]
     long = [transaction(days[n % 28], text="\N{SNOWMAN}" * 140, counterparty="\N{SNOWMAN}" * 50) for n in range(1000)]
     fits, does_not = account(transactions=long[:500]), account("61000002", transactions=long)

@@ -10,28 +10,28 @@ from chalicelib.demo_bank import directory
 from chalicelib.foundation.dynamodb.store import StoreUnavailable
 from infra.customers import loading
 from infra.customers.loading import CustomersChanged, TooManyCustomers, UnknownCustomers
-from tests.demo_bank.stage import Stage
+from tests.demo_bank.single_bank import SingleBank
 from tests.kit.customer_files import Content, account, customer, transaction, written
 
 
-def there(stage: Stage) -> dict[str, list[str]]:
+def there(bank: SingleBank) -> dict[str, list[str]]:
     """The ids of each bank's loaded customers."""
-    return {bic: list(found.customers) for bic, found in loading.read_all(stage).items()}
+    return {bic: list(found.customers) for bic, found in loading.read_all(bank).items()}
 
 
-def rows(stage: Stage) -> list[Any]:
-    return sorted(stage.store.scan("demo-banks"), key=lambda row: (row["bank"], row["id"]))
+def rows(bank: SingleBank) -> list[Any]:
+    return sorted(bank.store.scan("demo-banks"), key=lambda row: (row["bank"], row["id"]))
 
 
-def test_a_load_replaces_customers_with_the_same_id_and_keeps_others(one: Stage) -> None:
+def test_a_load_replaces_customers_with_the_same_id_and_keeps_others(one: SingleBank) -> None:
     loading.load(one, written(customer("noor"), customer("kenji", [account("61000002")])))
     loading.load(one, written(customer("noor", name="Noor H.", accounts=[account("61000003")])))
     assert there(one) == {"DEMOGB21": ["kenji", "noor"], "DEMODEF1": ["kenji", "noor"]}
-    noor = directory.read_loaded(one.bank).customers["noor"]
+    noor = directory.read_loaded(one.runtime).customers["noor"]
     assert (noor.full_name, [each.number for each in noor.accounts]) == ("Noor H.", ["61000003"])
 
 
-def test_a_repeated_load_keeps_the_same_customers(one: Stage) -> None:
+def test_a_repeated_load_keeps_the_same_customers(one: SingleBank) -> None:
     text = written(customer("noor", [account(transactions=[transaction()])]))
     loading.load(one, text)
     before = rows(one)
@@ -39,19 +39,19 @@ def test_a_repeated_load_keeps_the_same_customers(one: Stage) -> None:
     assert [row | {"revision": 0} for row in rows(one)] == [row | {"revision": 0} for row in before]
 
 
-def test_a_load_removes_a_customer_from_a_bank_no_longer_listed(one: Stage) -> None:
+def test_a_load_removes_a_customer_from_a_bank_no_longer_listed(one: SingleBank) -> None:
     loading.load(one, written(customer("noor")))
     changes = loading.load(one, written(customer("noor", banks=["DEMODEF1"])))
     assert there(one) == {"DEMOGB21": [], "DEMODEF1": ["noor"]}
     assert [list(change.removed) for change in changes] == [["noor"], []]
 
 
-def test_a_load_writes_only_to_the_banks_in_the_file(one: Stage) -> None:
+def test_a_load_writes_only_to_the_banks_in_the_file(one: SingleBank) -> None:
     loading.load(one, written(customer("noor", banks=["DEMODEF1"])))
     assert {row["bank"] for row in rows(one)} == {"two"}
 
 
-def test_a_deletion_deletes_all_customers_or_none(one: Stage) -> None:
+def test_a_deletion_deletes_all_customers_or_none(one: SingleBank) -> None:
     loading.load(one, written(customer("noor"), customer("kenji", [account("61000002")], banks=["DEMODEF1"])))
     with pytest.raises(UnknownCustomers, match=r"^there are no loaded customers with these ids: ada, nobody$"):
         loading.delete(one, ["noor", "ada", "nobody"])
@@ -61,7 +61,7 @@ def test_a_deletion_deletes_all_customers_or_none(one: Stage) -> None:
     assert [row["id"] for row in rows(one)] == ["customers", "customers"]
 
 
-def test_a_load_or_deletion_based_on_stale_data_is_refused(one: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_load_or_deletion_based_on_stale_data_is_refused(one: SingleBank, monkeypatch: pytest.MonkeyPatch) -> None:
     loading.load(one, written(customer("noor")))
     stale = loading.read_all(one)
     loading.load(one, written(customer("kenji", [account("61000002")])))
@@ -75,7 +75,7 @@ def test_a_load_or_deletion_based_on_stale_data_is_refused(one: Stage, monkeypat
 
 
 def test_a_concurrent_load_of_one_customer_at_another_bank_is_refused(
-    one: Stage, monkeypatch: pytest.MonkeyPatch
+    one: SingleBank, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stale = loading.read_all(one)
     loading.load(one, written(customer("noor", banks=["DEMODEF1"])))
@@ -87,7 +87,7 @@ def test_a_concurrent_load_of_one_customer_at_another_bank_is_refused(
 
 @pytest.mark.parametrize("call", ["transact", "batch_get"])
 def test_a_storage_failure_leaves_the_customers_unchanged(
-    one: Stage, monkeypatch: pytest.MonkeyPatch, call: str
+    one: SingleBank, monkeypatch: pytest.MonkeyPatch, call: str
 ) -> None:
     loading.load(one, written(customer("noor")))
     before = rows(one)
@@ -103,7 +103,7 @@ def test_a_storage_failure_leaves_the_customers_unchanged(
     assert rows(one) == before
 
 
-def test_one_load_accepts_49_customers_of_both_banks_and_refuses_50(one: Stage) -> None:
+def test_one_load_accepts_49_customers_of_both_banks_and_refuses_50(one: SingleBank) -> None:
     people = [customer(f"p{n}", [account(f"{62_000_000 + n}")]) for n in range(50)]
     with pytest.raises(TooManyCustomers, match=r"^102 records would change at once, .* at most 100 are possible"):
         loading.load(one, written(*people))
@@ -112,7 +112,7 @@ def test_one_load_accepts_49_customers_of_both_banks_and_refuses_50(one: Stage) 
     assert {bic: len(ids) for bic, ids in there(one).items()} == {"DEMOGB21": 49, "DEMODEF1": 49}
 
 
-def test_a_load_of_more_than_3_2_mb_is_refused(one: Stage) -> None:
+def test_a_load_of_more_than_3_2_mb_is_refused(one: SingleBank) -> None:
     days = [f"2026-01-{day:02}" for day in range(1, 29)]
     long = [transaction(days[n % 28], text="\N{SNOWMAN}" * 140, counterparty="\N{SNOWMAN}" * 50) for n in range(480)]
     people = [customer(f"p{n}", [account(f"{62_000_000 + n}", transactions=long)]) for n in range(6)]
@@ -131,7 +131,7 @@ def test_the_largest_load_fits_into_one_dynamodb_transaction() -> None:
     ("limit", "said"), [("MOST_CUSTOMERS", "more than 2"), ("MOST_BYTES", "take more than 350 KB")]
 )
 def test_a_load_above_the_limits_of_a_bank_is_refused(
-    one: Stage, monkeypatch: pytest.MonkeyPatch, limit: str, said: str
+    one: SingleBank, monkeypatch: pytest.MonkeyPatch, limit: str, said: str
 ) -> None:
     loading.load(one, written(customer("noor"), customer("kenji", [account("61000002")])))
     before = rows(one)
@@ -141,7 +141,7 @@ def test_a_load_above_the_limits_of_a_bank_is_refused(
     assert rows(one) == before
 
 
-def test_a_bank_holds_500_customers_with_three_accounts_each(one: Stage) -> None:
+def test_a_bank_holds_500_customers_with_three_accounts_each(one: SingleBank) -> None:
     people: dict[str, Content] = {}
     for start in range(0, 500, 32):
         some = [
@@ -150,6 +150,6 @@ def test_a_bank_holds_500_customers_with_three_accounts_each(one: Stage) -> None
         ]
         people |= {each["id"]: each for each in some}
         loading.load(one, written(*some))
-    assert list(directory.read_loaded(one.bank).customers) == sorted(people)
+    assert list(directory.read_loaded(one.runtime).customers) == sorted(people)
     with pytest.raises(TooManyCustomers, match="DEMOGB21 would have more than 500 loaded customers: delete some"):
         loading.load(one, written(customer("mei")))

@@ -1,4 +1,4 @@
-"""A stage for a demonstration bank alone: its routes, its table, a service that does as it is told, and a browser."""
+"""The parties around one demonstration bank: a scripted hub, and the browser of a PSU."""
 
 from __future__ import annotations
 
@@ -7,31 +7,22 @@ import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from functools import cache, partial
 from html.parser import HTMLParser
 from http.cookies import SimpleCookie
-from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlencode, urljoin, urlsplit
 
-import boto3
 import responses
-from chalice.config import Config
-from chalice.local import LocalGateway
 
-from chalicelib import bootstrap
-from chalicelib.application import Application
-from chalicelib.demo_bank import consents, runtime
-from chalicelib.demo_bank.banks import FORMATS
-from chalicelib.demo_bank.directory import find_customer
-from chalicelib.demo_bank.profiles import BY_NAME, BankName, Profile
-from chalicelib.demo_bank.routes import build
+from chalicelib.demo_bank.profiles import BY_NAME
 from chalicelib.foundation import jsontext
-from chalicelib.foundation.aws.calls import send
 from chalicelib.foundation.crypto import signatures
-from chalicelib.foundation.dynamodb.store import Store
 from chalicelib.foundation.settings import Settings
 from tests.kit.time import ManualClock
+from tests.openbanking.kit import camel_case
+
+if TYPE_CHECKING:
+    from tests.demo_bank.single_bank import SingleBank
 
 START = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 CALLBACK = "https://tpp.example/callback"
@@ -63,10 +54,10 @@ class Reply:
 
 @dataclass
 class ScriptedHub:
-    """The service as the bank sees it: answers in the version's spelling, and a record of what was asked.
+    """The hub that the bank calls: it answers in the version's spelling and records the calls.
 
     ``errors`` has (status, body) or an exception by path; ``during_consent`` runs while a consent is being saved.
-    ``answer_seconds`` is how long it takes for every answer, ``timeouts`` what the bank would have waited.
+    Every answer takes ``answer_seconds``; ``timeouts`` are those of the bank's calls.
     """
 
     settings: Settings
@@ -81,7 +72,7 @@ class ScriptedHub:
     consent_days: int = 180
     token: str = field(default_factory=lambda: f"consent.{uuid.uuid4().hex}")
 
-    def named(self, path: str) -> list[tuple[str, Any, Mapping[str, str]]]:
+    def received(self, path: str) -> list[tuple[str, Any, Mapping[str, str]]]:
         return [call for call in self.calls if call[0].endswith(path)]
 
     def install(self, mock: responses.RequestsMock) -> None:
@@ -111,7 +102,11 @@ class ScriptedHub:
             if path == "/consent":
                 self.during_consent()
             members = self._members(path)
-            return 200, {}, json.dumps({_camel(name): value for name, value in members.items()} if camel else members)
+            return (
+                200,
+                {},
+                json.dumps({camel_case(name): value for name, value in members.items()} if camel else members),
+            )
 
         return answer
 
@@ -133,108 +128,20 @@ class ScriptedHub:
         return {"status": "success"}
 
 
-class Stage:
-    """One bank on the stage."""
-
-    def __init__(self, name: BankName, mock: responses.RequestsMock, **environment: str) -> None:
-        self.profile: Profile = BY_NAME[name]
-        prefix = f"stage-{uuid.uuid4().hex[:12]}"
-        self.settings = Settings.from_environment({"STAGE": "local", "RESOURCE_PREFIX": prefix, **environment})
-        self.clock = ManualClock(START)
-        _create_table(f"{prefix}-demo-banks")
-        self.store = Store(partial(send, "dynamodb"), prefix)
-        self.secrets = SimpleNamespace(get=lambda _: self.secret)
-        self.secret: dict[str, Any] = {
-            key: {"bic": p.bic, "api_key": f"key-{key}", "signing_key": BANK_PEMS[key], "storage_key": "ab" * 32}
-            for key, p in BY_NAME.items()
-            if key == name or not p.plays_faults
-        }
-        self.bank = runtime.DemoBank(self.profile, FORMATS[self.profile.version], self)
-        self.hub = ScriptedHub(self.settings, list(SCOPES[self.profile.version]), clock=self.clock)
-        self.hub.install(mock)
-        self.app = _application()
-
-    @property
-    def domain(self) -> str:
-        return self.profile.domain(self.settings.public_url)
-
-    def request_url(self, **parameters: str) -> str:
-        """An OAuth2 authorization URL as the service makes it."""
-        query = {"response_type": "code", "client_id": "c", "redirect_uri": CALLBACK, "state": "x +&é%"} | parameters
-        return f"{self.profile.authorization_url(self.settings.public_url)}?{urlencode(query)}"
-
-    def call(self, method: str, url: str, body: bytes | None = None, headers: Mapping[str, str] | None = None) -> Reply:
-        """One HTTP request, as API Gateway would hand it to the function."""
-        parts = urlsplit(url)
-        target = parts.path + (f"?{parts.query}" if parts.query else "")
-        gateway = LocalGateway(self.app, Config())
-        event = gateway.event_converter.create_lambda_event(method, target, dict(headers or {}), body)
-        answer = self.app(event, None)
-        json.dumps(answer)
-        lowered = {name.lower(): value for name, value in answer["headers"].items()}
-        return Reply(answer["statusCode"], lowered, answer["body"], url)
-
-    def webhook(
-        self,
-        path: str,
-        members: Any = None,
-        *,
-        token: str | None = None,
-        raw: bytes | None = None,
-        **headers: str | None,
-    ) -> Reply:
-        """A webhook of the service, signed; a header given as ``None`` is left out."""
-        body = raw if raw is not None else jsontext.dumps(members or {}).encode()
-        sent: dict[str, str | None] = {
-            "content-type": "application/json",
-            "x-api-key": self.secret[self.profile.name]["api_key"],
-            "x-request-id": str(uuid.uuid4()),
-            "x-signature": signatures.sign(HUB_KEY, body),
-            "x-auth-token": token,
-        }
-        sent |= {name.replace("_", "-"): value for name, value in headers.items()}
-        present = {name: value for name, value in sent.items() if value is not None}
-        return self.call("POST", self.domain + path, body, present)
-
-    def browser(self) -> Browser:
-        return Browser(self)
-
-    def approve(
-        self, customer: str, accounts: int = 99, scopes: list[str] | None = None, *, is_one_time: bool = False
-    ) -> str:
-        """A consent of a customer for the first accounts, as a journey leaves it; answers its token."""
-        token = f"consent.{uuid.uuid4().hex}"
-        found = find_customer(self.bank, customer)
-        assert found is not None
-        self.store.transact(
-            consents.put_consent(
-                self.bank,
-                token,
-                customer_id=customer,
-                account_ids=[account.account_id for account in found.accounts[:accounts]],
-                scopes=scopes or self.hub.scopes,
-                tpp_name="Budget <Friend>",
-                valid_until=self.clock.time() + 180 * 86400,
-                is_one_time=is_one_time,
-            )
-        )
-        return token
-
-
 class Browser:
     """Opens pages, follows redirects within the bank, keeps cookies, and sends the forms that are on the page."""
 
-    def __init__(self, stage: Stage) -> None:
-        self.stage = stage
+    def __init__(self, bank: SingleBank) -> None:
+        self.bank = bank
         self.cookies: dict[str, str] = {}
         self.page = Reply(0, {}, "")
 
     def open(self, url: str) -> Reply:
-        return self._go("GET", urljoin(self.stage.domain, url), None)
+        return self._go("GET", urljoin(self.bank.domain, url), None)
 
     def submit(self, action: str, *, follow: bool = True, fields: list[tuple[str, str]] | None = None) -> Reply:
         """Send the page's first form for ``action`` with its hidden fields and ``fields``."""
-        form = next(form for form in _forms(self.page.text) if form[0].endswith(action))
+        form = next(form for form in _Page(self.page.text).forms if form[0].endswith(action))
         body = urlencode([*form[1], *(fields or [])]).encode()
         return self._go("POST", urljoin(self.page.url, form[0]), body, follow)
 
@@ -246,7 +153,7 @@ class Browser:
 
     def offered(self) -> list[str]:
         """The accounts that the page offers."""
-        return _checkboxes(self.page.text)
+        return _Page(self.page.text).checkboxes
 
     def key_code(self) -> str:
         return self.page.text.partition('id="sent">')[2][:6]
@@ -255,7 +162,7 @@ class Browser:
         return self.submit("/confirm", follow=follow, fields=[("key_code", key_code or self.key_code())])
 
     def arrive(self, **parameters: str) -> Browser:
-        self.open(self.stage.request_url(**parameters))
+        self.open(self.bank.request_url(**parameters))
         return self
 
     def at_confirmation(self, customer: str, accounts: int = 99) -> Browser:
@@ -281,21 +188,24 @@ class Browser:
         headers = {"cookie": "; ".join(f"{name}={value}" for name, value in self.cookies.items())}
         if body is not None:
             headers["content-type"] = "application/x-www-form-urlencoded"
-        reply = self.stage.call(method, url, body, headers)
+        reply = self.bank.call(method, url, body, headers)
         for name, morsel in SimpleCookie(reply.headers.get("set-cookie", "")).items():
             self.cookies[name] = morsel.value
         if reply.status != 303:
             self.page = reply
-        elif follow and urljoin(url, reply.location).startswith(self.stage.domain):
+        elif follow and urljoin(url, reply.location).startswith(self.bank.domain):
             return self._go("GET", urljoin(url, reply.location), None)
         return reply
 
 
 class _Page(HTMLParser):
-    def __init__(self) -> None:
+    """The addresses and hidden fields of a page's forms, and the values of its check boxes."""
+
+    def __init__(self, text: str) -> None:
         super().__init__()
         self.forms: list[tuple[str, list[tuple[str, str]]]] = []
         self.checkboxes: list[str] = []
+        self.feed(text)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         values = {name: value or "" for name, value in attrs}
@@ -307,51 +217,5 @@ class _Page(HTMLParser):
             self.checkboxes.append(values["value"])
 
 
-def _forms(html: str) -> list[tuple[str, list[tuple[str, str]]]]:
-    page = _Page()
-    page.feed(html)
-    return page.forms
-
-
-def _checkboxes(html: str) -> list[str]:
-    page = _Page()
-    page.feed(html)
-    return page.checkboxes
-
-
 def query_of(url: str) -> dict[str, str]:
     return dict(parse_qsl(urlsplit(url).query))
-
-
-@cache
-def _client() -> Any:
-    return boto3.client("dynamodb")
-
-
-def _host() -> runtime.Services:
-    """The stage that a test has installed."""
-    return bootstrap.hub()
-
-
-@cache
-def _application() -> Application:
-    application = Application(app_name="demo-banks", configure_logs=False)
-    application.register_blueprint(build().bind(_host))
-    return application
-
-
-def _create_table(name: str) -> None:
-    _client().create_table(
-        TableName=name,
-        BillingMode="PAY_PER_REQUEST",
-        AttributeDefinitions=[
-            {"AttributeName": "bank", "AttributeType": "S"},
-            {"AttributeName": "id", "AttributeType": "S"},
-        ],
-        KeySchema=[{"AttributeName": "bank", "KeyType": "HASH"}, {"AttributeName": "id", "KeyType": "RANGE"}],
-    )
-
-
-def _camel(name: str) -> str:
-    first, *rest = name.split("_")
-    return first + "".join(word.capitalize() for word in rest)

@@ -1,22 +1,47 @@
-"""A visitor: somebody with a browser of their own who opens pages, presses buttons and hears every complaint."""
+"""A window of Chromium that opens pages, presses buttons and records every error; it connects to the stack only."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urljoin, urlsplit
 
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Locator, Page, Request, Response, WebError
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    ConsoleMessage,
+    Locator,
+    Page,
+    Request,
+    Response,
+    WebError,
+    sync_playwright,
+)
 
 from tests.e2e.parties import Tpp
+from tests.kit import processes
 from tests.kit.time import PATIENCE_SECONDS
 
 WIDTH, HEIGHT = 1280, 800
 PATIENCE = 1000 * PATIENCE_SECONDS
 """In milliseconds, as Playwright takes it."""
 
+_EXECUTABLE = Path(processes.PATHS["chromium"])
+MISSING = "" if _EXECUTABLE.exists() else f"there is no {_EXECUTABLE}: install Chromium, or name one with CHROMIUM"
+"""Why there is no browser here; empty when there is one."""
+_FLAGS = (
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--no-proxy-server",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+)
 _TABS = 60
 _WITHIN_THE_BROWSER = ("about", "blob", "data")
 _ANSWERED_WITH = "Failed to load resource: the server responded with a status of "
@@ -24,19 +49,30 @@ _ANSWERED_WITH = "Failed to load resource: the server responded with a status of
 Colours = Literal["light", "dark"]
 
 
-def hear_requests(page: Page) -> None:
-    """Return once every request that the page has made has come to its route: one that is made now comes last."""
+@contextmanager
+def launched() -> Iterator[Browser]:
+    """Chromium without a screen, on an empty profile that is removed afterwards."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=_EXECUTABLE, args=_FLAGS, chromium_sandbox=False)
+        try:
+            yield browser
+        finally:
+            browser.close()
+
+
+def wait_for_requests(page: Page) -> None:
+    """Wait until every request that the page has made has reached its route."""
     page.route("**/heard", lambda route: route.fulfill(status=204))
     with page.expect_response("**/heard"):
         page.evaluate("void fetch('/heard')")
 
 
-class Visitor:
-    """One browser context without cookies or history, and its page (Playwright's own, for whatever is not here).
+class Window:
+    """One browser context without cookies or history, and its page (Playwright's own).
 
     Attributes:
-        stack: what the running stack's file says.
-        tpp: the application that the stack came with, to have something to open in the browser.
+        stack: the content of the running stack's file.
+        tpp: the client that the stack comes with.
     """
 
     def __init__(self, context: BrowserContext, stack: Mapping[str, Any]) -> None:
@@ -54,7 +90,7 @@ class Visitor:
         context.on("response", self._see_response)
         self.page = context.new_page()
 
-    # -- what a visitor does
+    # -- actions
 
     def open(self, address: str) -> None:
         """Go to an address, or to a path of the service."""
@@ -73,6 +109,17 @@ class Visitor:
     def fill(self, label: str, value: str) -> None:
         """Write into the field with this label."""
         self.page.get_by_label(label, exact=True).fill(value)
+
+    def submit(self, button: str, **fields: str) -> None:
+        """Write into fields, by their ids, and press a button."""
+        for name, value in fields.items():
+            self.page.locator(f"#{name}").fill(value)
+        self.press(button)
+
+    def open_first_row(self) -> None:
+        """Follow the first link of a table; returns when the page behind it has loaded."""
+        with self.page.expect_navigation():
+            self.page.locator("tbody a").first.click()
 
     def tab_to(self, wanted: Locator) -> None:
         """Go to a field, button or link without a mouse. Raises: AssertionError, if the Tab key does not lead there."""
@@ -98,21 +145,34 @@ class Visitor:
         found: Mapping[str, Any] = next(bank for bank in banks if bank["api_version"] == version)
         return found
 
-    # -- what must not happen meanwhile
+    def show(self, body: str, *, policy: str = "default-src * 'unsafe-inline'", status: int = 200) -> None:
+        """Open a page with this content at an address of the service; ``policy`` is its Content-Security-Policy."""
+        content = f'<!doctype html><html lang="en"><head><title>Made up</title></head><body>{body}</body></html>'
+        headers = {"Content-Type": "text/html; charset=utf-8", "Content-Security-Policy": policy}
+        self.page.route("**/favicon.ico", lambda route: route.fulfill(status=204))
+        self.answer("/made-up", content, headers, status)
+        self.open("/made-up")
+
+    def answer(self, path: str, content: str, headers: Mapping[str, str], status: int = 200) -> None:
+        """Answer requests for a path of the service in its place."""
+        answer = {"status": status, "headers": dict(headers), "body": content}
+        self.page.route(f"{self.stack['base_url']}{path}", lambda route: route.fulfill(**answer))
+
+    # -- errors
 
     def may_reach(self, address: str) -> None:
-        """Requests to this address's origin are no complaint: it is an application that the PSU goes back to."""
+        """Allow requests to this address's origin: that of an application that the PSU returns to."""
         self._origins.add(origin(address))
 
     def forgive(self, text: str) -> None:
-        """What the console says with this text in it is no complaint: the test made it happen."""
+        """Ignore complaints with this text, which the test causes."""
         self._forgiven.append(text)
 
     @property
     def complaints(self) -> list[str]:
         """Console errors (breaches of a Content-Security-Policy are such), exceptions, and requests to elsewhere.
 
-        A page that the service answers with a 4xx is what the visitor sees, so the console's word on it does not count.
+        The console's error for a page that the service answers with a 4xx does not count.
         """
         heard = [
             f"console: {text} ({url})"
@@ -141,15 +201,15 @@ class Visitor:
 
 
 @contextmanager
-def visiting(
+def open_window(
     browser: Browser,
     stack: Mapping[str, Any],
     *,
     width: int = WIDTH,
     colours: Colours = "light",
     javascript: bool = True,
-) -> Iterator[Visitor]:
-    """A visitor for as long as this lasts.
+) -> Iterator[Window]:
+    """A window until the end of the block.
 
     Raises:
         AssertionError: at the end, with all complaints, if there was one.
@@ -163,15 +223,15 @@ def visiting(
         timezone_id="UTC",
     )
     try:
-        visitor = Visitor(context, stack)
-        yield visitor
+        window = Window(context, stack)
+        yield window
     finally:
         context.close()
-    assert not visitor.complaints, "\n".join(["the browser complained", *visitor.complaints])
+    assert not window.complaints, "\n".join(["the browser complained", *window.complaints])
 
 
 def is_focused(place: Locator) -> bool:
-    """Whether the keyboard is there."""
+    """Whether a field, button or link has the focus."""
     return bool(place.evaluate("element => element === document.activeElement"))
 
 
@@ -181,4 +241,4 @@ def origin(address: str) -> str:
     return f"{parts.scheme}://{parts.netloc}"
 
 
-Visitors = Callable[..., Visitor]
+Windows = Callable[..., Window]

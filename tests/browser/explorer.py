@@ -9,7 +9,7 @@ from typing import Any
 from playwright.sync_api import Locator, Page
 
 from tests.browser import psu, user
-from tests.browser.visitor import Visitor
+from tests.browser.window import Window
 
 KEPT = "() => sessionStorage.length"
 LANGUAGES = ("curl", "Python", "JavaScript")
@@ -26,15 +26,15 @@ class Executed:
     command: str
 
 
-def screen(visitor: Visitor, name: str, operation: str = "") -> None:
+def screen(window: Window, name: str, operation: str = "") -> None:
     """Open a screen, at one of its operations."""
-    visitor.open(f"/specifications/{name}{f'#{operation}' if operation else ''}")
-    ready(visitor)
+    window.open(f"/specifications/{name}{f'#{operation}' if operation else ''}")
+    ready(window)
 
 
-def ready(visitor: Visitor) -> None:
+def ready(window: Window) -> None:
     """Wait for the explorer to show an operation."""
-    visitor.page.locator(".x-operation").wait_for()
+    window.page.locator(".x-operation").wait_for()
 
 
 def opened(page: Page, operation: str) -> Locator:
@@ -86,42 +86,42 @@ def show(page: Page, view: str) -> None:
     page.locator(".x-switch").get_by_label(view, exact=True).check()
 
 
-def lock(visitor: Visitor, client_id: str, token: str = "") -> None:
+def lock(window: Window, client_id: str, token: str = "") -> None:
     """Enter a TPP's credentials."""
-    visitor.fill("Client ID", client_id)
-    visitor.fill("Access token", token)
-    visitor.page.get_by_role("button", name="Lock", exact=True).click()
-    visitor.page.locator("#credentials-state", has_text="Locked.").wait_for()
+    window.fill("Client ID", client_id)
+    window.fill("Access token", token)
+    window.page.get_by_role("button", name="Lock", exact=True).click()
+    window.page.locator("#credentials-state", has_text="Locked.").wait_for()
 
 
-def enter_credential(visitor: Visitor, **parts: str) -> None:
+def enter_credential(window: Window, **parts: str) -> None:
     """Enter a programme manager's credential: that of the stack, or parts of another."""
-    credential = {**visitor.stack["programme"]["credentials"]["full"], **parts}
+    credential = {**window.stack["programme"]["credentials"]["full"], **parts}
     for part, label in _CREDENTIAL.items():
-        visitor.fill(label, credential[part])
-    visitor.page.get_by_role("button", name="Lock", exact=True).click()
+        window.fill(label, credential[part])
+    window.page.get_by_role("button", name="Lock", exact=True).click()
 
 
-def lock_credential(visitor: Visitor) -> None:
-    enter_credential(visitor)
-    visitor.page.locator("#credentials-state", has_text="Locked.").wait_for()
+def lock_credential(window: Window) -> None:
+    enter_credential(window)
+    window.page.locator("#credentials-state", has_text="Locked.").wait_for()
 
 
-def authorized(visitor: Visitor, version: int) -> None:
+def authorized(window: Window, version: int) -> None:
     """A new user with a token for everything, on the Account screen."""
-    user.register(visitor)
-    user.create_client(visitor)
-    user.choose_bank(visitor, version)
-    for box in visitor.page.locator("[name=scope]").all():
+    user.register(window)
+    user.create_client(window)
+    user.choose_bank(window, version)
+    for box in window.page.locator("[name=scope]").all():
         box.check()
-    user.run_request(visitor)
-    psu.approve(visitor, version)
-    visitor.follow("Use in API screens")
-    ready(visitor)
+    user.run_request(window)
+    psu.approve(window, version)
+    window.follow("Use in API screens")
+    ready(window)
 
 
-def go_to_screen(visitor: Visitor, title: str) -> None:
+def go_to_screen(window: Window, title: str) -> None:
     """Follow the tab of another screen."""
-    visitor.page.get_by_role("navigation", name="API specifications").get_by_role("link", name=title).click()
-    visitor.page.wait_for_url(f"**/specifications/{title.lower()}")
-    ready(visitor)
+    window.page.get_by_role("navigation", name="API specifications").get_by_role("link", name=title).click()
+    window.page.wait_for_url(f"**/specifications/{title.lower()}")
+    ready(window)

@@ -1,16 +1,22 @@
-"""What holds of every page: axe-core finds nothing, it is dark if so wished, fits wide and narrow, and keeps still."""
+"""Checks of a page, each of which lists what is wrong (accessibility, dark mode, width, layout shift), and walks."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+import inspect
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
 from itertools import product
 from typing import Any
+from urllib.parse import urlsplit
 
 from axe_playwright_python.base import AXE_SCRIPT
 from playwright.sync_api import Page
 
-from tests.browser.visitor import Colours
+from chalicelib.website.page_links import PAGES
+from tests.browser.window import Colours, Window
 from tests.website.web_user import PAGE_BYTES
 
 SCHEMES: tuple[Colours, ...] = ("light", "dark")
@@ -51,7 +57,7 @@ _CUT_OFF = """() => {
   return [...document.querySelectorAll('body, body *')].filter(element => element.checkVisibility() && isCut(element))
     .map(element => element.outerHTML.slice(0, 120))
 }"""
-"""What is wider than its place there, and neither scrolls with a shadow that says so nor ends with an ellipsis."""
+"""Elements wider than their place that neither scroll with a shadow as a cue nor end with an ellipsis."""
 
 _CROOKED = """() => [...document.querySelectorAll('.alert, .note, .toast')].flatMap(message => {
   const icon = message.querySelector(':scope > .icon')
@@ -78,41 +84,51 @@ _DARK = 100
 """Of 255, what red, green and blue of a dark background stay below."""
 
 
-def check_page(page: Page) -> None:
-    """Raises: AssertionError, with everything that was found."""
-    found = findings(page)
-    assert not found, "\n".join(found)
+Steps = Callable[[Window], Iterator[str]] | Mapping[str, str]
+"""Addresses by the names of the pages; or leads a window from page to page and yields the name of each."""
 
 
-def check_accessibility(page: Page, *, besides: Collection[str] = ()) -> None:
-    """Check a page without the rules ``besides``, which third-party parts of it break.
+@dataclass(frozen=True)
+class Walk:
+    """Pages one after the other, each reached from the page before.
 
-    Raises: AssertionError, with what axe-core finds, in light and in dark.
+    Attributes:
+        rows: the addresses of the web interface that some of the pages have.
     """
-    found = inaccessible(page, besides=besides)
-    assert not found, "\n".join(found)
+
+    name: str
+    steps: Steps
+    rows: tuple[str, ...] = ()
+
+    @property
+    def page_names(self) -> list[str]:
+        """The names of the pages, unique among all walks; read from the source, as ``steps`` need a browser."""
+        if isinstance(self.steps, Mapping):
+            return [f"{self.name}-{name}" for name in self.steps]
+        source = inspect.getsource(self.steps.func if isinstance(self.steps, partial) else self.steps)
+        return [f"{self.name}-{name}" for name in re.findall(r'yield "([\w-]+)"', source)]
+
+    def pages(self, window: Window) -> Iterator[str]:
+        """Lead a window along; gives the name of each page when it is shown."""
+        names = self._open_each(self.steps, window) if isinstance(self.steps, Mapping) else self.steps(window)
+        for name in names:
+            yield f"{self.name}-{name}"
+
+    @staticmethod
+    def _open_each(addresses: Mapping[str, str], window: Window) -> Iterator[str]:
+        for name, address in addresses.items():
+            window.open(address)
+            yield name
 
 
-def no_horizontal_scroll(page: Page, width: int = NARROW) -> None:
-    """Raises: AssertionError, with what is wider than a screen of ``width`` pixels."""
-    found = too_wide(page, width)
-    assert not found, "\n".join(found)
-
-
-def nothing_cut_off(page: Page) -> None:
-    """Raises: AssertionError, with what is cut off at the side, as wide as the page is and on a phone."""
-    found = cut_off(page)
-    assert not found, "\n".join(found)
-
-
-def no_layout_shift(page: Page) -> None:
-    """Raises: AssertionError, with what has moved since the page began to load."""
-    found = shifted(page)
-    assert not found, "\n".join(found)
+def row_of(address: str) -> str | None:
+    """The row of the web interface's ``PAGES`` that an address belongs to."""
+    path = urlsplit(address).path
+    return next((row for row in PAGES if re.fullmatch(re.sub(r"{\w+}", "[^/]+", row), path)), None)
 
 
 def findings(page: Page) -> list[str]:
-    """Whatever is wrong with a page that has just loaded; the page stays where it is."""
+    """Everything that is wrong with a page that has just loaded; the page stays as it is."""
     wide = [line for width in (NARROW, *_widths(page)) for line in too_wide(page, width)]
     of_looks = [*bright_in_the_dark(page), *wide, *cut_off(page), *crooked(page)]
     return [*heavy(page), *shifted(page), *inaccessible(page), *of_looks]
@@ -125,9 +141,9 @@ def heavy(page: Page) -> list[str]:
 
 
 def inaccessible(page: Page, *, besides: Collection[str] = ()) -> list[str]:
-    """What axe-core finds, of whatever impact, as wide as the page is and on a phone, in light and in dark.
+    """What axe-core finds, of any impact, as wide as the page is and on a phone, in light and in dark.
 
-    Light and dark differ in their colours only.
+    The rules ``besides``, which third-party parts break, are left out. Light and dark differ in their colours only.
     """
     if not page.evaluate("() => 'axe' in window"):
         page.evaluate(AXE_SCRIPT)
@@ -148,7 +164,7 @@ def _lines(seen: str, rule: Mapping[str, Any]) -> Iterator[str]:
 
 
 def bright_in_the_dark(page: Page) -> list[str]:
-    """Whether somebody who wants it dark is shown a bright page."""
+    """A bright background in dark mode."""
     with shown_in(page, "dark"):
         brightness = page.evaluate(_BACKGROUND)
     return [f"dark: the background is bright, up to {brightness} of 255"] if brightness > _DARK else []
@@ -177,12 +193,12 @@ def cut_off(page: Page) -> list[str]:
 
 
 def crooked(page: Page) -> list[str]:
-    """The messages whose words do not stand beside their icon."""
+    """The messages whose words are not at the height of their icon."""
     return [f"words and icon of a message are apart by {message}" for message in page.evaluate(_CROOKED)]
 
 
 def shifted(page: Page) -> list[str]:
-    """What has moved since the page began to load, other than for what the visitor did.
+    """Layout shifts since the page began to load, other than after the user's input.
 
     Less than 0.001 is a row that was painted before its end had arrived; a good page may have 0.1 (Core Web Vitals).
     """
