@@ -10,7 +10,7 @@ import pytest
 from tests.browser import user
 from tests.browser.page_checks import findings
 from tests.browser.window import Window, Windows
-from tests.e2e.own_stack import running
+from tests.e2e.separate_stack import separate_stack
 
 pytestmark = pytest.mark.pages
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.pages
 @pytest.fixture(scope="module")
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
     """A stack of this module's own, for the windows too: time of the shared one cannot go back."""
-    with running(tmp_path_factory.mktemp("clock")) as started:
+    with separate_stack(tmp_path_factory.mktemp("clock")) as started:
         yield started.content
 
 

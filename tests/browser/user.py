@@ -12,7 +12,7 @@ from playwright.sync_api import Locator
 from tests.browser import psu
 from tests.browser.window import Window
 from tests.cards.issuer import EVERYDAY, GERMANY, HOLDER_BLOCK
-from tests.e2e.programme_manager import ProgrammeManager
+from tests.e2e.parties import ProgrammeManager
 from tests.kit.time import wait_for
 
 PASSWORD = "correct horse battery"

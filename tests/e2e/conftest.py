@@ -1,18 +1,88 @@
-"""What an end-to-end test begins with: a PSU's approval on the running stack."""
+"""Fixtures of end-to-end tests: PSUs' approvals on the running stack, and what a TPP sees of each fault of a bank."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from chalicelib import bootstrap
+from chalicelib.demo_bank.faults import FAULTS
 from chalicelib.foundation.settings import Settings
-from tests.e2e import fault_plays
-from tests.e2e.parties import Journey, Tpp
+from tests.e2e.parties import Journey, Tpp, bearer, initiate, pay
 from tests.kit import pythons
+
+FaultResult = dict[str, Any]
+_THREADS = 8
+
+
+def _read(tpp: Tpp, bank: Mapping[str, Any], fault: str) -> FaultResult:
+    """Read accounts at a bank whose every call has a fault."""
+    access_token = bearer(tpp, bank, fault)
+    return {"answer": tpp.call("GET", "/tpp/accounts", bearer=access_token), "bearer": access_token}
+
+
+def _many(tpp: Tpp, bank: Mapping[str, Any], fault: str) -> FaultResult:
+    seen = _read(tpp, bank, fault)
+    first = seen["answer"].json()["accounts"][0]
+    named = f"account_id={first.get('id') or first['resource_id']}"
+    call = "account_payments?" if bank["api_version"] == 1 else "account_transactions?booking_status=both&"
+    return seen | {"page": tpp.call("GET", f"/tpp/{call}{named}", bearer=seen["bearer"])}
+
+
+def _refused_payment(tpp: Tpp, bank: Mapping[str, Any], fault: str) -> FaultResult:
+    return {"answer": initiate(tpp, bank, bearer(tpp, bank, fault))}
+
+
+def _payment(tpp: Tpp, bank: Mapping[str, Any], fault: str) -> FaultResult:
+    """A payment's status after confirmation, and as it is whenever it is asked for."""
+    access_token = bearer(tpp, bank, fault)
+    started = initiate(tpp, bank, access_token)
+    assert started.status_code == 200, started.text
+    back = pay(tpp, started.json()["confirmation_url"], fault)
+
+    def status() -> Any:
+        found = tpp.call("GET", f"/tpp/payment_status?payment_id={back['payment_id']}", bearer=access_token).json()
+        return found.get("payment_status", found.get("transaction_status"))
+
+    return {"back": back, "first": status(), "status": status}
+
+
+_FAULT_CALLS: Mapping[str, Callable[[Tpp, Mapping[str, Any], str], FaultResult]] = {
+    "many": _many,
+    "refuses-payments": _refused_payment,
+    "payment-stays-pending": _payment,
+    "payment-rejected-later": _payment,
+}
+
+
+FaultResults = Mapping[tuple[str, int], Future[FaultResult]]
+"""The results of each fault at each fault bank, by name and version."""
+ReadFault = Callable[[str], tuple[int, FaultResult]]
+"""Waits for the result of a fault at one of the banks, and gives the bank's version, too."""
+
+
+def details(answer: Any) -> str:
+    """The details of the error for a call that the bank did not answer properly."""
+    assert answer.status_code == 502, answer.text
+    return str(answer.json()["additionalErrors"][0]["details"])
+
+
+@contextmanager
+def running_faults(stack: Mapping[str, Any]) -> Iterator[FaultResults]:
+    """Start the calls of every fault, all of them in parallel."""
+    tpp = Tpp(stack["base_url"], stack["client"]["client_id"], stack["client"]["callback_url"])
+    names = sorted((fault.name for fault in FAULTS if not fault.consent_seconds), key=lambda name: name != "silent")
+    with ThreadPoolExecutor(_THREADS) as pool:
+        yield {
+            (name, bank["api_version"]): pool.submit(_FAULT_CALLS.get(name, _read), tpp, bank, name)
+            for name in names
+            for bank in stack["fault_banks"]
+        }
 
 
 @pytest.fixture(scope="session")
@@ -23,16 +93,16 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 @pytest.fixture(scope="session")
-def played(shared_stack: dict[str, Any]) -> Iterator[fault_plays.Plays]:
-    """What a TPP sees of each fault, all of which are played together."""
-    with fault_plays.playing(shared_stack) as plays:
-        yield plays
+def fault_results(shared_stack: dict[str, Any]) -> Iterator[FaultResults]:
+    """The results of each fault, all of which run in parallel."""
+    with running_faults(shared_stack) as results:
+        yield results
 
 
 @pytest.fixture(params=[1, 2], ids=["bank one", "bank two"])
-def seen(request: pytest.FixtureRequest, played: fault_plays.Plays) -> fault_plays.See:
-    """The version of a fault bank, and what a TPP sees there of a fault."""
-    return lambda fault: (request.param, played[fault, request.param].result())
+def read_fault(request: pytest.FixtureRequest, fault_results: FaultResults) -> ReadFault:
+    """The version of a fault bank, and the result of a fault there."""
+    return lambda fault: (request.param, fault_results[fault, request.param].result())
 
 
 @pytest.fixture(params=[1, 2], ids=["bank one", "bank two"])

@@ -11,7 +11,7 @@ from causeway import tpp as sdk
 from chalicelib.demo_bank.faults import SandboxFault
 from chalicelib.openbanking.protocol.versions import VERSIONS
 from infra.psu_browser import Browser, BrowserPage, approve_consent
-from tests.e2e.own_bank import PayingBank
+from tests.e2e.parties import PayingBank
 
 Credentials = dict[str, Any]
 FAST = sdk.Retries(waits=(0.01, 0.02, 0.03, 0.04))

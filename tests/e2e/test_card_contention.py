@@ -10,8 +10,7 @@ import pytest
 
 from tests.cards.cases import of_new_card
 from tests.cards.issuer import DELIVERY, EUR, HOLDER_BLOCK, PIN
-from tests.e2e.parties import at_once
-from tests.e2e.programme_manager import ProgrammeManager
+from tests.e2e.parties import ProgrammeManager, at_once
 
 pytestmark = [pytest.mark.e2e, pytest.mark.faults]
 

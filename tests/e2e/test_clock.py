@@ -27,11 +27,8 @@ from infra.local.summary import summary_rows
 from infra.psu_browser import Browser, approve_consent, confirm_payment
 from tests.cards.cases import of_new_card
 from tests.cards.issuer import EUR, HOLDER_BLOCK
-from tests.e2e.bank_customers import bearer
-from tests.e2e.browser_window import Window
-from tests.e2e.own_stack import OwnStack, running
-from tests.e2e.parties import Journey, Tpp, TppWithSecret, at_once
-from tests.e2e.programme_manager import ProgrammeManager
+from tests.e2e.parties import Journey, ProgrammeManager, Tpp, TppWithSecret, WebBrowser, at_once, bearer
+from tests.e2e.separate_stack import SeparateStack, separate_stack
 from tests.kit.time import PATIENCE_SECONDS
 from tests.openbanking.key_holder import CHALLENGE, VERIFIER, KeyHolder, hashed
 
@@ -49,12 +46,12 @@ def ending() -> Iterator[ExitStack]:
 
 
 @pytest.fixture(scope="module")
-def own_stack(ending: ExitStack, python: Path, tmp_path_factory: pytest.TempPathFactory) -> OwnStack:
-    return ending.enter_context(running(tmp_path_factory.mktemp("clock"), python=python))
+def own_stack(ending: ExitStack, python: Path, tmp_path_factory: pytest.TempPathFactory) -> SeparateStack:
+    return ending.enter_context(separate_stack(tmp_path_factory.mktemp("clock"), python=python))
 
 
 @pytest.fixture(scope="module")
-def stack(own_stack: OwnStack) -> dict[str, Any]:
+def stack(own_stack: SeparateStack) -> dict[str, Any]:
     """The stack of this module, for the fixtures that other modules use on the shared one."""
     return own_stack.content
 
@@ -67,7 +64,7 @@ def receiver() -> Iterator[EventReceiver]:
 
 
 @pytest.fixture(scope="module")
-def told(own_stack: OwnStack, receiver: EventReceiver) -> Tpp:
+def told(own_stack: SeparateStack, receiver: EventReceiver) -> Tpp:
     """A TPP that events are sent to."""
     made = add_client(own_stack, "--events-url", receiver.url)
     receiver.secret = made["events_secret"]
@@ -84,7 +81,7 @@ class Lasting:
 
 
 @pytest.fixture(scope="module", autouse=True)
-def lasting(own_stack: OwnStack) -> Lasting:
+def lasting(own_stack: SeparateStack) -> Lasting:
     """Consents given before time is moved by more than a minute, after which the service reads the banks anew."""
     made, content = add_client(own_stack, "--events", "poll", "--secret"), own_stack.content
     with pytest.MonkeyPatch.context() as patch:
@@ -103,7 +100,7 @@ def operate(content: Mapping[str, Any], patch: pytest.MonkeyPatch) -> bootstrap.
     return bootstrap.Hub(Settings.from_environment(content["environment"]))
 
 
-def add_client(own_stack: OwnStack, *options: str) -> Any:
+def add_client(own_stack: SeparateStack, *options: str) -> Any:
     """A new client: ``client_id`` and its secrets."""
     owner = own_stack.content["user"]["email"]
     made = own_stack.admin("clients", "add", "--owner", owner, "--title", "Patient", *options)
@@ -140,7 +137,7 @@ def status_of(tpp: Tpp, bank: Mapping[str, Any], payment_id: str) -> Any:
 
 
 def test_an_access_token_expires_after_an_hour_and_can_be_refreshed(
-    own_stack: OwnStack, tpp: Tpp, journey: Journey
+    own_stack: SeparateStack, tpp: Tpp, journey: Journey
 ) -> None:
     tokens = tpp.redeem(journey.code).json()
     own_stack.advance("PT59M")
@@ -159,7 +156,13 @@ def test_an_access_token_expires_after_an_hour_and_can_be_refreshed(
     [(2, "Order 1042", "ACSP", "ACSC"), (2, "TEST-LATE-REJECT", "ACSP", "RJCT"), (1, "TEST-LATE-REJECT", 1, 2)],
 )
 def test_a_confirmed_payment_is_final_after_20_seconds_and_its_tpp_gets_an_event(
-    own_stack: OwnStack, told: Tpp, receiver: EventReceiver, version: int, reference: str, confirmed: Any, ended: Any
+    own_stack: SeparateStack,
+    told: Tpp,
+    receiver: EventReceiver,
+    version: int,
+    reference: str,
+    confirmed: Any,
+    ended: Any,
 ) -> None:
     bank = next(bank for bank in banks(own_stack.content) if bank["api_version"] == version)
     payment_id = pay_directly(told, bank, reference)
@@ -172,7 +175,7 @@ def test_a_confirmed_payment_is_final_after_20_seconds_and_its_tpp_gets_an_event
     assert (before, status_of(told, bank, payment_id)) == (confirmed, ended)
 
 
-def test_a_bank_ends_a_consent_after_a_day(own_stack: OwnStack, told: Tpp, receiver: EventReceiver) -> None:
+def test_a_bank_ends_a_consent_after_a_day(own_stack: SeparateStack, told: Tpp, receiver: EventReceiver) -> None:
     customers = [(bank, bearer(told, bank, "revokes-after-a-day")) for bank in banks(own_stack.content, "fault_banks")]
     assert [read_status(told, token) for _, token in customers] == [200, 200]
     consents = [told.call("GET", "/tpp/consent", bearer=token).json()["consent_id"] for _, token in customers]
@@ -188,7 +191,7 @@ def read_status(tpp: Tpp, token: str) -> int:
     return tpp.call("GET", "/tpp/accounts", bearer=token).status_code
 
 
-def test_a_card_hold_is_released_after_7_days_and_the_ledger_verifies(own_stack: OwnStack) -> None:
+def test_a_card_hold_is_released_after_7_days_and_the_ledger_verifies(own_stack: SeparateStack) -> None:
     manager = ProgrammeManager(own_stack.content)
     card = manager.data("createCard", **of_new_card(card_currency_ison=[EUR], **HOLDER_BLOCK))
     manager.data("activateCard", card_id=card["card_id"])
@@ -217,7 +220,7 @@ def available(manager: ProgrammeManager, card: Mapping[str, Any]) -> int:
     return int(next(account["available_balance"] for account in accounts if account["id"] == card["account_id"]))
 
 
-def test_the_reserved_money_of_a_pending_payment_is_released_after_30_days(own_stack: OwnStack, tpp: Tpp) -> None:
+def test_the_reserved_money_of_a_pending_payment_is_released_after_30_days(own_stack: SeparateStack, tpp: Tpp) -> None:
     for bank in banks(own_stack.content):
         pay_directly(tpp, bank, "TEST-PENDING")
     before = [is_reserved(tpp, bank) for bank in banks(own_stack.content)]
@@ -242,9 +245,9 @@ def is_reserved(tpp: Tpp, bank: Mapping[str, Any]) -> bool:
 
 
 def test_signatures_proofs_and_sessions_use_real_time(
-    own_stack: OwnStack, operator: bootstrap.Hub, told: Tpp, receiver: EventReceiver
+    own_stack: SeparateStack, operator: bootstrap.Hub, told: Tpp, receiver: EventReceiver
 ) -> None:
-    content, window = own_stack.content, Window(own_stack.content["base_url"])
+    content, window = own_stack.content, WebBrowser(own_stack.content["base_url"])
     shown = window.get("/sign-in")
     user = content["user"]
     assert window.post("/sign-in", shown, email=user["email"], password=user["password"]).status_code == 303
@@ -307,7 +310,7 @@ def prove(holder: KeyHolder, method: str, url: str, **claims: str) -> str:
 
 
 def test_a_consent_sends_an_expiring_event_a_week_before_its_end_and_then_expires(
-    own_stack: OwnStack, lasting: Lasting
+    own_stack: SeparateStack, lasting: Lasting
 ) -> None:
     tpp, tokens = lasting.tpp, lasting.tokens
     move_to(own_stack, lasting.offset_seconds + (CONSENT_DAYS - 7) * DAY - 3600)
@@ -329,7 +332,7 @@ def test_a_consent_sends_an_expiring_event_a_week_before_its_end_and_then_expire
     assert [tpp.refresh(held["refresh_token"]).status_code for held in fresh] == [400, 400]
 
 
-def move_to(own_stack: OwnStack, offset_seconds: int) -> None:
+def move_to(own_stack: SeparateStack, offset_seconds: int) -> None:
     own_stack.advance(f"PT{offset_seconds - own_stack.time()['offset_seconds']}S")
 
 
@@ -341,7 +344,7 @@ def fetch_events(tpp: Tpp) -> set[tuple[str, str]]:
     return {(body["type"], body["data"]["consent_id"]) for body in bodies}
 
 
-def test_each_passed_day_is_recorded_and_shown(own_stack: OwnStack) -> None:
+def test_each_passed_day_is_recorded_and_shown(own_stack: SeparateStack) -> None:
     own_stack.advance(f"PT{hours_to_noon(own_stack)}H")
     first = datetime.now(UTC).date()
     last = business_day(own_stack) - timedelta(days=1)
@@ -362,20 +365,20 @@ def test_each_passed_day_is_recorded_and_shown(own_stack: OwnStack) -> None:
     assert last.isoformat() in rows.text
 
 
-def business_time(own_stack: OwnStack) -> datetime:
+def business_time(own_stack: SeparateStack) -> datetime:
     return datetime.fromisoformat(own_stack.time()["now"]).astimezone(UTC)
 
 
-def business_day(own_stack: OwnStack) -> date:
+def business_day(own_stack: SeparateStack) -> date:
     return business_time(own_stack).date()
 
 
-def hours_to_noon(own_stack: OwnStack) -> int:
+def hours_to_noon(own_stack: SeparateStack) -> int:
     """The hours until noon or up to 59 minutes later: at night, the day before is not recorded yet."""
     return (12 - business_time(own_stack).hour) % 24 or 24
 
 
-def test_another_process_reads_the_moved_time(own_stack: OwnStack) -> None:
+def test_another_process_reads_the_moved_time(own_stack: SeparateStack) -> None:
     moved = own_stack.admin("clock", "advance", f"{hours_to_noon(own_stack)}h")
 
     shown = own_stack.admin("clock", "show")
@@ -410,7 +413,7 @@ def body(value: object) -> bytes:
     ],
 )
 def test_an_invalid_move_changes_nothing(
-    own_stack: OwnStack, content: bytes, headers: dict[str, str], status: int, error: str
+    own_stack: SeparateStack, content: bytes, headers: dict[str, str], status: int, error: str
 ) -> None:
     before = own_stack.time()["offset_seconds"]
 
@@ -421,7 +424,7 @@ def test_an_invalid_move_changes_nothing(
     assert own_stack.time()["offset_seconds"] == before
 
 
-def test_the_second_of_two_simultaneous_moves_returns_409(own_stack: OwnStack) -> None:
+def test_the_second_of_two_simultaneous_moves_returns_409(own_stack: SeparateStack) -> None:
     before = own_stack.time()["offset_seconds"]
 
     answers = at_once(2, lambda: own_stack.move("P3D"))
@@ -432,7 +435,7 @@ def test_the_second_of_two_simultaneous_moves_returns_409(own_stack: OwnStack) -
 
 
 @pytest.mark.parametrize("span", ["0d", "401d"])
-def test_an_invalid_span_is_rejected_on_the_command_line(own_stack: OwnStack, span: str) -> None:
+def test_an_invalid_span_is_rejected_on_the_command_line(own_stack: SeparateStack, span: str) -> None:
     before = own_stack.time()["offset_seconds"]
 
     refused = own_stack.command("clock", "advance", "--json", "--", span)
@@ -442,7 +445,7 @@ def test_an_invalid_span_is_rejected_on_the_command_line(own_stack: OwnStack, sp
     assert own_stack.time()["offset_seconds"] == before
 
 
-def test_the_clock_of_production_cannot_be_moved(own_stack: OwnStack) -> None:
+def test_the_clock_of_production_cannot_be_moved(own_stack: SeparateStack) -> None:
     before = own_stack.time()["offset_seconds"]
 
     refused = own_stack.command("clock", "advance", "7d", STAGE="prod")
@@ -453,16 +456,16 @@ def test_the_clock_of_production_cannot_be_moved(own_stack: OwnStack) -> None:
 
 
 def test_a_restarted_stack_keeps_its_time_and_shows_it(
-    ending: ExitStack, own_stack: OwnStack, monkeypatch: pytest.MonkeyPatch
+    ending: ExitStack, own_stack: SeparateStack, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     moved, port = own_stack.advance("P2D"), int(own_stack.content["environment"]["PORT"])
     ending.close()
     assert not (own_stack.folder / "stack.json").exists(), "it ends by itself when its standard input closes"
-    again = ending.enter_context(running(own_stack.folder, port=port))
+    again = ending.enter_context(separate_stack(own_stack.folder, port=port))
     own_stack.content.update(again.content)  # other tests go on with it
 
     rows = dict(summarise(own_stack, monkeypatch))
-    kept, page = own_stack.time(), Window(own_stack.content["base_url"]).get("/")
+    kept, page = own_stack.time(), WebBrowser(own_stack.content["base_url"]).get("/")
     bank = requests.get(f"{own_stack.content['banks'][0]['domain']}/consents", timeout=PATIENCE_SECONDS)
 
     assert kept["offset_seconds"] == moved["offset_seconds"] >= 2 * DAY
@@ -471,7 +474,7 @@ def test_a_restarted_stack_keeps_its_time_and_shows_it(
         assert "Time has been moved" in shown.text
 
 
-def summarise(own_stack: OwnStack, monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
+def summarise(own_stack: SeparateStack, monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
     """The rows that a stack prints when it is ready."""
     bootstrap.use(operate(own_stack.content, monkeypatch))
     try:

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from chalicelib import bootstrap
-from tests.e2e.own_bank import OwnBank
-from tests.e2e.parties import Tpp, at_once
+from tests.e2e.parties import OwnBank, Tpp, at_once
 
 pytestmark = pytest.mark.e2e
 

@@ -18,8 +18,7 @@ from chalicelib.foundation.settings import Settings
 from infra import yaml_file
 from infra.admin.commands import program
 from infra.repository import ROOT
-from tests.e2e.bank_customers import bearer, initiate, pay
-from tests.e2e.parties import Tpp
+from tests.e2e.parties import Tpp, bearer, initiate, pay
 
 pytestmark = pytest.mark.e2e
 

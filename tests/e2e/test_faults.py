@@ -12,7 +12,7 @@ import pytest
 
 from chalicelib.demo_bank.faults import MANY_ACCOUNTS
 from chalicelib.demo_bank.profiles import PROFILES
-from tests.e2e.fault_plays import See, details
+from tests.e2e.conftest import ReadFault, details
 from tests.e2e.parties import Tpp
 
 pytestmark = pytest.mark.e2e
@@ -23,45 +23,45 @@ def test_both_fault_banks_are_listed_with_the_others(stack: dict[str, Any], tpp:
     assert listed >= {profile.bic for profile in PROFILES}
 
 
-def test_the_slow_fault_returns_an_answer(seen: See) -> None:
-    _, found = seen("slow")
+def test_the_slow_fault_returns_an_answer(read_fault: ReadFault) -> None:
+    _, found = read_fault("slow")
     assert found["answer"].status_code == 200
 
 
-def test_the_down_fault_returns_the_unavailable_code(seen: See) -> None:
-    version, found = seen("down")
+def test_the_down_fault_returns_the_unavailable_code(read_fault: ReadFault) -> None:
+    version, found = read_fault("down")
     assert details(found["answer"]).startswith({1: "5103: ", 2: "OUT_OF_SERVICE: "}[version])
 
 
-def test_the_rate_limited_fault_returns_its_code_and_retry_after(seen: See) -> None:
-    version, found = seen("rate-limited")
+def test_the_rate_limited_fault_returns_its_code_and_retry_after(read_fault: ReadFault) -> None:
+    version, found = read_fault("rate-limited")
     assert details(found["answer"]).startswith({1: "5104: ", 2: "TOO_MANY_REQUESTS: "}[version])
     assert found["answer"].headers["Retry-After"] == "30"
 
 
-def test_the_nonsense_fault_returns_invalid_json(seen: See) -> None:
-    _, found = seen("nonsense")
+def test_the_nonsense_fault_returns_invalid_json(read_fault: ReadFault) -> None:
+    _, found = read_fault("nonsense")
     assert details(found["answer"]) == "the bank responded with status 200 and invalid JSON"
 
 
-def test_the_token_refused_fault_requires_a_new_authorization(seen: See) -> None:
-    _, found = seen("token-refused")
+def test_the_token_refused_fault_requires_a_new_authorization(read_fault: ReadFault) -> None:
+    _, found = read_fault("token-refused")
     assert details(found["answer"])
     assert "authorize again" in found["answer"].json()["title"]
 
 
-def test_the_no_accounts_fault_returns_an_empty_list(seen: See) -> None:
-    _, found = seen("no-accounts")
+def test_the_no_accounts_fault_returns_an_empty_list(read_fault: ReadFault) -> None:
+    _, found = read_fault("no-accounts")
     assert (found["answer"].status_code, found["answer"].json()) == (200, {"accounts": []})
 
 
-def test_the_many_fault_returns_many_accounts_and_full_pages(seen: See) -> None:
-    _, found = seen("many")
+def test_the_many_fault_returns_many_accounts_and_full_pages(read_fault: ReadFault) -> None:
+    _, found = read_fault("many")
     assert len(found["answer"].json()["accounts"]) == MANY_ACCOUNTS
     page = found["page"].json()
     assert len(page["payments"] if "payments" in page else page["transactions"]["booked"]) == 100
 
 
-def test_the_refuses_payments_fault_returns_the_refused_code(seen: See) -> None:
-    version, found = seen("refuses-payments")
+def test_the_refuses_payments_fault_returns_the_refused_code(read_fault: ReadFault) -> None:
+    version, found = read_fault("refuses-payments")
     assert details(found["answer"]).startswith({1: "5102: ", 2: "PAYMENT_REFUSED: "}[version])

@@ -13,8 +13,7 @@ import pytest
 from tests.bench.measured_requests import http_event
 from tests.cards.cases import of_new_card
 from tests.cards.issuer import EUR, HOLDER_BLOCK
-from tests.e2e.parties import Journey, Tpp
-from tests.e2e.programme_manager import ProgrammeManager
+from tests.e2e.parties import Journey, ProgrammeManager, Tpp
 from tests.kit.source_code import ROOT
 
 pytestmark = pytest.mark.e2e

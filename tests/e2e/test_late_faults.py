@@ -6,35 +6,37 @@ import pytest
 
 from chalicelib import bootstrap
 from chalicelib.demo_bank import clearing
-from tests.e2e.fault_plays import See, details
+from tests.e2e.conftest import ReadFault, details
 from tests.kit.time import wait_for
 
 pytestmark = pytest.mark.e2e
 
 
-def test_the_silent_fault_times_out(seen: See) -> None:
-    _, found = seen("silent")
+def test_the_silent_fault_times_out(read_fault: ReadFault) -> None:
+    _, found = read_fault("silent")
     assert details(found["answer"]) == "no answer came in time"
 
 
-def test_the_stays_pending_fault_keeps_a_payment_pending_beyond_a_rejection(seen: See, operator: bootstrap.Hub) -> None:
-    version, found = seen("payment-stays-pending")
+def test_the_stays_pending_fault_keeps_a_payment_pending_beyond_a_rejection(
+    read_fault: ReadFault, operator: bootstrap.Hub
+) -> None:
+    version, found = read_fault("payment-stays-pending")
     pending = {1: 1, 2: "PDNG"}[version]
     assert found["first"] == pending
-    wait_for_rejection(seen, operator)
+    wait_for_rejection(read_fault, operator)
     assert (found["back"]["status"], found["first"], found["status"]()) == (str(pending), pending, pending)
 
 
-def test_the_rejected_later_fault_rejects_the_payment(seen: See, operator: bootstrap.Hub) -> None:
-    version, found = seen("payment-rejected-later")
+def test_the_rejected_later_fault_rejects_the_payment(read_fault: ReadFault, operator: bootstrap.Hub) -> None:
+    version, found = read_fault("payment-rejected-later")
     assert (found["back"]["status"], found["first"]) == {1: ("1", 1), 2: ("ACSP", "ACSP")}[version]
 
-    wait_for_rejection(seen, operator)
+    wait_for_rejection(read_fault, operator)
 
 
-def wait_for_rejection(seen: See, operator: bootstrap.Hub) -> None:
+def wait_for_rejection(read_fault: ReadFault, operator: bootstrap.Hub) -> None:
     """Run the bank's schedule until it has rejected the payment that is rejected later."""
-    version, found = seen("payment-rejected-later")
+    version, found = read_fault("payment-rejected-later")
 
     def is_rejected() -> bool:
         clearing.run_due_work(operator)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from infra.local import logfile
-from tests.e2e.browser_window import Window
+from tests.e2e.parties import WebBrowser
 from tests.kit.time import wait_for
 
 pytestmark = pytest.mark.e2e
@@ -28,14 +28,14 @@ def mail_to(folder: Path, email: str) -> Path:
 
 
 def test_a_forgotten_password_is_replaced_by_a_mail_in_a_file(stack: dict[str, Any]) -> None:
-    window, email = Window(stack["base_url"]), f"{secrets.token_hex(8)}@example.com"
+    window, email = WebBrowser(stack["base_url"]), f"{secrets.token_hex(8)}@example.com"
     fields = {"email": email, "password": "correct horse battery", "terms": "yes"}
     assert window.post("/register", window.get("/register"), **fields).status_code == 303
     assert window.post("/forgotten", window.get("/forgotten"), email=email).status_code == 200
     file = mail_to(Path(stack["mails"]), email)
     found = re.search(rf"^{stack['base_url']}(/reset/\S+)$", file.read_text("utf-8"), re.MULTILINE)
     assert found is not None
-    other = Window(stack["base_url"])
+    other = WebBrowser(stack["base_url"])
     assert other.post(found[1], other.get(found[1]), password="rain on a tin roof").status_code == 303
 
     assert "/account" in other.get("/").text

@@ -14,8 +14,7 @@ import requests
 from chalicelib import bootstrap
 from chalicelib.openbanking.records.consents import consent_key
 from chalicelib.openbanking.records.payments import payment_key
-from tests.e2e.own_bank import Initiated, PayingBank
-from tests.e2e.parties import Tpp, at_once
+from tests.e2e.parties import Initiated, PayingBank, Tpp, at_once
 from tests.kit.time import PATIENCE_SECONDS
 
 pytestmark = [pytest.mark.e2e, pytest.mark.faults]

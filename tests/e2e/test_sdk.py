@@ -20,8 +20,7 @@ from chalicelib import bootstrap
 from infra.psu_browser import confirm_payment
 from infra.render.sdk import tpp as document
 from infra.tour.tpp import funds_request
-from tests.e2e.own_bank import PayingBank
-from tests.e2e.parties import at_once
+from tests.e2e.parties import PayingBank, at_once
 from tests.e2e.sdk_users import (
     FAST,
     Credentials,

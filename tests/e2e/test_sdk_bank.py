@@ -19,8 +19,8 @@ from causeway.bank import HubClient
 from causeway.errors import ApiError, AuthorizationEnded, HubError, OutcomeUnknown
 from chalicelib import bootstrap
 from tests.e2e import parties
-from tests.e2e.bank_process import SCOPES, DurableBank, consent_at, durable_bank, state_in
 from tests.e2e.durable_bank import BOOKED, IBANS
+from tests.e2e.sdk_processes import SCOPES, DurableBank, consent_at, durable_bank, state_in
 from tests.e2e.sdk_users import FAST, account_id, bulk_of, direct_of, events_of, order
 from tests.kit.lossy_proxy import LOSSES, LOST, UNSENT, Fate, each_in_turn
 from tests.kit.time import wait_for

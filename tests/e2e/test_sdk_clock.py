@@ -16,11 +16,19 @@ from chalicelib import bootstrap
 from chalicelib.demo_bank.faults import FAULTS
 from chalicelib.foundation.crypto import signatures
 from infra.psu_browser import confirm_payment
-from tests.e2e.bank_process import DurableBank, consent_at, durable_bank
-from tests.e2e.listen_process import ForwardReceiver, ListenProcess, environment, listening, receiving
-from tests.e2e.own_stack import OwnStack, running
 from tests.e2e.parties import at_once
+from tests.e2e.sdk_processes import (
+    DurableBank,
+    ForwardReceiver,
+    ListenProcess,
+    consent_at,
+    durable_bank,
+    environment,
+    listening,
+    receiving,
+)
 from tests.e2e.sdk_users import FAST, browser, consent_of, order, takes_time
+from tests.e2e.separate_stack import SeparateStack, separate_stack
 from tests.kit.lossy_proxy import LossyProxy, lossy_proxy
 from tests.kit.time import PATIENCE_SECONDS, wait_for
 
@@ -30,19 +38,19 @@ REJECTS, REVOKES = "payment-rejected-later", "revokes-after-a-day"
 
 
 @pytest.fixture(scope="module")
-def own_stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OwnStack]:
-    with running(tmp_path_factory.mktemp("sdk-clock")) as started:
+def own_stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SeparateStack]:
+    with separate_stack(tmp_path_factory.mktemp("sdk-clock")) as started:
         yield started
 
 
 @pytest.fixture(scope="module")
-def stack(own_stack: OwnStack) -> dict[str, Any]:
+def stack(own_stack: SeparateStack) -> dict[str, Any]:
     """The stack of this module, for the fixtures that other modules use on the shared one."""
     return own_stack.content
 
 
 @pytest.fixture(scope="module")
-def poller(own_stack: OwnStack) -> dict[str, Any]:
+def poller(own_stack: SeparateStack) -> dict[str, Any]:
     """A client that fetches its events."""
     owner = own_stack.content["user"]["email"]
     made = own_stack.admin("clients", "add", "--owner", owner, "--title", "Poller", "--events", "poll", "--secret")
@@ -112,7 +120,7 @@ def told(receiver: ForwardReceiver, listener: ListenProcess, consents: Sequence[
 
 @pytest.mark.parametrize("lost", [False, True], ids=["all goes well", "the answer is lost"])
 def test_fifty_threads_refresh_a_token_rejected_by_the_hub_once(
-    own_stack: OwnStack, network: LossyProxy, lasting: list[sdk.Consent], lost: bool
+    own_stack: SeparateStack, network: LossyProxy, lasting: list[sdk.Consent], lost: bool
 ) -> None:
     own_stack.advance("PT61M")
     for consent in lasting:
@@ -133,7 +141,7 @@ def test_every_fault_that_takes_time_has_a_test() -> None:
     assert {fault.name for fault in FAULTS if takes_time(fault)} == {REJECTS, REVOKES}
 
 
-def test_waiting_for_a_later_rejected_payment_returns_the_rejection(own_stack: OwnStack, tpp: sdk.Tpp) -> None:
+def test_waiting_for_a_later_rejected_payment_returns_the_rejection(own_stack: SeparateStack, tpp: sdk.Tpp) -> None:
     stack = own_stack.content
     with ThreadPoolExecutor(2) as pool:
         waits = []
@@ -151,7 +159,7 @@ def test_waiting_for_a_later_rejected_payment_returns_the_rejection(own_stack: O
 
 
 def test_a_revocation_by_the_bank_after_a_day_ends_the_authorization(
-    own_stack: OwnStack, tpp: sdk.Tpp, receiver: ForwardReceiver, listener: ListenProcess
+    own_stack: SeparateStack, tpp: sdk.Tpp, receiver: ForwardReceiver, listener: ListenProcess
 ) -> None:
     stack = own_stack.content
     consents = [consent_of(tpp, stack, bank, REVOKES) for bank in stack["fault_banks"]]
@@ -188,7 +196,7 @@ def has_ended(consent: sdk.Consent, stack: dict[str, Any]) -> None:
 
 
 def test_banks_work_during_a_rotation_of_the_hub_key_and_their_own_keys(
-    own_stack: OwnStack, banks: list[DurableBank], tpp: sdk.Tpp
+    own_stack: SeparateStack, banks: list[DurableBank], tpp: sdk.Tpp
 ) -> None:
     consents = [consent_at(bank, tpp) for bank in banks]
     for bank, consent in zip(banks, consents, strict=True):
@@ -236,7 +244,7 @@ def is_sent_with(pem: str, bank: DurableBank, consent: sdk.Consent) -> bool:
 
 
 def test_listen_forwards_expiring_and_expired_events_once(
-    own_stack: OwnStack, banks: list[DurableBank], tpp: sdk.Tpp, receiver: ForwardReceiver, listener: ListenProcess
+    own_stack: SeparateStack, banks: list[DurableBank], tpp: sdk.Tpp, receiver: ForwardReceiver, listener: ListenProcess
 ) -> None:
     consents = [consent_at(bank, tpp) for bank in banks]
 

@@ -19,7 +19,7 @@ from chalicelib import bootstrap
 from chalicelib.openbanking.protocol.tpp_calls import EventsQuery
 from chalicelib.openbanking.records.client_record import Client
 from infra.psu_browser import confirm_payment
-from tests.e2e.listen_process import ForwardReceiver, ListenProcess, environment, listening, receiving
+from tests.e2e.sdk_processes import ForwardReceiver, ListenProcess, environment, listening, receiving
 from tests.e2e.sdk_users import browser, consent_of, order
 from tests.kit.documents import blocks
 from tests.kit.lossy_proxy import lossy_proxy

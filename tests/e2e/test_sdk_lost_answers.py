@@ -14,7 +14,7 @@ import requests
 from causeway import tpp as sdk
 from causeway.errors import AuthorizationEnded, ConnectionLost
 from chalicelib import bootstrap
-from tests.e2e.own_bank import PayingBank
+from tests.e2e.parties import PayingBank
 from tests.e2e.sdk_users import FAST, IBANS, approve, bulk_of, direct_of, events_of, order, payer_at
 from tests.kit.lossy_proxy import LOSSES, LOST, Fate, LossyProxy, lossy_proxy
 from tests.kit.time import PATIENCE_SECONDS, limit_under_test, wait_for

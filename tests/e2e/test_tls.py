@@ -12,7 +12,7 @@ import requests
 from infra.local.background import run_stack
 from infra.local.development_ca import ClientSubject, DevelopmentCa
 from tests.conftest import ENDPOINT
-from tests.e2e.own_stack import CLEAN, admin
+from tests.e2e.separate_stack import CLEAN, run_admin
 from tests.kit.endpoint import of_a_stack
 from tests.kit.time import PATIENCE_SECONDS
 
@@ -64,16 +64,16 @@ def test_the_service_and_the_demonstration_banks_call_each_other_over_https(
 
     assert page.status_code == 200, "the bank has asked the service who the TPP is"
     assert page.url.startswith(tls_stack["base_url"])
-    assert admin(python, place, "banks", "test", bank["bic"])["reachable"] is True
+    assert run_admin(python, place, "banks", "test", bank["bic"])["reachable"] is True
 
 
 def test_a_bank_with_a_registered_certificate_is_rejected_without_it(
     tls_stack: dict[str, Any], caller: requests.Session, python: Path, place: Path
 ) -> None:
     asked = ("--bank", "--common-name", "api.bank.example", "--out", str(place))
-    made = admin(python, place, "certificates", "issue", *asked)["certificate"]
+    made = run_admin(python, place, "certificates", "issue", *asked)["certificate"]
     url = f"{tls_stack['base_url']}/elsewhere"
-    added = admin(
+    added = run_admin(
         *(python, place, "banks", "add", BIC, "--name", "Bank with TLS", "--country", "GB", "--api-version", "1"),
         *("--domain", url, "--authorization-url", url, "--certificate-subject", made["certificate_subject"]),
     )

@@ -12,8 +12,7 @@ import requests
 from chalicelib import bootstrap
 from chalicelib.website.records.attempts import LIMITS
 from infra.psu_browser import Browser, approve_consent
-from tests.e2e.browser_window import Window
-from tests.e2e.parties import at_once
+from tests.e2e.parties import WebBrowser, at_once
 from tests.kit.time import PATIENCE_SECONDS
 from tests.website.web_user import ensure_user
 
@@ -21,8 +20,8 @@ pytestmark = [pytest.mark.e2e, pytest.mark.faults]
 
 
 @pytest.fixture
-def window(stack: dict[str, Any]) -> Window:
-    return Window(stack["base_url"])
+def window(stack: dict[str, Any]) -> WebBrowser:
+    return WebBrowser(stack["base_url"])
 
 
 @pytest.fixture
@@ -30,7 +29,7 @@ def email() -> str:
     return f"{secrets.token_hex(8)}@example.com"
 
 
-def test_30_parallel_password_guesses_do_not_exceed_the_limit(window: Window, email: str) -> None:
+def test_30_parallel_password_guesses_do_not_exceed_the_limit(window: WebBrowser, email: str) -> None:
     shown = window.get("/sign-in")
     answers = at_once(30, lambda: window.post("/sign-in", shown, email=email, password="wrong password"))
 
@@ -39,7 +38,7 @@ def test_30_parallel_password_guesses_do_not_exceed_the_limit(window: Window, em
     assert statuses.count(401) <= LIMITS["account_at_address"].attempts
 
 
-def test_10_parallel_registrations_of_one_email_create_one_user(window: Window, email: str) -> None:
+def test_10_parallel_registrations_of_one_email_create_one_user(window: WebBrowser, email: str) -> None:
     shown = window.get("/register")
     fields = {"email": email, "password": "correct horse battery", "terms": "yes"}
     answers = at_once(10, lambda: window.post("/register", shown, **fields))
@@ -47,7 +46,7 @@ def test_10_parallel_registrations_of_one_email_create_one_user(window: Window, 
     assert sorted(answer.status_code for answer in answers) == [303] + [409] * 9
 
 
-def test_10_parallel_clicks_on_create_make_one_client(window: Window, email: str, operator: bootstrap.Hub) -> None:
+def test_10_parallel_clicks_on_create_make_one_client(window: WebBrowser, email: str, operator: bootstrap.Hub) -> None:
     window.session.cookies.set("causeway_session", operator.website.sessions.begin(ensure_user(operator, email)).cookie)
     shown = window.get("/clients/new")
     draft = re.search(r'name="draft" value="([^"]+)"', shown.text)
@@ -61,7 +60,7 @@ def test_10_parallel_clicks_on_create_make_one_client(window: Window, email: str
 
 
 def test_10_parallel_loads_of_a_callback_exchange_the_code_once(
-    window: Window, email: str, operator: bootstrap.Hub, stack: dict[str, Any]
+    window: WebBrowser, email: str, operator: bootstrap.Hub, stack: dict[str, Any]
 ) -> None:
     window.session.cookies.set("causeway_session", operator.website.sessions.begin(ensure_user(operator, email)).cookie)
     client = operator.openbanking.clients.create(owner=email, title="Impatient").client

@@ -9,27 +9,27 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.own_stack import OwnStack, running
 from tests.e2e.parties import Tpp
+from tests.e2e.separate_stack import SeparateStack, separate_stack
 
 
 @pytest.fixture
-def own_stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OwnStack]:
-    with running(tmp_path_factory.mktemp("year")) as started:
+def own_stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SeparateStack]:
+    with separate_stack(tmp_path_factory.mktemp("year")) as started:
         yield started
 
 
-def move_by_days(own_stack: OwnStack, count: int) -> None:
+def move_by_days(own_stack: SeparateStack, count: int) -> None:
     """Move time in steps of a day."""
     for _ in range(count):
         own_stack.advance("P1D")
 
 
-def now(own_stack: OwnStack) -> datetime:
+def now(own_stack: SeparateStack) -> datetime:
     return datetime.fromisoformat(own_stack.time()["now"]).astimezone(UTC)
 
 
-def move_to_noon(own_stack: OwnStack) -> None:
+def move_to_noon(own_stack: SeparateStack) -> None:
     """Move time to the hour after noon: by then the night's jobs have run, whenever the test begins."""
     hours = (12 - now(own_stack).hour) % 24
     if hours:
@@ -41,7 +41,7 @@ def days_before(last: date, count: int) -> list[str]:
     return [(last - timedelta(days=ago)).isoformat() for ago in range(count, 0, -1)]
 
 
-def read_accounts(own_stack: OwnStack) -> None:
+def read_accounts(own_stack: SeparateStack) -> None:
     """One call of a TPP to each of the two banks."""
     client = own_stack.content["client"]
     tpp = Tpp(own_stack.content["base_url"], client["client_id"], client["callback_url"])
@@ -50,7 +50,7 @@ def read_accounts(own_stack: OwnStack) -> None:
         assert tpp.call("GET", "/tpp/accounts", bearer=bearer).status_code == 200
 
 
-def check_days(own_stack: OwnStack, count: int) -> None:
+def check_days(own_stack: SeparateStack, count: int) -> None:
     """Each bank has one record of each day, with the report of a bank that sends them; the first day had calls."""
     days = days_before(now(own_stack).date(), count)
     found: list[Any] = own_stack.admin("statistics", "show", "--from", days[0], "--to", days[-1])["days"]
@@ -65,7 +65,7 @@ def check_days(own_stack: OwnStack, count: int) -> None:
 
 
 @pytest.mark.year
-def test_a_year_in_steps_of_a_day_loses_nothing(own_stack: OwnStack) -> None:
+def test_a_year_in_steps_of_a_day_loses_nothing(own_stack: SeparateStack) -> None:
     move_to_noon(own_stack)
     offset = own_stack.time()["offset_seconds"]
     read_accounts(own_stack)

@@ -16,7 +16,7 @@ from infra.local import stackfile
 from infra.local.process import python_command
 from infra.repository import ROOT
 from tests.conftest import ENDPOINT
-from tests.e2e.own_stack import CLEAN, running
+from tests.e2e.separate_stack import CLEAN, separate_stack
 from tests.kit.time import PATIENCE_SECONDS, wait_for
 
 pytestmark = [
@@ -59,7 +59,7 @@ def test_a_full_disk_ends_a_stack_with_one_sentence_and_keeps_the_ledger_consist
         process.kill()
         process.wait()
     said = (tmp_path / "err").read_text("utf-8")
-    with running(tmp_path) as again:
+    with separate_stack(tmp_path) as again:
         verified = again.admin("ledger", "verify")
 
     assert code == 1

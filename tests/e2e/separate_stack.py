@@ -18,30 +18,30 @@ import requests
 from infra.local.background import run_stack
 from infra.repository import ROOT
 from tests.conftest import ENDPOINT
+from tests.e2e.parties import send
 from tests.kit.endpoint import credentials, of_a_stack
 from tests.kit.stack import wait_for_card_month
-from tests.kit.time import PATIENCE_SECONDS
 
 CLEAN = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "STAGE"))}
 PLACE = "/sandbox/clock"
 
 
-def command(python: Path, folder: Path, *arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:
+def _run_command(python: Path, folder: Path, *arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:
     """An operator's command, in a process of its own, on the stack that keeps its file in ``folder``."""
     environ = CLEAN | credentials(ENDPOINT) | {"CAUSEWAY_STACK_FILE": str(folder / "stack.json")} | environ
-    asked = [str(python), "-m", "infra.admin", *arguments]
-    return subprocess.run(asked, cwd=ROOT, env=environ, capture_output=True, text=True, check=False)
+    words = [str(python), "-m", "infra.admin", *arguments]
+    return subprocess.run(words, cwd=ROOT, env=environ, capture_output=True, text=True, check=False)
 
 
-def admin(python: Path, folder: Path, *arguments: str) -> Any:
+def run_admin(python: Path, folder: Path, *arguments: str) -> Any:
     """The document of an operator's command."""
-    result = command(python, folder, *arguments, "--json")
+    result = _run_command(python, folder, *arguments, "--json")
     assert result.returncode == 0, result.stdout + result.stderr
     return json.loads(result.stdout)
 
 
 @dataclass(frozen=True)
-class OwnStack:
+class SeparateStack:
     """A running stack: what its file says, the folder in which it keeps its file and data, and the commands' Python."""
 
     content: dict[str, Any]
@@ -49,13 +49,13 @@ class OwnStack:
     python: Path
 
     def admin(self, *arguments: str) -> Any:
-        return admin(self.python, self.folder, *arguments)
+        return run_admin(self.python, self.folder, *arguments)
 
     def command(self, *arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:
-        return command(self.python, self.folder, *arguments, **environ)
+        return _run_command(self.python, self.folder, *arguments, **environ)
 
     def time(self) -> Any:
-        """What ``GET /sandbox/clock`` answers."""
+        """The answer to ``GET /sandbox/clock``."""
         return self._send("GET").json()
 
     def post(self, content: bytes, headers: Mapping[str, str] | None = None) -> requests.Response:
@@ -79,22 +79,20 @@ class OwnStack:
         return [line for line in map(json.loads, lines) if line["message"] == message]
 
     def _send(self, method: str, **options: Any) -> requests.Response:
-        with requests.Session() as session:
-            session.trust_env = False
-            return session.request(method, self.content["base_url"] + PLACE, timeout=PATIENCE_SECONDS, **options)
+        return send(method, self.content["base_url"] + PLACE, **options)
 
 
 @contextmanager
-def running(
+def separate_stack(
     folder: Path, output: Path | None = None, python: Path = Path(sys.executable), port: int = 0
-) -> Iterator[OwnStack]:
-    """A stack for as long as this lasts; what it prints goes to ``output``, and ``python`` runs commands on it."""
+) -> Iterator[SeparateStack]:
+    """A stack until the end of the block; its output goes to ``output``, and ``python`` runs commands on it."""
     with (
         (output or Path(os.devnull)).open("wb") as printed,
         run_stack(CLEAN, printed, folder=folder, elsewhere=_elsewhere(folder), port=port) as content,
     ):
         wait_for_card_month(content)
-        yield OwnStack(content, folder, python)
+        yield SeparateStack(content, folder, python)
 
 
 @cache

@@ -1,29 +1,34 @@
-"""Runs a bank of ``causeway.bank`` on the stack, with a proxy on each way, and acts as its customer."""
+"""Processes that use the SDK: a bank of ``causeway.bank`` behind proxies, and ``causeway listen``."""
 
 from __future__ import annotations
 
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
+import threading
 import uuid
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import requests
+from standardwebhooks.webhooks import Webhook
 
 from causeway import tpp as sdk
 from chalicelib import bootstrap
 from chalicelib.foundation.crypto import signatures
 from chalicelib.openbanking.records.bank_record import NewBank
-from tests.e2e import sqlite_storage
+from tests.e2e.durable_bank import books
+from tests.e2e.parties import send
 from tests.kit.documents import ROOT
-from tests.kit.http import free_port
+from tests.kit.http import free_port, serving
 from tests.kit.lossy_proxy import LossyProxy, lossy_proxy
 from tests.kit.time import PATIENCE_SECONDS, wait_for
 from tests.sdk.user_programs import SOURCE
@@ -66,7 +71,7 @@ class DurableBank:
         assert self._process is not None
         assert self._process.poll() is None, (self.folder / "log").read_text("utf-8")
         try:
-            return bool(_browser().get(self.url, timeout=PATIENCE_SECONDS).status_code)
+            return bool(send("GET", self.url).status_code)
         except requests.ConnectionError:
             return False
 
@@ -90,7 +95,7 @@ class DurableBank:
 
     def books(self, what: str) -> list[str]:
         """The bank's own books: ``accepted`` orders, ``booked`` payments, ``revoked`` consents."""
-        return sqlite_storage.books(self.folder / "bank.sqlite", what)
+        return books(self.folder / "bank.sqlite", what)
 
     # -- the customer
 
@@ -98,7 +103,7 @@ class DurableBank:
         """The secret address of the page that the customer sees, opened again after a failure of the network."""
 
         def look() -> str:
-            found = re.search('action="([^"]+)"', _browser().get(url, timeout=PATIENCE_SECONDS).text)
+            found = re.search('action="([^"]+)"', send("GET", url).text)
             return found[1] if found else ""
 
         return self.url + wait_for(look, f"there is no page at {url}")
@@ -106,7 +111,7 @@ class DurableBank:
     def click(self, page: str, decision: str = "yes") -> str:
         """Where the browser goes; empty if the bank is not able to say it."""
         try:
-            answer = _browser().post(page, data={"decision": decision}, timeout=PATIENCE_SECONDS, allow_redirects=False)
+            answer = send("POST", page, data={"decision": decision}, allow_redirects=False)
         except requests.ConnectionError:
             return ""
         return answer.headers.get("Location", "")
@@ -119,12 +124,6 @@ class DurableBank:
     def end_consent(self, consent_id: str) -> None:
         """End one of several consents on the bank's own page."""
         self.click(self.open(f"{self.url}/consents"), consent_id)
-
-
-def _browser() -> requests.Session:
-    session = requests.Session()
-    session.trust_env = False
-    return session
 
 
 @contextmanager
@@ -166,3 +165,134 @@ def consent_at(bank: DurableBank, tpp: sdk.Tpp, scopes: Sequence[str] = ()) -> s
 
 def state_in(callback: str) -> str:
     return parse_qs(urlsplit(callback).query)["state"][0]
+
+
+# -- causeway listen
+
+
+class ForwardReceiver(ThreadingHTTPServer):
+    """Keeps what comes. ``behaviour`` gives the status of an answer, and may take its time."""
+
+    daemon_threads = True
+
+    def __init__(self, port: int = 0) -> None:
+        super().__init__(("127.0.0.1", port), _Handler)
+        self.behaviour: Callable[[str], int] = lambda event_id: 204
+        self.received: list[tuple[str, Mapping[str, str], bytes]] = []
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}/events"
+
+    @property
+    def ids(self) -> list[str]:
+        return [event_id for event_id, _, _ in self.received]
+
+    def verified(self, secret: str) -> list[Any]:
+        """All events, verified."""
+        return [Webhook(secret).verify(body, dict(headers)) for _, headers, body in self.received]
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: ForwardReceiver
+
+    def do_POST(self) -> None:
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        body = self.rfile.read(int(headers["content-length"]))
+        self.server.received.append((headers["webhook-id"], headers, body))
+        self.send_response(self.server.behaviour(headers["webhook-id"]))
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Nothing."""
+
+
+def receiving(port: int = 0) -> AbstractContextManager[ForwardReceiver]:
+    """A running receiver."""
+    return serving(ForwardReceiver(port))
+
+
+class ListenProcess:
+    """``causeway listen`` as its users run it. ``printed`` is what it prints, ``lines`` the same without times."""
+
+    def __init__(self, environ: Mapping[str, str], *options: str, command: Sequence[str] = ()) -> None:
+        self.printed: list[str] = []
+        self.lines: list[str] = []
+        command = command or [sys.executable, "-m", "causeway", "listen", *options]
+        self._process = subprocess.Popen(
+            command, env=environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self) -> None:
+        for line in self._process.stdout or ():
+            self.printed.append(line.rstrip())
+            self.lines.append(line.partition("Z  ")[2].strip() or line.strip())
+
+    def wait_for_line(self, pattern: str) -> str:
+        """The first line that matches."""
+
+        def look() -> str:
+            return next((line for line in list(self.lines) if re.search(pattern, line)), "")
+
+        return wait_for(look, f"no line {pattern} in {self.lines}")
+
+    @property
+    def secret(self) -> str:
+        return self.wait_for_line("Signing secret").partition(": ")[2]
+
+    def kill(self) -> None:
+        """End it as a power failure does."""
+        self._process.kill()
+        self._end()
+
+    def interrupt(self) -> int:
+        """Press Ctrl-C. Returns the exit code."""
+        self._process.send_signal(signal.SIGINT)
+        return self._end()
+
+    def wait(self) -> int:
+        """The exit code of a command that ends by itself."""
+        return self._end()
+
+    def _end(self) -> int:
+        code = self._process.wait(PATIENCE_SECONDS)
+        self._reader.join()
+        assert self._process.stderr is not None
+        assert self._process.stdout is not None
+        complaint = self._process.stderr.read()
+        self._process.stdout.close()
+        self._process.stderr.close()
+        assert "Traceback" not in complaint, complaint
+        self.lines += complaint.splitlines()
+        return code
+
+    @property
+    def is_running(self) -> bool:
+        return self._process.poll() is None
+
+
+@contextmanager
+def listening(environ: Mapping[str, str], *options: str) -> Iterator[ListenProcess]:
+    """A running ``causeway listen``, which is killed in the end if it still runs."""
+    process = ListenProcess(environ, *options)
+    try:
+        yield process
+    finally:
+        if process.is_running:
+            process.kill()
+
+
+def environment(hub: str, client_id: str, secret: str, state: Path) -> dict[str, str]:
+    """The settings of a client that fetches its events."""
+    return {
+        **os.environ,
+        "PYTHONPATH": str(SOURCE),
+        "NO_PROXY": "127.0.0.1",
+        "CAUSEWAY_BASE_URL": hub,
+        "CAUSEWAY_CLIENT_ID": client_id,
+        "CAUSEWAY_CLIENT_SECRET": secret,
+        "CAUSEWAY_LISTEN_STATE": str(state),
+    }
