@@ -208,14 +208,35 @@ class BankCall:
     body_bytes: int = BODY_BYTES
 
 
-BANK_CALLS: tuple[BankCall, ...] = (
-    BankCall("initiate", "/init_authorization"),
-    BankCall("save_consent", "/consent", body_bytes=CONSENT_BYTES),
-    BankCall("revoke_token", "/token/revoke"),
-    BankCall("report_status", "/payments/status"),
-    BankCall("report_day", "/daily_performance"),
-    BankCall("list_states", "/consents/status", is_read=True),
-)
+INITIATE = BankCall("initiate", "/init_authorization")
+"""Start an authorization. The PSU has opened an OAuth2 authorization URL at the bank. Returns the TPP, the requested
+scopes, and the URL for the PSU if no consent is given.
+"""
+SAVE_CONSENT = BankCall("save_consent", "/consent", body_bytes=CONSENT_BYTES)
+"""Save a consent. The PSU has approved all requested scopes. Send the PSU's browser to the callback URL, and keep the
+access token with the PSU: webhooks about this PSU carry it in X-Auth-Token.
+"""
+REVOKE_TOKEN = BankCall("revoke_token", "/token/revoke")
+"""End a consent. The consent of an access token has ended at the bank. The call also succeeds, without effect, if the
+consent is already revoked or expired.
+"""
+REPORT_STATUS = BankCall("report_status", "/payments/status")
+"""Report a payment's status. Call this whenever the status of a payment changes. The latest report counts; after a
+final status ({final}), further reports are ignored but succeed. A report on a payment that the bank has not yet
+returned to the service is refused, but kept for 15 minutes.
+"""
+REPORT_DAY = BankCall("report_day", "/daily_performance")
+"""Report a day's performance. Call this once a day with the average times that PSUs took to confirm consents and
+payments. A later report for the same day replaces the earlier one.
+"""
+LIST_STATES = BankCall("list_states", "/consents/status", is_read=True)
+"""Read the states of consents. For a bank that may have missed something, for example after an outage: the states of up
+to 100 of its consents, identified by their access tokens or by their ids, the part of a token before the dot. The
+response has an entry for each, in the order of the request: first those of tokens, then those of ids. A consent is
+``unknown`` if it does not exist or is another bank's, or if the token is not that of the consent. Nothing is stored:
+repeating the call, also with the same X-Request-Id, returns the states at that time.
+"""
+BANK_CALLS: tuple[BankCall, ...] = (INITIATE, SAVE_CONSENT, REVOKE_TOKEN, REPORT_STATUS, REPORT_DAY, LIST_STATES)
 
 FIELD_FAULTS: Mapping[str, tuple[Fault, Fault]] = {
     "request_url": (Fault.URL_MISSING, Fault.URL_NOT_VALID),

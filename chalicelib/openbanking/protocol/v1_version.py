@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 
 from chalicelib.openbanking.protocol import bank_calls, errors
-from chalicelib.openbanking.protocol.payment_enumerations import VERSION_1_SCHEMES
+from chalicelib.openbanking.protocol.payment_enumerations import VERSION_1_SCHEMES, Kind
 from chalicelib.openbanking.protocol.payment_statuses import NUMBERS
 from chalicelib.openbanking.protocol.scopes import Scope
 from chalicelib.openbanking.protocol.version import Version, Webhooks, by_name
@@ -62,7 +62,10 @@ ANSWERS = AnswerForm(
     bank_failed=frozenset({"4000", "4002"}),
 )
 REVOKE_TOKEN = Webhook("/revoke_token", None, TokenEnded, Acknowledgement, part_of="authorization", form=ANSWERS)
-"""Notifies the bank that the consent of a token has ended; identical in version 2."""
+"""A consent has ended. The TPP or the service has ended the consent of this token, which is the one that ``consent``
+returned to the bank. The call is repeated for up to three days until it succeeds, or until the bank responds with 404
+or 410, which mean that it does not know the token.
+"""
 
 
 @cache
@@ -71,67 +74,81 @@ def load_webhooks() -> Webhooks:
     from chalicelib.openbanking.protocol import v1_account_messages as accounts
     from chalicelib.openbanking.protocol import v1_payment_messages as payments
 
-    return Webhooks(
-        relayed={
-            "accounts": Webhook("/accounts", ACCOUNT_LIST, Nothing, accounts.AccountsAnswer, account_id="id"),
-            "account": Webhook(
-                "/account", ACCOUNT_DETAILS, accounts.AccountRequest, accounts.AccountAnswer, unknown=UNKNOWN
-            ),
-            "account_balance": Webhook(
-                "/account_balance",
-                ACCOUNT_BALANCE,
-                accounts.AccountRequest,
-                accounts.BalancesAnswer,
-                accounts.balances_as_list,
-                unknown=UNKNOWN,
-            ),
-            "account_payments": Webhook(
-                "/account_payments",
-                ACCOUNT_PAYMENTS,
-                accounts.PaymentsRequest,
-                accounts.PaymentsAnswer,
-                accounts.paginator_as_object,
-                is_later_page=is_later_page,
-                unknown=UNKNOWN,
-            ),
-            "account_payment": Webhook(
-                "/account_payment", ACCOUNT_PAYMENT, accounts.PaymentRequest, accounts.PaymentAnswer, unknown=UNKNOWN
-            ),
-            "funds_confirmations": Webhook(
-                "/funds_confirmations",
-                FUNDS_CONFIRMATIONS,
-                payments.FundsRequest,
-                payments.FundsAnswer,
-                to_tpp_answer=payments.funds_available,
-            ),
-        },
-        payments={
-            "single": Webhook(
-                "/payment_initiation",
-                PAYMENT_INIT,
-                payments.SinglePayment,
-                payments.InitiationAnswer,
-                scheme_places=scheme_of_request,
-            ),
-            "bulk": Webhook(
-                "/bulk_payment_initiation",
-                PAYMENT_INIT,
-                payments.BulkPayment,
-                payments.InitiationAnswer,
-                scheme_places=schemes_of_payments,
-            ),
-            "direct": Webhook(
-                "/direct_payment_initiation",
-                None,
-                payments.DirectPayment,
-                payments.InitiationAnswer,
-                sends_token=False,
-                part_of=PAYMENT_SERVICE,
-                scheme_places=scheme_of_request,
-            ),
-        },
-        payment_status={},
+    reads: dict[str, Webhook] = {}
+    reads["accounts"] = Webhook("/accounts", ACCOUNT_LIST, Nothing, accounts.AccountsAnswer, account_id="id")
+    """Accounts. The accounts that the PSU approved."""
+    reads["account"] = Webhook(
+        "/account", ACCOUNT_DETAILS, accounts.AccountRequest, accounts.AccountAnswer, unknown=UNKNOWN
     )
+    """Account details. One account, identified by IBAN or by the bank's own identifier."""
+    reads["account_balance"] = Webhook(
+        "/account_balance",
+        ACCOUNT_BALANCE,
+        accounts.AccountRequest,
+        accounts.BalancesAnswer,
+        accounts.balances_as_list,
+        unknown=UNKNOWN,
+    )
+    """Account balance. The balance of an account. ``accounts`` is a list; a single object is also accepted."""
+    reads["account_payments"] = Webhook(
+        "/account_payments",
+        ACCOUNT_PAYMENTS,
+        accounts.PaymentsRequest,
+        accounts.PaymentsAnswer,
+        accounts.paginator_as_object,
+        is_later_page=is_later_page,
+        unknown=UNKNOWN,
+    )
+    """Payments of an account. A page of an account's payments, newest first; pending ones may come before all others.
+    ``amount`` is negative when money left the account. ``paginator`` is an object; a list of objects is also accepted.
+    """
+    reads["account_payment"] = Webhook(
+        "/account_payment", ACCOUNT_PAYMENT, accounts.PaymentRequest, accounts.PaymentAnswer, unknown=UNKNOWN
+    )
+    """Payment of an account. One payment. ``amount`` is negative when money left the account."""
+    reads["funds_confirmations"] = Webhook(
+        "/funds_confirmations",
+        FUNDS_CONFIRMATIONS,
+        payments.FundsRequest,
+        payments.FundsAnswer,
+        to_tpp_answer=payments.funds_available,
+    )
+    """Confirmation of funds. Return either ``funds_available``, or ``currency`` and ``balance`` for the service to
+    compare.
+    """
+    initiations: dict[Kind, Webhook] = {}
+    initiations["single"] = Webhook(
+        "/payment_initiation",
+        PAYMENT_INIT,
+        payments.SinglePayment,
+        payments.InitiationAnswer,
+        scheme_places=scheme_of_request,
+    )
+    """Payment initiation. Check whether the payment can be executed, and return the URL where the PSU confirms it.
+    Afterwards, send the PSU's browser to ``callback_url`` with ``status``, ``payment_id`` and, after a failure,
+    ``message``.
+    """
+    initiations["bulk"] = Webhook(
+        "/bulk_payment_initiation",
+        PAYMENT_INIT,
+        payments.BulkPayment,
+        payments.InitiationAnswer,
+        scheme_places=schemes_of_payments,
+    )
+    """Bulk payment initiation. Up to 1000 payments, confirmed together; otherwise like a single payment."""
+    initiations["direct"] = Webhook(
+        "/direct_payment_initiation",
+        None,
+        payments.DirectPayment,
+        payments.InitiationAnswer,
+        sends_token=False,
+        part_of=PAYMENT_SERVICE,
+        scheme_places=scheme_of_request,
+    )
+    """Direct payment initiation. A payment without a consent: there is no X-Auth-Token, and the PSU chooses the account
+    at the bank.
+    """
+    return Webhooks(relayed=reads, payments=initiations, payment_status={})
 
 
 VERSION = Version(

@@ -9,7 +9,7 @@ from typing import Any
 from pydantic.alias_generators import to_camel
 
 from chalicelib.openbanking.protocol import bank_calls, errors, v1_version
-from chalicelib.openbanking.protocol.payment_enumerations import VERSION_2_SCHEMES
+from chalicelib.openbanking.protocol.payment_enumerations import VERSION_2_SCHEMES, Kind
 from chalicelib.openbanking.protocol.payment_statuses import CODES
 from chalicelib.openbanking.protocol.scopes import Scope
 from chalicelib.openbanking.protocol.version import Version, Webhooks, by_name
@@ -49,68 +49,89 @@ def load_webhooks() -> Webhooks:
     single_status = Webhook(
         "/v2_payment_single_status", None, payments.StatusRequest, payments.StatusAnswer, part_of=PAYMENT_SERVICE
     )
+    """Status of a single payment. The status of a single or direct payment. X-Auth-Token is absent for a direct
+    payment.
+    """
     bulk_status = Webhook(
         "/v2_payment_bulk_status", None, payments.StatusRequest, payments.StatusAnswer, part_of=PAYMENT_SERVICE
     )
+    """Status of a bulk payment. The status of a bulk payment."""
+    reads: dict[str, Webhook] = {}
+    reads["accounts"] = Webhook("/v2_accounts", ACCOUNTS, Nothing, accounts.AccountsAnswer, account_id="resource_id")
+    """Accounts. The accounts that the PSU approved; a multicurrency account has one entry per currency."""
+    reads["account"] = Webhook(
+        "/v2_account",
+        ACCOUNTS,
+        accounts.AccountRequest,
+        accounts.AccountAnswer,
+        accounts.account_as_object,
+        unknown=UNKNOWN,
+    )
+    """Account details. One account. ``account`` is an object; a list with one entry is also accepted."""
+    reads["account_balance"] = Webhook(
+        "/v2_account_balances", BALANCES, accounts.AccountRequest, accounts.BalancesAnswer, unknown=UNKNOWN
+    )
+    """Account balances. The balances of an account, one entry per type."""
+    reads["account_transactions"] = Webhook(
+        "/v2_account_transactions",
+        TRANSACTIONS,
+        accounts.TransactionsRequest,
+        accounts.TransactionsAnswer,
+        expected=accounts.transactions_model,
+        is_later_page=is_later_page,
+        unknown=UNKNOWN,
+    )
+    """Transactions of an account. A page of an account's booked and pending transactions, newest first. ``amount`` is
+    negative when money left the account. The days of ``date_from`` and ``date_to`` are included, ``both`` lists what
+    ``booked`` and ``pending`` list, and ``page_size`` may count both together or separately. ``page_key`` identifies
+    the next page and is absent on the last.
+    """
+    reads["funds_confirmations"] = Webhook(
+        "/v2_funds_confirmations",
+        FUNDS_CONFIRMATIONS,
+        payments.FundsRequest,
+        payments.FundsAnswer,
+        to_tpp_answer=payments.funds_available,
+    )
+    """Confirmation of funds. Whether the account has sufficient funds."""
+    initiations: dict[Kind, Webhook] = {}
+    initiations["single"] = Webhook(
+        "/v2_payment_single",
+        SINGLE_PAYMENTS,
+        payments.SinglePayment,
+        payments.InitiationAnswer,
+        to_tpp_answer=payments.to_initiation_answer,
+        scheme_places=scheme_of_payment,
+    )
+    """Single payment initiation. Check whether the payment can be executed, and return the URL where the PSU confirms
+    it. Afterwards, send the PSU's browser to ``callback_url`` with ``status``, ``payment_id`` and, after a failure,
+    ``message``.
+    """
+    initiations["bulk"] = Webhook(
+        "/v2_payment_bulk",
+        BULK_PAYMENTS,
+        payments.BulkPayment,
+        payments.InitiationAnswer,
+        to_tpp_answer=payments.to_initiation_answer,
+        scheme_places=scheme_of_bulk,
+    )
+    """Bulk payment initiation. Up to 1000 payments in one currency, confirmed together; otherwise like a single
+    payment.
+    """
+    initiations["direct"] = Webhook(
+        "/v2_payment_direct_single",
+        None,
+        payments.DirectPayment,
+        payments.InitiationAnswer,
+        to_tpp_answer=payments.to_initiation_answer,
+        sends_token=False,
+        part_of=PAYMENT_SERVICE,
+        scheme_places=scheme_of_payment,
+    )
+    """Direct payment initiation. A payment without a consent: there is no X-Auth-Token."""
     return Webhooks(
-        relayed={
-            "accounts": Webhook("/v2_accounts", ACCOUNTS, Nothing, accounts.AccountsAnswer, account_id="resource_id"),
-            "account": Webhook(
-                "/v2_account",
-                ACCOUNTS,
-                accounts.AccountRequest,
-                accounts.AccountAnswer,
-                accounts.account_as_object,
-                unknown=UNKNOWN,
-            ),
-            "account_balance": Webhook(
-                "/v2_account_balances", BALANCES, accounts.AccountRequest, accounts.BalancesAnswer, unknown=UNKNOWN
-            ),
-            "account_transactions": Webhook(
-                "/v2_account_transactions",
-                TRANSACTIONS,
-                accounts.TransactionsRequest,
-                accounts.TransactionsAnswer,
-                expected=accounts.transactions_model,
-                is_later_page=is_later_page,
-                unknown=UNKNOWN,
-            ),
-            "funds_confirmations": Webhook(
-                "/v2_funds_confirmations",
-                FUNDS_CONFIRMATIONS,
-                payments.FundsRequest,
-                payments.FundsAnswer,
-                to_tpp_answer=payments.funds_available,
-            ),
-        },
-        payments={
-            "single": Webhook(
-                "/v2_payment_single",
-                SINGLE_PAYMENTS,
-                payments.SinglePayment,
-                payments.InitiationAnswer,
-                to_tpp_answer=payments.to_initiation_answer,
-                scheme_places=scheme_of_payment,
-            ),
-            "bulk": Webhook(
-                "/v2_payment_bulk",
-                BULK_PAYMENTS,
-                payments.BulkPayment,
-                payments.InitiationAnswer,
-                to_tpp_answer=payments.to_initiation_answer,
-                scheme_places=scheme_of_bulk,
-            ),
-            "direct": Webhook(
-                "/v2_payment_direct_single",
-                None,
-                payments.DirectPayment,
-                payments.InitiationAnswer,
-                to_tpp_answer=payments.to_initiation_answer,
-                sends_token=False,
-                part_of=PAYMENT_SERVICE,
-                scheme_places=scheme_of_payment,
-            ),
-        },
+        relayed=reads,
+        payments=initiations,
         payment_status={"single": single_status, "bulk": bulk_status, "direct": single_status},
     )
 

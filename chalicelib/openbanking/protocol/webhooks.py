@@ -146,21 +146,60 @@ class PaymentCall:
     body_bytes: int = 65_536
 
 
+ACCOUNTS = RelayedCall("accounts", "GET", "/tpp/accounts", "AISP")
+"""List the PSU's accounts. The accounts that the PSU approved, as returned by the bank."""
+ACCOUNT = RelayedCall("account", "GET", "/tpp/account", "AISP")
+"""Read one account. The details of an account. For version 1 banks, pass ``iban`` or ``account_id``; for version 2
+banks, ``account_id`` (the account's ``resource_id``).
+"""
+ACCOUNT_BALANCE = RelayedCall("account_balance", "GET", "/tpp/account_balance", "AISP")
+"""Read an account's balances. Version 1 banks return ``accounts`` (one entry with its balance), version 2 banks
+``balances``.
+"""
+ACCOUNT_PAYMENTS = RelayedCall("account_payments", "GET", "/tpp/account_payments", "AISP")
+"""List an account's payments. Version 1 banks only: a page of the account's payments, newest first. ``amount`` is
+negative when money left the account. For version 2 banks, use ``GET /tpp/account_transactions``.
+"""
+ACCOUNT_PAYMENT = RelayedCall("account_payment", "GET", "/tpp/account_payment", "AISP")
+"""Read one payment of an account. Version 1 banks only."""
+ACCOUNT_TRANSACTIONS = RelayedCall("account_transactions", "GET", "/tpp/account_transactions", "AISP")
+"""List an account's transactions. Version 2 banks only: booked and pending transactions, page by page, newest first.
+``amount`` is negative when money left the account. For version 1 banks, use ``GET /tpp/account_payments``.
+"""
+FUNDS_CONFIRMATIONS = RelayedCall("funds_confirmations", "POST", "/tpp/funds_confirmations", "CBPII")
+"""Confirm the availability of funds. Returns yes or no for banks of both versions. If a version 1 bank returns its
+balance instead, the service compares the amounts.
+"""
 RELAYED: tuple[RelayedCall, ...] = (
-    RelayedCall("accounts", "GET", "/tpp/accounts", "AISP"),
-    RelayedCall("account", "GET", "/tpp/account", "AISP"),
-    RelayedCall("account_balance", "GET", "/tpp/account_balance", "AISP"),
-    RelayedCall("account_payments", "GET", "/tpp/account_payments", "AISP"),
-    RelayedCall("account_payment", "GET", "/tpp/account_payment", "AISP"),
-    RelayedCall("account_transactions", "GET", "/tpp/account_transactions", "AISP"),
-    RelayedCall("funds_confirmations", "POST", "/tpp/funds_confirmations", "CBPII"),
+    ACCOUNTS,
+    ACCOUNT,
+    ACCOUNT_BALANCE,
+    ACCOUNT_PAYMENTS,
+    ACCOUNT_PAYMENT,
+    ACCOUNT_TRANSACTIONS,
+    FUNDS_CONFIRMATIONS,
 )
-PAYMENTS: tuple[PaymentCall, ...] = (
-    PaymentCall("single", "/tpp/payment_initiation"),
-    PaymentCall("bulk", "/tpp/bulk_payment_initiation", body_bytes=4_000_000),
-    PaymentCall("direct", "/tpp/direct_payment_initiation"),
-)
+SINGLE_PAYMENT = PaymentCall("single", "/tpp/payment_initiation")
+"""Initiate a payment. Returns the bank's URL where the PSU confirms the payment; open it in the PSU's browser. The PSU
+returns to ``callback_url`` with ``status``, ``payment_id`` and, after a failure, ``message``. A redirect can be forged,
+so check the status with ``GET /tpp/payment_status``. A one-time consent is used up by the first payment that the bank
+may have received.
+"""
+BULK_PAYMENT = PaymentCall("bulk", "/tpp/bulk_payment_initiation", body_bytes=4_000_000)
+"""Initiate a bulk payment. Up to 1000 payments that the PSU confirms together. The totals must be the exact sums of the
+payments per currency.
+"""
+DIRECT_PAYMENT = PaymentCall("direct", "/tpp/direct_payment_initiation")
+"""Initiate a payment without a consent. Like a single payment, at the bank identified by ``bic``. No bearer is needed,
+because the PSU authorizes the payment directly at the bank.
+"""
+PAYMENTS: tuple[PaymentCall, ...] = (SINGLE_PAYMENT, BULK_PAYMENT, DIRECT_PAYMENT)
 STATUS_PATH = "/tpp/payment_status"
+"""Read a payment's status. Version 1 banks: the statuses reported by the bank, with their history. Version 2 banks: the
+current status, requested from the bank. For a direct payment, pass ``bic`` and no bearer. A spent one-time bearer can
+still read its own payment. With ``request_id`` instead of ``payment_id``, the payment is found by the X-Request-Id of
+its order, for 90 days; if the bank named no payment, the answer has the order's ``outcome``.
+"""
 NEEDING_TOKEN = frozenset(
     {"/tpp/consent", "/tpp/requests/{request_id}", STATUS_PATH}
     | {call.path for call in RELAYED}

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from chalicelib.openbanking.protocol import own_answers, v1_version
+from chalicelib.openbanking.protocol import bank_calls, own_answers, v1_version
 from chalicelib.openbanking.protocol.bank_calls import BANK_CALLS, BankCall
 from chalicelib.openbanking.protocol.errors import ADDED_CODES
 from chalicelib.openbanking.protocol.version import Version
 from chalicelib.openbanking.protocol.webhooks import Webhook
-from infra.render.openapi import bank_refusals, introduction, psu_headers, refusals_of_calls
+from infra.render.openapi import bank_refusals, introduction, own_calls, psu_headers, refusals_of_calls, row_docs
 from infra.render.openapi.document import ANY_REQUEST_ID, UUID, body, document, header, json_content
+from infra.render.openapi.document_models import CancelQuery, WebhookError, WebhookErrorV1
 from infra.render.openapi.models import Model, example, member_example, model_of
-from infra.render.openapi.own_calls import PUBLIC_KEY, CancelQuery, WebhookError, WebhookErrorV1, answer_to_bank
-from infra.render.openapi.purposes import BANK_CALLS as PURPOSES
-from infra.render.openapi.purposes import WEBHOOKS as WEBHOOK_PURPOSES
+from infra.render.openapi.own_calls import PUBLIC_KEY, answer_to_bank
 from infra.render.openapi.responses import Responses
+from infra.render.openapi.row_docs import Purpose
 from infra.render.openapi.schemas import Json, Schemas
 
 _REQUEST_ID = "fdfd4e95-a65f-44f4-8807-2ce2f6b89e89"
@@ -60,6 +60,11 @@ _TABLES: Mapping[int, Callable[[], list[str]]] = {
     2: lambda: [introduction.balance_types(), introduction.codes_of_version_2(*ADDED_CODES)],
 }
 _WEBHOOK_ERRORS: Mapping[int, Model] = {1: WebhookErrorV1, 2: WebhookError}
+_CANCEL = Purpose(
+    "Leave without a consent",
+    text="For the PSU's browser, without headers: ends the authorization request and redirects to the TPP. Repeated "
+    "requests redirect to the same URL. After a consent, the call has no effect.",
+)
 _BANK_KEY: Json = {
     "type": "apiKey",
     "in": "header",
@@ -148,7 +153,7 @@ class _BankOperations:
         request, answer = self._version.calls[call.name], answer_to_bank(call.name, self._version)
         good = self._responses.success(path, self._schemas.ref(answer), _success(self._example(answer)), "Success.")
         return {
-            **_operation_head(call.path.strip("/").replace("/", "_"), *self._purpose(call.name)),
+            **_operation_head(call.path.strip("/").replace("/", "_"), *self._purpose(call)),
             "security": [{"bankKey": []}],
             "parameters": [_ref("RequestId"), _ref("Signature")],
             "requestBody": body(json_content(self._schemas.ref(request), {"usual": ("Usual", self._example(request))})),
@@ -157,9 +162,9 @@ class _BankOperations:
 
     def public_key(self) -> Json:
         keys = self._responses.text(PUBLIC_KEY, "The keys.", "application/x-pem-file", _PEM)
-        refused = self._responses.refusals(PUBLIC_KEY, refusals_of_calls.of_own_call(PUBLIC_KEY))
+        refused = self._responses.refusals(PUBLIC_KEY, refusals_of_calls.of_own_call(()))
         return {
-            **_operation_head("public_key", *self._purpose("public_key")),
+            **_operation_head("public_key", *row_docs.purpose("PUBLIC_KEY", own_calls.__name__)),
             "security": [],
             "parameters": [_ref("RequestIdIfAny")],
             "responses": {"200": keys} | refused,
@@ -176,7 +181,7 @@ class _BankOperations:
             "example": f"d04b98f48e8f8bcc15c6ae.{_token().rpartition('.')[2]}",
         }
         return {
-            **_operation_head("cancel", *self._purpose("cancel")),
+            **_operation_head("cancel", *_CANCEL),
             "security": [],
             "parameters": [secret, *self._schemas.parameters(CancelQuery), _ref("RequestIdIfAny")],
             "responses": {
@@ -189,7 +194,7 @@ class _BankOperations:
     def webhook(self, row: Webhook) -> Json:
         """The operation for one of the bank's webhooks."""
         name = "TokenRevoked" if row is self._version.revoke_token else ""
-        purpose = WEBHOOK_PURPOSES[row.path]
+        purpose = row_docs.purpose(row.path, self._version.load_webhooks.__module__, v1_version.__name__)
         scope = f"The consent has the scope `{row.scope}`." if row.scope else ""
         return {
             **_operation_head(
@@ -212,8 +217,8 @@ class _BankOperations:
 
     # -- inside
 
-    def _purpose(self, name: str) -> tuple[str, str]:
-        purpose = PURPOSES[name]
+    def _purpose(self, call: BankCall) -> tuple[str, str]:
+        purpose = row_docs.purpose(call.name, bank_calls.__name__)
         return purpose.title, purpose.text.format(final=_FINAL[self._version.number])
 
     def _example(self, model: Model) -> Json:

@@ -6,13 +6,10 @@ Relayed calls are in ``webhooks``, banks' calls in ``bank_calls``. Together they
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal, get_type_hints
+from dataclasses import dataclass, field
+from typing import Any, Literal, get_type_hints
 
-from pydantic import ConfigDict, Field
-from pydantic.alias_generators import to_camel
-
-from chalicelib.foundation.fields.message import Message, OpenMessage
+from chalicelib.foundation.fields.message import Message
 from chalicelib.openbanking.api import oauth_api, tpp_api
 from chalicelib.openbanking.flows.bank.directory import describe_bank, list_banks
 from chalicelib.openbanking.flows.bank.performance_reports import record_day
@@ -25,18 +22,11 @@ from chalicelib.openbanking.flows.deferred_calls import look_up_request
 from chalicelib.openbanking.flows.payments.status import record_report
 from chalicelib.openbanking.flows.tpp_events import TppEvents
 from chalicelib.openbanking.protocol import tpp_events
-from chalicelib.openbanking.protocol.bank_identifiers import LONGEST_PAYMENT_ID
-from chalicelib.openbanking.protocol.fields import AN, Bic
-from chalicelib.openbanking.protocol.payment_enumerations import PaymentOutcome
 from chalicelib.openbanking.protocol.tpp_calls import (
-    REQUEST_ID,
-    AuthorizationParameters,
     AuthorizeRequest,
     BankPath,
     BanksQuery,
-    ClientMembers,
     ConsentsQuery,
-    ConsentType,
     EventsQuery,
     EventType,
     IntrospectionRequest,
@@ -47,20 +37,26 @@ from chalicelib.openbanking.protocol.tpp_calls import (
 from chalicelib.openbanking.protocol.version import BANK_ROOT, Version
 from chalicelib.openbanking.protocol.versions import VERSIONS
 from chalicelib.openbanking.protocol.webhooks import PaymentCall, RelayedCall, Webhook
+from infra.render.openapi.document_models import PushedMembers, RequestPlace
 from infra.render.openapi.models import model_of
+from infra.render.openapi.refusal_cases import (
+    BODY,
+    CLIENT,
+    CONSENT,
+    LIMIT,
+    NAMED,
+    PROOF,
+    PROOF_FOR_TOKEN,
+    QUERY,
+    REQUEST,
+    TOKEN_CLIENT,
+)
 
 Caller = Literal["client", "confidential client", "consent", "consent or client", "token client", "anybody"]
 """The credentials that a call requires; ``token client`` means those of the token endpoints."""
 
 
 Encoding = Literal["json", "form"]
-
-
-class RequestPlace(Message):
-    """The path of ``GET /tpp/requests/{request_id}``."""
-
-    request_id: AN[REQUEST_ID]
-    """The ``request_id`` of the 202. Example: ``"b81f6e03d29c4a57e6f1d8"``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +70,8 @@ class OwnCall:
         encodings: how the body may be encoded.
         status: the HTTP status of a success.
         takes_proof: whether the call verifies a DPoP proof.
+        title, text: its purpose.
+        refusals: the names of its refusals in ``refusal_cases``, in the order of the checks.
     """
 
     method: Literal["GET", "POST"]
@@ -86,6 +84,9 @@ class OwnCall:
     encodings: tuple[Encoding, ...] = ("json",)
     status: int = 200
     takes_proof: bool = False
+    title: str = field(kw_only=True)
+    text: str = field(kw_only=True)
+    refusals: tuple[str, ...] = ()
 
     @property
     def answer(self) -> type[Message]:
@@ -99,57 +100,28 @@ def returned_by(function: Callable[..., object]) -> type[Any]:
     return found
 
 
-class FrontDoorQuery(Message):
-    """``GET /oauth/authorize``: the RFC 6749 parameters, or a pushed request's `request_uri` (RFC 9126)."""
-
-    described_in: ClassVar = AuthorizationParameters
-
-    client_id: AN[64]
-    """The Client ID. Example: ``"4f1c2b7a9d8e6f503a1b2c"``."""
-    request_uri: AN[512] | None = None
-    """The ``request_uri`` of a pushed request; valid for 60 seconds. Example if sent: ``PUSHED_REQUEST``."""
-    response_type: Literal["code"] | None = None
-    """Always ``code``; mandatory without ``request_uri``."""
-    bic: Bic | None = None
-    chosen_bic: Bic | None = None
-    """Added by the page on which the PSU chooses the bank; ignored if the client names it.
-    Example if sent: ``"DEMODEF1"``.
-    """
-    scope: AN[4096] | None = None
-    """The scopes, separated by spaces; mandatory without ``request_uri``. Example: ``"accounts"``."""
-    redirect_uri: AN[2048] | None = None
-    state: AN[512] | None = None
-    """Example: ``"lVZ1uF2wC8mJr0d6oKxq3A"``."""
-    code_challenge: AN[128] | None = None
-    code_challenge_method: Literal["S256"] | None = None
-    consent_type: ConsentType = "reusable"
-    dpop_jkt: AN[43] | None = None
-
-
-class PushedMembers(ClientMembers):
-    """``POST /oauth/par``: the parameters of an authorization request, and the client's credentials."""
-
-    described_in: ClassVar = AuthorizationParameters
-
-    client_id: AN[64] | None = None
-    """Example: ``"4f1c2b7a9d8e6f503a1b2c"``."""
-    response_type: Literal["code"]
-    """Always ``code``."""
-    bic: Bic | None = None
-    scope: AN[4096]
-    """The scopes, separated by spaces. Example: ``"accounts"``."""
-    redirect_uri: AN[2048] | None = None
-    state: AN[512] | None = None
-    code_challenge: AN[128] | None = None
-    code_challenge_method: Literal["S256"] | None = None
-    consent_type: ConsentType = "reusable"
-    dpop_jkt: AN[43] | None = None
-
-
 ACCEPTED_REQUEST = "/tpp/requests/{request_id}"
 _EITHER: tuple[Encoding, ...] = ("json", "form")
 OWN_CALLS: tuple[OwnCall, ...] = (
-    OwnCall("POST", "/tpp/authorize", "client", describe_authorization, body=AuthorizeRequest, takes_proof=True),
+    OwnCall(
+        "POST",
+        "/tpp/authorize",
+        "client",
+        describe_authorization,
+        body=AuthorizeRequest,
+        takes_proof=True,
+        title="Start an authorization",
+        text=(
+            "Returns the URL at the bank where the PSU consents. Send the PSU's browser there, unchanged. The "
+            "browser returns to the Callback URL with `authorization_code`, `code` (the same value), `state` and "
+            "`iss`, or, if no consent was given, with `error`, `error_description`, `state` and `iss`. The PSU "
+            "approves either all scopes or none."
+        ),
+        refusals=(
+            *(*NAMED, *PROOF_FOR_TOKEN, *LIMIT, *BODY, "scopes_missing", "jkt_other", "bank_unknown", "not_pushed"),
+            *(*REQUEST, "state_used"),
+        ),
+    ),
     OwnCall(
         "POST",
         "/oauth/par",
@@ -159,37 +131,212 @@ OWN_CALLS: tuple[OwnCall, ...] = (
         encodings=("form",),
         status=201,
         takes_proof=True,
+        title="Push an authorization request (RFC 9126)",
+        text=(
+            "Takes a form, and no JSON, with the parameters of `GET /oauth/authorize` and the client's "
+            "credentials, and returns a `request_uri`, valid for 60 seconds. Send the PSU's browser to `GET "
+            "/oauth/authorize` with `client_id` and `request_uri`. A DPoP proof, or `dpop_jkt`, binds the code to"
+            " the key. Mandatory for clients with the profile `fapi2`, which must send `redirect_uri` and a code "
+            "challenge. Without `bic`, the PSU chooses the bank, within 30 minutes of opening the request."
+        ),
+        refusals=(
+            *(*NAMED, *PROOF_FOR_TOKEN, *LIMIT, "too_large", "content_type_form", "not_a_form"),
+            *(
+                "parameter_not_supported",
+                "response_type",
+                "member_wrong",
+                "jkt_other",
+                "bank_unknown",
+                "redirect_uri_missing",
+                *REQUEST,
+            ),
+            "scopes_of_no_version",
+        ),
     ),
-    OwnCall("POST", "/tpp/token", "token client", redeem, body=TokenRequest, encodings=_EITHER, takes_proof=True),
-    OwnCall("POST", "/oauth/introspect", "token client", introspect, body=IntrospectionRequest, encodings=_EITHER),
-    OwnCall("POST", "/tpp/token/revoke", "token client", revoke_by_tpp, body=RevokeRequest, encodings=_EITHER),
-    OwnCall("GET", "/tpp/scope", "client", tpp_api.describe_scopes, query=ScopeQuery),
-    OwnCall("GET", "/tpp/banks", "client", list_banks, query=BanksQuery),
-    OwnCall("GET", "/tpp/banks/{bic}", "client", describe_bank, place=BankPath),
-    OwnCall("GET", "/tpp/consent", "consent", describe_consent, takes_proof=True),
-    OwnCall("GET", "/tpp/consents", "client", list_consents, query=ConsentsQuery),
-    OwnCall("GET", "/tpp/events", "confidential client", TppEvents.list_events, query=EventsQuery),
-    OwnCall("GET", ACCEPTED_REQUEST, "consent or client", look_up_request, place=RequestPlace, takes_proof=True),
-    OwnCall("GET", "/.well-known/oauth-authorization-server", "anybody", oauth_api.describe_server),
-    OwnCall("GET", "/.well-known/oauth-protected-resource", "anybody", oauth_api.describe_resource),
-    OwnCall("GET", "/.well-known/jwks.json", "anybody", oauth_api.key_set),
+    OwnCall(
+        "POST",
+        "/tpp/token",
+        "token client",
+        redeem,
+        body=TokenRequest,
+        encodings=_EITHER,
+        takes_proof=True,
+        title="Exchange a code or a refresh token for tokens",
+        text=(
+            "Accepts JSON or a form. A code can be used once, within one minute (ten in the local stage); a "
+            "second use revokes the tokens issued for the first. If `GET /oauth/authorize` or a pushed request "
+            "named `redirect_uri`, send the same one with the code. Refresh tokens rotate: each use returns a new"
+            " pair, and a repeat within a minute returns the same pair; a client with the profile `fapi2` keeps "
+            "its refresh token. The client authenticates by its method: HTTP Basic (user: Client ID, password: "
+            "client secret), `client_id` and `client_secret`, or `client_assertion` in the body, or the "
+            "certificate of the connection. Contradictory credentials are refused. With a DPoP proof, the tokens "
+            "are bound to its key; a client's record can demand that, or tokens that are bound to its "
+            "certificate."
+        ),
+        refusals=(*TOKEN_CLIENT, *PROOF_FOR_TOKEN, *LIMIT, "redirect_uri_missing", "grant_type", "grant_invalid"),
+    ),
+    OwnCall(
+        "POST",
+        "/oauth/introspect",
+        "token client",
+        introspect,
+        body=IntrospectionRequest,
+        encodings=_EITHER,
+        title="Describe a token (RFC 7662)",
+        text=(
+            "Accepts JSON or a form. Describes an access or refresh token of the calling client. A token that is "
+            'not valid, or is another client\'s, is `{"active": false}`.'
+        ),
+        refusals=(*TOKEN_CLIENT, *LIMIT),
+    ),
+    OwnCall(
+        "POST",
+        "/tpp/token/revoke",
+        "token client",
+        revoke_by_tpp,
+        body=RevokeRequest,
+        encodings=_EITHER,
+        title="End a consent (RFC 7009)",
+        text=(
+            "Accepts JSON or a form. Any access or refresh token of the client ends its consent and all of the "
+            "consent's tokens; the bank is notified. The token of a consent that has ended, an unknown token, or "
+            "one of another client has no effect and gets the same response."
+        ),
+        refusals=(*TOKEN_CLIENT, *LIMIT),
+    ),
+    OwnCall(
+        "GET",
+        "/tpp/scope",
+        "client",
+        tpp_api.describe_scopes,
+        query=ScopeQuery,
+        title="List the scopes of a bank",
+        text="The scopes that the bank provides, in the order of its protocol version.",
+        refusals=(*CLIENT, *QUERY, "bank_unknown"),
+    ),
+    OwnCall(
+        "GET",
+        "/tpp/banks",
+        "client",
+        list_banks,
+        query=BanksQuery,
+        title="List the banks",
+        text=(
+            "The banks that match all filters, sorted by BIC, and what each can do; `total` counts them. A page "
+            "beyond the last is empty. Changes appear within a minute, and whether a bank responds within two."
+        ),
+        refusals=(*CLIENT, *QUERY, "filter_unknown"),
+    ),
+    OwnCall(
+        "GET",
+        "/tpp/banks/{bic}",
+        "client",
+        describe_bank,
+        place=BankPath,
+        title="Read one bank",
+        text="What a bank can do, as in the list.",
+        refusals=(*CLIENT, "parameters_none", "bic_wrong", "bank_unknown"),
+    ),
+    OwnCall(
+        "GET",
+        "/tpp/consent",
+        "consent",
+        describe_consent,
+        takes_proof=True,
+        title="Read the consent of a bearer",
+        text="The scopes and accounts that the PSU approved, and the end of the consent.",
+        refusals=(*CONSENT, "parameters_none"),
+    ),
+    OwnCall(
+        "GET",
+        "/tpp/consents",
+        "client",
+        list_consents,
+        query=ConsentsQuery,
+        title="List the client's consents",
+        text=(
+            "All consents that PSUs gave to this client, newest first, including those that have ended and those "
+            "at banks that are no longer reachable. Needs no token and returns none. Pass `next` as `after` to "
+            "get the following page, with the same or other filters. With `bic` or `status`, a page examines up "
+            "to 1,000 consents: it may have fewer than `limit`, even none, although `has_more` is true."
+        ),
+        refusals=(*CLIENT, *QUERY, "cursor_invalid"),
+    ),
+    OwnCall(
+        "GET",
+        "/tpp/events",
+        "confidential client",
+        TppEvents.list_events,
+        query=EventsQuery,
+        title="Fetch events",
+        text=(
+            "For clients whose events are recorded for fetching instead of sent to an Events URL. Oldest first, "
+            "kept for 30 days; without `after` from the oldest. Pass `next`, which is always present, as `after`:"
+            " at once if `has_more` is true, or else in a second or more. A client that follows `next` gets every"
+            " event exactly once, even one that was written late. A page may have fewer events than `limit` "
+            "although `has_more` is true. The client must authenticate: its Client ID alone is not enough."
+        ),
+        refusals=(*CLIENT, "client_proves_nothing", *QUERY, "events_cursor_invalid"),
+    ),
+    OwnCall(
+        "GET",
+        ACCEPTED_REQUEST,
+        "consent or client",
+        look_up_request,
+        place=RequestPlace,
+        takes_proof=True,
+        title="Read the outcome of a deferred call",
+        text=(
+            "For calls that returned 202. `status` and `body` are null until the state is `done` or `failed`; "
+            "then they are the call's actual status and body. Outcomes are kept for 24 hours from acceptance of "
+            "the call. Any valid bearer of the same consent can read them, including that of a spent one-time "
+            "consent. Direct payments and their status are read by the same client without a bearer."
+        ),
+        refusals=(
+            *(*NAMED, "bearer_of_request", "bearer_invalid", *PROOF, *LIMIT, "parameters_none", "request_unknown"),
+        ),
+    ),
+    OwnCall(
+        "GET",
+        "/.well-known/oauth-authorization-server",
+        "anybody",
+        oauth_api.describe_server,
+        title="Read the authorization server's metadata (RFC 8414)",
+        text="For off-the-shelf OAuth clients.",
+    ),
+    OwnCall(
+        "GET",
+        "/.well-known/oauth-protected-resource",
+        "anybody",
+        oauth_api.describe_resource,
+        title="Read the API's metadata as a protected resource (RFC 9728)",
+        text="Names the authorization server and the ways of sending tokens.",
+    ),
+    OwnCall(
+        "GET",
+        "/.well-known/jwks.json",
+        "anybody",
+        oauth_api.key_set,
+        title="Read the service's public keys (RFC 7517)",
+        text=("The keys with which the service signs its calls to banks, newest first; two during a rotation."),
+    ),
 )
 
 
-class CancelQuery(Message):
-    """The query of ``GET /bank/cancel/{secret}``: why no consent was given (RFC 6749 §4.1.2.1).
-
-    Characters that the RFC forbids are removed, and long values are truncated.
-    """
-
-    error: str | None = None
-    """The reason why no consent was given; access_denied when absent. Example: ``"access_denied"``."""
-    error_description: str | None = None
-    """The reason why no consent was given, for people. Example: ``"The customer declined"``."""
-
-
 FRONT_DOOR = "/oauth/authorize"
+"""Start an authorization in the browser (RFC 6749). For off-the-shelf OAuth clients: redirects the browser to the bank.
+Unknown and empty parameters are ignored. An invalid request redirects to the Callback URL with ``error``,
+``error_description``, ``state`` and ``iss``. For an unknown client or an unregistered ``redirect_uri``, the browser
+gets an error page instead, because that URL cannot be trusted. While the request is open, opening the same URL again
+redirects to the bank again. Without ``bic``, the browser gets a page on which the PSU chooses among the banks that
+provide all requested scopes; until the bank has saved a consent, the PSU can go back and choose another. A client that
+has pushed its request sends ``client_id`` and ``request_uri`` only; other parameters are ignored beside it, except
+``chosen_bic``, by which that page adds the PSU's choice.
+"""
 PUBLIC_KEY = f"{BANK_ROOT}/public_key"
+"""Read the service's public keys. The keys that sign webhooks, as PEM, newest first; two during a rotation. Fetch them
+again when a signature does not verify.
+"""
 
 BANK_STEPS: Mapping[str, Callable[..., object]] = {
     "initiate": initiate,
@@ -238,55 +385,3 @@ EVENTS: Mapping[EventType, EventDescription] = {
     ),
     "test": EventDescription(model_of(tpp_events.TestEvent), "A test of event delivery."),
 }
-
-
-class AskedStatus(OpenMessage):
-    """A payment's status as returned by a version 2 bank."""
-
-    payment_id: AN[LONGEST_PAYMENT_ID]
-    """The payment's identifier at the bank. Example: ``"P2026112100017"``."""
-    transaction_status: AN[255]
-    """The payment's status. Example: ``"ACSC"``."""
-    outcome: PaymentOutcome | None = None
-    """Present while it is unknown whether the bank has the payment, or once the bank said that it does not.
-    Example if sent: ``"unknown"``.
-    """
-
-
-class WebhookErrorV1(OpenMessage):
-    """An error from a bank; the service passes code and message on to the TPP."""
-
-    status: Literal["error"]
-    """Always ``error``."""
-    error_code: Annotated[int | str, Field(description="The bank's own code, or one of this protocol's")] | None = None
-    """The bank's own code. Example: ``5101``."""
-    message: AN[1024] | None = None
-    """A description of the error for people. Example: ``"Insufficient funds in the account"``."""
-
-
-class WebhookAdditionalError(OpenMessage):
-    """A single problem found by the bank."""
-
-    code: AN[255]
-    """The error code. Example: ``"INVALID_MODEL_TYPE"``."""
-    title: str | None = None
-    """A description of the error for people; its wording may change. Example: ``"currency is required"``."""
-    details: str | None = None
-    """The location of the error, for people; its wording may change. Example: ``"currency is required"``."""
-
-
-class WebhookError(OpenMessage):
-    """An error from a bank; the service passes code and title on to the TPP."""
-
-    model_config = ConfigDict(alias_generator=to_camel)
-
-    code: AN[255]
-    """The error code. Example: ``"FORMAT_ERROR"``."""
-    title: str | None = None
-    """A description of the error for people; its wording may change."""
-    timestamp: AN[25]
-    """When the error occurred. Example: ``"2026-11-21T09:30:00+00:00"``."""
-    request_id: str | None = None
-    """The request's X-Request-Id, or a generated one. Example: ``"fdfd4e95-a65f-44f4-8807-2ce2f6b89e89"``."""
-    additional_errors: list[WebhookAdditionalError] | None = None
-    """The individual errors, at most 50."""

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from chalicelib.openbanking.protocol import own_answers
+from chalicelib.openbanking.protocol import webhooks as protocol
 from chalicelib.openbanking.protocol.tpp_calls import (
     AuthorizeRequest,
     EventType,
@@ -24,25 +25,23 @@ from chalicelib.openbanking.protocol.webhooks import (
     RelayedCall,
     Webhook,
 )
-from infra.render.openapi import introduction, psu_headers, refusals_of_calls, security, webhooks
+from infra.render.openapi import introduction, own_calls, psu_headers, refusals_of_calls, row_docs, security, webhooks
 from infra.render.openapi.document import ANY_REQUEST_ID, UUID, body, document, form_content, header, json_content
+from infra.render.openapi.document_models import AskedStatus, FrontDoorQuery, PushedMembers
 from infra.render.openapi.example_values import PROOF
 from infra.render.openapi.models import Model, example, member_example, model_of
 from infra.render.openapi.own_calls import (
     EVENTS,
     FRONT_DOOR,
     OWN_CALLS,
-    AskedStatus,
     Caller,
     Encoding,
     EventDescription,
-    FrontDoorQuery,
     OwnCall,
-    PushedMembers,
     webhooks_of,
 )
-from infra.render.openapi.purposes import TPP_CALLS
 from infra.render.openapi.responses import Responses
+from infra.render.openapi.row_docs import Purpose
 from infra.render.openapi.schemas import Json, Schemas, body_example, version_suffix
 
 _EVENTS_TAG = ("Events", "Notifications that the service sends to a client's Events URL.")
@@ -195,9 +194,12 @@ class _TppOperations:
         parameters += self._schemas.parameters(call.place, "path") if call.place else []
         parameters += [_ref(_PROOF)] if call.takes_proof else []
         nonce = _NONCE if call.takes_proof else ()
-        refused = self._responses.refusals(call.path, refusals_of_calls.of_own_call(call.path), *nonce)
+        refused = self._responses.refusals(call.path, refusals_of_calls.of_own_call(call.refusals), *nonce)
         answer = self._good(call.path, {0: call.answer}, *nonce)
-        made = _operation(call.path, "Authorization", call.caller, parameters, {str(call.status): answer} | refused)
+        responses = {str(call.status): answer} | refused
+        made = _operation(
+            call.path, Purpose(call.title, call.text), "Authorization", call.caller, parameters, responses
+        )
         return made | ({"requestBody": self._own_body(call.body, call.encodings)} if call.body else {})
 
     def front_door(self) -> Json:
@@ -220,7 +222,8 @@ class _TppOperations:
             "500": self._responses.text(FRONT_DOOR, "An error page: the service failed", "text/html", page),
         }
         parameters = self._schemas.parameters(FrontDoorQuery)
-        return _operation(FRONT_DOOR, "Authorization", "anybody", parameters, responses)
+        purpose = row_docs.purpose(FRONT_DOOR, own_calls.__name__)
+        return _operation(FRONT_DOOR, purpose, "Authorization", "anybody", parameters, responses)
 
     def relayed_call(self, call: RelayedCall) -> Json:
         """The operation for a call that is relayed to the bank."""
@@ -233,6 +236,7 @@ class _TppOperations:
         parameters = self._merge_parameters(rows) if call.method == "GET" else []
         made = _operation(
             call.path,
+            row_docs.purpose(call.path, protocol.__name__),
             "Account",
             "consent",
             [*parameters, _ref(_PROOF), *_PSU, _ref("Prefer")],
@@ -253,7 +257,8 @@ class _TppOperations:
         proof = [] if is_direct else [_ref(_PROOF)]
         parameters = [*proof, _ref("IdempotencyKey"), *_PSU, _ref("Prefer")]
         responses = {"200": answer, "202": self._accepted_response(call.path, *nonce)} | refused
-        made = _operation(call.path, "Payments", caller, parameters, responses, _needs(rows))
+        purpose = row_docs.purpose(call.path, protocol.__name__)
+        made = _operation(call.path, purpose, "Payments", caller, parameters, responses, _needs(rows))
         return made | {"requestBody": self._bodies(rows, extra)}
 
     def payment_status(self) -> Json:
@@ -262,7 +267,8 @@ class _TppOperations:
         refused = self._responses.refusals(STATUS_PATH, refusals_of_calls.of_payment_status(), *_NONCE)
         parameters = [*self._schemas.parameters(PaymentStatusQuery), _ref(_PROOF), *_PSU, _ref("Prefer")]
         responses = {"200": answer, "202": self._accepted_response(STATUS_PATH, *_NONCE)} | refused
-        return _operation(STATUS_PATH, "Payments", "consent or client", parameters, responses)
+        purpose = row_docs.purpose(STATUS_PATH, protocol.__name__)
+        return _operation(STATUS_PATH, purpose, "Payments", "consent or client", parameters, responses)
 
     # -- inside
 
@@ -348,8 +354,9 @@ _OPERATION_IDS = {"/tpp/banks/{bic}": "bank"}
 """Those that the path without its parameter does not tell apart."""
 
 
-def _operation(path: str, tag: str, caller: Caller, parameters: list[Json], responses: Json, needs: str = "") -> Json:
-    purpose = TPP_CALLS[path]
+def _operation(
+    path: str, purpose: Purpose, tag: str, caller: Caller, parameters: list[Json], responses: Json, needs: str = ""
+) -> Json:
     return {
         "operationId": _OPERATION_IDS.get(path)
         or re.sub("[^a-z0-9]+", "_", path.partition("/{")[0].rpartition("/tpp/")[2]).strip("_"),
