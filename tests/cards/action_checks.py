@@ -9,15 +9,15 @@ from chalicelib.cards.actions import SIMULATOR_ACTIONS
 from chalicelib.foundation.jsontext import Number
 from infra.render.openapi.cards.answer_models import answer_of
 from tests.cards.issuer import Envelope, Issuer
-from tests.cards.members import Member
-from tests.cards.money_specification import BANK_ACCOUNTS
-from tests.cards.specification import TABLES
+from tests.cards.specification import DESTINATION_BANK_ACCOUNT, SOURCE_BANK_ACCOUNT, TABLES, Member
 from tests.cards.whole_requests import EVERY_ACTION, Members
 
 FRACTIONS = ("PERCENT", "RATE")
 
 TEXTS = ("A", "AN", "ANS", "AS", "DATE", "DIGITS")
 
+OK = 0
+"""A success in a table of states."""
 NULL = {("getAccounts", "limit_group_id"), ("getHolderAccounts", "limit_group_id")}
 
 
@@ -65,7 +65,7 @@ def check(action: str, row: Mapping[str, Any]) -> None:
 
 def check_bank_accounts(row: Mapping[str, Any]) -> None:
     """The bank accounts between which money goes; a table of answers has their members as requests have theirs."""
-    sides = {"source": BANK_ACCOUNTS.request, "destination": BANK_ACCOUNTS.answer}
+    sides = {"source": SOURCE_BANK_ACCOUNT, "destination": DESTINATION_BANK_ACCOUNT}
     for side, table in sides.items():
         for account in row.get(f"{side}_bank_account_address", ()):
             assert {name for name, member in table.items() if member.mandatory} <= set(account) <= set(table)
@@ -76,3 +76,10 @@ def _types(member: Member) -> tuple[type, ...]:
     if member.type in TEXTS:
         return (str,)
     return {"LIST": (list,), "OBJ": (dict,)}.get(member.type, (int, Number) if member.type in FRACTIONS else (int,))
+
+
+def state_table(text: str) -> dict[str, dict[str, int]]:
+    """A table of states: rows by their first word, columns by the first line; ``ok`` is a success."""
+    columns, *lines = [line.split() for line in text.strip().splitlines()]
+    codes = [(row, [OK if word == "ok" else int(word) for word in words]) for row, *words in lines]
+    return {row: dict(zip(columns, values, strict=True)) for row, values in codes}

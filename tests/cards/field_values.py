@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from chalicelib.foundation.jsontext import Number
-from tests.cards.members import Member
+from tests.cards.specification import Member
 
 MISSING, TYPE, LENGTH, CHARACTERS, VALUE, REQUIRED, EXCLUDED, UNKNOWN = range(2001, 2009)
 """The codes of faulty fields."""

@@ -9,8 +9,7 @@ import pytest
 from tests.cards import whole_requests
 from tests.cards.action_checks import call, check, rows
 from tests.cards.issuer import Issuer
-from tests.cards.members import Member
-from tests.cards.specification import TABLES
+from tests.cards.specification import TABLES, Member
 from tests.cards.whole_requests import BY_ACTION, Cast
 
 EVERY = pytest.mark.parametrize("action", BY_ACTION)

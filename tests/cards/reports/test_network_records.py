@@ -10,8 +10,7 @@ import pytest
 from chalicelib.cards.protocol.report_messages import CardActivityRecord, FinancialAuthorizeRecord, TransactionRecord
 from infra.render.openapi.cards.answer_models import model_of
 from tests.cards.issuer import BRITAIN, EUR, USD, Issuer
-from tests.cards.members import Member
-from tests.cards.report_specification import REPORT_TABLES
+from tests.cards.specification import TABLES, Member
 
 SHOP = {
     "mcc": "0742",
@@ -62,7 +61,7 @@ def rows(shared_issuer: Issuer, asked: Mapping[str, Any]) -> Rows:
 
 @pytest.mark.parametrize("action", MODELS)
 def test_every_record_has_the_members_of_its_table_in_order(rows: Rows, action: str) -> None:
-    table: Mapping[str, Member] = REPORT_TABLES[action].answer
+    table: Mapping[str, Member] = TABLES[action].answer
     for row in rows[action]:
         assert {name for name, member in table.items() if member.mandatory} <= row.keys()
         assert list(row) == [name for name in table if name in row]

@@ -11,7 +11,6 @@ import pytest
 from chalicelib.cards.protocol.values import RISK_ACTIONS, SECURITY_CHECKS
 from chalicelib.cards.reports import serializers
 from tests.cards.issuer import EUR, GBP, GERMANY, USD
-from tests.cards.report_specification import REPORT_TABLES
 from tests.cards.reports.rows import (
     AT,
     COUNTERPARTY,
@@ -23,9 +22,10 @@ from tests.cards.reports.rows import (
     WHOLE_TRANSACTION,
     Row,
 )
+from tests.cards.specification import TABLES
 
 ACTIVITY, AUTHORIZE, TRANSACTION, ADDENDUM = (
-    REPORT_TABLES[action].answer
+    TABLES[action].answer
     for action in ("getCardsActivity", "getFinancialAuthorizes", "getTransactions", "getFinancialDetailAddendums")
 )
 SHOWN: Row = (

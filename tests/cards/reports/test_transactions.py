@@ -12,11 +12,11 @@ import pytest
 from chalicelib.cards.protocol.report_messages import TransactionRecord
 from infra.render.openapi.cards.answer_models import model_of
 from tests.cards.issuer import EUR, GBP, Issuer, NewCard
-from tests.cards.report_specification import REPORT_TABLES
 from tests.cards.reports.pages import paged
+from tests.cards.specification import TABLES
 from tests.kit.storage import record_calls
 
-TABLE = REPORT_TABLES["getTransactions"].answer
+TABLE = TABLES["getTransactions"].answer
 WITH_FEES = 304
 """A fee group of the demonstration programme; payments bear its fees."""
 
