@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import pytest
+
 from chalicelib.cards.actions import SIMULATOR_ACTIONS
+from chalicelib.cards.protocol.status_codes import Refused
 from chalicelib.foundation.jsontext import Number
 from infra.render.openapi.cards.answer_models import answer_of
+from tests.cards import whole_requests
 from tests.cards.issuer import Envelope, Issuer
 from tests.cards.specification import DESTINATION_BANK_ACCOUNT, SOURCE_BANK_ACCOUNT, TABLES, Member
 from tests.cards.whole_requests import EVERY_ACTION, Members
@@ -83,3 +87,34 @@ def state_table(text: str) -> dict[str, dict[str, int]]:
     columns, *lines = [line.split() for line in text.strip().splitlines()]
     codes = [(row, [OK if word == "ok" else int(word) for word in words]) for row, *words in lines]
     return {row: dict(zip(columns, values, strict=True)) for row, values in codes}
+
+
+def is_repeat(first: Envelope, second: Envelope) -> bool:
+    """Whether the second answer is the first one, byte for byte, but for ``duplicated``."""
+    assert first.raw.count('"duplicated":0') == 1
+    return second.raw == first.raw.replace('"duplicated":0', '"duplicated":1')
+
+
+def request(issuer: Issuer, action: str) -> Members:
+    made = whole_requests.cast(issuer, action)
+    return whole_requests.whole(action, made)[0] | {"request_reference_id": issuer.reference()}
+
+
+def read(action: str, members: Members) -> Any:
+    return EVERY_ACTION[action].request.read_fields(members)
+
+
+def refusal(action: str, members: Members) -> tuple[int, str]:
+    """The code and the message that a request is refused with."""
+    with pytest.raises(Refused) as refused:
+        read(action, members)
+    return int(refused.value.status), refused.value.message
+
+
+def refusal_if_any(action: str, members: Members) -> tuple[int | None, str]:
+    """The same of a request that may be right: then there is no code."""
+    try:
+        read(action, members)
+    except Refused as refused:
+        return int(refused.status), refused.message
+    return None, ""

@@ -79,3 +79,8 @@ class Case:
 
 def of_card(state: str = "N", /, **members: Any) -> Members:
     return lambda issuer: {"card_id": issuer.card_in(state).card_id, **members}
+
+
+def of_card_with(*names: str, **members: Any) -> Members:
+    """Ids of a new card, its account or its holder."""
+    return lambda issuer: {name: value for name, value in vars(issuer.card()).items() if name in names} | members

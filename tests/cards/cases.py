@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from chalicelib.cards.actions import ACTIONS
-from tests.cards.case import CLAIM, LOOK, PROVIDER, WRITE, Case, Members, of_card
+from tests.cards.case import CLAIM, LOOK, PROVIDER, WRITE, Case, Members, of_card, of_card_with
 from tests.cards.issuer import (
     EUR,
     EVERYDAY,
@@ -22,10 +22,10 @@ from tests.cards.issuer import (
     Issuer,
 )
 from tests.cards.ledgers import payment
-from tests.cards.network_cases import NETWORK_CASES
-from tests.cards.report_cases import REPORT_CASES
+from tests.cards.network_cases import NETWORK_CASES, REPORT_CASES
 
 ANNOUNCED = "simulateDirectDebit"
+TWO = (LOOK, LOOK)
 
 
 def of_account(**members: Any) -> Members:
@@ -59,44 +59,34 @@ def of_blocked_pin(issuer: Issuer) -> dict[str, Any]:
 
 
 def of_authentication(**members: Any) -> Members:
-    def made(issuer: Issuer) -> dict[str, Any]:
+    def members_of(issuer: Issuer) -> dict[str, Any]:
         asked = issuer.authentication(issuer.card_in("A").card_id)["auth_request_id"]
         return {"auth_request_id": asked, "confirmation_status": "Y", "oob_auth_method": 1, **members}
 
-    return made
-
-
-def of_both(issuer: Issuer) -> dict[str, Any]:
-    card = issuer.card()
-    return {"card_id": card.card_id, "account_id": card.account_id}
-
-
-def of_holder_and_card(issuer: Issuer) -> dict[str, Any]:
-    card = issuer.card()
-    return {"card_id": card.card_id, "holder_id": card.holder_id}
+    return members_of
 
 
 def of_purchase(rule: bool) -> Members:
-    def made(issuer: Issuer) -> dict[str, Any]:
+    def members_of(issuer: Issuer) -> dict[str, Any]:
         card = issuer.card_in("A").card_id
         if rule:
             issuer.data("createCardAcsMerchantWhitelistRule", card_id=card, rule_name="Groceries", mcc="5411")
         return {"card_id": card, "amount": 1999, "currency_ison": EUR, "mcc": "5411"}
 
-    return made
+    return members_of
 
 
 def of_address(method: int = UK, **members: Any) -> Members:
     return lambda issuer: {"epm_address_id": issuer.address(method=method)["id"], **members}
 
 
-def of_special_account(issuer: Issuer) -> dict[str, Any]:
-    return {"special_account_id": SPECIAL_GBP, "epm_method_id": UK, "currency_ison": GBP}
+def of_special_account(*, with_address: bool = False) -> Members:
+    def members_of(issuer: Issuer) -> dict[str, Any]:
+        if with_address:
+            issuer.special_address()
+        return {"special_account_id": SPECIAL_GBP, "epm_method_id": UK, "currency_ison": GBP}
 
-
-def of_special_account_with_an_address(issuer: Issuer) -> dict[str, Any]:
-    issuer.special_address()
-    return of_special_account(issuer)
+    return members_of
 
 
 def of_transfer(amount: int = 500, **members: Any) -> Members:
@@ -104,29 +94,26 @@ def of_transfer(amount: int = 500, **members: Any) -> Members:
     return lambda issuer: {"epm_address_id": issuer.funded_address(500)["id"], "amount": amount, **order, **members}
 
 
-def of_transfer_here(issuer: Issuer) -> dict[str, Any]:
-    return of_transfer(destination_iban=issuer.address()["iban"])(issuer)
-
-
 def of_inbound(**members: Any) -> Members:
-    def made(issuer: Issuer) -> dict[str, Any]:
+    def members_of(issuer: Issuer) -> dict[str, Any]:
         return {"epm_transaction_id": issuer.inbound(issuer.address(), 500, **members)["epm_transaction_id"]}
 
-    return made
+    return members_of
 
 
 def of_inbound_from_here(issuer: Issuer) -> dict[str, Any]:
     """Two payments are made of one, and take two numbers: the later one is that of the payee."""
-    sent = issuer.data("transferToExternalPayment", **of_transfer_here(issuer))["id"]
+    transfer = of_transfer(destination_iban=issuer.address()["iban"])(issuer)
+    sent = issuer.data("transferToExternalPayment", **transfer)["id"]
     return {"epm_transaction_id": payment(issuer, sent).counterpart}
 
 
 def of_debit(name: str = "epm_transaction_id", passed: bool = False, **members: Any) -> Members:
-    def made(issuer: Issuer) -> dict[str, Any]:
+    def members_of(issuer: Issuer) -> dict[str, Any]:
         debit = issuer.debit(issuer.mandate(issuer.funded_address(500)), 500, passed=passed)
         return {name: debit["epm_transaction_id"], **members}
 
-    return made
+    return members_of
 
 
 def of_mandate(**members: Any) -> Members:
@@ -139,10 +126,6 @@ def of_limits(**members: Any) -> Members:
 
 PAGE = {"paginator": {"item_count": 20, "offset": 0}}
 FEE = {"fee_group_id": 301, "fee_code": "CARDREPL", "description": "New card"}
-
-
-def of_fee(issuer: Issuer) -> dict[str, Any]:
-    return {"account_id": issuer.funded_address(1000)["account_id"], **FEE}
 
 
 def of_fee_of_card(issuer: Issuer) -> dict[str, Any]:
@@ -166,7 +149,7 @@ CARD_CASES = [
     Case("changeAccountProgramId", of_account(account_program_id=502)),
     Case("getAccounts", of_account(), writes=False),
     Case("getAccounts of a card", of_card(), looks=(LOOK, LOOK), writes=False),
-    Case("getAccounts of a card and an account", of_both, writes=False),
+    Case("getAccounts of a card and an account", of_card_with("card_id", "account_id"), writes=False),
     Case("assignAccountToRiskRuleGroup", of_account(risk_rule_group_id=402)),
     Case("assignAccountToLimitRuleGroup", of_account(limit_group_id=212)),
     Case("assignAccountToFeeRuleGroup", of_account(fee_group_id=302)),
@@ -197,7 +180,7 @@ CARD_CASES = [
     # holders
     Case("getHolder", lambda issuer: {"holder_id": issuer.holder()}, writes=False),
     Case("getHolder of a card", of_card(), looks=(LOOK, LOOK), writes=False),
-    Case("getHolder of a holder and a card", of_holder_and_card, writes=False),
+    Case("getHolder of a holder and a card", of_card_with("card_id", "holder_id"), writes=False),
     Case("getHolderAccounts", lambda issuer: {"holder_id": issuer.card().holder_id}, looks=(LOOK, LOOK), writes=False),
     Case("getHolderAccounts without one", lambda issuer: {"holder_id": issuer.holder()}, writes=False),
     Case("createHolder", lambda issuer: HOLDER_DETAILS, looks=(), write=CLAIM),
@@ -207,14 +190,15 @@ CARD_CASES = [
     Case("simulateAuthentication", of_purchase(rule=False), looks=(LOOK, "Query")),
     Case("simulateAuthentication by rule", of_purchase(rule=True), looks=(LOOK, "Query"), writes=False),
 ]
-TWO = (LOOK, LOOK)
 OPENED, TAKEN, SENT_BACK = (LOOK, WRITE), (PROVIDER, WRITE), (PROVIDER, LOOK, WRITE)
 """What follows when the provider is asked. An address it opens without writing, and the numbers are looked for then."""
 MONEY_CASES = [
     # external payments
     Case("assignExternalPaymentAddress", of_account(epm_method_id=UK, currency_ison=GBP), looks=TWO, asked=OPENED),
-    Case("assignExternalPaymentAddressForSpecialAccount", of_special_account, asked=OPENED),
-    Case("assignExternalPaymentAddressForSpecialAccount once more", of_special_account_with_an_address, asked=OPENED),
+    Case("assignExternalPaymentAddressForSpecialAccount", of_special_account(), asked=OPENED),
+    Case(
+        "assignExternalPaymentAddressForSpecialAccount once more", of_special_account(with_address=True), asked=OPENED
+    ),
     Case("cancelExternalPaymentMandate", of_mandate(reason=2)),
     Case("changeDDExternalPaymentStatus", of_debit(should_pay=0, reason=7)),
     Case("getExternalPaymentAddress", of_address(), writes=False),
@@ -233,7 +217,11 @@ MONEY_CASES = [
         looks=TWO,
         asked=SENT_BACK,
     ),
-    Case("transferToExternalPayment to an address here", of_transfer_here, looks=TWO),
+    Case(
+        "transferToExternalPayment to an address here",
+        lambda issuer: of_transfer(destination_iban=issuer.address()["iban"])(issuer),
+        looks=TWO,
+    ),
     Case("transferToExternalPayment of too much", of_transfer(501), looks=TWO, writes=False),
     Case("inboundReturn", of_inbound(), looks=TWO, asked=SENT_BACK),
     Case("inboundReturn to an address here", of_inbound_from_here, looks=TWO),
@@ -245,7 +233,7 @@ MONEY_CASES = [
     ),
     Case("directCreditReturn", of_inbound(scheme="BACS"), looks=TWO, asked=SENT_BACK),
     # fees and limits
-    Case("createCustomFee", of_fee),
+    Case("createCustomFee", lambda issuer: {"account_id": issuer.funded_address(1000)["account_id"], **FEE}),
     Case("createCustomFee of a card", of_fee_of_card, looks=TWO),
     Case("getCardFees", of_card(**PAGE), writes=False),
     Case("getFeesGroups", lambda issuer: {}, looks=(), writes=False),

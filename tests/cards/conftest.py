@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from chalicelib.cards.portal.portal import Portal
+from tests.cards.authorization.issuers import with_strict_rules
 from tests.cards.issuer import Issuer
 from tests.causeway import Causeway
 
@@ -22,3 +24,14 @@ def shared_issuer(shared_causeway: Causeway) -> Iterator[Issuer]:
     causeway = shared_causeway.again()
     with causeway.installed():
         yield Issuer(causeway)
+
+
+@pytest.fixture(scope="module")
+def strict_issuer(shared_issuer: Issuer) -> Issuer:
+    """An issuer with rules for every reason to decline there is."""
+    return with_strict_rules(shared_issuer)
+
+
+@pytest.fixture
+def portal(shared_issuer: Issuer) -> Portal:
+    return shared_issuer.hub.cards.portal

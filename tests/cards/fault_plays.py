@@ -14,10 +14,10 @@ from chalicelib.cards.protocol.status_codes import Status
 from chalicelib.delivery.delivery_record import CLAIMED_SECONDS
 from chalicelib.foundation.aws.calls import Call, Members, Proceed
 from chalicelib.foundation.dynamodb.store import StoreError
-from tests.cards.books import Books
 from tests.cards.case import Case
 from tests.cards.cases import all_in_use, warmed
 from tests.cards.issuer import EVERYDAY, Envelope, Issuer
+from tests.cards.stored_cards import StoredCards
 from tests.causeway import Causeway
 from tests.kit.storage import late_answers, with_new_token
 from tests.openbanking.call_sites import CARDS, Site
@@ -87,7 +87,7 @@ class Play:
             self._do()
         self._beginning = Snapshot(self._causeway, self.tables)
         self._before = self._shape()
-        self._known = Books(self._causeway).records() if cold else frozenset()
+        self._known = StoredCards(self._causeway).records() if cold else frozenset()
         self._begin()
         self.untouched = Fault(self._causeway)
         with self.untouched:
@@ -118,11 +118,11 @@ class Play:
 
     def _shape(self) -> list[str]:
         """What stands there, without what differs between two runs."""
-        return Books(self._causeway).shape()
+        return StoredCards(self._causeway).shape()
 
     def _check(self) -> None:
         """Whether all of it belongs together."""
-        Books(self._causeway).check(self._known)
+        StoredCards(self._causeway).check(self._known)
 
     def _begin(self) -> None:
         self._beginning.restore()

@@ -18,6 +18,7 @@ from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, generat
 
 from chalicelib.bootstrap import Hub
 from chalicelib.cards.issuing.card_record import Card
+from chalicelib.cards.portal.portal import Portal
 from chalicelib.cards.programs import credentials
 from chalicelib.cards.programs.credentials import Rights
 from chalicelib.cards.protocol.card_records import CARD_FIELDS, MINIMUM_KEY_BITS, PLAIN
@@ -376,3 +377,8 @@ def key_pair() -> tuple[RSAPrivateKey, str]:
     """A key pair for encrypted card data: the private key, and the public one in PEM."""
     key = generate_private_key(public_exponent=65537, key_size=MINIMUM_KEY_BITS)
     return key, signatures.public_pem(key.public_key())
+
+
+def list_cards(portal: Portal, **members: Any) -> Mapping[str, Any]:
+    """The portal's list of cards: a page of 20, unless ``members`` say otherwise."""
+    return portal.read(MANAGER, "listCards", **{"item_count": 20} | members)

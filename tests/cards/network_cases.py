@@ -1,31 +1,33 @@
-"""Ways to call the card network's actions of the simulator."""
+"""Ways to call the actions of the card network and of the reports."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from tests.cards.case import LOOK, RESERVING, Case, Members, of_card
+from chalicelib.foundation.clock import milliseconds
+from tests.cards.case import LOOK, QUERY, RESERVE, RESERVING, SHARDS, Case, Members, of_card, of_card_with
 from tests.cards.issuer import EUR, PIN, Issuer
+from tests.cards.reports.rows import message
 
 TWO = (LOOK, LOOK)
 
 
 def of_verification(by: str, **members: Any) -> Members:
-    def made(issuer: Issuer) -> dict[str, Any]:
+    def members_of(issuer: Issuer) -> dict[str, Any]:
         card = issuer.card_in("A", card_virtual=0, card_pin=PIN)
-        return {by: getattr(card, by), "transaction_type": 39, "amount": 0, "currency_ison": EUR, **members}
+        return {by: getattr(card, by), **VERIFICATION, **members}
 
-    return made
+    return members_of
 
 
 def of_purchase_of(amount: int, **members: Any) -> Members:
     """A purchase with a card whose account has 5.00 EUR."""
 
-    def made(issuer: Issuer) -> dict[str, Any]:
+    def members_of(issuer: Issuer) -> dict[str, Any]:
         card = issuer.spendable(500)
         return {"card_id": card.card_id, "transaction_type": 0, "amount": amount, "currency_ison": EUR, **members}
 
-    return made
+    return members_of
 
 
 def of_authorization(**members: Any) -> Members:
@@ -33,28 +35,25 @@ def of_authorization(**members: Any) -> Members:
 
 
 def of_cleared(**members: Any) -> Members:
-    def made(issuer: Issuer) -> dict[str, Any]:
+    def members_of(issuer: Issuer) -> dict[str, Any]:
         asked = issuer.purchase(issuer.spendable(500).card_id, 100)
         issuer.clearing(asked, 100)
         return {"trans_link": asked["trans_link"], **members}
 
-    return made
+    return members_of
 
 
 def of_dispute(step: str) -> Members:
-    def made(issuer: Issuer) -> dict[str, Any]:
+    def members_of(issuer: Issuer) -> dict[str, Any]:
         cleared = issuer.clearing(issuer.purchase(issuer.spendable(500).card_id, 100), 100)["transaction_id"]
         if step != "opened":
             issuer.data("simulateDispute", transaction_id=cleared, step="opened")
         return {"transaction_id": cleared, "step": step}
 
-    return made
+    return members_of
 
 
-def of_nobodys_number(issuer: Issuer) -> dict[str, Any]:
-    return {"pan": "2223000000000007", "transaction_type": 39, "amount": 0, "currency_ison": EUR}
-
-
+VERIFICATION = {"transaction_type": 39, "amount": 0, "currency_ison": EUR}
 EUROS = {"currency_ison": EUR, "amount": 50}
 NETWORK_CASES = [
     Case("simulateAuthorization", of_verification("card_id"), looks=RESERVING),
@@ -69,7 +68,11 @@ NETWORK_CASES = [
     Case("simulateAuthorization with the PIN", of_verification("card_id", pin=PIN), looks=RESERVING),
     Case("simulateAuthorization with a wrong PIN", of_verification("card_id", pin="0000"), looks=RESERVING),
     Case("simulateAuthorization with a number", of_verification("pan", pin="0000"), looks=RESERVING),
-    Case("simulateAuthorization with nobody's number", of_nobodys_number, writes=False),
+    Case(
+        "simulateAuthorization with nobody's number",
+        lambda issuer: {"pan": "2223000000000007", **VERIFICATION},
+        writes=False,
+    ),
     Case("simulateAdvice", of_purchase_of(501, response_code="00"), looks=RESERVING),
     Case("simulateAdvice with a number", of_verification("pan", response_code="00"), looks=RESERVING),
     Case("simulateIncrement", of_authorization(amount=400), looks=RESERVING),
@@ -84,4 +87,60 @@ NETWORK_CASES = [
     Case("simulateDispute", of_dispute("opened"), looks=TWO),
     Case("simulateDispute that is won", of_dispute("won"), looks=TWO),
     Case("simulateDispute that is lost", of_dispute("lost"), looks=TWO),
+]
+
+
+DATES = {"date_from": 0, "date_to": 99_999_999_999, "item_count": 2}
+IMPORTED = {"date_imported_from": 0, "date_imported_to": 99_999_999_999, "item_count": 2}
+LODGING = {"addendum_type": "lodging", "data": {"nights": 2}}
+
+
+def of_used_card(issuer: Issuer) -> dict[str, Any]:
+    card, at = issuer.card().card_id, milliseconds(issuer.clock) - 5000
+    first, *_ = (message(issuer, card, at + each) for each in range(3))
+    return {"card_id": card, **DATES, "last_id": first}
+
+
+def of_every_used_card(issuer: Issuer) -> dict[str, Any]:
+    return {name: value for name, value in of_used_card(issuer).items() if name != "card_id"}
+
+
+def of_inbound_transaction(issuer: Issuer) -> dict[str, Any]:
+    address = issuer.address()
+    payment = issuer.inbound(address, 500)
+    return {"account_id": address["account_id"], "transaction_id": payment["transaction_id"], "item_count": 1}
+
+
+def of_transaction(**members: Any) -> Any:
+    return lambda issuer: {"transaction_id": issuer.inbound(issuer.address(), 500)["transaction_id"], **members}
+
+
+def of_every_addendum(issuer: Issuer) -> dict[str, Any]:
+    """The list over all shows what is a second old."""
+    addendum = issuer.data("simulateAddendum", **of_transaction(**LODGING)(issuer))
+    issuer.clock.advance(1)
+    return {"last_id": addendum["id"], **IMPORTED}
+
+
+REPORT, REPORT_OF_ALL = (LOOK, QUERY), (LOOK, *SHARDS)
+REPORT_CASES = [
+    Case("getCardsActivity", of_used_card, looks=REPORT, writes=False),
+    Case("getCardsActivity of all cards", of_every_used_card, looks=REPORT_OF_ALL, writes=False),
+    Case("getFinancialAuthorizes", of_used_card, looks=REPORT, writes=False),
+    Case(
+        "getTransactions",
+        lambda issuer: {"account_id": issuer.funded_address(500)["account_id"], **DATES},
+        looks=REPORT,
+        writes=False,
+    ),
+    Case(
+        "getTransactions of a card and an account",
+        of_card_with("card_id", "account_id", **DATES),
+        looks=REPORT,
+        writes=False,
+    ),
+    Case("getTransactions by its id", of_inbound_transaction, looks=(LOOK, LOOK), writes=False),
+    Case("getFinancialDetailAddendums", of_transaction(**IMPORTED), looks=REPORT, writes=False),
+    Case("getFinancialDetailAddendums of all", of_every_addendum, looks=REPORT_OF_ALL, writes=False),
+    Case("simulateAddendum", of_transaction(**LODGING), looks=(LOOK, RESERVE)),
 ]

@@ -10,9 +10,8 @@ from chalicelib.cards.payments.provider import ProviderOrder, Receipt
 from chalicelib.cards.payments.sandbox_provider import SandboxProvider
 from chalicelib.cards.programs import programmes
 from tests.cards.case import LOOK, QUERY, RESERVING, SHARDS, WRITE, Case
-from tests.cards.cases import ANNOUNCED, CASES, of_new_card, of_transfer, warmed
+from tests.cards.cases import ANNOUNCED, CASES, REPORT_CASES, of_new_card, of_transfer, warmed
 from tests.cards.issuer import DELIVERY, EUR, GBP, HOLDER_BLOCK, USD, Issuer, key_pair
-from tests.cards.report_cases import REPORT_CASES
 from tests.causeway import Causeway
 from tests.kit.storage import record_calls, record_transactions
 

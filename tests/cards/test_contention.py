@@ -18,10 +18,10 @@ from chalicelib.cards.card_data.numbers import new_pan
 from chalicelib.cards.protocol.status_codes import Status
 from infra.programme import loading
 from tests.cards import setups
-from tests.cards.books import Books
 from tests.cards.cases import of_new_account, of_new_card
 from tests.cards.contest import MANY, at_once, processes
 from tests.cards.issuer import EUR, GBP, HOLDER_BLOCK, HOLDER_DETAILS, PIN, USD, Envelope, Issuer, NewCard
+from tests.cards.stored_cards import StoredCards
 from tests.causeway import Causeway
 
 pytestmark = [pytest.mark.dynamodb, pytest.mark.faults]
@@ -72,7 +72,7 @@ def test_50_identical_card_requests_create_one_card_and_return_the_same_answer(
     assert [each["id"] for each in issuer.data("getHolderAccounts", holder_id=made["holder_id"])] == [
         made["account_id"]
     ]
-    books = Books(issuer.causeway, {made["holder_id"]})
+    books = StoredCards(issuer.causeway, {made["holder_id"]})
     books.check()
     assert [*books.by_id("card")] == [made["card_id"]]
 
@@ -89,7 +89,7 @@ def test_only_one_of_two_bodies_with_the_same_reference_is_executed(issuers: lis
     won = [body == first for body in bodies]
     assert [answer.status_code is None for answer in answers] == won
     assert len({answer.data["card_id"] for answer in answers if answer.data}) == 1
-    Books(issuer.causeway, {same["holder_id"]}).check()
+    StoredCards(issuer.causeway, {same["holder_id"]}).check()
 
 
 @pytest.mark.parametrize("action", ["createHolder", "getCvc2", "getCardStatus", "changeCardStatus"])
@@ -131,7 +131,7 @@ def test_50_cards_that_draw_the_same_number_get_50_different_numbers(
     assert made.keys() <= set(numbers)
     for pan, card_id in made.items():
         assert issuer.data("getCardNumber", card_id=card_id) == {"pan": pan}
-    Books(issuer.causeway, {answer.data["holder_id"] for answer in answers}).check()
+    StoredCards(issuer.causeway, {answer.data["holder_id"] for answer in answers}).check()
 
 
 # -- accounts of a holder
@@ -148,7 +148,7 @@ def test_a_holder_never_has_more_than_100_accounts(issuers: list[Issuer]) -> Non
 
     assert codes(answers) == {None: left, Status.FIELD_LENGTH: MANY - left}
     assert len(issuer.data("getHolderAccounts", holder_id=holder)) == ACCOUNTS
-    Books(issuer.causeway, {holder}).check()
+    StoredCards(issuer.causeway, {holder}).check()
 
 
 def test_a_card_keeps_every_account_of_20_parallel_links(issuers: list[Issuer]) -> None:
@@ -161,7 +161,7 @@ def test_a_card_keeps_every_account_of_20_parallel_links(issuers: list[Issuer]) 
     assert codes(answers) == {None: 20}
     accounts = [each["id"] for each in issuer.data("getAccounts", card_id=card.card_id)]
     assert sorted(accounts) == sorted([card.account_id, *(answer.data["id"] for answer in answers)])
-    Books(issuer.causeway, {card.holder_id}).check()
+    StoredCards(issuer.causeway, {card.holder_id}).check()
 
 
 # -- what is guessed

@@ -20,10 +20,8 @@ from chalicelib.delivery import event_sender
 from chalicelib.foundation import log
 from chalicelib.foundation.dynamodb.store import Put, Update
 from chalicelib.foundation.settings import Settings
-from tests.cards.leak_search import MANY, Leak, Written, leaks
-from tests.cards.leak_watch import Watch, add_lines
-from tests.cards.secrets_seen import Seen
-from tests.cards.stack_search import opened, read_in_stack
+from tests.cards.leak_search import MANY, Leak, Seen, Written, leaks
+from tests.cards.leak_watch import Watch, add_lines, opened, read_in_stack
 from tests.causeway import START, Causeway
 from tests.kit.logs import Lines
 from tests.kit.time import ManualClock, count_statements

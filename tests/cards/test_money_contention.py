@@ -16,7 +16,7 @@ from chalicelib.cards.protocol.status_codes import Status
 from infra.admin.ledger_verification import prove_ledger
 from tests.cards.contest import CLIENTS, at_once, codes, decided, processes, race
 from tests.cards.issuer import BRITAIN, EUR, GBP, Envelope, Issuer
-from tests.cards.money_books import MoneyBooks
+from tests.cards.stored_money import StoredMoney
 from tests.conftest import DYNAMODB_ENGINE
 
 pytestmark = [pytest.mark.dynamodb, pytest.mark.faults]
@@ -49,15 +49,15 @@ def settle_down(issuers: Sequence[Issuer]) -> None:
         pass
 
 
-def check(issuer: Issuer, *accounts: int) -> MoneyBooks:
-    books = MoneyBooks(issuer.causeway, accounts)
+def check(issuer: Issuer, *accounts: int) -> StoredMoney:
+    books = StoredMoney(issuer.causeway, accounts)
     books.check(at_rest=True)
     if DYNAMODB_ENGINE:  # the emulator is not made for the threads of the proof
         prove_ledger(issuer.hub.store)
     return books
 
 
-def out(books: MoneyBooks) -> list[int]:
+def out(books: StoredMoney) -> list[int]:
     """The numbers of payments out."""
     return [payment["id"] for payment in books.payments.values() if payment["payment"] == "out"]
 
@@ -139,7 +139,7 @@ def test_a_parallel_schedule_repeat_and_provider_report_complete_a_payment_once(
     address = issuer.funded_address(10_000)
     members = {"request_reference_id": issuer.reference(), "destination_account_name": name}
     assert issuer.transfer(address, 4_000, **members).status_code == Status.IN_PROGRESS
-    (payment,) = out(MoneyBooks(issuer.causeway, [address["account_id"]]))
+    (payment,) = out(StoredMoney(issuer.causeway, [address["account_id"]]))
     for each in issuers:
         each.clock.advance(_WAIT_FOR_THE_SCHEDULE)
     runs: list[Callable[[], Any]] = [partial(each.hub.cards.call, finish_due_payments) for each in issuers]

@@ -16,7 +16,6 @@ from chalicelib.cards.storage.due_index import AT_ONCE
 from chalicelib.foundation.parallel import pieces
 from tests.cards import setups
 from tests.cards.issuer import EXTERNAL_IBANS, HOLDER_BLOCK, Envelope, Issuer
-from tests.cards.money_books import MoneyBooks
 from tests.cards.money_model import (
     ACCOUNTS,
     ASKING,
@@ -39,6 +38,7 @@ from tests.cards.money_model import (
     Payment,
     programme,
 )
+from tests.cards.stored_money import StoredMoney
 from tests.causeway import Causeway
 from tests.kit.inputs import run_state_machines
 
@@ -166,7 +166,7 @@ class MoneyLife(RuleBasedStateMachine):
 
     def wait_for(self, payment: Payment) -> None:
         """Nobody was told the number of a payment whose provider was silent."""
-        payment.id = max(MoneyBooks(self.issuer.causeway).payments)
+        payment.id = max(StoredMoney(self.issuer.causeway).payments)
         payment.awaits = self.now + ASKING
         self.payments.append(payment)
 
@@ -181,7 +181,7 @@ class MoneyLife(RuleBasedStateMachine):
             return
         went = Payment(answer.data["id"], OUT, payer, amount, "S")
         came = Payment(0, IN, payee, amount, "S", counterpart=went)
-        came.id = MoneyBooks(self.issuer.causeway).payments[went.id]["counterpart"]
+        came.id = StoredMoney(self.issuer.causeway).payments[went.id]["counterpart"]
         went.counterpart = came
         self.limits.count(payer, amount, self.now, debit=True)
         self.limits.count(payee, amount, self.now, debit=False)
@@ -341,7 +341,7 @@ class MoneyLife(RuleBasedStateMachine):
     def the_money_is_where_it_should_be(self) -> None:
         if not self.accounts:
             return
-        books = MoneyBooks(self.issuer.causeway)
+        books = StoredMoney(self.issuer.causeway)
         books.check()
         for account in self.accounts:
             row = books.accounts[f"account#{account.id}"]
@@ -375,7 +375,7 @@ class MoneyLife(RuleBasedStateMachine):
 
 def play(issuer: Issuer, how: settings) -> None:
     run_state_machines(lambda: MoneyLife(issuer), how)
-    MoneyBooks(issuer.causeway).check()
+    StoredMoney(issuer.causeway).check()
 
 
 @pytest.fixture

@@ -10,9 +10,8 @@ from collections.abc import Callable, Mapping
 import pytest
 
 from tests.cards import money_requests, whole_requests
-from tests.cards.action_checks import call
+from tests.cards.action_checks import call, is_repeat
 from tests.cards.issuer import Issuer
-from tests.cards.requests.repeats import is_repeat
 from tests.cards.whole_requests import EVERY_ACTION, Cast
 
 pytestmark = pytest.mark.faults

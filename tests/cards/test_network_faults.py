@@ -18,13 +18,11 @@ from chalicelib.cards.storage.reserved_rows import AHEAD
 from chalicelib.cards.storage.time_ordered import RESERVED_BY
 from chalicelib.foundation.dynamodb.store import Item, Operation, Put, Store, StoreError, StoreUnavailable
 from tests.cards.case import Case
-from tests.cards.cases import warmed
+from tests.cards.cases import NETWORK_CASES, REPORT_CASES, warmed
 from tests.cards.fault_plays import MANNERS, NETWORK, REPEATED, WITHOUT, Play, Targets, failed
 from tests.cards.issuer import EUR, MANAGER, Envelope, Issuer, NewCard
-from tests.cards.network_books import TABLES, check, shape
-from tests.cards.network_cases import NETWORK_CASES
-from tests.cards.report_cases import REPORT_CASES
 from tests.cards.slow_storage import SlowStorage, every
+from tests.cards.stored_cards import TABLES, check, shape
 from tests.causeway import Causeway
 from tests.kit.source_code import within
 from tests.openbanking.call_sites import CARDS, STORE, call_sites
@@ -388,7 +386,7 @@ def test_every_fault_was_injected_at_every_storage_call_of_the_network() -> None
     if len(TARGETS.plays) < len(MANNERS) * len(NETWORK_CASES + REPORT_CASES) + len(LOOKS) + len(DUE) + len(LISTS) + len(
         RECOVERIES
     ):
-        pytest.skip("not every issuer was played in this run")
+        pytest.skip("not every case was played in this run")
 
     missed = TARGETS.missed(site for site in call_sites(STORE, (CARDS,)) if within(site.module, *NETWORK))
     assert missed == [], "\n".join(missed)

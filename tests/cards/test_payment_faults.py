@@ -26,7 +26,6 @@ from chalicelib.cards.payments.provider_completion import finish_due_payments
 from chalicelib.cards.payments.sandbox_provider import SandboxProvider
 from chalicelib.cards.protocol.status_codes import Status
 from chalicelib.foundation.dynamodb.store import StoreError
-from tests.cards.books import Books
 from tests.cards.case import Case
 from tests.cards.cases import MONEY_CASES, warmed
 from tests.cards.fault_plays import (
@@ -40,7 +39,8 @@ from tests.cards.fault_plays import (
     apart_from_duplicated,
 )
 from tests.cards.issuer import GBP, MANAGER, UK, Envelope, Issuer
-from tests.cards.money_books import MoneyBooks
+from tests.cards.stored_cards import StoredCards
+from tests.cards.stored_money import StoredMoney
 from tests.causeway import Causeway
 from tests.kit.source_code import within
 from tests.openbanking.call_sites import CARDS, STORE, call_sites
@@ -84,12 +84,12 @@ def settle_down(issuer: Issuer) -> None:
 def shape(causeway: Causeway) -> list[str]:
     """What stands there, without times and names; what is claimed, and whether it is answered."""
     claims = (f"claim {sorted(row)}" for row in items(causeway, "idempotency"))
-    return sorted([*MoneyBooks(causeway).shape(), *claims])
+    return sorted([*StoredMoney(causeway).shape(), *claims])
 
 
 def check(causeway: Causeway) -> None:
-    Books(causeway).check()
-    MoneyBooks(causeway).check(at_rest=True)
+    StoredCards(causeway).check()
+    StoredMoney(causeway).check(at_rest=True)
 
 
 class MoneyPlay(Play):
@@ -310,7 +310,7 @@ def test_the_next_run_of_the_schedule_finishes_the_work_of_a_failed_run(issuer: 
 
 def test_every_fault_was_injected_at_every_storage_call_that_moves_money() -> None:
     if len(TARGETS.plays) < len(MANNERS) * len(MONEY_CASES) + len(DUE) + 2:
-        pytest.skip("not every issuer was played in this run")
+        pytest.skip("not every case was played in this run")
 
     missed = TARGETS.missed(site for site in call_sites(STORE, (CARDS,)) if within(site.module, *MONEY))
     assert missed == [], "\n".join(missed)
@@ -385,7 +385,7 @@ def test_a_failing_provider_receives_every_order_once(
     provider = providers("all", when, ERRORS[error], times)
 
     first = case.do(issuer, **members)
-    held = MoneyBooks(issuer.causeway)
+    held = StoredMoney(issuer.causeway)
     for _ in range(times + 1):
         settle_down(issuer)
     answer = case.do(issuer, **members)

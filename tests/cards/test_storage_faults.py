@@ -126,7 +126,7 @@ def test_an_event_is_written_once_with_its_cause_and_delivered_despite_storage_f
 def test_every_fault_was_injected_at_every_storage_call_of_the_card_api() -> None:
     """Leave out payments, the network and the rolling proof, which have tests of their own."""
     if len(TARGETS.plays) < len(MANNERS) * (len(CARD_CASES) + len(_COLD)) + 5:
-        pytest.skip("not every issuer was played in this run")
+        pytest.skip("not every case was played in this run")
 
     elsewhere = (*MONEY, *NETWORK, PROVING)
     missed = TARGETS.missed(site for site in call_sites(STORE, (CARDS,)) if not within(site.module, *elsewhere))

@@ -20,7 +20,7 @@ from chalicelib.openbanking.protocol.refusals import STILL_RUNNING
 from infra.admin.ledger_verification import prove_ledger
 from tests.cards.contest import UNDECIDED
 from tests.cards.issuer import Envelope
-from tests.cards.network_books import PastTheStore
+from tests.cards.stored_cards import EmulatorTables
 from tests.causeway import GROWING, Answer, Causeway
 from tests.kit.tables import rows
 from tests.openbanking.faults import Snapshot, table_of
@@ -80,7 +80,7 @@ class Baseline:
     def ledger_mismatch(self) -> str:
         """The mismatch that the proof of the ledger finds; empty if it holds."""
         try:
-            prove_ledger(cast(Store, PastTheStore(self._causeway)))
+            prove_ledger(cast(Store, EmulatorTables(self._causeway)))
         except LedgerMismatch as mismatch:
             return str(mismatch)
         return ""

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterator
+import contextlib
+import json
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 from unittest.mock import patch
 
@@ -13,16 +18,89 @@ from chalicelib.cards.authorization.decline_recovery import TASK
 from chalicelib.cards.authorization.hold_release import expire_holds
 from chalicelib.cards.protocol.values import HOLD_SECONDS
 from chalicelib.foundation import context, jsontext
+from chalicelib.foundation.aws import calls, environment
+from chalicelib.foundation.aws.calls import Call
 from chalicelib.foundation.aws.errors import NotSent
 from chalicelib.foundation.aws.queues import Queue
 from chalicelib.foundation.dynamodb.store import StoreError
 from tests.cards.authorization.issuers import authorizes, card_item, held
 from tests.cards.authorization.shops import A_DAY, LIMITED, Holder
 from tests.cards.issuer import GBP, LEFT_OUT, Envelope, Issuer
-from tests.cards.network_books import check
-from tests.cards.slow_engine import slow_engine
 from tests.cards.slow_storage import ANSWERING, DECIDING, READS, SlowStorage, every, first
+from tests.cards.stored_cards import check
+from tests.foundation.servers import Connection, serving
+from tests.kit.emulator import answered
 from tests.openbanking.faults import items
+from tests.kit.time import PATIENCE_SECONDS
+from tests.kit.tables import Refused, carried_out
+
+
+@dataclass
+class SlowEngine:
+    """``made`` has the operations that arrived; they are not answered, and wait for ``carry_out``.
+
+    ``arrived`` is called when one has arrived.
+    """
+
+    arrived: Callable[[], None]
+    made: list[str] = field(default_factory=list)
+    _waiting: list[tuple[str, Mapping[str, Any]]] = field(default_factory=list)
+    _arrival: threading.Condition = field(default_factory=threading.Condition)
+
+    def carry_out(self) -> list[int]:
+        """Carry out what is held, at least one call; answers the status of each."""
+        with self._arrival:
+            assert self._arrival.wait_for(lambda: self._waiting, PATIENCE_SECONDS)
+            waiting, self._waiting = self._waiting, []
+        return [_answer(*call)[0] for call in waiting]
+
+    def serve(self, connection: Connection) -> None:
+        request = connection.request()
+        head, _, body = request.partition(b"\r\n\r\n")
+        [target] = [line for line in head.split(b"\r\n") if line.lower().startswith(b"x-amz-target")]
+        operation = target.decode().rpartition(".")[2]
+        with self._arrival:
+            self.made.append(operation)
+            self._waiting.append((operation, json.loads(body)))
+            self.arrived()
+            self._arrival.notify_all()
+        connection.stop.wait(PATIENCE_SECONDS)
+
+
+def _answer(operation: str, request: Mapping[str, Any]) -> tuple[int, bytes]:
+    from moto.core.models import DEFAULT_ACCOUNT_ID
+    from moto.dynamodb.models import dynamodb_backends
+
+    tables = dynamodb_backends[DEFAULT_ACCOUNT_ID]["eu-west-1"].tables
+    try:
+        status, answer = 200, carried_out(operation, dict(request), tables)
+    except Refused as refusal:
+        status, answer = 400, {"__type": refusal.code, "message": str(refusal), **refusal.members}
+    return status, json.dumps(answer).encode()
+
+
+@contextlib.contextmanager
+def slow_engine(
+    issuer: Issuer, monkeypatch: pytest.MonkeyPatch, *held: str, seconds: float = 0
+) -> Iterator[SlowEngine]:
+    """Storage whose calls ``held`` are made over HTTP and not answered; each takes ``seconds`` on its clock.
+
+    The client waits for a moment.
+    """
+    engine, store = SlowEngine(partial(issuer.clock.advance, seconds)), issuer.hub.store
+    over_http = store._send
+    with serving(engine.serve) as server, monkeypatch.context() as patch:
+
+        def send(operation: str, request: dict[str, Any]) -> dict[str, Any]:
+            if operation in held:
+                return over_http(operation, request)
+            return answered(Call("dynamodb", operation, request), environment.endpoint("dynamodb").region)
+
+        patch.setattr(calls, "READ_SECONDS", 0.05)
+        patch.setenv("AWS_ENDPOINT_URL_DYNAMODB", f"http://127.0.0.1:{server.port}")
+        patch.setattr(store, "_send", send)
+        yield engine
+
 
 REFUSED = NotSent("no connection could be made")
 TRANSACTION = "TransactWriteItems"

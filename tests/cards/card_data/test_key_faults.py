@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from chalicelib.cards.protocol.status_codes import Status
-from tests.cards.books import Books
 from tests.cards.cases import of_new_card
 from tests.cards.issuer import HOLDER_BLOCK, PIN, Issuer
+from tests.cards.stored_cards import StoredCards
 
 PLACES = [(ring, service) for ring in ("card_keys", "keyring") for service in ("_secrets", "_kms")]
 
@@ -45,10 +45,10 @@ def test_card_creation_fails_without_keys_and_succeeds_when_keys_are_available_a
     fresh = issuer.with_own_clock()
     unreliable = breaking(fresh, ring, service)
     members = of_new_card(request_reference_id=issuer.reference(), **HOLDER_BLOCK)
-    before = Books(issuer.causeway).shape()
+    before = StoredCards(issuer.causeway).shape()
 
     refused = fresh.do("createCard", **members)
-    left = Books(issuer.causeway).shape()
+    left = StoredCards(issuer.causeway).shape()
     unreliable.broken = False
     made, again = fresh.do("createCard", **members), fresh.do("createCard", **members)
 
@@ -57,7 +57,7 @@ def test_card_creation_fails_without_keys_and_succeeds_when_keys_are_available_a
     assert made.duplicated == 0
     assert again.duplicated == 1
     assert again.data == made.data
-    Books(issuer.causeway).check()
+    StoredCards(issuer.causeway).check()
 
 
 @pytest.mark.parametrize("action", ["getCardNumber", "getPin", "getCvc2", "getCardAcsPassword", "setPin"])

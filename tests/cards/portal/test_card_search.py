@@ -8,12 +8,21 @@ import pytest
 
 from chalicelib.cards.issuing.card_record import Card, put_row, update_listed
 from chalicelib.cards.portal.portal import Portal
-from tests.cards.issuer import DAY, EVERYDAY, HOLDER_BLOCK, HOLDER_DETAILS, MANAGER, PREPAID, Issuer, NewCard
-from tests.cards.portal.card_lists import listed
+from tests.cards.issuer import (
+    DAY,
+    EVERYDAY,
+    HOLDER_BLOCK,
+    HOLDER_DETAILS,
+    MANAGER,
+    PREPAID,
+    Issuer,
+    NewCard,
+    list_cards,
+)
 
 
 def found(portal: Portal, **wanted: Any) -> list[int]:
-    return [each["card_id"] for each in listed(portal, **wanted)["data"]]
+    return [each["card_id"] for each in list_cards(portal, **wanted)["data"]]
 
 
 def test_the_search_finds_cards_by_number_holder_name_status_and_programme(
@@ -37,7 +46,7 @@ def test_the_search_finds_cards_by_the_name_of_the_holder(portal: Portal, shared
 
     assert [found(portal, name=each) for each in ("asa lindq", "ÅSA", "A\u030asa")] == [[made.card_id]] * 3
     assert found(portal, name="kestrel cycles") == [shop.card_id]
-    assert [each["holder_name"] for each in listed(portal, name="kestrel")["data"]] == ["Kestrel Cycles Ltd"]
+    assert [each["holder_name"] for each in list_cards(portal, name="kestrel")["data"]] == ["Kestrel Cycles Ltd"]
 
 
 def test_the_search_finds_a_card_by_the_name_of_its_holder_at_issue(portal: Portal, shared_issuer: Issuer) -> None:

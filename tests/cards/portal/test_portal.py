@@ -15,7 +15,6 @@ from chalicelib.cards.programs.credentials import Credential
 from chalicelib.cards.protocol.card_records import CARD_FIELDS
 from chalicelib.cards.protocol.status_codes import Refused, Status
 from tests.cards.issuer import DAY, EUR, MANAGER, OTHER_MANAGER, USD, Issuer, NewCard
-from tests.cards.portal.card_lists import listed
 from tests.kit.logs import Lines
 from tests.kit.storage import record_calls
 
@@ -113,9 +112,9 @@ def test_the_card_list_shows_the_newest_cards_first_in_pages(
     portal: Portal, shared_issuer: Issuer, card: NewCard
 ) -> None:
     made = [shared_issuer.card().card_id for _ in range(3)]
-    first = listed(portal, item_count=2)
-    second = listed(portal, item_count=2, before=first["data"][-1]["card_id"])
-    rest = listed(portal, before=second["data"][-1]["card_id"])
+    first = list_cards(portal, item_count=2)
+    second = list_cards(portal, item_count=2, before=first["data"][-1]["card_id"])
+    rest = list_cards(portal, before=second["data"][-1]["card_id"])
     numbers = [each["card_id"] for page in (first, second, rest) for each in page["data"]]
 
     assert (first["has_more_records"], rest["has_more_records"]) == ("Y", "N")
@@ -147,7 +146,7 @@ def test_a_reissued_card_is_listed_once(portal: Portal, shared_issuer: Issuer) -
         "reissueCard", card_id=made.card_id, generate_new_pan=1, generate_new_pin=1, card_name_line_3="ZOE O"
     )
 
-    assert [each["card_id"] for each in listed(portal)["data"]].count(made.card_id) == 1
+    assert [each["card_id"] for each in list_cards(portal)["data"]].count(made.card_id) == 1
 
 
 # -- statements
@@ -216,7 +215,7 @@ def test_a_statement_of_an_account_of_another_card_is_refused(
 
 
 def test_the_portal_shows_only_the_masked_number_of_the_card_data(portal: Portal, card: NewCard) -> None:
-    text = json.dumps([shown(portal, card.card_id), listed(portal)["data"]], default=str)
+    text = json.dumps([shown(portal, card.card_id), list_cards(portal)["data"]], default=str)
 
     assert f"{card.pan[:6]}******{card.pan[-4:]}" in text
     assert card.pan not in text
@@ -288,7 +287,7 @@ def test_the_portal_pages_take_a_fixed_number_of_storage_calls(
     portal: Portal, shared_issuer: Issuer, card: NewCard
 ) -> None:
     with record_calls(shared_issuer.causeway) as calls:
-        listed(portal)
+        list_cards(portal)
         portal.read(MANAGER, "listActivity", item_count=25)
         shown(portal, card.card_id)
 

@@ -8,8 +8,8 @@ import pytest
 
 from chalicelib.cards.protocol.message import Excludes, Needs, NeedsOne
 from tests.cards import field_values, whole_requests
+from tests.cards.action_checks import read, refusal, refusal_if_any
 from tests.cards.field_values import EXCLUDED, MISSING, REQUIRED
-from tests.cards.protocol.request_checks import read, refusal, refusal_if_any
 from tests.cards.specification import TABLES
 from tests.cards.whole_requests import BY_ACTION, EVERY_ACTION, Members
 

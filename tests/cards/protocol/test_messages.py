@@ -10,8 +10,8 @@ import pytest
 from chalicelib.foundation import jsontext
 from infra.render.openapi.cards.answer_models import answer_of
 from tests.cards import field_values, whole_requests
+from tests.cards.action_checks import read, refusal, refusal_if_any
 from tests.cards.field_values import MISSING, UNKNOWN
-from tests.cards.protocol.request_checks import read, refusal, refusal_if_any
 from tests.cards.specification import TABLES
 from tests.cards.whole_requests import BY_ACTION, EVERY_ACTION, Members
 

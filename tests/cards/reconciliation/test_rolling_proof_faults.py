@@ -10,7 +10,7 @@ import pytest
 from chalicelib.cards.reconciliation.progress_record import Progress
 from chalicelib.foundation.dynamodb.store import StoreError
 from tests.cards.fault_plays import PROVING, Targets
-from tests.cards.reconciliation.proved_ledger import Ledger
+from tests.cards.reconciliation.conftest import Ledger
 from tests.causeway import Causeway
 from tests.kit.source_code import within
 from tests.openbanking.call_sites import CARDS, STORE, call_sites
@@ -47,15 +47,15 @@ def one_lacks_a_row(ledger: Ledger) -> None:
     ledger.forget_payments_to(ledger.second)
 
 
-SCENES: tuple[Callable[[Ledger], None], ...] = (everything_holds, one_is_broken, one_was_broken, one_lacks_a_row)
+PREPARATIONS: tuple[Callable[[Ledger], None], ...] = (everything_holds, one_is_broken, one_was_broken, one_lacks_a_row)
 
 
 class Run:
     """A run that a fault befalls, and those that come after it."""
 
-    def __init__(self, ledger: Ledger, issuer: Callable[[Ledger], None]) -> None:
-        self._ledger, self._issuer = ledger, issuer
-        issuer(ledger)
+    def __init__(self, ledger: Ledger, prepare: Callable[[Ledger], None]) -> None:
+        self._ledger, self._prepare = ledger, prepare
+        prepare(ledger)
         self._beginning = Snapshot(ledger.issuer.causeway, _TABLES)
         self.untouched = Fault(ledger.issuer.causeway)
         with self.untouched:
@@ -66,7 +66,7 @@ class Run:
         with contextlib.suppress(StoreError) if fault.lasting else contextlib.nullcontext(), fault:
             self._ledger.go_on()
         end = self._ledger.go_on()
-        if self._issuer is one_lacks_a_row:  # what a run had still to compare is forgotten with it
+        if self._prepare is one_lacks_a_row:  # what a run had still to compare is forgotten with it
             end = self._ledger.next_round()
         assert _end(end) == self._after
 
@@ -75,16 +75,16 @@ def _end(progress: Progress) -> tuple[bool, int, tuple[str, ...]]:
     return progress.is_over, progress.proved, progress.broken
 
 
-@pytest.mark.parametrize("issuer", SCENES)
+@pytest.mark.parametrize("prepare", PREPARATIONS)
 def test_a_storage_fault_does_not_change_the_result_of_a_round(
-    ledger: Ledger, issuer: Callable[[Ledger], None]
+    ledger: Ledger, prepare: Callable[[Ledger], None]
 ) -> None:
-    TARGETS.play(issuer.__name__, Run(ledger, issuer), ledger.issuer.causeway)
+    TARGETS.play(prepare.__name__, Run(ledger, prepare), ledger.issuer.causeway)
 
 
 def test_every_storage_call_of_the_proof_is_tested_with_every_fault() -> None:
-    if len(TARGETS.plays) < len(SCENES):
-        pytest.skip("not every issuer was played in this run")
+    if len(TARGETS.plays) < len(PREPARATIONS):
+        pytest.skip("not every preparation was played in this run")
 
     missed = TARGETS.missed(site for site in call_sites(STORE, (CARDS,)) if within(site.module, PROVING))
     assert missed == [], "\n".join(missed)

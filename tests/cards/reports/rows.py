@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -13,7 +13,7 @@ from chalicelib.cards.ledger import transaction_record
 from chalicelib.cards.protocol.values import RISK_ACTIONS, SECURITY_CHECKS
 from chalicelib.cards.storage.time_ordered import Timeline
 from chalicelib.foundation.dynamodb.store import Put
-from tests.cards.issuer import BRITAIN, EUR, GERMANY, MANAGER, USD, Issuer
+from tests.cards.issuer import BRITAIN, EUR, GERMANY, MANAGER, USD, Envelope, Issuer
 
 _numbers = itertools.count(1_000_001)
 Row = dict[str, Any]
@@ -200,3 +200,16 @@ def transaction(issuer: Issuer, card_id: int, account_id: int, at: int, like: Ro
 
 def _rows(lists: Sequence[Timeline], at: int, number: int, row: Row) -> list[Put]:
     return [Put(each.table, each.key(at, number)[1] | row) for each in lists]
+
+
+def paged(report: Callable[..., Envelope], name: str, item_count: int, **members: Any) -> list[list[int]]:
+    """The numbers of the rows of each page; ``name`` is the member that has them."""
+    pages: list[list[int]] = []
+    last: dict[str, int] = {}
+    while True:
+        answer = report(item_count=item_count, **members, **last)
+        assert answer.status == "success", answer.raw
+        pages.append([row[name] for row in answer.data])
+        if answer.members["has_more_records"] == "N":
+            return pages
+        last = {"last_id": pages[-1][-1]}

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.cards.issuer import Envelope, Issuer
-from tests.cards.reports.pages import paged
+from tests.cards.reports.rows import paged
 from tests.kit.storage import record_calls
 
 LODGING = {"check_in": "2026-03-01", "nights": 2, "rates": [{"room": "12", "amount": 9900}]}

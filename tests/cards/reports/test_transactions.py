@@ -12,7 +12,7 @@ import pytest
 from chalicelib.cards.protocol.report_messages import TransactionRecord
 from infra.render.openapi.cards.answer_models import model_of
 from tests.cards.issuer import EUR, GBP, Issuer, NewCard
-from tests.cards.reports.pages import paged
+from tests.cards.reports.rows import paged
 from tests.cards.specification import TABLES
 from tests.kit.storage import record_calls
 

@@ -12,9 +12,8 @@ import pytest
 from chalicelib.cards.payments.provider import ProviderSilent
 from chalicelib.cards.payments.provider_completion import finish_due_payments
 from chalicelib.cards.payments.sandbox_provider import SandboxProvider
-from tests.cards.action_checks import call, check
+from tests.cards.action_checks import call, check, is_repeat, request
 from tests.cards.issuer import Issuer
-from tests.cards.requests.repeats import is_repeat, request
 
 pytestmark = pytest.mark.faults
 

@@ -11,9 +11,8 @@ from chalicelib.cards.programs import credentials
 from chalicelib.cards.requests.request_context import QueuePlace
 from chalicelib.foundation import identifiers
 from tests.cards import whole_requests
-from tests.cards.action_checks import call
+from tests.cards.action_checks import call, is_repeat, request
 from tests.cards.issuer import ALL_PLAIN, DAY, EXTERNAL_IBANS, HOLDER_BLOCK, PIN, UK, Issuer
-from tests.cards.requests.repeats import is_repeat, request
 from tests.cards.whole_requests import BY_ACTION, EVERY_ACTION, Members
 from tests.kit.logs import Lines
 

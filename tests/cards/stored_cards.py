@@ -1,23 +1,39 @@
-"""What has to be true of the card tables at any time, and what of them can be compared between two runs."""
+"""Cards, claims, set-ups and the use of cards as they are stored: checks of them, and a form that compares two runs."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Iterator, Mapping
-from typing import Any
+import json
+from collections.abc import Collection, Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, cast
 
+from chalicelib.cards.storage.time_ordered import CANCELLED, RESERVED_BY
+from chalicelib.delivery.delivery_record import RECORD
+from chalicelib.foundation.dynamodb.store import Item, Store
+from infra.admin.ledger_verification import prove_ledger
 from tests.causeway import Causeway
 from tests.conftest import DYNAMODB_ENGINE
 from tests.openbanking.faults import items
 
-Item = Mapping[str, Any]
+TABLES = ("cards", "idempotency", "programmes", "ledger", "card-activity", "deliveries")
 
-_IDENTIFIERS = ("owner", "part", "id", "holder_id", "card_id", "rule_id", "request_id", "account_ids", "written_by")
-_DRAWN_OR_SEALED = (
-    *("pan", "last_four", "pin", "pvv", "acs_password"),
-    *("proof", "claim", "attempt", "answer", "fingerprint"),
+_ONE_RUN_ONLY = frozenset(
+    (
+        *("owner", "part", "id", "holder_id", "card_id", "rule_id", "request_id", "account_ids", "written_by"),
+        *("pan", "last_four", "pin", "pvv", "acs_password"),
+        *("proof", "claim", "attempt", "answer", "fingerprint"),
+    )
 )
-_ONE_RUN_ONLY = frozenset((*_IDENTIFIERS, *_DRAWN_OR_SEALED))
-"""What differs between two runs that do the same."""
+"""What differs between two runs that do the same: identifiers, and what is drawn or sealed."""
+_ONE_USE_ONLY = frozenset(
+    (
+        *("owner", "part", "id", "at", "last_at", "written_by", "movement", "auth_code", "trans_link", "of"),
+        *("authorize_id", "authorization_id", "transaction_id", "parent_id", "due_shard", "part_of_account"),
+        *("transmission_time", "transaction_local_time", "expires_at"),
+        *("stan", "trace_id", "trace_number", "retrieval_reference_number", "delivery_id", "body", "added"),
+    )
+)
+"""The same of what the use of a card leaves in the ledger and in the activity of cards."""
 _USED = {
     "card": {
         "card_programme": "program_id",
@@ -38,16 +54,16 @@ _USED = {
 """The entries of the set-up that a record uses, by the kind of record."""
 
 
-class Books:
+class StoredCards:
     """The tables of cards, claims and set-ups as they stand; with ``holders`` what of them is theirs."""
 
     def __init__(self, causeway: Causeway, holders: Collection[int] = ()) -> None:
         self._hub = causeway.hub
-        self._rows = _all(causeway, "cards")
+        self._rows = all_items(causeway, "cards")
         if holders:
             self._rows = [*_of(holders, self._rows)]
-        self._claims = _all(causeway, "idempotency")
-        self._programmes = {(row["owner"], row["part"]): row for row in _all(causeway, "programmes")}
+        self._claims = all_items(causeway, "idempotency")
+        self._programmes = {(row["owner"], row["part"]): row for row in all_items(causeway, "programmes")}
 
     def of(self, part: str) -> list[Item]:
         """The rows whose part has this name."""
@@ -60,7 +76,7 @@ class Books:
     def shape(self) -> list[str]:
         """What stands there, without what differs between two runs; in an order of its own."""
         rows = [row for row in self._rows if row["part"] != "sequences"]
-        return sorted([*map(_shape, rows), *map(_shape, self._claims)])
+        return sorted(_shape(row, _ONE_RUN_ONLY) for row in [*rows, *self._claims])
 
     def records(self) -> frozenset[tuple[str, int]]:
         """Kind and id of every holder, account and card."""
@@ -141,7 +157,71 @@ class Books:
                 assert claims[name.removesuffix("#card-data")]["attempt"] == row["attempt"]
 
 
-def _all(causeway: Causeway, table: str) -> list[Item]:
+@dataclass(frozen=True)
+class EmulatorTables:
+    """Reads the emulator's tables without a call of DynamoDB, and without its time."""
+
+    causeway: Causeway
+    _kept: dict[str, list[Item]] = field(default_factory=dict)
+
+    def scan(self, table: str) -> Iterator[Item]:
+        return iter(self._rows(table))
+
+    def get(self, table: str, key: Item) -> Item | None:
+        return next((row for row in self._rows(table) if key.items() <= row.items()), None)
+
+    def batch_get(self, keys: Sequence[tuple[str, Item]]) -> list[Item | None]:
+        return [self.get(*key) for key in keys]
+
+    def each(
+        self, table: str, partition: tuple[str, Any], *, sort_prefix: tuple[str, str], **how: Any
+    ) -> Iterator[Item]:
+        """All of it after ``after``; ``newest_first`` is the other way round."""
+        (name, value), (sort, prefix) = partition, sort_prefix
+        after = (how.get("after") or {sort: ""})[sort]
+        found = [row for row in self._rows(table) if row[name] == value and row[sort].startswith(prefix)]
+        found = sorted((row for row in found if row[sort] > after), key=lambda row: str(row[sort]))
+        return iter(found[::-1] if how.get("newest_first") else found)
+
+    def wait(self, attempt: int) -> None:
+        """Do not wait: the tables do not change."""
+
+    def _rows(self, table: str) -> list[Item]:
+        if table not in self._kept:
+            self._kept[table] = items(self.causeway, table)
+        return self._kept[table]
+
+
+def check(causeway: Causeway, before: Collection[tuple[str, int]] = ()) -> None:
+    """Whether all of it belongs together, and the ledger proves."""
+    StoredCards(causeway).check(before)
+    prove_ledger(cast(Store, EmulatorTables(causeway)))
+
+
+def shape(causeway: Causeway) -> list[str]:
+    """What is stored, without what differs between two runs."""
+    rows = [row for table in ("ledger", "card-activity") for row in items(causeway, table) if _is_written(row)]
+    events = [f"event {row['kind']} {row['topic']}" for row in items(causeway, "deliveries") if row["part"] == RECORD]
+    return sorted([*(_shape(row, _ONE_USE_ONLY) for row in rows), *events, *StoredCards(causeway).shape()])
+
+
+def _is_written(row: Item) -> bool:
+    """Not a reserved place without a row."""
+    return RESERVED_BY not in row and CANCELLED not in row
+
+
+def _shape(row: Item, ignored: Container[str]) -> str:
+    """A row's place by name, its members' names, and the values that are the same in every run."""
+    place = [_name(row[key]) for key in ("owner", "part") if key in row] or row["claim"].endswith("#card-data")
+    kept = {name: value for name, value in row.items() if name not in ignored}
+    if "network" in row:
+        kept["network"] = {name: value for name, value in row["network"].items() if name not in ignored}
+    if "account_ids" in row:
+        kept["account_ids"] = len(row["account_ids"])
+    return f"{place} {sorted(row)} {json.dumps(kept, sort_keys=True, default=str)}"
+
+
+def all_items(causeway: Causeway, table: str) -> list[Item]:
     return [*causeway.hub.store.scan(table)] if DYNAMODB_ENGINE else [*items(causeway, table)]
 
 
@@ -166,10 +246,3 @@ def _uses(record: Item) -> Iterator[tuple[str, int]]:
     group = record.get("details", {}).get("holder_limit_group_id")
     if group is not None:
         yield "limit_group", group
-
-
-def _shape(row: Item) -> str:
-    where = _name(row["part"]) if "part" in row else row["claim"].rpartition("#")[2] == "card-data"
-    kept = {name: value for name, value in row.items() if name not in _ONE_RUN_ONLY}
-    counted = {name: len(value) for name, value in row.items() if name == "account_ids"}
-    return f"{where} {sorted(row)} {sorted((kept | counted).items(), key=str)}"

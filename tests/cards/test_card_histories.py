@@ -1,19 +1,20 @@
-"""Cards and accounts as the documentation describes them, beside the service: what hypothesis makes up happens to both.
-
-The models here know the rules only; they share no code with the service. ``CardLife`` is a card with its PIN, number,
-counters and an authentication, ``AccountLife`` an account.
-"""
+"""The state machines of card, PIN and account under what hypothesis makes up, against models of its rules."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
+import pytest
+from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from tests.cards.cases import of_new_card
 from tests.cards.issuer import DELIVERY, EUR, EVERYDAY, GBP, PIN, Envelope, Issuer
+from tests.cards.stored_cards import StoredCards
+from tests.kit.inputs import run_state_machines
 
 OK = None
 FINAL, NOT_ACTIVATED, ALREADY_ACTIVE, NOT_BLOCKED, WRONG_STATE, ACCOUNT_STATUS = 4002, 4001, 4006, 4007, 4008, 4003
@@ -335,3 +336,30 @@ class AccountLife(RuleBasedStateMachine):
 def _other(digits: str) -> str:
     """Digits that are not these."""
     return "".join(str((int(digit) + 1) % 10) for digit in digits)
+
+
+Life = Callable[[Issuer, str], RuleBasedStateMachine]
+
+BEGINNINGS = [*((CardLife, state) for state in "NATRLSEB"), *((AccountLife, state) for state in "ASR")]
+EACH = pytest.mark.parametrize(
+    ("life", "state"), BEGINNINGS, ids=[f"{life.__name__} from {state}" for life, state in BEGINNINGS]
+)
+
+
+def play(issuer: Issuer, life: Life, state: str, how: settings) -> None:
+    """Play as many lives as ``how`` says; then all records belong together."""
+    run_state_machines(lambda: life(issuer, state), how)
+    StoredCards(issuer.causeway).check()
+
+
+@EACH
+def test_random_card_and_account_histories_match_the_model(issuer: Issuer, life: Life, state: str) -> None:
+    """Run the same few histories every time; the slow test runs many more."""
+    play(issuer, life, state, settings(max_examples=3, stateful_step_count=10, derandomize=True))
+
+
+@pytest.mark.faults
+@EACH
+def test_long_random_card_and_account_histories_match_the_model(issuer: Issuer, life: Life, state: str) -> None:
+    """Run different histories every time."""
+    play(issuer, life, state, settings(max_examples=10, stateful_step_count=40))

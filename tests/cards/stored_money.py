@@ -1,36 +1,35 @@
-"""What has to be true of all money at any time, folded from the tables without any of the service's code."""
+"""Money as it is stored: checks that always hold, computed from the tables without any of the service's code."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from typing import Any
 
+from chalicelib.foundation.dynamodb.store import Item
+from tests.cards.stored_cards import all_items
 from tests.causeway import Causeway
-from tests.conftest import DYNAMODB_ENGINE
-from tests.openbanking.faults import items
 
-Item = Mapping[str, Any]
 BALANCES = ("settled", "held", "reserved")
 
 
-class MoneyBooks:
+class StoredMoney:
     """Accounts, the rows of the ledger, transactions, payments and the sandbox provider's orders as they stand.
 
     With ``accounts`` only those of holders with these ids, which have paid each other and nobody else here.
     """
 
     def __init__(self, causeway: Causeway, accounts: Collection[int] = ()) -> None:
-        rows = [row for row in _all(causeway, "cards") if row["part"] in ("account", "special_account")]
+        rows = [row for row in all_items(causeway, "cards") if row["part"] in ("account", "special_account")]
         self.accounts = {row["owner"]: row for row in rows if not accounts or row["id"] in accounts}
-        ledger = sorted(_all(causeway, "ledger"), key=lambda row: (row["owner"], row["part"]))
+        ledger = sorted(all_items(causeway, "ledger"), key=lambda row: (row["owner"], row["part"]))
         holders = {f"holder#{row['holder_id']}" for row in self.accounts.values() if "holder_id" in row}
         self.rows = self._of_each(ledger, "movement#")
         self.transactions = self._of_each(ledger, "transaction#")
         self.pointers = {row["owner"]: row for row in ledger if row["part"] == "transaction"}
         counted = {row["owner"]: row["windows"] for row in ledger if row["part"] == "limits"}
         self.counters = {owner: counted[owner] for owner in counted.keys() & (self.accounts.keys() | holders)}
-        external = _all(causeway, "external-payments")
+        external = all_items(causeway, "external-payments")
         payments = [row for row in external if row["part"] == "external_payment"]
         self.payments = {row["id"]: row for row in payments if not accounts or row["account_id"] in accounts}
         orders = {int(row["owner"].partition("#")[2]): row for row in external if row["part"] == "order"}
@@ -195,7 +194,3 @@ def _sums(row: Item) -> dict[int, int]:
     for _, currency, amount in row["entries"]:
         sums[currency] += amount
     return {currency: left for currency, left in sums.items() if left}
-
-
-def _all(causeway: Causeway, table: str) -> list[Item]:
-    return [*causeway.hub.store.scan(table)] if DYNAMODB_ENGINE else [*items(causeway, table)]
