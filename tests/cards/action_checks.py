@@ -11,7 +11,7 @@ from chalicelib.cards.actions import SIMULATOR_ACTIONS
 from chalicelib.cards.protocol.status_codes import Refused
 from chalicelib.foundation.jsontext import Number
 from infra.render.openapi.cards.answer_models import answer_of
-from tests.cards import whole_requests
+from tests.cards import request_records, whole_requests
 from tests.cards.issuer import Envelope, Issuer
 from tests.cards.specification import DESTINATION_BANK_ACCOUNT, SOURCE_BANK_ACCOUNT, TABLES, Member
 from tests.cards.whole_requests import EVERY_ACTION, Members
@@ -96,7 +96,7 @@ def is_repeat(first: Envelope, second: Envelope) -> bool:
 
 
 def request(issuer: Issuer, action: str) -> Members:
-    made = whole_requests.cast(issuer, action)
+    made = request_records.create_records(issuer, action)
     return whole_requests.whole(action, made)[0] | {"request_reference_id": issuer.reference()}
 
 

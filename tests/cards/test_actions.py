@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from tests.cards import whole_requests
+from tests.cards import request_records, whole_requests
 from tests.cards.action_checks import call, check, rows
 from tests.cards.issuer import Issuer
 from tests.cards.specification import TABLES, Member
-from tests.cards.whole_requests import BY_ACTION, Cast
+from tests.cards.whole_requests import BY_ACTION, Records
 
 EVERY = pytest.mark.parametrize("action", BY_ACTION)
 """What is null when there is none; whatever else has no value is left out."""
@@ -29,7 +29,7 @@ def test_an_action_accepts_every_request_member_and_returns_every_answer_member(
     answered: set[str] = set()
 
     for n in range(len(whole_requests.whole(action))):
-        members = whole_requests.whole(action, whole_requests.cast(shared_issuer, action))[n]
+        members = whole_requests.whole(action, request_records.create_records(shared_issuer, action))[n]
         for row in rows(action, call(shared_issuer, action, members)):
             check(action, row)
             answered |= set(row)
@@ -39,17 +39,17 @@ def test_an_action_accepts_every_request_member_and_returns_every_answer_member(
 
 @EVERY
 def test_an_action_accepts_a_request_without_optional_members(shared_issuer: Issuer, action: str) -> None:
-    cast: Cast = whole_requests.cast(shared_issuer, action)
+    records: Records = request_records.create_records(shared_issuer, action)
 
-    for row in rows(action, call(shared_issuer, action, whole_requests.least(action, cast))):
+    for row in rows(action, call(shared_issuer, action, whole_requests.least(action, records))):
         check(action, row)
 
 
 @EVERY
 def test_an_action_accepts_numbers_as_digit_strings(shared_issuer: Issuer, action: str) -> None:
     """Accept a digit string for every number, and an ISO code with its leading zeros."""
-    cast = whole_requests.cast(shared_issuer, action)
-    members = whole_requests.whole(action, cast)[0]
+    records = request_records.create_records(shared_issuer, action)
+    members = whole_requests.whole(action, records)[0]
     in_words = {name: _in_words(TABLES[action].request[name], value) for name, value in members.items()}
 
     for row in rows(action, call(shared_issuer, action, in_words)):
@@ -67,7 +67,7 @@ def _in_words(member: Member, value: Any) -> Any:
 @EVERY
 def test_a_repeated_request_without_a_reference_is_executed_again(shared_issuer: Issuer, action: str) -> None:
     """Deduplicate nothing: a second request fails only because of the changes of the first one."""
-    members = whole_requests.whole(action, whole_requests.cast(shared_issuer, action))[0]
+    members = whole_requests.whole(action, request_records.create_records(shared_issuer, action))[0]
     expected = {
         "activateCard": 4006,
         "unblockPin": 4007,

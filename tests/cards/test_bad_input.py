@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from chalicelib.cards.actions import SIMULATOR_ACTIONS
 from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.foundation import jsontext
-from tests.cards import money_requests, whole_requests
+from tests.cards import request_records, whole_requests
 from tests.cards.action_checks import call
+from tests.cards.cases import MONEY_CASES
 from tests.cards.issuer import Issuer
 from tests.cards.whole_requests import BY_ACTION, EVERY_ACTION, Members
 from tests.kit.inputs import ESCAPED, spoil
@@ -124,13 +125,13 @@ def test_near_valid_requests_never_cause_an_internal_error(
 
 @pytest.fixture(scope="module")
 def standing(shared_issuer: Issuer) -> Mapping[Any, Any]:
-    """The records of a cast with money, by the numbers that requests of nobody have in their place."""
-    cast = asdict(whole_requests.cast(shared_issuer, "changeDDExternalPaymentStatus"))
-    return {value: cast[name] for name, value in asdict(whole_requests.NOBODY).items()}
+    """The records of an account with money, by the numbers that requests of nobody have in their place."""
+    records = asdict(request_records.create_records(shared_issuer, "changeDDExternalPaymentStatus"))
+    return {value: records[name] for name, value in asdict(whole_requests.NO_RECORDS).items()}
 
 
 @settings(relaxed, max_examples=60)
-@given(near(sorted(money_requests.WHOLE)))
+@given(near(sorted({case.action.name for case in MONEY_CASES})))
 def test_near_valid_money_requests_never_cause_an_internal_error(
     shared_issuer: Issuer, lines: Lines, standing: Mapping[Any, Any], asked: tuple[str, Members]
 ) -> None:

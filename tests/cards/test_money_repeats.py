@@ -9,34 +9,35 @@ from collections.abc import Callable, Mapping
 
 import pytest
 
-from tests.cards import money_requests, whole_requests
+from tests.cards import request_records, whole_requests
 from tests.cards.action_checks import call, is_repeat
+from tests.cards.cases import MONEY_CASES
 from tests.cards.issuer import Issuer
-from tests.cards.whole_requests import EVERY_ACTION, Cast
+from tests.cards.whole_requests import Records
 
 pytestmark = pytest.mark.faults
 
-Spoil = Callable[[Issuer, Cast], object]
+Spoil = Callable[[Issuer, Records], object]
 
 
-def blocked_address(issuer: Issuer, cast: Cast) -> object:
-    return issuer.data("changeExternalPaymentAddressStatus", epm_address_id=cast.address_id, status="B")
+def blocked_address(issuer: Issuer, records: Records) -> object:
+    return issuer.data("changeExternalPaymentAddressStatus", epm_address_id=records.address_id, status="B")
 
 
-def suspended_account(issuer: Issuer, cast: Cast) -> object:
-    return issuer.data("changeAccountStatus", account_id=cast.account_id, account_status="S")
+def suspended_account(issuer: Issuer, records: Records) -> object:
+    return issuer.data("changeAccountStatus", account_id=records.account_id, account_status="S")
 
 
-def nothing(issuer: Issuer, cast: Cast) -> object:
+def nothing(issuer: Issuer, records: Records) -> object:
     return None
 
 
-def passed(issuer: Issuer, cast: Cast) -> object:
-    return issuer.data("simulateDirectDebit", epm_transaction_id=cast.epm_transaction_id)
+def passed(issuer: Issuer, records: Records) -> object:
+    return issuer.data("simulateDirectDebit", epm_transaction_id=records.epm_transaction_id)
 
 
-def returned(issuer: Issuer, cast: Cast) -> object:
-    return issuer.result(cast.epm_transaction_id, "returned")
+def returned(issuer: Issuer, records: Records) -> object:
+    return issuer.result(records.epm_transaction_id, "returned")
 
 
 SPOILT: Mapping[str, tuple[Spoil, int]] = {
@@ -60,7 +61,7 @@ NEVER_SPOILT = {"assignExternalPaymentAddressForSpecialAccount"}
 
 
 def test_the_cases_cover_every_write_that_moves_money() -> None:
-    writes = {action for action in money_requests.WHOLE if EVERY_ACTION[action].effect == "write"}
+    writes = {case.action.name for case in MONEY_CASES if case.action.effect == "write"}
 
     assert writes == SPOILT.keys() | NEVER_SPOILT
 
@@ -69,15 +70,15 @@ def test_the_cases_cover_every_write_that_moves_money() -> None:
 def test_a_repeat_returns_the_stored_answer_after_the_action_became_impossible(
     shared_issuer: Issuer, action: str
 ) -> None:
-    cast = whole_requests.cast(shared_issuer, action)
-    members = whole_requests.whole(action, cast)[0]
+    records = request_records.create_records(shared_issuer, action)
+    members = whole_requests.whole(action, records)[0]
     spoil, code = SPOILT[action]
     first = call(shared_issuer, action, members | {"request_reference_id": (reference := shared_issuer.reference())})
 
-    spoil(shared_issuer, cast)
-    before = shared_issuer.balances(cast.account_id)
+    spoil(shared_issuer, records)
+    before = shared_issuer.balances(records.account_id)
     repeat = call(shared_issuer.with_own_clock(), action, members | {"request_reference_id": reference})
-    after = shared_issuer.balances(cast.account_id)
+    after = shared_issuer.balances(records.account_id)
     another = call(shared_issuer, action, members | {"request_reference_id": shared_issuer.reference()})
 
     assert is_repeat(first, repeat)

@@ -1,31 +1,48 @@
 """A valid request of every card action with every member set, and the least that is valid.
 
+The specification's tables say which members an action has, ``VALUES`` what they are unless ``_WAYS`` says otherwise.
 Where members exclude each other an action has several whole requests, which have every member between them. They name
-the records of a ``Cast``: those that ``cast`` makes, in the state that the action needs, or none that there are.
+``Records``: those that ``request_records`` creates, in the state that the action needs, or none that exist.
 """
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from chalicelib.cards.actions import ACTIONS, SIMULATOR_ACTIONS
 from chalicelib.cards.protocol.status_codes import Refused
 from chalicelib.cards.requests.action import Action
-from tests.cards import money_requests, network_requests, report_requests
-from tests.cards.issuer import BRITAIN, DELIVERY, EUR, EVERYDAY, EVERYDAY_ACCOUNT, GBP, GERMANY, PIN, USD, Issuer
-from tests.cards.money_requests import WHY
+from tests.cards.issuer import (
+    BRITAIN,
+    DELIVERY,
+    EUR,
+    EVERYDAY,
+    EVERYDAY_ACCOUNT,
+    GBP,
+    GERMANY,
+    LEFT_OUT,
+    PIN,
+    SEPA,
+    SPECIAL_EUR,
+    SPECIAL_GBP,
+    UK,
+    USD,
+)
+from tests.cards.specification import TABLES
 
 Members = dict[str, Any]
 
 EVERY_ACTION: Mapping[str, Action] = {**ACTIONS, **SIMULATOR_ACTIONS}
 BY_ACTION = sorted(EVERY_ACTION)
+TAKEN = 900
+"""What requests of the network are about, in cents: an authorization has enough for two of them."""
 
 
 @dataclass(frozen=True)
-class Cast:
+class Records:
     """What a request names: a holder, an account of its, a card on that account, and what is known of the card.
 
     ``address_id`` is the account's in the UK; what follows came and went by it. ``own_iban`` leads to somebody else's
@@ -56,9 +73,10 @@ class Cast:
     earlier_transaction_id: int = 1015
 
 
-NOBODY = Cast()
+NO_RECORDS = Records()
 """Records that there are not, for requests that are only read."""
 
+WHY: Members = {"reason_code": 9, "note": "Reported by phone, 3 March"}
 _DETAILS = {
     "title": "Dr",
     "business_name": "O'Neil & Söhne",
@@ -80,11 +98,16 @@ _DETAILS = {
     "kyc_document_expiration_date": "2030-12-31",
     "holder_locale": "en-GB",
 }
-_MORE_DETAILS = {"zip_code": "ME4 4TZ", "holder_limit_group_id": 222, "additional_charset_id": 7}
+WHOLE_HOLDER: Members = {
+    **_DETAILS,
+    "holder_type": "1",
+    "ip_address": "203.0.113.77",
+    "zip_code": "ME4 4TZ",
+    "holder_limit_group_id": 222,
+    "additional_charset_id": 7,
+}
 _SAME_IN_BLOCK = ("kyc_completion_level", "kyc_document_expiration_date", "holder_locale")
-
-WHOLE_HOLDER = {"holder_type": "1", "ip_address": "203.0.113.77", **_DETAILS, **_MORE_DETAILS}
-WHOLE_BLOCK = {
+WHOLE_BLOCK: Members = {
     **{name if name in _SAME_IN_BLOCK else f"holder_{name}": value for name, value in _DETAILS.items()},
     "holder_type": 1,
     "holder_access_level": 17,
@@ -92,7 +115,7 @@ WHOLE_BLOCK = {
     "holder_limit_group_id": 222,
     "holder_ip_address": "203.0.113.77",
 }
-WHOLE_DELIVERY = DELIVERY | {
+WHOLE_DELIVERY: Members = DELIVERY | {
     "delivery_title": "Dr",
     "delivery_address_line_2": "Flat 2",
     "delivery_address_line_3": "Tower B",
@@ -112,167 +135,252 @@ WHOLE_DELIVERY = DELIVERY | {
     "bulk_city": "Berlin",
     "bulk_state": "Berlin",
 }
-_NAMES = {
-    "card_name_line_3": "DR ZOE ONEIL",
-    "card_name_line_4": "O'NEIL, SOEHNE",
-    "track_data_first_name": "ZOE",
-    "track_data_last_name": "ONEIL",
-}
-_GROUPS = {
+_GROUPS: Members = {
+    "fee_group_id": 302,
+    "fees_group_id": 302,
     "card_fee_group_id": 302,
+    "limit_group_id": 212,
+    "limits_group_id": 202,
     "card_limit_group_id": 202,
+    "account_limit_group_id": 212,
+    "usages_group_id": 602,
     "card_usage_group_id": 602,
-    "card_design_id": 23,
-    "risk_rules_group_id": 403,
+    "risk_rule_group_id": 402,
+    "risk_rules_group_id": 402,
 }
-_NEW_CARD = {
+_CARD: Members = {
     "card_program_id": EVERYDAY,
     "card_country_ison": GERMANY,
+    "card_currency_ison": [GBP, EUR, USD],
     "card_reference_id": "Ref7",
     "card_product_id": 12,
-    "account_limit_group_id": 212,
+    "card_design_id": 23,
     "card_validity_period": 24,
     "card_pin": PIN,
     "card_thermal_line_1": "Welcome,",
     "card_thermal_line_2": "Zoë",
+    "card_name_line_3": "DR ZOE ONEIL",
+    "card_name_line_4": "O'NEIL, SOEHNE",
+    "track_data_first_name": "ZOE",
+    "track_data_last_name": "ONEIL",
     "acs_password": "quiet-Otter 1!",
     "auto_conversion": 0,
-    "access_level": 400,
-    **_NAMES,
+    "generate_new_pan": 1,
+    "generate_new_pin": 1,
+    "virtual": 0,
+    "participating": 1,
+    "status": "T",
+    "confirmation_status": "Y",
+    "oob_auth_method": 1,
+    "rule_name": "Groceries",
+    "acquirer_bin_merchant_id": "400012+SHOP0001, 400012+SHOP0002",
+    "maximum_amount": 5000,
+    "maximum_amount_currency_ison": EUR,
+}
+_MONEY: Members = {
+    "risk_score": 7,
+    "account_name": "O'Neil & Söhne",
+    "reference": "Not ours",
+    "reason": 1,
+    "return_reason_id": 1,
+    "destination_account_name": "Alice & Söhne",
+    "destination_sort_code": "200000",
+    "destination_account_number": "55779911",
+    "reference_number": "INVOICE 7/2026",
+    "withdrawal_purpose": 12,
+    "receiver_type": 1,
+    "schemes": ["CHAPS", "FPS"],
+    "account_currency": EUR,
+    "fee_code": "CARDREPL",
+    "should_pay": 0,
+    "scheme": "FPS",
+    "sender_name": "Bob & Söhne",
+    "creditor_name": "Gym & Söhne",
+    "result": "settled",
+    "limit_type": 2,
+    "paginator": {"item_count": 100, "offset": 0},
+}
+_NETWORK: Members = {
+    "transaction_type": 39,
+    "amount": TAKEN,
+    "entry_mode_type": 5,
+    "cashback_amount": 0,
+    "pin": PIN,
+    "final": 0,
+    "eci_indicator": 5,
+    "partial_approval": 1,
+    "response_code": "00",
+    "force_response_code": "00",
+    "mcc": "0742",
+    "merchant_name": "Corner Shop",
+    "merchant_id": "SHOP0001",
+    "merchant_country_ison": BRITAIN,
+    "terminal_id": "T0000001",
+    "acquirer_bin": "400012",
+    "step": "opened",
+}
+_REPORTS: Members = {
+    "date_from": 0,
+    "date_to": 99_999_999_999,
+    "date_imported_from": 0,
+    "date_imported_to": 99_999_999_999,
+    "item_count": 100,
+    "addendum_type": "lodging",
+    "data": {"check_in": "2026-03-01", "nights": 2},
+}
+VALUES: Members = {
+    **WHOLE_HOLDER,
+    **WHOLE_BLOCK,
+    **WHOLE_DELIVERY,
     **_GROUPS,
+    **_CARD,
+    **_MONEY,
+    **_NETWORK,
+    **_REPORTS,
+    **WHY,
+    "access_level": 900,
+    "account_status": "S",
+    "account_program_id": 502,
+    "program_id": EVERYDAY,
+    "currency_ison": EUR,
 }
-_NEW_ACCOUNT = {
-    "currency_ison": GBP,
-    "account_status": "R",
-    "program_id": EVERYDAY_ACCOUNT,
-    "risk_rules_group_id": 402,
-    "fee_group_id": 302,
-    "limit_group_id": 212,
-    "skip_holder_validation": 1,
-    "access_level": 400,
-}
 
 
-def _of_card(**members: Any) -> Callable[[Cast], list[Members]]:
-    return lambda cast: [{"card_id": cast.card_id, "access_level": 900, **members}]
+def _values_of(records: Records) -> Members:
+    """The members that name the records, or what is known of its card."""
+    return vars(records) | {
+        "card_pan": records.pan,
+        "card_cvc2": records.cvc2,
+        "card_expiration_year": records.year,
+        "card_expiration_month": f"{records.month:02}",
+        "expiry_year": records.year,
+        "expiry_month": records.month,
+        "epm_address_id": records.address_id,
+        "returned_epm_transaction_id": records.epm_transaction_id,
+        "destination_iban": records.own_iban,
+        "rule_code": str(uuid.uuid4()),
+    }
 
 
-def _of_account(**members: Any) -> Callable[[Cast], list[Members]]:
-    return lambda cast: [{"account_id": cast.account_id, "access_level": 900, **members}]
+Way = Members
+"""What a whole request has otherwise; ``LEFT_OUT`` where another member excludes one."""
 
 
-def _created_cards(cast: Cast) -> list[Members]:
-    physical = {"card_virtual": 0, "card_currency_ison": [GBP, EUR, USD], **_NEW_CARD, **WHOLE_BLOCK, **WHOLE_DELIVERY}
-    owned = {"holder_id": cast.holder_id, "account_id": [cast.account_id], "account_owner_id": [cast.holder_id]}
-    return [physical, {"card_virtual": 1, **_NEW_CARD, **owned}]
+def _without(*names: str) -> Way:
+    return dict.fromkeys(names, LEFT_OUT)
 
 
-def _created_accounts(cast: Cast) -> list[Members]:
+_NO_BLOCK = _without(*WHOLE_BLOCK)
+_METHODS: tuple[Way, Way] = (
+    {"epm_method_id": UK, "currency_ison": GBP, "special_account_id": SPECIAL_GBP},
+    {"epm_method_id": SEPA, "currency_ison": EUR, "special_account_id": SPECIAL_EUR},
+)
+
+
+def _created_accounts(records: Records) -> list[Way]:
+    opened = {"currency_ison": GBP, "account_status": "R", "program_id": EVERYDAY_ACCOUNT, "access_level": 400}
     return [
-        {**_NEW_ACCOUNT, **WHOLE_BLOCK, "cards": [cast.card_id]},
-        {**_NEW_ACCOUNT, "holder_id": cast.holder_id, "cards": str(cast.card_id), "skip_holder_validation": 0},
+        opened | {"cards": [records.card_id], "skip_holder_validation": 1} | _without("holder_id"),
+        opened
+        | _NO_BLOCK
+        | {"holder_id": records.holder_id, "cards": str(records.card_id), "skip_holder_validation": 0},
     ]
 
 
-def _activated(cast: Cast) -> list[Members]:
-    known = {
-        "card_request_id": cast.card_request_id,
-        "card_pan": cast.pan,
-        "card_cvc2": cast.cvc2,
-        "card_expiration_year": cast.year,
-        "card_expiration_month": f"{cast.month:02}",
+def _created_cards(records: Records) -> list[Way]:
+    created = {"access_level": 400, "risk_rules_group_id": 403}
+    owned = {
+        "holder_id": records.holder_id,
+        "account_id": [records.account_id],
+        "account_owner_id": [records.holder_id],
     }
-    return _of_card(**known)(cast)
+    virtual = _NO_BLOCK | _without(*WHOLE_DELIVERY, "card_currency_ison")
+    return [created | {"card_virtual": 0} | _without(*owned), created | virtual | owned | {"card_virtual": 1}]
 
 
-def _confirmed(cast: Cast) -> list[Members]:
-    answered = {"confirmation_status": "Y", "oob_auth_method": 1, "validation_value": cast.validation_value}
-    return [{"auth_request_id": cast.auth_request_id, "access_level": 900, **answered}]
+def _limited(records: Records) -> list[Way]:
+    by_type = {1: records.card_id, 2: records.account_id, 3: records.holder_id}
+    return [{"limit_type": limit_type, "record_id": number} for limit_type, number in by_type.items()]
 
 
-def _ruled(cast: Cast) -> list[Members]:
-    rule = {
-        "rule_name": "Groceries",
-        "acquirer_bin_merchant_id": "400012+SHOP0001, 400012+SHOP0002",
-        "mcc": "0742, 5411",
-        "merchant_country_ison": "826,36",
-        "merchant_name": ["Corner Shop", "Corner, Shop & Söhne"],
-        "rule_code": str(uuid.uuid4()),
-        "maximum_amount": 5000,
-        "maximum_amount_currency_ison": EUR,
-    }
-    return _of_card(**rule)(cast)
-
-
-def _shown_by_both(cast: Cast, name: str) -> list[Members]:
-    return [{"card_id": cast.card_id, name: getattr(cast, name), "access_level": 900}]
-
-
-_WHOLE: Mapping[str, Callable[[Cast], list[Members]]] = {
+_ORDER: Way = {"amount": 2500, "currency_ison": GBP, "industry_id": 54, "description": "Rent, March", "note": "Flat 2"}
+_FEE: Way = {"fee_group_id": 301, "amount": 250, "description": "Card replacement, 3 March"}
+_BY_NUMBER_OR_ID = [_without("pan"), _without("card_id")]
+_WAYS: Mapping[str, Callable[[Records], Sequence[Way]]] = {
     "createAccount": _created_accounts,
-    "changeAccountStatus": _of_account(account_status="S", **WHY),
-    "changeAccountProgramId": _of_account(account_program_id=502),
-    "getAccounts": lambda cast: _shown_by_both(cast, "account_id"),
-    "assignAccountToRiskRuleGroup": _of_account(risk_rule_group_id=402),
-    "assignAccountToLimitRuleGroup": _of_account(limit_group_id=212),
-    "assignAccountToFeeRuleGroup": _of_account(fee_group_id=302),
-    "activateCard": _activated,
-    "assignCardToFeesGroup": _of_card(fees_group_id=302),
-    "assignCardToLimitsGroup": _of_card(limits_group_id=202),
-    "assignCardToUsageGroup": _of_card(usages_group_id=602),
-    "assignCardToRiskRuleGroup": _of_card(risk_rules_group_id=402),
-    "changeCardSchemeAccountUpdatesStatus": _of_card(participating=1),
-    "changeCardStatus": _of_card(status="T", **WHY),
     "createCard": _created_cards,
-    "reissueCard": _of_card(
-        generate_new_pan=1,
-        generate_new_pin=1,
-        virtual=0,
-        card_pin="4826",
-        card_program_id=EVERYDAY,
-        auto_conversion=1,
-        **_NAMES,
-        **_GROUPS,
-        **WHOLE_DELIVERY,
-    ),
-    "setPin": _of_card(pin="4826"),
-    "getDesign": lambda cast: [{"program_id": EVERYDAY, "access_level": 900}],
-    "changeCardAcsPassword": _of_card(acs_password="loud-Heron 2?"),
-    "createCardAcsMerchantWhitelistRule": _ruled,
-    "authenticationConfirm": _confirmed,
-    "getHolder": lambda cast: _shown_by_both(cast, "holder_id"),
-    "getHolderAccounts": lambda cast: [{"holder_id": cast.holder_id, "access_level": 900}],
-    "createHolder": lambda cast: [{**WHOLE_HOLDER, "access_level": 400}],
-    "updateHolder": lambda cast: [
+    "reissueCard": lambda records: [{"card_pin": "4826", "auto_conversion": 1, "risk_rules_group_id": 403}],
+    "setPin": lambda records: [{"pin": "4826"}],
+    "changeCardAcsPassword": lambda records: [{"acs_password": "loud-Heron 2?"}],
+    "createCardAcsMerchantWhitelistRule": lambda records: [
         {
-            **{name: value for name, value in WHOLE_HOLDER.items() if name not in ("holder_type", "ip_address")},
-            "holder_id": cast.holder_id,
-            "access_level": 900,
+            "mcc": "0742, 5411",
+            "merchant_country_ison": "826,36",
+            "merchant_name": ["Corner Shop", "Corner, Shop & Söhne"],
         }
     ],
-    **dict.fromkeys(
-        ("getCvc2", "getCardDetails", "getCardNumber", "getPin", "getCardStatus", "unblockPin", "getCardAcsPassword"),
-        _of_card(),
-    ),
-    **money_requests.WHOLE,
-    **network_requests.WHOLE,
-    **report_requests.WHOLE,
+    "createHolder": lambda records: [{"holder_type": "1", "access_level": 400}],
+    # external payments
+    "assignExternalPaymentAddress": lambda records: _METHODS,
+    "assignExternalPaymentAddressForSpecialAccount": lambda records: _METHODS,
+    "cancelExternalPaymentMandate": lambda records: [{"reason": 2}],
+    "changeDDExternalPaymentStatus": lambda records: [{"reason": 7}],
+    "getExternalPaymentAddress": lambda records: [{}, {"epm_address_id": records.sepa_address_id}],
+    "changeExternalPaymentAddressStatus": lambda records: [{"status": "S"}],
+    "transferToExternalPayment": lambda records: [
+        _ORDER | _without("destination_iban"),
+        _ORDER | _without("destination_sort_code", "destination_account_number"),
+    ],
+    "directDebitReturn": lambda records: [{"reason": "MD06", "reference": "Claim 7"}],
+    "simulateInboundPayment": lambda records: [{"amount": 5000, "currency_ison": GBP, "reference": "INVOICE 7/2026"}],
+    "simulateMandate": lambda records: [{"reference": "MEMBER 7"}],
+    "simulateDirectDebit": lambda records: [
+        {"amount": 700} | _without("epm_transaction_id"),
+        _without("epm_mandate_id", "amount"),
+    ],
+    "simulateOutboundResult": lambda records: [{"reason": "as usual"}],
+    # fees and limits
+    "createCustomFee": lambda records: [
+        _FEE,
+        _FEE | _without("account_id", "transaction_id", "amount", "currency_ison", "country_ison"),
+    ],
+    "getCardFees": lambda records: [{}, {"card_id": records.other_card_id}],
+    "getLimits": _limited,
+    "getLimitsGroups": lambda records: [{"program_id": EVERYDAY_ACCOUNT}],
+    "getLimitsStatus": _limited,
+    # the network
+    "simulateAuthentication": lambda records: [{"amount": 1999}],
+    "simulateAuthorization": lambda records: [{"amount": 0} | way for way in _BY_NUMBER_OR_ID],
+    "simulateAdvice": lambda records: [{"amount": 0} | way for way in _BY_NUMBER_OR_ID],
+    "simulateClearing": lambda records: [_without("card_id"), _without("trans_link")],
+    "simulateRefund": lambda records: [_without("card_id"), _without("trans_link")],
+    "simulateDispute": lambda records: [{"amount": 500}],
+    # reports
+    "getCardsActivity": lambda records: [{"last_id": records.authorize_id}],
+    "getFinancialAuthorizes": lambda records: [{"last_id": records.authorize_id}],
+    "getFinancialDetailAddendums": lambda records: [{"last_id": records.addendum_id}],
+    "getTransactions": lambda records: [
+        {"last_id": records.earlier_transaction_id},
+        _without("account_id", "transaction_id", "last_id"),
+    ],
 }
-
-
 _OF_RECORD = {"reissueCard": tuple(DELIVERY), "updateHolder": ("business_name",)}
-"""Members that the records of ``cast`` need, as a physical card and a business."""
+"""Members that the records of ``records`` need, as a physical card and a business."""
 
 
-def whole(action: str, cast: Cast = NOBODY) -> list[Members]:
+def whole(action: str, records: Records = NO_RECORDS) -> list[Members]:
     """The requests of an action that have every member between them."""
-    return _WHOLE[action](cast)
+    values = VALUES | _values_of(records)
+    ways = _WAYS[action](records) if action in _WAYS else [{}]
+    named = [{name: (values | way)[name] for name in TABLES[action].request} for way in ways]
+    return [{name: value for name, value in each.items() if value is not LEFT_OUT} for each in named]
 
 
-def least(action: str, cast: Cast = NOBODY) -> Members:
-    """The request of an action that is left when every member is gone that may be, for the records of ``cast``."""
-    members = whole(action, cast)[0]
-    for name in sorted(members, key=lambda name: name in ("card_virtual", "holder_type")):
+def least(action: str, records: Records = NO_RECORDS) -> Members:
+    """The request of an action that is left when every member is gone that may be, for the records of ``records``."""
+    members = whole(action, records)[0]
+    last, first = ("card_virtual", "holder_type"), ("card_id", "transaction_id")
+    for name in sorted(members, key=lambda name: (name in last) - (name in first)):
         without = {other: value for other, value in members.items() if other != name}
         if is_valid(action, without) and name not in _OF_RECORD.get(action, ()):
             members = without
@@ -286,41 +394,3 @@ def is_valid(action: str, members: Members) -> bool:
     except Refused:
         return False
     return True
-
-
-def cast(
-    issuer: Issuer,
-    action: str,
-    *,
-    status: str = "A",
-    holder_level: int = 0,
-    account_level: int = 0,
-    card_level: int = 0,
-) -> Cast:
-    """Records for a request of an action: a physical card with a PIN, active unless the action wants it otherwise."""
-    holder = issuer.holder(**WHOLE_HOLDER, access_level=holder_level)
-    account = issuer.account(holder_id=holder, access_level=account_level)
-    card = issuer.card_in(
-        "N" if action == "activateCard" else status,
-        holder_id=holder,
-        account_id=[account],
-        account_owner_id=[holder],
-        access_level=card_level,
-        card_virtual=0,
-        card_pin=PIN,
-        card_reference_id="Ref7",
-        card_name_line_4="O'NEIL, SOEHNE",
-    )
-    assert card.expiration is not None
-    made = Cast(holder, account, card.card_id, card.card_request_id, pan=card.pan, cvc2=card.cvc2)
-    made = replace(made, year=card.expiration["year"], month=card.expiration["month"])
-    if EVERY_ACTION[action].effect == "read":
-        issuer.data("changeCardStatus", card_id=card.card_id, status="A", **WHY)
-        issuer.data("changeAccountStatus", account_id=account, account_status="A", **WHY)
-    if action == "unblockPin":
-        issuer.block_pin(card.card_id)
-    if action == "authenticationConfirm":
-        asked = issuer.authentication(card.card_id)
-        made = replace(made, auth_request_id=asked["auth_request_id"], validation_value=asked["validation_value"])
-    made = network_requests.provided(issuer, action, money_requests.provided(issuer, action, made))
-    return report_requests.provided(issuer, action, made)

@@ -24,7 +24,7 @@ from tests.cards.issuer import (
     NewCard,
 )
 from tests.cards.specification import TABLES
-from tests.cards.whole_requests import NOBODY, WHOLE_DELIVERY, whole
+from tests.cards.whole_requests import NO_RECORDS, WHOLE_DELIVERY, whole
 
 LEAST = {"card_program_id": EVERYDAY, "card_country_ison": GERMANY, "card_virtual": 1, "card_name_line_3": "ZOE ONEIL"}
 
@@ -39,7 +39,7 @@ def refusal(issuer: Issuer, **members: Any) -> tuple[int | None, str]:
 
 
 def test_a_new_card_has_the_requested_members(shared_issuer: Issuer) -> None:
-    physical = whole("createCard", NOBODY)[0]
+    physical = whole("createCard", NO_RECORDS)[0]
 
     card = shared_issuer.card(**physical)
 

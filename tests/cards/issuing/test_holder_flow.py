@@ -174,7 +174,7 @@ def test_a_birth_date_in_the_future_or_an_expired_document_returns_2005(
 ) -> None:
     holder = shared_issuer.holder(**WHOLE_HOLDER)
     before = shown(shared_issuer, holder)
-    body = whole_requests.whole(action, whole_requests.Cast(holder))[0]
+    body = whole_requests.whole(action, whole_requests.Records(holder))[0]
     body = {key: value for key, value in body.items() if key not in ("holder_id", "cards")}
     body |= {"holder_id": holder} if action == "updateHolder" else {}
     field = name if name in body else f"holder_{name}"

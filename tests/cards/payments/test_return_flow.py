@@ -206,7 +206,7 @@ def test_a_payment_can_be_returned_after_a_refused_return(
     assert state(shared_issuer, number) == "S"
     assert back(shared_issuer, number, request_reference_id=reference).duplicated == 1
     assert back(shared_issuer, number).status_code == 7001
-    monkeypatch.setattr("chalicelib.cards.payments.sandbox_provider.REFUSE", "NOBODY")
+    monkeypatch.setattr("chalicelib.cards.payments.sandbox_provider.REFUSE", "NO_RECORDS")
     assert back(shared_issuer, number).status == "success"
     assert (state(shared_issuer, number), shared_issuer.balances(address["account_id"])) == ("R", (0, 0, 0))
 

@@ -9,10 +9,10 @@ import pytest
 
 from chalicelib.cards.actions import ACTIONS
 from chalicelib.cards.protocol.payment_states import ADDRESS_RULES, MANDATE_RULES, PAYMENT_RULES
-from tests.cards import ledgers, money_requests, whole_requests
+from tests.cards import ledgers, request_records, whole_requests
 from tests.cards.action_checks import OK, call, state_table
 from tests.cards.issuer import LEFT_OUT, UK, Issuer
-from tests.cards.whole_requests import Cast, Members
+from tests.cards.whole_requests import Members, Records
 
 FUNDS = 10_000
 NAMED = {"directDebitReturn": "returned_epm_transaction_id"}
@@ -115,13 +115,13 @@ def test_the_state_tables_cover_every_action_on_addresses_mandates_and_payments(
 @pytest.mark.parametrize("action", ADDRESS)
 def test_an_action_on_an_address_returns_the_code_for_each_address_state(shared_issuer: Issuer, action: str) -> None:
     for state, expected in ADDRESS[action].items():
-        cast = whole_requests.cast(shared_issuer, action)
-        shared_issuer.data("changeExternalPaymentAddressStatus", epm_address_id=cast.address_id, status=state)
+        records = request_records.create_records(shared_issuer, action)
+        shared_issuer.data("changeExternalPaymentAddressStatus", epm_address_id=records.address_id, status=state)
 
-        answer = call(shared_issuer, action, whole_requests.whole(action, cast)[0])
+        answer = call(shared_issuer, action, whole_requests.whole(action, records)[0])
 
         assert (answer.status_code or OK) == expected, (state, answer.raw)
-        assert shared_issuer.data("getExternalPaymentAddress", epm_address_id=cast.address_id)["status"] == state
+        assert shared_issuer.data("getExternalPaymentAddress", epm_address_id=records.address_id)["status"] == state
 
 
 @pytest.mark.parametrize("state", ADDRESS_MOVES)
@@ -157,7 +157,7 @@ def test_an_address_receives_payments_only_while_active(shared_issuer: Issuer, s
 def test_a_status_change_without_a_reason_removes_the_previous_reason(shared_issuer: Issuer) -> None:
     address = address_in(shared_issuer, "A")
     asked = {"epm_address_id": address["id"], "status": "S"}
-    shared_issuer.data("changeExternalPaymentAddressStatus", **asked, **money_requests.WHY)
+    shared_issuer.data("changeExternalPaymentAddressStatus", **asked, **whole_requests.WHY)
     shared_issuer.data("changeExternalPaymentAddressStatus", **asked)
 
     assert not {"status_change_reason_code", "status_change_note"} & shown(shared_issuer, address).keys()
@@ -258,7 +258,7 @@ def standing(shared_issuer: Issuer) -> Mapping[str, int]:
 
 
 def request(action: str, payment: int) -> Members:
-    whole = whole_requests.whole(action, Cast(epm_transaction_id=payment))[-1]
+    whole = whole_requests.whole(action, Records(epm_transaction_id=payment))[-1]
     return whole | {NAMED.get(action, "epm_transaction_id"): payment}
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from chalicelib.cards.actions import ACTIONS
 from chalicelib.cards.protocol.states import ACCOUNT_RULES, CARD_MOVES, CARD_RULES
-from tests.cards import whole_requests
+from tests.cards import request_records, whole_requests
 from tests.cards.action_checks import OK, state_table
 from tests.cards.issuer import DELIVERY, EUR, PIN, Issuer
 from tests.cards.whole_requests import EVERY_ACTION, Members
@@ -110,7 +110,7 @@ class Placed:
     """A card in a state, and the issuer with the time of that state."""
 
     issuer: Issuer
-    cast: whole_requests.Cast
+    records: whole_requests.Records
 
 
 @pytest.fixture(scope="module")
@@ -129,7 +129,7 @@ def placed(shared_issuer: Issuer, ahead: Issuer, state: str, action: str = "") -
     """A card in a state; with a blocked PIN for unblockPin, with something to confirm for authenticationConfirm."""
     validity = {"card_validity_period": 1} if state == "E" else {}
     card = shared_issuer.card(card_virtual=0, card_pin=PIN, **validity)
-    cast = whole_requests.Cast(card.holder_id, card.account_id, card.card_id, card.card_request_id)
+    records = whole_requests.Records(card.holder_id, card.account_id, card.card_id, card.card_request_id)
     if state != "N" or action == "authenticationConfirm":
         shared_issuer.data("activateCard", card_id=card.card_id)
     if action == "unblockPin" and state != "N":
@@ -137,18 +137,18 @@ def placed(shared_issuer: Issuer, ahead: Issuer, state: str, action: str = "") -
     if action == "authenticationConfirm":
         asked = shared_issuer.authentication(card.card_id)
         values = (asked["auth_request_id"], card.pan, card.cvc2, 2029, 3, asked["validation_value"])
-        cast = whole_requests.Cast(card.holder_id, card.account_id, card.card_id, card.card_request_id, *values)
+        records = whole_requests.Records(card.holder_id, card.account_id, card.card_id, card.card_request_id, *values)
         if state == "N":
             shared_issuer.data("reissueCard", card_id=card.card_id, card_name_line_3="ZOE ONEIL", **DELIVERY)
     if state in "TRLSB":
         shared_issuer.data("changeCardStatus", card_id=card.card_id, status=state)
-    return Placed(ahead if state == "E" else shared_issuer, cast)
+    return Placed(ahead if state == "E" else shared_issuer, records)
 
 
-def request(action: str, cast: whole_requests.Cast) -> Members:
+def request(action: str, records: whole_requests.Records) -> Members:
     if action == "activateCard":
-        return {"card_id": cast.card_id}
-    return whole_requests.whole(action, cast)[-1]
+        return {"card_id": records.card_id}
+    return whole_requests.whole(action, records)[-1]
 
 
 def page(action: str) -> Members:
@@ -159,7 +159,7 @@ def page(action: str) -> Members:
 
 
 def status_of(place: Placed) -> str:
-    return str(place.issuer.data("getCardStatus", card_id=place.cast.card_id)["card_status"])
+    return str(place.issuer.data("getCardStatus", card_id=place.records.card_id)["card_status"])
 
 
 # -- the tables
@@ -198,12 +198,12 @@ def test_an_action_on_a_card_returns_the_code_for_each_card_state(
 ) -> None:
     passes = CARD[action][state] == OK or action == "authenticationConfirm"
     place = placed(shared_issuer, ahead, state, action) if passes else standing[state]
-    before = place.issuer.data("getCardDetails", card_id=place.cast.card_id)
+    before = place.issuer.data("getCardDetails", card_id=place.records.card_id)
 
-    answer = place.issuer.do(action, **request(action, place.cast))
+    answer = place.issuer.do(action, **request(action, place.records))
 
     assert (answer.status_code or OK) == CARD[action][state], answer.raw
-    after = place.issuer.data("getCardDetails", card_id=place.cast.card_id)
+    after = place.issuer.data("getCardDetails", card_id=place.records.card_id)
     if answer.status_code is not None:
         assert after == before
     else:
@@ -215,7 +215,7 @@ def test_reads_return_a_card_in_every_state(standing: Mapping[str, Placed], stat
     place = standing[state]
 
     for action in READS:
-        assert place.issuer.do(action, card_id=place.cast.card_id, **page(action)).status == "success"
+        assert place.issuer.do(action, card_id=place.records.card_id, **page(action)).status == "success"
     assert status_of(place) == state
 
 
@@ -224,10 +224,10 @@ def test_an_action_that_refers_to_a_card_returns_the_code_for_each_card_state(
     standing: Mapping[str, Placed], state: str
 ) -> None:
     place = standing[state]
-    place.issuer.inbound(place.issuer.address(place.cast.account_id), 1000)
+    place.issuer.inbound(place.issuer.address(place.records.account_id), 1000)
 
     for action in MENTIONING:
-        members = whole_requests.whole(action, place.cast)[0]
+        members = whole_requests.whole(action, place.records)[0]
         members = {name: value for name, value in members.items() if name != "transaction_id"}
         assert (place.issuer.do(action, **members).status_code or OK) == NAMED[action][state]
     assert status_of(place) == state
@@ -240,10 +240,10 @@ def test_a_status_change_of_a_card_follows_the_state_table(
     place = placed(shared_issuer, ahead, state) if MOVES[state][asked] == OK else standing[state]
     why = {"reason_code": 9, "note": f"to {asked}"}
 
-    answer = place.issuer.do("changeCardStatus", card_id=place.cast.card_id, status=asked, **why)
+    answer = place.issuer.do("changeCardStatus", card_id=place.records.card_id, status=asked, **why)
 
     assert (answer.status_code or OK) == MOVES[state][asked], answer.raw
-    found = place.issuer.data("getCardStatus", card_id=place.cast.card_id)
+    found = place.issuer.data("getCardStatus", card_id=place.records.card_id)
     moved = {"card_status": asked, **why}
     assert found == (moved if answer.status_code is None else {"card_status": state})
 
@@ -281,9 +281,9 @@ def test_an_action_on_an_account_returns_the_code_for_each_account_state(shared_
     for state, expected in ACCOUNT[action].items():
         account = shared_issuer.account_in(state)
         [before] = shared_issuer.data("getAccounts", account_id=account)
-        cast = whole_requests.Cast(before["holder_id"], account)
+        records = whole_requests.Records(before["holder_id"], account)
         reads = EVERY_ACTION[action].effect == "read"
-        members = {"account_id": account, **page(action)} if reads else whole_requests.whole(action, cast)[-1]
+        members = {"account_id": account, **page(action)} if reads else whole_requests.whole(action, records)[-1]
 
         answer = shared_issuer.do(action, **members)
 
@@ -330,14 +330,14 @@ def test_a_new_account_can_be_active_suspended_or_restricted_but_not_closed(shar
 @pytest.mark.parametrize("action", MONEY_ACCOUNT)
 def test_an_action_on_money_returns_the_code_for_each_account_state(shared_issuer: Issuer, action: str) -> None:
     for state, expected in MONEY_ACCOUNT[action].items():
-        cast = whole_requests.cast(shared_issuer, action)
-        put_into(shared_issuer, cast.account_id, state)
-        before = shared_issuer.balances(cast.account_id)
+        records = request_records.create_records(shared_issuer, action)
+        put_into(shared_issuer, records.account_id, state)
+        before = shared_issuer.balances(records.account_id)
 
-        answer = shared_issuer.do(action, **whole_requests.whole(action, cast)[0])
+        answer = shared_issuer.do(action, **whole_requests.whole(action, records)[0])
 
         assert (answer.status_code or OK) == expected, (state, answer.raw)
-        assert expected == OK or shared_issuer.balances(cast.account_id) == before
+        assert expected == OK or shared_issuer.balances(records.account_id) == before
 
 
 def put_into(issuer: Issuer, account: int, state: str) -> None:
@@ -397,11 +397,13 @@ def test_three_wrong_pins_block_the_pin_until_unblocked_and_a_new_pin_clears_the
 @pytest.mark.parametrize("pin", ["0000", "7777", "0123", "6789", "9876", "3210"])
 def test_every_action_that_sets_a_pin_rejects_a_simple_one(shared_issuer: Issuer, pin: str) -> None:
     card = shared_issuer.card_in("A", card_virtual=0)
-    cast = whole_requests.Cast(card.holder_id, card.account_id, card.card_id)
+    records = whole_requests.Records(card.holder_id, card.account_id, card.card_id)
 
     assert shared_issuer.do("setPin", card_id=card.card_id, pin=pin).status_code == 6002
     for action in ("createCard", "reissueCard"):
-        assert shared_issuer.do(action, **whole_requests.whole(action, cast)[0] | {"card_pin": pin}).status_code == 6002
+        assert (
+            shared_issuer.do(action, **whole_requests.whole(action, records)[0] | {"card_pin": pin}).status_code == 6002
+        )
     for good in ("8901", "7989", "1122", "0012"):
         assert shared_issuer.do("setPin", card_id=card.card_id, pin=good).status == "success"
         assert shared_issuer.data("getPin", card_id=card.card_id) == {"pin": good}

@@ -13,7 +13,7 @@ from chalicelib.cards.requests import dispatch
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.dynamodb.store import Conflict, StoreError, Throttled
 from chalicelib.foundation.jsontext import Number
-from tests.cards import whole_requests
+from tests.cards import request_records, whole_requests
 from tests.cards.action_checks import call
 from tests.cards.issuer import ALL_PLAIN, HOLDER_BLOCK, LEFT_OUT, Envelope, Issuer
 from tests.cards.whole_requests import BY_ACTION, EVERY_ACTION, is_valid
@@ -260,7 +260,7 @@ ENTRIES_OF = {
 @pytest.mark.parametrize("action", ENTRIES_OF)
 def test_existence_is_checked_before_state(shared_issuer: Issuer, action: str) -> None:
     """Name missing entries beside a blocked card and a closed account."""
-    made = whole_requests.cast(shared_issuer, action, status="B")
+    made = request_records.create_records(shared_issuer, action, status="B")
     shared_issuer.data("changeAccountStatus", account_id=made.account_id, account_status="C")
     request = whole_requests.whole(action, made)[-1]
 

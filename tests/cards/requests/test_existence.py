@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from tests.cards import whole_requests
+from tests.cards import request_records, whole_requests
 from tests.cards.action_checks import call
 from tests.cards.issuer import GERMANY, HOLDER_BLOCK, HOLDER_DETAILS, SEPA, Issuer
 from tests.cards.specification import TABLES
-from tests.cards.whole_requests import BY_ACTION, EVERY_ACTION, Cast, Members
+from tests.cards.whole_requests import BY_ACTION, EVERY_ACTION, Members, Records
 
 RECORDS = {"account_id": 3001, "card_id": 3002, "cards": 3002, "holder_id": 3003, "account_owner_id": 3003}
 RECORDS |= {"auth_request_id": 3014, "record_id": 3002, "epm_address_id": 3010, "transaction_id": 3012}
@@ -59,15 +59,15 @@ def ids(pairs: list[tuple[str, str]]) -> list[str]:
     return [f"{action}-{name}" for action, name in pairs]
 
 
-def request_with(cast: Cast, action: str, name: str) -> Members:
+def request_with(records: Records, action: str, name: str) -> Members:
     """A whole request for records that there are, in which the member is looked at."""
-    return next(each for each in whole_requests.whole(action, cast) if name in each)
+    return next(each for each in whole_requests.whole(action, records) if name in each)
 
 
 @pytest.fixture(scope="module")
-def standing(shared_issuer: Issuer) -> Cast:
+def standing(shared_issuer: Issuer) -> Records:
     """Records that no test changes."""
-    return whole_requests.cast(shared_issuer, "createCustomFee")
+    return request_records.create_records(shared_issuer, "createCustomFee")
 
 
 def test_the_cases_cover_every_member_that_refers_to_a_record_or_an_entry() -> None:
@@ -76,7 +76,7 @@ def test_the_cases_cover_every_member_that_refers_to_a_record_or_an_entry() -> N
 
 @pytest.mark.parametrize(("action", "name"), NAMED, ids=ids(NAMED))
 def test_a_missing_record_or_entry_returns_the_code_of_its_kind(
-    shared_issuer: Issuer, standing: Cast, action: str, name: str
+    shared_issuer: Issuer, standing: Records, action: str, name: str
 ) -> None:
     request = request_with(standing, action, name)
 
@@ -92,7 +92,7 @@ def test_a_missing_record_or_entry_returns_the_code_of_its_kind(
 
 @pytest.mark.parametrize(("action", "name"), OF_ENTRIES, ids=ids(OF_ENTRIES))
 def test_an_entry_of_another_programme_manager_returns_the_code_for_a_missing_one(
-    shared_issuer: Issuer, standing: Cast, action: str, name: str
+    shared_issuer: Issuer, standing: Records, action: str, name: str
 ) -> None:
     request = request_with(standing, action, name)
 
@@ -107,7 +107,7 @@ LIMITS = [(action, name) for action, name in OF_ENTRIES if name in OF_TYPE]
 
 @pytest.mark.parametrize(("action", "name"), LIMITS, ids=ids(LIMITS))
 def test_a_limit_group_of_another_type_returns_code_3005(shared_issuer: Issuer, action: str, name: str) -> None:
-    request = request_with(whole_requests.cast(shared_issuer, action), action, name)
+    request = request_with(request_records.create_records(shared_issuer, action), action, name)
     groups = {1: 203, 2: 211, 3: 221}
 
     for limit_type, number in groups.items():
@@ -135,7 +135,7 @@ def foreign(shared_issuer: Issuer) -> Mapping[str, Any]:
 
 @pytest.mark.parametrize(("action", "name"), OF_RECORDS, ids=ids(OF_RECORDS))
 def test_a_record_of_another_programme_manager_returns_the_code_for_a_missing_one(
-    shared_issuer: Issuer, standing: Cast, foreign: Mapping[str, Any], action: str, name: str
+    shared_issuer: Issuer, standing: Records, foreign: Mapping[str, Any], action: str, name: str
 ) -> None:
     answer = call(shared_issuer, action, request_with(standing, action, name) | {name: foreign[name]})
 
@@ -175,7 +175,7 @@ def level(shared_issuer: Issuer) -> Issuer:
 def test_a_record_above_the_access_level_returns_the_code_for_a_missing_one(
     shared_issuer: Issuer, below: Issuer, level: Issuer, action: str, name: str
 ) -> None:
-    request = request_with(whole_requests.cast(shared_issuer, action, **HIDDEN[name]), action, name)
+    request = request_with(request_records.create_records(shared_issuer, action, **HIDDEN[name]), action, name)
     own_level = {"access_level": 300} if EVERY_ACTION[action].creates else {}
     without = {key: value for key, value in request.items() if key != "access_level"} | own_level
 

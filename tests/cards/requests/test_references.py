@@ -73,7 +73,7 @@ def test_a_repeat_with_different_ignored_fields_is_the_same_request(shared_issue
 
 def test_an_update_with_null_is_another_request_than_one_without_the_member(shared_issuer: Issuer) -> None:
     holder = shared_issuer.holder(title="Dr")
-    [whole] = whole_requests.whole("updateHolder", whole_requests.Cast(holder_id=holder))
+    [whole] = whole_requests.whole("updateHolder", whole_requests.Records(holder_id=holder))
     members = {**whole, "title": None, "request_reference_id": shared_issuer.reference()}
     first = shared_issuer.do("updateHolder", **members)
 
@@ -257,7 +257,7 @@ def test_a_repeat_omits_card_data_that_the_credential_may_no_longer_see(shared_i
     name = "once-plain"
     caller = shared_issuer.with_credential(name)
     holder = caller.holder()
-    [_, virtual] = whole_requests.whole("createCard", whole_requests.Cast(holder, caller.account(holder_id=holder)))
+    [_, virtual] = whole_requests.whole("createCard", whole_requests.Records(holder, caller.account(holder_id=holder)))
     members = virtual | {"request_reference_id": caller.reference()}
     first = caller.do("createCard", **members)
     assert is_repeat(first, caller.do("createCard", **members))
