@@ -180,8 +180,7 @@ def shared_stack(stack_log: Path, rendered: None) -> Iterator[dict[str, Any]]:
     """
     from infra.local.background import run_stack
     from infra.local.engines import DYNAMODB_ENGINES
-    from tests.cards.leak_watch import none_of
-    from tests.cards.leak_watch import read_in_stack
+    from tests.cards.leak_watch import none_of, read_in_stack
     from tests.kit.stack import wait_for_card_month
     from tests.log_traces import check_log
 

@@ -28,11 +28,11 @@ from tests.cards.authorization.shops import A_DAY, LIMITED, Holder
 from tests.cards.issuer import GBP, LEFT_OUT, Envelope, Issuer
 from tests.cards.slow_storage import ANSWERING, DECIDING, READS, SlowStorage, every, first
 from tests.cards.stored_cards import check
-from tests.foundation.servers import Connection, serving
 from tests.kit.emulator import answered
-from tests.openbanking.faults import items
-from tests.kit.time import PATIENCE_SECONDS
+from tests.kit.http import Connection, socket_server
 from tests.kit.tables import Refused, carried_out
+from tests.kit.time import PATIENCE_SECONDS
+from tests.openbanking.faults import items
 
 
 @dataclass
@@ -89,7 +89,7 @@ def slow_engine(
     """
     engine, store = SlowEngine(partial(issuer.clock.advance, seconds)), issuer.hub.store
     over_http = store._send
-    with serving(engine.serve) as server, monkeypatch.context() as patch:
+    with socket_server(engine.serve) as server, monkeypatch.context() as patch:
 
         def send(operation: str, request: dict[str, Any]) -> dict[str, Any]:
             if operation in held:

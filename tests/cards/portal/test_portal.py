@@ -14,7 +14,7 @@ from chalicelib.cards.portal.portal import MODES, NAME, Portal
 from chalicelib.cards.programs.credentials import Credential
 from chalicelib.cards.protocol.card_records import CARD_FIELDS
 from chalicelib.cards.protocol.status_codes import Refused, Status
-from tests.cards.issuer import DAY, EUR, MANAGER, OTHER_MANAGER, USD, Issuer, NewCard
+from tests.cards.issuer import DAY, EUR, MANAGER, OTHER_MANAGER, USD, Issuer, NewCard, list_cards
 from tests.kit.logs import Lines
 from tests.kit.storage import record_calls
 

@@ -11,8 +11,7 @@ import pytest
 
 from chalicelib.foundation.clock import milliseconds
 from tests.cards.issuer import Envelope, Issuer
-from tests.cards.reports.rows import paged
-from tests.cards.reports.rows import message
+from tests.cards.reports.rows import message, paged
 from tests.kit.storage import record_calls
 
 BOTH = pytest.mark.parametrize("action", ["getCardsActivity", "getFinancialAuthorizes"])
