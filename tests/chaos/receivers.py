@@ -22,14 +22,14 @@ from tests.openbanking.examples import BY_WEBHOOK
 
 EVENTS = "/events/"
 NO_ANSWER = b"no answer"
-"""What is sent instead of a response that never comes, so that the worker can wait for it in simulated time."""
+"""Sent in place of a response that never comes: the worker waits for it in simulated time."""
 FAILING = 1 / 3
 Act = Literal["answer", "drop", "hang"]
-Manner = tuple[str, Act, int, dict[str, str], bool]
-"""How a call is met: a name, what the connection sees, status, headers, and whether what was asked for is done."""
-_TAKEN: Manner = ("200", "answer", 200, {}, True)
-_REFUSED: Manner = ("refused", "answer", 400, {}, False)
-_FAULTS: Sequence[Manner] = (
+Behaviour = tuple[str, Act, int, dict[str, str], bool]
+"""A name, the act on the connection, status, headers, and whether the request is carried out."""
+_ACCEPTED: Behaviour = ("200", "answer", 200, {}, True)
+_REFUSED: Behaviour = ("refused", "answer", 400, {}, False)
+_FAULTS: Sequence[Behaviour] = (
     ("500", "answer", 500, {}, False),
     ("500 after it was done", "answer", 500, {}, True),
     ("503, Retry-After", "answer", 503, {"Retry-After": "7"}, False),
@@ -46,61 +46,61 @@ class Call:
     """A call that a receiver got.
 
     Attributes:
-        id: what the receiver knows a repeat by: ``webhook-id``, at a bank ``X-Request-Id``.
-        said: what it was answered, in a word; ``status`` is 0 when it was not.
-        subject: what it is about: an event's body, a bank's token, an order's reference.
-        done: whether the receiver did what it was asked to.
+        id: the same for a repeat: ``webhook-id``, at a bank ``X-Request-Id``.
+        response: a name of the response; ``status`` is 0 if there was none.
+        subject: an event's body, a bank's token, an order's reference.
+        done: whether the receiver carried the request out.
     """
 
     path: str
     id: str
     subject: str
     body: bytes
-    said: str
+    response: str
     status: int
     done: bool
 
 
 @dataclass
-class Ledger:
-    """All calls that came, in their order, and what the receivers found wrong with them.
+class CallLog:
+    """All calls that receivers got, in their order, and the problems of calls.
 
-    A share of ``failing`` is not answered as it should be. If that is 0, a repeat is answered as the first.
+    A share of ``failing`` fails. If that is 0, a repeat gets the response of the first call.
     """
 
     seed: str
     failing: float = FAILING
     calls: list[Call] = field(default_factory=list)
-    complaints: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
     events_secrets: dict[str, str] = field(default_factory=dict)
     _times: Counter[str] = field(default_factory=Counter)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def take(self, path: str, headers: Mapping[str, str], body: bytes) -> tuple[Act, int, dict[str, str], Any]:
-        """Decide on a call and write it down; answers what to do, status, headers and body."""
+        """Draw and note the response to a call; returns the act, status, headers and body."""
         with self._lock:
             call_id, subject = self._event(path, headers, body) if path.startswith(EVENTS) else _at_bank(headers, body)
             self._times[call_id] += 1
             drawn = random.Random(f"{self.seed}/{call_id}/{self._times[call_id] if self.failing else 0}")
-            said, act, status, more, done = _TAKEN
+            response, act, status, more, done = _ACCEPTED
             if drawn.random() < self.failing:
-                (manner,) = drawn.choices(_FAULTS, [2 if fault[1] == "answer" else 1 for fault in _FAULTS])
-                said, act, status, more, done = manner
+                (behaviour,) = drawn.choices(_FAULTS, [2 if fault[1] == "answer" else 1 for fault in _FAULTS])
+                response, act, status, more, done = behaviour
             elif "payment" in path and drawn.random() < 0.05:
-                said, act, status, more, done = _REFUSED
-            self.calls.append(Call(path, call_id, subject, body, said, status, done))
+                response, act, status, more, done = _REFUSED
+            self.calls.append(Call(path, call_id, subject, body, response, status, done))
             return act, status, more, _answer(path, status, subject)
 
     def _event(self, path: str, headers: Mapping[str, str], body: bytes) -> tuple[str, str]:
         try:
             Webhook(self.events_secrets[path.removeprefix(EVENTS)]).verify(body, dict(headers))
-        except Exception as error:  # whatever it is, the summary shows it
-            self.complaints.append(f"an event was not accepted: {error!r}")
+        except Exception as error:  # the summary shows any
+            self.problems.append(f"an event was not accepted: {error!r}")
         return headers.get("webhook-id", ""), body.decode()
 
 
 def payment_id_of(reference: str) -> str:
-    """What the banks call the payment of an order."""
+    """The banks' id of the payment of an order."""
     return f"P-{reference}"
 
 
@@ -111,7 +111,7 @@ def _at_bank(headers: Mapping[str, str], body: bytes) -> tuple[str, str]:
 
 
 def _answer(path: str, status: int, subject: str) -> Any:
-    """A bank's body; a TPP that gets an event has nothing to say."""
+    """A bank's body; the response to an event has none."""
     if path.startswith(EVENTS):
         return {}
     version_1 = "/bank-1/" in path
@@ -136,15 +136,15 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["Content-Length"]))
         headers = {name.lower(): value for name, value in self.headers.items()}
-        act, status, more, answer = self.server.ledger.take(self.path, headers, body)
+        act, status, more, answer = self.server.log.take(self.path, headers, body)
         if act == "answer":
-            self._say(status, more, json.dumps(answer).encode())
+            self._respond(status, more, json.dumps(answer).encode())
             return
         self.close_connection = True
         if act == "hang":
             self.wfile.write(NO_ANSWER)
 
-    def _say(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
+    def _respond(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
         self.send_response(status)
         for name, value in {**headers, "Content-Type": "application/json", "Content-Length": str(len(body))}.items():
             self.send_header(name, value)
@@ -152,7 +152,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Nothing: the ledger has it."""
+        """Log nothing."""
 
 
 class Receivers(ThreadingHTTPServer):
@@ -161,8 +161,8 @@ class Receivers(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 128
 
-    def __init__(self, ledger: Ledger) -> None:
-        self.ledger = ledger
+    def __init__(self, log: CallLog) -> None:
+        self.log = log
         super().__init__(("127.0.0.1", 0), _Handler)
         threading.Thread(target=self.serve_forever, daemon=True, name="receiver").start()
 
@@ -171,7 +171,7 @@ class Receivers(ThreadingHTTPServer):
         return f"http://127.0.0.1:{self.server_port}"
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A worker that died hangs up; what else goes wrong shows in what has not arrived."""
+        """Ignore connections of killed workers; other problems show in missing calls."""
 
     def stop(self) -> None:
         self.shutdown()
@@ -179,7 +179,7 @@ class Receivers(ThreadingHTTPServer):
 
 
 def verify_in(now: Callable[[], datetime]) -> None:
-    """Have the library that verifies events go by the run's clock: it refuses what is older than five minutes."""
+    """Set the clock of the library that verifies events: it refuses those older than five minutes."""
 
     class Simulated(datetime):
         @classmethod

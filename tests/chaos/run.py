@@ -1,4 +1,4 @@
-"""A run: calls are accepted, workers deliver and die, time passes, until nothing is due any more."""
+"""A run: calls are accepted, a worker delivers and is killed, time passes, until nothing is due any more."""
 
 from __future__ import annotations
 
@@ -16,97 +16,75 @@ from chalicelib.delivery.delivery_record import DUE, Delivery
 from chalicelib.foundation.dynamodb.store import Item
 from chalicelib.foundation.settings import Settings
 from infra.local.engines import ENGINES
-from tests.chaos.engine import Engine
-from tests.chaos.filling_disk import FillingDisk
-from tests.chaos.lanes import Lane, Outcome, preload
-from tests.chaos.late_engine import LateAnswers
-from tests.chaos.life import Order, Surroundings
-from tests.chaos.receivers import Ledger, Receivers, verify_in
-from tests.chaos.traffic import Preparation, Scene, TppCall
+from tests.chaos.receivers import CallLog, Receivers, verify_in
+from tests.chaos.storage import Engine, FillingDisk, LateAnswers
+from tests.chaos.traffic import Preparation, TppCall, Traffic
+from tests.chaos.worker import Job, Outcome, Worker, preload
 from tests.kit.time import ManualClock
 
 START = datetime(2096, 3, 5, 9, tzinfo=UTC)
 """Far ahead: DynamoDB Local removes what has expired by the clock of the machine."""
 _MINUTE = 60
-_ACCEPTED = 202
 _OUTAGES = {1: (0.3, 0.4), 2: (0.6, 0.7)}
-"""When a bank cannot be reached at all, by version: while so many of the TPPs' calls have been made."""
-_CALLED = 0.1
-"""How likely the next thing to happen is a call of a TPP; none is made while more than ``_BACKLOG`` messages wait, and
-the events that waited at the beginning."""
-_BACKLOG = 40
-_STEP = (0.05, 0.5)
-"""How long a thing takes, in seconds. With ``_CALLED`` that is a pace at which receivers that fail so often keep up."""
+"""The outage of each bank, by version: the shares of the TPPs' calls between which it cannot be reached."""
+_CALL_CHANCE = 0.1
+"""The chance that the next job is a call of a TPP, unless more than ``_WAITING`` messages and the backlog wait."""
+_WAITING = 40
+_JOB_SECONDS = (0.05, 0.5)
+"""With ``_CALL_CHANCE``, a pace at which receivers that fail so often keep up."""
 _RESENDS = 5
 _OVER = 15 * _MINUTE
-"""So long after the last call all accepted ones are over; a bearer lasts an hour."""
-_GIVEN_UP = 40 * 24 * 60 * _MINUTE
-"""What is still due then, in seconds from the start, is lost: no delivery is attempted for so long."""
+"""Seconds after the last call at which all accepted ones are over; a bearer lasts an hour."""
+_LOST = 40 * 24 * 60 * _MINUTE
+"""Seconds from the start after which a due delivery is lost: none is attempted for so long."""
 _END_OF_TIME = 2**40
 
 
 @dataclass(frozen=True)
 class Size:
-    """How much happens, and on what: ``deliveries`` are notices; asynchronous calls come on top of them.
-
-    ``full_disks`` is how often the emulator's disk is full, and ``backlog`` how many events of one client wait at the
-    beginning.
-    """
+    """Numbers of notices (asynchronous calls come on top), full disks, and events that wait at the beginning."""
 
     deliveries: int
-    lanes: int = 1
     engine: str = ENGINES[0]
     full_disks: int = 0
     backlog: int = 0
 
     @property
     def most_waiting(self) -> int:
-        """How many messages wait when no further call is made."""
-        return self.backlog + _BACKLOG
+        """The messages that wait when no further call is made."""
+        return self.backlog + _WAITING
 
     @property
-    def consents(self) -> int:
-        return math.ceil(self.deliveries / 3)
-
-    @property
-    def payments(self) -> int:
-        return math.ceil(self.deliveries / 5)
-
-    @property
-    def questions(self) -> int:
-        return math.ceil(self.deliveries / 30)
-
-    @property
-    def patience(self) -> int:
-        """So that about as many workers die in a long run as are asked for, and some in a short one."""
+    def lifetime(self) -> int:
+        """Scales the lives of workers so that about as many are killed in a long run as are required."""
         return math.ceil(self.deliveries / 200)
 
 
 @dataclass
 class Accepted:
-    """A call that was accepted for later, and what its TPP was told in the end."""
+    """A call that was accepted for later, and the status and body that its TPP fetched in the end."""
 
     call: TppCall
     request_id: str
-    told: tuple[int, Any] = (0, None)
+    outcome: tuple[int, Any] = (0, None)
 
     @property
     def fetching(self) -> TppCall:
-        """The call by which its TPP learns that."""
+        """The call that fetches the outcome."""
         path, bearer = f"/tpp/requests/{self.request_id}", self.call.bearer
         return TppCall("fetch", "", "GET", path, self.call.client_id, True, bearer=bearer)
 
 
 @dataclass
-class Story:
-    """All that a run leaves to be judged."""
+class Observations:
+    """The observations of a run that are judged."""
 
     calls: list[TppCall] = field(default_factory=list)
     accepted: list[Accepted] = field(default_factory=list)
     unanswered: list[TppCall] = field(default_factory=list)
     contradictions: list[str] = field(default_factory=list)
     revoked: set[str] = field(default_factory=set)
-    deaths: Counter[str] = field(default_factory=Counter)
+    kills: Counter[str] = field(default_factory=Counter)
     resent: int = 0
     attempts: int = 0
     longest: int = 0
@@ -115,7 +93,7 @@ class Story:
 
     @property
     def digest(self) -> str:
-        """What two runs have in common that went the same way."""
+        """The same for two runs that went the same way."""
         return hashlib.sha256("\n".join(self.transcript).encode()).hexdigest()
 
 
@@ -134,139 +112,133 @@ class Deliveries:
 
 
 class Run(Deliveries):
-    """Everything of one run; ``log`` is the file that the workers log to."""
+    """Everything of one run; ``log`` is the log file of the workers."""
 
     def __init__(self, seed: str, size: Size, log: Path) -> None:
-        self._seed = seed
-        self.size = size
+        self._seed, self.size, self._log = seed, size, str(log)
         self._draw = random.Random(f"{seed}/run")
         self.clock = ManualClock(START)
         preload()
-        file = log.with_name("chaos.sqlite3")
-        self._disk = FillingDisk(
-            f"{seed}/disk", file, size.full_disks, size.deliveries * 4, self._end_workers, self.clock.monotonic
-        )
+        state, most = log.with_name("chaos.sqlite3"), size.deliveries * 4
+        self._disk = FillingDisk(f"{seed}/disk", state, size.full_disks, most, self._kill_worker, self.clock.monotonic)
         self.late = LateAnswers(f"{seed}/late")
         self._engine = Engine(self.clock, self.late, size.engine, self._disk if size.full_disks else None)
         verify_in(self.clock.now)
-        self.ledger = Ledger(seed)
-        self._banks = {version: Receivers(self.ledger) for version in (1, 2)}
-        self._tpp = Receivers(self.ledger)
-        self._surroundings = Surroundings(self._engine.environment, str(log), alone=size.lanes == 1)
-        self._lanes = [Lane(f"{seed}/{number}", self._surroundings, size.patience) for number in range(size.lanes)]
+        self.received = CallLog(seed)
+        self._banks = {version: Receivers(self.received) for version in (1, 2)}
+        self._tpp = Receivers(self.received)
+        self._worker = Worker(f"{seed}/0", self._engine.environment, self._log, size.lifetime)
         self.hub = Hub(Settings.from_environment(self._engine.environment), self.clock)
         self._queue = f"{self.hub.settings.prefix}-deliveries"
         self._next_sweep = self.clock.monotonic() + _MINUTE
-        self._look_up_at: float | None = None
-        self._heard = 0
-        self._made = 0
+        self._fetch_at: float | None = None
+        self._transcribed = 0
+        self._called = 0
         self._resends = 0
-        self.story = Story()
+        self.observed = Observations()
 
-    def play(self) -> Story:
-        """The whole run."""
-        scene = self._prepare()
-        self.ledger.events_secrets |= scene.events_secrets
-        self.story.calls = list(scene.calls)
-        calls = deque(scene.calls)
-        self._disk.is_filling = self.late.is_late = True
-        for lane in self._lanes:
-            lane.mortal = True
-        while self._round(calls):
-            self.clock.advance(self._draw.uniform(*_STEP))
-        self._bury()
-        self.story.deaths = sum((lane.deaths for lane in self._lanes), Counter())
-        self.story.simulated = self.clock.monotonic() - START.timestamp()
-        return self.story
+    def play(self) -> None:
+        """Play the whole run."""
+        traffic = self._prepare()
+        self.received.events_secrets |= traffic.events_secrets
+        self.observed.calls = list(traffic.calls)
+        calls = deque(traffic.calls)
+        self._disk.is_active = self.late.is_active = self._worker.is_mortal = True
+        while self._continue(calls):
+            self.clock.advance(self._draw.uniform(*_JOB_SECONDS))
+        self._worker.stop()
+        self.observed.kills = self._worker.kills
+        self.observed.simulated = self.clock.monotonic() - START.timestamp()
 
     def stop(self) -> None:
-        self._bury()
+        self._worker.stop()
         for server in (*self._banks.values(), self._tpp):
             server.stop()
         self._engine.stop()
 
     # -- inside
 
-    def _prepare(self) -> Scene:
+    def _prepare(self) -> Traffic:
         banks = {version: f"{server.url}/bank-{version}" for version, server in self._banks.items()}
-        size = self.size
-        preparation = Preparation(
-            self._seed, banks, self._tpp.url, size.consents, size.payments, size.questions, size.backlog
-        )
-        scene: Scene = self._lanes[0].carry_out(self._order("prepare", preparation))
-        self._lanes[0].bury()
-        return scene
+        consents, payments, questions = (math.ceil(self.size.deliveries / share) for share in (3, 5, 30))
+        preparation = Preparation(self._seed, banks, self._tpp.url, consents, payments, questions, self.size.backlog)
+        traffic: Traffic = self._worker.carry_out(self._job("prepare", preparation)).result
+        self._worker.stop()
+        return traffic
 
-    def _round(self, calls: deque[TppCall]) -> bool:
-        """One order for every lane; answers whether there is anything left to do."""
-        self.story.longest = max(self.story.longest, self._engine.backlog(self._queue))
-        if not calls and self._look_up_at is None:
-            self._look_up_at = self.clock.monotonic() + _OVER
-        if self._look_up_at is not None and self.clock.monotonic() >= self._look_up_at:
-            self._look_up()
+    def _continue(self, calls: deque[TppCall]) -> bool:
+        """Do the next job; returns whether anything is left to do."""
+        now = self.clock.monotonic()
+        self.observed.longest = max(self.observed.longest, self._engine.count_receivable(self._queue))
+        if not calls and self._fetch_at is None:
+            self._fetch_at = now + _OVER
+        if self._fetch_at is not None and now >= self._fetch_at:
+            self._fetch_outcomes()
         idle = self._is_idle()
         if idle and not calls:
             return self._skip()
-        chosen = [(lane, order) for lane in self._lanes if (order := self._choose(calls, idle=idle)) is not None]
-        waiting = [(order, lane.begin(order)) for lane, order in chosen]
-        for order, outcome in [(order, wait()) for order, wait in waiting]:
+        job = self._choose(calls, idle=idle)
+        if job is not None:
+            outcome = self._worker.carry_out(job)
             self.clock.advance(max(outcome.now - self.clock.monotonic(), 0))
-            self._note(order, outcome)
-            if order.name == "call" and self._answered(order.what, outcome):
-                calls.append(order.what)
+            self._note(job, outcome)
+            if job.name == "call" and self._is_repeated(job.argument, outcome):
+                calls.append(job.argument)
         self._engine.restart_if_ended()
         return True
 
-    def _end_workers(self) -> None:
-        for lane in self._lanes:
-            lane.kill()
+    def _kill_worker(self) -> None:
+        self._worker.kill()
 
     def _is_idle(self) -> bool:
         """Whether no message can be received now, and it is not yet time to sweep."""
         now, message = self.clock.monotonic(), self._engine.next_message(self._queue)
         return now < self._next_sweep and (message is None or message >= now)
 
-    def _choose(self, calls: deque[TppCall], *, idle: bool) -> Order | None:
+    def _choose(self, calls: deque[TppCall], *, idle: bool) -> Job | None:
         if self.clock.monotonic() >= self._next_sweep:
             self._next_sweep = _minute_after(self.clock.monotonic())
-            return self._order("sweep")
-        if calls and self._draw.random() < _CALLED and self._engine.backlog(self._queue) <= self.size.most_waiting:
-            self._made += 1
-            return self._order("call", calls.popleft())
-        return None if idle else self._order("consume")
+            return self._job("sweep")
+        waiting = self._engine.count_receivable(self._queue)
+        if calls and self._draw.random() < _CALL_CHANCE and waiting <= self.size.most_waiting:
+            self._called += 1
+            return self._job("call", calls.popleft())
+        return None if idle else self._job("consume")
 
-    def _order(self, name: str, what: Any = None) -> Order:
-        passed = self._made / max(len(self.story.calls), 1)
-        out = [version for version, (start, end) in _OUTAGES.items() if start < passed < end]
-        return Order(name, self.clock.monotonic(), tuple(self._banks[version].server_port for version in out), what)
+    def _job(self, name: str, argument: Any = None) -> Job:
+        called = self._called / max(len(self.observed.calls), 1)
+        closed = [
+            self._banks[version].server_port for version, (start, end) in _OUTAGES.items() if start < called < end
+        ]
+        return Job(name, self.clock.monotonic(), tuple(closed), argument)
 
-    def _note(self, order: Order, outcome: Outcome) -> None:
-        subject = order.what.subject if order.name == "call" else ""
-        result = outcome.result[0] if order.name == "call" and outcome.result else outcome.result
-        self.story.transcript.append(f"{order.now:.3f} {order.name} {subject} {result} {outcome.died_at}")
-        heard = self.ledger.calls[self._heard :]
-        self.story.transcript += [f"  {call.path} {call.id} {call.said}" for call in heard]
-        self._heard += len(heard)
-        if order.name == "consume" and outcome.result:
-            self.story.attempts += len(outcome.result[1])
+    def _note(self, job: Job, outcome: Outcome) -> None:
+        subject = job.argument.subject if job.name == "call" else ""
+        result = outcome.result[0] if job.name == "call" and outcome.result else outcome.result
+        self.observed.transcript.append(f"{job.now:.3f} {job.name} {subject} {result} {outcome.killed_at}")
+        received = self.received.calls[self._transcribed :]
+        self.observed.transcript += [f"  {call.path} {call.id} {call.response}" for call in received]
+        self._transcribed += len(received)
+        if job.name == "consume" and outcome.result:
+            self.observed.attempts += len(outcome.result[1])
 
-    def _answered(self, call: TppCall, outcome: Outcome) -> bool:
-        """Keep what a call was answered; answers whether its TPP makes it again."""
-        if outcome.died_at is not None:
+    def _is_repeated(self, call: TppCall, outcome: Outcome) -> bool:
+        """Note the response to a call; returns whether its TPP makes it again."""
+        if outcome.killed_at is not None:
             if not call.repeated:
-                self.story.unanswered.append(call)
+                self.observed.unanswered.append(call)
             return call.repeated
         status, body = outcome.result
         if call.kind == "revoke" and status == 200:
-            self.story.revoked.add(call.subject)
-        elif call.kind != "revoke" and status == _ACCEPTED:
-            self.story.accepted.append(Accepted(call, body["request_id"]))
+            self.observed.revoked.add(call.subject)
+        elif call.kind != "revoke" and status == 202:
+            self.observed.accepted.append(Accepted(call, body["request_id"]))
         else:
-            self.story.contradictions.append(f"{call.kind} {call.subject} was answered {status}: {body}")
+            self.observed.contradictions.append(f"{call.kind} {call.subject} was answered {status}: {body}")
         return False
 
     def _skip(self) -> bool:
-        """Go to the next moment at which something can be done; answers whether there is one."""
+        """Advance to the next time at which something can be done; returns whether there is one."""
         now = self.clock.monotonic()
         message = self._engine.next_message(self._queue)
         if message is None or message > self._next_sweep:
@@ -274,42 +246,37 @@ class Run(Deliveries):
             if not due:
                 return self._end()
             self._next_sweep = max(self._next_sweep, _minute_after(float(due[0][DUE.time]) - 1))
-        times = (self._next_sweep, self._look_up_at, None if message is None else message + 0.001)
-        moment = min(time for time in times if time is not None)
-        self.clock.advance(max(moment - now, 0))
-        return self.clock.monotonic() < START.timestamp() + _GIVEN_UP
+        times = (self._next_sweep, self._fetch_at, None if message is None else message + 0.001)
+        self.clock.advance(max(min(time for time in times if time is not None) - now, 0))
+        return self.clock.monotonic() < START.timestamp() + _LOST
 
     def _end(self) -> bool:
-        """What is done when nothing is due any more; answers whether something has become due by that."""
-        self._look_up()
-        (resent,) = self._quietly([self._order("resend")])
-        self.story.resent += resent
+        """Finish when nothing is due any more; returns whether something has become due again."""
+        self._fetch_outcomes()
+        (resent,) = self._without_faults([self._job("resend")])
+        self.observed.resent += resent
         self._resends += 1
         return resent > 0 and self._resends <= _RESENDS
 
-    def _look_up(self) -> None:
-        """The TPPs fetch what came of their accepted calls."""
-        if self._look_up_at == math.inf:
+    def _fetch_outcomes(self) -> None:
+        """Have the TPPs fetch the outcomes of their accepted calls."""
+        if self._fetch_at == math.inf:
             return
-        self._look_up_at = math.inf
-        orders = [self._order("call", each.fetching) for each in self.story.accepted]
-        for each, told in zip(self.story.accepted, self._quietly(orders), strict=True):
-            each.told = told
+        self._fetch_at = math.inf
+        jobs = [self._job("call", each.fetching) for each in self.observed.accepted]
+        for each, outcome in zip(self.observed.accepted, self._without_faults(jobs), strict=True):
+            each.outcome = outcome
 
-    def _quietly(self, orders: list[Order]) -> list[Any]:
-        """The results of orders that nobody dies of."""
-        lane = Lane(f"{self._seed}/quiet/{self.clock.monotonic()}", self._surroundings)
-        self._disk.is_filling = self.late.is_late = False
+    def _without_faults(self, jobs: list[Job]) -> list[Any]:
+        """The results of jobs that nothing disturbs."""
+        worker = Worker(f"{self._seed}/quiet/{self.clock.monotonic()}", self._engine.environment, self._log)
+        self._disk.is_active = self.late.is_active = False
         try:
-            return [lane.carry_out(order) for order in orders]
+            return [worker.carry_out(job).result for job in jobs]
         finally:
-            lane.bury()
-            self._disk.is_filling = self.late.is_late = True
-
-    def _bury(self) -> None:
-        for lane in self._lanes:
-            lane.bury()
+            worker.stop()
+            self._disk.is_active = self.late.is_active = True
 
 
-def _minute_after(moment: float) -> float:
-    return math.floor(moment / _MINUTE + 1) * _MINUTE
+def _minute_after(time: float) -> float:
+    return math.floor(time / _MINUTE + 1) * _MINUTE

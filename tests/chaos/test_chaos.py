@@ -1,4 +1,4 @@
-"""The kill test in small: workers die, receivers fail, the disk is full, nothing is lost, and a seed repeats a run."""
+"""The kill test in small: killed workers, failing receivers and a full disk lose nothing; a seed repeats a run."""
 
 from __future__ import annotations
 
@@ -11,30 +11,23 @@ import pytest
 pytestmark = pytest.mark.faults
 
 ROOT = Path(__file__).parents[2]
-_SEED, _DELIVERIES, _BACKLOG, _KILLS = "2026", 8, 12, 4
+OPTIONS = ("--seed", "2026", "--deliveries", "8", "--backlog", "12", "--kills", "4")
 
 
-def _begin(folder: Path) -> subprocess.Popen[str]:
-    """A run in a process of its own: the emulator's time is simulated there."""
-    command = [sys.executable, "-m", "tests.chaos", "--seed", _SEED, "--deliveries", str(_DELIVERIES)]
-    command += ["--backlog", str(_BACKLOG)]
-    return subprocess.Popen(
-        [*command, "--kills", str(_KILLS), "--folder", str(folder)],
-        cwd=ROOT,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
+def start_run(folder: Path) -> subprocess.Popen[str]:
+    """A run in a process of its own, in which the emulator's time is simulated."""
+    command = [sys.executable, "-m", "tests.chaos", *OPTIONS, "--folder", str(folder)]
+    return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
 
 def test_the_kill_test_loses_no_data_and_a_seed_repeats_the_same_run(tmp_path: Path) -> None:
     folders = [tmp_path / "one", tmp_path / "other"]
-    runs = [_begin(folder) for folder in folders]
-    told = [run.communicate()[0] for run in runs]
+    runs = [start_run(folder) for folder in folders]
+    outputs = [run.communicate()[0] for run in runs]
 
-    for run, said in zip(runs, told, strict=True):
-        assert run.returncode == 0, said
-        assert f"SEED={_SEED}" in said
-        assert "with the whole stack" in said
+    for run, output in zip(runs, outputs, strict=True):
+        assert run.returncode == 0, output
+        assert "SEED=2026" in output
+        assert "with the whole stack" in output
     one, other = (folder.joinpath("chaos.transcript").read_text() for folder in folders)
     assert one == other

@@ -1,4 +1,4 @@
-"""What happens in a run: TPPs that revoke consents, pay and ask, and what all of that stands on."""
+"""The traffic of a run: TPPs revoke consents, pay and read accounts; with their clients, banks and consents."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from tests.openbanking.examples import BY_WEBHOOK, SCOPES
 from tests.openbanking.kit import Bank
 
 CLIENTS = 3
-_PAID_AT = {1: "/payment_initiation", 2: "/v2_payment_single"}
-_PAID_DIRECTLY_AT = {1: "/direct_payment_initiation", 2: "/v2_payment_direct_single"}
-_ASKED_AT = {1: "/accounts", 2: "/v2_accounts"}
-_PAYING = {1: ["payment.init"], 2: ["payments.single"]}
+_PAYMENTS = {1: "/payment_initiation", 2: "/v2_payment_single"}
+_DIRECT_PAYMENTS = {1: "/direct_payment_initiation", 2: "/v2_payment_direct_single"}
+_READS = {1: "/accounts", 2: "/v2_accounts"}
+_PAYMENT_SCOPES = {1: ["payment.init"], 2: ["payments.single"]}
 _REFERENCE = {1: "reference", 2: "remittance_information_unstructured"}
 
 
@@ -31,9 +31,9 @@ class TppCall:
 
     Attributes:
         kind: ``revoke``, ``pay`` or ``ask``.
-        subject: the consent that is revoked, the payment's reference, or nothing.
-        one_time: the consent that the payment uses up, if it is of that kind.
-        repeated: whether the TPP makes it again when no answer came: it knows that this does nothing twice.
+        subject: the revoked consent, the payment's reference, or empty.
+        one_time: the consent that the payment uses up, if it is one-time.
+        repeated: whether the TPP repeats it without an answer, since a repeat is safe.
     """
 
     kind: str
@@ -49,8 +49,8 @@ class TppCall:
 
 
 @dataclass(frozen=True)
-class Scene:
-    """What a run stands on: the clients' events secrets by Client ID, and the calls that will be made, in order."""
+class Traffic:
+    """The clients' events secrets by Client ID, and the calls that TPPs make, in order."""
 
     events_secrets: Mapping[str, str]
     calls: Sequence[TppCall]
@@ -58,10 +58,10 @@ class Scene:
 
 @dataclass(frozen=True)
 class Preparation:
-    """Carried out in a process that lives: clients, banks and consents; ``banks`` are their addresses by version.
+    """Creates clients, banks and consents in a worker; ``banks`` are their addresses by version.
 
-    The first client already has a ``backlog`` of events. Every consent is good for three deliveries: that it was given,
-    that it was revoked, and to its bank that it was.
+    The first client already has a ``backlog`` of events. Every consent causes three deliveries: its authorization and
+    its revocation are reported to the TPP, and its revocation to the bank.
     """
 
     seed: str
@@ -72,43 +72,43 @@ class Preparation:
     questions: int
     backlog: int
 
-    def carry_out(self, hub: Hub) -> Scene:
+    def carry_out(self, hub: Hub) -> Traffic:
         hub.keyring.initialise()
         causeway = Causeway(hub, {version: add_bank(hub, version, url) for version, url in self.banks.items()})
-        return Maker(self, causeway).scene()
+        return TrafficBuilder(self, causeway).build()
 
 
-class Maker:
-    """Makes a scene in a service."""
+class TrafficBuilder:
+    """Creates the traffic of a preparation."""
 
     def __init__(self, preparation: Preparation, causeway: Causeway) -> None:
-        self._asked = preparation
+        self._preparation = preparation
         self._causeway = causeway
         self._draw = random.Random(f"{preparation.seed}/traffic")
         self._secrets: dict[str, str] = {}
         self._clients = [self._client(number) for number in range(CLIENTS)]
         self._bearers: dict[tuple[str, int], str] = {}
 
-    def scene(self) -> Scene:
-        calls = [self._revocation(number) for number in range(self._asked.consents)]
-        calls += [self._payment(number) for number in range(self._asked.payments)]
-        calls += [self._question(number) for number in range(self._asked.questions)]
+    def build(self) -> Traffic:
+        calls = [self._revocation(number) for number in range(self._preparation.consents)]
+        calls += [self._payment(number) for number in range(self._preparation.payments)]
+        calls += [self._question(number) for number in range(self._preparation.questions)]
         self._draw.shuffle(calls)
-        for number in range(self._asked.backlog):
+        for number in range(self._preparation.backlog):
             self._event(number)
-        return Scene(self._secrets, calls)
+        return Traffic(self._secrets, calls)
 
     def _client(self, number: int) -> Any:
         path = f"tpp-{number}"
-        made = self._causeway.hub.openbanking.clients.create(
-            owner="tpp@example.com", title=f"TPP {number}", events_url=f"{self._asked.events}{EVENTS}{path}"
+        created = self._causeway.hub.openbanking.clients.create(
+            owner="tpp@example.com", title=f"TPP {number}", events_url=f"{self._preparation.events}{EVENTS}{path}"
         )
-        assert made.events_secret is not None
-        self._secrets[path] = made.events_secret
-        return made.client
+        assert created.events_secret is not None
+        self._secrets[path] = created.events_secret
+        return created.client
 
     def _event(self, number: int) -> None:
-        """Record and queue an event that is not like any other."""
+        """Record and queue an event with a text of its own."""
         hub = self._causeway.hub
         recorded = hub.openbanking.tpp_events.record(self._clients[0], "test", TestEvent(message=f"event {number}"))
         hub.store.transact(recorded.operations)
@@ -122,15 +122,15 @@ class Maker:
 
     def _payment(self, number: int) -> TppCall:
         client, version = self._parties(number)
-        reference, how = f"order {number}", number % 5
-        row = BY_WEBHOOK[(_PAID_DIRECTLY_AT if how == 4 else _PAID_AT)[version]]
+        reference, variant = f"order {number}", number % 5
+        row = BY_WEBHOOK[(_DIRECT_PAYMENTS if variant == 4 else _PAYMENTS)[version]]
         headers = self._headers() | ({"idempotency-key": reference} if number % 2 else {})
         body = row.request | {_REFERENCE[version]: reference}
         bearer, one_time = None, None
-        if how == 4:
+        if variant == 4:
             body["bic"] = self._causeway.banks[version].bic
-        elif how in (1, 2):
-            bearer = self._tokens(client, version, scopes=_PAYING[version], consent_type="one_time")
+        elif variant in (1, 2):
+            bearer = self._tokens(client, version, scopes=_PAYMENT_SCOPES[version], consent_type="one_time")
             one_time = consent_of(bearer)
         else:
             bearer = self._bearer(client, version)
@@ -139,7 +139,7 @@ class Maker:
 
     def _question(self, number: int) -> TppCall:
         client, version = self._parties(number)
-        call = BY_WEBHOOK[_ASKED_AT[version]].call
+        call = BY_WEBHOOK[_READS[version]].call
         return TppCall(
             "ask", "", "GET", call, client.client_id, False, None, self._bearer(client, version), self._headers()
         )

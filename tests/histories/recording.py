@@ -30,8 +30,7 @@ from chalicelib.openbanking.records import bank_record, client_record
 from chalicelib.openbanking.records.consents import Consents
 from tests.cards.issuer import Issuer
 from tests.causeway import Answer, Causeway
-from tests.chaos.engine import Engine
-from tests.chaos.late_engine import LateAnswers
+from tests.chaos.storage import Engine, LateAnswers
 from tests.histories.linearizability import FUNDS, IN_PROGRESS, OK, REFUSED, UNKNOWN, Operation
 from tests.kit.logs import silent
 from tests.kit.time import ManualClock

@@ -75,7 +75,11 @@ def main(arguments: list[str] | None = None) -> int:
         run = Run(network, f"{options.seed}/{number}")
         run.run()
         verdict = NetworkVerdict(run, log)
-        calls, broken, endings = calls + len(run.ledger.calls), broken + bool(verdict.broken), endings + verdict.endings
+        calls, broken, endings = (
+            calls + len(run.received.calls),
+            broken + bool(verdict.broken),
+            endings + verdict.endings,
+        )
         for line in verdict.broken[:_SHOWN]:
             print(f"BROKEN in run {number}: {line}", flush=True)
     network.stop()

@@ -27,11 +27,11 @@ from chalicelib.foundation.settings import Settings
 from chalicelib.openbanking.records.consents import consent_key
 from infra.local.resources import create_resources
 from tests.causeway import GROWING, Causeway
-from tests.chaos.life import draw_from, simulate_time_limits
-from tests.chaos.receivers import EVENTS, NO_ANSWER, Ledger, Receivers, verify_in
-from tests.chaos.run import Accepted, Deliveries, Story
-from tests.chaos.traffic import Maker, Preparation, TppCall, add_bank, consent_of
+from tests.chaos.receivers import EVENTS, NO_ANSWER, CallLog, Receivers, verify_in
+from tests.chaos.run import Accepted, Deliveries, Observations
+from tests.chaos.traffic import Preparation, TppCall, TrafficBuilder, add_bank, consent_of
 from tests.chaos.verdict import Verdict, ending_of
+from tests.chaos.worker import draw_from, simulate_time_limits
 from tests.kit import emulator
 from tests.kit.http import serving
 from tests.kit.lossy_proxy import Fate, LossyProxy, each_in_turn
@@ -65,7 +65,7 @@ class Network:
         parallel.WIDTH = 1
         self._ending = ExitStack()
         _install_emulator(self._ending)
-        self._servers = {party: Receivers(Ledger("")) for party in (TPPS, *VERSIONS)}
+        self._servers = {party: Receivers(CallLog("")) for party in (TPPS, *VERSIONS)}
         self.proxies = {party: self._open_proxy(server) for party, server in self._servers.items()}
         hub = Hub(Settings.from_environment({"STAGE": "local"}), self.clock)
         hub.keyring.initialise()
@@ -75,11 +75,11 @@ class Network:
         assert isinstance(handler, logging.StreamHandler)
         handler.setStream(self._ending.enter_context(log_file.open("a")))
 
-    def begin(self, ledger: Ledger) -> Causeway:
+    def begin(self, log: CallLog) -> Causeway:
         """A service in which nothing has happened; its network is good."""
         self._causeway.forget_journeys((*GROWING, "clients"))
         for party, proxy in self.proxies.items():
-            self._servers[party].ledger = ledger
+            self._servers[party].log = log
             proxy.plan = each_in_turn(["pass"])
             proxy.attempts.clear()
         hub = self._causeway.another_process()
@@ -118,8 +118,8 @@ class Run(Deliveries):
         draw_from(seed)
         self._draw = random.Random(f"{seed}/run")
         self._network, self.clock = network, network.clock
-        self.ledger, self.story = Ledger(seed, failing=0), Story()
-        self._causeway = network.begin(self.ledger)
+        self.received, self.observed = CallLog(seed, failing=0), Observations()
+        self._causeway = network.begin(self.received)
         self.hub = self._causeway.hub
         version = self._draw.choice(VERSIONS)
         self._bad_proxy = network.proxies[version]
@@ -130,23 +130,23 @@ class Run(Deliveries):
     def run(self) -> None:
         metrics.set_output(self._note_metric)
         proxies, urls = self._network.proxies, self._network.urls
-        preparation = Preparation(self.ledger.seed, urls, proxies[TPPS].url, 4, 8, 4, backlog=0)
+        preparation = Preparation(self.received.seed, urls, proxies[TPPS].url, 4, 8, 4, backlog=0)
         with self._causeway.installed():
-            scene = Maker(preparation, self._causeway).scene()
-            self.ledger.events_secrets |= scene.events_secrets
+            traffic = TrafficBuilder(preparation, self._causeway).build()
+            self.received.events_secrets |= traffic.events_secrets
             proxies[TPPS].plan = self._bad_proxy.plan = self._draw_fate
-            half = len(scene.calls) // 2
-            for call in scene.calls[:half]:
+            half = len(traffic.calls) // 2
+            for call in traffic.calls[:half]:
                 self._call(call)
-            self._have_outage(call for call in scene.calls if call.kind == "ask")
-            for call in scene.calls[half:]:
+            self._have_outage(call for call in traffic.calls if call.kind == "ask")
+            for call in traffic.calls[half:]:
                 self._call(call)
             self._settle(self.clock.time() + _OVER)
             self._look_up()
             self._report()
             self._settle(_END_OF_TIME)
             while resent := self.hub.delivery.journal.resend_failed(0):
-                self.story.resent += resent
+                self.observed.resent += resent
                 self._settle(_END_OF_TIME)
 
     def times_sent(self, request_id: str) -> int:
@@ -175,18 +175,18 @@ class Run(Deliveries):
         call = _at_once(call) if self._draw.random() < _AT_ONCE else call
         self._note(call, *self._make(call))
         if call.kind == "pay" and self._draw.random() < _REPEATED:
-            self._repeat(self.story.accepted[-1])
+            self._repeat(self.observed.accepted[-1])
         self._deliver()
 
     def _note(self, call: TppCall, status: int, body: Any) -> None:
         if call.kind == "revoke" and status == 200:
-            self.story.revoked.add(call.subject)
+            self.observed.revoked.add(call.subject)
         elif call.kind == "pay" or (call.kind == "ask" and status == 202):
-            self.story.accepted.append(_accepted(call, status, body))
+            self.observed.accepted.append(_accepted(call, status, body))
         elif call.kind == "ask" and status == 200:
             self.read.add(call.headers["x-request-id"])
         elif call.kind == "revoke" or status < 500:
-            self.story.contradictions.append(f"{call.kind} {call.subject} was answered {status}: {body}")
+            self.observed.contradictions.append(f"{call.kind} {call.subject} was answered {status}: {body}")
 
     def _repeat(self, first: Accepted) -> None:
         """Repeat an order that has a key, or that is answered at once; its bank knows it by its id."""
@@ -195,9 +195,11 @@ class Run(Deliveries):
             return
         again = _accepted(first.call, *self._make(first.call))
         if ending == "not sent":
-            first.told = again.told
+            first.outcome = again.outcome
         elif has_key and (again.request_id, _ending(again)) != (first.request_id, ending):
-            self.story.contradictions.append(f"{first.call.subject} was told {first.told}, and repeated {again.told}")
+            self.observed.contradictions.append(
+                f"{first.call.subject} ended {first.outcome}, and repeated {again.outcome}"
+            )
 
     def _have_outage(self, questions: Iterable[TppCall]) -> None:
         """The bad bank cannot be used for a while; meanwhile both are asked, and the good one answers."""
@@ -209,7 +211,7 @@ class Run(Deliveries):
             status, body = self._make(call)
             self._note(call, status, body)
             if bic == self.good and status != 200:
-                self.story.contradictions.append(f"a read of the good bank was answered {status}: {body}")
+                self.observed.contradictions.append(f"a read of the good bank was answered {status}: {body}")
         self._bad_proxy.plan = self._draw_fate
 
     def _bic_of(self, call: TppCall) -> str:
@@ -233,12 +235,12 @@ class Run(Deliveries):
 
     def _look_up(self) -> None:
         """The TPPs fetch what came of their deferred calls."""
-        for each in self.story.accepted:
-            each.told = each.told if each.told[0] else self._make(each.fetching)
+        for each in self.observed.accepted:
+            each.outcome = each.outcome if each.outcome[0] else self._make(each.fetching)
 
     def _report(self) -> None:
         """The banks report on payments that TPPs know of, each report twice."""
-        done = [each.told[1]["body"] for each in self.story.accepted if each.told[1]["state"] == "done"]
+        done = [each.outcome[1]["body"] for each in self.observed.accepted if each.outcome[1]["state"] == "done"]
         for answer in (answer for answer in done if "payment_id" in answer):
             version, headers = 2 if "status" in answer else 1, {"x-request-id": str(uuid.uuid4())}
             member, member_of_status, status = _REPORT[version]
@@ -258,12 +260,12 @@ def _accepted(call: TppCall, status: int, body: Any) -> Accepted:
     """A call as if deferred: its answer is known already, unless it is fetched later."""
     if status == 202:
         return Accepted(call, body["request_id"])
-    told = {"state": "done" if status == 200 else "failed", "body": body}
-    return Accepted(call, call.headers["x-request-id"], (200, told))
+    outcome = {"state": "done" if status == 200 else "failed", "body": body}
+    return Accepted(call, call.headers["x-request-id"], (200, outcome))
 
 
 def _ending(each: Accepted) -> str:
-    return ending_of(each.told[1]) if each.told[0] else "deferred"
+    return ending_of(each.outcome[1]) if each.outcome[0] else "deferred"
 
 
 def _install_emulator(ending: ExitStack) -> None:
@@ -302,12 +304,12 @@ class NetworkVerdict(Verdict):
 
     def _read_truly(self) -> Iterator[str]:
         """A read that succeeded was answered by the bank."""
-        answered = {call.id for call in self._run.ledger.calls if call.done}
+        answered = {call.id for call in self._run.received.calls if call.done}
         yield from (f"the read {each} never reached its bank" for each in self._network_run.read - answered)
 
     def _reported_once(self) -> Iterator[str]:
         """A status that a bank has reported, however often, is one event."""
-        events = {call.id: json.loads(call.body) for call in self._run.ledger.calls if call.path.startswith(EVENTS)}
+        events = {call.id: json.loads(call.body) for call in self._run.received.calls if call.path.startswith(EVENTS)}
         of_payments = [event["data"] for event in events.values() if event["type"] == "payment.status_changed"]
         counts = Counter(data["payment_id"] for data in of_payments)
         yield from (f"{each} has {counts[each]} events" for each in self._network_run.reported if counts[each] != 1)

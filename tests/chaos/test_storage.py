@@ -1,4 +1,4 @@
-"""The kill test goes on at the time at which the next message can be received."""
+"""The kill test continues at the time at which the next message can be received."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import threading
 
 from infra.local.message_queue import Message, MessageQueue
 from tests.causeway import START
-from tests.chaos.engine import next_visible
+from tests.chaos.storage import next_visible
 from tests.kit.time import ManualClock
 
 

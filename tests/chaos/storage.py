@@ -1,0 +1,224 @@
+"""Storage and queues of a run, in simulated time, with their faults: late answers of DynamoDB, and a full disk."""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import signal
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from infra.local.emulator import Emulator, EmulatorServer, Environ, load_moto
+from infra.local.emulator_state import EmulatorState, StateUnusable
+from infra.local.engines import DYNAMODB_ENGINES, ENGINES
+from infra.local.message_queue import MessageQueue
+from infra.local.resources import create_resources
+from infra.local.sqs import Answer, Sqs
+from tests.kit.emulator import install
+from tests.kit.time import ManualClock
+
+REGION = "eu-west-1"
+_LATE = 0.05
+"""The share of answers to writes that come too late."""
+_TABLE = re.compile('"TableName": ?"([^"]+)"')
+_WRITES = ("TransactWriteItems", "PutItem", "UpdateItem", "DeleteItem")
+_FEWEST_SAVED = 40
+"""Fewest saved calls between two full disks."""
+_LARGE = 10_000_000
+_CHANGED_BY_RESTORE = (("moto.dynamodb.models", "DynamoDBBackend.create_table"), ("moto.kms.models", "Key"))
+"""Parts of moto that restoring a state replaces."""
+
+
+class LateAnswers:
+    """DynamoDB carries a write out, but its client has given up: ``count`` such writes while ``is_active``.
+
+    Writes are drawn from a seed, for each table separately; reads and measurements run in parallel with others, in
+    another order in each run.
+    """
+
+    def __init__(self, seed: str) -> None:
+        self._seed = seed
+        self._writes: Counter[str] = Counter()
+        self.is_active = False
+        self.count = 0
+
+    def draw(self, target: str, body: bytes) -> bool:
+        """Whether the client of this call does not wait for its answer."""
+        if not self.is_active or not target.endswith(_WRITES):
+            return False
+        tables = " ".join(sorted(set(_TABLE.findall(body.decode()))))
+        self._writes[tables] += 1
+        is_drawn = random.Random(f"{self._seed}/{tables}/{self._writes[tables]}").random() < _LATE
+        self.count += is_drawn
+        return is_drawn
+
+
+class _LateEmulator:
+    """An emulator that closes the connection in place of a late answer."""
+
+    def __init__(self, emulator: Emulator, late: LateAnswers) -> None:
+        self._emulator = emulator
+        self._late = late
+
+    @property
+    def sqs(self) -> Sqs:
+        return self._emulator.sqs
+
+    def __call__(self, environ: Environ, body: bytes) -> Answer:
+        answer = self._emulator(environ, body)
+        if self._late.draw(environ.get("HTTP_X_AMZ_TARGET", ""), body):
+            raise ConnectionAbortedError("the client has given up")
+        return answer
+
+
+class FillingDisk:
+    """The emulator's file at ``path``; while ``is_active`` it cannot be written ``times`` times, drawn from ``seed``.
+
+    The emulator then ends with all that it has not saved, and starts again from its file.
+
+    Args:
+        most: most saved calls between two failures.
+        end_workers: kills the processes that use the emulator, as a stack ends with it.
+        now: the time by which messages become visible.
+    """
+
+    def __init__(
+        self, seed: str, path: Path, times: int, most: int, end_workers: Callable[[], None], now: Callable[[], float]
+    ) -> None:
+        self._draw = random.Random(seed)
+        self._path = path
+        self._times = times
+        self._most = max(most, _FEWEST_SAVED)
+        self._end_workers = end_workers
+        self._now = now
+        self._until_full = self._draw.randint(_FEWEST_SAVED, self._most)
+        self._moto: list[tuple[Any, str, Any]] = []
+        self._state: _State | None = None
+        self.is_active = False
+        self.has_ended = False
+        path.unlink(missing_ok=True)
+
+    def start(self) -> Emulator:
+        """Start an emulator from the file, without anything of the one before."""
+        application = load_moto()
+        if self._state:
+            self._state.discard()
+        self._reset_moto()
+        self.has_ended = False
+        self._state = _State(self._path, self._is_full, self._stop)
+        self._state.restore()
+        return Emulator(application, self._state, self._now)
+
+    def _reset_moto(self) -> None:
+        if not self._moto:
+            for module, name in _CHANGED_BY_RESTORE:
+                kind, _, attribute = name.rpartition(".")
+                owner = getattr(import_module(module), kind) if kind else import_module(module)
+                self._moto.append((owner, attribute, getattr(owner, attribute)))
+        for owner, attribute, original in self._moto:
+            setattr(owner, attribute, original)
+        import_module("moto.moto_api._internal.models").moto_api_backend.reset()
+
+    def _is_full(self) -> bool:
+        """Whether this call cannot be saved."""
+        if not self.is_active or not self._times:
+            return False
+        self._until_full -= 1
+        if self._until_full:
+            return False
+        self._times -= 1
+        self._until_full = self._draw.randint(_FEWEST_SAVED, self._most)
+        return True
+
+    def _stop(self, error: StateUnusable) -> None:
+        self.has_ended = True
+        self._end_workers()
+        raise ConnectionAbortedError(str(error))
+
+
+class _State(EmulatorState):
+    """A state whose file is full at calls for which ``is_full`` is true: SQLite itself refuses the write."""
+
+    def __init__(self, path: Path, is_full: Callable[[], bool], end: Callable[[StateUnusable], object]) -> None:
+        super().__init__(path, end)
+        self._is_full = is_full
+
+    def discard(self) -> None:
+        """Drop all that is not committed, as the end of a process does."""
+        self._file.close()
+
+    def _write(self, changes: Iterable[tuple[str, str, str, str | None]]) -> None:
+        if self._is_full():
+            self._file.execute("PRAGMA max_page_count = 1")  # no more than it has
+            changes = [*changes, ("filler", "", "", "x" * _LARGE)]
+        super()._write(changes)
+
+
+class Engine:
+    """The emulator, with another DynamoDB if ``engine`` names one; ``environment`` leads AWS clients to both."""
+
+    def __init__(
+        self, clock: ManualClock, late: LateAnswers, engine: str = ENGINES[0], disk: FillingDisk | None = None
+    ) -> None:
+        self._dynamodb = DYNAMODB_ENGINES[engine]() if engine in DYNAMODB_ENGINES else None
+        self._late, self._disk = late, disk
+        self._emulator = _LateEmulator(disk.start() if disk else Emulator(load_moto(), now=clock.monotonic), late)
+        self._server = EmulatorServer(self._emulator)
+        install()
+        threading.Thread(target=self._server.serve_forever, daemon=True, name="emulator").start()
+        self.environment = {
+            "AWS_ACCESS_KEY_ID": "test",
+            "AWS_SECRET_ACCESS_KEY": "test",
+            "AWS_DEFAULT_REGION": REGION,
+            "AWS_REGION": REGION,
+            "AWS_ENDPOINT_URL": f"http://127.0.0.1:{self._server.server_port}",
+            "STAGE": "local",
+        }
+        if self._dynamodb:
+            self.environment["AWS_ENDPOINT_URL_DYNAMODB"] = self._dynamodb.wait()
+        os.environ.update(self.environment)
+        self._create_resources()
+
+    def restart_if_ended(self) -> None:
+        """Start the emulator again from its file, if it ended because its disk was full."""
+        if self._disk and self._disk.has_ended:
+            self._emulator = self._server.emulator = _LateEmulator(self._disk.start(), self._late)
+            self._create_resources()
+
+    def next_message(self, queue: str) -> float | None:
+        """The Unix time at which a message of a queue can be received next; ``None`` if it has none."""
+        return next_visible(self._emulator.sqs.queue(queue))
+
+    def count_receivable(self, queue: str) -> int:
+        """The number of messages of a queue that can be received now."""
+        return self._emulator.sqs.queue(queue).count()[0]
+
+    def freeze(self, seconds: float) -> None:
+        """Stop the DynamoDB engine, which has a process of its own, for a while."""
+        assert self._dynamodb is not None
+        os.killpg(self._dynamodb.process_group, signal.SIGSTOP)
+        try:
+            time.sleep(seconds)
+        finally:
+            os.killpg(self._dynamodb.process_group, signal.SIGCONT)
+
+    def stop(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        if self._dynamodb:
+            self._dynamodb.stop()
+
+    def _create_resources(self) -> None:
+        create_resources(emulated=True, dynamodb_apart=self._dynamodb is not None)
+
+
+def next_visible(queue: MessageQueue) -> float | None:
+    """The earliest time at which a message can be received, which may be past; ``None`` if there is none."""
+    messages = filter(None, map(queue.get, queue.ids()))
+    return min((message.visible_at for message in messages), default=None)
