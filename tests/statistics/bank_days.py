@@ -141,9 +141,10 @@ def advance_to(causeway: Causeway, day: date, time: str = "01:10") -> None:
     causeway.clock.advance((target - causeway.clock.now()).total_seconds())
 
 
-def ingest(causeway: Causeway) -> None:
-    """Run the scheduled job."""
-    causeway.hub.statistics.ingest.run(expected_banks(causeway.hub.openbanking.banks))
+def ingest(causeway: Causeway, *, alone: bool = False) -> None:
+    """Run the scheduled job, or that of a single process."""
+    statistics = causeway.hub.statistics
+    (statistics.ingest_alone if alone else statistics.ingest).run(expected_banks(causeway.hub.openbanking.banks))
 
 
 def stored_records(causeway: Causeway) -> list[Item]:

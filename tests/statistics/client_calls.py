@@ -1,4 +1,4 @@
-"""Calls of clients as processes measure and write them, and a table that keeps their rows in memory."""
+"""A process that measures calls, and the table that it writes to, in memory."""
 
 from __future__ import annotations
 
@@ -6,35 +6,42 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from chalicelib.foundation.dynamodb.store import Operation, Page, Put
+from chalicelib.foundation.dynamodb.store import Operation, Page, Put, StoreUnavailable
 from chalicelib.foundation.metrics import Metrics
 from chalicelib.statistics import current_call
-from chalicelib.statistics.call_counts import Outcome
+from chalicelib.statistics.call_counts import TABLE, Blamed, CallCounts, HourlyCounters, Outcome, Service
 from chalicelib.statistics.client_activity import Activity, ActivityReader
-from chalicelib.statistics.measurements import Measurements
+from chalicelib.statistics.downtimes import PARTITION
+from chalicelib.statistics.measurements import BATCH_SIZE, Measurements
 from tests.kit.time import ManualClock
 
 START = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 HOUR = int(START.timestamp())
-CLIENT = "a-client"
+CLIENT, BIC = "a-client", "ALPHGB21"
+
+
+def fail() -> None:
+    raise StoreUnavailable("DynamoDB cannot be reached")
 
 
 class Table:
-    """A store of one table, which may be told to fail; ``transactions`` counts what it was sent."""
+    """A store of one table; ``before`` and ``after`` are called around each of its ``transactions``."""
 
     def __init__(self) -> None:
         self.items: dict[tuple[str, str], dict[str, Any]] = {}
-        self.transactions = 0
+        self.transactions: list[list[Put]] = []
         self.queries: list[str] = []
         self.before: Callable[[], object] = lambda: None
+        self.after: Callable[[], object] = lambda: None
 
     def transact(self, operations: Sequence[Operation]) -> None:
-        self.transactions += 1
+        puts = [each for each in operations if isinstance(each, Put)]
+        assert len(puts) == len(operations) <= BATCH_SIZE
+        assert all(put.table == TABLE and put.condition is None for put in puts)
+        self.transactions.append(puts)
         self.before()
-        for put in operations:
-            assert isinstance(put, Put)
-            assert put.condition is None
-            self.items[put.item["subject"], put.item["part"]] = put.item
+        self.items |= {(put.item["subject"], put.item["part"]): put.item for put in puts}
+        self.after()
 
     def query(self, table: str, partition: tuple[str, str], **which: Any) -> Page:
         self.queries.append(partition[1])
@@ -46,39 +53,72 @@ class Table:
 
     def rows(self, table: str, partition: tuple[str, str]) -> list[dict[str, Any]]:
         """No bank is down."""
+        assert (table, partition) == (TABLE, PARTITION)
         return []
 
     def of(self, kind: str) -> list[dict[str, Any]]:
-        """The items whose partition begins so, in the order of their keys."""
+        """The items whose partition begins with ``kind``, in the order of their keys."""
         return [item for (subject, _), item in sorted(self.items.items()) if subject.startswith(f"{kind}#")]
 
+    @property
+    def counters(self) -> list[HourlyCounters]:
+        return [HourlyCounters.from_item(item) for item in self.items.values()]
 
-def process(table: Table, clock: ManualClock) -> Measurements:
-    return Measurements(lambda: table, clock, Metrics("dev"))  # type: ignore[arg-type, return-value]
+    @property
+    def total(self) -> CallCounts:
+        return CallCounts.total(
+            tally for hourly in self.counters for tallies in hourly.minutes.values() for tally in tallies.values()
+        )
 
 
-def read(instance: Measurements, table: Table, clock: ManualClock, client_id: str = CLIENT) -> Activity:
-    return ActivityReader(table, clock, instance.activity).of_client(client_id)  # type: ignore[arg-type]
+class Instance(Measurements):
+    """A process that measures calls and writes them to its table."""
 
+    def __init__(self, table: Table | None = None, clock: ManualClock | None = None) -> None:
+        self.table, self.clock = table or Table(), clock or ManualClock(START)
+        super().__init__(lambda: self.table, self.clock, Metrics("dev"))  # type: ignore[arg-type, return-value]
 
-def ask(
-    instance: Measurements,
-    clock: ManualClock,
-    status: int = 200,
-    client_id: str | None = CLIENT,
-    route: str = "/tpp/accounts",
-    bank: Outcome | None = None,
-    fault: Any = None,
-    seconds: float = 0.25,
-) -> None:
-    """A request; of a bank, if it is asked, 0.2 s of it."""
-    with instance.measure() as call:
-        call.method, call.route, call.request_id = "GET", route, "an-id"
-        if client_id:
-            current_call.record_client(client_id)
-        if bank:
-            current_call.record_bank_request("ALPHGB21", "AISP", clock.time(), bank, 0.2)
-        if fault:
-            current_call.record_failure(fault)
-        clock.advance(seconds)
-        call.status = status
+    def another(self) -> Instance:
+        """Another process with the same table and clock."""
+        return Instance(self.table, self.clock)
+
+    def read_activity(self, client_id: str = CLIENT) -> Activity:
+        return self.reader.of_client(client_id)
+
+    @property
+    def reader(self) -> ActivityReader:
+        return ActivityReader(self.table, self.clock, self.activity)  # type: ignore[arg-type]
+
+    def call(
+        self,
+        status: int = 200,
+        *,
+        client_id: str | None = CLIENT,
+        route: str = "/tpp/accounts",
+        bank: Outcome | None = None,
+        fault: Blamed | None = None,
+        seconds: float = 0.25,
+    ) -> None:
+        """Measure a client's request; if it calls a bank, that takes 0.2 s of it."""
+        with self.measure() as call:
+            call.method, call.route, call.request_id = "GET", route, "an-id"
+            if client_id:
+                current_call.record_client(client_id)
+            if bank:
+                current_call.record_bank_request(BIC, "AISP", self.clock.time(), bank, 0.2)
+            if fault:
+                current_call.record_failure(fault)
+            self.clock.advance(seconds)
+            call.status = status
+
+    def call_bank(
+        self, bic: str = BIC, service: Service = "AISP", outcome: Outcome = "answered", status: int = 200
+    ) -> None:
+        """Measure a request of 0.25 s, 0.2 s of which the bank takes."""
+        with self.measure() as call:
+            current_call.record_concern(bic, service)
+            at = self.clock.time()
+            self.clock.advance(0.2)
+            current_call.record_bank_request(bic, service, at, outcome, 0.2)
+            self.clock.advance(0.05)
+            call.status = status

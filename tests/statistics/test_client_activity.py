@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 
 from chalicelib.foundation import jsontext
-from chalicelib.foundation.dynamodb.store import StoreUnavailable
 from chalicelib.statistics import client_activity, current_call
-from chalicelib.statistics.call_counts import Outcome
+from chalicelib.statistics.call_counts import Blamed, Outcome
 from chalicelib.statistics.client_activity import (
     CALL_RETENTION,
     ERROR_KINDS,
@@ -27,27 +26,24 @@ from chalicelib.statistics.client_activity import (
     MinuteOfCalls,
     calls_of,
 )
-from chalicelib.statistics.measurements import WRITE_INTERVAL, Measurements
+from chalicelib.statistics.measurements import WRITE_INTERVAL
 from tests.kit.documents import CAPACITY
 from tests.kit.logs import Lines
-from tests.kit.time import ManualClock
-from tests.statistics.client_calls import CLIENT, HOUR, Table, ask, read
+from tests.statistics.client_calls import CLIENT, HOUR, Instance, fail
 
 # -- what is kept of a call
 
 
-def test_a_stored_call_has_its_times_and_route_template_and_no_secret(
-    instance: Measurements, table: Table, clock: ManualClock
-) -> None:
+def test_a_stored_call_has_its_times_and_route_template_and_no_secret(instance: Instance) -> None:
     with instance.measure() as call:
         call.method, call.route, call.request_id = "GET", "/tpp/requests/{request_id}", "an-id"
         current_call.record_client(CLIENT)
         current_call.record_concern("ALPHGB21", "AISP")
         current_call.record_code("RESOURCE_UNKNOWN")
-        clock.advance(0.03)
+        instance.clock.advance(0.03)
         call.status = 404
 
-    (row,) = table.of("recent")
+    (row,) = instance.table.of("recent")
     assert jsontext.loads(row["calls"]) == [
         {
             "at": HOUR,
@@ -85,118 +81,95 @@ def test_a_stored_call_has_its_times_and_route_template_and_no_secret(
     ],
 )
 def test_an_error_is_counted_for_the_party_at_fault(
-    instance: Measurements,
-    table: Table,
-    clock: ManualClock,
-    status: int,
-    bank: Outcome | None,
-    fault: str | None,
-    kind: ErrorKind | None,
+    instance: Instance, status: int, bank: Outcome | None, fault: Blamed | None, kind: ErrorKind | None
 ) -> None:
-    ask(instance, clock, status, bank=bank, fault=fault)
-    activity = read(instance, table, clock)
+    instance.call(status, bank=bank, fault=fault)
+    activity = instance.read_activity()
 
     assert (activity.total, activity.errors) == (1, 1 if kind else 0)
     assert activity.calls[0].error == kind
     assert dict(activity.hours[-1].errors) == ({kind: 1} if kind else {})
 
 
-def test_the_time_of_the_service_excludes_the_time_of_the_bank(
-    instance: Measurements, table: Table, clock: ManualClock
-) -> None:
-    ask(instance, clock, bank="answered")
-    (call,) = read(instance, table, clock).calls
+def test_the_time_of_the_service_excludes_the_time_of_the_bank(instance: Instance) -> None:
+    instance.call(bank="answered")
+    (call,) = instance.read_activity().calls
 
     assert (call.hub_ms, call.bank_ms, call.bic) == (50, 200, "ALPHGB21")
 
 
 @pytest.mark.parametrize("route", ["/clients/{client_id}", "/authorize/callback", "/bank/consent", "/api"])
-def test_requests_outside_the_client_api_are_not_stored(
-    instance: Measurements, table: Table, clock: ManualClock, route: str
-) -> None:
-    ask(instance, clock, route=route)
-    ask(instance, clock, client_id=None)
+def test_requests_outside_the_client_api_are_not_stored(instance: Instance, route: str) -> None:
+    instance.call(route=route)
+    instance.call(client_id=None)
 
-    assert read(instance, table, clock).calls == []
-    assert table.transactions == 0
+    assert instance.read_activity().calls == []
+    assert instance.table.transactions == []
 
 
 # -- when it is written
 
 
-def test_the_first_call_is_written_at_once_and_later_ones_once_a_minute(
-    instance: Measurements, table: Table, clock: ManualClock
-) -> None:
+def test_the_first_call_is_written_at_once_and_later_ones_once_a_minute(instance: Instance) -> None:
     written = []
     for _ in range(300):
-        ask(instance, clock)
-        written.append(table.transactions)
-        clock.advance(0.75)
+        instance.call()
+        written.append(len(instance.table.transactions))
+        instance.clock.advance(0.75)
 
     assert written[0] == 1
     assert written[-1] == 5
-    assert sum(jsontext.loads(row["counts"])["calls"] for row in table.of("activity")) == 241
+    assert sum(jsontext.loads(row["counts"])["calls"] for row in instance.table.of("activity")) == 241
 
 
-def test_a_process_replaces_its_own_rows_and_stores_the_latest_calls_of_a_minute(
-    instance: Measurements, table: Table, clock: ManualClock
-) -> None:
+def test_a_process_replaces_its_own_rows_and_stores_the_latest_calls_of_a_minute(instance: Instance) -> None:
     for number in range(PER_MINUTE + 5):
-        ask(instance, clock, 200 + number)
+        instance.call(200 + number)
     instance.write()
     instance.write()
 
-    (hour,), (minute,) = table.of("activity"), table.of("recent")
+    (hour,), (minute,) = instance.table.of("activity"), instance.table.of("recent")
     assert jsontext.loads(hour["counts"]) == {"calls": PER_MINUTE + 5, "errors": {}}
     assert hour["expires_at"] == HOUR + HOUR_RETENTION
     assert [call.status for call in calls_of(minute)] == [205 + number for number in range(PER_MINUTE)]
 
 
-def test_activity_that_cannot_be_written_is_written_once_later(
-    instance: Measurements, table: Table, clock: ManualClock, lines: Lines
-) -> None:
-    def fail() -> None:
-        raise StoreUnavailable("DynamoDB cannot be reached")
-
-    table.before = fail
-    ask(instance, clock)
-    assert table.items == {}
+def test_activity_that_cannot_be_written_is_written_once_later(instance: Instance, lines: Lines) -> None:
+    instance.table.before = fail
+    instance.call()
+    assert instance.table.items == {}
     assert [line["rows"] for line in lines.all() if line["message"] == "activity not written"] == [2]
-    table.before = lambda: None
-    clock.advance(WRITE_INTERVAL)
-    ask(instance, clock, client_id=None)
+    instance.table.before = lambda: None
+    instance.clock.advance(WRITE_INTERVAL)
+    instance.call(client_id=None)
 
-    (hour,) = table.of("activity")
+    (hour,) = instance.table.of("activity")
     assert jsontext.loads(hour["counts"])["calls"] == 1
-    transactions = table.transactions
+    transactions = len(instance.table.transactions)
     instance.write()
-    assert table.transactions == transactions
+    assert len(instance.table.transactions) == transactions
 
 
-def test_written_rows_of_past_hours_are_removed_from_memory(
-    instance: Measurements, table: Table, clock: ManualClock
-) -> None:
-    ask(instance, clock)
-    clock.advance(3600)
-    ask(instance, clock, client_id="another")
+def test_written_rows_of_past_hours_are_removed_from_memory(instance: Instance) -> None:
+    instance.call()
+    instance.clock.advance(3600)
+    instance.call(client_id="another")
     instance.write()
 
     assert instance.activity.items(CLIENT) == []
-    assert read(instance, table, clock).total == 1
+    assert instance.read_activity().total == 1
 
 
-def test_calls_before_and_after_dropped_rows_add_up_within_the_memory_limit(
-    instance: Measurements, table: Table, clock: ManualClock, lines: Lines
-) -> None:
-    ask(instance, clock, seconds=0)
+def test_calls_before_and_after_dropped_rows_add_up_within_the_memory_limit(instance: Instance, lines: Lines) -> None:
+    instance.call(seconds=0)
     for number in range(MAX_ROWS // 2):
-        ask(instance, clock, client_id=f"client-{number}", seconds=0)
+        instance.call(client_id=f"client-{number}", seconds=0)
     assert instance.activity.items(CLIENT) == []
     assert lines.all() == []
-    ask(instance, clock, seconds=0)
+    instance.call(seconds=0)
     instance.write()
 
-    assert read(instance, table, clock).total == 2
+    assert instance.read_activity().total == 2
     assert [(line["message"], line["rows"]) for line in lines.all()] == [("activity dropped", 2)]
 
 

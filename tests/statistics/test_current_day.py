@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from chalicelib.foundation.dynamodb.store import Page
-from chalicelib.statistics.call_counts import CallCounts
+from chalicelib.statistics.call_counts import CallCounts, HourlyCounters
 from chalicelib.statistics.current_day import CACHED_SECONDS, PAGES, REMEMBERED, SETTLED_SECONDS, DayToDate
 from chalicelib.statistics.day_records import Summary
 from chalicelib.statistics.days import hours_of
@@ -26,12 +26,12 @@ def today(causeway: Causeway, bic: str = BIC) -> DayToDate:
     return causeway.hub.statistics.today.of_bank(bic)
 
 
-def kept(causeway: Causeway, *counters: Any) -> None:
+def store(causeway: Causeway, *counters: HourlyCounters) -> None:
     causeway.hub.store.transact([put_counters(each, number) for number, each in enumerate(counters)])
 
 
 def test_today_adds_the_counters_of_all_instances_since_midnight(causeway: Causeway) -> None:
-    kept(
+    store(
         causeway,
         hourly(BIC, HOURS[0] - 3600, answered=7),
         hourly(BIC, HOURS[0], answered=5, bank=100, hub=2),
@@ -47,42 +47,47 @@ def test_today_adds_the_counters_of_all_instances_since_midnight(causeway: Cause
     assert (found.summary.availability, found.summary.downtime) == (Decimal("100.000"), 0)
 
 
-def test_an_ongoing_downtime_lasts_until_now(causeway: Causeway) -> None:
-    kept(causeway, hourly(BIC, HOURS[6], unanswered=5))
+YESTERDAY = HOURS[0] - 2 * 3600
+DOWNTIMES: dict[str, tuple[list[HourlyCounters], Decimal | None, int | None]] = {
+    "down until now": ([hourly(BIC, HOURS[6], unanswered=5)], Decimal("66.667"), 3 * 3600),
+    "down since yesterday": (
+        [hourly(BIC, YESTERDAY, unanswered=5), hourly(BIC, HOURS[6], unanswered=1)],
+        Decimal("0.000"),
+        9 * 3600,
+    ),
+    "up since the last answer yesterday": (
+        [
+            hourly(BIC, YESTERDAY - 5 * 3600, unanswered=5),
+            hourly(BIC, YESTERDAY + 3600, answered=1),
+            hourly(BIC, HOURS[6], unanswered=4),
+        ],
+        Decimal("100.000"),
+        0,
+    ),
+    "no requests": ([], None, None),
+}
+
+
+@pytest.mark.parametrize(("counters", "availability", "downtime"), DOWNTIMES.values(), ids=DOWNTIMES)
+def test_a_downtime_today_counts_from_midnight_until_now(
+    causeway: Causeway, counters: list[HourlyCounters], availability: Decimal | None, downtime: int | None
+) -> None:
+    store(causeway, *counters)
     found = today(causeway)
 
-    assert found.summary.downtime == 3 * 3600
-    assert found.summary.availability == Decimal("66.667")
-
-
-def test_a_bank_down_since_yesterday_is_down_from_midnight_with_one_unanswered_request(causeway: Causeway) -> None:
-    kept(causeway, hourly(BIC, HOURS[0] - 2 * 3600, unanswered=5), hourly(BIC, HOURS[6], unanswered=1))
-    found = today(causeway)
-
-    assert (found.summary.total.unanswered, found.summary.downtime) == (1, 9 * 3600)
-    assert found.summary.availability == Decimal("0.000")
-
-
-def test_failures_before_the_last_answer_do_not_count_towards_a_downtime(causeway: Causeway) -> None:
-    kept(
-        causeway,
-        hourly(BIC, HOURS[0] - 7 * 3600, unanswered=5),
-        hourly(BIC, HOURS[0] - 3600, answered=1),
-        hourly(BIC, HOURS[6], unanswered=4),
-    )
-    assert today(causeway).summary.downtime == 0
+    assert found.is_whole
+    assert (found.summary.availability, found.summary.downtime) == (availability, downtime)
 
 
 def test_a_bank_without_requests_has_no_figures_for_today(causeway: Causeway) -> None:
     found = today(causeway)
 
-    assert (found.is_whole, found.summary.total) == (True, CallCounts())
-    assert [found.summary.availability, found.summary.downtime, found.summary.total.error_rate] == [None] * 3
+    assert (found.is_whole, found.summary.total, found.summary.total.error_rate) == (True, CallCounts(), None)
 
 
 def test_today_is_read_once_a_minute(causeway: Causeway) -> None:
     first = today(causeway)
-    kept(causeway, hourly(BIC, HOURS[9], answered=1))
+    store(causeway, hourly(BIC, HOURS[9], answered=1))
     causeway.clock.advance(CACHED_SECONDS - 1)
     assert today(causeway) is first
 
@@ -91,7 +96,7 @@ def test_today_is_read_once_a_minute(causeway: Causeway) -> None:
 
 
 def test_today_begins_with_empty_figures_at_midnight(causeway: Causeway) -> None:
-    kept(causeway, hourly(BIC, HOURS[23], answered=1))
+    store(causeway, hourly(BIC, HOURS[23], answered=1))
     causeway.clock.advance(15 * 3600 - 1)
     assert today(causeway).summary.total.calls == 1
 
@@ -100,18 +105,18 @@ def test_today_begins_with_empty_figures_at_midnight(causeway: Causeway) -> None
 
 
 class Pages:
-    """Answers the counters of 08:00 with each Query, and says as often that there are more."""
+    """Queries of the counters of 08:00, which have so many pages."""
 
     def __init__(self, causeway: Causeway, pages: int) -> None:
         self._real = causeway.hub.store.query
         self._pages = pages
-        self.asked: list[Any] = []
+        self.positions: list[Any] = []
 
     def __call__(self, table: str, partition: tuple[str, Any], **options: Any) -> Page:
         if not partition[1].endswith("2026-03-02T08"):
             return self._real(table, partition, **options)
-        self.asked.append(options.get("after"))
-        number = len(self.asked)
+        self.positions.append(options.get("after"))
+        number = len(self.positions)
         item = hourly(BIC, HOURS[8], answered=1).to_item(str(number))
         return Page([item], {"part": str(number)} if number < self._pages else None)
 
@@ -123,7 +128,7 @@ def test_counters_beyond_one_query_page_are_read_from_the_next_pages(
     monkeypatch.setattr(causeway.hub.store, "query", pages)
     found = today(causeway)
 
-    assert pages.asked == [None, {"part": "1"}, {"part": "2"}]
+    assert pages.positions == [None, {"part": "1"}, {"part": "2"}]
     assert (found.is_whole, found.summary.total.calls) == (True, PAGES)
 
 
@@ -134,7 +139,7 @@ def test_incomplete_counters_give_counts_without_availability(
     monkeypatch.setattr(causeway.hub.store, "query", pages)
     found = today(causeway)
 
-    assert len(pages.asked) == PAGES
+    assert len(pages.positions) == PAGES
     assert found.is_whole is False
     assert found.summary.total.calls == PAGES
     assert (found.summary.availability, found.summary.total.error_rate) == (None, Decimal("0.000"))
@@ -143,7 +148,7 @@ def test_incomplete_counters_give_counts_without_availability(
 def test_a_settled_hour_is_read_less_often(causeway: Causeway) -> None:
     causeway.clock.advance(SETTLED_SECONDS - 1)  # 09:14:59
     today(causeway)
-    kept(
+    store(
         causeway,
         hourly(BIC, HOURS[7], answered=1),
         hourly(BIC, HOURS[8], answered=10),
@@ -152,7 +157,7 @@ def test_a_settled_hour_is_read_less_often(causeway: Causeway) -> None:
     causeway.clock.advance(CACHED_SECONDS)
     assert today(causeway).summary.total.calls == 110
 
-    kept(causeway, hourly(BIC, HOURS[8], answered=10), hourly(BIC, HOURS[8], answered=10))
+    store(causeway, hourly(BIC, HOURS[8], answered=10), hourly(BIC, HOURS[8], answered=10))
     causeway.clock.advance(SETTLED_SECONDS - CACHED_SECONDS)
     assert today(causeway).summary.total.calls == 111
 

@@ -16,7 +16,7 @@ from chalicelib.statistics.measurements import WRITE_INTERVAL
 from tests.causeway import Causeway
 from tests.kit.storage import record_calls
 from tests.openbanking.kit import UNREACHABLE
-from tests.statistics.bank_days import ALPHA, BETA
+from tests.statistics.bank_days import ALPHA, BETA, counters_of
 
 NOON = 12 * HOUR_SECONDS
 
@@ -26,28 +26,25 @@ def at(causeway: Causeway, time: int) -> int:
     return hours_of(causeway.clock.now().date())[0] + time
 
 
-def instance_wrote(
-    causeway: Causeway, unanswered: Sequence[int], answered: Sequence[int] = (), bic: str = ALPHA
-) -> None:
-    """Write one instance's counters for requests at these Unix seconds."""
-    for hourly in made(unanswered, answered, bic):
-        causeway.hub.store.put(TABLE, hourly.to_item(new_id()))
+def series(unanswered: Sequence[int], answered: Sequence[int] = (), bic: str = ALPHA) -> list[HourlyCounters]:
+    """One instance's counters for requests at these Unix seconds."""
+    return counters_of([*((each, False) for each in unanswered), *((each, True) for each in answered)], bic)
 
 
-def made(unanswered: Sequence[int], answered: Sequence[int] = (), bic: str = ALPHA) -> list[HourlyCounters]:
-    hours: dict[int, HourlyCounters] = {}
-    for second, was_answered in [*((each, False) for each in unanswered), *((each, True) for each in answered)]:
-        hour = second - second % HOUR_SECONDS
-        hourly = hours.setdefault(hour, HourlyCounters(bic, hour))
-        hourly.count_request(second, "AISP", "answered" if was_answered else "unanswered")
-    return list(hours.values())
-
-
-def writes(causeway: Causeway, unanswered: Sequence[int], answered: Sequence[int] = (), bic: str = ALPHA) -> None:
-    """An instance writes its counters, and records downtimes afterwards."""
-    counters = made(unanswered, answered, bic)
+def store(causeway: Causeway, unanswered: Sequence[int], answered: Sequence[int] = ()) -> list[HourlyCounters]:
+    """Write one instance's counters, without recording downtimes."""
+    counters = series(unanswered, answered)
     for hourly in counters:
         causeway.hub.store.put(TABLE, hourly.to_item(new_id()))
+    return counters
+
+
+def write(causeway: Causeway, unanswered: Sequence[int], answered: Sequence[int] = ()) -> None:
+    """Write one instance's counters, and record downtimes afterwards."""
+    record(causeway, store(causeway, unanswered, answered))
+
+
+def record(causeway: Causeway, counters: list[HourlyCounters]) -> None:
     DowntimeRecorder(causeway.hub.store, causeway.clock).record(counters)
 
 
@@ -68,42 +65,47 @@ def noon(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> int:
     return causeway.clock.time()
 
 
-def test_a_bank_is_down_from_the_fifth_request_without_a_response(causeway: Causeway, noon: int) -> None:
-    writes(causeway, range(noon - 10, noon - 6))
-    assert down(causeway) == set()
+SERIES = tuple(range(-10, -5))
+WRITES: dict[str, tuple[list[tuple[Sequence[int], Sequence[int]]], bool]] = {
+    "four failures": ([(SERIES[:4], [])], False),
+    "five failures in two writes": ([(SERIES[:4], []), ([-5], [])], True),
+    "five failures of five instances": ([([second], []) for second in SERIES], True),
+    "a late answer before the failures": ([(SERIES, []), ([], [-100])], True),
+    "a late answer within the failures": ([(SERIES, []), ([], [-100]), ([], [-8])], False),
+}
 
-    writes(causeway, [noon - 5])
-    assert down(causeway) == {ALPHA}
+
+@pytest.mark.parametrize(("writes", "is_down"), WRITES.values(), ids=WRITES)
+def test_a_bank_is_down_after_five_failures_without_an_answer_at_any_instance(
+    causeway: Causeway, noon: int, writes: list[tuple[Sequence[int], Sequence[int]]], is_down: bool
+) -> None:
+    for unanswered, answered in writes:
+        write(causeway, [noon + second for second in unanswered], [noon + second for second in answered])
+
+    assert down(causeway) == ({ALPHA} if is_down else set())
 
 
 def test_a_response_ends_a_downtime(causeway: Causeway, noon: int) -> None:
-    writes(causeway, range(noon - 10, noon - 5))
+    write(causeway, range(noon - 10, noon - 5))
     causeway.clock.advance(60)
 
-    writes(causeway, [], [noon + 30])
+    write(causeway, [], [noon + 30])
 
     assert down(causeway) == set()
     assert [row.is_open for row in rows(causeway)] == [False]
 
 
-def test_unanswered_requests_of_several_instances_count_as_one_series(causeway: Causeway, noon: int) -> None:
-    for second in range(noon - 10, noon - 5):
-        writes(causeway, [second])
-
-    assert down(causeway) == {ALPHA}
-
-
 def test_a_response_at_another_instance_interrupts_a_series(causeway: Causeway, noon: int) -> None:
-    instance_wrote(causeway, [], [noon - 8])
+    store(causeway, [], [noon - 8])
 
-    writes(causeway, range(noon - 10, noon - 5))
+    write(causeway, range(noon - 10, noon - 5))
 
     assert down(causeway) == set()
     assert rows(causeway) == []
 
 
 def test_an_open_downtime_ends_at_midnight(causeway: Causeway, noon: int) -> None:
-    writes(causeway, range(noon - 10, noon - 5))
+    write(causeway, range(noon - 10, noon - 5))
 
     (row,) = rows(causeway)
     assert row.ends_at == midnight_after(noon)
@@ -115,11 +117,11 @@ def test_an_open_downtime_ends_at_midnight(causeway: Causeway, noon: int) -> Non
 
 def test_a_series_continues_after_midnight_with_the_next_unanswered_request(causeway: Causeway, noon: int) -> None:
     midnight = midnight_after(noon)
-    writes(causeway, range(midnight - 10, midnight - 5))
+    write(causeway, range(midnight - 10, midnight - 5))
     causeway.clock.advance(midnight + 120 - noon)
     assert down(causeway) == set()
 
-    writes(causeway, [midnight + 100])
+    write(causeway, [midnight + 100])
 
     assert down(causeway) == {ALPHA}
     (row,) = rows(causeway)
@@ -130,16 +132,16 @@ def test_a_series_that_ended_before_midnight_is_not_recorded_afterwards(causeway
     midnight = midnight_after(noon)
     causeway.clock.advance(midnight + 20 - noon)
 
-    writes(causeway, range(midnight - 10, midnight))
+    write(causeway, range(midnight - 10, midnight))
 
     assert down(causeway) == set()
 
 
 def test_a_series_with_a_week_between_its_requests_opens_a_downtime(causeway: Causeway, noon: int) -> None:
     early = noon - (REACH_DAYS - 1) * 24 * HOUR_SECONDS
-    instance_wrote(causeway, range(early, early + 4))
+    store(causeway, range(early, early + 4))
 
-    writes(causeway, [noon - 5])
+    write(causeway, [noon - 5])
 
     assert down(causeway) == {ALPHA}
 
@@ -148,24 +150,15 @@ def test_an_open_downtime_agrees_with_the_statistics_of_the_day(causeway: Causew
     day: date = causeway.clock.now().date()
     unanswered, answered = [*range(noon - 900, noon - 890), *range(noon - 60, noon - 56)], [noon - 600]
 
-    writes(causeway, unanswered, answered)
-    spans = downtime_spans(made(unanswered, answered), day)
+    write(causeway, unanswered, answered)
+    spans = downtime_spans(series(unanswered, answered), day)
     assert down(causeway) == set()
     assert spans[-1][1] < 24 * HOUR_SECONDS
 
-    writes(causeway, [noon - 50])
-    spans = downtime_spans(made([*unanswered, noon - 50], answered), day)
+    write(causeway, [noon - 50])
+    spans = downtime_spans(series([*unanswered, noon - 50], answered), day)
     assert down(causeway) == {ALPHA}
     assert spans[-1][1] == 24 * HOUR_SECONDS
-
-
-def test_late_counters_are_evaluated_in_order_of_time(causeway: Causeway, noon: int) -> None:
-    writes(causeway, range(noon - 10, noon - 5))
-
-    writes(causeway, [], [noon - 100])  # before the series
-    assert down(causeway) == {ALPHA}
-    writes(causeway, [], [noon - 8])  # within it
-    assert down(causeway) == set()
 
 
 # -- several instances at once
@@ -173,24 +166,20 @@ def test_late_counters_are_evaluated_in_order_of_time(causeway: Causeway, noon: 
 
 def test_a_response_written_during_the_computation_of_a_downtime_counts(causeway: Causeway, noon: int) -> None:
     """Write a response after the counters were read and before the row is written."""
-    counters = made(range(noon - 10, noon - 5))
-    for hourly in counters:
-        causeway.hub.store.put(TABLE, hourly.to_item(new_id()))
+    counters = store(causeway, range(noon - 10, noon - 5))
 
-    with causeway.meanwhile("put", lambda: writes(causeway, [], [noon - 1])):
-        DowntimeRecorder(causeway.hub.store, causeway.clock).record(counters)
+    with causeway.meanwhile("put", lambda: write(causeway, [], [noon - 1])):
+        record(causeway, counters)
 
     assert down(causeway) == set()
 
 
 def test_failures_written_during_the_computation_of_an_end_count(causeway: Causeway, noon: int) -> None:
-    writes(causeway, range(noon - 30, noon - 25))
-    counters = made([], [noon - 20])
-    for hourly in counters:
-        causeway.hub.store.put(TABLE, hourly.to_item(new_id()))
+    write(causeway, range(noon - 30, noon - 25))
+    counters = store(causeway, [], [noon - 20])
 
-    with causeway.meanwhile("put", lambda: writes(causeway, range(noon - 10, noon - 5))):
-        DowntimeRecorder(causeway.hub.store, causeway.clock).record(counters)
+    with causeway.meanwhile("put", lambda: write(causeway, range(noon - 10, noon - 5))):
+        record(causeway, counters)
 
     assert down(causeway) == {ALPHA}
 
@@ -219,7 +208,7 @@ def test_a_downtime_recorded_by_a_clock_ahead_is_ignored_and_replaced(causeway: 
     causeway.hub.store.put(TABLE, wrong.to_item())
     assert down(causeway) == set()
 
-    writes(causeway, range(noon - 10, noon - 5))
+    write(causeway, range(noon - 10, noon - 5))
 
     assert down(causeway) == {ALPHA}
     assert [row.latest for row in rows(causeway)] == [noon - 6]
@@ -229,7 +218,7 @@ def test_banks_that_are_down_are_read_again_after_the_clock_was_set_back(causewa
     downtimes = OpenDowntimes(causeway.hub.store, causeway.clock)
     assert downtimes.bics() == set()
     causeway.clock.advance(-HOUR_SECONDS)
-    writes(causeway, range(causeway.clock.time() - 10, causeway.clock.time() - 5))
+    write(causeway, range(causeway.clock.time() - 10, causeway.clock.time() - 5))
 
     assert downtimes.bics() == {ALPHA}
 
@@ -238,18 +227,17 @@ def test_banks_that_are_down_are_read_again_after_the_clock_was_set_back(causewa
 
 
 def test_without_failures_a_write_takes_one_query(causeway: Causeway, noon: int) -> None:
-    counters = made([], [noon - 5])
     with record_calls(causeway) as calls:
-        DowntimeRecorder(causeway.hub.store, causeway.clock).record([*counters, *made([], [noon - 4], BETA)])
+        record(causeway, [*series([], [noon - 5]), *series([], [noon - 4], BETA)])
 
     assert calls == ["Query"]
 
 
 def test_a_bank_that_stays_down_takes_one_query_for_each_write(causeway: Causeway, noon: int) -> None:
-    writes(causeway, range(noon - 10, noon - 5))
+    write(causeway, range(noon - 10, noon - 5))
 
     with record_calls(causeway) as calls:
-        DowntimeRecorder(causeway.hub.store, causeway.clock).record(made([noon - 1]))
+        record(causeway, series([noon - 1]))
 
     assert calls == ["Query"]
 
@@ -257,7 +245,7 @@ def test_a_bank_that_stays_down_takes_one_query_for_each_write(causeway: Causewa
 def test_the_banks_that_are_down_are_read_once_a_minute(causeway: Causeway, noon: int) -> None:
     downtimes = OpenDowntimes(causeway.hub.store, causeway.clock)
     assert downtimes.bics() == set()
-    writes(causeway, range(noon - 10, noon - 5))
+    write(causeway, range(noon - 10, noon - 5))
 
     with record_calls(causeway) as calls:
         causeway.clock.advance(CACHED_SECONDS - 1)
@@ -269,7 +257,7 @@ def test_the_banks_that_are_down_are_read_once_a_minute(causeway: Causeway, noon
 
 
 def test_a_cached_downtime_ends_at_midnight(causeway: Causeway, noon: int) -> None:
-    writes(causeway, range(noon - 10, noon - 5))
+    write(causeway, range(noon - 10, noon - 5))
     causeway.clock.advance(midnight_after(noon) - noon - 1)
     downtimes = OpenDowntimes(causeway.hub.store, causeway.clock)
 
@@ -281,30 +269,30 @@ def test_a_cached_downtime_ends_at_midnight(causeway: Causeway, noon: int) -> No
 # -- by requests
 
 
-def asks(causeway: Causeway, bearer: str) -> int:
+def read_accounts(causeway: Causeway, bearer: str) -> int:
     return causeway.tpp.call("GET", "/tpp/accounts", bearer=bearer).status
 
 
-def fails_six_times(causeway: Causeway) -> str:
+def fail_six_times(causeway: Causeway) -> str:
     """The bearer of a TPP whose bank did not respond; the last request writes the counters."""
     bearer: str = causeway.tpp.tokens(1)["access_token"]
     causeway.banks[1].answers["/accounts"] = lambda sent: UNREACHABLE
     causeway.writes_measurements()
     for _ in range(5):
-        assert asks(causeway, bearer) == 502
+        assert read_accounts(causeway, bearer) == 502
         causeway.clock.advance(1)
     causeway.clock.advance(WRITE_INTERVAL)
-    assert asks(causeway, bearer) == 502
+    assert read_accounts(causeway, bearer) == 502
     return bearer
 
 
 def test_requests_record_the_start_and_the_end_of_a_downtime(causeway: Causeway, noon: int) -> None:
-    bearer = fails_six_times(causeway)
+    bearer = fail_six_times(causeway)
     assert down(causeway) == {ALPHA}
 
     causeway.banks[1].answers["/accounts"] = lambda sent: {"status": "success", "accounts": []}
     causeway.clock.advance(WRITE_INTERVAL)
-    assert asks(causeway, bearer) == 200
+    assert read_accounts(causeway, bearer) == 200
 
     assert down(causeway) == set()
 
@@ -318,20 +306,20 @@ def test_a_downtime_that_cannot_be_recorded_is_recorded_with_the_next_write(
     causeway.writes_measurements()
     with causeway.storage_gone(call):
         for _ in range(5):
-            assert asks(causeway, bearer) == 502
+            assert read_accounts(causeway, bearer) == 502
         causeway.clock.advance(WRITE_INTERVAL)
-        assert asks(causeway, bearer) == 502
+        assert read_accounts(causeway, bearer) == 502
     assert down(causeway) == set()
     assert len([*causeway.hub.store.scan(TABLE)]) >= 1, "the counters were written"
 
     causeway.clock.advance(WRITE_INTERVAL)
-    assert asks(causeway, bearer) == 502
+    assert read_accounts(causeway, bearer) == 502
 
     assert down(causeway) == {ALPHA}
 
 
 def test_a_bank_without_a_downtime_row_is_not_down(causeway: Causeway, noon: int) -> None:
-    instance_wrote(causeway, range(noon - 10, noon - 5))
+    store(causeway, range(noon - 10, noon - 5))
 
     assert down(causeway) == set()
     causeway.clock.advance(timedelta(days=1).total_seconds())

@@ -1,16 +1,24 @@
-"""The layout of the regulatory statistics: a row per day and bank, exact numbers, and nothing made up."""
+"""The layout of both exports: a row per day and bank, or per bank, with exact numbers, and no value for unknown ones."""
 
 from __future__ import annotations
 
 import csv
 import io
+from collections import Counter
 from datetime import date
 from decimal import Decimal
+from typing import Any
+
+import pytest
 
 from chalicelib.foundation import jsontext
-from chalicelib.statistics.call_counts import CallCounts, Histogram, Latencies
+from chalicelib.statistics import export, overview_export
+from chalicelib.statistics.call_counts import PERCENTILES, CallCounts, Histogram, Latencies
+from chalicelib.statistics.day_overviews import BankFigures, pack_histogram
 from chalicelib.statistics.day_records import DayRecord
+from chalicelib.statistics.days import DayRange
 from chalicelib.statistics.export import COLUMNS, NAMES, as_csv, as_json, build_rows
+from chalicelib.statistics.overview_export import BankDays
 from infra.render.docs import statistics_columns
 from tests.kit.documents import rows as cells
 from tests.kit.documents import section
@@ -42,52 +50,46 @@ KNOWN = DayRecord(
 )
 
 
+NOVEMBER = DayRange(date(2026, 11, 1), date(2026, 11, 30))
+FIGURES = BankFigures(30, 28, 0, 61, 1000, 7, pack_histogram(Histogram(Counter({40: 9}))))
+KNOWN_BANK = BankDays("ALPHGB21", '=HYPERLINK("x"), "A"', NOVEMBER, FIGURES)
+UNKNOWN_BANK = BankDays("BETADEF1", "Bänk B", NOVEMBER, BankFigures())
+
+
+def read_csv(text: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(text, newline=""), strict=True))
+
+
 def test_a_row_begins_with_the_figures_required_by_regulation() -> None:
     (row,) = build_rows([KNOWN])
 
     assert list(row) == list(NAMES)
-    assert [row[name] for name in NAMES[:11]] == [
-        "2026-11-22",
-        "BETADEF1",
-        "Bänk\nB",
-        "dedicated",
-        Decimal("99.928"),
-        Decimal("0.072"),
-        Decimal("1.03"),
-        Decimal("1000.0"),
-        Decimal("150.3"),
-        None,
-        Decimal("40.000"),
-    ]
+    assert [*row.values()][:4] == ["2026-11-22", "BETADEF1", "Bänk\nB", "dedicated"]
+    availability, times = (Decimal("99.928"), Decimal("0.072"), Decimal("1.03")), (Decimal("1000.0"), Decimal("150.3"))
+    assert [*row.values()][4:11] == [*availability, *times, None, Decimal("40.000")]
 
 
 def test_a_row_has_counts_percentiles_and_the_report_of_the_bank() -> None:
     (row,) = build_rows([KNOWN])
 
-    assert {name: row[name] for name in NAMES[11:18]} == {
-        "calls": 9,
-        "answered": 10,
-        "unanswered": 5,
-        "not_asked": 1,
-        "bank_failures": 6,
-        "caller_failures": 2,
-        "hub_failures": 1,
-    }
+    counts = {"calls": 9, "answered": 10, "unanswered": 5, "not_asked": 1}
+    failures = {"bank_failures": 6, "caller_failures": 2, "hub_failures": 1}
+    assert {name: row[name] for name in NAMES[11:18]} == counts | failures
     assert row["bank_p50_ms"] == Decimal("215.3")
     assert row["bank_p99_ms"] == Decimal("1024.0")
     assert row["hub_p95_ms"] == Decimal("1.3")
     assert [row[name] for name in NAMES[-4:]] == [41_250, None, "received", "2026-03-02T09:00:00+00:00"]
 
 
-def test_uptime_and_downtime_add_up_to_100_percent() -> None:
-    for until in (1, 43_200, 86_400, 28_801):
-        record = DayRecord("A", "A", KNOWN.day, {"AISP": CallCounts(answered=1)}, {}, ((0, until),))
-        (row,) = build_rows([record])
-        assert row["uptime_percent"] + row["downtime_percent"] == 100  # type: ignore[operator]
+@pytest.mark.parametrize("until", [1, 43_200, 86_400, 28_801])
+def test_uptime_and_downtime_add_up_to_100_percent(until: int) -> None:
+    (row,) = build_rows([DayRecord("A", "A", KNOWN.day, {"AISP": CallCounts(answered=1)}, {}, ((0, until),))])
+
+    assert row["uptime_percent"] + row["downtime_percent"] == 100  # type: ignore[operator]
 
 
 def test_unknown_figures_are_empty_in_csv_and_null_in_json() -> None:
-    (row,) = csv.DictReader(io.StringIO(as_csv(build_rows([UNKNOWN]))))
+    (row,) = read_csv(as_csv(build_rows([UNKNOWN])))
     (given,) = jsontext.loads(as_json(build_rows([UNKNOWN])))["days"]
 
     counts = set(NAMES[11:18])
@@ -103,7 +105,7 @@ def test_unknown_figures_are_empty_in_csv_and_null_in_json() -> None:
 
 def test_csv_is_parsed_to_the_written_values() -> None:
     text = as_csv(build_rows([UNKNOWN, KNOWN]))
-    read = list(csv.DictReader(io.StringIO(text, newline=""), strict=True))
+    read = read_csv(text)
 
     assert text.startswith(",".join(NAMES) + "\r\n")
     assert text.endswith("\r\n")
@@ -112,17 +114,17 @@ def test_csv_is_parsed_to_the_written_values() -> None:
     assert [list(row) for row in read] == [list(NAMES)] * 2
 
 
-def test_a_bank_name_that_begins_like_a_formula_is_escaped_in_csv() -> None:
-    for name in ("=1+1", "+1", "-1", "@SUM(A1)"):
-        given = list(build_rows([DayRecord("A", name, KNOWN.day)]))
-        (read,) = csv.DictReader(io.StringIO(as_csv(given), newline=""))
+@pytest.mark.parametrize("name", ["=1+1", "+1", "-1", "@SUM(A1)"])
+def test_a_bank_name_that_begins_like_a_formula_is_escaped_in_csv(name: str) -> None:
+    given = list(build_rows([DayRecord("A", name, KNOWN.day)]))
+    (read,) = read_csv(as_csv(given))
 
-        assert read["aspsp_name"] == f"'{name}"
-        assert jsontext.loads(as_json(given))["days"][0]["aspsp_name"] == name
+    assert read["aspsp_name"] == f"'{name}"
+    assert jsontext.loads(as_json(given))["days"][0]["aspsp_name"] == name
 
 
 def test_json_and_csv_have_the_same_digits() -> None:
-    (row,) = csv.DictReader(io.StringIO(as_csv(build_rows([KNOWN])), newline=""))
+    (row,) = read_csv(as_csv(build_rows([KNOWN])))
     (given,) = jsontext.loads(as_json(build_rows([KNOWN])))["days"]
 
     assert {name: "" if value is None else str(value) for name, value in given.items()} == row
@@ -135,14 +137,53 @@ def test_an_export_without_records_has_the_column_names_only() -> None:
     assert as_json(build_rows([])) == '{"days":[]}'
 
 
-def test_no_column_is_a_binary_float() -> None:
-    for record in (KNOWN, UNKNOWN):
-        (row,) = build_rows([record])
-        assert not [name for name, value in row.items() if isinstance(value, float)]
+@pytest.mark.parametrize(
+    ("layout", "exported"),
+    [(export, KNOWN), (export, UNKNOWN), (overview_export, KNOWN_BANK), (overview_export, UNKNOWN_BANK)],
+    ids=["known day", "unknown day", "known bank", "unknown bank"],
+)
+def test_no_column_is_a_binary_float(layout: Any, exported: Any) -> None:
+    (row,) = layout.build_rows([exported])
+    assert not [name for name, value in row.items() if isinstance(value, float)]
 
 
 def test_the_documentation_lists_every_column_with_its_regulatory_source() -> None:
     documented = cells(section(statistics_columns.render(), "## Days of a bank"))[2:]
 
-    nobody = "\N{EN DASH}"
-    assert documented == [[column.name, column.meaning.replace("`", ""), column.source or nobody] for column in COLUMNS]
+    no_source = "\N{EN DASH}"
+    assert documented == [
+        [column.name, column.meaning.replace("`", ""), column.source or no_source] for column in COLUMNS
+    ]
+
+
+def test_the_documentation_lists_every_column_of_the_overview() -> None:
+    documented = cells(section(statistics_columns.render(), "## Overview of all banks"))[2:]
+
+    assert documented == [[column.name, column.meaning] for column in overview_export.COLUMNS]
+
+
+def test_a_row_of_the_overview_has_exact_figures() -> None:
+    (row,) = overview_export.build_rows([KNOWN_BANK])
+
+    assert list(row) == list(overview_export.NAMES)
+    figures = [30, 28, Decimal("99.997"), Decimal("1.02"), 1000, 7, Decimal("0.700")]
+    assert [*row.values()][:11] == ["2026-11-01", "2026-11-30", "ALPHGB21", KNOWN_BANK.name, *figures]
+    assert row["bank_p95_ms"] == FIGURES.percentile(95)
+
+
+def test_unknown_figures_of_the_overview_are_empty_in_csv_and_null_in_json() -> None:
+    (row,) = read_csv(overview_export.as_csv(overview_export.build_rows([UNKNOWN_BANK])))
+    (given,) = jsontext.loads(overview_export.as_json(overview_export.build_rows([UNKNOWN_BANK])))["banks"]
+
+    unknown = {"uptime_percent", "downtime_minutes", "requests", "bank_failures", "error_response_rate_percent"}
+    assert {name for name, value in row.items() if value == ""} == unknown | {
+        f"bank_p{each}_ms" for each in PERCENTILES
+    }
+    assert given["uptime_percent"] is None
+
+
+def test_a_bank_name_is_quoted_and_escaped_as_no_formula() -> None:
+    text = overview_export.as_csv(overview_export.build_rows([KNOWN_BANK, UNKNOWN_BANK]))
+
+    assert """,ALPHGB21,"'=HYPERLINK(""x""), ""A""\",""" in text
+    assert text.count("\r\n") == 3

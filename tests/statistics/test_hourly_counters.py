@@ -1,4 +1,4 @@
-"""Slips of an hour: whoever wrote them, in whatever order they are read, they come to the same."""
+"""Counters of an hour: those of several instances have the same total in any order."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from chalicelib.statistics.call_counts import (
 )
 from chalicelib.statistics.days import hours_of
 from chalicelib.statistics.hourly_counters import downtime_spans, sum_by_service
+from tests.statistics.bank_days import counters_of
 
 HOUR = int(datetime(2026, 11, 22, 9, tzinfo=UTC).timestamp())
 Event = tuple[int, Service, str, float]
@@ -132,88 +133,76 @@ Reply = tuple[int, bool]
 """The second of the day that a request was sent in (below 0: of the day before), and whether it was answered."""
 
 
-def counters_of(replies: Iterable[Reply]) -> list[HourlyCounters]:
-    """Slips of one instance that saw all this."""
-    counters: dict[int, HourlyCounters] = {}
-    for second, was_answered in replies:
-        at = MIDNIGHT + second
-        hourly = counters.setdefault(at - at % 3600, HourlyCounters("ALPHGB21", at - at % 3600))
-        hourly.count_request(at, "AISP", "answered" if was_answered else "unanswered")
-    return list(counters.values())
+def day_counters(replies: Iterable[Reply]) -> list[HourlyCounters]:
+    """Counters of one instance that saw all these requests."""
+    return counters_of((MIDNIGHT + second, was_answered) for second, was_answered in replies)
 
 
-def down(*replies: Reply) -> tuple[tuple[int, int], ...]:
-    return downtime_spans(counters_of(replies), DAY)
-
-
-def silence(*seconds: int) -> list[Reply]:
+def unanswered(*seconds: int) -> list[Reply]:
     return [(second, False) for second in seconds]
 
 
-def test_five_consecutive_failures_are_a_downtime_from_the_first_to_the_next_answer() -> None:
-    assert down(*silence(100, 110, 120, 130, 140), (500, True)) == ((100, 500),)
-    assert down(*silence(100, 110, 120, 130, 140, 150, 499), (500, True)) == ((100, 500),)
+def answered(second: int) -> list[Reply]:
+    return [(second, True)]
 
 
-def test_four_consecutive_failures_are_no_downtime() -> None:
-    assert down(*silence(100, 110, 120, 130), (500, True)) == ()
-    assert down(*silence(100, 110, 120, 130)) == ()
+EVENING = unanswered(-50, -40, -30, -20, -10)
+DOWNTIMES: dict[str, tuple[list[Reply], tuple[tuple[int, int], ...]]] = {
+    "five failures, then an answer": (unanswered(100, 110, 120, 130, 140) + answered(500), ((100, 500),)),
+    "seven failures, then an answer": (unanswered(100, 110, 120, 130, 140, 150, 499) + answered(500), ((100, 500),)),
+    "four failures, then an answer": (unanswered(100, 110, 120, 130) + answered(500), ()),
+    "four failures": (unanswered(100, 110, 120, 130), ()),
+    "four failures twice": (unanswered(1, 2, 3, 4) + answered(5) + unanswered(6, 7, 8, 9) + answered(10), ()),
+    "four failures, then five": (
+        unanswered(1, 2, 3, 4) + answered(5) + unanswered(6, 7, 8, 9, 10) + answered(20),
+        ((6, 20),),
+    ),
+    "an answer in the second of all failures": (unanswered(7, 7, 7, 7, 7, 7) + answered(7), ()),
+    "an answer in the second of the last failure": (unanswered(1, 2, 3, 4, 5) + answered(5), ()),
+    "failures in one second, then an answer": (unanswered(7, 7, 7, 7, 7) + answered(8), ((7, 8),)),
+    "no later answer": (answered(0) + unanswered(86_395, 86_396, 86_397, 86_398, 86_399), ((86_395, END),)),
+    "two downtimes": (
+        unanswered(1, 2, 3, 4, 5) + answered(9) + unanswered(11, 12, 13, 14, 15) + answered(19),
+        ((1, 9), (11, 19)),
+    ),
+    "failures in several hours": (unanswered(3000, 5000, 9000, 13_000, 20_000) + answered(30_000), ((3000, 30_000),)),
+    "three failures the day before": (unanswered(-30, -20, -10, 5, 10) + answered(60), ((0, 60),)),
+    "five failures the day before": (EVENING + answered(60), ((0, 60),)),
+    "five failures the day before without an answer": (EVENING, ((0, END),)),
+    "failures and an answer the day before": (EVENING + answered(-5), ()),
+    "failures the day before and an answer at midnight": (EVENING + answered(0), ()),
+    "no requests": ([], ()),
+}
 
 
-def test_an_answer_resets_the_count_of_consecutive_failures() -> None:
-    assert down(*silence(1, 2, 3, 4), (5, True), *silence(6, 7, 8, 9), (10, True)) == ()
-    assert down(*silence(1, 2, 3, 4), (5, True), *silence(6, 7, 8, 9, 10), (20, True)) == ((6, 20),)
-
-
-def test_an_answer_in_the_same_second_as_failures_resets_their_count() -> None:
-    assert down(*silence(7, 7, 7, 7, 7, 7), (7, True)) == ()
-    assert down(*silence(1, 2, 3, 4, 5), (5, True)) == ()
-    assert down(*silence(7, 7, 7, 7, 7), (8, True)) == ((7, 8),)
-
-
-def test_a_downtime_without_a_later_answer_lasts_until_midnight() -> None:
-    assert down((0, True), *silence(86_395, 86_396, 86_397, 86_398, 86_399)) == ((86_395, END),)
-
-
-def test_a_day_can_have_several_downtimes() -> None:
-    assert down(*silence(1, 2, 3, 4, 5), (9, True), *silence(11, 12, 13, 14, 15), (19, True)) == ((1, 9), (11, 19))
-
-
-def test_a_series_of_failures_continues_across_hours() -> None:
-    assert down(*silence(3000, 5000, 9000, 13_000, 20_000), (30_000, True)) == ((3000, 30_000),)
+@pytest.mark.parametrize(("replies", "downtimes"), DOWNTIMES.values(), ids=DOWNTIMES)
+def test_a_downtime_begins_with_five_consecutive_failures_and_ends_with_an_answer(
+    replies: list[Reply], downtimes: tuple[tuple[int, int], ...]
+) -> None:
+    assert downtime_spans(day_counters(replies), DAY) == downtimes
 
 
 def test_the_failures_of_all_instances_form_one_series() -> None:
-    one = counters_of([*silence(100, 120, 140), (200, True)])
-    other = counters_of(silence(110, 130))
+    one = day_counters([*unanswered(100, 120, 140), (200, True)])
+    other = day_counters(unanswered(110, 130))
 
     assert downtime_spans([*one, *other], DAY) == downtime_spans([*other, *one], DAY) == ((100, 200),)
-    assert downtime_spans([*one, *other, *counters_of([(125, True)])], DAY) == ()
-
-
-def test_a_downtime_that_began_the_day_before_counts_from_midnight() -> None:
-    assert down(*silence(-30, -20, -10, 5, 10), (60, True)) == ((0, 60),)
-    assert down(*silence(-50, -40, -30, -20, -10), (60, True)) == ((0, 60),)
-    assert down(*silence(-50, -40, -30, -20, -10)) == ((0, END),)
-    assert down(*silence(-50, -40, -30, -20, -10), (-5, True)) == ()
-    assert down(*silence(-50, -40, -30, -20, -10), (0, True)) == ()
+    assert downtime_spans([*one, *other, *day_counters([(125, True)])], DAY) == ()
 
 
 def test_failures_of_the_next_day_cause_no_downtime_on_the_day_before() -> None:
-    early = counters_of(silence(86_390, 86_391, 86_392))
-    late = counters_of(silence(86_400, 86_401, 86_402))
+    counters = day_counters(unanswered(86_390, 86_391, 86_392, 86_400, 86_401, 86_402))
 
-    assert downtime_spans([*early, *late], DAY) == ()
-    assert downtime_spans([*early, *late], date(2026, 3, 3)) == ((0, END),)
+    assert downtime_spans(counters, DAY) == ()
+    assert downtime_spans(counters, date(2026, 3, 3)) == ((0, END),)
 
 
 def test_a_day_without_requests_has_no_downtime() -> None:
-    assert downtime_spans([], DAY) == ()
     assert downtime_spans([HourlyCounters("ALPHGB21", MIDNIGHT)], DAY) == ()
 
 
 def model(replies: Iterable[Reply]) -> list[int]:
-    """The seconds of the day that it was down in, looked at one by one."""
+    """The seconds of the day in which the bank was down, computed one by one."""
     seen = list(replies)
     answered = {second for second, was_answered in seen if was_answered}
     series: list[int] = []
@@ -233,7 +222,7 @@ near_midnight = st.lists(st.tuples(st.integers(-40, 60), st.booleans() | st.just
 
 @given(near_midnight)
 def test_downtimes_match_a_model_that_checks_every_second(replies: list[Reply]) -> None:
-    spans = downtime_spans(counters_of(replies), DAY)
+    spans = downtime_spans(day_counters(replies), DAY)
 
     assert [second for since, until in spans for second in range(since, min(until, 100))] == model(replies)
     assert all(0 <= since < until <= END for since, until in spans)
@@ -244,13 +233,13 @@ def test_downtimes_match_a_model_that_checks_every_second(replies: list[Reply]) 
 def test_downtimes_do_not_depend_on_the_instances_or_the_order_of_their_counters(
     replies: list[Reply], chance: object
 ) -> None:
-    counters = [hourly for reply in replies for hourly in counters_of([reply])]
+    counters = [hourly for reply in replies for hourly in day_counters([reply])]
     shuffled = list(counters)
     chance.shuffle(shuffled)  # type: ignore[attr-defined]
 
-    assert downtime_spans(shuffled, DAY) == downtime_spans(counters, DAY) == downtime_spans(counters_of(replies), DAY)
+    assert downtime_spans(shuffled, DAY) == downtime_spans(counters, DAY) == downtime_spans(day_counters(replies), DAY)
 
 
 @pytest.mark.parametrize("count", range(1, 8))
 def test_a_downtime_takes_at_least_five_failures(count: int) -> None:
-    assert bool(down(*silence(*range(count)), (100, True))) == (count >= 5)
+    assert bool(downtime_spans(day_counters([*unanswered(*range(count)), (100, True)]), DAY)) == (count >= 5)

@@ -53,9 +53,6 @@ def hours_read(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return read
 
 
-# -- What a record has
-
-
 def test_a_record_adds_the_counters_of_all_instances(night: Causeway) -> None:
     store = night.hub.store
     store_calls(store, ALPHA, DAY, answered=["00:00:00", "12:30:59"], bank_ms=64)
@@ -109,26 +106,38 @@ def test_a_record_without_calls_has_no_availability(night: Causeway) -> None:
     assert record.latency.bank.average is None
 
 
-def test_a_downtime_that_began_the_day_before_counts_from_midnight(night: Causeway) -> None:
-    store_calls(night.hub.store, ALPHA, DAY - timedelta(days=1), unanswered=["23:59:57", "23:59:58", "23:59:59"])
-    store_calls(night.hub.store, ALPHA, DAY, unanswered=["00:00:00", "00:00:02"], answered=["00:10:00"])
+EVENING = ["23:59:57", "23:59:58", "23:59:59"]
+DOWNTIMES: dict[str, tuple[dict[int, dict[str, list[str]]], list[tuple[tuple[int, int], ...]]]] = {
+    "began the day before": (
+        {1: {"unanswered": EVENING}, 0: {"unanswered": ["00:00:00", "00:00:02"], "answered": ["00:10:00"]}},
+        [(), ((0, 600),)],
+    ),
+    "several days, one with a single request": (
+        {
+            3: {"unanswered": TO_DOWN},
+            2: {"unanswered": ["07:00:00"]},
+            0: {"unanswered": ["09:00:00"], "answered": ["18:00:00"]},
+        },
+        [(), ((0, 18 * 3600),)],
+    ),
+    "an answer after the failures": (
+        {2: {"unanswered": TO_DOWN}, 1: {"answered": ["07:00:00"]}, 0: {"unanswered": ["09:00:00"]}},
+        [((0, 7 * 3600),), ()],
+    ),
+}
+"""Calls by the number of days before ``DAY``, and the downtimes of the day before and of ``DAY``."""
 
-    ingest(night)
 
-    made = records(night)
-    assert made[DAY].down == ((0, 600),)
-    assert made[DAY - timedelta(days=1)].down == ()
+@pytest.mark.parametrize(("calls", "downtimes"), DOWNTIMES.values(), ids=DOWNTIMES)
+def test_a_downtime_that_began_before_a_day_counts_from_midnight(
+    night: Causeway, calls: dict[int, dict[str, list[str]]], downtimes: list[tuple[tuple[int, int], ...]]
+) -> None:
+    for age, times in calls.items():
+        store_calls(night.hub.store, ALPHA, DAY - timedelta(days=age), **times)  # type: ignore[arg-type]
 
+    found = night.hub.statistics.ingest.ingest_days(BANK, [DAY - timedelta(days=1), DAY])
 
-def test_a_downtime_of_several_days_includes_a_day_with_one_unanswered_request(night: Causeway) -> None:
-    first = DAY - timedelta(days=3)
-    store_calls(night.hub.store, ALPHA, first, unanswered=TO_DOWN)
-    store_calls(night.hub.store, ALPHA, DAY - timedelta(days=2), unanswered=["07:00:00"])
-    store_calls(night.hub.store, ALPHA, DAY, unanswered=["09:00:00"], answered=["18:00:00"])
-
-    (made,) = night.hub.statistics.ingest.ingest_days(BANK, [DAY])
-
-    assert made.record.down == ((0, 18 * 3600),)
+    assert [each.record.down for each in found] == downtimes
 
 
 def test_hours_before_the_last_answer_are_not_read(night: Causeway, hours_read: list[int]) -> None:
@@ -158,32 +167,21 @@ def test_each_hour_is_read_once_for_several_days(night: Causeway, hours_read: li
     assert len(hours_read) == len(set(hours_read)) == 24 * (2 + REACH_DAYS)
 
 
-def test_failures_before_the_last_answer_cause_no_downtime(night: Causeway) -> None:
-    store_calls(night.hub.store, ALPHA, DAY - timedelta(days=2), unanswered=TO_DOWN)
-    store_calls(night.hub.store, ALPHA, DAY - timedelta(days=1), answered=["07:00:00"])
-    store_calls(night.hub.store, ALPHA, DAY, unanswered=["09:00:00"])
-
-    (made,) = night.hub.statistics.ingest.ingest_days(BANK, [DAY])
-
-    assert made.record.down == ()
-
-
 def test_a_record_depends_only_on_counters_report_and_bank() -> None:
     counters = [HourlyCounters(ALPHA, 1_772_496_000 + 3600 * hour) for hour in range(24)]
     for number, hourly in enumerate(counters):
         hourly.tally(hourly.hour + number, "AISP").answered += number
         hourly.latencies["AISP"].bank.add(number)
-    told = DailyReport(ALPHA, DAY, 1, 2, 1_772_600_000)
+    daily_report = DailyReport(ALPHA, DAY, 1, 2, 1_772_600_000)
 
-    made = compute_day(BANK, DAY, counters, told)
+    made = compute_day(BANK, DAY, counters, daily_report)
 
     assert (
-        made == compute_day(BANK, DAY, reversed(counters), told) == compute_day(BANK, DAY, counters, told, before=made)
+        made
+        == compute_day(BANK, DAY, reversed(counters), daily_report)
+        == compute_day(BANK, DAY, counters, daily_report, before=made)
     )
     assert made.total.answered == sum(range(24))
-
-
-# -- Twice, late, again
 
 
 def test_a_second_run_writes_nothing(night: Causeway) -> None:
@@ -223,14 +221,16 @@ def test_the_next_run_adds_late_counters_of_a_frozen_instance_to_the_record(nigh
     assert records(night)[DAY].total.answered == 2
 
 
-def test_the_next_run_adds_a_late_report_to_the_record(night: Causeway) -> None:
-    ingest(night)
+@pytest.mark.parametrize("alone", [False, True], ids=["several processes", "single process"])
+@pytest.mark.parametrize(("days", "time"), [(2, "01:10"), (35, "23:59")], ids=["two days later", "five weeks later"])
+def test_the_next_run_adds_a_late_report_to_the_record(night: Causeway, alone: bool, days: int, time: str) -> None:
+    ingest(night, alone=alone)
     assert records(night, BETA)[DAY].report == "missing"
-    advance_to(night, DAY + timedelta(days=35), "23:59")
+    advance_to(night, DAY + timedelta(days=days), time)
     report(night)
-    advance_to(night, DAY + timedelta(days=36))
+    advance_to(night, DAY + timedelta(days=days + 1))
 
-    ingest(night)
+    ingest(night, alone=alone)
 
     assert (records(night, BETA)[DAY].report, records(night, BETA)[DAY].consent_duration) == ("received", 41_250)
 
@@ -243,8 +243,7 @@ def test_the_next_run_updates_the_record_after_a_replaced_report(night: Causeway
 
     ingest(night)
 
-    assert records(night, BETA)[DAY].consent_duration is None
-    assert records(night, BETA)[DAY].payment_duration == 5
+    assert (records(night, BETA)[DAY].consent_duration, records(night, BETA)[DAY].payment_duration) == (None, 5)
 
 
 def test_a_run_ingests_the_days_of_missed_runs(night: Causeway) -> None:
@@ -257,48 +256,53 @@ def test_a_run_ingests_the_days_of_missed_runs(night: Causeway) -> None:
     assert records(night)[DAY].total.answered == 1
 
 
-def invent(causeway: Causeway, day: date = DAY, bic: str = ALPHA) -> DayRecord:
-    """A made-up day, as a new local stack has it."""
+def store_made_up(causeway: Causeway, day: date = DAY, bic: str = ALPHA) -> DayRecord:
+    """Store a made-up day, as a new local stack has it."""
     made = DayRecord(bic, "Invented", day, {"AISP": CallCounts(9, 9)}, report="received", made_up=True)
     day_records.store_record(causeway.hub.store, made)
     return made
 
 
-def test_a_made_up_record_stays_without_counters_and_reports(night: Causeway) -> None:
-    made = invent(night)
+@pytest.mark.parametrize("unanswered", [[], TO_DOWN], ids=["no calls", "calls of the day before"])
+def test_a_made_up_record_stays_without_counters_and_reports_of_its_day(night: Causeway, unanswered: list[str]) -> None:
+    record = store_made_up(night)
+    store_calls(night.hub.store, ALPHA, DAY - timedelta(days=1), unanswered=unanswered)
 
     ingest(night)
 
-    assert records(night)[DAY] == made
+    assert records(night)[DAY] == record
     assert night.hub.statistics.ingest.ingest_days(BANK, [DAY]) == []
 
 
-def test_counters_replace_a_made_up_record(night: Causeway) -> None:
-    invent(night)
-    store_calls(night.hub.store, ALPHA, DAY, answered=["12:00:00"])
+@pytest.mark.parametrize(
+    ("bic", "members"),
+    [
+        (ALPHA, {"answered": 1, "name": "Bank of version 1", "report": "not_expected", "consent": None}),
+        (BETA, {"answered": 0, "name": "Bank of version 2", "report": "received", "consent": 41_250}),
+    ],
+    ids=["counters", "a late report"],
+)
+def test_counters_or_a_late_report_replace_a_made_up_record(
+    night: Causeway, bic: str, members: dict[str, object]
+) -> None:
+    store_made_up(night, bic=bic)
+    if bic == ALPHA:
+        store_calls(night.hub.store, ALPHA, DAY, answered=["12:00:00"])
+    else:
+        advance_to(night, DAY + timedelta(days=9))
+        report(night)
 
     ingest(night)
 
-    record = records(night)[DAY]
-    assert record.made_up is False
-    assert (record.total.answered, record.name, record.report) == (1, "Bank of version 1", "not_expected")
-
-
-def test_a_late_report_replaces_a_made_up_record(night: Causeway) -> None:
-    invent(night, bic=BETA)
-    advance_to(night, DAY + timedelta(days=9))
-    report(night)
-
-    ingest(night)
-
-    made = records(night, BETA)[DAY]
-    assert (made.made_up, made.consent_duration, made.total.calls) == (False, 41_250, 0)
+    found = records(night, bic)[DAY]
+    figures = {"answered": found.total.answered, "name": found.name, "report": found.report}
+    assert (found.made_up, figures | {"consent": found.consent_duration}) == (False, members)
 
 
 def test_a_report_of_a_day_before_the_registration_does_not_replace_a_made_up_record(night: Causeway) -> None:
     """Demonstration banks report the day before the stack was new."""
     before = DAY - timedelta(days=2)
-    made = invent(night, before, BETA)
+    made = store_made_up(night, before, BETA)
     report(night, before)
 
     ingest(night)
@@ -306,17 +310,8 @@ def test_a_report_of_a_day_before_the_registration_does_not_replace_a_made_up_re
     assert day_records.records_of_bank(night.hub.store, BETA, before, before) == [made]
 
 
-def test_counters_of_the_day_before_do_not_replace_a_made_up_record(night: Causeway) -> None:
-    made = invent(night)
-    store_calls(night.hub.store, ALPHA, DAY - timedelta(days=1), unanswered=TO_DOWN)
-
-    ingest(night)
-
-    assert records(night)[DAY] == made
-
-
 def test_a_made_up_record_causes_no_warning_of_a_missing_report(night: Causeway, lines: Lines) -> None:
-    invent(night, bic=BETA)
+    store_made_up(night, bic=BETA)
 
     ingest(night)
 
@@ -331,9 +326,6 @@ def test_records_stay_unchanged_after_their_bank_is_renamed_or_deactivated(night
     ingest(night)
 
     assert stored_records(night) == before
-
-
-# -- Banks that are there no more
 
 
 def test_a_deactivated_bank_has_records_only_of_days_with_requests(night: Causeway) -> None:
@@ -360,9 +352,6 @@ def test_a_removed_bank_keeps_its_records_and_its_last_days_can_be_ingested(nigh
         ("Bank of version 1", 0),
         ("Gone", 1),
     ]
-
-
-# -- What is refused, and what goes wrong
 
 
 @pytest.mark.parametrize("ahead", [0, 1, 400])
@@ -450,7 +439,7 @@ def test_a_run_at_its_time_limit_starts_no_further_bank(night: Causeway, monkeyp
 
 
 def test_runs_start_with_different_banks(night: Causeway, monkeypatch: pytest.MonkeyPatch) -> None:
-    room = night.hub.statistics
+    statistics = night.hub.statistics
     banks = [ExpectedBank(f"BANKGB{number:02}", "A bank") for number in range(10)]
     orders: list[list[str]] = []
 
@@ -458,10 +447,10 @@ def test_runs_start_with_different_banks(night: Causeway, monkeypatch: pytest.Mo
         orders[-1].append(bank.bic)
         return []
 
-    monkeypatch.setattr(room.ingest, "ingest_due", note_order)
+    monkeypatch.setattr(statistics.ingest, "ingest_due", note_order)
     for _ in range(5):
         orders.append([])
-        room.ingest.run(banks)
+        statistics.ingest.run(banks)
         night.clock.advance(24 * 3600)
 
     assert all(sorted(order) == [bank.bic for bank in banks] for order in orders)
@@ -479,42 +468,26 @@ def test_the_ingest_is_scheduled_every_night_at_01_10(night: Causeway) -> None:
     assert DAY in records(night)
 
 
-# -- Alone
-
-
 def test_a_single_process_uses_cached_records_on_the_next_day_with_the_same_result(
     night: Causeway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    alone, together = night.hub.statistics.ingest_alone, night.hub.statistics.ingest
-    alone.run(expected_banks(night.hub.openbanking.banks))
+    ingest(night, alone=True)
     before = records(night)[DAY]
     advance_to(night, DAY + timedelta(days=2))
     monkeypatch.setattr(day_records, "records_of_bank", lambda *_: pytest.fail("the records are known"))
-    alone.run(expected_banks(night.hub.openbanking.banks))
+    ingest(night, alone=True)
     monkeypatch.undo()
     found = records(night)
 
     assert found[DAY] == before
     assert DAY + timedelta(days=1) in found
-    together.run(expected_banks(night.hub.openbanking.banks))
+    ingest(night)
     assert records(night) == found
 
 
 def test_a_single_process_ingests_all_days_after_a_gap(night: Causeway) -> None:
-    alone = night.hub.statistics.ingest_alone
-    alone.run(expected_banks(night.hub.openbanking.banks))
+    ingest(night, alone=True)
     advance_to(night, DAY + timedelta(days=5))
-    alone.run(expected_banks(night.hub.openbanking.banks))
+    ingest(night, alone=True)
 
     assert {DAY + timedelta(days=number) for number in range(5)} <= records(night).keys()
-
-
-def test_the_next_run_of_a_single_process_adds_a_late_report(night: Causeway) -> None:
-    alone = night.hub.statistics.ingest_alone
-    alone.run(expected_banks(night.hub.openbanking.banks))
-    assert records(night, BETA)[DAY].report == "missing"
-    advance_to(night, DAY + timedelta(days=2))
-    report(night)
-    alone.run(expected_banks(night.hub.openbanking.banks))
-
-    assert records(night, BETA)[DAY].report == "received"

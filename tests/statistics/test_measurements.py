@@ -3,207 +3,117 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
 from itertools import pairwise
-from typing import Any
 
 import pytest
 
-from chalicelib.foundation.dynamodb.store import Operation, Put, StoreUnavailable
 from chalicelib.foundation.metrics import Metrics
 from chalicelib.statistics import current_call, measurements
-from chalicelib.statistics.call_counts import TABLE, Blamed, CallCounts, HourlyCounters, Outcome, Service
-from chalicelib.statistics.downtimes import PARTITION
-from chalicelib.statistics.measurements import BATCH_SIZE, MAX_UNWRITTEN, WRITE_INTERVAL, Measurements
+from chalicelib.statistics.call_counts import Blamed, CallCounts, HourlyCounters, Outcome, Service
+from chalicelib.statistics.measurements import BATCH_SIZE, MAX_UNWRITTEN, WRITE_INTERVAL
 from tests.kit.logs import Lines, metric_values, metrics_in
-from tests.kit.time import PATIENCE_SECONDS, ManualClock
-from tests.statistics.client_calls import HOUR
-
-BIC = "ALPHGB21"
-
-
-class Table:
-    """A store of one table, which may be told to fail; ``transactions`` are those that it was sent."""
-
-    def __init__(self) -> None:
-        self.items: dict[tuple[str, str], dict[str, Any]] = {}
-        self.transactions: list[list[Put]] = []
-        self.before: Callable[[], object] = lambda: None
-        self.after: Callable[[], object] = lambda: None
-
-    def transact(self, operations: Sequence[Operation]) -> None:
-        puts = [each for each in operations if isinstance(each, Put)]
-        assert len(puts) == len(operations) <= BATCH_SIZE
-        assert all(put.table == TABLE and put.condition is None for put in puts)
-        self.transactions.append(puts)
-        self.before()
-        for put in puts:
-            self.items[put.item["subject"], put.item["part"]] = put.item
-        self.after()
-
-    def rows(self, table: str, partition: tuple[str, str]) -> list[dict[str, Any]]:
-        """No bank is down."""
-        assert (table, partition) == (TABLE, PARTITION)
-        return []
-
-    @property
-    def counters(self) -> list[HourlyCounters]:
-        return [HourlyCounters.from_item(item) for item in self.items.values()]
-
-    @property
-    def total(self) -> CallCounts:
-        total = CallCounts()
-        for hourly in self.counters:
-            for tallies in hourly.minutes.values():
-                for tally in tallies.values():
-                    total.include(tally)
-        return total
-
-
-def fails() -> None:
-    raise StoreUnavailable("DynamoDB cannot be reached")
-
-
-@pytest.fixture
-def table() -> Table:
-    return Table()
-
-
-def ask(
-    instance: Measurements,
-    clock: ManualClock,
-    bic: str = BIC,
-    service: Service = "AISP",
-    outcome: Outcome = "answered",
-    status: int = 200,
-) -> None:
-    """A request of 0.25 s, of which the bank has 0.2."""
-    with instance.measure() as call:
-        current_call.record_concern(bic, service)
-        at = clock.time()
-        clock.advance(0.2)
-        current_call.record_bank_request(bic, service, at, outcome, 0.2)
-        clock.advance(0.05)
-        call.status = status
-
+from tests.kit.time import PATIENCE_SECONDS
+from tests.statistics.client_calls import BIC, HOUR, Instance, fail
 
 # -- when
 
 
-def test_the_first_request_is_written_at_once_and_later_ones_once_a_minute(
-    instance: Measurements, table: Table, clock: ManualClock
-) -> None:
+def test_the_first_request_is_written_at_once_and_later_ones_once_a_minute(instance: Instance) -> None:
     """Lose nothing of an instance that lives for one request."""
     written = []
     for _ in range(500):
-        ask(instance, clock)
-        written.append(len(table.transactions))
-        clock.advance(0.75)
+        instance.call_bank()
+        written.append(len(instance.table.transactions))
+        instance.clock.advance(0.75)
 
     turns = [number for number, (before, after) in enumerate(pairwise([0, *written])) if after > before]
     assert turns == [0, *range(60, 500, 60)]
-    assert table.total.calls == turns[-1] + 1
+    assert instance.table.total.calls == turns[-1] + 1
 
 
-def test_measurements_are_written_after_the_clock_was_set_back(
-    instance: Measurements, table: Table, clock: ManualClock
-) -> None:
-    ask(instance, clock)
-    clock.advance(-3600)
+def test_measurements_are_written_after_the_clock_was_set_back(instance: Instance) -> None:
+    instance.call_bank()
+    instance.clock.advance(-3600)
 
-    ask(instance, clock)
+    instance.call_bank()
 
-    assert table.total.calls == 2
+    assert instance.table.total.calls == 2
 
 
-def test_the_first_response_of_a_bank_that_was_down_is_written_at_once(
-    instance: Measurements, table: Table, clock: ManualClock
-) -> None:
-    ask(instance, clock)
+def test_the_first_response_of_a_bank_that_was_down_is_written_at_once(instance: Instance) -> None:
+    instance.call_bank()
     with instance.measure():
         current_call.record_end_of_downtime()
-        current_call.record_bank_request(BIC, "AISP", clock.time(), "answered", 0.2)
+        current_call.record_bank_request(BIC, "AISP", instance.clock.time(), "answered", 0.2)
 
-    assert table.total.answered == 2
+    assert instance.table.total.answered == 2
 
 
-def test_a_request_without_a_bank_writes_nothing_and_does_not_delay_the_next_write(
-    instance: Measurements, table: Table, clock: ManualClock
-) -> None:
+def test_a_request_without_a_bank_writes_nothing_and_does_not_delay_the_next_write(instance: Instance) -> None:
     with instance.measure() as call:
         call.status = 500
-    assert table.transactions == []
+    assert instance.table.transactions == []
 
-    ask(instance, clock)
-    assert len(table.transactions) == 1
+    instance.call_bank()
+    assert len(instance.table.transactions) == 1
 
 
-def test_a_request_without_a_bank_writes_the_pending_counts_of_earlier_requests(
-    instance: Measurements, table: Table, clock: ManualClock
-) -> None:
+def test_a_request_without_a_bank_writes_the_pending_counts_of_earlier_requests(instance: Instance) -> None:
     for _ in range(2):
-        ask(instance, clock)
-    clock.advance(WRITE_INTERVAL)
+        instance.call_bank()
+    instance.clock.advance(WRITE_INTERVAL)
 
     with instance.measure():
         pass
 
-    assert table.total.calls == 2
+    assert instance.table.total.calls == 2
 
 
-def test_a_frozen_instance_writes_its_pending_counts_under_their_own_hour(
-    instance: Measurements, table: Table, clock: ManualClock
-) -> None:
-    ask(instance, clock)
-    clock.advance(30)
-    ask(instance, clock, outcome="unanswered", status=502)
-    clock.advance(5 * 3600 + 61)
-    ask(instance, clock)
+def test_a_frozen_instance_writes_its_pending_counts_under_their_own_hour(instance: Instance) -> None:
+    instance.call_bank()
+    instance.clock.advance(30)
+    instance.call_bank(outcome="unanswered", status=502)
+    instance.clock.advance(5 * 3600 + 61)
+    instance.call_bank()
 
-    found = {hourly.hour: hourly for hourly in sorted(table.counters, key=lambda hourly: hourly.hour)}
+    found = {hourly.hour: hourly for hourly in sorted(instance.table.counters, key=lambda hourly: hourly.hour)}
     late = HOUR + 5 * 3600
     assert list(found) == [HOUR, late]
-    assert len(table.counters) == 3
-    (held_back,) = (hourly for hourly in table.counters if list(hourly.replies()) == [(HOUR + 30, False, 1)])
+    assert len(instance.table.counters) == 3
+    (held_back,) = (hourly for hourly in instance.table.counters if list(hourly.replies()) == [(HOUR + 30, False, 1)])
     assert held_back.minutes == {0: {"AISP": CallCounts(calls=1, unanswered=1, hub_failures=1)}}
     assert list(found[late].replies()) == [(late + 91, True, 0)]
     assert list(found[late].minutes) == [1]
 
 
-def test_a_call_across_the_hour_counts_in_its_first_hour_and_a_bank_request_in_its_own(
-    instance: Measurements, table: Table, clock: ManualClock
-) -> None:
-    clock.advance(3599)
+def test_a_call_across_the_hour_counts_in_its_first_hour_and_a_bank_request_in_its_own(instance: Instance) -> None:
+    instance.clock.advance(3599)
     with instance.measure() as call:
         current_call.record_concern(BIC, "AISP")
-        clock.advance(2)
-        current_call.record_bank_request(BIC, "AISP", clock.time(), "answered", 0)
+        instance.clock.advance(2)
+        current_call.record_bank_request(BIC, "AISP", instance.clock.time(), "answered", 0)
         call.status = 200
 
-    by_hour = {hourly.hour: hourly.minutes for hourly in table.counters}
+    by_hour = {hourly.hour: hourly.minutes for hourly in instance.table.counters}
     assert by_hour == {HOUR: {59: {"AISP": CallCounts(calls=1)}}, HOUR + 3600: {0: {"AISP": CallCounts(answered=1)}}}
 
 
 # -- what
 
 
-def test_the_time_of_the_service_excludes_the_time_of_the_bank(
-    instance: Measurements, table: Table, clock: ManualClock
-) -> None:
-    ask(instance, clock)
+def test_the_time_of_the_service_excludes_the_time_of_the_bank(instance: Instance) -> None:
+    instance.call_bank()
 
-    (hourly,) = table.counters
+    (hourly,) = instance.table.counters
     assert hourly.latencies["AISP"].hub.microseconds == pytest.approx(50_000, abs=1)
     assert hourly.latencies["AISP"].bank.microseconds == 200_000
 
 
 @pytest.mark.parametrize("outcome", ["unanswered", "not_asked"])
-def test_the_time_of_a_bank_is_counted_only_for_answered_requests(
-    instance: Measurements, table: Table, clock: ManualClock, outcome: Outcome
-) -> None:
-    ask(instance, clock, outcome=outcome, status=502)
+def test_the_time_of_a_bank_is_counted_only_for_answered_requests(instance: Instance, outcome: Outcome) -> None:
+    instance.call_bank(outcome=outcome, status=502)
 
-    (hourly,) = table.counters
+    (hourly,) = instance.table.counters
     assert (hourly.latencies["AISP"].hub.count, hourly.latencies["AISP"].bank.count) == (1, 0)
     assert hourly.latencies["AISP"].hub.microseconds == pytest.approx(50_000, abs=1)
 
@@ -226,7 +136,7 @@ def test_the_time_of_a_bank_is_counted_only_for_answered_requests(
     ],
 )
 def test_a_failure_is_counted_once_by_its_recorded_party_or_else_by_its_status(
-    instance: Measurements, table: Table, noted: Blamed | None, status: int | None, blamed: Blamed | None
+    instance: Instance, noted: Blamed | None, status: int | None, blamed: Blamed | None
 ) -> None:
     with instance.measure() as call:
         current_call.record_concern(BIC, "CBPII")
@@ -237,20 +147,20 @@ def test_a_failure_is_counted_once_by_its_recorded_party_or_else_by_its_status(
     expected = CallCounts(calls=1)
     if blamed:
         expected.count_failure(blamed)
-    assert table.total == expected
+    assert instance.table.total == expected
 
 
-def test_bank_requests_of_a_worker_are_counted_without_a_call(instance: Measurements, table: Table) -> None:
+def test_bank_requests_of_a_worker_are_counted_without_a_call(instance: Instance) -> None:
     with instance.measure():
         current_call.record_bank_request(BIC, "PISP", HOUR, "unanswered", 3)
         current_call.record_failure("bank")
 
-    (hourly,) = table.counters
+    (hourly,) = instance.table.counters
     assert hourly.minutes == {0: {"PISP": CallCounts(unanswered=1, bank_failures=1)}}
     assert hourly.latencies["PISP"].hub.count == 0
 
 
-def test_a_request_that_raises_an_exception_is_counted(instance: Measurements, table: Table) -> None:
+def test_a_request_that_raises_an_exception_is_counted(instance: Instance) -> None:
     def break_off() -> None:
         with instance.measure():
             current_call.record_concern(BIC, "AISP")
@@ -259,28 +169,29 @@ def test_a_request_that_raises_an_exception_is_counted(instance: Measurements, t
     with pytest.raises(LookupError):
         break_off()
 
-    assert table.total == CallCounts(calls=1)
+    assert instance.table.total == CallCounts(calls=1)
 
 
-def test_every_bank_and_hour_has_its_own_counters(instance: Measurements, table: Table, clock: ManualClock) -> None:
+def test_every_bank_and_hour_has_its_own_counters(instance: Instance) -> None:
     for bic in ("ALPHGB21", "BETADEF1", "ALPHGB21"):
         for service in ("AISP", "PISP"):
-            ask(instance, clock, bic, service)
-    table.items.clear()
+            instance.call_bank(bic, service)
+    instance.table.items.clear()
 
     instance.write()
 
-    assert sorted((hourly.bic, hourly.hour) for hourly in table.counters) == [("ALPHGB21", HOUR), ("BETADEF1", HOUR)]
-    assert table.total.calls == 5  # the first was written before
+    assert sorted((hourly.bic, hourly.hour) for hourly in instance.table.counters) == [
+        ("ALPHGB21", HOUR),
+        ("BETADEF1", HOUR),
+    ]
+    assert instance.table.total.calls == 5  # the first was written before
 
 
-def test_an_instance_reports_the_hours_of_its_lifetime_without_counts(
-    instance: Measurements, clock: ManualClock
-) -> None:
-    clock.advance(2 * 3600)
-    ask(instance, clock)
-    clock.advance(3 * 3600)
-    ask(instance, clock)
+def test_an_instance_reports_the_hours_of_its_lifetime_without_counts(instance: Instance) -> None:
+    instance.clock.advance(2 * 3600)
+    instance.call_bank()
+    instance.clock.advance(3 * 3600)
+    instance.call_bank()
     instance.write()
 
     known = [number for number in range(-2, 8) if instance.has_none(HOUR + number * 3600)]
@@ -292,13 +203,13 @@ def test_an_instance_reports_the_hours_of_its_lifetime_without_counts(
 
 
 def test_cloudwatch_metrics_match_the_counters_by_bank_service_and_minute(
-    instance: Measurements, table: Table, clock: ManualClock, capsys: pytest.CaptureFixture[str]
+    instance: Instance, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    ask(instance, clock)
-    ask(instance, clock, service="PISP", outcome="unanswered", status=502)
-    ask(instance, clock, status=404)
-    clock.advance(61)
-    ask(instance, clock, "BETADEF1")
+    instance.call_bank()
+    instance.call_bank(service="PISP", outcome="unanswered", status=502)
+    instance.call_bank(status=404)
+    instance.clock.advance(61)
+    instance.call_bank("BETADEF1")
 
     output = capsys.readouterr().out
 
@@ -315,14 +226,14 @@ def test_cloudwatch_metrics_match_the_counters_by_bank_service_and_minute(
     begun = [figure.at // 1000 - HOUR for figure in metrics_in(output) if figure.name == "Calls"]
     assert begun == [0, 0, 0, 0, 0, 0, 60, 60]  # each for the stage, and once more for bank and service
     names = ("Calls", "Answered", "Unanswered", "NotAsked", "BankFailures", "CallerFailures", "HubFailures")
-    assert CallCounts(*(int(sum(metric_values(output, name, Stage="dev"))) for name in names)) == table.total
+    assert CallCounts(*(int(sum(metric_values(output, name, Stage="dev"))) for name in names)) == instance.table.total
 
 
 def test_metrics_are_written_once_although_writing_the_counters_is_repeated(
-    instance: Measurements, table: Table, clock: ManualClock, capsys: pytest.CaptureFixture[str]
+    instance: Instance, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    table.before = fails
-    ask(instance, clock)
+    instance.table.before = fail
+    instance.call_bank()
     for _ in range(3):
         instance.write()
 
@@ -332,100 +243,90 @@ def test_metrics_are_written_once_although_writing_the_counters_is_repeated(
 # -- when it cannot be written
 
 
-def test_a_request_succeeds_when_its_measurements_cannot_be_written(
-    instance: Measurements, table: Table, clock: ManualClock, lines: Lines
-) -> None:
-    table.before = fails
+def test_a_request_succeeds_when_its_measurements_cannot_be_written(instance: Instance, lines: Lines) -> None:
+    instance.table.before = fail
     for _ in range(3):
-        ask(instance, clock)
-    assert len(table.transactions) == 1  # who comes next does not wait for the same again
+        instance.call_bank()
+    assert len(instance.table.transactions) == 1  # who comes next does not wait for the same again
 
-    table.before = lambda: None
-    clock.advance(WRITE_INTERVAL)
-    ask(instance, clock)
+    instance.table.before = lambda: None
+    instance.clock.advance(WRITE_INTERVAL)
+    instance.call_bank()
 
     (line,) = lines.all()
     assert line["message"] == "measurements not written"
     assert line["level"] == "ERROR"
     assert line["counters"] == 1
-    assert table.total == CallCounts(calls=4, answered=4)
+    assert instance.table.total == CallCounts(calls=4, answered=4)
 
 
-def test_counters_written_with_a_lost_response_count_once(
-    instance: Measurements, table: Table, clock: ManualClock
-) -> None:
-    table.after = fails
-    ask(instance, clock)
-    table.after = lambda: None
+def test_counters_written_with_a_lost_response_count_once(instance: Instance) -> None:
+    instance.table.after = fail
+    instance.call_bank()
+    instance.table.after = lambda: None
     instance.write()
     instance.write()
 
-    assert table.total.calls == 1
-    assert [put.item for put in table.transactions[0]] == [put.item for put in table.transactions[1]]
-    assert len(table.transactions) == 2
+    assert instance.table.total.calls == 1
+    assert [put.item for put in instance.table.transactions[0]] == [put.item for put in instance.table.transactions[1]]
+    assert len(instance.table.transactions) == 2
 
 
-def test_the_oldest_unwritten_counters_are_dropped_at_the_limit_and_logged(
-    instance: Measurements, table: Table, clock: ManualClock, lines: Lines
-) -> None:
-    table.before = fails
+def test_the_oldest_unwritten_counters_are_dropped_at_the_limit_and_logged(instance: Instance, lines: Lines) -> None:
+    instance.table.before = fail
     for number in range(MAX_UNWRITTEN + 3):
-        ask(instance, clock, f"BANK{number:04}")
+        instance.call_bank(f"BANK{number:04}")
         if number % 250 == 0:
             instance.write()
     instance.write()
-    table.before = lambda: None
+    instance.table.before = lambda: None
     instance.write()
 
-    assert len(table.items) == MAX_UNWRITTEN
-    assert min(bic for bic, _ in table.items) == f"calls#BANK{3:04}#2026-03-02T09"
+    assert len(instance.table.items) == MAX_UNWRITTEN
+    assert min(bic for bic, _ in instance.table.items) == f"calls#BANK{3:04}#2026-03-02T09"
     dropped = [line["counters"] for line in lines.all() if line["message"] == "measurements dropped"]
     assert sum(dropped) == 3
-    assert {len(puts) for puts in table.transactions[-10:]} == {BATCH_SIZE}
+    assert {len(puts) for puts in instance.table.transactions[-10:]} == {BATCH_SIZE}
 
 
-def test_counters_are_written_in_batches_of_100_and_a_failed_batch_is_repeated(
-    instance: Measurements, table: Table, clock: ManualClock
-) -> None:
+def test_counters_are_written_in_batches_of_100_and_a_failed_batch_is_repeated(instance: Instance) -> None:
     for number in range(250):
         with instance.measure():
             current_call.record_concern(f"BANK{number:04}", "AISP")
-    table.transactions.clear()
-    table.before = lambda: fails() if len(table.transactions) == 2 else None
+    instance.table.transactions.clear()
+    instance.table.before = lambda: fail() if len(instance.table.transactions) == 2 else None
 
     instance.write()
-    assert [len(puts) for puts in table.transactions] == [100, 100]
+    assert [len(puts) for puts in instance.table.transactions] == [100, 100]
     instance.write()
 
-    assert [len(puts) for puts in table.transactions] == [100, 100, 100, 49]
-    assert table.total.calls == 250
+    assert [len(puts) for puts in instance.table.transactions] == [100, 100, 100, 49]
+    assert instance.table.total.calls == 250
 
 
-def test_an_exception_in_writing_metrics_loses_no_counters(
-    instance: Measurements, table: Table, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_exception_in_writing_metrics_loses_no_counters(instance: Instance, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(Metrics, "write", lambda *_, **__: 1 / 0)
-        ask(instance, clock)
+        instance.call_bank()
     instance.write()
 
-    assert table.total.calls == 1
+    assert instance.table.total.calls == 1
 
 
 def test_an_answer_waits_no_longer_than_the_write_timeout_for_hanging_storage(
-    instance: Measurements, table: Table, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+    instance: Instance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(measurements, "WRITE_TIMEOUT", 0.01)
     goes_on, went_on = threading.Event(), threading.Event()
-    table.before = lambda: goes_on.wait(PATIENCE_SECONDS)
-    table.after = went_on.set
+    instance.table.before = lambda: goes_on.wait(PATIENCE_SECONDS)
+    instance.table.after = went_on.set
 
-    ask(instance, clock)
-    assert table.items == {}
+    instance.call_bank()
+    assert instance.table.items == {}
     goes_on.set()
 
     assert went_on.wait(PATIENCE_SECONDS)
-    assert table.total.calls == 1
+    assert instance.table.total.calls == 1
 
 
 @pytest.mark.parametrize(("took", "waits"), [(0.1, 2), (1.5, 1.4), (2.85, 0.05), (2.9, 2), (10, 2)])
@@ -436,7 +337,7 @@ def test_a_write_delays_a_call_of_less_than_3_seconds_to_3_seconds_at_most(took:
 # -- many at the same time
 
 
-def test_no_count_is_lost_among_threads(instance: Measurements, table: Table, clock: ManualClock) -> None:
+def test_no_count_is_lost_among_threads(instance: Instance) -> None:
     def work(number: int) -> None:
         for turn in range(200):
             with instance.measure() as call:
@@ -455,37 +356,35 @@ def test_no_count_is_lost_among_threads(instance: Measurements, table: Table, cl
         thread.join()
     instance.write()
 
-    assert table.total == CallCounts(calls=3200, answered=1600, unanswered=1600, hub_failures=1600)
+    assert instance.table.total == CallCounts(calls=3200, answered=1600, unanswered=1600, hub_failures=1600)
     total = HourlyCounters(BIC, HOUR)
-    for hourly in table.counters:
+    for hourly in instance.table.counters:
         total.include(hourly)
     assert list(total.replies()) == [(HOUR + number, True, 100) for number in range(16)]
     assert (total.latencies["AISP"].hub.count, total.latencies["AISP"].bank.count) == (3200, 1600)
 
 
-def test_a_bank_answer_that_fails_the_request_has_no_time_but_earlier_answers_have(
-    instance: Measurements, table: Table, clock: ManualClock
-) -> None:
+def test_a_bank_answer_that_fails_the_request_has_no_time_but_earlier_answers_have(instance: Instance) -> None:
     with instance.measure() as call:
         current_call.record_concern(BIC, "AISP")
-        current_call.record_bank_request(BIC, "AISP", clock.time(), "answered", 0.1)
-        current_call.record_bank_request(BIC, "AISP", clock.time(), "answered", 0.002)
+        current_call.record_bank_request(BIC, "AISP", instance.clock.time(), "answered", 0.1)
+        current_call.record_bank_request(BIC, "AISP", instance.clock.time(), "answered", 0.002)
         current_call.record_failure("bank")
         call.status = 502
 
-    (hourly,) = table.counters
-    assert (table.total.answered, table.total.bank_failures) == (2, 1)
+    (hourly,) = instance.table.counters
+    assert (instance.table.total.answered, instance.table.total.bank_failures) == (2, 1)
     assert (hourly.latencies["AISP"].bank.count, hourly.latencies["AISP"].bank.microseconds) == (1, 100_000)
 
 
 def test_a_request_succeeds_when_its_measurements_raise_an_exception(
-    instance: Measurements, clock: ManualClock, monkeypatch: pytest.MonkeyPatch, lines: Lines
+    instance: Instance, monkeypatch: pytest.MonkeyPatch, lines: Lines
 ) -> None:
     def refuse(*_: object) -> None:
         raise RuntimeError("can't start new thread")
 
     monkeypatch.setattr(threading.Thread, "start", refuse)
 
-    ask(instance, clock)
+    instance.call_bank()
 
     assert [line["message"] for line in lines.all()] == ["measurements failed"]

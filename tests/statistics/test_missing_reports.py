@@ -8,17 +8,14 @@ import pytest
 
 from tests.causeway import Causeway
 from tests.kit.logs import Lines, metric_values
-from tests.statistics.bank_days import BETA, DAY, advance_to, ingest, records, report
+from tests.statistics.bank_days import ALPHA, BETA, DAY, advance_to, ingest, records, report
 
 
-def told(causeway: Causeway, output: str, **about: str) -> dict[str, list[float]]:
+def report_metrics(causeway: Causeway, output: str, **about: str) -> dict[str, list[float]]:
     """The values of the run's metrics in what was printed: of the stage as a whole, or ``about`` a bank."""
     names = ("MissingReports", "OverdueReports", "IngestedDays")
     found = {name: metric_values(output, name, Stage=causeway.hub.settings.stage, **about) for name in names}
     return {name: values for name, values in found.items() if values}
-
-
-# -- Telling
 
 
 def test_a_missing_report_causes_a_log_warning_and_a_metric(
@@ -29,8 +26,8 @@ def test_a_missing_report_causes_a_log_warning_and_a_metric(
     output = capsys.readouterr().out
     warned = [line for line in lines.all() if line["message"] == "report missing"]
     assert [(line["level"], line["bic"], line["day"]) for line in warned] == [("WARNING", BETA, "2026-03-03")]
-    assert told(night, output, Bank=BETA) == {"MissingReports": [1], "OverdueReports": [0]}
-    assert told(night, output) == {"MissingReports": [1, 0], "OverdueReports": [0, 0], "IngestedDays": [4]}
+    assert report_metrics(night, output, Bank=BETA) == {"MissingReports": [1], "OverdueReports": [0]}
+    assert report_metrics(night, output) == {"MissingReports": [1, 0], "OverdueReports": [0, 0], "IngestedDays": [4]}
     assert [line["records"] for line in lines.all() if line["message"] == "days ingested"] == [4]
 
 
@@ -41,7 +38,7 @@ def test_a_report_missing_on_the_second_night_is_overdue(night: Causeway, capsys
 
     ingest(night)
 
-    found = told(night, capsys.readouterr().out, Bank=BETA)
+    found = report_metrics(night, capsys.readouterr().out, Bank=BETA)
     assert found == {"MissingReports": [1, 1], "OverdueReports": [1, 0]}
 
 
@@ -51,26 +48,20 @@ def test_a_received_report_causes_no_warning(night: Causeway, lines: Lines, caps
     ingest(night)
 
     assert "report missing" not in lines.text
-    assert told(night, capsys.readouterr().out) == {"MissingReports": [0], "OverdueReports": [0], "IngestedDays": [4]}
-
-
-# -- Who has one to make
-
-
-def test_no_report_is_expected_of_version_1_banks(night: Causeway) -> None:
-    ingest(night)
-
-    assert {record.report for record in records(night).values()} == {"not_expected"}
-
-
-def test_no_report_is_expected_of_the_day_of_registration(night: Causeway) -> None:
-    ingest(night)
-
-    made = records(night, BETA)
-    assert {day: record.report for day, record in made.items()} == {
-        DAY - timedelta(days=1): "not_expected",
-        DAY: "missing",
+    assert report_metrics(night, capsys.readouterr().out) == {
+        "MissingReports": [0],
+        "OverdueReports": [0],
+        "IngestedDays": [4],
     }
+
+
+def test_reports_are_expected_of_version_2_banks_from_the_day_after_their_registration(night: Causeway) -> None:
+    ingest(night)
+
+    before = DAY - timedelta(days=1)
+    states = {bic: {day: each.report for day, each in records(night, bic).items()} for bic in (ALPHA, BETA)}
+    assert states[ALPHA] == {before: "not_expected", DAY: "not_expected"}
+    assert states[BETA] == {before: "not_expected", DAY: "missing"}
 
 
 def test_a_key_rotation_does_not_change_the_registration_of_a_bank(night: Causeway) -> None:
