@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
 from math import inf
+
+import pytest
 
 from chalicelib.foundation.context import measuring
 from chalicelib.statistics import current_call
@@ -26,20 +29,24 @@ def test_records_outside_a_measured_request_are_ignored() -> None:
     assert call == CurrentCall(1, 0)
 
 
-def test_records_inside_a_measured_request_belong_to_its_call() -> None:
+@pytest.fixture
+def call() -> Iterator[CurrentCall]:
+    """The call of a measured request."""
     call = CurrentCall(1, 0)
-
     with measuring(call, lambda: 0.0, inf):
-        current_call.record_concern("ALPHGB21", "PISP")
-        current_call.record_bank_request("ALPHGB21", "PISP", 2, "unanswered", 3.0)
-        current_call.record_bank_request("ALPHGB21", "PISP", 6, "answered", 0.5)
-        current_call.record_failure("bank")
-        current_call.record_client("a-client")
-        current_call.record_code("FORMAT_ERROR")
+        yield call
+
+
+def test_records_inside_a_measured_request_belong_to_its_call(call: CurrentCall) -> None:
+    current_call.record_concern("ALPHGB21", "PISP")
+    current_call.record_bank_request("ALPHGB21", "PISP", 2, "unanswered", 3.0)
+    current_call.record_bank_request("ALPHGB21", "PISP", 6, "answered", 0.5)
+    current_call.record_failure("bank")
+    current_call.record_client("a-client")
+    current_call.record_code("FORMAT_ERROR")
 
     assert (call.client_id, call.code) == ("a-client", "FORMAT_ERROR")
-    assert call.concern == ("ALPHGB21", "PISP")
-    assert call.fault == "bank"
+    assert (call.concern, call.fault) == (("ALPHGB21", "PISP"), "bank")
     assert call.bank_seconds == 3.5
     assert call.exchanges == [
         BankRequest("ALPHGB21", "PISP", 2, "unanswered", 3.0),
@@ -47,45 +54,35 @@ def test_records_inside_a_measured_request_belong_to_its_call() -> None:
     ]
 
 
-def test_the_first_of_several_failures_counts() -> None:
-    call = CurrentCall(1, 0)
-
-    with measuring(call, lambda: 0.0, inf):
-        current_call.record_failure("bank")
-        current_call.record_failure("hub")
+def test_the_first_of_several_failures_counts(call: CurrentCall) -> None:
+    current_call.record_failure("bank")
+    current_call.record_failure("hub")
 
     assert call.fault == "bank"
 
 
-def test_clearing_the_concern_removes_bank_and_service() -> None:
-    call = CurrentCall(1, 0)
-
-    with measuring(call, lambda: 0.0, inf):
-        current_call.record_concern("ALPHGB21", "PISP")
-        current_call.clear_concern()
+def test_clearing_the_concern_removes_bank_and_service(call: CurrentCall) -> None:
+    current_call.record_concern("ALPHGB21", "PISP")
+    current_call.clear_concern()
 
     assert call.concern is None
 
 
-def test_a_request_within_a_request_has_its_own_call() -> None:
+def test_a_request_within_a_request_has_its_own_call(call: CurrentCall) -> None:
     """Keep a bank's call to the service apart while the service asks the bank in the same thread."""
-    outer, inner = CurrentCall(1, 0), CurrentCall(2, 0)
+    inner = CurrentCall(2, 0)
 
-    with measuring(outer, lambda: 0.0, inf):
-        with measuring(inner, lambda: 0.0, inf):
-            current_call.record_concern("BETADEF1", "AISP")
-        current_call.record_failure("caller")
+    with measuring(inner, lambda: 0.0, inf):
+        current_call.record_concern("BETADEF1", "AISP")
+    current_call.record_failure("caller")
 
-    assert (outer.concern, outer.fault) == (None, "caller")
+    assert (call.concern, call.fault) == (None, "caller")
     assert (inner.concern, inner.fault) == (("BETADEF1", "AISP"), None)
 
 
-def test_a_thread_does_not_record_into_the_call_of_another() -> None:
-    call = CurrentCall(1, 0)
-
-    with measuring(call, lambda: 0.0, inf):
-        thread = threading.Thread(target=current_call.record_failure, args=("hub",))
-        thread.start()
-        thread.join()
+def test_a_thread_does_not_record_into_the_call_of_another(call: CurrentCall) -> None:
+    thread = threading.Thread(target=current_call.record_failure, args=("hub",))
+    thread.start()
+    thread.join()
 
     assert call.fault is None

@@ -18,26 +18,36 @@ from tests.causeway import START, Causeway
 from tests.statistics.bank_days import ALPHA, BETA, summarize
 
 DAY = date(2026, 3, 31)
+BIC = "ALPHGB21"
 
 
 def record(bic: str = "ALPHGB21", day: date = DAY, answered: int = 1) -> DayRecord:
     return DayRecord(bic, "Bank", day, {"AISP": CallCounts(answered=answered)})
 
 
-def keep(causeway: Causeway, *records: DayRecord) -> None:
+def store(causeway: Causeway, *records: DayRecord) -> None:
     causeway.hub.store.transact([each.put() for each in records])
 
 
-def test_availability_is_exact_to_a_thousandth_of_a_percent() -> None:
-    for seconds, availability, minutes in (
+def records_of(causeway: Causeway, bic: str = BIC) -> list[DayRecord]:
+    return day_records.records_of_bank(causeway.hub.store, bic, DAY, DAY)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "availability", "minutes"),
+    [
         (0, "100.000", "0.00"),
         (1, "99.999", "0.02"),
         (61, "99.929", "1.02"),
         (43_200, "50.000", "720.00"),
         (86_400, "0.000", "1440.00"),
-    ):
-        made = DayRecord("A", "A", DAY, {"CBPII": CallCounts(unanswered=1)}, {}, ((0, seconds),) if seconds else ())
-        assert (made.availability, made.unavailability_minutes) == (Decimal(availability), Decimal(minutes))
+    ],
+)
+def test_availability_is_exact_to_a_thousandth_of_a_percent(seconds: int, availability: str, minutes: str) -> None:
+    down = ((0, seconds),) if seconds else ()
+    made = DayRecord("A", "A", DAY, {"CBPII": CallCounts(unanswered=1)}, {}, down)
+
+    assert (made.availability, made.unavailability_minutes) == (Decimal(availability), Decimal(minutes))
 
 
 def test_the_error_rate_counts_all_requests_sent_to_the_bank() -> None:
@@ -60,31 +70,22 @@ def test_a_stored_record_is_read_unchanged(causeway: Causeway) -> None:
     histogram = Histogram()
     for milliseconds in (0.2, 17, 20_000):
         histogram.add(milliseconds)
-    whole = DayRecord(
-        "ALPHGB21",
-        "Bänk",
-        DAY,
-        {"AISP": CallCounts(1, 2, 3, 4, 5, 6, 7)},
-        {"AISP": Latencies(histogram, Histogram())},
-        ((0, 5), (7, 86_400)),
-        "received",
-        0,
-        9_999_999_999,
-        1_772_442_000,
-    )
-    keep(causeway, whole, record("BETADEF1"))
+    counts, latencies = {"AISP": CallCounts(1, 2, 3, 4, 5, 6, 7)}, {"AISP": Latencies(histogram, Histogram())}
+    reported = ("received", 0, 9_999_999_999, 1_772_442_000)
+    whole = DayRecord("ALPHGB21", "Bänk", DAY, counts, latencies, ((0, 5), (7, 86_400)), *reported)  # type: ignore[arg-type]
+    store(causeway, whole, record("BETADEF1"))
 
-    assert day_records.records_of_bank(causeway.hub.store, "ALPHGB21", DAY, DAY) == [whole]
-    assert day_records.records_of_bank(causeway.hub.store, "BETADEF1", DAY, DAY) == [record("BETADEF1")]
+    assert records_of(causeway) == [whole]
+    assert records_of(causeway, "BETADEF1") == [record("BETADEF1")]
 
 
 def test_only_a_made_up_record_stores_the_made_up_mark(causeway: Causeway) -> None:
     made_up = replace(record(), made_up=True)
-    keep(causeway, made_up, record("BETADEF1"))
+    store(causeway, made_up, record("BETADEF1"))
 
     assert made_up.to_item()["made_up"] is True
     assert "made_up" not in record("BETADEF1").to_item()
-    assert day_records.records_of_bank(causeway.hub.store, "ALPHGB21", DAY, DAY) == [made_up]
+    assert records_of(causeway) == [made_up]
     assert measured([made_up, record("BETADEF1")]) == [record("BETADEF1")]
 
 
@@ -101,7 +102,7 @@ def test_a_new_record_does_not_replace_an_existing_one(causeway: Causeway) -> No
 
     with pytest.raises(ConditionFailed):
         causeway.hub.store.transact([record(answered=2).put_new()])
-    assert day_records.records_of_bank(causeway.hub.store, "ALPHGB21", DAY, DAY) == [record(answered=1)]
+    assert records_of(causeway) == [record(answered=1)]
 
 
 @pytest.mark.parametrize(
@@ -111,17 +112,17 @@ def test_a_record_with_the_most_downtimes_fits_into_an_item(
     causeway: Causeway, down: tuple[tuple[int, int], ...]
 ) -> None:
     made = replace(record(), down=down)
-    keep(causeway, made)
+    store(causeway, made)
 
-    assert day_records.records_of_bank(causeway.hub.store, "ALPHGB21", DAY, DAY) == [made]
+    assert records_of(causeway) == [made]
     assert len(str(made.to_item())) < 200_000
 
 
 def test_a_later_record_of_a_day_replaces_the_earlier_one(causeway: Causeway) -> None:
-    keep(causeway, record(answered=1))
-    keep(causeway, record(answered=2))
+    store(causeway, record(answered=1))
+    store(causeway, record(answered=2))
 
-    assert day_records.records_of_bank(causeway.hub.store, "ALPHGB21", DAY, DAY) == [record(answered=2)]
+    assert records_of(causeway) == [record(answered=2)]
 
 
 def test_records_are_found_by_bank_and_day_across_quarters(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -130,20 +131,15 @@ def test_records_are_found_by_bank_and_day_across_quarters(causeway: Causeway, m
     monkeypatch.setattr(causeway.hub.store, "query", lambda *of, **options: real(*of, **options, limit=2))
     days = [DAY + timedelta(days=number) for number in range(-3, 4)]
     for day in days:
-        keep(causeway, record("ALPHGB21", day), record("ALPHGB2L", day), record("ALPHGB21XXX", day))
-    store = causeway.hub.store
-
-    assert day_records.records_of_bank(store, "ALPHGB21", days[1], days[5]) == [
+        store(causeway, record("ALPHGB21", day), record("ALPHGB2L", day), record("ALPHGB21XXX", day))
+    assert day_records.records_of_bank(causeway.hub.store, "ALPHGB21", days[1], days[5]) == [
         record("ALPHGB21", day) for day in days[1:6]
     ]
-    assert day_records.records_of_bank(store, "ALPHGB21", days[5], days[1]) == []
-    assert list(day_records.records_of_all(store, days[2], days[4])) == [
+    assert day_records.records_of_bank(causeway.hub.store, "ALPHGB21", days[5], days[1]) == []
+    assert list(day_records.records_of_all(causeway.hub.store, days[2], days[4])) == [
         *(record(bic, day) for bic in ("ALPHGB21", "ALPHGB21XXX", "ALPHGB2L") for day in days[2:4]),
         *(record(bic, days[4]) for bic in ("ALPHGB21", "ALPHGB21XXX", "ALPHGB2L")),
     ]
-
-
-BIC = "ALPHGB21"
 
 
 def test_a_summary_of_days_omits_days_without_requests_from_availability() -> None:
@@ -164,15 +160,15 @@ def test_a_summary_of_days_omits_days_without_requests_from_availability() -> No
 TODAY = START.date()
 
 
-def keep_report(causeway: Causeway, bic: str, day: date, consent: int | None = 1, payment: int | None = 2) -> None:
+def store_report(causeway: Causeway, bic: str, day: date, consent: int | None = 1, payment: int | None = 2) -> None:
     causeway.hub.store.transact([causeway.hub.statistics.reports.put_report(DailyReport(bic, day, consent, payment))])
 
 
 def test_reports_are_read_by_bank_and_days_with_their_time_of_receipt(causeway: Causeway) -> None:
     days = [TODAY - timedelta(days=ago) for ago in range(5)]
     for day in days:
-        keep_report(causeway, BETA, day, consent=day.day, payment=None)
-    keep_report(causeway, ALPHA, days[2])
+        store_report(causeway, BETA, day, consent=day.day, payment=None)
+    store_report(causeway, ALPHA, days[2])
 
     found = causeway.hub.statistics.reports.of_bank(BETA, days[3], days[1])
 
@@ -181,9 +177,9 @@ def test_reports_are_read_by_bank_and_days_with_their_time_of_receipt(causeway: 
 
 
 def test_a_later_report_replaces_the_earlier_one_including_absent_figures(causeway: Causeway) -> None:
-    keep_report(causeway, BETA, TODAY)
+    store_report(causeway, BETA, TODAY)
     causeway.clock.advance(60)
-    keep_report(causeway, BETA, TODAY, consent=None, payment=0)
+    store_report(causeway, BETA, TODAY, consent=None, payment=0)
 
     (found,) = causeway.hub.statistics.reports.of_bank(BETA, TODAY, TODAY)
 
@@ -193,7 +189,7 @@ def test_a_later_report_replaces_the_earlier_one_including_absent_figures(causew
 def test_reports_are_read_in_pages(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> None:
     real = causeway.hub.store.query
     for ago in range(3):
-        keep_report(causeway, BETA, TODAY - timedelta(days=ago))
+        store_report(causeway, BETA, TODAY - timedelta(days=ago))
     monkeypatch.setattr(causeway.hub.store, "query", lambda *of, **options: real(*of, **options, limit=1))
 
     assert len(causeway.hub.statistics.reports.of_bank(BETA, TODAY - timedelta(days=9), TODAY)) == 3
@@ -202,9 +198,9 @@ def test_reports_are_read_in_pages(causeway: Causeway, monkeypatch: pytest.Monke
 @pytest.mark.parametrize("ago", [-400, -1, OLDEST_DAYS + 1, 4000])
 def test_a_report_of_a_future_or_too_old_day_is_refused(causeway: Causeway, ago: int) -> None:
     with pytest.raises(DayOutOfRange, match="date must not be"):
-        keep_report(causeway, BETA, TODAY - timedelta(days=ago))
+        store_report(causeway, BETA, TODAY - timedelta(days=ago))
 
 
 @pytest.mark.parametrize("ago", [0, 1, OLDEST_DAYS])
 def test_a_report_of_today_up_to_the_oldest_day_is_accepted(causeway: Causeway, ago: int) -> None:
-    keep_report(causeway, BETA, TODAY - timedelta(days=ago))
+    store_report(causeway, BETA, TODAY - timedelta(days=ago))

@@ -161,9 +161,6 @@ def test_an_open_downtime_agrees_with_the_statistics_of_the_day(causeway: Causew
     assert spans[-1][1] == 24 * HOUR_SECONDS
 
 
-# -- several instances at once
-
-
 def test_a_response_written_during_the_computation_of_a_downtime_counts(causeway: Causeway, noon: int) -> None:
     """Write a response after the counters were read and before the row is written."""
     counters = store(causeway, range(noon - 10, noon - 5))
@@ -223,9 +220,6 @@ def test_banks_that_are_down_are_read_again_after_the_clock_was_set_back(causewa
     assert downtimes.bics() == {ALPHA}
 
 
-# -- what it costs
-
-
 def test_without_failures_a_write_takes_one_query(causeway: Causeway, noon: int) -> None:
     with record_calls(causeway) as calls:
         record(causeway, [*series([], [noon - 5]), *series([], [noon - 4], BETA)])
@@ -264,9 +258,6 @@ def test_a_cached_downtime_ends_at_midnight(causeway: Causeway, noon: int) -> No
     assert downtimes.bics() == {ALPHA}
     causeway.clock.advance(1)
     assert downtimes.bics() == set()
-
-
-# -- by requests
 
 
 def read_accounts(causeway: Causeway, bearer: str) -> int:

@@ -1,4 +1,4 @@
-"""The layout of both exports: a row per day and bank, or per bank, with exact numbers, and no value for unknown ones."""
+"""The layout of both exports: a row per day and bank, or per bank, with exact numbers; unknown ones have no value."""
 
 from __future__ import annotations
 

@@ -15,8 +15,6 @@ from tests.kit.logs import Lines, metric_values, metrics_in
 from tests.kit.time import PATIENCE_SECONDS
 from tests.statistics.client_calls import BIC, HOUR, Instance, fail
 
-# -- when
-
 
 def test_the_first_request_is_written_at_once_and_later_ones_once_a_minute(instance: Instance) -> None:
     """Lose nothing of an instance that lives for one request."""
@@ -96,9 +94,6 @@ def test_a_call_across_the_hour_counts_in_its_first_hour_and_a_bank_request_in_i
 
     by_hour = {hourly.hour: hourly.minutes for hourly in instance.table.counters}
     assert by_hour == {HOUR: {59: {"AISP": CallCounts(calls=1)}}, HOUR + 3600: {0: {"AISP": CallCounts(answered=1)}}}
-
-
-# -- what
 
 
 def test_the_time_of_the_service_excludes_the_time_of_the_bank(instance: Instance) -> None:
@@ -199,9 +194,6 @@ def test_an_instance_reports_the_hours_of_its_lifetime_without_counts(instance: 
     assert known == [0, 1, 3, 4, 6, 7]
 
 
-# -- the figures for CloudWatch
-
-
 def test_cloudwatch_metrics_match_the_counters_by_bank_service_and_minute(
     instance: Instance, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -238,9 +230,6 @@ def test_metrics_are_written_once_although_writing_the_counters_is_repeated(
         instance.write()
 
     assert metric_values(capsys.readouterr().out, "Calls", Stage="dev") == [1]
-
-
-# -- when it cannot be written
 
 
 def test_a_request_succeeds_when_its_measurements_cannot_be_written(instance: Instance, lines: Lines) -> None:
@@ -332,9 +321,6 @@ def test_an_answer_waits_no_longer_than_the_write_timeout_for_hanging_storage(
 @pytest.mark.parametrize(("took", "waits"), [(0.1, 2), (1.5, 1.4), (2.85, 0.05), (2.9, 2), (10, 2)])
 def test_a_write_delays_a_call_of_less_than_3_seconds_to_3_seconds_at_most(took: float, waits: float) -> None:
     assert measurements._longest_delay(took) == pytest.approx(waits)
-
-
-# -- many at the same time
 
 
 def test_no_count_is_lost_among_threads(instance: Instance) -> None:
