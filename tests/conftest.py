@@ -219,3 +219,18 @@ def tpp(stack: dict[str, Any]) -> Tpp:
     from tests.e2e.parties import Tpp
 
     return Tpp(stack["base_url"], stack["client"]["client_id"], stack["client"]["callback_url"])
+
+
+@pytest.fixture
+def quick_hashes() -> Iterator[None]:
+    """Cheap password hashes, for tests that do not check the cost of a hash."""
+    import argon2
+
+    from chalicelib.foundation.crypto import passwords
+
+    hasher = argon2.PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
+    with (
+        patch.object(passwords, "_hasher", lambda: hasher),
+        patch.object(passwords, "_nobodys_hash", lambda: hasher.hash("nobody has this password")),
+    ):
+        yield

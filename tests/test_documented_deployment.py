@@ -12,7 +12,7 @@ from botocore import xform_name
 from botocore.session import Session
 
 from infra.deploy.runtime import STAGES
-from tests.infra.policies import CONFIG
+from tests.infra.deployment import CONFIG
 from tests.kit.documents import DOCUMENTS, blocks, section
 
 TEXT = DOCUMENTS["docs/deployment.md"] + DOCUMENTS["docs/domains.md"]

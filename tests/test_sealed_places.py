@@ -12,7 +12,7 @@ from chalicelib.foundation.crypto.sealed_places import sealed_values
 from chalicelib.foundation.dynamodb.store import Item
 from chalicelib.sealed_places import SEALED_PLACES
 from tests.causeway import Causeway
-from tests.infra.resources import for_stage
+from tests.infra.deployment import for_stage
 from tests.openbanking.faults import items
 from tests.upgrade.sealing import reseal_all, seal_something_everywhere
 

@@ -14,7 +14,7 @@ from tests.browser import page_checks, psu
 from tests.browser.conftest import serve_application
 from tests.browser.window import Window, Windows
 from tests.e2e.parties import Tpp
-from tests.kit.customer_files import account, customer, written
+from tests.infra.customers.customer_files import account, customer, written
 
 pytestmark = pytest.mark.pages
 

@@ -10,7 +10,7 @@ import pytest
 
 from infra.deploy import template
 from tests.causeway import Causeway
-from tests.infra.deploy.chalice_template import CONFIG, packaged_stage
+from tests.infra.deployment import CONFIG, packaged_stage
 from tests.kit.logs import Lines
 
 STAGES = ("dev", "prod")

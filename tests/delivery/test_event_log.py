@@ -27,7 +27,7 @@ from chalicelib.openbanking.protocol.tpp_calls import EVENTS_CURSOR
 from infra.deploy.functions import FUNCTIONS
 from tests.cards.contest import at_once
 from tests.causeway import Causeway
-from tests.infra.policies import FOLDER, STAGES, granted
+from tests.infra.deployment import FOLDER, STAGES, granted_rights
 from tests.kit.time import PATIENCE_SECONDS
 
 RECEIVER = "client#one"
@@ -120,7 +120,7 @@ def test_the_timeout_of_every_recording_function_is_shorter_than_the_late_window
         for stage in STAGES
         for function in FUNCTIONS
         if stage in function.stages
-        and (PUT, DELIVERIES.format(stage=stage)) in granted(FOLDER / function.policy(stage), PUT)
+        and (PUT, DELIVERIES.format(stage=stage)) in granted_rights(FOLDER / function.policy(stage), PUT)
     ]
     longest = max(function.timeout for function in recording)
 

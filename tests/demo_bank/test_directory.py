@@ -12,7 +12,7 @@ from chalicelib.demo_bank.runtime import TABLE, DemoBank
 from chalicelib.foundation.dynamodb.store import ConditionFailed
 from infra.customers import loading
 from tests.demo_bank.single_bank import SingleBank
-from tests.kit.customer_files import account, customer, written
+from tests.infra.customers.customer_files import account, customer, written
 
 
 def books(bank: SingleBank) -> list[str]:

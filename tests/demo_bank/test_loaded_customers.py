@@ -17,7 +17,7 @@ from chalicelib.demo_bank.transactions import Statement, book_statement
 from infra.customers import loading
 from tests.demo_bank.parties import query_of
 from tests.demo_bank.single_bank import SINGLE, SLOW, SingleBank
-from tests.kit.customer_files import Content, account, customer, rule, transaction, written
+from tests.infra.customers.customer_files import Content, account, customer, rule, transaction, written
 
 LISTED = [
     transaction("2026-02-03", pending_days=2, means="card"),

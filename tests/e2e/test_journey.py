@@ -23,7 +23,7 @@ from infra.event_receiver import listen
 from infra.tour.guide import Guide
 from infra.tour.play import run
 from tests.e2e.parties import SCOPES, Journey, Tpp, at_once
-from tests.infra.resources import for_stage
+from tests.infra.deployment import for_stage
 from tests.kit.time import PATIENCE_SECONDS, wait_for
 
 pytestmark = pytest.mark.e2e

@@ -1,15 +1,31 @@
-"""The service as alarms and the dashboard see it."""
+"""Fixtures of the tools' tests: the service as alarms see it, a bank's table, and quick password hashes."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
+import responses
 
 from chalicelib.foundation import parallel
 from tests.causeway import Causeway
-from tests.infra.alarm_plays import Service
+from tests.demo_bank.single_bank import SingleBank
+from tests.infra.alarms import Service
+
+
+@pytest.fixture(autouse=True)
+def cheap_passwords(quick_hashes: None) -> None:
+    """Passwords are hashed as cheaply as can be."""
 
 
 @pytest.fixture
 def service(causeway: Causeway, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Service:
     monkeypatch.setattr(parallel, "WIDTH", 1)
     return Service(causeway, capsys, monkeypatch)
+
+
+@pytest.fixture
+def one(resources: None) -> Iterator[SingleBank]:
+    """A table of the demonstration banks alone."""
+    with responses.RequestsMock(assert_all_requests_are_fired=False) as mock:
+        yield SingleBank("one", mock)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.infra.alarm_states import Data, State, state
+from tests.infra.alarms import Data, State, state
 
 METRIC = {"Namespace": "Causeway", "MetricName": "Failures", "Dimensions": []}
 NOW, PERIOD = 1_000_000, 60

@@ -15,20 +15,26 @@ from infra.deploy.functions import FUNCTIONS
 from infra.deploy.limits import REQUESTS
 from infra.deploy.template import DASHBOARD
 from tests.causeway import START
-from tests.infra.alarm_plays import DAY, HOUR, PLAYS, Service, broken_attempts, killed_payment, unrecorded_decline
-from tests.infra.alarm_states import (
+from tests.infra.alarms import (
     ALARM,
     ALARMS,
+    DAY,
+    HOUR,
     LONGEST,
     LONGEST_BELOW_AN_HOUR,
     OF_AWS,
+    PLAYS,
     Alarm,
     Data,
     MetricId,
+    Service,
     State,
     alarms,
+    broken_attempts,
+    killed_payment,
     state,
-    watched,
+    unrecorded_decline,
+    watched_metrics,
 )
 from tests.kit.documents import ALARMS_PAGE, ROOT, STATISTICS, rows, section
 from tests.kit.logs import Metric
@@ -43,7 +49,7 @@ NEAR_LIMIT = 0.8 * REQUESTS
 
 
 def namespaces(alarm: Alarm) -> set[str]:
-    return {each.metric[0] for each in watched(alarm).values()}
+    return {each.metric[0] for each in watched_metrics(alarm).values()}
 
 
 # -- the template
@@ -67,7 +73,7 @@ def test_alarms_notify_the_topic_when_raised_and_resolved() -> None:
 def test_alarms_respect_the_limits_of_cloudwatch(subtests: pytest.Subtests) -> None:
     for name, alarm in ALARMS.items():
         with subtests.test(name):
-            metrics = watched(alarm)
+            metrics = watched_metrics(alarm)
             [period] = {each.period for each in metrics.values()}
             looks_back = period * alarm["EvaluationPeriods"]
             assert looks_back <= (LONGEST if period >= HOUR else LONGEST_BELOW_AN_HOUR)
@@ -90,7 +96,7 @@ def test_docs_list_every_alarm_and_alarms_refer_to_the_docs() -> None:
 
 def test_docs_state_the_price_of_the_alarms() -> None:
     """Each metric costs ten cents a month."""
-    metrics = sum(len(watched(alarm)) for alarm in ALARMS.values())
+    metrics = sum(len(watched_metrics(alarm)) for alarm in ALARMS.values())
 
     assert f"in total ${metrics / 10:.2f} a stage" in ALARMS_PAGE.replace("\n", " ")
     assert f"| metrics of alarms: {metrics} | {metrics / 10:.2f} |" in capacity.PAGE.read_text("utf-8")
@@ -124,7 +130,7 @@ def test_aws_metrics_in_alarms_exist_with_their_dimensions() -> None:
     for stage in ("dev", "prod"):
         assert CONFIG["stages"][stage]["api_gateway_stage"] == stage
     for name, alarm in ALARMS.items():
-        for namespace, metric, dimensions in (each.metric for each in watched(alarm).values()):
+        for namespace, metric, dimensions in (each.metric for each in watched_metrics(alarm).values()):
             if namespace != NAMESPACE:
                 known, metrics = OF_AWS[namespace]
                 assert metric in metrics, name
@@ -134,7 +140,7 @@ def test_aws_metrics_in_alarms_exist_with_their_dimensions() -> None:
 
 def metric_of(name: str, metric: str = "") -> MetricId:
     """The metric of an alarm, or the first of this name."""
-    return next(each.metric for each in watched(ALARMS[name]).values() if metric in ("", each.metric[1]))
+    return next(each.metric for each in watched_metrics(ALARMS[name]).values() if metric in ("", each.metric[1]))
 
 
 def written(name: str, values: dict[str, list[float]], every: int) -> State:

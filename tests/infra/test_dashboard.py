@@ -11,7 +11,9 @@ from chalicelib.foundation.metrics import NAMESPACE
 from chalicelib.openbanking.bank_client.bank_circuits import FAILURES
 from infra.deploy import template
 from infra.deploy.template import DASHBOARD
-from tests.infra.alarm_plays import (
+from tests.infra.alarms import (
+    ALARM,
+    OF_AWS,
     Service,
     broken_attempts,
     broken_ledger,
@@ -21,7 +23,6 @@ from tests.infra.alarm_plays import (
     silent_provider,
     unrecorded_decline,
 )
-from tests.infra.alarm_states import ALARM, OF_AWS
 from tests.kit.documents import ROOT
 from tests.openbanking.accounts import Aisp
 

@@ -13,8 +13,7 @@ from pathlib import Path
 import pytest
 from uv import find_uv_bin
 
-from tests.infra.pins import PACKAGES
-from tests.infra.secret_settings import CONFIGURATIONS, PASSWORD
+from tests.infra.deployment import CONFIGURATIONS, PACKAGES, PASSWORD
 from tests.kit.time import PATIENCE_SECONDS
 
 ROOT = Path(__file__).parents[2]

@@ -17,7 +17,7 @@ from infra.deploy import functions, policies
 from infra.deploy.functions import FUNCTIONS, Function
 from infra.deploy.runtime import STAGES
 from infra.local.event_runner import queue_name, schedule_expression
-from tests.infra.alarm_states import ALARMS, watched
+from tests.infra.alarms import ALARMS, watched_metrics
 from tests.kit.documents import DOCUMENTS, OPERATIONS, ROOT, rows, section
 
 STARTED_BY = {
@@ -130,7 +130,7 @@ def test_lambda_alarms_watch_exactly_the_functions_of_the_table(alarm: str, metr
     wanted = {deployed_name(each, "local") for each in FUNCTIONS if alarm in each.alarms}
     found = {
         value
-        for namespace, name, dimensions in (each.metric for each in watched(ALARMS[alarm]).values())
+        for namespace, name, dimensions in (each.metric for each in watched_metrics(ALARMS[alarm]).values())
         for _, value in dimensions
         if (namespace, name) == ("AWS/Lambda", metric)
     }

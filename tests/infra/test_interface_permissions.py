@@ -17,8 +17,7 @@ from chalicelib.foundation.aws.calls import Call
 from chalicelib.website.accounts import account_flow
 from tests.causeway import Causeway
 from tests.demo_bank.connected_banks import PAYMENT_SCOPES, Psu, connect_banks, payment, tokens
-from tests.infra.permissions import CARD_TABLES, Used, policy, used
-from tests.infra.policies import STAGES
+from tests.infra.deployment import CARD_TABLES, STAGES, Used, policy_rights, used_rights
 from tests.kit.storage import observe_calls
 from tests.kit.time import run_schedule
 from tests.openbanking.key_holder import KeyHolder, secure
@@ -64,7 +63,7 @@ def rights(connected: Causeway) -> Iterator[Rights]:
     def note(call: Call) -> None:
         looked_on = call.operation == "Scan" and not answering  # by the test
         if call.service in ("dynamodb", "sqs") and not looked_on:
-            (taken.of_requests if answering else taken.besides).update(used(call.operation, call.body))
+            (taken.of_requests if answering else taken.besides).update(used_rights(call.operation, call.body))
 
     patch.setattr(Application, "__call__", answered)
     with observe_calls(note):
@@ -138,7 +137,7 @@ def test_the_api_uses_exactly_its_rights_besides_the_card_tables(connected: Caus
     cards = tuple(f"{TABLE}{name}" for name in CARD_TABLES)
     taken = {right for right in rights.of_requests if not right[1].startswith(cards)}
     for stage in STAGES:
-        granted = {right for right in policy(stage, "") if not right[1].startswith(cards)}
+        granted = {right for right in policy_rights(stage, "") if not right[1].startswith(cards)}
         assert granted == taken - {right for right in taken if stage == "prod" and right[1] == OF_DEMO_BANKS}
 
 
@@ -150,4 +149,4 @@ def test_settle_uses_exactly_the_rights_of_its_policy(connected: Causeway, right
     rights.besides.clear()
     run_schedule(app.handler_map["settle"])
 
-    assert rights.besides == policy("dev", "-settle")
+    assert rights.besides == policy_rights("dev", "-settle")

@@ -23,7 +23,7 @@ from chalicelib.openbanking.flows.consent.expiry import record_due_events
 from infra.deploy.functions import FUNCTIONS
 from tests.cards.issuer import Issuer
 from tests.causeway import Causeway
-from tests.infra.policies import FOLDER, resources, stage_of, statements
+from tests.infra.deployment import FOLDER, resources, stage_of, statements
 from tests.kit.storage import observe_calls
 
 FILES = sorted(FOLDER.glob("policy-*.json"))

@@ -30,9 +30,8 @@ from chalicelib.openbanking.flows.consent.expiry import record_due_events
 from tests.cards.issuer import EUR, EVERYDAY, MANAGER, ONLINE, Issuer
 from tests.cards.slow_storage import Fate, SlowStorage, every
 from tests.causeway import Causeway
-from tests.infra.card_payments import euros, opened, paying, silent
-from tests.infra.permissions import CARD_TABLES, Used, policy, used
-from tests.infra.policies import FOLDER, STAGES, TAKING
+from tests.infra.alarms import euros, no_provider_answer, open_address, transfer
+from tests.infra.deployment import CARD_TABLES, FOLDER, RIGHTS_OF_CONSUMERS, STAGES, Used, policy_rights, used_rights
 from tests.kit.storage import observe_calls
 from tests.openbanking.accounts import DeferredRead
 from tests.openbanking.kit import LATER, UNREACHABLE
@@ -48,7 +47,7 @@ def working(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> Callable[[Ca
 
     def note(call: Call) -> None:
         if call.service in ("dynamodb", "sqs"):
-            calls.append(used(call.operation, call.body))
+            calls.append(used_rights(call.operation, call.body))
 
     def work(step: Callable[[], object]) -> Used:
         with observe_calls(note):
@@ -142,8 +141,8 @@ def test_deliver_uses_exactly_the_rights_of_its_policy(
     for task in unrecorded_declines(causeway):
         causeway.hub.cards.programmes._cache.clear()
         taken_up |= working(partial(causeway.hub.delivery.worker.attempt, task))
-    by_lambda = {(f"sqs:{action}", "arn:aws:sqs:*:*:causeway-local-deliveries") for action in TAKING}
-    assert [taken_up ^ (policy(stage, "-deliver") - by_lambda) for stage in STAGES] == [set()] * len(STAGES)
+    by_lambda = {(f"sqs:{action}", "arn:aws:sqs:*:*:causeway-local-deliveries") for action in RIGHTS_OF_CONSUMERS}
+    assert [taken_up ^ (policy_rights(stage, "-deliver") - by_lambda) for stage in STAGES] == [set()] * len(STAGES)
 
 
 def test_sweep_uses_exactly_the_rights_of_its_policy(
@@ -155,7 +154,7 @@ def test_sweep_uses_exactly_the_rights_of_its_policy(
 
     swept = working(partial(causeway.another_process().delivery.call, sweep))
 
-    assert all(swept == policy(stage, "-sweep") for stage in STAGES)
+    assert all(swept == policy_rights(stage, "-sweep") for stage in STAGES)
 
 
 def test_expire_uses_exactly_the_rights_of_its_policy(
@@ -167,7 +166,7 @@ def test_expire_uses_exactly_the_rights_of_its_policy(
 
     told = working(partial(causeway.another_process().openbanking.call, record_due_events))
 
-    assert all(told == policy(stage, "-expire") for stage in STAGES)
+    assert all(told == policy_rights(stage, "-expire") for stage in STAGES)
 
 
 def test_ingest_uses_exactly_the_rights_of_its_policy(
@@ -178,7 +177,7 @@ def test_ingest_uses_exactly_the_rights_of_its_policy(
     other = causeway.another_process()
     ingested = working(lambda: other.statistics.ingest.run(expected_banks(other.openbanking.banks)))
 
-    assert all(ingested == policy(stage, "-ingest") for stage in STAGES)
+    assert all(ingested == policy_rights(stage, "-ingest") for stage in STAGES)
 
 
 def test_the_api_has_the_rights_for_deliveries_deferred_requests_and_events(
@@ -200,7 +199,7 @@ def test_the_api_has_the_rights_for_deliveries_deferred_requests_and_events(
 
     taken_up = working(work)
 
-    assert all(taken_up <= policy(stage, "") for stage in STAGES)
+    assert all(taken_up <= policy_rights(stage, "") for stage in STAGES)
 
 
 def test_the_performance_page_uses_only_granted_rights_on_banks_and_statistics(
@@ -219,7 +218,7 @@ def test_the_performance_page_uses_only_granted_rights_on_banks_and_statistics(
         ("dynamodb:Query", f"{tables}-banks/index/directory"),
         ("dynamodb:Query", f"{tables}-statistics"),
     }
-    assert all(taken_up <= policy(stage, "") for stage in STAGES)
+    assert all(taken_up <= policy_rights(stage, "") for stage in STAGES)
 
 
 def cards_at_work(causeway: Causeway) -> None:
@@ -236,14 +235,14 @@ def cards_at_work(causeway: Causeway) -> None:
 def money_at_work(causeway: Causeway, issuer: Issuer) -> None:
     """What takes all rights that money does: the sandbox's provider and simulator among it."""
     account = issuer.account(currency_ison=EUR)
-    address = opened(issuer, "assignExternalPaymentAddress", account_id=account)
-    other = opened(issuer, "assignExternalPaymentAddressForSpecialAccount", special_account_id=802)
+    address = open_address(issuer, "assignExternalPaymentAddress", account_id=account)
+    other = open_address(issuer, "assignExternalPaymentAddressForSpecialAccount", special_account_id=802)
     came = issuer.data("simulateInboundPayment", **euros(address["id"], 90_000), scheme="SCT", sender_name="Bob")
     returned = {"epm_transaction_id": came["epm_transaction_id"], "reason": 1}
     issuer.data("inboundReturn", **returned, request_reference_id=issuer.reference())
     issuer.data("simulateInboundPayment", **euros(address["id"], 90_000), scheme="SCT", sender_name="Bob")
-    issuer.data("transferToExternalPayment", **paying(address, other["iban"]))
-    sent = issuer.data("transferToExternalPayment", **paying(address), request_reference_id=issuer.reference())
+    issuer.data("transferToExternalPayment", **transfer(address, other["iban"]))
+    sent = issuer.data("transferToExternalPayment", **transfer(address), request_reference_id=issuer.reference())
     issuer.data("simulateOutboundResult", epm_transaction_id=sent["id"], result="settled")
     mandate = issuer.data("simulateMandate", epm_address_id=address["id"], creditor_name="Gym", reference="G")
     issuer.data("simulateDirectDebit", **mandate, amount=700)
@@ -305,9 +304,9 @@ def test_the_card_api_uses_exactly_its_rights_on_the_card_tables(
         resource = f"arn:aws:dynamodb:*:*:table/causeway-local-{table}"
         for stage in STAGES:
             assert {right for right in taken_up if right[1] == resource} == {
-                right for right in policy(stage, "") if right[1] == resource
+                right for right in policy_rights(stage, "") if right[1] == resource
             }, table
-    assert all(taken_up <= policy(stage, "") for stage in STAGES)
+    assert all(taken_up <= policy_rights(stage, "") for stage in STAGES)
 
 
 def test_finish_uses_exactly_the_rights_of_its_policy(
@@ -316,18 +315,18 @@ def test_finish_uses_exactly_the_rights_of_its_policy(
     """The sandbox provider keeps its books in our tables; other providers need no further rights."""
     issuer = Issuer(causeway)
     account = issuer.account(currency_ison=EUR)
-    address = opened(issuer, "assignExternalPaymentAddress", account_id=account)
+    address = open_address(issuer, "assignExternalPaymentAddress", account_id=account)
     with monkeypatch.context() as patch:
-        patch.setattr(SandboxProvider, "open_address", silent)
+        patch.setattr(SandboxProvider, "open_address", no_provider_answer)
         waiting = issuer.do("assignExternalPaymentAddress", account_id=account, epm_method_id=2, currency_ison=EUR)
     issuer.data("simulateInboundPayment", **euros(address["id"], 90_000), scheme="SCT", sender_name="Lost Bob")
     mandate = issuer.data("simulateMandate", epm_address_id=address["id"], creditor_name="Gym", reference="G")
     for amount in (700, 700_000):
         issuer.data("simulateDirectDebit", **mandate, amount=amount)
     accepted = issuer.do(
-        "transferToExternalPayment", **paying(address, name="Silent"), request_reference_id=issuer.reference()
+        "transferToExternalPayment", **transfer(address, name="Silent"), request_reference_id=issuer.reference()
     )
-    lost = issuer.do("transferToExternalPayment", **paying(address, name="Lost"))
+    lost = issuer.do("transferToExternalPayment", **transfer(address, name="Lost"))
     issuer.purchase(issuer.spendable(2_500).card_id, 2_500)
     causeway.clock.advance(HOLD_SECONDS)
 
@@ -339,7 +338,7 @@ def test_finish_uses_exactly_the_rights_of_its_policy(
         finished = working(finish)
 
     assert [each.status_code for each in (waiting, accepted, lost)] == [8001] * 3
-    assert all(finished == policy(stage, "-finish") for stage in STAGES)
+    assert all(finished == policy_rights(stage, "-finish") for stage in STAGES)
 
 
 def test_prove_uses_exactly_the_rights_of_its_policy(
@@ -352,7 +351,7 @@ def test_prove_uses_exactly_the_rights_of_its_policy(
 
     proved = working(lambda: causeway.another_process().cards.call(prove_accounts, float("inf")))
 
-    assert all(proved == policy(stage, "-prove") for stage in STAGES)
+    assert all(proved == policy_rights(stage, "-prove") for stage in STAGES)
 
 
 def test_prove_writes_only_its_progress() -> None:
@@ -373,7 +372,7 @@ def test_reseal_uses_exactly_the_rights_of_its_policy(
     updated = {("dynamodb:UpdateItem", f"arn:aws:dynamodb:*:*:table/causeway-local-{table}") for table in tables}
 
     assert ("dynamodb:UpdateItem", "arn:aws:dynamodb:*:*:table/causeway-local-banks") in scanned
-    assert all(scanned | updated == policy(stage, "-reseal") for stage in STAGES)
+    assert all(scanned | updated == policy_rights(stage, "-reseal") for stage in STAGES)
 
 
 def test_reseal_reads_and_writes_only_its_progress_in_statistics() -> None:
@@ -398,4 +397,4 @@ def test_card_pages_use_only_granted_rights(
 
     taken_up = working(work)
 
-    assert all(taken_up <= policy(stage, "") for stage in STAGES)
+    assert all(taken_up <= policy_rights(stage, "") for stage in STAGES)

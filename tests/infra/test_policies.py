@@ -9,8 +9,17 @@ import pytest
 from chalicelib.foundation.settings import Settings
 from infra.deploy.functions import API, FUNCTIONS
 from infra.local import event_runner
-from tests.infra.policies import CONFIG, FOLDER, STAGES, TAKING, granted, resources, stage_of, statements
-from tests.infra.resources import for_stage
+from tests.infra.deployment import (
+    CONFIG,
+    FOLDER,
+    RIGHTS_OF_CONSUMERS,
+    STAGES,
+    for_stage,
+    granted_rights,
+    resources,
+    stage_of,
+    statements,
+)
 
 POLICIES = sorted(FOLDER.glob("policy-*.json"))
 OF_OPERATOR = {"clients": ("owner",), "deliveries": ("failed", "bank", "manager"), "idempotency": ("unresolved",)}
@@ -23,7 +32,7 @@ each_stage = pytest.mark.parametrize("stage", STAGES)
 @each_stage
 def test_functions_use_every_table_and_index_except_operator_indexes(stage: str) -> None:
     files = [file for file in POLICIES if stage_of(file) == stage]
-    allowed = {resource for file in files for _, resource in granted(file, "dynamodb:")}
+    allowed = {resource for file in files for _, resource in granted_rights(file, "dynamodb:")}
 
     wanted = set()
     for table in for_stage(stage).tables():
@@ -80,7 +89,7 @@ def test_only_reseal_scans_tables_and_no_function_changes_keys_or_secrets(file: 
 @each_stage
 def test_the_api_queries_deliveries_and_events_of_one_client_only(stage: str) -> None:
     deliveries = f"arn:aws:dynamodb:*:*:table/causeway-{stage}-deliveries"
-    rights = granted(FOLDER / f"policy-{stage}.json", "dynamodb:Query")
+    rights = granted_rights(FOLDER / f"policy-{stage}.json", "dynamodb:Query")
 
     indexes = {f"{deliveries}/index/{name}" for name in ("client", "client-failed")}
     assert {place for _, place in rights if place.startswith(deliveries)} == {deliveries, *indexes}
@@ -90,28 +99,32 @@ def test_the_api_queries_deliveries_and_events_of_one_client_only(stage: str) ->
 def test_only_deliver_receives_messages_and_other_functions_only_send(stage: str) -> None:
     queue = f"arn:aws:sqs:*:*:causeway-{stage}-deliveries"
     sending = {("sqs:GetQueueUrl", queue), ("sqs:SendMessage", queue)}
-    consumer = {each for each in granted(FOLDER / f"policy-{stage}-deliver.json", "sqs:") if each[1] == queue}
+    consumer = {each for each in granted_rights(FOLDER / f"policy-{stage}-deliver.json", "sqs:") if each[1] == queue}
 
-    assert granted(FOLDER / f"policy-{stage}.json", "sqs:") == sending
-    assert granted(FOLDER / f"policy-{stage}-expire.json", "sqs:") == sending
-    assert granted(FOLDER / f"policy-{stage}-sweep.json", "sqs:") == sending | {("sqs:GetQueueAttributes", queue)}
-    assert consumer == sending | {(f"sqs:{action}", queue) for action in TAKING}
+    assert granted_rights(FOLDER / f"policy-{stage}.json", "sqs:") == sending
+    assert granted_rights(FOLDER / f"policy-{stage}-expire.json", "sqs:") == sending
+    assert granted_rights(FOLDER / f"policy-{stage}-sweep.json", "sqs:") == sending | {
+        ("sqs:GetQueueAttributes", queue)
+    }
+    assert consumer == sending | {(f"sqs:{action}", queue) for action in RIGHTS_OF_CONSUMERS}
 
 
 @each_stage
 def test_only_the_api_reads_the_certificate_authorities_of_tpps(stage: str) -> None:
-    reading = {file.stem for file in POLICIES if stage_of(file) == stage and granted(file, "s3:")}
+    reading = {file.stem for file in POLICIES if stage_of(file) == stage and granted_rights(file, "s3:")}
 
     assert reading == {f"policy-{stage}"}
 
 
 @each_stage
 def test_only_deliver_sends_mails_from_the_default_address(stage: str) -> None:
-    sending = {file.stem for file in POLICIES if stage_of(file) == stage and granted(file, "ses:")}
+    sending = {file.stem for file in POLICIES if stage_of(file) == stage and granted_rights(file, "ses:")}
     settings = Settings.from_environment(CONFIG["stages"][stage]["environment_variables"])
 
     assert sending == {f"policy-{stage}-deliver"}
-    assert granted(FOLDER / f"policy-{stage}-deliver.json", "ses:") == {("ses:SendEmail", "arn:aws:ses:*:*:identity/*")}
+    assert granted_rights(FOLDER / f"policy-{stage}-deliver.json", "ses:") == {
+        ("ses:SendEmail", "arn:aws:ses:*:*:identity/*")
+    }
     assert settings.mail_from.startswith("causeway@")
 
 
@@ -120,7 +133,9 @@ def test_deliver_reports_defects_to_a_queue_without_consumers(stage: str) -> Non
     from app import app
 
     dead = f"arn:aws:sqs:*:*:causeway-{stage}-deliveries-dead"
-    using = {(file.stem, action) for file in POLICIES for action, queue in granted(file, "sqs:") if queue == dead}
+    using = {
+        (file.stem, action) for file in POLICIES for action, queue in granted_rights(file, "sqs:") if queue == dead
+    }
 
     assert using == {(f"policy-{stage}-deliver", "sqs:GetQueueUrl"), (f"policy-{stage}-deliver", "sqs:SendMessage")}
     assert [
@@ -135,7 +150,9 @@ def test_production_policies_have_no_rights_on_demonstration_banks() -> None:
 
 
 def test_settle_uses_only_the_table_of_demonstration_banks() -> None:
-    tables = {resource.rpartition("/")[2] for _, resource in granted(FOLDER / "policy-dev-settle.json", "dynamodb:")}
+    tables = {
+        resource.rpartition("/")[2] for _, resource in granted_rights(FOLDER / "policy-dev-settle.json", "dynamodb:")
+    }
 
     assert tables == {"causeway-dev-demo-banks"}
 

@@ -13,7 +13,7 @@ import pytest
 from packaging.utils import canonicalize_name
 
 from infra.deploy import lock
-from tests.infra.pins import versions
+from tests.infra.deployment import pinned_versions
 from tests.kit.source_code import parse
 
 ROOT = Path(__file__).parents[2]
@@ -42,7 +42,7 @@ emulator.load_moto()
 @pytest.fixture(scope="module")
 def other_modules() -> set[str]:
     """The modules that are installed here and are not in the packages of ``make run``."""
-    locked = versions(ROOT / f"{lock.RUN}.txt")
+    locked = pinned_versions(ROOT / f"{lock.RUN}.txt")
     return {
         module
         for module, distributions in packages_distributions().items()

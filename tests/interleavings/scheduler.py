@@ -21,7 +21,7 @@ from unittest.mock import patch
 from chalicelib.foundation import parallel
 from chalicelib.foundation.aws.calls import Call, Members, Proceed, observe
 from chalicelib.foundation.aws.errors import NoAnswer
-from tests.infra.resources import for_stage
+from tests.infra.deployment import for_stage
 from tests.kit.time import PATIENCE_SECONDS
 
 Request = Callable[[], Any]

@@ -9,8 +9,7 @@ from infra.deploy import runtime, template
 from infra.deploy.api_stage import LOG_FORMAT
 from infra.deploy.limits import REQUEST_BURST, REQUESTS_PER_SECOND
 from infra.deploy.runtime import STAGES
-from tests.infra.policies import resources
-from tests.infra.resources import for_stage
+from tests.infra.deployment import for_stage, resources
 from tests.rehearsal import account
 from tests.rehearsal.project import ADDRESSES, PROCESSORS, TOPIC, Project, registered
 

@@ -27,7 +27,7 @@ from infra.deploy.api_stage import LOG_FORMAT
 from infra.deploy.limits import REQUEST_BURST, REQUESTS_PER_SECOND
 from infra.deploy.runtime import STAGES
 from infra.repository import ROOT
-from tests.infra.policies import resources
+from tests.infra.deployment import resources
 
 pytestmark = pytest.mark.rehearsal
 each_stage = pytest.mark.parametrize("stage", STAGES)

@@ -22,8 +22,8 @@ from infra.deploy import lock, template
 from infra.deploy.functions import FUNCTIONS
 from infra.local.event_runner import schedule_event, sqs_event
 from infra.repository import ROOT
-from tests.infra.deploy.library_imports import used_modules
-from tests.infra.resources import for_stage
+from tests.infra.deploy.layer_files import used_modules
+from tests.infra.deployment import for_stage
 from tests.rehearsal import libraries, runtime
 from tests.rehearsal.project import ADDRESSES, Project, registered
 

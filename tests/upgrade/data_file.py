@@ -18,7 +18,7 @@ from typing import Any
 from infra.local.emulator_state import EmulatorState
 from infra.local.process import ChildProcess, python_command
 from infra.local.resources import STACK, create_resources
-from tests.infra.resources import for_stage
+from tests.infra.deployment import for_stage
 
 RELEASED = Path(__file__).with_name("released.jsonl")
 """The data that the latest release has written."""

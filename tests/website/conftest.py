@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from chalicelib.foundation.crypto import passwords
@@ -11,20 +9,12 @@ from chalicelib.foundation.identifiers import new_id
 from chalicelib.website.records.users import user_key
 from tests.cards.issuer import MANAGER, Issuer, NewCard
 from tests.causeway import Causeway
-from tests.cheap_hashes import cheap_hashes
 from tests.website.web_user import PASSWORD, WebUser, ensure_user
 
 
 @pytest.fixture(scope="session", autouse=True)
 def rendered_pages(rendered: None) -> None:
     """The documentation, the OpenAPI documents, and the API screens, which show them."""
-
-
-@pytest.fixture
-def quick_hashes() -> Iterator[None]:
-    """Cheap password hashes, for tests that do not check the cost of a hash."""
-    with cheap_hashes():
-        yield
 
 
 @pytest.fixture

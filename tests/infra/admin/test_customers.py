@@ -15,7 +15,7 @@ from infra.customers import loading
 from infra.customers.loading import CustomersChanged
 from tests.demo_bank.single_bank import SingleBank
 from tests.infra.admin.command_line import done, refused, run
-from tests.kit.customer_files import account, customer, written
+from tests.infra.customers.customer_files import account, customer, written
 
 EXAMPLE = "docs/guides/customers.yaml"
 

@@ -8,18 +8,17 @@ import pytest
 
 from infra.conformance.checks import checks_of
 from tests.infra.conformance.broken_banks import BROKEN, Broken
-from tests.infra.conformance.playing import failed, found, play_mandatory
-from tests.infra.conformance.reasons import dead_ends
+from tests.infra.conformance.kit_runs import dead_ends, failed_checks, result_of, run_mandatory
 
 
 @pytest.mark.parametrize(
     "broken", BROKEN, ids=lambda broken: f"{broken.bank.__name__}-{broken.version}-{broken.caught_by}"
 )
 def test_each_broken_bank_fails_only_the_check_of_its_fault(broken: Broken) -> None:
-    run = play_mandatory(broken.bank(broken.version), broken.caught_by)
+    run = run_mandatory(broken.bank(broken.version), broken.caught_by)
 
-    caught = found(run, broken.caught_by)
+    caught = result_of(run, broken.caught_by)
     assert (caught.outcome, caught.check.level) == ("failed", broken.level)
-    others = [each for each in failed(run) if not any(fnmatchcase(each, pattern) for pattern in broken.may_fail)]
+    others = [each for each in failed_checks(run) if not any(fnmatchcase(each, pattern) for pattern in broken.may_fail)]
     assert others == []
     assert dead_ends(run, {each.check_id for each in checks_of(broken.version)}) == []

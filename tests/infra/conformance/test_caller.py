@@ -12,7 +12,7 @@ from chalicelib.foundation.http.outbound import Outbound, Reply, TimedOut
 from chalicelib.openbanking.protocol.versions import VERSIONS
 from infra.conformance.caller import SHOWN, Caller
 from infra.conformance.masking import Masking
-from tests.infra.conformance.playing import HUB_KEY
+from tests.infra.conformance.kit_runs import HUB_KEY
 from tests.infra.conformance.small_bank import API_KEY
 
 WEBHOOK = VERSIONS[2].relayed["accounts"]

@@ -17,7 +17,7 @@ from infra.conformance.evidence import Evidence
 from infra.conformance.runner import KIT_FAILED, run_check
 from infra.conformance.session import Session
 from infra.conformance.subjects import subjects, subjects_of
-from tests.infra.conformance.playing import session_with
+from tests.infra.conformance.kit_runs import session_with
 from tests.infra.conformance.small_bank import SmallBank
 
 BY_VERSION = pytest.mark.parametrize("version", VERSIONS.values(), ids=str)

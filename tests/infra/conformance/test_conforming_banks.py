@@ -18,7 +18,7 @@ from chalicelib.openbanking.protocol.version import Version
 from chalicelib.openbanking.protocol.versions import VERSIONS
 from infra.conformance.checks import checks_of
 from tests.infra.conformance.broken_lists import CountsPendingInPages
-from tests.infra.conformance.playing import connected, play, play_checks
+from tests.infra.conformance.kit_runs import connected, run_checks, run_kit
 from tests.infra.conformance.small_bank import SmallBank
 from tests.kit.documents import ROOT
 from tests.kit.http import free_port
@@ -33,7 +33,7 @@ ALWAYS_SKIPPED = ("address.", "tls.", "bank-report_day.", "bank-list_states.")
 @pytest.mark.parametrize("version", VERSIONS.values(), ids=str)
 def test_a_conforming_bank_passes_every_check(version: Version) -> None:
     with connected(SmallBank(version)) as session:
-        run = play_checks(session, checks_of(version))
+        run = run_checks(session, checks_of(version))
 
     assert [(each.check.check_id, each.problem) for each in run.results if each.outcome == "failed"] == []
     skipped = [each.check.check_id for each in run.results if each.outcome == "skipped"]
@@ -44,7 +44,7 @@ def test_a_conforming_bank_passes_every_check(version: Version) -> None:
 
 def test_page_size_can_count_booked_and_pending_transactions_together_or_separately() -> None:
     for bank in (SmallBank, CountsPendingInPages):
-        run = play(bank(VERSIONS[2]), "account_transactions")
+        run = run_kit(bank(VERSIONS[2]), "account_transactions")
 
         assert [(each.check.check_id, each.problem) for each in run.results if each.outcome == "failed"] == []
 

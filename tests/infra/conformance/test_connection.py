@@ -16,7 +16,7 @@ from chalicelib.openbanking.protocol.versions import VERSIONS
 from infra.conformance.checks import connection
 from infra.conformance.evidence import CheckFailed, CheckSkipped, Evidence
 from infra.local.development_ca import DevelopmentCa
-from tests.infra.conformance.playing import session_with
+from tests.infra.conformance.kit_runs import session_with
 from tests.infra.conformance.small_bank import SmallBank
 
 CHECKS = {check.check_id: check for check in connection.checks(VERSIONS[2])}

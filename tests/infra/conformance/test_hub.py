@@ -22,7 +22,7 @@ from infra.conformance.hub_server import serving
 from infra.conformance.hub_state import Authorization, HttpAnswer
 from infra.conformance.masking import Masking
 from tests.causeway import START
-from tests.infra.conformance.playing import HUB_KEY, file_of
+from tests.infra.conformance.kit_runs import HUB_KEY, file_of
 from tests.infra.conformance.small_bank import API_KEY, IBAN, KEY, OTHER_KEY, SmallBank
 from tests.kit.time import ManualClock
 

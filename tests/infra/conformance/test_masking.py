@@ -18,7 +18,7 @@ from infra.conformance.masking import Masking
 from infra.conformance.psu import ScriptPsu
 from infra.conformance.terminal import Terminal
 from tests.infra.conformance.broken_authentication import AcceptsAnySignature
-from tests.infra.conformance.playing import HUB_KEY, play, play_checks, session_with
+from tests.infra.conformance.kit_runs import HUB_KEY, run_checks, run_kit, session_with
 from tests.infra.conformance.small_bank import API_KEY, Answer, SmallBank
 
 
@@ -76,7 +76,7 @@ def test_the_private_key_of_the_hub_is_masked_in_the_output_of_a_psu_command(tmp
     chosen = [check for check in checks_of(VERSIONS[2]) if check.check_id == "consent.initiated"]
     session = session_with(SmallBank(VERSIONS[2]))
     session.psu = ScriptPsu(["sh", "-c", f"cat {tmp_path}/hub.pem; exit 1"], 10)
-    (result,) = play_checks(session, chosen).results
+    (result,) = run_checks(session, chosen).results
 
     assert result.outcome == "failed"
     assert "exit code 1" in result.sent
@@ -84,7 +84,7 @@ def test_the_private_key_of_the_hub_is_masked_in_the_output_of_a_psu_command(tmp
 
 
 def test_results_contain_no_api_key() -> None:
-    ended = play_checks(session_with(SmallBank(VERSIONS[2])), checks_of(VERSIONS[2])[:20])
+    ended = run_checks(session_with(SmallBank(VERSIONS[2])), checks_of(VERSIONS[2])[:20])
 
     texts = [str(dataclasses.astuple(dataclasses.replace(each, check=None))) for each in ended.results]  # type: ignore[arg-type]
     assert not any(API_KEY in text for text in texts)
@@ -99,6 +99,6 @@ def test_parts_of_the_api_key_in_bank_responses_are_masked() -> None:
         def error(self, refusal: Refusal, request_id: str) -> Answer:
             return super().error(Refusal(refusal.fault, f"wrong: {self.given}"), request_id)
 
-    shown = [each.received for each in play(RepeatsTheKey(VERSIONS[2]), "accounts.key-*").results]
+    shown = [each.received for each in run_kit(RepeatsTheKey(VERSIONS[2]), "accounts.key-*").results]
 
     assert [text for text in shown if API_KEY[8:-1] in text or API_KEY.swapcase()[8:] in text] == []

@@ -14,8 +14,7 @@ from chalicelib.openbanking.protocol.versions import VERSIONS
 from infra.conformance.checks import checks_of
 from infra.conformance.selection import select
 from tests.infra.conformance.broken_banks import ReportsNothing, SignsOtherBytes, SignsWithAnotherKey
-from tests.infra.conformance.playing import LIMITS, found, play, play_checks, session_with
-from tests.infra.conformance.reasons import dead_ends
+from tests.infra.conformance.kit_runs import LIMITS, dead_ends, result_of, run_checks, run_kit, session_with
 from tests.infra.conformance.small_bank import OTHER_KEY, Members, SmallBank
 
 BY_VERSION = pytest.mark.parametrize("version", VERSIONS.values(), ids=str)
@@ -46,7 +45,7 @@ def ids(version: Version) -> set[str]:
 def test_every_blocked_check_names_an_existing_check_that_did_not_pass(
     version: Version, bank: Callable[[Version], SmallBank]
 ) -> None:
-    run = play(bank(version))
+    run = run_kit(bank(version))
 
     blocked = [each for each in run.results if each.skip == "blocked"]
     assert blocked
@@ -55,21 +54,21 @@ def test_every_blocked_check_names_an_existing_check_that_did_not_pass(
 
 
 def test_a_refused_call_blocks_the_acceptance_check_and_names_the_failed_check() -> None:
-    run = play(SignsWithAnotherKey(VERSIONS[2]), "bank-initiate,consent.saved")
+    run = run_kit(SignsWithAnotherKey(VERSIONS[2]), "bank-initiate,consent.saved")
 
-    accepted = found(run, "bank-initiate.accepted")
+    accepted = result_of(run, "bank-initiate.accepted")
     assert (accepted.outcome, accepted.skip) == ("skipped", "blocked")
-    for each in (accepted, found(run, "consent.saved")):
+    for each in (accepted, result_of(run, "consent.saved")):
         assert each.problem.endswith("see bank-initiate.signature")
     assert not run.is_good
 
 
 def test_checks_blocked_by_a_refused_status_report_name_the_signature_check() -> None:
-    run = play(SignsReportsWithAnotherKey(VERSIONS[2]), "payment-direct,bank-report_status")
+    run = run_kit(SignsReportsWithAnotherKey(VERSIONS[2]), "payment-direct,bank-report_status")
 
     for name in ("refused-returned", "refused-report", "confirmed-report"):
-        assert found(run, f"payment-direct.{name}").problem.endswith("see bank-report_status.signature")
-    assert found(run, "bank-report_status.signature").outcome == "failed"
+        assert result_of(run, f"payment-direct.{name}").problem.endswith("see bank-report_status.signature")
+    assert result_of(run, "bank-report_status.signature").outcome == "failed"
 
 
 def waits(session: Any) -> list[float]:
@@ -92,7 +91,7 @@ def test_the_kit_waits_only_once_for_a_bank_without_status_reports(version: Vers
     chosen = select(checks_of(version), "payment-*.*-report,payment-*.final-status,bank-report_status")
     session = session_with(ReportsNothing(version))
     agreed = waits(session)
-    run = play_checks(session, chosen)
+    run = run_checks(session, chosen)
 
     assert sum(agreed) == pytest.approx(LIMITS.report)
     results = [each for each in run.results if each.check.check_id.startswith("payment-")]
@@ -101,7 +100,7 @@ def test_the_kit_waits_only_once_for_a_bank_without_status_reports(version: Vers
 
 
 def test_final_status_is_skipped_without_a_status_report() -> None:
-    (result,) = play(ReportsNothing(VERSIONS[2]), "payment-single.final-status").results
+    (result,) = run_kit(ReportsNothing(VERSIONS[2]), "payment-single.final-status").results
 
     assert (result.outcome, result.problem) == ("skipped", "no report came: see payment-single.confirmed-report")
 
@@ -109,13 +108,13 @@ def test_final_status_is_skipped_without_a_status_report() -> None:
 def test_the_kit_prints_the_awaited_status_report() -> None:
     said = StringIO()
     session = session_with(ReportsNothing(VERSIONS[2]), said, replace(LIMITS, report=1.05))
-    play_checks(session, select(checks_of(VERSIONS[2]), "payment-direct.confirmed-report"))
+    run_checks(session, select(checks_of(VERSIONS[2]), "payment-direct.confirmed-report"))
 
     assert said.getvalue() == "  waiting up to 1.05 s for the report of payment-direct.confirmed-report\n"
 
 
 def signature_problem(bank: SmallBank) -> str:
-    return found(play(bank, "bank-initiate.signature"), "bank-initiate.signature").problem
+    return result_of(run_kit(bank, "bank-initiate.signature"), "bank-initiate.signature").problem
 
 
 def test_signature_problems_explain_other_bytes_and_other_keys() -> None:

@@ -12,11 +12,11 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from infra.conformance import report, report_html
-from tests.infra.conformance.made_run import RUN, result
+from tests.infra.conformance.kit_runs import EXAMPLE_RUN, example_result
 
 
 def test_the_json_report_has_the_documented_members() -> None:
-    found = json.loads(report.as_json(RUN))
+    found = json.loads(report.as_json(EXAMPLE_RUN))
 
     assert {name: found[name] for name in ("bank", "version", "started_at")} == {
         "bank": "SMALLGB2",
@@ -32,7 +32,7 @@ def test_the_json_report_has_the_documented_members() -> None:
 
 
 def test_the_junit_report_counts_only_mandatory_failures_as_failures() -> None:
-    root = ET.fromstring(report.as_junit(RUN))  # noqa: S314 - our own
+    root = ET.fromstring(report.as_junit(EXAMPLE_RUN))  # noqa: S314 - our own
     suite = root[0]
 
     assert (root.tag, suite.tag) == ("testsuites", "testsuite")
@@ -65,12 +65,12 @@ class _Texts(HTMLParser):
 
 
 def test_the_html_report_lists_failures_first_and_loads_no_resources() -> None:
-    page = report_html.render(RUN)
+    page = report_html.render(EXAMPLE_RUN)
     texts = _Texts()
     texts.feed(page)
 
     assert texts.headings == ["Failed", "Advice", "a", "b"]
-    assert texts.tags.count("details") == len(RUN.results)
+    assert texts.tags.count("details") == len(EXAMPLE_RUN.results)
     assert not {"script", "link", "img", "iframe"} & set(texts.tags)
     assert "A <title>" not in page
     assert "it is &lt;wrong&gt;" in page
@@ -80,9 +80,9 @@ def test_the_html_report_lists_failures_first_and_loads_no_resources() -> None:
 
 def test_reports_show_the_call_of_the_bank_before_the_answer_of_the_kit() -> None:
     failed = replace(
-        result("bank-initiate.key", "failed", problem="wrong"), sent="400", received="POST /x", by_bank=True
+        example_result("bank-initiate.key", "failed", problem="wrong"), sent="400", received="POST /x", by_bank=True
     )
-    run = replace(RUN, results=(failed,))
+    run = replace(EXAMPLE_RUN, results=(failed,))
     page = report_html.render(run)
 
     first, second = "<h4>The bank&#x27;s call</h4><pre>POST /x</pre>", "<h4>The kit&#x27;s answer</h4><pre>400</pre>"
@@ -93,15 +93,15 @@ def test_reports_show_the_call_of_the_bank_before_the_answer_of_the_kit() -> Non
 
 
 def test_the_html_report_opens_the_first_of_similar_failures() -> None:
-    alike = tuple(result(f"{group}.key-wrong", "failed", problem="accepted") for group in ("a", "b", "c"))
+    alike = tuple(example_result(f"{group}.key-wrong", "failed", problem="accepted") for group in ("a", "b", "c"))
 
-    assert report_html.render(replace(RUN, results=alike)).count('<details class="failed" open>') == 1
-    assert report_html.render(replace(RUN, results=alike)).count('<details class="failed">') == 2
+    assert report_html.render(replace(EXAMPLE_RUN, results=alike)).count('<details class="failed" open>') == 1
+    assert report_html.render(replace(EXAMPLE_RUN, results=alike)).count('<details class="failed">') == 2
 
 
 def test_a_blocked_check_is_an_error_in_junit() -> None:
-    blocked = replace(result("a.two", "skipped", problem="see a.one"), skip="blocked")
-    run = replace(RUN, results=(RUN.results[0], blocked, RUN.results[3]))
+    blocked = replace(example_result("a.two", "skipped", problem="see a.one"), skip="blocked")
+    run = replace(EXAMPLE_RUN, results=(EXAMPLE_RUN.results[0], blocked, EXAMPLE_RUN.results[3]))
     suite = ET.fromstring(report.as_junit(run))[0]  # noqa: S314 - our own
 
     assert {name: suite.get(name) for name in ("failures", "errors", "skipped")} == {
@@ -114,16 +114,16 @@ def test_a_blocked_check_is_an_error_in_junit() -> None:
 
 
 def test_a_run_with_failed_advice_only_has_not_failed() -> None:
-    advised = replace(RUN, results=(RUN.results[0], RUN.results[2]))
+    advised = replace(EXAMPLE_RUN, results=(EXAMPLE_RUN.results[0], EXAMPLE_RUN.results[2]))
 
-    assert RUN.has_failed
+    assert EXAMPLE_RUN.has_failed
     assert not advised.has_failed
     assert "SMALLGB2 conforms to version 2: no mandatory check failed" in report_html.render(advised)
 
 
 def test_reports_replace_the_previous_reports(tmp_path: Path) -> None:
-    report.write(RUN, tmp_path / "reports")
-    files = report.write(replace(RUN, bic="OTHERGB2"), tmp_path / "reports")
+    report.write(EXAMPLE_RUN, tmp_path / "reports")
+    files = report.write(replace(EXAMPLE_RUN, bic="OTHERGB2"), tmp_path / "reports")
 
     assert sorted(file.name for file in (tmp_path / "reports").iterdir()) == [
         "report.html",
@@ -137,4 +137,4 @@ def test_an_unwritable_report_folder_raises_oserror(tmp_path: Path) -> None:
     (tmp_path / "taken").write_text("", "ascii")
 
     with pytest.raises(OSError, match="taken"):
-        report.write(RUN, tmp_path / "taken")
+        report.write(EXAMPLE_RUN, tmp_path / "taken")

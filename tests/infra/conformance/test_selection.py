@@ -7,7 +7,7 @@ import pytest
 from chalicelib.openbanking.protocol.versions import VERSIONS
 from infra.conformance.checks import checks_of
 from infra.conformance.selection import UnknownChecks, select
-from tests.infra.conformance.playing import play
+from tests.infra.conformance.kit_runs import run_kit
 from tests.infra.conformance.small_bank import SmallBank
 
 CHECKS = checks_of(VERSIONS[2])
@@ -56,7 +56,7 @@ def test_unknown_ids_and_patterns_are_refused_with_the_known_groups() -> None:
 
 
 def test_a_run_takes_the_steps_required_by_the_selected_checks() -> None:
-    run = play(SmallBank(VERSIONS[2]), "account_balance.token-ended, payment-direct.refused-report")
+    run = run_kit(SmallBank(VERSIONS[2]), "account_balance.token-ended, payment-direct.refused-report")
 
     assert [(each.check.check_id, each.outcome) for each in run.results] == [
         ("account_balance.token-ended", "passed"),
@@ -66,6 +66,6 @@ def test_a_run_takes_the_steps_required_by_the_selected_checks() -> None:
 
 def test_a_run_ends_its_remaining_consents_at_the_bank() -> None:
     bank = SmallBank(VERSIONS[2])
-    play(bank, "account.answer-form,accounts.scope-not-approved,account_balance.scope-not-approved")
+    run_kit(bank, "account.answer-form,accounts.scope-not-approved,account_balance.scope-not-approved")
 
     assert bank.consents == {}

@@ -13,7 +13,7 @@ from chalicelib.openbanking.protocol.webhooks import Webhook
 from infra.conformance.checks import checks_of
 from infra.conformance.runner import KIT_FAILED
 from infra.conformance.selection import select
-from tests.infra.conformance.playing import connected, play, play_checks
+from tests.infra.conformance.kit_runs import connected, run_checks, run_kit
 from tests.infra.conformance.small_bank import Answer, Members, SmallBank
 
 VALUES: tuple[Any, ...] = (None, "x\x00\x1b", [[]], {"a": {}})
@@ -42,7 +42,7 @@ def strange(depth: int, other: Any) -> type[SmallBank]:
 @pytest.mark.parametrize("value", VALUES, ids=repr)
 def test_responses_with_members_of_any_type_cause_no_kit_error(version: Version, value: Any) -> None:
     for depth in (1, 2):
-        run = play(strange(depth, value)(version), "account*,funds*,payment-single,bank-report_status")
+        run = run_kit(strange(depth, value)(version), "account*,funds*,payment-single,bank-report_status")
 
         assert [each.check.check_id for each in run.results if KIT_FAILED in each.problem] == []
         assert run.has_failed or depth > 1
@@ -54,7 +54,7 @@ def test_responses_with_any_body_cause_no_kit_error(body: bytes) -> None:
         def finish(self, webhook: Webhook, answer: Answer) -> Answer:
             return Answer(answer.status, body)
 
-    run = play(Strange(VERSIONS[2]))
+    run = run_kit(Strange(VERSIONS[2]))
 
     assert [each.check.check_id for each in run.results if KIT_FAILED in each.problem] == []
     assert run.has_failed
@@ -66,7 +66,7 @@ def test_responses_with_unusual_header_characters_cause_no_kit_error() -> None:
             return Answer(answer.status, b"", {"Content-Type": "application/json", "X-Odd": "\x7f é"})
 
     with connected(Strange(VERSIONS[2])) as session:
-        run = play_checks(session, select(checks_of(VERSIONS[2]), "accounts,payment-single"))
+        run = run_checks(session, select(checks_of(VERSIONS[2]), "accounts,payment-single"))
 
     assert [each.check.check_id for each in run.results if KIT_FAILED in each.problem] == []
     assert run.has_failed
@@ -78,7 +78,7 @@ def test_calls_with_members_of_any_type_cause_no_kit_error() -> None:
             super().call(path, **members)
             return super().call(path, **dict.fromkeys(members, jsontext.Number("1e5")))
 
-    run = play(Strange(VERSIONS[1]), "consent,cancel,bank-*")
+    run = run_kit(Strange(VERSIONS[1]), "consent,cancel,bank-*")
 
     assert [each.check.check_id for each in run.results if KIT_FAILED in each.problem] == []
     assert run.has_failed

@@ -7,7 +7,7 @@ from io import StringIO
 from pathlib import Path
 
 from infra.conformance.terminal import Terminal, first_line, printable, summary
-from tests.infra.conformance.made_run import RUN, result
+from tests.infra.conformance.kit_runs import EXAMPLE_RUN, example_result
 
 
 class Colours(StringIO):
@@ -17,7 +17,7 @@ class Colours(StringIO):
 
 def test_the_terminal_prints_one_line_for_each_check() -> None:
     output = StringIO()
-    for each in RUN.results:
+    for each in EXAMPLE_RUN.results:
         Terminal(output).show(each)
 
     assert [line.split() for line in output.getvalue().splitlines()] == [
@@ -30,22 +30,24 @@ def test_the_terminal_prints_one_line_for_each_check() -> None:
 
 def test_the_terminal_explains_failures_at_the_end() -> None:
     output = StringIO()
-    Terminal(output).end(RUN, [Path("build/report.html")])
+    Terminal(output).end(EXAMPLE_RUN, [Path("build/report.html")])
     said = output.getvalue()
 
     for part in ("FAILED a.two: A <title>", "it is <wrong>", "Something & more", "Specification, 1 (mandatory)"):
         assert part in said
     assert "ADVICE b.one" in said
-    assert said.endswith(f"{summary(RUN)}\n  build/report.html\n")
+    assert said.endswith(f"{summary(EXAMPLE_RUN)}\n  build/report.html\n")
 
 
 def test_the_terminal_explains_similar_failures_once_with_an_example() -> None:
     groups = ("a", "b", "c")
-    alike = [result(f"{group}.signature-missing", "failed", problem=f"accepted; body {group}") for group in groups]
-    other = result("d.signature-missing", "failed", problem="no response")
-    passed = result("e.signature-missing", "passed")
+    alike = [
+        example_result(f"{group}.signature-missing", "failed", problem=f"accepted; body {group}") for group in groups
+    ]
+    other = example_result("d.signature-missing", "failed", problem="no response")
+    passed = example_result("e.signature-missing", "passed")
     output = StringIO()
-    Terminal(output).end(replace(RUN, results=(*alike, other, passed)), [])
+    Terminal(output).end(replace(EXAMPLE_RUN, results=(*alike, other, passed)), [])
     said = output.getvalue()
 
     assert "FAILED signature-missing fails at 3 of 5: a, b, c\n  example   a.signature-missing: A <title>\n" in said
@@ -55,22 +57,24 @@ def test_the_terminal_explains_similar_failures_once_with_an_example() -> None:
 
 def test_the_terminal_shows_the_call_of_the_bank_before_the_answer_of_the_kit() -> None:
     failed = replace(
-        result("bank-initiate.key", "failed", problem="wrong"), sent="400", received="POST /x", by_bank=True
+        example_result("bank-initiate.key", "failed", problem="wrong"), sent="400", received="POST /x", by_bank=True
     )
     output = StringIO()
-    Terminal(output).end(replace(RUN, results=(failed,)), [])
+    Terminal(output).end(replace(EXAMPLE_RUN, results=(failed,)), [])
 
     assert "  the bank's call\n    POST /x\n  the kit's answer\n    400\n" in output.getvalue()
 
 
 def test_the_summary_shows_the_verdict_and_the_counts() -> None:
-    assert summary(RUN) == ("SMALLGB2 does not conform to version 2: 1 passed, 1 failed, 1 advised, 1 skipped in 1.5 s")
+    assert summary(EXAMPLE_RUN) == (
+        "SMALLGB2 does not conform to version 2: 1 passed, 1 failed, 1 advised, 1 skipped in 1.5 s"
+    )
 
 
 def test_colours_are_printed_only_on_terminals() -> None:
     plain, coloured = StringIO(), Colours()
     for output in (plain, coloured):
-        Terminal(output).show(RUN.results[0])
+        Terminal(output).show(EXAMPLE_RUN.results[0])
 
     assert "\033[32m" in coloured.getvalue()
     assert "\033" not in plain.getvalue()
@@ -79,7 +83,7 @@ def test_colours_are_printed_only_on_terminals() -> None:
 def test_control_characters_of_a_bank_are_not_printed() -> None:
     assert printable("a\x1b[31mb\nc") == "a?[31mb\nc"
     output = StringIO()
-    Terminal(output).end(RUN, [])
+    Terminal(output).end(EXAMPLE_RUN, [])
 
     assert "\x00" not in output.getvalue()
 

@@ -7,17 +7,17 @@ from dataclasses import replace
 from infra.conformance.check import Result
 from infra.conformance.terminal import summary
 from infra.conformance.verdict import verdict
-from tests.infra.conformance.made_run import RUN, result
+from tests.infra.conformance.kit_runs import EXAMPLE_RUN, example_result
 
-PASSED = result("a.one", "passed")
-BLOCKED = replace(result("b.one", "skipped", problem="see a.one"), skip="blocked")
-UNPLAYED = replace(result("b.two", "skipped", problem="not supported"), skip="unplayed")
-INAPPLICABLE = replace(result("b.three", "skipped", problem="no such scope"), skip="inapplicable")
-ADVICE = replace(result("b.four", "skipped", "advice", "see a.one"), skip="blocked")
+PASSED = example_result("a.one", "passed")
+BLOCKED = replace(example_result("b.one", "skipped", problem="see a.one"), skip="blocked")
+UNPLAYED = replace(example_result("b.two", "skipped", problem="not supported"), skip="unplayed")
+INAPPLICABLE = replace(example_result("b.three", "skipped", problem="no such scope"), skip="inapplicable")
+ADVICE = replace(example_result("b.four", "skipped", "advice", "see a.one"), skip="blocked")
 
 
 def said(*results: Result, is_full: bool = True, narrowed: str = "") -> str:
-    return summary(replace(RUN, results=results, is_full=is_full, narrowed=narrowed))
+    return summary(replace(EXAMPLE_RUN, results=results, is_full=is_full, narrowed=narrowed))
 
 
 def test_a_full_run_without_failures_reports_conformance() -> None:
@@ -26,7 +26,7 @@ def test_a_full_run_without_failures_reports_conformance() -> None:
 
 
 def test_a_blocked_mandatory_check_leaves_conformance_unknown() -> None:
-    run = replace(RUN, results=(PASSED, BLOCKED))
+    run = replace(EXAMPLE_RUN, results=(PASSED, BLOCKED))
 
     assert not run.is_good
     assert not run.has_failed
@@ -38,8 +38,8 @@ def test_a_blocked_mandatory_check_leaves_conformance_unknown() -> None:
 
 
 def test_a_step_skipped_by_the_psu_leaves_conformance_unknown_without_a_failure() -> None:
-    assert replace(RUN, results=(PASSED, UNPLAYED)).is_good
-    assert verdict(replace(RUN, results=(PASSED, UNPLAYED))).startswith("It is not known")
+    assert replace(EXAMPLE_RUN, results=(PASSED, UNPLAYED)).is_good
+    assert verdict(replace(EXAMPLE_RUN, results=(PASSED, UNPLAYED))).startswith("It is not known")
     assert "because the PSU's part was not played: not supported" in said(PASSED, UNPLAYED)
 
 

@@ -12,7 +12,7 @@ from infra.customers import loading
 from infra.customers.loading import InvalidCustomers
 from infra.customers.models import BANKS
 from tests.demo_bank.single_bank import SingleBank
-from tests.kit.customer_files import Content, account, customer, rule, transaction, written
+from tests.infra.customers.customer_files import Content, account, customer, rule, transaction, written
 
 NO_BANKS = ("DEMOGB2F", "DEMODE2F", "BARCGB22", "one")
 

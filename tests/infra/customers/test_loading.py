@@ -11,7 +11,7 @@ from chalicelib.foundation.dynamodb.store import StoreUnavailable
 from infra.customers import loading
 from infra.customers.loading import CustomersChanged, TooManyCustomers, UnknownCustomers
 from tests.demo_bank.single_bank import SingleBank
-from tests.kit.customer_files import Content, account, customer, transaction, written
+from tests.infra.customers.customer_files import Content, account, customer, transaction, written
 
 
 def there(bank: SingleBank) -> dict[str, list[str]]:

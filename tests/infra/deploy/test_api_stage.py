@@ -13,7 +13,7 @@ from moto import mock_aws
 from infra.deploy import api_stage, limits, template
 from infra.deploy.chalice_command import stage_settings
 from infra.deploy.runtime import STAGES
-from tests.infra.resources import for_stage
+from tests.infra.deployment import for_stage
 
 LOG = "arn:aws:logs:eu-west-1:123456789012:log-group:/aws/apigateway/causeway-dev"
 

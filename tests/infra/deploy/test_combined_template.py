@@ -12,7 +12,7 @@ from infra.deploy.api_stage import LOG_FORMAT
 from infra.deploy.limits import REQUEST_BURST, REQUESTS_PER_SECOND
 from infra.deploy.package import NotMergeable
 from infra.deploy.runtime import STAGES
-from tests.infra.deploy.chalice_template import APPLICATION, CONFIG, packaged_stage
+from tests.infra.deployment import APPLICATION, CONFIG, packaged_stage
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from chalicelib.foundation.aws.services import SERVICES
 from infra.deploy import archive, layer, lock, runtime
 from infra.deploy.layer import LayerFailed
 from infra.deploy.lock import Pin
-from tests.infra.deploy.elf_files import shared_object
+from tests.infra.deploy.layer_files import shared_object
 from tests.kit.documents import ROOT
 
 IN_THE_LAYER = {

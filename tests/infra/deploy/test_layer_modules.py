@@ -9,7 +9,7 @@ import pytest
 from packaging.utils import canonicalize_name
 
 from infra.deploy import layer
-from tests.infra.deploy.library_imports import file_of, used_modules, ways_to
+from tests.infra.deploy.layer_files import file_of, used_modules, ways_to
 from tests.kit.source_code import ROOT, SOURCES
 
 NEVER_IMPORTED = {"dateutil.zoneinfo": {"dateutil.tz.tz"}, "pydantic.v1": {"pydantic._internal._generate_schema"}}

@@ -15,7 +15,7 @@ from chalicelib.delivery.receiver_slots import SLOTS, WORKERS
 from infra.deploy import functions, limits, runtime
 from infra.deploy.functions import FUNCTIONS
 from infra.deploy.limits import CONCURRENCY, REQUESTS, UNRESERVED, Account, LimitsNotPossible, check, reservations
-from tests.infra.alarm_states import ALARMS
+from tests.infra.alarms import ALARMS
 from tests.kit.documents import CAPACITY, DEPLOYMENT, blocks, rows, section
 
 OTHER = Account(quota=1000, unreserved=1000, own={})

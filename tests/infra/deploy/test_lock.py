@@ -13,8 +13,7 @@ import pytest
 
 from infra.deploy import lock
 from infra.deploy.lock import LockFailed
-from tests.infra.pins import PACKAGES, versions
-from tests.infra.secret_settings import CONFIGURATIONS, PASSWORD
+from tests.infra.deployment import CONFIGURATIONS, PACKAGES, PASSWORD, pinned_versions
 from tests.kit.documents import ROOT
 
 HASHED = (lock.RUNTIME, lock.DEVELOPMENT)
@@ -23,12 +22,12 @@ HASHED = (lock.RUNTIME, lock.DEVELOPMENT)
 def locked(name: str, folder: Path = ROOT) -> dict[str, str]:
     """The versions of a lock's distributions."""
     file = folder / f"{name}.txt"
-    return {pin.name: pin.version for pin in lock.read(file).values()} if name in HASHED else versions(file)
+    return {pin.name: pin.version for pin in lock.read(file).values()} if name in HASHED else pinned_versions(file)
 
 
 @pytest.mark.parametrize("name", lock.LOCKS)
 def test_every_requirement_is_locked_at_its_version(name: str) -> None:
-    required = versions(ROOT / f"{name}.in")
+    required = pinned_versions(ROOT / f"{name}.in")
 
     assert required.items() <= locked(name).items()
 

@@ -11,7 +11,7 @@ import pytest
 
 from infra.deploy import chalice_command, package
 from infra.deploy.chalice_command import ChaliceFailed
-from tests.infra.deploy.chalice_template import APPLICATION
+from tests.infra.deployment import APPLICATION
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from infra.deploy import shared_objects
-from tests.infra.deploy.elf_files import shared_object
+from tests.infra.deploy.layer_files import shared_object
 
 LIBC = "libc.so.6"
 

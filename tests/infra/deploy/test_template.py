@@ -20,7 +20,7 @@ from chalicelib.openbanking.records.consents import NOTIFY
 from infra.deploy import template
 from infra.deploy.functions import API, BY_NAME
 from infra.deploy.template import Template, TemplateError
-from tests.infra.resources import for_stage
+from tests.infra.deployment import for_stage
 
 SMALL = """
 Parameters:

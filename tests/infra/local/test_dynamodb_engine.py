@@ -13,7 +13,7 @@ from infra.local.dynamodb_engine import DynamoDBEngine, EngineFailed, is_dynamod
 from infra.local.engines import DYNAMODB_ENGINES
 from infra.local.resources import expire_items, make_tables
 from tests.conftest import DYNAMODB_ENGINE
-from tests.infra.resources import for_stage
+from tests.infra.deployment import for_stage
 
 on_an_engine = pytest.mark.skipif(not DYNAMODB_ENGINE, reason="`make test-dynamodb` and `make test-dynoxide` have one")
 

@@ -16,7 +16,7 @@ from infra.deploy import stacks, template
 from infra.deploy.stacks import StackFailed
 from infra.local import resources
 from infra.local.process import ChildProcess, python_command
-from tests.infra.resources import for_stage
+from tests.infra.deployment import for_stage
 from tests.kit import endpoint
 from tests.kit.time import PATIENCE_SECONDS
 

@@ -6,8 +6,7 @@ import pytest
 
 from tests.cards.setups import Content, fee, limit, loaded, manager
 from tests.causeway import Causeway
-from tests.infra.programme.loading import changes, kept, use
-from tests.infra.programme.setup_files import rule, with_entries
+from tests.infra.programme.setups import changes, mark_used, rule, stored_rows, with_entries
 
 
 @pytest.fixture
@@ -37,16 +36,16 @@ def test_an_entry_of_a_group_keeps_the_time_of_its_last_change(causeway: Causewa
     loaded(causeway.hub, changed)
 
     assert times(causeway, small) == ({"Card": -50, "First": -50, "Second": 0, "New": 0}, {2: -50, 3: 0, 1: 0})
-    before = kept(causeway, small)
+    before = stored_rows(causeway, small)
     causeway.clock.advance(50)
     assert loaded(causeway.hub, changed)[0].changes == []
-    assert kept(causeway, small) == before
+    assert stored_rows(causeway, small) == before
 
 
 def test_the_difference_of_a_group_lists_its_changed_entries(causeway: Causeway, small: Content) -> None:
     used = with_entries(small, [fee("ATM"), fee("ATM", title="Else"), fee("CARD")], [limit(1), limit(2, name="Two")])
     loaded(causeway.hub, used)
-    use(causeway, small, ("fee_group", 1), ("limit_group", 1))
+    mark_used(causeway, small, ("fee_group", 1), ("limit_group", 1))
     wanted = with_entries(small, [fee("ATM"), fee("ATM", title="Else", fixed=250), fee("NEW")], [limit(1, count=3)])
 
     fees, limits = loaded(causeway.hub, wanted)[0].changes
@@ -71,7 +70,7 @@ def test_a_rule_keeps_the_time_of_its_last_change_and_is_listed_separately(cause
         return small | {"risk_groups": [{"id": 1, "name": "Risk", "rules": [*rules]}]}
 
     loaded(causeway.hub, with_rules(rule(1), rule(2), rule(3)))
-    use(causeway, small, ("risk_group", 1))
+    mark_used(causeway, small, ("risk_group", 1))
     causeway.clock.advance(50)
     wanted = with_rules(rule(2), rule(1, count=5, duration=7), rule(4))
 

@@ -10,7 +10,7 @@ from chalicelib.cards.programs.catalogue import AccountProgramme, CardProgramme,
 from chalicelib.cards.protocol import values
 from infra.programme import models
 from tests.cards.setups import Content, fee, limit, manager, region, special_account
-from tests.infra.programme.setup_files import DEMO, faults, made
+from tests.infra.programme.setups import DEMO, catalogue_of, faults
 from tests.kit.documents import PROGRAMME_FILE
 
 
@@ -119,7 +119,7 @@ def test_docs_list_the_numbers_of_durations_classes_and_region_types() -> None:
 
 
 def test_a_fee_entry_has_defaults_that_match_every_transaction() -> None:
-    (entry,) = made(**with_fees(fee())).fee_groups[1].entries
+    (entry,) = catalogue_of(**with_fees(fee())).fee_groups[1].entries
 
     assert entry.transaction_type == 99
     assert entry.entry_mode == 99
@@ -153,7 +153,7 @@ def test_a_fee_entry_has_defaults_that_match_every_transaction() -> None:
     ],
 )
 def test_a_valid_fee_entry_is_accepted(members: Content) -> None:
-    assert made(**with_fees(fee() | members))
+    assert catalogue_of(**with_fees(fee() | members))
 
 
 @pytest.mark.parametrize(
@@ -193,14 +193,14 @@ def test_an_invalid_fee_entry_is_refused(members: Content, said: str) -> None:
 def test_a_fee_group_has_at_most_8_codes_for_one_transaction_type() -> None:
     most = [fee(f"CODE{number}") for number in range(7)] + [fee("CODE7", transaction_type=1)]
 
-    assert made(**with_fees(*most, fee("CODE0", percent="1"), fee("CODE8", transaction_type=0)))
+    assert catalogue_of(**with_fees(*most, fee("CODE0", percent="1"), fee("CODE8", transaction_type=0)))
     assert faults(**with_fees(*most, fee("CODE8", transaction_type=1))) == (
         "fee_groups.0.entries must not have more than 8 different codes for one transaction type",
     )
 
 
 def test_fees_with_one_code_keep_their_order() -> None:
-    entries = made(**with_fees(fee("B"), fee("A"), fee("B", percent="1"))).fee_groups[1].entries
+    entries = catalogue_of(**with_fees(fee("B"), fee("A"), fee("B", percent="1"))).fee_groups[1].entries
 
     assert [(entry.code, entry.fixed) for entry in entries] == [("B", 100), ("A", 100), ("B", None)]
 
@@ -209,7 +209,7 @@ def test_fees_with_one_code_keep_their_order() -> None:
 
 
 def test_a_limit_entry_has_defaults_that_match_every_debit() -> None:
-    (entry,) = made(**with_limits(limit())).limit_groups[1].entries
+    (entry,) = catalogue_of(**with_limits(limit())).limit_groups[1].entries
 
     assert entry.transaction_type == 99
     assert entry.entry_mode == 99
@@ -246,7 +246,7 @@ def test_a_limit_entry_has_defaults_that_match_every_debit() -> None:
     ],
 )
 def test_a_valid_limit_entry_is_accepted(members: Content) -> None:
-    assert made(**with_limits(limit() | members))
+    assert catalogue_of(**with_limits(limit() | members))
 
 
 @pytest.mark.parametrize(
@@ -294,12 +294,12 @@ def test_two_groups_can_have_entries_with_the_same_id() -> None:
     given = with_limits(limit(7))
     given["limit_groups"][1]["entries"] = [limit(7)]
 
-    assert [group.entries[0].id for group in made(**given).limit_groups.values() if group.entries] == [7, 7]
+    assert [group.entries[0].id for group in catalogue_of(**given).limit_groups.values() if group.entries] == [7, 7]
 
 
 def test_a_group_has_at_most_100_entries() -> None:
-    assert len(made(**with_fees(*[fee()] * 100)).fee_groups[1].entries) == 100
-    assert len(made(**with_limits(*map(limit, range(1, 101)))).limit_groups[1].entries) == 100
+    assert len(catalogue_of(**with_fees(*[fee()] * 100)).fee_groups[1].entries) == 100
+    assert len(catalogue_of(**with_limits(*map(limit, range(1, 101)))).limit_groups[1].entries) == 100
     (many_fees,) = faults(**with_fees(*[fee()] * 101))
     (many_limits,) = faults(**with_limits(*map(limit, range(1, 102))))
     assert many_fees.startswith("fee_groups.0.entries must have at most 100 items")
@@ -331,6 +331,6 @@ def test_an_invalid_region_is_refused(countries: list[int], said: str) -> None:
     ],
 )
 def test_an_invalid_special_account_is_refused(members: Content, said: str) -> None:
-    assert made(special_accounts=[special_account(7)]).special_accounts[7].access_level == 0
+    assert catalogue_of(special_accounts=[special_account(7)]).special_accounts[7].access_level == 0
     given = [special_account(7), special_account(8, **members)]
     assert faults(special_accounts=given) == (f"special_accounts.1.{said}",)

@@ -23,8 +23,7 @@ from tests.cards.setups import (
     special_account,
 )
 from tests.causeway import Causeway
-from tests.infra.programme.loading import changes, kept, use
-from tests.infra.programme.setup_files import with_entries
+from tests.infra.programme.setups import changes, mark_used, stored_rows, with_entries
 
 
 @pytest.fixture
@@ -43,16 +42,16 @@ def without(content: Content, kind: str, number: int) -> Content:
 
 
 def test_a_repeated_load_changes_nothing(causeway: Causeway, small: Content) -> None:
-    before = kept(causeway, small)
+    before = stored_rows(causeway, small)
 
     (plan,) = loaded(causeway.hub, small)
 
     assert (plan.changes, plan.secrets) == ([], {})
-    assert kept(causeway, small) == before
+    assert stored_rows(causeway, small) == before
 
 
 def test_an_entry_in_use_is_not_a_difference(causeway: Causeway, small: Content) -> None:
-    use(causeway, small, ("design", 1))
+    mark_used(causeway, small, ("design", 1))
 
     assert changes(causeway, small) == []
 
@@ -101,32 +100,32 @@ def test_a_load_changes_only_differing_entries(causeway: Causeway, small: Conten
 
 
 def test_a_plan_changes_nothing(causeway: Causeway, small: Content) -> None:
-    before = kept(causeway, small)
+    before = stored_rows(causeway, small)
     planned(causeway.hub, small | {"name": "Renamed", "credentials": []})
     planned(causeway.hub, manager())
 
-    assert kept(causeway, small) == before
+    assert stored_rows(causeway, small) == before
 
 
 def test_a_load_keeps_programme_managers_that_are_not_in_the_file(causeway: Causeway, small: Content) -> None:
-    before = kept(causeway, small)
+    before = stored_rows(causeway, small)
     loaded(causeway.hub, manager())
 
-    assert kept(causeway, small) == before
+    assert stored_rows(causeway, small) == before
 
 
 def test_a_load_without_entries_empties_a_programme_manager(causeway: Causeway, small: Content) -> None:
     loaded(causeway.hub, {name: small[name] for name in ("id", "name", "currencies")})
 
-    assert list(kept(causeway, small)) == [f"manager#{small['id']} manager"]
+    assert list(stored_rows(causeway, small)) == [f"manager#{small['id']} manager"]
 
 
 # -- what is in use
 
 
 def test_removing_an_entry_in_use_is_refused_and_changes_nothing(causeway: Causeway, small: Content) -> None:
-    use(causeway, small, ("design", 2))
-    before = kept(causeway, small)
+    mark_used(causeway, small, ("design", 2))
+    before = stored_rows(causeway, small)
     wanted = without(small, "designs", 2) | {"name": "Renamed", "credentials": []}
 
     with pytest.raises(
@@ -134,22 +133,22 @@ def test_removing_an_entry_in_use_is_refused_and_changes_nothing(causeway: Cause
     ):
         loaded(causeway.hub, wanted)
 
-    assert kept(causeway, small) == before
+    assert stored_rows(causeway, small) == before
     assert [change.title for change in planned(causeway.hub, wanted)[0].refused_changes] == ["design 2 (Green)"]
 
 
 def test_a_refusal_leaves_every_programme_manager_of_the_file_unchanged(causeway: Causeway, small: Content) -> None:
-    use(causeway, small, ("design", 2))
+    mark_used(causeway, small, ("design", 2))
     new = manager()
 
     with pytest.raises(EntryInUse):
         loaded(causeway.hub, new, without(small, "designs", 2))
 
-    assert kept(causeway, new) == {}
+    assert stored_rows(causeway, new) == {}
 
 
 def test_an_entry_in_use_can_change_and_stays_in_use(causeway: Causeway, small: Content) -> None:
-    use(causeway, small, ("design", 1))
+    mark_used(causeway, small, ("design", 1))
     loaded(causeway.hub, small | {"designs": [{"id": 1, "name": "Deep Blue"}]})
     found = causeway.hub.cards.programmes.set_up(small["id"])
 
@@ -161,7 +160,7 @@ def test_the_type_of_a_limit_group_in_use_cannot_change(causeway: Causeway, smal
     groups = [{"id": 1, "name": "Cards", "limit_type": 1}, {"id": 2, "name": "Accounts", "limit_type": 2}]
     small["limit_groups"] = [*groups, *({"id": n, "name": "Holders", "limit_type": 3} for n in (3, 4, 5))]
     loaded(causeway.hub, small)
-    use(causeway, small, ("limit_group", 4))
+    mark_used(causeway, small, ("limit_group", 4))
 
     small["limit_groups"] = [*groups, *({"id": n, "name": "Other", "limit_type": 3 - n // 5} for n in (3, 4, 5))]
     loaded(causeway.hub, small)
@@ -174,7 +173,7 @@ def test_the_type_of_a_limit_group_in_use_cannot_change(causeway: Causeway, smal
 def test_a_special_account_in_use_cannot_be_removed_or_change_its_currency(causeway: Causeway, small: Content) -> None:
     small["special_accounts"] = [special_account(1), special_account(2)]
     loaded(causeway.hub, small)
-    use(causeway, small, ("special_account", 1))
+    mark_used(causeway, small, ("special_account", 1))
 
     for wrong in ([special_account(1, currency=826), special_account(2)], [special_account(2)]):
         with pytest.raises(EntryInUse, match=r"are in use: special account 1 \(Settlement\)$"):
@@ -188,7 +187,7 @@ def test_a_special_account_in_use_cannot_be_removed_or_change_its_currency(cause
 
 def test_a_region_is_removed_together_with_the_entries_that_refer_to_it(causeway: Causeway, small: Content) -> None:
     loaded(causeway.hub, with_entries(small | {"regions": [region(4)]}, [fee(region=4)], []))
-    use(causeway, small, ("fee_group", 1))
+    mark_used(causeway, small, ("fee_group", 1))
     loaded(causeway.hub, small)
 
     found = causeway.hub.cards.programmes.set_up(small["id"]).catalogue
@@ -197,14 +196,14 @@ def test_a_region_is_removed_together_with_the_entries_that_refer_to_it(causeway
 
 def test_a_first_use_just_before_the_removal_keeps_the_entry(causeway: Causeway, small: Content) -> None:
     """The tests of ``programmes`` cover a use just after the removal."""
-    before = kept(causeway, small)
+    before = stored_rows(causeway, small)
     with (
-        causeway.meanwhile("transact", lambda: use(causeway, small, ("design", 2))),
+        causeway.meanwhile("transact", lambda: mark_used(causeway, small, ("design", 2))),
         pytest.raises(EntryInUse, match="are in use: design 2"),
     ):
         loaded(causeway.hub, without(small, "designs", 2) | {"name": "Renamed"})
 
-    after = kept(causeway, small)
+    after = stored_rows(causeway, small)
     assert [name for name, row in after.items() if row != before[name]] == [f"manager#{small['id']} design#2"]
 
 
@@ -213,7 +212,7 @@ def test_a_first_use_just_before_a_type_change_keeps_the_limit_group(causeway: C
     loaded(causeway.hub, small)
     wanted = small | {"limit_groups": [*small["limit_groups"][:-1], {"id": 9, "name": "Spare", "limit_type": 1}]}
     with (
-        causeway.meanwhile("transact", lambda: use(causeway, small, ("limit_group", 9))),
+        causeway.meanwhile("transact", lambda: mark_used(causeway, small, ("limit_group", 9))),
         pytest.raises(EntryInUse, match="are in use: limit group 9"),
     ):
         loaded(causeway.hub, wanted)
@@ -241,11 +240,11 @@ def test_a_concurrent_first_load_is_refused(causeway: Causeway) -> None:
 
 
 def test_a_failed_load_changes_nothing_and_can_be_repeated(causeway: Causeway, small: Content) -> None:
-    before = kept(causeway, small)
+    before = stored_rows(causeway, small)
     wanted = small | {"name": "Renamed"}
     with causeway.answer_lost("transact", applied=False), pytest.raises(StoreUnavailable):
         loaded(causeway.hub, wanted)
-    assert kept(causeway, small) == before
+    assert stored_rows(causeway, small) == before
 
     assert [change.what for change in loaded(causeway.hub, wanted)[0].changes] == ["change"]
 
@@ -303,11 +302,11 @@ def test_an_interrupted_large_load_resumes_at_the_next_load(
 
 def test_too_many_changes_and_removals_are_refused_before_any_write(causeway: Causeway, small: Content) -> None:
     loaded(causeway.hub, small | {"risk_groups": many(101)})
-    before = kept(causeway, small)
+    before = stored_rows(causeway, small)
 
     with pytest.raises(LoadTooLarge, match="more than 99 records"):
         loaded(causeway.hub, small)
-    assert kept(causeway, small) == before
+    assert stored_rows(causeway, small) == before
 
 
 def test_an_incomplete_credential_record_is_created_again(causeway: Causeway) -> None:

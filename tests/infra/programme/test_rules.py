@@ -18,8 +18,7 @@ from infra.programme import file
 from infra.programme.file import InvalidProgramme
 from tests.cards.setups import Content, loaded, manager, planned, region, written
 from tests.causeway import Causeway
-from tests.infra.programme.loading import kept
-from tests.infra.programme.setup_files import DEMO, MARK, faults, made, rule
+from tests.infra.programme.setups import DEMO, MARK, catalogue_of, faults, rule, stored_rows
 from tests.kit import inputs
 from tests.kit.documents import PROGRAMME_FILE
 
@@ -110,7 +109,7 @@ def test_docs_list_all_channels_and_risk_actions() -> None:
 
 
 def test_a_usage_group_blocks_nothing_by_default() -> None:
-    assert made(**with_usage()).usage_groups == {1: UsageGroup(1, "Usage")}
+    assert catalogue_of(**with_usage()).usage_groups == {1: UsageGroup(1, "Usage")}
 
 
 def test_a_usage_group_has_the_members_in_the_file() -> None:
@@ -121,10 +120,10 @@ def test_a_usage_group_has_the_members_in_the_file() -> None:
         "authenticated_online": True,
     }
 
-    assert made(**with_usage(**said)).usage_groups[1] == UsageGroup(
+    assert catalogue_of(**with_usage(**said)).usage_groups[1] == UsageGroup(
         1, "Usage", CHANNELS, (MccRange(0, 9999), MccRange(7995, 7995)), (276, 36), (), True
     )
-    assert made(**with_usage(blocked_countries=[276])).usage_groups[1].blocked_countries == (276,)
+    assert catalogue_of(**with_usage(blocked_countries=[276])).usage_groups[1].blocked_countries == (276,)
 
 
 @pytest.mark.parametrize(
@@ -159,7 +158,7 @@ def test_an_invalid_usage_group_is_refused(members: Content, said: str) -> None:
 def test_a_usage_group_has_at_most_100_mcc_ranges() -> None:
     ranges = [{"mcc_low": number, "mcc_high": number} for number in range(101)]
 
-    assert made(**with_usage(blocked_mccs=ranges[:100]))
+    assert catalogue_of(**with_usage(blocked_mccs=ranges[:100]))
     (said,) = faults(**with_usage(blocked_mccs=ranges))
     assert said.startswith("usage_groups.0.blocked_mccs must have at most 100 items")
 
@@ -168,10 +167,10 @@ def test_a_usage_group_has_at_most_100_mcc_ranges() -> None:
 
 
 def test_a_risk_rule_has_defaults_that_match_every_transaction() -> None:
-    assert made(**with_rules(rule())).risk_groups == {
+    assert catalogue_of(**with_rules(rule())).risk_groups == {
         1: RiskGroup(1, "Risk", (RiskRule(1, "Rule 1", actions=(MARK,)),))
     }
-    assert made().risk_groups[1].rules == ()
+    assert catalogue_of().risk_groups[1].rules == ()
 
 
 def test_a_risk_rule_has_the_members_in_the_file() -> None:
@@ -188,7 +187,7 @@ def test_a_risk_rule_has_the_members_in_the_file() -> None:
         "duration": 365,
         "actions": [*values.RISK_ACTIONS],
     }
-    (found,) = made(**with_rules(rule(7, currency=826, **said))).risk_groups[1].rules
+    (found,) = catalogue_of(**with_rules(rule(7, currency=826, **said))).risk_groups[1].rules
 
     assert found == RiskRule(
         7,
@@ -209,7 +208,7 @@ def test_a_risk_rule_has_the_members_in_the_file() -> None:
     ],
 )
 def test_a_valid_risk_rule_is_accepted(members: Content) -> None:
-    assert made(**with_rules(rule(**members)))
+    assert catalogue_of(**with_rules(rule(**members)))
 
 
 @pytest.mark.parametrize(
@@ -253,7 +252,7 @@ def test_a_risk_rule_without_actions_is_refused() -> None:
 def test_a_risk_group_has_at_most_100_rules() -> None:
     rules = [rule(number) for number in range(1, 102)]
 
-    assert len(made(**with_rules(*rules[:100])).risk_groups[1].rules) == 100
+    assert len(catalogue_of(**with_rules(*rules[:100])).risk_groups[1].rules) == 100
     (said,) = faults(**with_rules(*rules))
     assert said.startswith("risk_groups.0.rules must have at most 100 items")
 
@@ -280,7 +279,7 @@ def test_groups_stored_by_earlier_versions_without_members_are_readable(causeway
     loaded(causeway.hub, content)
     for kind in ("usage_group", "risk_group"):
         table, key = entry_key(content["id"], kind, 1)
-        row = kept(causeway, content)[f"{key['owner']} {key['part']}"]
+        row = stored_rows(causeway, content)[f"{key['owner']} {key['part']}"]
         bare = {name: row[name] for name in ("owner", "part", "id", "name")}
         causeway.hub.store.put(table, bare)
     found = causeway.another_process().cards.programmes.catalogue(content["id"])
@@ -356,11 +355,11 @@ def test_a_load_sets_changes_and_removes_validation_values_and_names_key_ids(cau
 def test_a_load_sets_changes_and_removes_the_events_url(causeway: Causeway) -> None:
     content = manager()
     loaded(causeway.hub, content)
-    told, made = [], []
+    told, catalogue_of = [], []
     for url in ("https://one.example/", "https://two.example/", None, "https://one.example/"):
         change, *secret = loaded(causeway.hub, content | {"events_url": url})[0].changes
         told.append(change.differences)
-        made.append([(each.what, each.kind) for each in secret])
+        catalogue_of.append([(each.what, each.kind) for each in secret])
         assert causeway.hub.cards.programmes.set_up(content["id"]).catalogue.events_url == url
         assert planned(causeway.hub, content | {"events_url": url})[0].changes == []
 
@@ -370,6 +369,6 @@ def test_a_load_sets_changes_and_removes_the_events_url(causeway: Causeway) -> N
         {"events_url": ("https://two.example/", None)},
         {"events_url": (None, "https://one.example/")},
     ]
-    assert made == [[("add", "events_secret")], [], [], []]
+    assert catalogue_of == [[("add", "events_secret")], [], [], []]
     loaded(causeway.hub, content)
-    assert "events_url" not in kept(causeway, content)[f"manager#{content['id']} manager"]
+    assert "events_url" not in stored_rows(causeway, content)[f"manager#{content['id']} manager"]

@@ -1,4 +1,4 @@
-"""The files of set-ups, small ones and the demonstration's."""
+"""Set-ups of programme managers: their files, the demonstration's included, and what a load of one changes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import pytest
 from chalicelib.cards.programs.catalogue import Catalogue
 from infra.programme import file
 from infra.programme.file import InvalidProgramme
-from tests.cards.setups import Content, manager, written
+from tests.cards.setups import Content, manager, planned, written
+from tests.causeway import Causeway
 
 DEMO = file.read_programmes(file.DEMO.read_text(encoding="utf-8"), "local")[0].catalogue
 
@@ -21,7 +22,7 @@ def faults(**members: Any) -> tuple[str, ...]:
     return tuple(said.removeprefix("programme_managers.0.") for said in caught.value.faults)
 
 
-def made(**members: Any) -> Catalogue:
+def catalogue_of(**members: Any) -> Catalogue:
     return file.read_programmes(written(manager(**members)), "local")[0].catalogue
 
 
@@ -37,3 +38,21 @@ def with_entries(content: Content, fees: list[Content], limits: list[Content]) -
     first, *others = content["limit_groups"]
     fee_groups = [{"id": 1, "name": "Fees", "entries": fees}]
     return content | {"fee_groups": fee_groups, "limit_groups": [first | {"entries": limits}, *others]}
+
+
+def changes(causeway: Causeway, content: Content) -> list[tuple[str, str]]:
+    """What a load would do: the verbs and the titles."""
+    (plan,) = planned(causeway.hub, content)
+    return [(change.what, change.title) for change in plan.changes]
+
+
+def stored_rows(causeway: Causeway, content: Content) -> dict[str, Any]:
+    """What the table holds of a programme manager and of its credentials."""
+    rows = list(causeway.hub.store.scan("programmes"))
+    own = [row for row in rows if row["owner"] == f"manager#{content['id']}" or row.get("manager_id") == content["id"]]
+    return {f"{row['owner']} {row['part']}": row for row in own}
+
+
+def mark_used(causeway: Causeway, content: Content, *references: tuple[str, int]) -> None:
+    hub = causeway.another_process()
+    hub.cards.programmes.mark_used(hub.cards.programmes.catalogue(content["id"]), references)

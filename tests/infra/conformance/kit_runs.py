@@ -1,10 +1,11 @@
-"""Runs of the kit in this process, against the small bank, with a PSU that decides at once.
+"""Runs of the kit in this process, against the small bank, with a PSU that decides at once, and an example of a run.
 
 The kit and the bank call each other without connections, except within ``connected``.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from io import StringIO
@@ -16,8 +17,9 @@ from chalicelib.foundation.crypto import signatures
 from chalicelib.foundation.http.outbound import ConnectionDropped, Outbound, Reply
 from infra.conformance import bank_file, kit
 from infra.conformance.bank_file import BankUnderTest
-from infra.conformance.check import Check, Result
+from infra.conformance.check import Check, Level, Outcome, Result
 from infra.conformance.checks import checks_of
+from infra.conformance.evidence import Evidence
 from infra.conformance.hub import Hub
 from infra.conformance.psu import PsuOutcome, Task
 from infra.conformance.runner import Run
@@ -145,25 +147,61 @@ def session_with(bank: SmallBank, output: TextIO | None = None, limits: Limits =
     return session
 
 
-def play(bank: SmallBank, only: str = "") -> Run:
+def run_kit(bank: SmallBank, only: str = "") -> Run:
     """A whole run, or one of chosen checks."""
-    return play_checks(session_with(bank), select(checks_of(bank.version), only))
+    return run_checks(session_with(bank), select(checks_of(bank.version), only))
 
 
-def play_mandatory(bank: SmallBank, check_id: str) -> Run:
+def run_mandatory(bank: SmallBank, check_id: str) -> Run:
     """A run of all mandatory checks, and of one other."""
     chosen = [each for each in checks_of(bank.version) if each.level == "mandatory" or each.check_id == check_id]
-    return play_checks(session_with(bank), chosen)
+    return run_checks(session_with(bank), chosen)
 
 
-def play_checks(session: Session, chosen: Sequence[Check]) -> Run:
+def run_checks(session: Session, chosen: Sequence[Check]) -> Run:
     return kit.run(session, chosen, lambda _: None)
 
 
-def failed(run: Run) -> dict[str, str]:
+def failed_checks(run: Run) -> dict[str, str]:
     """The mandatory checks that failed, and why."""
     return {each.check.check_id: each.problem for each in run.results if each.fails_run}
 
 
-def found(run: Run, check_id: str) -> Result:
+def result_of(run: Run, check_id: str) -> Result:
     return next(each for each in run.results if each.check.check_id == check_id)
+
+
+def example_result(check_id: str, outcome: Outcome, level: Level = "mandatory", problem: str = "") -> Result:
+    check = Check(check_id, "A <title>", "Specification, 1", level, "Something & more", lambda _: Evidence())
+    return Result(check, outcome, 0.0123, "POST /accounts", '{"a": "\x00é"}', problem)
+
+
+EXAMPLE_RUN = Run(
+    "SMALLGB2",
+    2,
+    "http://127.0.0.1:1",
+    "2026-11-25T10:00:00+00:00",
+    1.5,
+    (
+        example_result("a.one", "passed"),
+        example_result("a.two", "failed", problem="it is <wrong>"),
+        example_result("b.one", "failed", "advice", "it could be better"),
+        example_result("b.two", "skipped", problem="not offered"),
+    ),
+)
+
+
+def named_checks(reason: str) -> list[str]:
+    """What a reason sends its reader to."""
+    return [name for part in re.findall(r"\bsee (.+)", reason) for name in re.split(r", | and ", part)]
+
+
+def dead_ends(run: Run, known: set[str]) -> list[tuple[str, str]]:
+    """The skipped checks, each with a name in its reason that is no id of a check, or of one that passed."""
+    outcomes = {each.check.check_id: each.outcome for each in run.results}
+    return [
+        (each.check.check_id, each.problem)
+        for each in run.results
+        if each.outcome == "skipped"
+        and any(name not in known or outcomes.get(name) == "passed" for name in named_checks(each.problem))
+    ]
