@@ -30,8 +30,7 @@ from tests.browser.explorer import (
     screen,
 )
 from tests.browser.window import Window
-from tests.kit.processes import require
-from tests.sdk.user_programs import SOURCE, mypy
+from tests.kit.processes import SDK_SOURCE, check_types, require
 
 pytestmark = pytest.mark.pages
 
@@ -76,13 +75,13 @@ class Programs:
     def run_python(self, operation: str) -> None:
         file = self.folder / f"{operation}_program.py"
         file.write_text(sample(self.page, "Python"), "utf-8")
-        environ = {**os.environ, "PYTHONPATH": str(SOURCE)}
+        environ = {**os.environ, "PYTHONPATH": str(SDK_SOURCE)}
         done = subprocess.run([sys.executable, str(file)], env=environ, capture_output=True, text=True, check=False)
         assert done.returncode == 0, f"{file.read_text('utf-8')}\n{done.stderr}"
         assert operation == "token_revoke" or done.stdout.strip()
 
     def check_types(self) -> None:
-        found = mypy(self.folder)
+        found = check_types(self.folder)
         assert "Success" in found, found
 
 

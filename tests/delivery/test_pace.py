@@ -114,8 +114,6 @@ def _holds(condition: Condition | None, item: Item) -> bool:
 
 
 STORAGE_SECONDS = 0.01
-DEAD = "dead"
-"""Receivers whose names begin so answer nothing."""
 
 
 class SimulatedQueue(Queue):
@@ -253,7 +251,7 @@ class Simulation:
 
     def _send(self, dispatch: Dispatch) -> Delivered:
         name = dispatch.delivery.receiver
-        if name.startswith(DEAD):
+        if name.startswith("dead-"):
             raise Undeliverable("no answer came in time")
         self.arrived[name][int(self.now)] += 1
         return Delivered(204)
@@ -270,6 +268,7 @@ _NO_VAULT: Any = None
 
 
 GOOD, SLOW, DEAD = "good", "slow", "dead-{}"
+"""Receivers; those whose names begin with ``dead-`` answer nothing."""
 SECONDS = {GOOD: 0.25, SLOW: 20.0}
 COUNT = 200
 """So many deliveries are queued for each receiver at the beginning, one for each in turn."""

@@ -30,8 +30,8 @@ from tests.e2e.parties import send
 from tests.kit.documents import ROOT
 from tests.kit.http import free_port, serving
 from tests.kit.lossy_proxy import LossyProxy, lossy_proxy
+from tests.kit.processes import SDK_SOURCE
 from tests.kit.time import PATIENCE_SECONDS, wait_for
-from tests.sdk.user_programs import SOURCE
 
 SCOPES: dict[int, Any] = {
     1: ["account.list", "account.balance", "payment.init"],
@@ -61,7 +61,7 @@ class DurableBank:
         settings = {"version": self.version, "hub": self.calls.url, "base_url": self.url, "port": self.port}
         settings |= {"api_key": self.api_keys or [self.api_key]}
         (self.folder / "settings.json").write_text(json.dumps(settings), "utf-8")
-        environ = {**os.environ, "PYTHONPATH": os.pathsep.join((str(ROOT), str(SOURCE))), "NO_PROXY": "127.0.0.1"}
+        environ = {**os.environ, "PYTHONPATH": os.pathsep.join((str(ROOT), str(SDK_SOURCE))), "NO_PROXY": "127.0.0.1"}
         command = [sys.executable, "-m", "tests.e2e.durable_bank", str(self.folder)]
         with (self.folder / "log").open("ab") as log:
             self._process = subprocess.Popen(command, cwd=ROOT, env=environ, stdout=log, stderr=log)
@@ -289,7 +289,7 @@ def environment(hub: str, client_id: str, secret: str, state: Path) -> dict[str,
     """The settings of a client that fetches its events."""
     return {
         **os.environ,
-        "PYTHONPATH": str(SOURCE),
+        "PYTHONPATH": str(SDK_SOURCE),
         "NO_PROXY": "127.0.0.1",
         "CAUSEWAY_BASE_URL": hub,
         "CAUSEWAY_CLIENT_ID": client_id,

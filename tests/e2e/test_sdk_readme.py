@@ -15,8 +15,8 @@ from chalicelib import bootstrap
 from infra.psu_browser import approve_consent, confirm_payment
 from tests.e2e.sdk_users import browser
 from tests.kit.documents import blocks
+from tests.kit.processes import SDK_SOURCE, check_types
 from tests.kit.time import PATIENCE_SECONDS
-from tests.sdk.user_programs import SOURCE, mypy
 
 pytestmark = [pytest.mark.e2e, pytest.mark.sdk]
 README = Path(__file__).parents[2] / "sdk" / "README.md"
@@ -37,7 +37,7 @@ def test_the_example_tpp_gets_a_consent_reads_accounts_and_pays(
     program.write_text(PROGRAM, "utf-8")
     environ = {
         **os.environ,
-        "PYTHONPATH": str(SOURCE),
+        "PYTHONPATH": str(SDK_SOURCE),
         "HUB": stack["base_url"],
         "CLIENT_ID": made.client.client_id,
         "CLIENT_SECRET": str(made.secret),
@@ -73,7 +73,7 @@ def test_an_example_is_strictly_typed(example: str, tmp_path: Path) -> None:
     needed = "" if "tpp = Tpp(" in example else f"from given import (\n{known}\n)\n{SAME_NAMES}"
     program.write_text(needed + example, "utf-8")
 
-    assert "Success" in (found := mypy(program)), found
+    assert "Success" in (found := check_types(program)), found
 
 
 SAME_NAMES = "consent = given_consent\norder = given_order\ntpp = given_tpp\n"

@@ -12,6 +12,7 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -71,3 +72,26 @@ def run(
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
     return subprocess.CompletedProcess(command, process.returncode, output, errors)
+
+
+SDK_SOURCE = Path(__file__).parents[2] / "sdk" / "src"
+"""Where the package is."""
+
+
+def check_types(program: Path) -> str:
+    """What mypy says to a program of a user."""
+    options = [
+        "--strict",
+        "--config-file=",
+        f"--cache-dir={SDK_SOURCE.parents[1]}/.mypy_cache/user-programs",
+        "--follow-imports=normal",
+    ]
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", *options, str(program)],
+        capture_output=True,
+        text=True,
+        env={"MYPYPATH": str(SDK_SOURCE), "PATH": ""},
+        cwd=program.parent,
+        check=False,
+    )
+    return done.stdout + done.stderr

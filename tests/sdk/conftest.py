@@ -1,12 +1,16 @@
-"""What tests of the SDK share."""
+"""Fixtures of the SDK's tests: clocks, event loops, and banks of either version."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
+from functools import lru_cache
+from unittest.mock import patch
 
 import pytest
+from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
+from tests.sdk.bank.harness import NOVEMBER, BankHarness
 from tests.sdk.scripted_hub import Clock
 
 
@@ -23,3 +27,34 @@ def own_event_loop() -> Iterator[None]:
     asyncio._set_running_loop(None)
     yield
     asyncio._set_running_loop(running)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def loaded_keys() -> Iterator[None]:
+    """A key is loaded once: the arithmetic check of its primes takes time."""
+    with patch("causeway.bank.signatures.load_pem_private_key", lru_cache(load_pem_private_key)):
+        yield
+
+
+@pytest.fixture(params=[1, 2], ids=["version 1", "version 2"])
+def version(request: pytest.FixtureRequest) -> int:
+    number: int = request.param
+    return number
+
+
+@pytest.fixture
+def harness(version: int, clock: Clock) -> Iterator[BankHarness]:
+    """A bank of either version."""
+    clock.seconds = NOVEMBER
+    made = BankHarness(version, clock)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def harness_2(clock: Clock) -> Iterator[BankHarness]:
+    """A bank of version 2."""
+    clock.seconds = NOVEMBER
+    made = BankHarness(2, clock)
+    yield made
+    made.close()

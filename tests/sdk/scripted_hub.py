@@ -78,15 +78,15 @@ def tokens(number: int = 1, version: int = 2, expires_in: float = 3600) -> Token
 class Clock:
     """A clock that moves when somebody sleeps."""
 
-    moment: float = START
+    seconds: float = START
     slept: list[float] = field(default_factory=list)
 
     def now(self) -> float:
-        return self.moment
+        return self.seconds
 
     def sleep(self, seconds: float) -> None:
         self.slept.append(seconds)
-        self.moment += seconds
+        self.seconds += seconds
 
     async def async_sleep(self, seconds: float) -> None:
         self.sleep(seconds)

@@ -18,9 +18,9 @@ from causeway import __version__, cli
 from causeway.listen import Listener
 from causeway.tpp import PrivateKeyJwt
 from tests.kit.http import serving
+from tests.kit.processes import SDK_SOURCE
 from tests.kit.time import PATIENCE_SECONDS
 from tests.sdk.event_log import event
-from tests.sdk.user_programs import SOURCE
 
 VARIABLES = ("BASE_URL", "CLIENT_ID", "CLIENT_SECRET", "CLIENT_SECRET_FILE", "CLIENT_KEY", "CLIENT_KEY_ID")
 CLIENT = ["--client-id", "client-1", "--forward-to", "http://127.0.0.1:9701"]
@@ -202,7 +202,7 @@ def test_an_interrupt_prints_one_line_and_exits_with_0(hub: Hub, tmp_path: Path,
     receiver = ["--forward-to", f"{hub.url}/events", "--types", "t*,consent.authorized"]
     environ = {
         **os.environ,
-        "PYTHONPATH": str(SOURCE),
+        "PYTHONPATH": str(SDK_SOURCE),
         "CAUSEWAY_BASE_URL": hub.url,
         "CAUSEWAY_CLIENT_ID": "client-1",
         "CAUSEWAY_CLIENT_SECRET": "secret-1",
@@ -231,7 +231,7 @@ def test_control_characters_are_replaced_in_printed_lines() -> None:
 
 
 def test_a_closed_output_exits_with_1_without_a_stack_trace(hub: Hub, tmp_path: Path) -> None:
-    environ = {**os.environ, "PYTHONPATH": str(SOURCE), "CAUSEWAY_CLIENT_SECRET": "secret-1"}
+    environ = {**os.environ, "PYTHONPATH": str(SDK_SOURCE), "CAUSEWAY_CLIENT_SECRET": "secret-1"}
     command = [sys.executable, "-m", "causeway", *options(hub, "--state", str(tmp_path / "state.json"))]
     with subprocess.Popen(command, env=environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
         assert running.stdout is not None

@@ -23,8 +23,8 @@ from causeway.errors import ConfigurationError
 from causeway.tpp import DpopKey, PrivateKeyJwt
 from causeway.tpp._keys import Algorithm, SigningKey
 from tests.causeway import Causeway
+from tests.kit.processes import SDK_SOURCE
 from tests.openbanking.key_holder import BASE
-from tests.sdk.user_programs import SOURCE
 
 ALGORITHMS: tuple[Algorithm, ...] = ("ES256", "PS256", "EdDSA")
 PLACE = f"{BASE}/tpp/accounts"
@@ -316,7 +316,7 @@ for use in (DpopKey.generate, PrivateKeyJwt.generate, lambda: DpopKey("-----"), 
         print(error)
 """
     done = subprocess.run(
-        [sys.executable, "-c", program], env={"PYTHONPATH": str(SOURCE)}, capture_output=True, text=True, check=True
+        [sys.executable, "-c", program], env={"PYTHONPATH": str(SDK_SOURCE)}, capture_output=True, text=True, check=True
     )
     assert done.stdout.splitlines() == ["keys need joserfc and cryptography: pip install 'causeway[crypto]'"] * 4
 

@@ -19,9 +19,9 @@ import pytest
 
 import causeway
 from tests.kit.documents import releases
-from tests.sdk.user_programs import SOURCE
+from tests.kit.processes import SDK_SOURCE
 
-SDK = SOURCE.parent
+SDK = SDK_SOURCE.parent
 
 
 class Built(NamedTuple):
@@ -72,7 +72,7 @@ def test_the_installed_package_works_outside_the_repository(built: Built) -> Non
     assert Path(file) == built.installed / "causeway" / "__init__.py"
     assert version == causeway.__version__
     assert client == "Tpp('https://hub.example', client_id='client')"
-    assert not {str(SOURCE), str(SDK), str(SDK.parent)} & set(path)
+    assert not {str(SDK_SOURCE), str(SDK), str(SDK.parent)} & set(path)
 
 
 def test_importing_client_and_messages_requires_only_the_standard_library(built: Built) -> None:
@@ -90,7 +90,9 @@ def test_the_causeway_command_is_installed(built: Built) -> None:
 
 
 def test_the_wheel_contains_every_module_and_py_typed(built: Built) -> None:
-    files = {file.relative_to(SOURCE).as_posix() for file in SOURCE.rglob("*") if file.suffix in {".py", ".typed"}}
+    files = {
+        file.relative_to(SDK_SOURCE).as_posix() for file in SDK_SOURCE.rglob("*") if file.suffix in {".py", ".typed"}
+    }
     with zipfile.ZipFile(built.wheel) as wheel:
         assert {name for name in wheel.namelist() if ".dist-info/" not in name} == files
     assert "causeway/py.typed" in files

@@ -114,7 +114,7 @@ def test_a_refresh_with_a_lost_answer_is_repeated_with_the_same_token(lost: http
 
 def test_a_refresh_is_not_repeated_after_a_minute(clock: Clock) -> None:
     def silence(request: httpx.Request) -> httpx.Response:
-        clock.moment += 10
+        clock.seconds += 10
         raise httpx.ReadTimeout("silence")
 
     hub = ScriptedHub(*[silence] * 9)
@@ -122,7 +122,7 @@ def test_a_refresh_is_not_repeated_after_a_minute(clock: Clock) -> None:
 
     with pytest.raises(ConnectionLost):
         list(consent.accounts())
-    assert clock.moment - START < 60
+    assert clock.seconds - START < 60
 
 
 def test_tokens_with_a_failed_store_are_stored_again_by_the_next_call() -> None:
@@ -164,7 +164,7 @@ def test_stored_tokens_older_than_those_in_use_are_ignored(clock: Clock) -> None
     consent = hub.tpp().consent(tokens(1, expires_in=10), reload=lambda: tokens(1, expires_in=10))
 
     list(consent.accounts())
-    clock.moment += 3600
+    clock.seconds += 3600
     list(consent.accounts())
 
     assert [hub.form(number)["refresh_token"] for number in (0, 2)] == ["refresh-1", "refresh-2"]

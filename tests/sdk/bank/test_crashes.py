@@ -10,8 +10,7 @@ import httpx
 import pytest
 
 from causeway.bank import MemoryStorage
-from tests.sdk.bank.conftest import NOVEMBER
-from tests.sdk.bank.scene import STATUSES, Scene
+from tests.sdk.bank.harness import NOVEMBER, STATUSES, BankHarness
 from tests.sdk.scripted_hub import Clock
 
 Values = Mapping[str, Any]
@@ -54,26 +53,26 @@ def storage() -> Mortal:
 
 
 @pytest.fixture
-def mortal(version: int, clock: Clock, storage: Mortal) -> Iterator[Scene]:
-    clock.moment = NOVEMBER
-    made = Scene(version, clock, storage=storage)
+def mortal(version: int, clock: Clock, storage: Mortal) -> Iterator[BankHarness]:
+    clock.seconds = NOVEMBER
+    made = BankHarness(version, clock, storage=storage)
     yield made
     made.close()
 
 
-def is_alive(scene: Scene, storage: Mortal, page: httpx.Response, steps: int) -> bool:
+def is_alive(harness: BankHarness, storage: Mortal, page: httpx.Response, steps: int) -> bool:
     """Whether a decision needs no more than these steps. Then the process starts again."""
     storage.left = steps
     with suppress(PowerFailure):
-        scene.decide(page, "yes", account=["1001"])
+        harness.decide(page, "yes", account=["1001"])
     finished = not storage.dead
     storage.live()
-    scene.run(scene.bank.send_pending())
+    harness.run(harness.bank.send_pending())
     return finished
 
 
 def test_a_confirmed_payment_is_booked_once_and_reported_despite_a_crash_at_any_step(
-    mortal: Scene, storage: Mortal
+    mortal: BankHarness, storage: Mortal
 ) -> None:
     token, confirmed = mortal.consent(accounts=("1001",)), STATUSES[mortal.version]["confirmed"]
     for steps in range(MOST_STEPS):
@@ -100,7 +99,7 @@ def test_a_confirmed_payment_is_booked_once_and_reported_despite_a_crash_at_any_
     assert 3 < steps < MOST_STEPS - 1
 
 
-def test_a_payment_interrupted_before_its_booking_is_listed_as_undecided(mortal: Scene, storage: Mortal) -> None:
+def test_a_payment_interrupted_before_its_booking_is_listed_as_undecided(mortal: BankHarness, storage: Mortal) -> None:
     def end(_: object) -> None:
         raise PowerFailure
 
@@ -109,7 +108,7 @@ def test_a_payment_interrupted_before_its_booking_is_listed_as_undecided(mortal:
     with pytest.raises(PowerFailure):
         mortal.decide(taken["confirmation_url"], "yes")
 
-    again = Scene(mortal.version, mortal.clock, storage=storage)
+    again = BankHarness(mortal.version, mortal.clock, storage=storage)
     try:
         [found] = again.run(again.bank.undecided_payments())
         assert found.payment_id == taken["payment_id"]
@@ -121,7 +120,7 @@ def test_a_payment_interrupted_before_its_booking_is_listed_as_undecided(mortal:
 
 
 def test_a_refused_payment_is_cancelled_and_never_listed_despite_a_crash_at_any_step(
-    mortal: Scene, storage: Mortal
+    mortal: BankHarness, storage: Mortal
 ) -> None:
     token = mortal.consent(accounts=("1001",))
     cancelled = STATUSES[mortal.version]["cancelled"]
@@ -150,7 +149,7 @@ def test_a_refused_payment_is_cancelled_and_never_listed_despite_a_crash_at_any_
     assert 3 < steps < MOST_STEPS - 1
 
 
-def test_a_consent_is_saved_once_despite_a_crash_at_any_step(mortal: Scene, storage: Mortal) -> None:
+def test_a_consent_is_saved_once_despite_a_crash_at_any_step(mortal: BankHarness, storage: Mortal) -> None:
     for steps in range(MOST_STEPS):
         page = mortal.open(f"/consent?request={steps}")
         finished = is_alive(mortal, storage, page, steps)
@@ -163,7 +162,7 @@ def test_a_consent_is_saved_once_despite_a_crash_at_any_step(mortal: Scene, stor
 
 
 def test_a_consent_ended_by_the_psu_ends_on_both_sides_despite_a_crash_at_any_step(
-    mortal: Scene, storage: Mortal
+    mortal: BankHarness, storage: Mortal
 ) -> None:
     for steps in range(MOST_STEPS):
         token = mortal.consent(f"request={steps}", accounts=("1001",))

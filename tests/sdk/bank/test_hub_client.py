@@ -17,7 +17,7 @@ from causeway.bank._generated.calls import HUB_CALLS_V1, HUB_CALLS_V2
 from causeway.errors import HUB_ADVICE
 from infra.render.sdk import bank
 from tests.sdk.bank.full_bank import API_KEY, KEY, private_pem
-from tests.sdk.bank.scene import HUB, PlayedHub
+from tests.sdk.bank.harness import HUB, HubDouble
 from tests.sdk.scripted_hub import Clock
 
 TOKEN = "consent1.secret1"
@@ -32,11 +32,11 @@ STATE = {
 
 
 @pytest.fixture
-def hub(clock: Clock) -> PlayedHub:
-    return PlayedHub(clock, scopes=("accounts",))
+def hub(clock: Clock) -> HubDouble:
+    return HubDouble(clock, scopes=("accounts",))
 
 
-def client(hub: PlayedHub, version: int, **options: Any) -> HubClient:
+def client(hub: HubDouble, version: int, **options: Any) -> HubClient:
     transport = httpx.AsyncClient(transport=httpx.MockTransport(hub))
     settings = {"api_key": API_KEY, "private_key": private_pem(KEY), "http_client": transport, **options}
     return HubClient(HUB, version=version, **settings)
@@ -47,7 +47,7 @@ def error(status: int, version: int, code: object, **headers: str) -> httpx.Resp
     return httpx.Response(status, json=body, headers={name.replace("_", "-"): text for name, text in headers.items()})
 
 
-def test_every_documented_hub_call_has_a_method_that_sends_the_documented_members(hub: PlayedHub, version: int) -> None:
+def test_every_documented_hub_call_has_a_method_that_sends_the_documented_members(hub: HubDouble, version: int) -> None:
     made = client(hub, version)
     states = {"consents": [{**STATE, "consentId": None, "validUntil": None, "endedAt": None, "endedBy": None}]}
 
@@ -98,7 +98,7 @@ FINAL = {
 
 @pytest.mark.parametrize("failure", REPEATED.values(), ids=REPEATED)
 def test_a_call_is_repeated_with_the_same_id_body_and_signature(
-    hub: PlayedHub, clock: Clock, failure: httpx.Response | Exception
+    hub: HubDouble, clock: Clock, failure: httpx.Response | Exception
 ) -> None:
     hub.steps = [failure]
 
@@ -112,7 +112,7 @@ def test_a_call_is_repeated_with_the_same_id_body_and_signature(
 
 
 @pytest.mark.parametrize("failure", FINAL.values(), ids=FINAL)
-def test_a_final_refusal_is_not_repeated(hub: PlayedHub, clock: Clock, failure: httpx.Response) -> None:
+def test_a_final_refusal_is_not_repeated(hub: HubDouble, clock: Clock, failure: httpx.Response) -> None:
     hub.steps = [failure]
 
     with pytest.raises(HubError) as caught:
@@ -123,7 +123,7 @@ def test_a_final_refusal_is_not_repeated(hub: PlayedHub, clock: Clock, failure: 
     assert clock.slept == []
 
 
-def test_an_unreachable_hub_raises_an_error_after_the_last_retry(hub: PlayedHub, clock: Clock) -> None:
+def test_an_unreachable_hub_raises_an_error_after_the_last_retry(hub: HubDouble, clock: Clock) -> None:
     hub.steps = [httpx.ConnectError("away")] * 3
 
     with pytest.raises(ConnectionLost):
@@ -132,7 +132,7 @@ def test_an_unreachable_hub_raises_an_error_after_the_last_retry(hub: PlayedHub,
     assert len(hub.calls) == 3
 
 
-def test_a_malformed_answer_raises_unexpected_answer(hub: PlayedHub, clock: Clock) -> None:
+def test_a_malformed_answer_raises_unexpected_answer(hub: HubDouble, clock: Clock) -> None:
     page, incomplete = httpx.Response(200, text="<html>"), httpx.Response(200, json={"tppName": "x"})
     for steps in ([page] * 4, [incomplete]):
         hub.steps = [*steps]
@@ -141,7 +141,7 @@ def test_a_malformed_answer_raises_unexpected_answer(hub: PlayedHub, clock: Cloc
         assert hub.steps == []
 
 
-def test_hub_error_keeps_the_details_of_a_refusal(hub: PlayedHub) -> None:
+def test_hub_error_keeps_the_details_of_a_refusal(hub: HubDouble) -> None:
     details = [{"code": "INVALID_MODEL_TYPE", "title": "no scopes"}]
     hub.steps = [httpx.Response(400, json={"code": "FORMAT_ERROR", "title": "why", "additionalErrors": details})]
 
@@ -151,7 +151,7 @@ def test_hub_error_keeps_the_details_of_a_refusal(hub: PlayedHub) -> None:
     assert caught.value.additional == tuple(details)
 
 
-def test_secrets_are_in_no_error_and_no_repr(hub: PlayedHub, caplog: pytest.LogCaptureFixture) -> None:
+def test_secrets_are_in_no_error_and_no_repr(hub: HubDouble, caplog: pytest.LogCaptureFixture) -> None:
     made, failures = client(hub, 2), [error(500, 2, "x", Retry_After="1"), error(400, 2, "FORMAT_ERROR")]
     hub.steps = list(failures)
 
@@ -163,7 +163,7 @@ def test_secrets_are_in_no_error_and_no_repr(hub: PlayedHub, caplog: pytest.LogC
         assert secret not in shown
 
 
-def test_an_invalid_configuration_raises_configuration_error(hub: PlayedHub) -> None:
+def test_an_invalid_configuration_raises_configuration_error(hub: HubDouble) -> None:
     with pytest.raises(ConfigurationError):
         asyncio.run(client(hub, 1).daily_performance(date(2026, 11, 21)))
     for wrong in ({"version": 3}, {"version": 2, "api_key": ""}, {"version": 2, "private_key": "none"}):
@@ -190,7 +190,7 @@ def test_every_error_code_of_the_hub_has_advice() -> None:
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
-def test_a_redirect_is_not_followed(hub: PlayedHub, status: int) -> None:
+def test_a_redirect_is_not_followed(hub: HubDouble, status: int) -> None:
     hub.steps = [httpx.Response(status, headers={"Location": "https://elsewhere.example/bank"})]
     transport = httpx.AsyncClient(transport=httpx.MockTransport(hub), follow_redirects=True)
 
@@ -201,14 +201,14 @@ def test_a_redirect_is_not_followed(hub: PlayedHub, status: int) -> None:
 
 
 @pytest.mark.parametrize("content", [b"[" * 100_000, b'{"status": 1E9999999999999999999}', b"\xff"])
-def test_an_oversized_or_undecodable_answer_raises_unexpected_answer(hub: PlayedHub, content: bytes) -> None:
+def test_an_oversized_or_undecodable_answer_raises_unexpected_answer(hub: HubDouble, content: bytes) -> None:
     hub.steps = [httpx.Response(200, content=content) for _ in range(4)]
 
     with pytest.raises(UnexpectedAnswer):
         asyncio.run(client(hub, 2).revoke_token(TOKEN))
 
 
-def test_a_call_with_a_damaged_answer_is_repeated(hub: PlayedHub) -> None:
+def test_a_call_with_a_damaged_answer_is_repeated(hub: HubDouble) -> None:
     damaged = httpx.DecodingError("damaged")
     hub.steps = [damaged]
 
@@ -218,7 +218,7 @@ def test_a_call_with_a_damaged_answer_is_repeated(hub: PlayedHub) -> None:
 
 
 @pytest.mark.parametrize("address", ["hub.example", "https://", "https://user:password@hub.example", "https://h:99999"])
-def test_an_invalid_hub_address_is_rejected(hub: PlayedHub, address: str) -> None:
+def test_an_invalid_hub_address_is_rejected(hub: HubDouble, address: str) -> None:
     with pytest.raises(ConfigurationError) as raised:
         HubClient(address, version=2, api_key=API_KEY, private_key=private_pem(KEY))
     assert "password" not in str(raised.value)

@@ -12,101 +12,100 @@ import httpx
 
 from causeway.bank import MemoryStorage, PaymentDeclined
 from causeway.bank.storage import Values
-from tests.sdk.bank.conftest import NOVEMBER
-from tests.sdk.bank.scene import CALLBACK, STATUSES, Scene, action_of, code_of, debtor, order
+from tests.sdk.bank.harness import CALLBACK, NOVEMBER, STATUSES, BankHarness, action_of, code_of, debtor, order
 from tests.sdk.scripted_hub import Clock
 
 USED = {1: 4001, 2: "HEADERS_ERROR"}
 PENDING: dict[int, Any] = {1: 0, 2: "ACSP"}
 
 
-def test_a_payment_is_confirmed_booked_reported_and_returned(scene: Scene) -> None:
-    taken = scene.pay(token=scene.consent(accounts=("1001",)))
-    page = scene.open(taken["confirmation_url"])
+def test_a_payment_is_confirmed_booked_reported_and_returned(harness: BankHarness) -> None:
+    taken = harness.pay(token=harness.consent(accounts=("1001",)))
+    page = harness.open(taken["confirmation_url"])
     assert "Pay 12.50 GBP to Oak Street Books?" in page.text
     assert "From Everyday account" in page.text
 
-    back = scene.decide(taken["confirmation_url"], "yes")
+    back = harness.decide(taken["confirmation_url"], "yes")
 
-    status = STATUSES[scene.version]["confirmed"]
+    status = STATUSES[harness.version]["confirmed"]
     assert back.status_code == 303
     assert back.headers["location"].startswith(f"{CALLBACK}&")
     query = parse_qs(urlsplit(back.headers["location"]).query)
     assert query == {"order": ["7"], "status": [str(status)], "payment_id": [taken["payment_id"]]}
-    assert [each.account_id for each in scene.full.booked] == ["1001"]
-    reports = scene.hub.bodies("/payments/status")
+    assert [each.account_id for each in harness.full.booked] == ["1001"]
+    reports = harness.hub.bodies("/payments/status")
     assert reports == [{"payment_id": taken["payment_id"], "payment_status": status}]
 
 
-def test_a_refused_payment_is_cancelled_and_not_booked(scene: Scene) -> None:
-    taken = scene.pay(token=scene.consent())
+def test_a_refused_payment_is_cancelled_and_not_booked(harness: BankHarness) -> None:
+    taken = harness.pay(token=harness.consent())
 
-    back = scene.decide(taken["confirmation_url"], "no")
+    back = harness.decide(taken["confirmation_url"], "no")
 
     query = parse_qs(urlsplit(back.headers["location"]).query)
     assert query["message"] == ["The customer refused."]
-    assert scene.full.booked == []
-    assert scene.hub.bodies("/payments/status")[0]["payment_status"] == STATUSES[scene.version]["cancelled"]
+    assert harness.full.booked == []
+    assert harness.hub.bodies("/payments/status")[0]["payment_status"] == STATUSES[harness.version]["cancelled"]
 
 
-def test_a_payment_declined_by_the_booking_function_is_rejected(scene: Scene) -> None:
+def test_a_payment_declined_by_the_booking_function_is_rejected(harness: BankHarness) -> None:
     def refuse(_: object) -> None:
         raise PaymentDeclined("not today")
 
-    scene.full.before_booking = refuse
-    taken = scene.pay(token=scene.consent())
+    harness.full.before_booking = refuse
+    taken = harness.pay(token=harness.consent())
 
-    back = scene.decide(taken["confirmation_url"], "yes", account="1002")
+    back = harness.decide(taken["confirmation_url"], "yes", account="1002")
 
     assert parse_qs(urlsplit(back.headers["location"]).query)["message"] == ["not today"]
-    assert scene.hub.bodies("/payments/status")[0]["payment_status"] == STATUSES[scene.version]["rejected"]
+    assert harness.hub.bodies("/payments/status")[0]["payment_status"] == STATUSES[harness.version]["rejected"]
 
 
-def test_a_repeated_confirmation_books_once(scene: Scene) -> None:
-    taken = scene.pay(token=scene.consent(accounts=("1001",)))
+def test_a_repeated_confirmation_books_once(harness: BankHarness) -> None:
+    taken = harness.pay(token=harness.consent(accounts=("1001",)))
 
-    page, other_tab = scene.open(taken["confirmation_url"]), scene.open(taken["confirmation_url"])
+    page, other_tab = harness.open(taken["confirmation_url"]), harness.open(taken["confirmation_url"])
 
-    first, second, third = scene.decide(page, "yes"), scene.decide(page, "no"), scene.decide(other_tab, "yes")
+    first, second, third = harness.decide(page, "yes"), harness.decide(page, "no"), harness.decide(other_tab, "yes")
 
     assert first.headers["location"] == second.headers["location"] == third.headers["location"]
-    assert len(scene.full.booked) == len(scene.hub.bodies("/payments/status")) == 1
+    assert len(harness.full.booked) == len(harness.hub.bodies("/payments/status")) == 1
 
 
-def test_simultaneous_confirmations_book_once(scene: Scene) -> None:
-    taken = scene.pay(token=scene.consent(accounts=("1001",)))
-    path = action_of(scene.open(taken["confirmation_url"]))
+def test_simultaneous_confirmations_book_once(harness: BankHarness) -> None:
+    taken = harness.pay(token=harness.consent(accounts=("1001",)))
+    path = action_of(harness.open(taken["confirmation_url"]))
 
     async def five() -> list[httpx.Response]:
-        confirmations = [scene.request("POST", path, data={"decision": "yes"}) for _ in range(5)]
+        confirmations = [harness.request("POST", path, data={"decision": "yes"}) for _ in range(5)]
         return list(await asyncio.gather(*confirmations))
 
-    answers = scene.run(five())
+    answers = harness.run(five())
 
-    assert len(scene.full.booked) == 1
+    assert len(harness.full.booked) == 1
     assert {each.status_code for each in answers} <= {303, 409}
 
 
-def test_a_payment_with_a_failed_booking_is_undecided_until_the_bank_reports_its_status(scene: Scene) -> None:
+def test_a_payment_with_a_failed_booking_is_undecided_until_the_bank_reports_its_status(harness: BankHarness) -> None:
     def fail(_: object) -> None:
         raise OSError("the ledger is away")
 
-    scene.full.before_booking = fail
-    taken = scene.pay(token=scene.consent(accounts=("1001",)))
+    harness.full.before_booking = fail
+    taken = harness.pay(token=harness.consent(accounts=("1001",)))
 
-    page = scene.open(taken["confirmation_url"])
+    page = harness.open(taken["confirmation_url"])
 
-    assert scene.decide(page, "yes").status_code == 500
-    assert scene.decide(page, "yes").status_code == 409
-    assert len(scene.full.booked) == 1
-    assert scene.hub.bodies("/payments/status") == []
-    undecided = scene.run(scene.bank.undecided_payments())
+    assert harness.decide(page, "yes").status_code == 500
+    assert harness.decide(page, "yes").status_code == 409
+    assert len(harness.full.booked) == 1
+    assert harness.hub.bodies("/payments/status") == []
+    undecided = harness.run(harness.bank.undecided_payments())
     assert [(each.payment_id, each.account_id) for each in undecided] == [(taken["payment_id"], "1001")]
-    scene.run(scene.bank.report_status(taken["payment_id"], STATUSES[scene.version]["confirmed"]))
-    assert scene.run(scene.bank.undecided_payments()) == []
-    assert len(scene.hub.bodies("/payments/status")) == 1
-    assert scene.decide(page, "yes").status_code == 303
-    assert len(scene.full.booked) == 1
+    harness.run(harness.bank.report_status(taken["payment_id"], STATUSES[harness.version]["confirmed"]))
+    assert harness.run(harness.bank.undecided_payments()) == []
+    assert len(harness.hub.bodies("/payments/status")) == 1
+    assert harness.decide(page, "yes").status_code == 303
+    assert len(harness.full.booked) == 1
 
 
 def test_a_confirmation_during_an_interim_report_keeps_the_payment_listed_as_undecided(
@@ -123,228 +122,230 @@ def test_a_confirmation_during_an_interim_report_keeps_the_payment_listed_as_und
             return done
 
     pending = PENDING[version]
-    clock.moment = NOVEMBER
-    scene = Scene(version, clock, storage=SlowReport())
+    clock.seconds = NOVEMBER
+    harness = BankHarness(version, clock, storage=SlowReport())
     try:
-        taken = scene.pay(token=scene.consent(accounts=("1001",)))
-        scene.run(scene.bank.report_status(taken["payment_id"], pending))
+        taken = harness.pay(token=harness.consent(accounts=("1001",)))
+        harness.run(harness.bank.report_status(taken["payment_id"], pending))
 
-        [listed] = scene.run(scene.bank.undecided_payments())
+        [listed] = harness.run(harness.bank.undecided_payments())
         assert listed.payment_id == taken["payment_id"]
     finally:
-        scene.close()
+        harness.close()
 
 
-def test_a_form_forged_by_the_tpp_does_not_confirm_a_payment(scene: Scene) -> None:
+def test_a_form_forged_by_the_tpp_does_not_confirm_a_payment(harness: BankHarness) -> None:
     """The TPP knows the confirmation_url; the PSU's browser would send such a form with the PSU's session."""
-    taken = scene.pay(token=scene.consent(accounts=("1001",)))
+    taken = harness.pay(token=harness.consent(accounts=("1001",)))
 
-    forged = scene.send(taken["confirmation_url"], "yes", account="1001")
+    forged = harness.send(taken["confirmation_url"], "yes", account="1001")
 
     assert forged.status_code == 200
     assert "Pay 12.50 GBP" in forged.text
-    assert scene.full.booked == []
-    assert scene.decide(forged, "yes").status_code == 303
+    assert harness.full.booked == []
+    assert harness.decide(forged, "yes").status_code == 303
 
 
-def test_a_payment_page_opened_by_one_psu_returns_404_for_another(scene: Scene) -> None:
-    taken = scene.pay("direct")
-    page = scene.open(taken["confirmation_url"])
-    scene.full.psu = "psu-2"
+def test_a_payment_page_opened_by_one_psu_returns_404_for_another(harness: BankHarness) -> None:
+    taken = harness.pay("direct")
+    page = harness.open(taken["confirmation_url"])
+    harness.full.psu = "psu-2"
 
-    assert scene.decide(page, "yes", account="1001").status_code == 404
-    assert scene.full.booked == []
-
-
-def test_a_payment_with_an_interim_status_can_be_confirmed(scene: Scene) -> None:
-    taken = scene.pay(token=scene.consent(accounts=("1001",)))
-    interim: Any = {1: 1, 2: "PDNG"}[scene.version]
-
-    scene.run(scene.bank.report_status(taken["payment_id"], interim))
-    assert scene.decide(taken["confirmation_url"], "yes").status_code == 303
-
-    assert len(scene.full.booked) == 1
-    statuses = [report["payment_status"] for report in scene.hub.bodies("/payments/status")]
-    assert statuses == [interim, STATUSES[scene.version]["confirmed"]]
+    assert harness.decide(page, "yes", account="1001").status_code == 404
+    assert harness.full.booked == []
 
 
-def test_a_payment_rejected_by_the_bank_cannot_be_confirmed(scene: Scene) -> None:
-    taken = scene.pay(token=scene.consent(accounts=("1001",)))
-    page = scene.open(taken["confirmation_url"])
+def test_a_payment_with_an_interim_status_can_be_confirmed(harness: BankHarness) -> None:
+    taken = harness.pay(token=harness.consent(accounts=("1001",)))
+    interim: Any = {1: 1, 2: "PDNG"}[harness.version]
 
-    scene.run(scene.bank.report_status(taken["payment_id"], STATUSES[scene.version]["rejected"]))
+    harness.run(harness.bank.report_status(taken["payment_id"], interim))
+    assert harness.decide(taken["confirmation_url"], "yes").status_code == 303
 
-    back = scene.decide(page, "yes")
+    assert len(harness.full.booked) == 1
+    statuses = [report["payment_status"] for report in harness.hub.bodies("/payments/status")]
+    assert statuses == [interim, STATUSES[harness.version]["confirmed"]]
+
+
+def test_a_payment_rejected_by_the_bank_cannot_be_confirmed(harness: BankHarness) -> None:
+    taken = harness.pay(token=harness.consent(accounts=("1001",)))
+    page = harness.open(taken["confirmation_url"])
+
+    harness.run(harness.bank.report_status(taken["payment_id"], STATUSES[harness.version]["rejected"]))
+
+    back = harness.decide(page, "yes")
     query = parse_qs(urlsplit(back.headers["location"]).query)
-    assert query["status"] == [str(STATUSES[scene.version]["rejected"])]
-    assert scene.full.booked == []
+    assert query["status"] == [str(STATUSES[harness.version]["rejected"])]
+    assert harness.full.booked == []
 
 
-def test_an_order_above_the_balance_is_rejected(scene: Scene) -> None:
-    refused = scene.webhook("single", order(scene.version, "250.01"), token=scene.consent())
+def test_an_order_above_the_balance_is_rejected(harness: BankHarness) -> None:
+    refused = harness.webhook("single", order(harness.version, "250.01"), token=harness.consent())
 
     assert refused.status_code == 400
-    assert code_of(refused) == {1: 5101, 2: "INSUFFICIENT_FUNDS"}[scene.version]
+    assert code_of(refused) == {1: 5101, 2: "INSUFFICIENT_FUNDS"}[harness.version]
 
 
-def test_a_repeated_order_creates_no_second_payment(scene: Scene) -> None:
-    token, request_id = scene.consent(), str(uuid.uuid4())
+def test_a_repeated_order_creates_no_second_payment(harness: BankHarness) -> None:
+    token, request_id = harness.consent(), str(uuid.uuid4())
 
-    first = scene.webhook("single", order(scene.version), token=token, request_id=request_id)
-    again = scene.webhook("single", order(scene.version), token=token, request_id=request_id.upper())
+    first = harness.webhook("single", order(harness.version), token=token, request_id=request_id)
+    again = harness.webhook("single", order(harness.version), token=token, request_id=request_id.upper())
 
     assert first.json() == again.json()
-    assert len(scene.full.orders) == 1
+    assert len(harness.full.orders) == 1
 
 
-def test_a_refusal_contains_the_request_id_in_lower_case(scene_2: Scene) -> None:
+def test_a_refusal_contains_the_request_id_in_lower_case(harness_2: BankHarness) -> None:
     request_id = str(uuid.uuid4())
 
-    refused = scene_2.webhook("single", {}, token=scene_2.consent(), request_id=request_id.upper())
+    refused = harness_2.webhook("single", {}, token=harness_2.consent(), request_id=request_id.upper())
 
     assert refused.json()["requestId"] == request_id
 
 
-def test_a_request_id_is_reserved_for_one_order_for_a_day(scene: Scene) -> None:
-    token, request_id = scene.consent(), str(uuid.uuid4())
-    scene.webhook("single", order(scene.version), token=token, request_id=request_id)
+def test_a_request_id_is_reserved_for_one_order_for_a_day(harness: BankHarness) -> None:
+    token, request_id = harness.consent(), str(uuid.uuid4())
+    harness.webhook("single", order(harness.version), token=token, request_id=request_id)
 
-    other = scene.webhook("single", order(scene.version, "12.51"), token=token, request_id=request_id)
-    direct = scene.webhook("direct", order(scene.version), request_id=request_id)
+    other = harness.webhook("single", order(harness.version, "12.51"), token=token, request_id=request_id)
+    direct = harness.webhook("direct", order(harness.version), request_id=request_id)
 
-    assert {code_of(other), code_of(direct)} == {USED[scene.version]}
-    scene.clock.moment += 86401
-    later = scene.webhook("single", order(scene.version, "12.51"), token=token, request_id=request_id)
+    assert {code_of(other), code_of(direct)} == {USED[harness.version]}
+    harness.clock.seconds += 86401
+    later = harness.webhook("single", order(harness.version, "12.51"), token=token, request_id=request_id)
     assert later.status_code == 200
 
 
-def test_a_rejected_order_is_checked_again(scene: Scene) -> None:
-    token, request_id = scene.consent(), str(uuid.uuid4())
-    scene.webhook("single", order(scene.version, "999"), token=token, request_id=request_id)
+def test_a_rejected_order_is_checked_again(harness: BankHarness) -> None:
+    token, request_id = harness.consent(), str(uuid.uuid4())
+    harness.webhook("single", order(harness.version, "999"), token=token, request_id=request_id)
 
-    assert scene.webhook("single", order(scene.version), token=token, request_id=request_id).status_code == 200
+    assert harness.webhook("single", order(harness.version), token=token, request_id=request_id).status_code == 200
 
 
-def test_simultaneous_orders_with_one_request_id_create_one_payment(scene: Scene) -> None:
-    token, request_id = scene.consent(), str(uuid.uuid4())
+def test_simultaneous_orders_with_one_request_id_create_one_payment(harness: BankHarness) -> None:
+    token, request_id = harness.consent(), str(uuid.uuid4())
 
     async def five() -> list[httpx.Response]:
-        body = order(scene.version)
+        body = order(harness.version)
         return list(
-            await asyncio.gather(*(scene.sending("single", body, token=token, request_id=request_id) for _ in range(5)))
+            await asyncio.gather(
+                *(harness.sending("single", body, token=token, request_id=request_id) for _ in range(5))
+            )
         )
 
-    answers = scene.run(five())
+    answers = harness.run(five())
 
-    assert len(scene.full.orders) == 1
+    assert len(harness.full.orders) == 1
     assert {each.status_code for each in answers} <= {200, 409}
     assert len({each.json()["payment_id"] for each in answers if each.status_code == 200}) == 1
 
 
-def test_a_one_time_consent_allows_one_payment(scene: Scene) -> None:
-    token = scene.consent("consent_type=one_time")
+def test_a_one_time_consent_allows_one_payment(harness: BankHarness) -> None:
+    token = harness.consent("consent_type=one_time")
 
     async def three() -> list[httpx.Response]:
         return list(
-            await asyncio.gather(*(scene.sending("single", order(scene.version), token=token) for _ in range(3)))
+            await asyncio.gather(*(harness.sending("single", order(harness.version), token=token) for _ in range(3)))
         )
 
-    answers = scene.run(three())
+    answers = harness.run(three())
 
     assert sorted(each.status_code for each in answers) == [200, 401, 401]
-    assert scene.webhook("accounts", token=token).status_code == 401
+    assert harness.webhook("accounts", token=token).status_code == 401
 
 
-def test_a_rejected_order_does_not_use_up_a_one_time_consent(scene: Scene) -> None:
-    token = scene.consent("consent_type=one_time")
+def test_a_rejected_order_does_not_use_up_a_one_time_consent(harness: BankHarness) -> None:
+    token = harness.consent("consent_type=one_time")
 
-    assert scene.webhook("single", order(scene.version, "999"), token=token).status_code == 400
-    assert scene.webhook("single", order(scene.version), token=token).status_code == 200
+    assert harness.webhook("single", order(harness.version, "999"), token=token).status_code == 400
+    assert harness.webhook("single", order(harness.version), token=token).status_code == 200
 
 
-def test_a_repeated_order_of_a_one_time_consent_returns_its_payment(scene: Scene) -> None:
-    token, request_id = scene.consent("consent_type=one_time"), str(uuid.uuid4())
-    first = scene.webhook("single", order(scene.version), token=token, request_id=request_id)
+def test_a_repeated_order_of_a_one_time_consent_returns_its_payment(harness: BankHarness) -> None:
+    token, request_id = harness.consent("consent_type=one_time"), str(uuid.uuid4())
+    first = harness.webhook("single", order(harness.version), token=token, request_id=request_id)
 
-    again = scene.webhook("single", order(scene.version), token=token, request_id=request_id)
+    again = harness.webhook("single", order(harness.version), token=token, request_id=request_id)
 
     assert first.json() == again.json()
 
 
-def test_a_direct_payment_belongs_to_the_confirming_psu_and_the_chosen_account(scene: Scene) -> None:
-    taken = scene.pay("direct")
-    page = scene.open(taken["confirmation_url"])
+def test_a_direct_payment_belongs_to_the_confirming_psu_and_the_chosen_account(harness: BankHarness) -> None:
+    taken = harness.pay("direct")
+    page = harness.open(taken["confirmation_url"])
     assert page.text.count('type="radio"') == 2
 
-    assert scene.decide(page, "yes", account="1003").status_code == 400
-    assert scene.decide(page, "yes", account="1002").status_code == 303
+    assert harness.decide(page, "yes", account="1003").status_code == 400
+    assert harness.decide(page, "yes", account="1002").status_code == 303
 
-    booked = scene.full.booked[0]
+    booked = harness.full.booked[0]
     assert (booked.psu, booked.account_id, booked.order.kind) == ("psu-1", "1002", "direct")
 
 
-def test_an_order_with_a_debtor_account_is_paid_from_it(scene: Scene) -> None:
-    taken = scene.pay(token=scene.consent(), **debtor(scene.version))
+def test_an_order_with_a_debtor_account_is_paid_from_it(harness: BankHarness) -> None:
+    taken = harness.pay(token=harness.consent(), **debtor(harness.version))
 
-    scene.decide(taken["confirmation_url"], "yes")
+    harness.decide(taken["confirmation_url"], "yes")
 
-    assert scene.full.booked[0].account_id == "1001"
+    assert harness.full.booked[0].account_id == "1001"
 
 
-def test_an_order_from_an_unapproved_account_is_rejected(scene: Scene) -> None:
-    token = scene.consent(accounts=("1002",))
+def test_an_order_from_an_unapproved_account_is_rejected(harness: BankHarness) -> None:
+    token = harness.consent(accounts=("1002",))
 
-    refused = scene.webhook("single", order(scene.version, **debtor(scene.version)), token=token)
+    refused = harness.webhook("single", order(harness.version, **debtor(harness.version)), token=token)
 
     assert refused.status_code == 404
-    assert scene.full.orders == []
+    assert harness.full.orders == []
 
 
-def test_a_payment_page_of_another_psu_returns_404(scene: Scene) -> None:
-    taken = scene.pay(token=scene.consent())
-    scene.full.psu = "psu-2"
+def test_a_payment_page_of_another_psu_returns_404(harness: BankHarness) -> None:
+    taken = harness.pay(token=harness.consent())
+    harness.full.psu = "psu-2"
 
-    assert scene.open(taken["confirmation_url"]).status_code == 404
-    assert scene.decide(taken["confirmation_url"], "yes").status_code == 404
-    assert scene.full.booked == []
+    assert harness.open(taken["confirmation_url"]).status_code == 404
+    assert harness.decide(taken["confirmation_url"], "yes").status_code == 404
+    assert harness.full.booked == []
 
 
-def test_a_status_query_returns_own_and_direct_payments_only(scene_2: Scene) -> None:
-    token = scene_2.consent()
-    payment, direct = scene_2.pay(token=token)["payment_id"], scene_2.pay("direct")["payment_id"]
+def test_a_status_query_returns_own_and_direct_payments_only(harness_2: BankHarness) -> None:
+    token = harness_2.consent()
+    payment, direct = harness_2.pay(token=token)["payment_id"], harness_2.pay("direct")["payment_id"]
     path = "/v2_payment_single_status"
 
     def ask(payment_id: str, token: str = "") -> int:
-        return scene_2.webhook(path, {"payment_id": payment_id}, token=token).status_code
+        return harness_2.webhook(path, {"payment_id": payment_id}, token=token).status_code
 
     assert [ask(payment, token), ask(direct)] == [200, 200]
     assert [ask(payment), ask(direct, token), ask("other"), ask(payment, "consent1.other")] == [404, 404, 404, 401]
 
 
-def test_a_used_one_time_consent_can_query_its_payment(scene_2: Scene) -> None:
-    token = scene_2.consent("consent_type=one_time")
-    asked = {"payment_id": scene_2.pay(token=token)["payment_id"]}
+def test_a_used_one_time_consent_can_query_its_payment(harness_2: BankHarness) -> None:
+    token = harness_2.consent("consent_type=one_time")
+    asked = {"payment_id": harness_2.pay(token=token)["payment_id"]}
 
-    answer = scene_2.webhook("/v2_payment_single_status", asked, token=token)
+    answer = harness_2.webhook("/v2_payment_single_status", asked, token=token)
 
     assert answer.json() == {"transaction_status": "RCVD"}
 
 
-def test_find_payment_returns_the_payment_with_its_order(scene: Scene) -> None:
-    taken = scene.pay(token=scene.consent(), **debtor(scene.version))
+def test_find_payment_returns_the_payment_with_its_order(harness: BankHarness) -> None:
+    taken = harness.pay(token=harness.consent(), **debtor(harness.version))
 
-    found = scene.run(scene.bank.find_payment(taken["payment_id"]))
+    found = harness.run(harness.bank.find_payment(taken["payment_id"]))
 
     assert found is not None
     assert (found.psu, found.order.text) == ("psu-1", "12.50 GBP to Oak Street Books")
-    assert found.order == scene.full.orders[0]
-    assert scene.run(scene.bank.find_payment("other")) is None
+    assert found.order == harness.full.orders[0]
+    assert harness.run(harness.bank.find_payment("other")) is None
 
 
-def test_a_page_shows_amounts_without_an_exponent(scene_2: Scene) -> None:
+def test_a_page_shows_amounts_without_an_exponent(harness_2: BankHarness) -> None:
     amount = b'{"amount": 1E+2, "currency": "GBP"}'
     body = json.dumps(order(2, "0")).encode().replace(b'{"amount": "0", "currency": "GBP"}', amount)
-    taken = scene_2.webhook("single", body, token=scene_2.consent(accounts=("1001",))).json()
+    taken = harness_2.webhook("single", body, token=harness_2.consent(accounts=("1001",))).json()
 
-    assert scene_2.full.orders[0].text == "100 GBP to Oak Street Books"
-    assert "Pay 100 GBP to" in scene_2.open(taken["confirmation_url"]).text
+    assert harness_2.full.orders[0].text == "100 GBP to Oak Street Books"
+    assert "Pay 100 GBP to" in harness_2.open(taken["confirmation_url"]).text

@@ -14,7 +14,7 @@ from causeway.bank import ConfigurationError, ConnectionLost, HubKeys, Signer, k
 from causeway.bank.signatures import read_keys
 from tests.kit.documents import ROOT
 from tests.sdk.bank.full_bank import KEY, private_pem, public_pem
-from tests.sdk.bank.scene import HUB_KEY, OTHER_KEY, sign
+from tests.sdk.bank.harness import HUB_KEY, OTHER_KEY, sign
 from tests.sdk.scripted_hub import Clock
 
 BODY = b'{"account_id": "1"}'
@@ -79,7 +79,7 @@ def test_the_keys_of_the_hub_are_fetched_once_a_minute(clock: Clock) -> None:
         return await keys.verify(BODY, sign(BODY))
 
     for seconds, fetches in ((0, 1), (59, 1), (2, 2)):
-        clock.moment += seconds
+        clock.seconds += seconds
         assert asyncio.run(verified())
         assert published.fetches == fetches
 
@@ -89,7 +89,7 @@ def test_a_new_key_is_accepted_at_once_and_a_withdrawn_key_rejected_after_a_fetc
     keys = published.hub_keys()
     assert asyncio.run(keys.verify(BODY, sign(BODY)))
 
-    clock.moment += 2
+    clock.seconds += 2
     published.keys = [OTHER_KEY]
 
     assert asyncio.run(keys.verify(BODY, sign(BODY, OTHER_KEY)))
@@ -105,7 +105,7 @@ def test_wrong_signatures_cause_at_most_one_fetch_per_second(clock: Clock) -> No
 
     assert not any(asyncio.run(many()))
     assert published.fetches == 1
-    clock.moment += 1
+    clock.seconds += 1
     assert not any(asyncio.run(many()))
     assert published.fetches == 2
 
@@ -153,7 +153,7 @@ def test_an_answer_without_keys_does_not_replace_the_cached_keys(clock: Clock) -
     published = Published(HUB_KEY)
     keys = published.hub_keys()
     assert asyncio.run(keys.verify(BODY, sign(BODY)))
-    clock.moment += 61
+    clock.seconds += 61
 
     published.failures = [httpx.Response(200, text="<html>") for _ in range(3)]
     with pytest.raises(ConnectionLost):

@@ -8,45 +8,45 @@ import httpx
 import pytest
 
 from causeway.bank import ResourceUnknown
-from tests.sdk.bank.scene import STATUSES, Scene
+from tests.sdk.bank.harness import STATUSES, BankHarness
 
 
-def test_a_failed_status_report_is_sent_later_under_the_same_request_id(scene: Scene) -> None:
-    taken = scene.pay(token=scene.consent(accounts=("1001",)))
-    scene.hub.steps = [httpx.ReadTimeout("lost")] * 2
+def test_a_failed_status_report_is_sent_later_under_the_same_request_id(harness: BankHarness) -> None:
+    taken = harness.pay(token=harness.consent(accounts=("1001",)))
+    harness.hub.steps = [httpx.ReadTimeout("lost")] * 2
 
-    assert scene.decide(taken["confirmation_url"], "yes").status_code == 303
-    assert sum(scene.clock.slept) < 1
-    scene.run(scene.bank.send_pending())
-    scene.run(scene.bank.send_pending())
+    assert harness.decide(taken["confirmation_url"], "yes").status_code == 303
+    assert sum(harness.clock.slept) < 1
+    harness.run(harness.bank.send_pending())
+    harness.run(harness.bank.send_pending())
 
-    calls = [each for each in scene.hub.calls if each.url.path.endswith("/payments/status")]
+    calls = [each for each in harness.hub.calls if each.url.path.endswith("/payments/status")]
     assert len(calls) == 3
     assert len({(each.headers["x-request-id"], each.content) for each in calls}) == 1
 
 
-def test_a_newer_status_replaces_an_unreported_one(scene_2: Scene) -> None:
-    taken = scene_2.pay(token=scene_2.consent(accounts=("1001",)))
-    scene_2.hub.steps = [httpx.ConnectError("away")] * 4
-    scene_2.decide(taken["confirmation_url"], "yes")
-    scene_2.run(scene_2.bank.report_status(taken["payment_id"], "ACCC"))
+def test_a_newer_status_replaces_an_unreported_one(harness_2: BankHarness) -> None:
+    taken = harness_2.pay(token=harness_2.consent(accounts=("1001",)))
+    harness_2.hub.steps = [httpx.ConnectError("away")] * 4
+    harness_2.decide(taken["confirmation_url"], "yes")
+    harness_2.run(harness_2.bank.report_status(taken["payment_id"], "ACCC"))
 
-    scene_2.run(scene_2.bank.send_pending())
+    harness_2.run(harness_2.bank.send_pending())
 
-    assert json.loads(scene_2.hub.calls[-1].content)["paymentStatus"] == "ACCC"
-    scene_2.hub.calls.clear()
-    scene_2.run(scene_2.bank.send_pending())
-    assert scene_2.hub.calls == []
+    assert json.loads(harness_2.hub.calls[-1].content)["paymentStatus"] == "ACCC"
+    harness_2.hub.calls.clear()
+    harness_2.run(harness_2.bank.send_pending())
+    assert harness_2.hub.calls == []
 
 
-def test_a_report_rejected_by_the_hub_is_not_repeated(scene: Scene, caplog: pytest.LogCaptureFixture) -> None:
-    taken = scene.pay(token=scene.consent(accounts=("1001",)))
-    scene.hub.steps = [httpx.Response(400, json={"error_code": 4001, "message": "unknown"})]
+def test_a_report_rejected_by_the_hub_is_not_repeated(harness: BankHarness, caplog: pytest.LogCaptureFixture) -> None:
+    taken = harness.pay(token=harness.consent(accounts=("1001",)))
+    harness.hub.steps = [httpx.Response(400, json={"error_code": 4001, "message": "unknown"})]
 
-    assert scene.decide(taken["confirmation_url"], "yes").status_code == 303
+    assert harness.decide(taken["confirmation_url"], "yes").status_code == 303
 
-    scene.run(scene.bank.send_pending())
-    assert len(scene.hub.bodies("/payments/status")) == 1
+    harness.run(harness.bank.send_pending())
+    assert len(harness.hub.bodies("/payments/status")) == 1
     assert "was refused, and is not made again" in caplog.text
 
 
@@ -62,24 +62,26 @@ def test_a_report_rejected_by_the_hub_is_not_repeated(scene: Scene, caplog: pyte
     ],
     ids=["a page", "a redirect", "a proxy's refusal", "wrong key 1", "wrong key 2", "wrong signature"],
 )
-def test_a_report_rejected_by_a_proxy_or_for_its_credentials_is_repeated(scene: Scene, failure: httpx.Response) -> None:
-    taken = scene.pay(token=scene.consent(accounts=("1001",)))
-    scene.hub.steps = [failure] * 2
+def test_a_report_rejected_by_a_proxy_or_for_its_credentials_is_repeated(
+    harness: BankHarness, failure: httpx.Response
+) -> None:
+    taken = harness.pay(token=harness.consent(accounts=("1001",)))
+    harness.hub.steps = [failure] * 2
 
-    assert scene.decide(taken["confirmation_url"], "yes").status_code == 303
+    assert harness.decide(taken["confirmation_url"], "yes").status_code == 303
 
-    scene.run(scene.bank.send_pending())
-    scene.run(scene.bank.send_pending())
-    scene.hub.calls.clear()
-    scene.run(scene.bank.send_pending())
-    assert scene.hub.steps == []
-    assert scene.hub.calls == [], "it was made"
+    harness.run(harness.bank.send_pending())
+    harness.run(harness.bank.send_pending())
+    harness.hub.calls.clear()
+    harness.run(harness.bank.send_pending())
+    assert harness.hub.steps == []
+    assert harness.hub.calls == [], "it was made"
 
 
-def test_a_status_of_an_unknown_payment_is_not_reported(scene: Scene) -> None:
+def test_a_status_of_an_unknown_payment_is_not_reported(harness: BankHarness) -> None:
     with pytest.raises(ResourceUnknown):
-        scene.run(scene.bank.report_status("other", STATUSES[scene.version]["confirmed"]))
-    assert scene.hub.calls == []
+        harness.run(harness.bank.report_status("other", STATUSES[harness.version]["confirmed"]))
+    assert harness.hub.calls == []
 
 
 @pytest.mark.parametrize(
@@ -93,12 +95,14 @@ def test_a_status_of_an_unknown_payment_is_not_reported(scene: Scene) -> None:
     ],
     ids=lambda answer: str(answer.status_code),
 )
-def test_a_report_stays_pending_until_the_hub_accepts_or_rejects_it(scene: Scene, answer: httpx.Response) -> None:
-    taken = scene.pay(token=scene.consent(accounts=("1001",)))
-    scene.hub.steps = [answer]
+def test_a_report_stays_pending_until_the_hub_accepts_or_rejects_it(
+    harness: BankHarness, answer: httpx.Response
+) -> None:
+    taken = harness.pay(token=harness.consent(accounts=("1001",)))
+    harness.hub.steps = [answer]
 
-    assert scene.decide(taken["confirmation_url"], "yes").status_code == 303
-    scene.run(scene.bank.send_pending())
-    scene.run(scene.bank.send_pending())
+    assert harness.decide(taken["confirmation_url"], "yes").status_code == 303
+    harness.run(harness.bank.send_pending())
+    harness.run(harness.bank.send_pending())
 
-    assert len(scene.hub.bodies("/payments/status")) == 2
+    assert len(harness.hub.bodies("/payments/status")) == 2

@@ -10,7 +10,7 @@ import pytest
 
 from causeway.bank import MemoryStorage, Storage
 from causeway.bank.storage import Values
-from tests.sdk.bank.scene import NOVEMBER, Scene, order
+from tests.sdk.bank.harness import NOVEMBER, BankHarness, order
 from tests.sdk.scripted_hub import Clock
 
 
@@ -61,13 +61,13 @@ def test_values_are_found_by_owner_in_insertion_order(clock: Clock) -> None:
 def test_an_expired_value_is_absent_and_deleted(clock: Clock) -> None:
     async def steps() -> None:
         storage = MemoryStorage()
-        await storage.add("page", "1", {"n": 1}, expires_at=clock.moment + 10)
-        clock.moment += 10
+        await storage.add("page", "1", {"n": 1}, expires_at=clock.seconds + 10)
+        clock.seconds += 10
         assert await storage.get("page", "1") is None
         assert await storage.find("page") == {}
         assert not await storage.replace("page", "1", {"n": 1}, {"n": 2})
-        assert await storage.add("page", "1", {"n": 3}, expires_at=clock.moment + 10)
-        clock.moment += 61
+        assert await storage.add("page", "1", {"n": 3}, expires_at=clock.seconds + 10)
+        clock.seconds += 61
         await storage.add("page", "2", {"n": 4})
         assert len(storage._rows) == 1
 
@@ -76,17 +76,17 @@ def test_an_expired_value_is_absent_and_deleted(clock: Clock) -> None:
 
 @pytest.mark.parametrize("more", [{}, {"a_later_member": [{"rate": 1.25}, None, 7]}], ids=["known", "unknown members"])
 def test_a_storage_of_json_documents_is_sufficient(version: int, more: dict[str, object], clock: Clock) -> None:
-    clock.moment = NOVEMBER
-    scene = Scene(version, clock, storage=JsonStorage())
-    token = scene.consent("consent_type=one_time", accounts=("1001",))
+    clock.seconds = NOVEMBER
+    harness = BankHarness(version, clock, storage=JsonStorage())
+    token = harness.consent("consent_type=one_time", accounts=("1001",))
 
-    taken = scene.webhook("single", {**order(version), **more}, token=token)
+    taken = harness.webhook("single", {**order(version), **more}, token=token)
     assert taken.status_code == 200, taken.text
-    assert scene.decide(taken.json()["confirmation_url"], "yes").status_code == 303
+    assert harness.decide(taken.json()["confirmation_url"], "yes").status_code == 303
 
-    found = scene.run(scene.bank.find_payment(taken.json()["payment_id"]))
+    found = harness.run(harness.bank.find_payment(taken.json()["payment_id"]))
     assert found is not None
-    assert found.order == scene.full.orders[0]
-    scene.run(scene.bank.end_consent("psu-1", "consent1"))
-    assert scene.run(scene.bank.consents("psu-1")) == []
-    scene.close()
+    assert found.order == harness.full.orders[0]
+    harness.run(harness.bank.end_consent("psu-1", "consent1"))
+    assert harness.run(harness.bank.consents("psu-1")) == []
+    harness.close()

@@ -78,7 +78,7 @@ def order(version: int, amount: str = "12.50", **more: Any) -> dict[str, Any]:
 
 
 @dataclass
-class PlayedHub:
+class HubDouble:
     """Answers the bank's calls. ``steps`` come first; ``keys`` are those that it publishes."""
 
     clock: Clock
@@ -142,12 +142,12 @@ def snake_case(name: str) -> str:
     return re.sub("[A-Z]", lambda found: f"_{found[0].lower()}", name)
 
 
-class Scene:
+class BankHarness:
     """A bank, the hub that it calls, the hub's webhooks, and the PSU's browser."""
 
     def __init__(self, version: int, clock: Clock, **options: Any) -> None:
         self.version, self.clock = version, clock
-        self.hub = PlayedHub(clock, scopes=SCOPES[version])
+        self.hub = HubDouble(clock, scopes=SCOPES[version])
         client = httpx.AsyncClient(transport=httpx.MockTransport(self.hub))
         self.full: FullBank = make_bank(version, HUB, BANK, http_client=client, **options)
         self.bank = self.full.bank
