@@ -368,7 +368,7 @@ def test_a_backlog_on_slow_storage_causes_few_duplicate_messages(
     workers: int, count: int, seconds: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Keep messages waiting for longer than the sweeper does, on a machine and on AWS."""
-    monkeypatch.setattr("tests.delivery.simulation.STORAGE_SECONDS", 0.5)
+    monkeypatch.setattr(f"{__name__}.STORAGE_SECONDS", 0.5)
     backlog = Simulation({SLOW: seconds}, workers)
     backlog.record(count)
     backlog.run(3600)
