@@ -18,7 +18,7 @@ from tests.openbanking.kit import IBAN, TOKEN, TOKENS, URL, event_ids
 from tests.openbanking.payment_scenes import scene
 from tests.openbanking.payments import Pisp
 from tests.openbanking.scenes import Run, completed, never_says, parts, records, refused, status_of_consent, told
-from tests.website import fault_scenes  # noqa: F401 - its scenes are played, too
+from tests.website import fault_requests  # noqa: F401 - they are repeated, too
 
 pytestmark = pytest.mark.faults
 

@@ -49,7 +49,7 @@ def test_an_unknown_notice_cookie_shows_nothing(user: WebUser, value: str) -> No
     assert user.text == before
 
 
-def test_registration_sign_in_and_sign_out_show_a_notice(causeway: Causeway, visitor: WebUser) -> None:
+def test_registration_sign_in_and_sign_out_show_a_notice(visitor: WebUser) -> None:
     email = f"{new_id()}@example.com"
     visitor.register(email)
     visitor.follow()

@@ -99,9 +99,7 @@ def test_a_user_page_redirects_a_visitor_to_sign_in(visitor: WebUser, place: str
     assert answer.headers["location"] == f"/sign-in?next={quote(path, safe='')}%3Fpage%3D2"
 
 
-def test_the_start_page_offers_visitors_a_sign_in_and_users_their_clients(
-    causeway: Causeway, visitor: WebUser, user: WebUser
-) -> None:
+def test_the_start_page_offers_visitors_a_sign_in_and_users_their_clients(visitor: WebUser, user: WebUser) -> None:
     visitor.get("/")
     assert "Bank of version 2" in visitor.text
     for place in ("/register", "/sign-in"):

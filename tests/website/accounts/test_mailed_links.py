@@ -249,7 +249,7 @@ def test_mails_to_one_mailbox_are_limited_per_hour(
     assert visitor.post(path, form={**fields, "email": f"x{email}"}).status == 200
 
 
-def test_mail_requests_of_one_ip_address_are_limited_per_hour(causeway: Causeway, visitor: WebUser, email: str) -> None:
+def test_mail_requests_of_one_ip_address_are_limited_per_hour(visitor: WebUser, email: str) -> None:
     visitor.get("/forgotten")
     answers = [visitor.post("/forgotten", email=f"{n}{email}").status for n in range(LIMITS["mails"].attempts + 1)]
 

@@ -79,7 +79,7 @@ def test_the_latest_journeys_are_listed_newest_first(causeway: Causeway, user: W
 # -- running
 
 
-def test_the_executed_request_equals_the_shown_request(causeway: Causeway, user: WebUser, client_id: str) -> None:
+def test_the_executed_request_equals_the_shown_request(user: WebUser, client_id: str) -> None:
     user.open_request(client_id)
     body = user.shown_request()
     sent = {
@@ -174,7 +174,7 @@ def test_a_second_click_redirects_to_the_same_authorization_url(user: WebUser, c
     assert first.startswith("http://127.0.0.1:1/bank-1/authorize")
 
 
-def test_a_finished_request_is_replaced_by_a_new_one(causeway: Causeway, user: WebUser, client_id: str) -> None:
+def test_a_finished_request_is_replaced_by_a_new_one(user: WebUser, client_id: str) -> None:
     user.open_request(client_id)
     before, page = user.shown_request(), user.last
     user.approve(user.run_request(client_id))

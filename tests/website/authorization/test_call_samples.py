@@ -52,9 +52,7 @@ def sent(curl: str) -> tuple[str, dict[str, Any]]:
     return words[2].removeprefix("http://127.0.0.1:8000"), json.loads(words[words.index("-d") + 1])
 
 
-def test_the_journey_page_shows_the_token_request_and_its_answer(
-    causeway: Causeway, user: WebUser, client_id: str
-) -> None:
+def test_the_journey_page_shows_the_token_request_and_its_answer(user: WebUser, client_id: str) -> None:
     user.get_tokens(client_id)
     request = body(user, "Token request")
 
@@ -102,9 +100,7 @@ def test_the_curl_commands_of_refresh_and_revocation_work_like_the_buttons(
     assert "The client ended it" in user.get(f"/authorize/callback?state={state}").text
 
 
-def test_a_consent_ended_by_the_button_shows_the_revocation_answer(
-    causeway: Causeway, user: WebUser, client_id: str
-) -> None:
+def test_a_consent_ended_by_the_button_shows_the_revocation_answer(user: WebUser, client_id: str) -> None:
     state = user.get_tokens(client_id)
     user.post("/authorize/callback", state=state, action="end")
     user.follow()

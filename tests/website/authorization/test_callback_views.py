@@ -48,7 +48,7 @@ def test_a_users_own_journey_ends_with_working_tokens(
     assert consent.body["scopes"] == scopes
 
 
-def test_the_shown_verifier_matches_the_sent_challenge(causeway: Causeway, user: WebUser, client_id: str) -> None:
+def test_the_shown_verifier_matches_the_sent_challenge(user: WebUser, client_id: str) -> None:
     user.open_request(client_id)
     challenge = user.shown_request()["code_challenge"]
     user.get(user.approve(user.run_request(client_id)))
@@ -60,7 +60,7 @@ def test_the_shown_verifier_matches_the_sent_challenge(causeway: Causeway, user:
     assert base64.urlsafe_b64encode(hashed).rstrip(b"=").decode() == challenge
 
 
-def test_the_page_shows_the_received_callback_parameters(causeway: Causeway, user: WebUser, client_id: str) -> None:
+def test_the_page_shows_the_received_callback_parameters(user: WebUser, client_id: str) -> None:
     user.open_request(client_id)
     back = user.approve(user.run_request(client_id))
     came = {name: values[0] for name, values in parse_qs(urlsplit(back).query).items()}
@@ -72,7 +72,7 @@ def test_the_page_shows_the_received_callback_parameters(causeway: Causeway, use
     assert rows == {"authorization_code": came["code"], "state": came["state"], "iss": came["iss"]}
 
 
-def test_the_token_page_links_to_the_consent(causeway: Causeway, user: WebUser, client_id: str) -> None:
+def test_the_token_page_links_to_the_consent(user: WebUser, client_id: str) -> None:
     user.get_tokens(client_id)
     consent_id = user.code("consent-id")
     assert f'<a href="/consents/{consent_id}">' in user.last.text
@@ -92,7 +92,7 @@ def test_reloading_the_callback_does_not_use_the_code_twice(causeway: Causeway, 
     assert causeway.tpp.call("GET", "/tpp/consent", client_id=client_id, bearer=bearer).status == 200
 
 
-def test_a_callback_with_another_issuer_is_only_displayed(causeway: Causeway, user: WebUser, client_id: str) -> None:
+def test_a_callback_with_another_issuer_is_only_displayed(user: WebUser, client_id: str) -> None:
     user.open_request(client_id)
     back = user.approve(user.run_request(client_id))
     user.get(re.sub(r"iss=[^&]+", "iss=https%3A%2F%2Fevil.example", back))
@@ -134,7 +134,7 @@ def test_an_expired_authorization_code_is_explained(causeway: Causeway, user: We
     assert "The authorization code has expired." in user.text
 
 
-def test_a_code_after_an_error_callback_is_exchanged(causeway: Causeway, user: WebUser, client_id: str) -> None:
+def test_a_code_after_an_error_callback_is_exchanged(user: WebUser, client_id: str) -> None:
     """The PSU may open the cancel address in another tab, after the approval."""
     user.open_request(client_id)
     state = user.shown_request()["state"]
@@ -149,9 +149,7 @@ def test_a_code_after_an_error_callback_is_exchanged(causeway: Causeway, user: W
     assert "without a consent" not in user.text
 
 
-def test_an_error_after_a_code_callback_keeps_the_code(
-    causeway: Causeway, user: WebUser, secret_client: tuple[str, str]
-) -> None:
+def test_an_error_after_a_code_callback_keeps_the_code(user: WebUser, secret_client: tuple[str, str]) -> None:
     client_id, secret = secret_client
     user.open_request(client_id)
     user.get(user.approve(user.run_request(client_id)))
@@ -165,7 +163,7 @@ def test_an_error_after_a_code_callback_keeps_the_code(
     assert "You have tokens" in user.text
 
 
-def test_actions_on_a_journey_without_tokens_change_nothing(causeway: Causeway, user: WebUser, client_id: str) -> None:
+def test_actions_on_a_journey_without_tokens_change_nothing(user: WebUser, client_id: str) -> None:
     user.open_request(client_id)
     state = user.shown_request()["state"]
     user.run_request(client_id)
@@ -193,9 +191,7 @@ def test_ending_a_consent_requires_a_confirmation(causeway: Causeway, user: WebU
     assert "End this consent?" not in user.get(html.unescape(link)).text
 
 
-def test_the_end_confirmation_asks_for_the_client_secret(
-    causeway: Causeway, user: WebUser, secret_client: tuple[str, str]
-) -> None:
+def test_the_end_confirmation_asks_for_the_client_secret(user: WebUser, secret_client: tuple[str, str]) -> None:
     client_id, secret = secret_client
     user.open_request(client_id)
     user.get(user.approve(user.run_request(client_id)))
@@ -211,7 +207,7 @@ def test_the_end_confirmation_asks_for_the_client_secret(
 
 
 def test_each_token_action_of_a_confidential_client_requires_its_secret(
-    causeway: Causeway, user: WebUser, secret_client: tuple[str, str]
+    user: WebUser, secret_client: tuple[str, str]
 ) -> None:
     client_id, secret = secret_client
     user.open_request(client_id)
@@ -233,7 +229,7 @@ def test_each_token_action_of_a_confidential_client_requires_its_secret(
 
 
 def test_journey_pages_are_not_cached_send_no_referrer_and_omit_the_client_secret(
-    causeway: Causeway, user: WebUser, secret_client: tuple[str, str]
+    user: WebUser, secret_client: tuple[str, str]
 ) -> None:
     client_id, secret = secret_client
     user.open_request(client_id)
@@ -289,7 +285,7 @@ def test_a_private_key_jwt_client_cannot_rotate_a_secret(causeway: Causeway, use
     assert 'value="rotate-secret"' not in user.last.text
 
 
-def test_the_access_token_is_filled_in_on_the_api_screens(causeway: Causeway, user: WebUser, client_id: str) -> None:
+def test_the_access_token_is_filled_in_on_the_api_screens(user: WebUser, client_id: str) -> None:
     state = user.get_tokens(client_id)
     bearer = user.code("access-token")
     link = re.search(r'href="(/specifications/account\?state=[^"]+)"', user.last.text)
@@ -344,7 +340,7 @@ def test_the_journey_state_is_returned_to_its_user_only(causeway: Causeway, user
         assert (other.get(address).status, other.last.body) == (404, {"state": None})
 
 
-def test_reading_the_journey_state_does_not_use_the_code(causeway: Causeway, user: WebUser, client_id: str) -> None:
+def test_reading_the_journey_state_does_not_use_the_code(user: WebUser, client_id: str) -> None:
     user.open_request(client_id)
     back = user.approve(user.run_request(client_id))
     assert user.get(f"{back}&format=json").body == {"state": "begun"}

@@ -61,9 +61,7 @@ def test_markup_in_a_merchant_name_is_escaped(issuer: Issuer, colleague: WebUser
         assert name in colleague.text
 
 
-def test_the_activity_list_links_to_older_activity(
-    causeway: Causeway, issuer: Issuer, colleague: WebUser, card: NewCard
-) -> None:
+def test_the_activity_list_links_to_older_activity(issuer: Issuer, colleague: WebUser, card: NewCard) -> None:
     for number in range(26):
         issuer.purchase(card.card_id, 1_00, merchant_name=f"Shop {number}")
     for path in ("/cards/activity", f"/cards/activity?card_id={card.card_id}"):

@@ -192,9 +192,7 @@ def test_the_activity_page_of_a_busy_client_keeps_its_size_budget(
     assert "not all counted" in user.text
 
 
-def test_requests_of_the_web_interface_do_not_count_as_calls_of_the_client(
-    causeway: Causeway, user: WebUser, client_id: str
-) -> None:
+def test_requests_of_the_web_interface_do_not_count_as_calls_of_the_client(user: WebUser, client_id: str) -> None:
     user.get_tokens(client_id)
     user.get(f"/clients/{client_id}/activity")
 

@@ -237,7 +237,7 @@ def test_pages_of_an_archived_client_link_to_its_consents(causeway: Causeway, us
     assert "Request a consent" not in user.text
 
 
-def test_an_unknown_client_returns_404_for_a_user_without_clients(causeway: Causeway, user: WebUser) -> None:
+def test_an_unknown_client_returns_404_for_a_user_without_clients(user: WebUser) -> None:
     assert [user.get(f"{place}?client_id=nothing").status for place in ("/consents", "/deliveries")] == [404, 404]
     assert [user.get(place).status for place in ("/consents", "/deliveries")] == [200, 200]
 
