@@ -1,4 +1,4 @@
-"""The API specification screens: how a call is opened and executed there."""
+"""The API explorer in a browser: opening and executing calls on the screens."""
 
 from __future__ import annotations
 

@@ -141,7 +141,7 @@ def heavy(page: Page) -> list[str]:
 
 
 def inaccessible(page: Page, *, besides: Collection[str] = ()) -> list[str]:
-    """What axe-core finds, of any impact, as wide as the page is and on a phone, in light and in dark.
+    """The findings of axe-core of any impact, as wide as the page is and on a phone, in light and in dark.
 
     The rules ``besides``, which third-party parts break, are left out. Light and dark differ in their colours only.
     """

@@ -1,4 +1,4 @@
-"""A user's way from an application's request, over the choice of a bank, back to the application."""
+"""The choice of a bank: from an application's request, over the search, back to the application."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A PSU's ways through the demonstration banks, in a real browser."""
+"""The pages of the demonstration banks: consents, payments and revocations in a browser."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ with_and_without_javascript = pytest.mark.parametrize("javascript", [True, False
 
 
 def query(window: Window) -> dict[str, str]:
-    """What the address that the browser is at says."""
+    """The query of the current address."""
     return {name: values[0] for name, values in parse_qs(urlsplit(window.page.url).query).items()}
 
 

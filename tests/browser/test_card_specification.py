@@ -1,4 +1,4 @@
-"""The Cards screen: every action is tried with a credential that is entered once, and stays in this browser tab."""
+"""The Cards screen: each action runs with a credential that is entered once and stays in this tab."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Somebody of a programme manager who opens the Cards area, and plays the network with a card that is new."""
+"""The Cards area: issuing a card, simulating the network, and statements, also with the keyboard alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page of the clock on a stack whose time is moved, and what all pages then say."""
+"""The page of the clock on a stack whose time is moved, and the notice of it on all pages."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
 
 
 def ahead_by(window: Window) -> str:
-    """What the page of the clock says of the offset."""
+    """The offset that the page of the clock shows."""
     return window.page.locator("dl.facts div", has_text="Ahead by").locator("dd").inner_text()
 
 

@@ -1,4 +1,4 @@
-"""Event pages that renew themselves, the built-in receiver, and an event that is sent again without a mouse."""
+"""Event pages: updates without a reload, the built-in receiver, and resending with the keyboard."""
 
 from __future__ import annotations
 

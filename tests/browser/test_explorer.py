@@ -1,4 +1,4 @@
-"""The API explorer: forms and JSON that keep each other, search and keyboard, answers that lead to the next call."""
+"""The API explorer: synchronised forms and JSON, search, shortcuts, and next steps after an answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the API screens cost: the bytes that a browser loads for one, and the elements that an *Execute* adds."""
+"""Budgets of the API screens: bytes that a browser loads, and elements that an *Execute* adds."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SCREENS = ("authorization", "account", "payments", "cards")
 WIRE_BYTES = 150 * 1024
 """Of a first visit: the page, its style sheets, scripts and pictures, and the OpenAPI document, as they are sent."""
 ELEMENTS = 600
-"""That an *Execute* adds to the page, with its answer shown."""
+"""The elements that an *Execute* adds to the page with its answer."""
 COUNT_ADDED = """() => {
     window.added = 0;
     const count = node => 1 + (node.querySelectorAll ? node.querySelectorAll("*").length : 0);

@@ -1,4 +1,4 @@
-"""The columns of the API explorer: room for each, the right one in sight, and what is long is folded."""
+"""The columns of the API explorer: their widths, the visible one, and folded long content."""
 
 from __future__ import annotations
 

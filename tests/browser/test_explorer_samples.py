@@ -1,4 +1,4 @@
-"""The programs that the explorer shows: each does what Execute does, in curl, in Python and in JavaScript."""
+"""The code samples of the explorer in curl, Python and JavaScript do the same as *Execute*."""
 
 from __future__ import annotations
 

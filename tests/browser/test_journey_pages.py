@@ -1,4 +1,4 @@
-"""Pages that change by themselves: a journey whose consent ends at the bank, and a payment until its final status."""
+"""Pages that update themselves: a consent that ends at the bank, and a payment until its final status."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""With a keyboard alone: a whole call in the API explorer, and the ways through the shell of all pages."""
+"""Keyboard access: a whole call in the API explorer, and the menus of all pages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Performance: from the overview to a bank, and to the values of its pictures, by keyboard."""
+"""The performance pages with the keyboard: from the overview to a bank and the values of its charts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a TPP developer does at the web interface, once registered."""
+"""The web interface for a TPP developer: clients, tokens, events and deliveries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The shell of all pages: its menus, messages, and what a keyboard reaches, with and without JavaScript."""
+"""The frame of all pages: menus, messages and keyboard access, with and without JavaScript."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The API specification screens: every call is tried with credentials that are entered once, and nobody else sees."""
+"""The API specification screens: each call runs with credentials that are entered once and stay private."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ CUSTOMERS = {"one": "carys", "two": "sofia"}
 
 
 class Wires(Outbound):
-    """What the service sends to a bank arrives at the bank's routes; a bank that pauses too long has not answered.
+    """Calls of the service go to the routes of the banks; a bank that pauses too long times out.
 
     Events arrive at the service's receiver.
 

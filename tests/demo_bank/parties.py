@@ -36,7 +36,7 @@ SCOPES: Mapping[int, list[str]] = {1: ["account.list", "account.details"], 2: ["
 
 @dataclass(frozen=True)
 class Reply:
-    """What came back."""
+    """An HTTP response."""
 
     status: int
     headers: Mapping[str, str]

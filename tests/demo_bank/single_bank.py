@@ -40,7 +40,7 @@ INSTANT = {"one": "FPS", "two": "SCTI"}
 SLOW = {"one": "BACS", "two": "SCT"}
 CURRENCY = {"one": "GBP", "two": "EUR"}
 PAID = Decimal("12.50")
-"""What a single payment comes to unless a test says otherwise."""
+"""The default amount of a single payment."""
 SINGLE = {"one": "/payment_initiation", "two": "/v2_payment_single"}
 BULK = {"one": "/bulk_payment_initiation", "two": "/v2_payment_bulk"}
 DIRECT = {"one": "/direct_payment_initiation", "two": "/v2_payment_direct_single"}
@@ -229,7 +229,7 @@ class SingleBank:
         return outcome(self.at_confirmation(self.initiate(given, **options)).pay())
 
     def either(self, first: Any, second: Any) -> Any:
-        """What holds at the bank of version 1, or at that of version 2."""
+        """The first value at the bank of version 1, the second at that of version 2."""
         return first if self.profile.version == 1 else second
 
     def payment_status(self, payment_id: str, given: str) -> Any:
@@ -239,7 +239,7 @@ class SingleBank:
         return self.ask("/v2_payment_single_status", {"payment_id": payment_id}, given)["transaction_status"]
 
     def reported_statuses(self) -> list[Any]:
-        """The statuses that the service was told, in order."""
+        """The statuses that were reported to the hub, in order."""
         member = "payment_status" if self.profile.version == 1 else "paymentStatus"
         return [body[member] for _, body, _ in self.hub.received("/payments/status")]
 

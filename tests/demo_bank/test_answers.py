@@ -1,4 +1,4 @@
-"""Balances and confirmations of funds: every kind of balance, and honest answers about money."""
+"""Balances and confirmations of funds: every kind of balance, and the current amounts."""
 
 from __future__ import annotations
 

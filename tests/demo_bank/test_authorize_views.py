@@ -1,4 +1,4 @@
-"""The PSU's way through the bank's pages."""
+"""The pages of an authorization at a demonstration bank."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Books: rules make the same transactions on every machine and at every time, on the days that a calendar has."""
+"""Books: rules generate the same transactions on every machine and at every time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is due is done every minute, and nothing keeps the rest waiting."""
+"""Due payments are settled every minute, and a failing one does not delay the others."""
 
 from __future__ import annotations
 

@@ -90,7 +90,7 @@ def test_a_customer_sees_only_their_own_consents(bank: SingleBank) -> None:
 
 
 def last_used(page: Reply) -> str:
-    """What a page says of the newest consent's last use."""
+    """The last use of the newest consent, as the page shows it."""
     found = re.search(r"<dt>Last used</dt><dd>([^<]*)</dd>", page.text)
     assert found is not None
     return found[1]

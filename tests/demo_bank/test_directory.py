@@ -1,4 +1,4 @@
-"""Loaded customers beside the built-in ones: found, replaced and deleted, all or none."""
+"""Loaded customers and built-in ones: lookup, replacement and deletion, all or none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The bank of version 2 tells the service once a day how long its customers took to confirm."""
+"""The bank of version 2 reports once a day how long its customers took to confirm."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the money goes: confirmed, settled, rejected, expired, and never twice."""
+"""Execution of payments: confirmed, settled, rejected, expired, and never twice."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Faults by name: what a TPP sees of each, at both fault banks."""
+"""Faults by name: the result of each for a TPP, at both fault banks."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def either(bank: str, first: Any, second: Any) -> Any:
 
 
 def expected(bank: str, fault: str) -> str:
-    """What the error's details say."""
+    """The expected details of the error."""
     return ALWAYS_FAIL.get(fault) or str(either(bank, *CODES[fault]))
 
 

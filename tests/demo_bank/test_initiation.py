@@ -1,4 +1,4 @@
-"""The answer to an initiation, and what the bank checks that the service cannot."""
+"""The answer to an initiation, and the checks that only the bank can make."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A PSU's journey is taken once, by the browser that began it, and within its time."""
+"""A PSU's journey is completed once, by the browser that began it, within its lifetime."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Loaded customers at both banks: balances, transactions and payments in their currencies, and what ends with them."""
+"""Loaded customers at both banks: balances, transactions and payments in their currencies, and deletion."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Records of orders: they fit into the table, and lead back to where the request said."""
+"""Records of orders: they fit into the table and keep the callback URL of the request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the pages say."""
+"""The texts of the pages."""
 
 import pytest
 

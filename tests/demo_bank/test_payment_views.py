@@ -1,4 +1,4 @@
-"""The PSU's way through a payment."""
+"""The pages of a payment at a demonstration bank."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Named test references: each failure that a TPP has to handle, forced."""
+"""Test references: each forces one failure that a TPP has to handle."""
 
 from __future__ import annotations
 
@@ -97,6 +97,6 @@ def test_the_pending_reference_keeps_a_payment_pending_and_its_money_reserved_fo
 
 
 def reserved(bank: SingleBank) -> Decimal:
-    """What the generated pending transactions of today come to."""
+    """The sum of the generated pending transactions of today."""
     pending = generate_statement(bank.account(), bank.clock.now().date()).pending
     return decimal_amount(sum(entry.amount for entry in pending), bank.account().currency)

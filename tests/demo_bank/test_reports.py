@@ -1,4 +1,4 @@
-"""Changes of status reach the service, and what is due is done every minute."""
+"""Changes of payment status are reported to the service every minute."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Consents that a bank ends by itself: once, and the service is told until it has heard."""
+"""Consents that a bank ends by itself: once, with repeated reports until the service answers."""
 
 from __future__ import annotations
 

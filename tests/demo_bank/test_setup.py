@@ -1,4 +1,4 @@
-"""How the banks are opened."""
+"""The installation of the demonstration banks."""
 
 from __future__ import annotations
 

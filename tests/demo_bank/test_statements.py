@@ -1,4 +1,4 @@
-"""Lists of payments and transactions: in pages, newest first, with both sides of every payment."""
+"""Lists of payments and transactions: in pages, newest first, with both parties of every payment."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The webhooks: who may call them, what they answer, and how they refuse."""
+"""The webhooks of a demonstration bank: authentication, answers and errors."""
 
 from __future__ import annotations
 

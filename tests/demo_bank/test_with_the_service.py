@@ -1,4 +1,4 @@
-"""Bank and service together: the whole journey over HTTP between them, both in this process."""
+"""Banks and service together: whole journeys over HTTP between them, in this process."""
 
 from __future__ import annotations
 

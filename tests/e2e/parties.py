@@ -111,7 +111,7 @@ class TppWithSecret(Tpp):
 
 
 def at_once(count: int, call: Callable[[], T]) -> list[T]:
-    """What comes of ``count`` calls made at the same time."""
+    """The results of ``count`` parallel calls."""
     with ThreadPoolExecutor(count) as pool:
         return [future.result() for future in [pool.submit(call) for _ in range(count)]]
 

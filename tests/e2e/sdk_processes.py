@@ -109,7 +109,7 @@ class DurableBank:
         return self.url + wait_for(look, f"there is no page at {url}")
 
     def click(self, page: str, decision: str = "yes") -> str:
-        """Where the browser goes; empty if the bank is not able to say it."""
+        """The address of the redirect; empty if the bank cannot answer."""
         try:
             answer = send("POST", page, data={"decision": decision}, allow_redirects=False)
         except requests.ConnectionError:

@@ -1,4 +1,4 @@
-"""Many requests at once to the card API of the running stack: a reference is carried out once, every miss counts."""
+"""Parallel requests to the card API of the running stack: each reference is executed once."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.e2e, pytest.mark.faults]
 
 MANY = 50
 NOT_DECIDED_IN_TIME = "91"
-"""What the last of many are answered on a slow machine; it counts nothing, and the network asks again."""
+"""The answer to the last of many on a slow machine; the network repeats the request."""
 
 
 @pytest.fixture

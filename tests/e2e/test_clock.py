@@ -1,4 +1,4 @@
-"""What a move of the clock does on the whole stack, seen through its interfaces. Each test moves time further."""
+"""The effects of a move of the clock on the whole stack. Each test moves time further."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from tests.openbanking.key_holder import CHALLENGE, VERIFIER, KeyHolder, hashed
 pytestmark = pytest.mark.e2e
 DAY = 24 * 3600
 CONSENT_DAYS = 55
-"""How long consents last at the banks of this module: a week more than all other tests together move time."""
+"""The lifetime of consents at the banks of this module: a week more than all other tests move time."""
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""Many banks' calls at once on the running stack: decisions are conditional writes, so one writer wins."""
+"""Parallel calls of banks on the running stack: conditional writes let one writer win."""
 
 from __future__ import annotations
 

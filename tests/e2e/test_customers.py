@@ -1,4 +1,4 @@
-"""The documented customer file on the whole stack: each customer is read through the TPP API at each of the banks."""
+"""The documented customer file on the whole stack: each customer is read through the TPP API."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Deliveries on the running stack: events that failed come again, and calls that nobody waits for are answered."""
+"""Deliveries on the running stack: retries of events, and answers to asynchronous calls."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A fresh process answers its first request without the libraries that take longest to load."""
+"""A new process answers its first request without loading slow libraries."""
 
 from __future__ import annotations
 

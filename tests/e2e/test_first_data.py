@@ -1,4 +1,4 @@
-"""A new stack has no empty pages: made-up days of the banks, which no export has, and a month of card use."""
+"""The first data of a new stack: made-up days of the banks, which no export contains, and a month of card use."""
 
 from __future__ import annotations
 

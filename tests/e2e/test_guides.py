@@ -1,4 +1,4 @@
-"""The guides are played, command by command, and print what they show."""
+"""The commands of the guides print the documented output."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The whole journey on the whole stack: real HTTP between the parties, real signatures, real storage calls."""
+"""A whole journey on the whole stack: real HTTP, signatures and storage calls."""
 
 from __future__ import annotations
 
@@ -180,7 +180,7 @@ def _client_secret_in_use(stack: dict[str, Any], operator: bootstrap.Hub) -> str
 
 
 def _confirmation_secrets(tpp: Tpp, journey: Journey) -> list[str]:
-    """What lets a PSU confirm a payment, as it stands in the address that the TPP was given and may fetch again."""
+    """The confirmation secret of a payment, from the address that the TPP received."""
     body, key = tpp.direct_payment(journey.bank), {"Idempotency-Key": f"key-{uuid.uuid4()}"}
     answers = [tpp.call("POST", "/tpp/direct_payment_initiation", body, headers=key) for _ in range(2)]
     assert answers[0].text == answers[1].text

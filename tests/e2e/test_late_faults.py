@@ -1,4 +1,4 @@
-"""What comes of a fault after 20 seconds. In the order of the files, tests of other modules run meanwhile."""
+"""Faults that take 20 seconds. In the order of the files, tests of other modules run meanwhile."""
 
 from __future__ import annotations
 

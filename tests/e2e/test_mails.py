@@ -1,4 +1,4 @@
-"""Mails on the running stack: a forgotten password is replaced by what stands in a file, and the log says which."""
+"""Mails on the running stack: a password is reset with the link of a mail file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Many payments at once on the running stack: one reaches the bank, a consent is spent once, no report gets lost."""
+"""Parallel payments on the running stack: one reaches the bank, a consent is used once, no report is lost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The README's commands do what it says they do."""
+"""The commands of the README run as printed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ READ, CARD = blocks(section(README, "## Five minutes with curl"), "sh")
 
 
 def play(stack: dict[str, Any], folder: Path, commands: str, **environ: str) -> list[dict[str, Any]]:
-    """What the commands print, line by line, in a folder that has what `make run` wrote."""
+    """The output lines of the commands, in a folder with the files of `make run`."""
     stackfile.write(folder / ".local" / "stack.json", stack)
     text = commands.replace("http://127.0.0.1:8000", stack["base_url"])
     done = processes.run(["bash", "-euc", text], folder, {**os.environ, **environ})

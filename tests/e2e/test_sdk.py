@@ -1,4 +1,4 @@
-"""The Python SDK on the whole stack: both banks, every fault that a bank can have, and a network that loses answers."""
+"""The Python SDK on the whole stack: both banks, every fault of a bank, and lost answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A bank of ``causeway.bank`` at the real hub: faults on both ways, and a process that is killed at any moment."""
+"""A bank of ``causeway.bank`` at the real hub: faults in both directions, and a process killed at any step."""
 
 from __future__ import annotations
 

@@ -112,7 +112,7 @@ def good_network(network: LossyProxy) -> None:
 
 
 def told(receiver: ForwardReceiver, listener: ListenProcess, consents: Sequence[sdk.Consent]) -> Counter[Any]:
-    """What ``causeway listen`` has forwarded about consents: types and ids."""
+    """The types and ids of the consent events that ``causeway listen`` has forwarded."""
     ids = {consent.consent_id for consent in consents}
     events = [(event["type"], event["data"].get("consent_id")) for event in receiver.verified(listener.secret)]
     return Counter(event for event in events if event[1] in ids)

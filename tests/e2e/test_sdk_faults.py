@@ -77,7 +77,7 @@ def _silent_read(consent: sdk.Consent) -> None:
 
 
 def _silent_payment(consent: sdk.Consent, stack: Stack) -> None:
-    """Nobody knows whether the order arrived. The same order under the same key is not sent again."""
+    """The outcome of the order is unknown. The same order under the same key is not sent again."""
     with pytest.raises(OutcomeUnknown) as caught:
         consent.pay(order(stack, consent.version))
     assert "Do not pay again" in caught.value.advice

@@ -1,4 +1,4 @@
-"""``causeway listen`` on the whole stack: real events, and everything that can end or fail on their way."""
+"""``causeway listen`` on the whole stack: real events, and every failure on their way."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Python SDK on a network that loses the answer to one call of a TPP: what the bank has of it is counted."""
+"""The Python SDK on a network that loses the answer to one call: the bank receives each order once."""
 
 from __future__ import annotations
 
@@ -242,7 +242,7 @@ def test_each_event_is_returned_once_in_order_despite_lost_pages(
 
 
 def at_the_bank(url: str) -> str:
-    """Where the hub sends a browser that opens an authorization URL."""
+    """The redirect of the hub for an authorization URL."""
     answer = requests.get(url, timeout=PATIENCE_SECONDS, allow_redirects=False)
     assert parse_qs(urlsplit(answer.headers["Location"]).query)["client_id"]
     return answer.headers["Location"]

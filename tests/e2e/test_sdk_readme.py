@@ -1,4 +1,4 @@
-"""The SDK's README: its TPP works as it stands, and every example is typed."""
+"""The SDK's README: its TPP runs as printed, and every example is typed."""
 
 from __future__ import annotations
 

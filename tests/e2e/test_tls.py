@@ -1,4 +1,4 @@
-"""A stack that speaks TLS: trusted by its development CA only, called back by its banks, and told who the client is."""
+"""A stack with TLS: trusted by clients of its development CA only, with mutual TLS for clients."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The operator's trace and deliveries on the whole stack, from the log file that it really writes."""
+"""The operator's trace and deliveries on the whole stack, from its real log file."""
 
 from __future__ import annotations
 

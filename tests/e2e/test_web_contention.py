@@ -1,4 +1,4 @@
-"""Many requests of browsers at once on the running stack: what may happen once happens once."""
+"""Parallel requests of browsers on the running stack: each action takes effect once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A year in steps of a day: nothing of it is missing or reported twice."""
+"""A year in steps of a day: every day is reported once."""
 
 from __future__ import annotations
 

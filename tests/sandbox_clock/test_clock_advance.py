@@ -1,4 +1,4 @@
-"""Moving time: hour by hour, each schedule where it has something to do, one move at a time."""
+"""Moving time: hour by hour, each due schedule in its hour, one move at a time."""
 
 from __future__ import annotations
 

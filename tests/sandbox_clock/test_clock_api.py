@@ -1,4 +1,4 @@
-"""``/sandbox/clock``: who may move business time, by how much, and what a refusal says."""
+"""``/sandbox/clock``: authentication, limits of a move, and refusals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page of the clock: it shows business time, moves it, and says what cannot be done."""
+"""The page of the clock: business time, its form, and refused moves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Due times are asked again as soon as something is written that could change them, and otherwise once a second."""
+"""Due times are read again after a write that could change them, and otherwise once a second."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The number of DynamoDB calls of each page is part of its design."""
+"""The number of DynamoDB calls of each page."""
 
 from __future__ import annotations
 
@@ -106,8 +106,7 @@ def test_running_a_request_takes_two_reads_and_two_writes(causeway: Causeway, us
 def test_the_callback_with_a_code_takes_a_fixed_number_of_calls(
     causeway: Causeway, user: WebUser, client_id: str
 ) -> None:
-    user.open_request(client_id)
-    back = user.approve(user.run_request(client_id))
+    back = user.request_consent(client_id)
     with record_calls(causeway) as calls:
         user.get(back)
     journey_and_client, redemption = ["BatchGetItem", "TransactWriteItems", "BatchGetItem"], ["BatchGetItem"]

@@ -1,4 +1,4 @@
-"""The client with which lists begin, when their address names none."""
+"""The client that lists show when their address names none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What people are told: a span in its largest unit, a moment in one zone, and with every problem what to do."""
+"""Display texts: durations in their largest unit, times in UTC, and advice for each problem."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The search of the documentation: titles first, then headings, then the text under them."""
+"""The search of the documentation: titles first, then headings, then text."""
 
 from __future__ import annotations
 

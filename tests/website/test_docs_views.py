@@ -9,14 +9,29 @@ from collections.abc import Sequence
 
 import pytest
 
-from chalicelib.website.docs_index import Document, Part
+from chalicelib.website.docs_index import Document, Part, documents, place_of
 from infra.render.docs.site import markdown_copy
+from infra.render.docs.site_pages import DIVIDED, page_names
 from infra.render.docs.site_parts import plain, sections
 from infra.render.docs.sources import source_of
 from tests.causeway import Answer, Causeway
 from tests.kit.documents import ROOT
-from tests.website.docs_places import DIVIDED_PAGES, PAGE_PLACES, PAGES, document_of, places_of
-from tests.website.web_user import WebUser
+from tests.website.web_user import PAGE_BYTES, WebUser
+
+PAGES = [*page_names()]
+PAGE_PLACES = [place_of(page) for page in PAGES]
+DIVIDED_PAGES = sorted(DIVIDED)
+
+
+def document_of(page: str) -> Document:
+    """A page of the documentation, which has been rendered."""
+    return next(each for each in documents() if each.page == page)
+
+
+def places_of(page: str) -> Sequence[str]:
+    """The addresses of a page and of its parts."""
+    document = document_of(page)
+    return [document.place, *(part.place for part in document.parts)]
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -232,3 +247,10 @@ def test_summaries_in_llms_txt_are_whole_sentences(causeway: Causeway) -> None:
 
 def pages(document: Document) -> Sequence[Document | Part]:
     return [document, *document.parts]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_of_the_documentation_has_at_most_100_kb(user: WebUser, page: str) -> None:
+    """Divide a longer one: add its name to ``DIVIDED`` in ``infra/render/docs/site_pages.py``."""
+    for place in places_of(page):
+        assert len(user.get(place).text.encode()) <= PAGE_BYTES

@@ -1,4 +1,4 @@
-"""Forms are taken from the pages of their own session only."""
+"""Forms are accepted from pages of their own session only."""
 
 from __future__ import annotations
 

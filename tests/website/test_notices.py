@@ -1,4 +1,4 @@
-"""Notices: what a page says of the action that led to it, once, and not because of what an address says."""
+"""Notices: shown once after an action, never because of an address."""
 
 from __future__ import annotations
 

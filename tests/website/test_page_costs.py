@@ -1,4 +1,4 @@
-"""Every page that needs no record: how large it is."""
+"""The size of every page that needs no record."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Destinations: a form leads to pages of ours only; and the menu, which marks where a page belongs."""
+"""Links: forms lead to pages of the service only, and the menu marks the current page."""
 
 from __future__ import annotations
 

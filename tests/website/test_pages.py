@@ -1,4 +1,4 @@
-"""Pages: what people see, and what browsers are told to forbid."""
+"""Pages: their content and security headers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lists: every row stands on one page, and every page that is asked for is one that exists; clients of forms."""
+"""Pages of lists: each row is on one page, and page numbers are limited to existing pages."""
 
 from __future__ import annotations
 

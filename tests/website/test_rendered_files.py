@@ -1,4 +1,4 @@
-"""Rendered files that are missing, as in a fresh clone, or replaced while pages are served."""
+"""Rendered files: missing ones, as in a new clone, and replacement while pages are served."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture(params=[("dev", DEPLOYED), ("local", LOCAL)], ids=["deployed", "local"])
 def sentence(request: pytest.FixtureRequest, causeway: Causeway, folder: Path) -> str:
-    """What a stage without rendered files says."""
+    """The error of a stage without rendered files."""
     stage, said = request.param
     causeway.hub.settings = replace(causeway.hub.settings, stage=stage)
     return str(said)

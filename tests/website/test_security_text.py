@@ -1,4 +1,4 @@
-"""``/.well-known/security.txt``: where to report a vulnerability, if the operator says so."""
+"""``/.well-known/security.txt``: the contact for vulnerabilities, if the operator configures one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The API specification screens: what is on the page before any script runs, and whose credentials it carries."""
+"""The API specification screens: the page before scripts run, and its credentials."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The start page of a user: clients, latest calls and failures, and three steps that are still to be done."""
+"""The start page of a user: clients, latest calls and failures, and the next steps."""
 
 from __future__ import annotations
 

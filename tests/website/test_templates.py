@@ -1,4 +1,4 @@
-"""The templates: tables that a phone can show, icons that exist, nothing inline, and pages within their budgets."""
+"""The templates: tables for phones, existing icons, no inline code, and size budgets."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from chalicelib.foundation.http.pages import heroicon
 from chalicelib.website import display_text, rendered_files
 from chalicelib.website.cards import card_text
 from chalicelib.website.performance import performance_text
-from tests.website.docs_places import PAGES, places_of
+from infra.render.docs.site_pages import page_names
 from tests.website.web_user import PAGE_BYTES, WebUser
 
 _ROOM = Path(chalicelib.__file__).parent
@@ -38,7 +38,7 @@ def test_every_table_becomes_cards_on_a_phone_or_scrolls(template: Path) -> None
             assert _REGION.search(before), f"cut off without a cue: {table[:80]}"
 
 
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("page", page_names())
 def test_every_table_of_the_documentation_scrolls(page: str) -> None:
     for document in documents(page):
         text = document.read_text("utf-8")
@@ -50,7 +50,7 @@ def test_a_template_has_no_inline_code(file: Path) -> None:
     assert not has_inline_code(file)
 
 
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("page", page_names())
 def test_a_documentation_page_has_no_inline_code(page: str) -> None:
     assert [file for file in documents(page) if has_inline_code(file)] == []
 
@@ -100,13 +100,6 @@ def test_every_icon_exists_and_is_hidden_from_screen_readers() -> None:
 def test_a_page_has_at_most_100_kb(user: WebUser, path: str) -> None:
     path = path.format(client_id=user.create_client())
     assert len(user.get(path).text.encode()) <= PAGE_BYTES
-
-
-@pytest.mark.parametrize("page", PAGES)
-def test_a_page_of_the_documentation_has_at_most_100_kb(user: WebUser, page: str) -> None:
-    """Divide a longer one: add its name to ``DIVIDED`` in ``infra/render/docs/site_pages.py``."""
-    for place in places_of(page):
-        assert len(user.get(place).text.encode()) <= PAGE_BYTES
 
 
 def test_filter_names_are_unique_across_modules() -> None:

@@ -271,11 +271,24 @@ class WebUser:
         assert answer.status == 200, answer
         return str(answer.body["callback_url"]).removeprefix("http://127.0.0.1:8000")
 
+    def request_consent(self, client_id: str) -> str:
+        """Run a request that the bank approves; answers the callback, which is not opened yet."""
+        self.open_request(client_id)
+        return self.approve(self.run_request(client_id))
+
+    def open_callback(self, callback: str) -> Answer:
+        """Open a callback, and the page of the authorization that it leads to."""
+        self.get(callback)
+        return self.follow()
+
+    def get_code(self, client_id: str) -> str:
+        """Run a request up to the page that shows the code to a client with a secret; answers its state."""
+        self.open_callback(self.request_consent(client_id))
+        return self.hidden("state")
+
     def get_tokens(self, client_id: str) -> str:
         """Run a request up to its tokens; answers its state."""
-        self.open_request(client_id)
-        self.get(self.approve(self.run_request(client_id)))
-        self.follow()
+        self.open_callback(self.request_consent(client_id))
         assert "You have tokens" in self.text
         return self.hidden("state")
 

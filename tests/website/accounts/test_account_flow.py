@@ -1,4 +1,4 @@
-"""Accounts: who is given something by a code, an address or a link, how often, and for how long."""
+"""Account flows: codes, confirmed addresses and password links, with their limits and lifetimes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def user(causeway: Causeway, email: str) -> User:
 
 @pytest.fixture
 def stranger(causeway: Causeway, email: str) -> User:
-    """Who has registered alone."""
+    """A registered user."""
     return causeway.hub.website.users.register(f"stranger-{email}", PASSWORD, terms_accepted=True)
 
 

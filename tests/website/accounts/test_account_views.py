@@ -1,4 +1,4 @@
-"""Accounts: who registers and signs in, and what nobody learns."""
+"""Registration and sign-in, without disclosure of registered emails."""
 
 from __future__ import annotations
 

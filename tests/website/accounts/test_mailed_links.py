@@ -1,4 +1,4 @@
-"""Mails to users: addresses that are confirmed, passwords that were forgotten, and what nobody learns by them."""
+"""Mails to users: confirmed addresses and forgotten passwords, without disclosure of accounts."""
 
 from __future__ import annotations
 

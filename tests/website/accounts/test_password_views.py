@@ -148,7 +148,7 @@ def test_an_unknown_password_link_returns_404(visitor: WebUser, secret: str) -> 
 
 @pytest.fixture
 def owner(causeway: Causeway, email: str) -> WebUser:
-    """Somebody who has signed in with a password."""
+    """A user who has signed in with a password."""
     person = WebUser(causeway)
     assert person.register(email).status == 303
     return person

@@ -1,4 +1,4 @@
-"""Sessions: what the cookie of a signed-in user is worth, and when it ends."""
+"""Session cookies: their attributes, lifetime and end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Attempts to sign in and to register are limited, for a stranger before the owner."""
+"""Limits of attempts to sign in and to register: strangers reach them before the owner."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Authorize: client and bank are chosen, and the request that is shown is the one that runs."""
+"""Authorize: the choice of client and bank, and the request, which runs as shown."""
 
 from __future__ import annotations
 

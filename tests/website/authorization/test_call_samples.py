@@ -1,4 +1,4 @@
-"""The calls of a journey are shown as they are made: body, curl, Python and the answer."""
+"""The calls of a journey are shown as sent: body, curl, Python and the answer."""
 
 from __future__ import annotations
 
@@ -68,9 +68,7 @@ def test_the_token_request_is_shown_before_the_exchange(
     causeway: Causeway, user: WebUser, secret_client: tuple[str, str]
 ) -> None:
     client_id, secret = secret_client
-    user.open_request(client_id)
-    user.get(user.approve(user.run_request(client_id)))
-    user.follow()
+    user.open_callback(user.request_consent(client_id))
     curl, python = programs(user, "Token request")
 
     assert answer(user, "Token request") == ""

@@ -1,4 +1,4 @@
-"""How often the payment page has a bank asked, whoever opens it, and whatever address they come from."""
+"""Limits of the status requests that the payment page makes to a bank."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The way back from the bank: journeys of one's own and of somebody else, with and without tokens."""
+"""The callback of an authorization: of the user's own journeys and of others, with and without tokens."""
 
 from __future__ import annotations
 
@@ -37,8 +37,7 @@ def test_a_users_own_journey_ends_with_working_tokens(
     else:
         answer = causeway.banks[2].call("/consent", {"requestUrl": url, "scopes": scopes, "ibans": [IBAN]})
         back = str(answer.body["callbackUrl"]).removeprefix("http://127.0.0.1:8000")
-    user.get(back)
-    user.follow()
+    user.open_callback(back)
 
     assert user.last.headers["referrer-policy"] == "no-referrer"
     assert "You have tokens" in user.text
@@ -51,8 +50,7 @@ def test_a_users_own_journey_ends_with_working_tokens(
 def test_the_shown_verifier_matches_the_sent_challenge(user: WebUser, client_id: str) -> None:
     user.open_request(client_id)
     challenge = user.shown_request()["code_challenge"]
-    user.get(user.approve(user.run_request(client_id)))
-    user.follow()
+    user.open_callback(user.approve(user.run_request(client_id)))
     verifier = re.search(r'"code_verifier" ?: ?"(\S{43})"', user.text)
 
     assert verifier is not None
@@ -61,11 +59,9 @@ def test_the_shown_verifier_matches_the_sent_challenge(user: WebUser, client_id:
 
 
 def test_the_page_shows_the_received_callback_parameters(user: WebUser, client_id: str) -> None:
-    user.open_request(client_id)
-    back = user.approve(user.run_request(client_id))
+    back = user.request_consent(client_id)
     came = {name: values[0] for name, values in parse_qs(urlsplit(back).query).items()}
-    user.get(back)
-    user.follow()
+    user.open_callback(back)
     shown = user.last.text.partition("<h2>Callback parameters</h2>")[2].partition("</dl>")[0]
     rows = dict(re.findall(r'<dt>(\w+)</dt><dd class="mono">([^<]+)</dd>', shown))
 
@@ -81,11 +77,9 @@ def test_the_token_page_links_to_the_consent(user: WebUser, client_id: str) -> N
 
 
 def test_reloading_the_callback_does_not_use_the_code_twice(causeway: Causeway, user: WebUser, client_id: str) -> None:
-    user.open_request(client_id)
-    back = user.approve(user.run_request(client_id))
+    back = user.request_consent(client_id)
     for _ in range(3):
-        user.get(back)
-        user.follow()
+        user.open_callback(back)
 
     assert "You have tokens" in user.text
     bearer = user.code("access-token")
@@ -93,13 +87,11 @@ def test_reloading_the_callback_does_not_use_the_code_twice(causeway: Causeway, 
 
 
 def test_a_callback_with_another_issuer_is_only_displayed(user: WebUser, client_id: str) -> None:
-    user.open_request(client_id)
-    back = user.approve(user.run_request(client_id))
+    back = user.request_consent(client_id)
     user.get(re.sub(r"iss=[^&]+", "iss=https%3A%2F%2Fevil.example", back))
 
     assert "it is only displayed" in user.text
-    user.get(back)
-    user.follow()
+    user.open_callback(back)
     assert "You have tokens" in user.text
 
 
@@ -126,8 +118,7 @@ def test_a_callback_with_an_error_shows_advice(user: WebUser, client_id: str, er
 
 
 def test_an_expired_authorization_code_is_explained(causeway: Causeway, user: WebUser, client_id: str) -> None:
-    user.open_request(client_id)
-    back = user.approve(user.run_request(client_id))
+    back = user.request_consent(client_id)
     causeway.clock.advance(causeway.hub.settings.code_lifetime)
     user.get(back)
 
@@ -142,8 +133,7 @@ def test_a_code_after_an_error_callback_is_exchanged(user: WebUser, client_id: s
     user.get(f"/authorize/callback?error=access_denied&state={state}")
     user.follow()
     assert "No consent came of it" in user.text
-    user.get(back)
-    user.follow()
+    user.open_callback(back)
 
     assert "You have tokens" in user.text
     assert "without a consent" not in user.text
@@ -151,10 +141,7 @@ def test_a_code_after_an_error_callback_is_exchanged(user: WebUser, client_id: s
 
 def test_an_error_after_a_code_callback_keeps_the_code(user: WebUser, secret_client: tuple[str, str]) -> None:
     client_id, secret = secret_client
-    user.open_request(client_id)
-    user.get(user.approve(user.run_request(client_id)))
-    user.follow()
-    state = user.hidden("state")
+    state = user.get_code(client_id)
     user.get(f"/authorize/callback?error=access_denied&state={state}")
     user.follow()
     user.post("/authorize/callback", state=state, action="exchange", client_secret=secret)
@@ -193,10 +180,7 @@ def test_ending_a_consent_requires_a_confirmation(causeway: Causeway, user: WebU
 
 def test_the_end_confirmation_asks_for_the_client_secret(user: WebUser, secret_client: tuple[str, str]) -> None:
     client_id, secret = secret_client
-    user.open_request(client_id)
-    user.get(user.approve(user.run_request(client_id)))
-    user.follow()
-    state = user.hidden("state")
+    state = user.get_code(client_id)
     user.post("/authorize/callback", state=state, action="exchange", client_secret=secret)
     user.get(f"/authorize/callback?state={state}&ask=end")
 
@@ -210,10 +194,7 @@ def test_each_token_action_of_a_confidential_client_requires_its_secret(
     user: WebUser, secret_client: tuple[str, str]
 ) -> None:
     client_id, secret = secret_client
-    user.open_request(client_id)
-    user.get(user.approve(user.run_request(client_id)))
-    user.follow()
-    state = user.hidden("state")
+    state = user.get_code(client_id)
     assert "Enter the client's secret" in user.text
 
     wrong = user.post("/authorize/callback", state=state, action="exchange", client_secret="x")
@@ -232,10 +213,7 @@ def test_journey_pages_are_not_cached_send_no_referrer_and_omit_the_client_secre
     user: WebUser, secret_client: tuple[str, str]
 ) -> None:
     client_id, secret = secret_client
-    user.open_request(client_id)
-    user.get(user.approve(user.run_request(client_id)))
-    user.follow()
-    state = user.hidden("state")
+    state = user.get_code(client_id)
     seen = []
     for action in ("", "exchange", "refresh", "end"):
         for typed in ("not the secret", secret) if action else ():
@@ -265,9 +243,7 @@ def test_a_code_of_a_client_with_a_key_is_displayed_without_an_exchange(
 ) -> None:
     causeway.hub.openbanking.clients.update(client_id, security=security)
 
-    user.open_request(client_id)
-    user.get(user.approve(user.run_request(client_id)))
-    user.follow()
+    user.open_callback(user.request_consent(client_id))
 
     assert "which only your application has" in user.text
     assert "Callback parameters" in user.text
@@ -341,11 +317,9 @@ def test_the_journey_state_is_returned_to_its_user_only(causeway: Causeway, user
 
 
 def test_reading_the_journey_state_does_not_use_the_code(user: WebUser, client_id: str) -> None:
-    user.open_request(client_id)
-    back = user.approve(user.run_request(client_id))
+    back = user.request_consent(client_id)
     assert user.get(f"{back}&format=json").body == {"state": "begun"}
-    user.get(back)
-    user.follow()
+    user.open_callback(back)
 
     assert "You have tokens" in user.text
 
@@ -357,16 +331,14 @@ def test_reading_the_journey_state_does_not_use_the_code(user: WebUser, client_i
 def test_a_code_of_another_users_journey_is_only_displayed(
     causeway: Causeway, user: WebUser, client_id: str, signed_in: bool
 ) -> None:
-    user.open_request(client_id)
-    back = user.approve(user.run_request(client_id))
+    back = user.request_consent(client_id)
     other = WebUser.signed_in(causeway, "other@example.com") if signed_in else WebUser(causeway)
     answer = other.get(back)
 
     code = parse_qs(urlsplit(back).query)["code"][0]
     assert (answer.status, code in other.text) == (200, True)
     assert "it is only displayed" in other.text
-    user.get(back)
-    user.follow()
+    user.open_callback(back)
     assert "You have tokens" in user.text
 
 

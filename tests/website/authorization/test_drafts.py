@@ -1,4 +1,4 @@
-"""Drafts: what comes of one is the same for its owner, different for everybody else, and nobody's to choose."""
+"""Draft ids: reproducible for their owner, different for others, and not chosen by a caller."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The web interface is a TPP like any other: what its users do at banks is measured as theirs."""
+"""The bank calls of the web interface are measured like those of any TPP."""
 
 from __future__ import annotations
 
@@ -37,8 +37,7 @@ def test_a_request_rejected_by_the_page_counts_as_a_caller_failure(
 def test_a_failed_code_exchange_counts_as_a_caller_failure_although_its_page_returns_200(
     causeway: Causeway, user: WebUser, client_id: str
 ) -> None:
-    user.open_request(client_id)
-    back = user.approve(user.run_request(client_id))
+    back = user.request_consent(client_id)
     causeway.clock.advance(causeway.hub.settings.code_lifetime + 1)
 
     assert measured(causeway, lambda: user.get(back)) == {"ALPHGB21 authorization": {"calls": 1, "caller_failures": 1}}

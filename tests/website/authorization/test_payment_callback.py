@@ -1,4 +1,4 @@
-"""The way back after a payment: the page shows what the bank says, not what the address says."""
+"""The callback of a payment: the page shows the bank's status, not that of the address."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The web interface as a TPP: interrupted exchanges, refreshes that do not overtake each other, and the end."""
+"""The web interface as a TPP: interrupted exchanges, concurrent refreshes, and the end of a consent."""
 
 from __future__ import annotations
 
@@ -61,10 +61,7 @@ def test_a_wrong_secret_keeps_the_record_of_an_interrupted_exchange(
     causeway: Causeway, user: WebUser, secret_client: tuple[str, str], email: str
 ) -> None:
     client_id, secret = secret_client
-    user.open_request(client_id)
-    user.get(user.approve(user.run_request(client_id)))
-    user.follow()
-    state = user.hidden("state")
+    state = user.get_code(client_id)
     journey = causeway.hub.website.journeys.find(email, state)
     assert journey is not None
     causeway.hub.website.journeys.begin_exchange(journey)

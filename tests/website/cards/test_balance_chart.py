@@ -1,4 +1,4 @@
-"""The picture of a balance: steps in the order of time, inside its frame, and in words as well."""
+"""The balance chart: steps in the order of time, inside the frame, with a description."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who sees the Cards area: users who are linked to a programme manager, and the cards of that one only."""
+"""Access to the Cards area: users linked to a programme manager, and the cards of that manager only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The forms of a card: which are offered in its state and with its groups."""
+"""The forms of a card that its state and its groups allow."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pages of cards keep their budgets, also where a card has as much to show as a page can hold."""
+"""The size of card pages stays within budget, also for a card with the most content."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Amounts: people read and write whole units with the currency's own decimals, and nothing is rounded."""
+"""Amounts are shown and entered in whole units with the currency's decimals, without rounding."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A country is chosen by its name; its codes are understood, too."""
+"""A country is chosen by name or code."""
 
 from __future__ import annotations
 

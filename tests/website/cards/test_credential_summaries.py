@@ -1,4 +1,4 @@
-"""The credentials of the card API below the list of clients: their names and limits of calls, for linked users only."""
+"""Credentials of the card API below the list of clients: names and call limits, for linked users only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The simulator's forms: what they ask for is what the action takes, and what is written is what is meant."""
+"""The simulator's forms: their fields are those of the action, and entered values reach it unchanged."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _field_text(form: Mapping[str, str], name: str) -> str:
 
 
 def unchanged(simulation: Simulation) -> dict[str, str]:
-    """What a form says that nobody has changed."""
+    """The default values of a form."""
     found = {each.name: each.default or "" for each in simulation.fields}
     return found | {each.name: OFFERED[each.offer] for each in simulation.fields if each.offer}
 
@@ -164,7 +164,7 @@ def authorization(number: int, state: str, **members: Any) -> dict[str, Any]:
 
 
 def card_with(*authorizations: dict[str, Any]) -> dict[str, Any]:
-    """What the page of a card knows."""
+    """The data of a card for its page."""
     shown = {"card": {"card_id": CARD}, "accounts": [], "addresses": [], "currencies": [978, 840]}
     return shown | {"authorizations": authorizations}
 

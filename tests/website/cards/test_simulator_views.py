@@ -1,4 +1,4 @@
-"""The simulator on the page of a card: users play the network."""
+"""The simulator on the page of a card: authorizations, clearings, payments and errors."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.website.web_user import PURCHASE, WebUser
 
 
 def outcome(person: WebUser) -> str:
-    """What stands at the form, in words."""
+    """The text of the outcome at the form."""
     found = re.search(r'<section class="outcome.*?</section>', person.last.text, re.DOTALL)
     assert found is not None, person.text
     return " ".join(re.sub("<[^>]+>", " ", found[0]).split())

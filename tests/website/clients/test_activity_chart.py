@@ -1,4 +1,4 @@
-"""The chart of errors by hour: its scale, its columns, and the words for those who do not see it."""
+"""The chart of errors by hour: its scale, its columns and its description."""
 
 from __future__ import annotations
 

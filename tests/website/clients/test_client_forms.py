@@ -1,4 +1,4 @@
-"""The forms of a client: everything that the command line changes has one, or, in production, names the command."""
+"""The forms of a client cover everything that the command line changes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The list of a user's clients: found by filter and page, at a cost that does not grow with their number."""
+"""The list of a user's clients: filters and pages, at a cost independent of their number."""
 
 from __future__ import annotations
 

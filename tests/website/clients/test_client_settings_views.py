@@ -1,4 +1,4 @@
-"""A client's settings: its forms change what they say, say what cannot be, and lose nothing that others changed."""
+"""A client's settings: changes, refusals, and concurrent changes by others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Clients: made once, shown to nobody else, switched off and on, archived."""
+"""Clients: created once, private to their owner, activated, deactivated and archived."""
 
 from __future__ import annotations
 

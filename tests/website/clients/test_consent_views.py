@@ -1,4 +1,4 @@
-"""Consents: what users see of their own clients' consents, and how they end one."""
+"""Consents of a user's own clients: lists, pages and their end."""
 
 from __future__ import annotations
 

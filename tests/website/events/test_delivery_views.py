@@ -1,4 +1,4 @@
-"""Deliveries: what users see of their own clients' events and calls, and how they have an event sent again."""
+"""Deliveries of a user's own clients: lists, pages and resending."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_a_failed_attempt_shows_status_answer_and_next_attempt(
 
 
 def progress(user: WebUser) -> str:
-    """What the page that is shown asks with, and the answer, which are the same until something happens."""
+    """The address that the page polls, and its answer, which are equal until a change."""
     found = re.search(r'data-live-check="([^"]+)".* data-live-state="([^"]+)"', user.last.text)
     assert found is not None
     assert user.get(html.unescape(found[1])).body == {"state": found[2]}

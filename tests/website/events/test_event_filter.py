@@ -1,4 +1,4 @@
-"""The filter of the events page: what its fields stand for, and what it says of a time that is none."""
+"""The filter of the events page: the meaning of its fields, and invalid times."""
 
 from __future__ import annotations
 

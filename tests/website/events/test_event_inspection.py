@@ -1,4 +1,4 @@
-"""What a delivery's page shows of its bodies: as they are, small enough for a page, and without what is lost."""
+"""Bodies on the page of a delivery: unchanged, truncated if long, and absent if deleted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The built-in receiver: it answers as its address says, and a client's owner sends its events there by a button."""
+"""The built-in receiver: its address chooses the answer, and a button makes it a client's Events URL."""
 
 from __future__ import annotations
 

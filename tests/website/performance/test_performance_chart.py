@@ -1,4 +1,4 @@
-"""Pictures of performance: every day in its place, gaps where nothing is known, and all of it in words as well."""
+"""Charts of performance: days in order, gaps without data, and descriptions."""
 
 from __future__ import annotations
 

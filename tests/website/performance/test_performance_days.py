@@ -1,4 +1,4 @@
-"""Which days the page of performance shows: made-up ones, weeks of a long time, and what is refused."""
+"""The days on the page of performance: made-up ones, weeks of a long period, and invalid dates."""
 
 from __future__ import annotations
 

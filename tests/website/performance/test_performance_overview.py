@@ -1,4 +1,4 @@
-"""The overview of performance: all banks, the worst first, each with a line of its days."""
+"""The overview of performance: all banks, the worst first, with a chart of each."""
 
 from __future__ import annotations
 

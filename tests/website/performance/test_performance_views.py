@@ -1,4 +1,4 @@
-"""The page of the banks' performance: who may look, figures, pictures, tables, today, reports and files."""
+"""The page of a bank's performance: access, figures, charts, tables, today, reports and files."""
 
 from __future__ import annotations
 

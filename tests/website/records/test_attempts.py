@@ -1,4 +1,4 @@
-"""Attempts: counted for whom they come from, and kept so that nobody can tell whom."""
+"""Attempts: counted by origin, stored without readable addresses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Journeys: kept sealed, and not for ever."""
+"""Journeys: stored sealed, with an expiry."""
 
 from __future__ import annotations
 

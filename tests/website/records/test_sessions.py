@@ -1,4 +1,4 @@
-"""Sessions: nothing is stored for visitors, a record ends with its session, and a form belongs to one browser."""
+"""Sessions: no record for visitors, none after the end, and form tokens of one browser."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Users: registered once per email, by rules that they are told, and with a password that nobody can read."""
+"""Users: one per email, with rules for the email and a hashed password."""
 
 from __future__ import annotations
 
