@@ -135,11 +135,12 @@ capacity: run-environment ## Compute the costs and limits of docs/capacity.md
 volume: environment ## Queue 100 due deliveries among a million (RECORDS=…) on DynamoDB Local (Java, Maven)
 	@exec $(PYTHON) -m tests.volume --records $(RECORDS)
 
-lint: environment ## Check style, types and the CloudFormation template
+lint: environment ## Check style, types, sentences of the API and the CloudFormation template
 	@$(VENV)/bin/ruff check .
 	@$(VENV)/bin/ruff format --check .
 	@$(VENV)/bin/mypy $(SOURCES)
 	@$(VENV)/bin/cfn-lint infra/resources.yaml
+	@$(PYTHON) -m infra.render.openapi.descriptions
 	@$(PYTHON) -m infra.render.sdk --check
 
 format: environment ## Format the code

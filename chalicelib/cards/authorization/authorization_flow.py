@@ -62,6 +62,10 @@ AuthorizationOutcome = ActionOutcome[simulator_messages.Authorization]
 def simulate_authorization(
     request: SimulateAuthorization, context: RequestContext, *, card_data: CardData, sequences: Sequences
 ) -> AuthorizationOutcome:
+    """A decline is a success whose ``response_code`` is neither 00 nor 10. After 3 consecutive wrong PINs, the PIN is
+    blocked (75). An unknown card number gets 14 and is not recorded. If other requests or slow storage prevent a
+    decision within 2 seconds, the authorization is declined with 91.
+    """
     card_context, by_number = _read_card_context(request, context, card_data, sequences)
     if card_context is None:
         return ActionOutcome(_decline_unknown_card(request, context, sequences))
@@ -110,6 +114,9 @@ def decline_unrecorded(
 def simulate_advice(
     request: SimulateAdvice, context: RequestContext, *, card_data: CardData, sequences: Sequences
 ) -> AuthorizationOutcome:
+    """Nothing is checked, and only amounts that cannot be converted are declined (57): an amount that the network
+    approved is held even if funds are insufficient. An unknown card number is refused with 3002.
+    """
     card_context, _ = _read_card_context(request, context, card_data, sequences)
     if card_context is None:
         raise Refused(Status.NO_CARD)
@@ -121,6 +128,9 @@ def simulate_advice(
 def simulate_increment(
     request: SimulateIncrement, context: RequestContext, *, sequences: Sequences
 ) -> AuthorizationOutcome:
+    """Requires a held authorization (4008). The increment is declined because of the card's or the account's status,
+    limits (61, 65) or funds (51); if approved, it is held for 7 days from now.
+    """
     authorization = find_by_trans_link(context, request.trans_link)
     authorization.require(context.action)
     card_context = read_with_card(_read_and_reserve(context, sequences), context.catalogue, authorization)

@@ -42,6 +42,9 @@ from chalicelib.foundation.dynamodb.store import Operation
 def simulate_clearing(
     request: SimulateClearing, context: RequestContext, *, sequences: Sequences
 ) -> ActionOutcome[Cleared]:
+    """Booked regardless of status and balance, at the current rates and fees (5003 without a rate). Merchant details in
+    the request replace the earlier ones.
+    """
     authorization, card_context = _read_authorization(request, context, values.PURCHASE, sequences)
     use, tally = _use_at_shop(authorization.card_use, request), CounterChanges()
     party = card_context.posting_context(card_context.accounts[0])
@@ -66,6 +69,10 @@ def simulate_clearing(
 def simulate_refund(
     request: SimulateRefund, context: RequestContext, *, sequences: Sequences
 ) -> ActionOutcome[Cleared]:
+    """The account must be A or R (4003). With ``trans_link``, the currency must be that of a clearing (5003), and the
+    amount at most what was cleared in it, less earlier refunds and disputes (5004); without a clearing, the refund is
+    refused with 4008.
+    """
     authorization, card_context = _read_authorization(request, context, values.REFUND, sequences)
     account = card_context.accounts[0]
     if account.status not in CREDITED_ACCOUNT:

@@ -43,6 +43,9 @@ class _Case:
 def simulate_dispute(
     request: SimulateDispute, context: RequestContext, *, sequences: Sequences
 ) -> ActionOutcome[Disputed]:
+    """The transaction must be a clearing (4008) and can be disputed once. ``amount`` is at most the amount charged,
+    less refunds (5004). ``won`` and ``lost`` close an open dispute (4008), once (4002), for its amount (2005).
+    """
     case = _read_case(request, context)
     require_permitted(DISPUTE_RULES[request.step][case.dispute.step if case.dispute else None])
     if case.dispute is None:

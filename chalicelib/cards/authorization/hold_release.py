@@ -47,6 +47,7 @@ _ENDS: Mapping[int, str] = {REVERSAL: REVERSED, EXPIRY: OVER}
 def simulate_reversal(
     request: SimulateReversal, context: RequestContext, *, sequences: Sequences
 ) -> ActionOutcome[Released]:
+    """Requires a held authorization (4008) and at most the amount still held (5004)."""
     authorization = records.find_by_trans_link(context, request.trans_link)
     authorization.require(context.action)
     amount = authorization.left if request.amount is None else request.amount
@@ -58,6 +59,7 @@ def simulate_reversal(
 def simulate_expiry(
     request: SimulateExpiry, context: RequestContext, *, sequences: Sequences
 ) -> ActionOutcome[Released]:
+    """Requires a held authorization (4008). A scheduled job does the same for authorizations held for 7 days."""
     authorization = records.find_by_trans_link(context, request.trans_link)
     authorization.require(context.action)
     return _release(context, authorization, authorization.left, EXPIRY, sequences)

@@ -24,6 +24,10 @@ from chalicelib.foundation.dynamodb.store import Operation
 def create_account(
     request: messages.CreateAccount, context: RequestContext, *, sequences: Sequences
 ) -> ActionOutcome[messages.CreatedAccount]:
+    """Omitted groups default to the programme's first; no limit group is set if the programme has none. With
+    ``skip_holder_validation`` 0, the cards must belong to the holder. A date of birth or incorporation must not be in
+    the future, nor ``kyc_document_expiration_date`` in the past, in UTC (2005).
+    """
     check_dates(request, context.now)
     programme = group_resolution.account_programme(context.catalogue, request.program_id)
     found, cards = _owner_and_cards(context, request)
@@ -45,6 +49,9 @@ def create_account(
 
 
 def change_account_status(request: messages.ChangeAccountStatus, context: RequestContext) -> ActionOutcome[None]:
+    """Status C requires zero balances (4008) and is final. The event ``account.status_changed`` has the new status and
+    the one before.
+    """
     account = context.find(Account, request.account_id)
     account.require(context.action)
     if request.account_status == CLOSED and not account.is_empty:
@@ -61,6 +68,10 @@ def change_account_status(request: messages.ChangeAccountStatus, context: Reques
 
 
 def change_account_program_id(request: messages.ChangeAccountProgramId, context: RequestContext) -> ActionOutcome[None]:
+    """The programme must be one of your account programmes (3004). The account keeps every group that the programme
+    allows; others are replaced with its defaults. getAccounts returns the groups, and the event
+    ``account.program_changed`` lists the replaced ones.
+    """
     account = context.find(Account, request.account_id)
     programme = group_resolution.account_programme(context.catalogue, request.account_program_id)
     account.require(context.action)
@@ -81,22 +92,28 @@ def change_account_program_id(request: messages.ChangeAccountProgramId, context:
 def assign_account_to_risk_rule_group(
     request: messages.AssignAccountToRiskRuleGroup, context: RequestContext
 ) -> ActionOutcome[None]:
+    """The programme must allow the group (2005)."""
     return _assign_group(context, request.account_id, "risk_group", "risk_rule_group_id", request.risk_rule_group_id)
 
 
 def assign_account_to_fee_rule_group(
     request: messages.AssignAccountToFeeRuleGroup, context: RequestContext
 ) -> ActionOutcome[None]:
+    """The programme must allow the group (2005)."""
     return _assign_group(context, request.account_id, "fee_group", "fee_group_id", request.fee_group_id)
 
 
 def assign_account_to_limit_rule_group(
     request: messages.AssignAccountToLimitRuleGroup, context: RequestContext
 ) -> ActionOutcome[None]:
+    """The programme must allow the group (2005)."""
     return _assign_group(context, request.account_id, "limit_group", "limit_group_id", request.limit_group_id)
 
 
 def get_accounts(request: messages.GetAccounts, context: RequestContext) -> ActionOutcome[list[messages.AccountRecord]]:
+    """Always returns a list: the account, or the accounts of the card. A card and an account that do not belong
+    together are refused with 3002.
+    """
     if request.card_id is None:
         assert request.account_id is not None
         return ActionOutcome([serialize_account(context.find(Account, request.account_id))])

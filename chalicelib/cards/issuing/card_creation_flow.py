@@ -33,6 +33,13 @@ from chalicelib.foundation.dynamodb.store import Operation
 def create_card(
     request: CreateCard, context: RequestContext, *, card_data: CardData, sequences: Sequences
 ) -> ActionOutcome[CreatedCard]:
+    """Either creates new accounts, one per currency, or uses existing ones with their holders. Omitted settings default
+    to the programme's. A PIN has 4 digits, which must not be all the same or an ascending or descending sequence
+    (6002). ``auto_conversion`` 1 requires a programme that permits it (2005). Embossed lines, thermal lines and chip
+    names have only characters that the programme's card bureau can print (2004), for virtual cards too. A date of birth
+    or incorporation must not be in the future, nor ``kyc_document_expiration_date`` in the past, in UTC (2005). The new
+    card is not activated.
+    """
     check_dates(request, context.now)
     programme = group_resolution.card_programme(context.catalogue, request.card_program_id)
     found, assigned = _read_named(request, context)

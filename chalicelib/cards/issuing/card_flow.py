@@ -36,6 +36,9 @@ ACTIVATION = "activation"
 def activate_card(
     request: messages.ActivateCard, context: RequestContext, *, card_data: CardData
 ) -> ActionOutcome[None]:
+    """All card data in the request must be correct (6001). After 5 mismatches in one UTC day, requests are refused
+    without checking (8004).
+    """
     card = _require_card(context, request.card_id)
     if not request.members().keys() - {"card_id", "access_level"}:
         return _activate(context, card)
@@ -49,6 +52,7 @@ def activate_card(
 
 
 def change_card_status(request: messages.ChangeCardStatus, context: RequestContext) -> ActionOutcome[None]:
+    """Setting the current status again succeeds. B is final."""
     card = _require_card(context, request.card_id)
     before = card.status(context.now)
     if request.status not in CARD_MOVES[before]:
@@ -59,6 +63,7 @@ def change_card_status(request: messages.ChangeCardStatus, context: RequestConte
 
 
 def get_card_status(request: messages.OfCard, context: RequestContext) -> ActionOutcome[records.CardStatusAnswer]:
+    """Returns the status and the reason for its last change."""
     card = context.find(Card, request.card_id)
     answer: records.CardStatusAnswer = {
         "card_status": card.status(context.now),
@@ -69,12 +74,16 @@ def get_card_status(request: messages.OfCard, context: RequestContext) -> Action
 
 
 def get_card_details(request: messages.OfCard, context: RequestContext) -> ActionOutcome[records.CardDetails]:
+    """Does not include the number, CVC2, PIN and password."""
     card = context.find(Card, request.card_id)
     expiry = disclosure.disclose_expiry(context.credential, card.id, card.expiry_year, card.expiry_month)
     return ActionOutcome(serialize_card(card, context.now, expiry))
 
 
 def set_pin(request: messages.SetPin, context: RequestContext, *, card_data: CardData) -> ActionOutcome[None]:
+    """A PIN has 4 digits, which must not be all the same or an ascending or descending sequence (6002). A blocked PIN
+    must be unblocked first (6003). The PIN of a virtual card is accepted, but ``getPin`` still returns it empty.
+    """
     card = _require_card(context, request.card_id)
     if card.pin_is_blocked:
         raise Refused(Status.PIN_BLOCKED)
@@ -84,6 +93,9 @@ def set_pin(request: messages.SetPin, context: RequestContext, *, card_data: Car
 
 
 def unblock_pin(request: messages.OfCard, context: RequestContext) -> ActionOutcome[None]:
+    """The PIN is unchanged, and its counter of failed attempts is reset. If the PIN is not blocked, the action is
+    refused with 4007.
+    """
     card = _require_card(context, request.card_id)
     if not card.pin_is_blocked:
         raise Refused(Status.PIN_NOT_BLOCKED)
@@ -93,6 +105,7 @@ def unblock_pin(request: messages.OfCard, context: RequestContext) -> ActionOutc
 def change_card_acs_password(
     request: messages.ChangeCardAcsPassword, context: RequestContext, *, card_data: CardData
 ) -> ActionOutcome[None]:
+    """The old password becomes invalid immediately."""
     card = _require_card(context, request.card_id)
     sealed = card_data.seal(card.id, "acs_password", request.acs_password)
     return _update(context, card, acs_password=sealed)
@@ -101,39 +114,50 @@ def change_card_acs_password(
 def change_card_scheme_account_updates_status(
     request: messages.ChangeCardSchemeAccountUpdatesStatus, context: RequestContext
 ) -> ActionOutcome[None]:
+    """1 to participate, 0 to opt out."""
     return _update(context, _require_card(context, request.card_id), participating=request.participating)
 
 
 def assign_card_to_fees_group(request: messages.AssignCardToFeesGroup, context: RequestContext) -> ActionOutcome[None]:
+    """The programme must allow the group (2005)."""
     return _assign_group(context, request.card_id, "fee_group", "fees_group_id", request.fees_group_id)
 
 
 def assign_card_to_limits_group(
     request: messages.AssignCardToLimitsGroup, context: RequestContext
 ) -> ActionOutcome[None]:
+    """The programme must allow the group (2005)."""
     return _assign_group(context, request.card_id, "limit_group", "limits_group_id", request.limits_group_id)
 
 
 def assign_card_to_usage_group(
     request: messages.AssignCardToUsageGroup, context: RequestContext
 ) -> ActionOutcome[None]:
+    """The programme must allow the group (2005)."""
     return _assign_group(context, request.card_id, "usage_group", "usages_group_id", request.usages_group_id)
 
 
 def assign_card_to_risk_rule_group(
     request: messages.AssignCardToRiskRuleGroup, context: RequestContext
 ) -> ActionOutcome[None]:
+    """The programme must allow the group (2005)."""
     return _assign_group(context, request.card_id, "risk_group", "risk_rules_group_id", request.risk_rules_group_id)
 
 
 def get_card_number(
     request: messages.OfCard, context: RequestContext, *, card_data: CardData
 ) -> ActionOutcome[records.CardNumber]:
+    """The credential's mode determines how the value is returned; if the mode is ``absent``, the action is refused with
+    1103.
+    """
     card = context.find(Card, request.card_id)
     return ActionOutcome({"pan": _reveal(context, card, "pan", decrypt_number(card, card_data))})
 
 
 def get_cvc2(request: messages.OfCard, context: RequestContext, *, card_data: CardData) -> ActionOutcome[records.Cvc2]:
+    """The credential's mode determines how the value is returned; if the mode is ``absent``, the action is refused with
+    1103.
+    """
     card = context.find(Card, request.card_id)
     return ActionOutcome(
         {"cvc2": _reveal(context, card, "cvc2", compute_cvc2(card, decrypt_number(card, card_data), card_data))}
@@ -141,7 +165,9 @@ def get_cvc2(request: messages.OfCard, context: RequestContext, *, card_data: Ca
 
 
 def get_pin(request: messages.OfCard, context: RequestContext, *, card_data: CardData) -> ActionOutcome[records.Pin]:
-    """Disclose a card's PIN; empty for a virtual card."""
+    """The credential's mode determines how the value is returned; if the mode is ``absent``, the action is refused with
+    1103. The PIN of a virtual card is empty.
+    """
     card = context.find(Card, request.card_id)
     pin = None if card.virtual else decrypt_pin(card, card_data)
     return ActionOutcome({"pin": "" if pin is None else _reveal(context, card, "pin", pin)})
@@ -150,11 +176,15 @@ def get_pin(request: messages.OfCard, context: RequestContext, *, card_data: Car
 def get_card_acs_password(
     request: messages.OfCard, context: RequestContext, *, card_data: CardData
 ) -> ActionOutcome[records.AcsPassword]:
+    """The credential's mode determines how the value is returned; if the mode is ``absent``, the action is refused with
+    1103.
+    """
     card = context.find(Card, request.card_id)
     return ActionOutcome({"acs_password": _reveal(context, card, "acs_password", decrypt_password(card, card_data))})
 
 
 def get_design(request: messages.GetDesign, context: RequestContext) -> ActionOutcome[list[records.Design]]:
+    """The name is returned both as ``card_design_name`` and as ``name``, to support clients of either spelling."""
     programme = group_resolution.card_programme(context.catalogue, request.program_id)
     designs = [context.catalogue.designs[number] for number in programme.design_ids]
     return ActionOutcome(

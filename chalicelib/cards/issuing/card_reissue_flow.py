@@ -46,6 +46,13 @@ from chalicelib.foundation.dynamodb.store import Operation
 def reissue_card(
     request: ReissueCard, context: RequestContext, *, card_data: CardData, sequences: Sequences
 ) -> ActionOutcome[ReissuedCard]:
+    """The card keeps its ``card_id``, gets a new ``card_request_id``, and must be activated again. A lost or stolen
+    card needs a new number, and a virtual card that becomes physical needs a new PIN (2005). Changing between virtual
+    and physical requires ``card_program_id``, and a physical card requires the delivery fields (2006). A PIN has 4
+    digits, which must not be all the same or an ascending or descending sequence (6002). ``auto_conversion`` 1 requires
+    a programme that permits it (2005). Embossed lines, thermal lines and chip names have only characters that the
+    programme's card bureau can print (2004), for virtual cards too.
+    """
     card = context.find(Card, request.card_id)
     virtual = or_default(request.virtual, card.virtual)
     if not virtual and request.problems:

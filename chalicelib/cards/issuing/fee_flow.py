@@ -24,6 +24,11 @@ from chalicelib.foundation.dynamodb.store import Item
 def create_custom_fee(
     request: messages.CreateCustomFee, context: RequestContext, *, sequences: Sequences
 ) -> ActionOutcome[messages.CustomFee]:
+    """Without ``amount``, the fee is the price of an entry for ``fee_code``: the first in the requested currency and
+    for the country, otherwise the first with the code. Percentages apply to the amount of the linked transaction.
+    ``account_currency`` must be the account's if ``account_id`` or ``transaction_id`` is present (2005). An unknown
+    code is refused with 2005, insufficient funds with 5001.
+    """
     card, account, linked, listed = _read_records(request, context)
     group = context.catalogue.fee_groups.get(request.fee_group_id)
     if group is None:
@@ -60,6 +65,7 @@ def create_custom_fee(
 def get_card_fees(
     request: messages.GetCardFees, context: RequestContext
 ) -> ActionOutcome[list[messages.FeeEntryRecord]]:
+    """Entries are in the order defined by the operator; ``total_items_count`` is their total number."""
     card = context.find(Card, request.card_id)
     group = context.catalogue.fee_groups.get(card.fee_group_id)
     return page([_serialize_entry(entry) for entry in group.entries] if group else [], request.paginator)
@@ -68,6 +74,7 @@ def get_card_fees(
 def get_fees_groups(
     request: messages.GetFeesGroups, context: RequestContext
 ) -> ActionOutcome[list[messages.NamedGroup]]:
+    """All your groups, or those of a programme (3004)."""
     number = request.program_id
     found = context.catalogue.fee_groups
     allowed = found if number is None else group_resolution.fee_groups_of(context.catalogue, number)

@@ -27,6 +27,9 @@ from chalicelib.cards.storage.sequences import Sequences
 
 
 def create_holder(request: CreateHolder, context: RequestContext, *, sequences: Sequences) -> ActionOutcome[None]:
+    """``id`` is returned next to ``data``, which is empty. The default ``access_level`` is 0. A date of birth or
+    incorporation must not be in the future, nor ``kyc_document_expiration_date`` in the past, in UTC (2005).
+    """
     check_dates(request, context.now)
     limit_group(context.catalogue, LIMIT_OF_HOLDER, request.holder_limit_group_id)
     holder = Holder(
@@ -40,6 +43,10 @@ def create_holder(request: CreateHolder, context: RequestContext, *, sequences: 
 
 
 def update_holder(request: UpdateHolder, context: RequestContext) -> ActionOutcome[None]:
+    """``id`` is returned next to ``data``, which is empty. A change of country that the programme forbids is ignored. A
+    date of birth or incorporation must not be in the future, nor ``kyc_document_expiration_date`` in the past, in UTC
+    (2005). Stored dates are not checked again.
+    """
     check_dates(request, context.now)
     holder = context.find(Holder, request.holder_id)
     if holder.holder_type == BUSINESS and request.business_name is None:
@@ -55,6 +62,7 @@ def update_holder(request: UpdateHolder, context: RequestContext) -> ActionOutco
 
 
 def get_holder(request: GetHolder, context: RequestContext) -> ActionOutcome[HolderRecord]:
+    """Pass either id, or both if they belong together (3002)."""
     holder_id, card_id = request.holder_id, request.card_id
     if card_id is None:
         assert holder_id is not None
@@ -72,6 +80,7 @@ def get_holder(request: GetHolder, context: RequestContext) -> ActionOutcome[Hol
 def get_holder_accounts(
     request: GetHolderAccounts, context: RequestContext
 ) -> ActionOutcome[list[HolderAccountRecord]]:
+    """Returns the accounts visible at your access level."""
     holder = context.find(Holder, request.holder_id)
     accounts = context.find_all(Account, holder.accounts)
     return ActionOutcome([serialize_account_of_holder(account) for account in accounts])

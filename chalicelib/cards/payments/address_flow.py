@@ -26,6 +26,11 @@ NAME_LENGTH = 70
 def assign_external_payment_address(
     request: messages.AssignExternalPaymentAddress, context: RequestContext, *, sequences: Sequences
 ) -> ActionOutcome[list[messages.AddressRecord]]:
+    """Always returns a list with one address. The currency must be the method's (5003): 826 for the United Kingdom, 978
+    for SEPA. Exchange rates between it and the account's currency must exist in both directions (5003). An account has
+    at most 50 addresses (2003). A refusal by the provider is returned as 7001; until the provider responds, the action
+    returns 8001. ``country_ison`` is required if the holder has none (2006).
+    """
     keys = [Account.key(request.account_id)]
     keys += [Card.key(request.card_id)] if request.card_id is not None else []
     account_item, *card_item = context.items(keys)
@@ -45,6 +50,11 @@ def assign_external_payment_address(
 def assign_external_payment_address_for_special_account(
     request: messages.AssignExternalPaymentAddressForSpecialAccount, context: RequestContext, *, sequences: Sequences
 ) -> ActionOutcome[list[messages.AddressRecord]]:
+    """Special accounts are your own accounts, set up by the operator; they have no holder, no limits and no fees. The
+    currency must be the method's (5003): 826 for the United Kingdom, 978 for SEPA. Exchange rates between it and the
+    account's currency must exist in both directions (5003). An account has at most 50 addresses (2003). A refusal by
+    the provider is returned as 7001; until the provider responds, the action returns 8001.
+    """
     number = request.special_account_id
     keys = [special_account_key(context.manager_id, number)]
     keys += [Card.key(request.card_id)] if request.card_id is not None else []
@@ -63,6 +73,7 @@ def assign_external_payment_address_for_special_account(
 def change_external_payment_address_status(
     request: messages.ChangeExternalPaymentAddressStatus, context: RequestContext
 ) -> ActionOutcome[None]:
+    """Setting the current status again succeeds. B is final."""
     address = context.find(ExternalAddress, request.epm_address_id)
     address.require(context.action)
     change = address.update(context.write_id, status=request.status, reason_code=request.reason_code, note=request.note)
@@ -72,12 +83,14 @@ def change_external_payment_address_status(
 def get_external_payment_address(
     request: messages.GetExternalPaymentAddress, context: RequestContext
 ) -> ActionOutcome[messages.AddressWithStatus]:
+    """Includes the status and the reason for its last change."""
     return ActionOutcome(serialize_address_with_status(context.find(ExternalAddress, request.epm_address_id)))
 
 
 def get_account_external_payment_addresses(
     request: messages.GetAccountExternalPaymentAddresses, context: RequestContext
 ) -> ActionOutcome[list[messages.AddressRecord]]:
+    """Returns the addresses visible at your access level."""
     account = context.find(Account, request.account_id)
     found = context.find_all(ExternalAddress, sorted(account.address_ids or ()))
     return ActionOutcome([serialize_address(address) for address in found if address.assignment_state == ASSIGNED])

@@ -37,6 +37,9 @@ Read = Callable[[list[Key]], list[Item | None]]
 def cancel_external_payment_mandate(
     request: CancelExternalPaymentMandate, context: RequestContext
 ) -> ActionOutcome[None]:
+    """Pending and later collections under the mandate are rejected. A mandate that is already cancelled is refused with
+    4005.
+    """
     mandate = context.find(Mandate, request.epm_mandate_id)
     mandate.require(context.action)
     members = {"state": CANCELLED, "reason": request.reason}
@@ -47,6 +50,9 @@ def cancel_external_payment_mandate(
 def change_dd_external_payment_status(
     request: ChangeDDExternalPaymentStatus, context: RequestContext
 ) -> ActionOutcome[None]:
+    """Can be called repeatedly until the cut-off (4008 afterwards); the last call counts. Without a call, the direct
+    debit is paid.
+    """
     payment = context.find(ExternalPayment, request.epm_transaction_id)
     payment.require(context.action)
     if payment.cut_off is None or context.now >= payment.cut_off:

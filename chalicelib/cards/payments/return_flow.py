@@ -39,6 +39,10 @@ Side = tuple[ExternalPayment, PostingContext]
 def inbound_return(
     request: InboundReturn, context: RequestContext, *, programmes: Programmes, sequences: Sequences
 ) -> ActionOutcome[TransferRecord]:
+    """Returns a settled inbound payment of any scheme except BACS (4008). A return covers the whole amount, and a
+    payment can be returned only once (4004). A refusal by the provider is returned as 7001; until the provider
+    responds, the action returns 8001.
+    """
     original = context.find(ExternalPayment, request.epm_transaction_id)
     if request.reason is None and original.scheme in RETURNS_WITH_REASON:
         raise refused_field("reason", "required", f"is required for {original.scheme}")
@@ -48,6 +52,10 @@ def inbound_return(
 def direct_credit_return(
     request: DirectCreditReturn, context: RequestContext, *, programmes: Programmes, sequences: Sequences
 ) -> ActionOutcome[None]:
+    """Returns a settled inbound BACS payment; other payments are refused with 4008. A return covers the whole amount,
+    and a payment can be returned only once (4004). A refusal by the provider is returned as 7001; until the provider
+    responds, the action returns 8001.
+    """
     original = context.find(ExternalPayment, request.epm_transaction_id)
     returned = _send_back(
         context,
@@ -64,6 +72,10 @@ def direct_credit_return(
 def direct_debit_return(
     request: DirectDebitReturn, context: RequestContext, *, programmes: Programmes, sequences: Sequences
 ) -> ActionOutcome[None]:
+    """Returns a paid direct debit, regardless of the account's status. A return covers the whole amount, and a payment
+    can be returned only once (4004). A refusal by the provider is returned as 7001; until the provider responds, the
+    action returns 8001.
+    """
     original = context.find(ExternalPayment, request.returned_epm_transaction_id)
     return _without_data(
         _send_back(context, original, request.reason, request.reference, programmes=programmes, sequences=sequences)

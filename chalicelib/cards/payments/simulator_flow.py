@@ -28,6 +28,9 @@ _FIRST_REFERENCE = 8_000_000_000
 def simulate_inbound_payment(
     request: messages.SimulateInboundPayment, context: RequestContext, *, sequences: Sequences
 ) -> ActionOutcome[messages.InboundPayment]:
+    """The scheme must belong to the address's method (2005), and the currency must be the address's (5003). If the
+    address, the account or limits prevent the payment, it is bounced: the action succeeds with ``state`` J.
+    """
     address = context.find(ExternalAddress, request.epm_address_id)
     if request.scheme not in SCHEMES[address.method]:
         raise refused_field("scheme", "value", "is not a scheme of the address's method")
@@ -58,6 +61,7 @@ def simulate_inbound_payment(
 def simulate_mandate(
     request: messages.SimulateMandate, context: RequestContext, *, sequences: Sequences
 ) -> ActionOutcome[messages.NewMandate]:
+    """The address must be active (4008)."""
     address = context.find(ExternalAddress, request.epm_address_id)
     address.require(context.action)
     mandate = Mandate(
@@ -76,6 +80,9 @@ def simulate_mandate(
 def simulate_direct_debit(
     request: messages.SimulateDirectDebit, context: RequestContext, *, sequences: Sequences
 ) -> ActionOutcome[messages.Collection]:
+    """An announced collection waits 24 hours for its cut-off; under a cancelled mandate, it is rejected immediately. At
+    the cut-off it is paid if permitted and if funds and limits suffice, otherwise rejected; both are successes.
+    """
     if request.epm_transaction_id is not None:
         payment = context.find(ExternalPayment, request.epm_transaction_id)
         payment.require(context.action)
@@ -100,6 +107,9 @@ def simulate_direct_debit(
 def simulate_outbound_result(
     request: messages.SimulateOutboundResult, context: RequestContext, *, sequences: Sequences
 ) -> ActionOutcome[messages.OutboundResult]:
+    """A pending payment is settled or rejected; a settled one is returned. Repeating the same result has no effect and
+    succeeds; a different one is refused with 4008, or with 4004 for a returned payment.
+    """
     payment = context.find(ExternalPayment, request.epm_transaction_id)
     party = _posting_context(context, payment)
     change = payment_posting.report(

@@ -42,6 +42,10 @@ InternalPayee = tuple[ExternalAddress, PostingContext]
 def transfer_to_external_payment(
     request: TransferToExternalPayment, context: RequestContext, *, programmes: Programmes, sequences: Sequences
 ) -> ActionOutcome[TransferWithDestination]:
+    """Pays in the address's currency (5003), using the first scheme that accepts the amount (2005 if none does). A UK
+    address pays to a matching sort code and account number, or to a British IBAN; a SEPA address pays to a SEPA IBAN
+    (2005). A refusal by the provider is returned as 7001; until the provider responds, the action returns 8001.
+    """
     wanted = find_key(
         iban=request.destination_iban,
         sort_code=request.destination_sort_code,

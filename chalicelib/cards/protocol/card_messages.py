@@ -113,7 +113,7 @@ TRACK_NAME = 26
 
 
 def check_track_names(values: Members) -> Iterator[Problem]:
-    """Check the combined length of both track data names."""
+    """``track_data_first_name`` and ``track_data_last_name`` have at most 26 characters together (2003)."""
     if sum(len(values.get(name) or "") for name in ("track_data_first_name", "track_data_last_name")) > TRACK_NAME:
         reason = f"and track_data_last_name must have at most {TRACK_NAME} characters together"
         yield Problem("track_data_first_name", "length", reason)
@@ -139,12 +139,13 @@ EMBOSSED = (
 
 
 def check_password_length(values: Members) -> Iterator[Problem]:
+    """``acs_password`` has at most 318 bytes in UTF-8 (2003)."""
     if len((values.get("acs_password") or "").encode()) > LONGEST_BYTES:
         yield Problem("acs_password", "length", f"must have at most {LONGEST_BYTES} bytes in UTF-8")
 
 
 def check_owners(values: Members) -> Iterator[Problem]:
-    """Check that there is one owner per account."""
+    """``account_owner_id`` must have as many entries as ``account_id`` (2003)."""
     accounts, owners = values.get("account_id"), values.get("account_owner_id")
     if accounts and owners and len(accounts) != len(owners):
         yield Problem("account_owner_id", "length", "must have as many entries as account_id")

@@ -107,7 +107,7 @@ class ChangeExternalPaymentAddressStatus(Request):
 
 
 def check_amount(members: Members) -> Iterator[Problem]:
-    """Reject an amount of zero."""
+    """``amount`` must be greater than 0 (2005)."""
     if members.get("amount") == 0:
         yield Problem("amount", "value", "must be more than 0")
 

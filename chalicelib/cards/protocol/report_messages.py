@@ -16,7 +16,7 @@ _SPANS = (("date_from", "date_to"), ("date_imported_from", "date_imported_to"))
 
 
 def check_dates(members: Members) -> Iterator[Problem]:
-    """Reject a period that ends before it starts."""
+    """No period may end before it begins (2005)."""
     for first, last in _SPANS:
         if members.get(first) is not None and members.get(last) is not None and members[first] > members[last]:
             yield Problem(last, "value", f"must not be before {first}")

@@ -40,7 +40,7 @@ class SimulateAuthentication(AtMerchant):
 
 
 def check_total_amount(members: Members) -> Iterator[Problem]:
-    """Check the sum of amount and cashback, which the network sends as one amount."""
+    """``amount`` and ``cashback_amount`` have at most 15 digits together (2003)."""
     amount, cashback = members.get("amount"), members.get("cashback_amount")
     if isinstance(amount, int) and isinstance(cashback, int) and amount + cashback > MOST_AMOUNT:
         yield Problem("cashback_amount", "length", "must have at most 15 digits when added to amount")

@@ -34,6 +34,10 @@ Serializer = Callable[[Item], A]
 def get_cards_activity(
     request: messages.GetCardsActivity, context: RequestContext
 ) -> ActionOutcome[list[messages.CardActivityRecord]]:
+    """All messages, approved or declined. Rows are in the order of recording; rows recorded while you page follow those
+    already read. A ``last_id`` that is not in the list is refused with 3012. The list of all cards shows a row one
+    second after it was recorded.
+    """
     if request.card_id is not None:
         return _card_page(request, context, activity_record.of_card(request.card_id), serializers.activity)
     [last] = _read_items(context, _key(Authorization.key, request.last_id))
@@ -50,6 +54,9 @@ def get_cards_activity(
 def get_financial_authorizes(
     request: messages.GetFinancialAuthorizes, context: RequestContext
 ) -> ActionOutcome[list[messages.FinancialAuthorizeRecord]]:
+    """Approved messages that involve money, except reversals and expiries. Rows are in the order of recording; rows
+    recorded while you page follow those already read. A ``last_id`` that is not in the list is refused with 3012.
+    """
     timeline = activity_record.of_card(request.card_id, AUTHORIZES)
     return _card_page(request, context, timeline, serializers.financial_authorize)
 
@@ -57,6 +64,9 @@ def get_financial_authorizes(
 def get_transactions(
     request: messages.GetTransactions, context: RequestContext
 ) -> ActionOutcome[list[messages.TransactionRecord]]:
+    """A card and an account that do not belong together are refused with 3002. Rows are in the order of recording; rows
+    recorded while you page follow those already read. A ``last_id`` that is not in the list is refused with 3012.
+    """
     of_card, of_account, wanted, last = _read_items(
         context,
         _key(Card.key, request.card_id),
@@ -81,6 +91,9 @@ def get_transactions(
 def get_financial_detail_addendums(
     request: messages.GetFinancialDetailAddendums, context: RequestContext
 ) -> ActionOutcome[list[messages.AddendumRecord]]:
+    """Rows are in the order of recording; rows recorded while you page follow those already read. A ``last_id`` that is
+    not in the list is refused with 3012. The list for all transactions shows a row one second after it was recorded.
+    """
     number = request.transaction_id
     transaction, last = _read_items(context, _key(transaction_key, number), _key(addendum_key, request.last_id))
     if number is not None and not context.can_see(transaction):
@@ -102,6 +115,7 @@ def get_financial_detail_addendums(
 def simulate_addendum(
     request: messages.SimulateAddendum, context: RequestContext, *, sequences: Sequences
 ) -> ActionOutcome[messages.NewAddendum]:
+    """Can be called repeatedly."""
     [transaction] = _read_items(context, transaction_key(request.transaction_id))
     if transaction is None or not context.can_see(transaction):
         raise Refused(Status.NO_TRANSACTION)

@@ -30,6 +30,9 @@ from chalicelib.foundation.dynamodb.store import Operation
 def create_card_acs_merchant_whitelist_rule(
     request: CreateCardAcsMerchantWhitelistRule, context: RequestContext, *, sequences: Sequences
 ) -> ActionOutcome[card_records.WhitelistRule]:
+    """If a payment matches every criterion of the rule, and one entry of each list, 3-D Secure does not challenge the
+    cardholder. A ``rule_code`` must be unique among all your rules (2005), including those above your access level.
+    """
     code = request.rule_code and records.code_key(context.manager_id, request.rule_code)
     items = context.items([Card.key(request.card_id), *([code] if code else [])])
     card = context.require_visible(Card, items[0])
@@ -49,6 +52,9 @@ def create_card_acs_merchant_whitelist_rule(
 def authentication_confirm(
     request: AuthenticationConfirm, context: RequestContext, *, card_data: CardData
 ) -> ActionOutcome[dict[str, Never]]:
+    """A request that was answered or has expired is refused with 4008. If ``validation_value`` is present, it must
+    match (6004).
+    """
     asked = context.find(records.Authentication, request.auth_request_id)
     item = context.items([Card.key(asked.card_id)])[0]
     if not context.can_see(item):
@@ -71,6 +77,11 @@ def authentication_confirm(
 def simulate_authentication(
     request: SimulateAuthentication, context: RequestContext, *, card_data: CardData, sequences: Sequences
 ) -> ActionOutcome[simulator_messages.Authentication]:
+    """``outcome`` is ``frictionless`` if a rule of the card exempts the payment, ``rejected`` if the card is not
+    active, and ``challenge`` otherwise; a challenge creates a request for ``authenticationConfirm``. Nothing is sent to
+    the cardholder: the response contains the value, as does, encrypted, the event to a programme manager that delivers
+    it.
+    """
     card = context.find(Card, request.card_id)
     if card.status(context.now) != ACTIVE:
         return ActionOutcome(_serialize_answer(REJECTED))

@@ -91,6 +91,9 @@ class ChosenBank(Message):
     """What the page for choosing a bank adds to an authorization request that names none."""
 
     chosen_bic: Bic | None = None
+    """Added by the page on which the PSU chooses the bank; ignored if the client names it.
+    Example if sent: ``"DEMODEF1"``.
+    """
 
 
 class AuthorizeRequest(AuthorizationParameters):

@@ -11,7 +11,13 @@ from chalicelib.foundation.fields.message import Message, OpenMessage
 from chalicelib.openbanking.protocol.bank_identifiers import LONGEST_PAYMENT_ID
 from chalicelib.openbanking.protocol.fields import AN, Bic
 from chalicelib.openbanking.protocol.payment_enumerations import PaymentOutcome
-from chalicelib.openbanking.protocol.tpp_calls import REQUEST_ID, AuthorizationParameters, ClientMembers, ConsentType
+from chalicelib.openbanking.protocol.tpp_calls import (
+    REQUEST_ID,
+    AuthorizationParameters,
+    ChosenBank,
+    ClientMembers,
+    ConsentType,
+)
 
 
 class RequestPlace(Message):
@@ -24,7 +30,7 @@ class RequestPlace(Message):
 class FrontDoorQuery(Message):
     """``GET /oauth/authorize``: the RFC 6749 parameters, or a pushed request's `request_uri` (RFC 9126)."""
 
-    described_in: ClassVar = AuthorizationParameters
+    described_in: ClassVar = (AuthorizationParameters, ChosenBank)
 
     client_id: AN[64]
     """The Client ID. Example: ``"4f1c2b7a9d8e6f503a1b2c"``."""
@@ -34,9 +40,6 @@ class FrontDoorQuery(Message):
     """Always ``code``; mandatory without ``request_uri``."""
     bic: Bic | None = None
     chosen_bic: Bic | None = None
-    """Added by the page on which the PSU chooses the bank; ignored if the client names it.
-    Example if sent: ``"DEMODEF1"``.
-    """
     scope: AN[4096] | None = None
     """The scopes, separated by spaces; mandatory without ``request_uri``. Example: ``"accounts"``."""
     redirect_uri: AN[2048] | None = None
@@ -51,7 +54,7 @@ class FrontDoorQuery(Message):
 class PushedMembers(ClientMembers):
     """``POST /oauth/par``: the parameters of an authorization request, and the client's credentials."""
 
-    described_in: ClassVar = AuthorizationParameters
+    described_in: ClassVar = (AuthorizationParameters,)
 
     client_id: AN[64] | None = None
     """Example: ``"4f1c2b7a9d8e6f503a1b2c"``."""

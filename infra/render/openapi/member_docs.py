@@ -97,7 +97,7 @@ def _lineage(model: type) -> Iterator[Members]:
 
 
 def _places(model: type) -> Iterator[type]:
-    """A class and its bases as in the source, also of TypedDicts; then the class that describes its members."""
+    """A class and its bases as in the source, also of TypedDicts; then the classes that describe its members, too."""
     yield model
     source = _trees(model.__module__).get(model.__name__)
     if source is not None:
@@ -105,8 +105,7 @@ def _places(model: type) -> Iterator[type]:
         for base in source.bases:
             if isinstance(base, ast.Name):
                 yield from _places(names[base.id])
-    described = vars(model).get("described_in")
-    if described is not None:
+    for described in vars(model).get("described_in", ()):
         yield from _places(described)
 
 
@@ -129,6 +128,8 @@ def _read_members(source: ast.ClassDef) -> Iterator[tuple[str, MemberDoc]]:
     """The members that a class declares, each with the docstring below it, which may be missing."""
     for statement, below in zip_longest(source.body, source.body[1:]):
         match statement, below:
+            case ast.AnnAssign(annotation=ast.Name(id="ClassVar") | ast.Subscript(value=ast.Name(id="ClassVar"))), _:
+                pass
             case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(text))):
                 yield name, _read(" ".join(text.split()))
             case ast.AnnAssign(target=ast.Name(id=name)), _:

@@ -13,23 +13,34 @@ from jsonschema import Draft202012Validator
 from chalicelib.cards.actions import ACTIONS, SIMULATOR_ACTIONS
 from chalicelib.cards.protocol.account_messages import CreateAccount, GetAccounts
 from chalicelib.cards.protocol.card_events import EVENTS
+from chalicelib.cards.protocol.card_messages import TRACK_NAME
+from chalicelib.cards.protocol.card_records import LONGEST_BYTES
 from chalicelib.cards.protocol.message import ENVELOPE, Request
 from chalicelib.cards.protocol.money_messages import LimitStatusRecord
 from chalicelib.cards.protocol.portal_messages import ListCards
 from chalicelib.cards.protocol.simulator_messages import SimulateClearing, SimulateRefund
+from chalicelib.cards.protocol.states import MISMATCHES_A_DAY, PIN_TRIES
 from chalicelib.cards.protocol.status_codes import Refused, Status
-from chalicelib.cards.protocol.values import MOST_AMOUNT, MOST_COUNT, MOST_COUNTRIES
+from chalicelib.cards.protocol.values import (
+    CUT_OFF_SECONDS,
+    HOLD_SECONDS,
+    MOST_ADDRESSES,
+    MOST_AMOUNT,
+    MOST_COUNT,
+    MOST_COUNTRIES,
+)
 from chalicelib.cards.requests.action import Action
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.crypto import event_signing
 from infra.programme import file
 from infra.render.openapi.cards import examples
 from infra.render.openapi.cards.answer_models import answer_of, data_of, model_of
-from infra.render.openapi.cards.purposes import FURTHER, NOTES
+from infra.render.openapi.cards.purposes import rules
 from infra.render.openapi.cards.schemas import example, name_of
 from infra.render.openapi.documents import load
 from infra.render.openapi.member_docs import sentence
 
+DAY = 24 * 3600
 PATHS: Mapping[str, Mapping[str, Action]] = {"/api": ACTIONS, "/simulator": SIMULATOR_ACTIONS}
 EVERY: Mapping[str, Action] = {**ACTIONS, **SIMULATOR_ACTIONS}
 EACH = pytest.mark.parametrize("action", EVERY.values(), ids=EVERY)
@@ -142,9 +153,23 @@ def test_error_responses_have_exactly_the_known_status_codes() -> None:
     assert document()["components"]["schemas"]["ErrorResponse"]["properties"]["status_code"]["enum"] == list(Status)
 
 
-def test_notes_and_sentences_on_checks_describe_only_existing_actions() -> None:
-    assert NOTES.keys() == EVERY.keys()
-    assert {check.__name__ for action in EVERY.values() for check in action.request.further} == FURTHER.keys()
+@pytest.mark.parametrize(
+    ("name", "phrase"),
+    [
+        ("activateCard", f"After {MISMATCHES_A_DAY} mismatches"),
+        ("assignExternalPaymentAddress", f"at most {MOST_ADDRESSES} addresses"),
+        ("assignExternalPaymentAddressForSpecialAccount", f"at most {MOST_ADDRESSES} addresses"),
+        ("createCard", f"at most {TRACK_NAME} characters"),
+        ("changeCardAcsPassword", f"at most {LONGEST_BYTES} bytes"),
+        ("getLimitsStatus", f"{MOST_COUNT}, {MOST_AMOUNT} and {MOST_COUNTRIES}"),
+        ("simulateAuthorization", f"After {PIN_TRIES} consecutive"),
+        ("simulateIncrement", f"held for {HOLD_SECONDS // DAY} days"),
+        ("simulateExpiry", f"held for {HOLD_SECONDS // DAY} days"),
+        ("simulateDirectDebit", f"waits {CUT_OFF_SECONDS // 3600} hours"),
+    ],
+)
+def test_the_rules_of_an_action_state_the_limits_of_the_product(name: str, phrase: str) -> None:
+    assert phrase in " ".join(rules(EVERY[name]))
 
 
 @pytest.mark.parametrize(

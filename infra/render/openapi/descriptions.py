@@ -1,0 +1,79 @@
+"""Checks that everything the documents describe has its sentence, without rendering them: a part of ``make lint``.
+
+Messages of the protocols need a docstring below each member, or one of the same name above it; calls, webhooks and
+refusals one below their row; card actions one in their function; events a meaning in their row.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from functools import partial
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import Any, is_typeddict
+
+from pydantic import BaseModel
+
+from chalicelib.cards import protocol as cards_protocol
+from chalicelib.cards.actions import ACTIONS, SIMULATOR_ACTIONS
+from chalicelib.cards.protocol.card_events import EVENTS as CARD_EVENTS
+from chalicelib.openbanking import protocol as openbanking_protocol
+from chalicelib.openbanking.protocol import bank_calls, v1_version, webhooks
+from chalicelib.openbanking.protocol.versions import VERSIONS
+from infra import command
+from infra.render.openapi import member_docs, own_calls, row_docs
+from infra.render.openapi.cards import purposes
+
+Describe = Callable[[], object]
+"""Finds the sentence of one member, row or action. Raises: LookupError."""
+_INTERNAL = ("portal_messages", "card_records", "message")
+"""Modules of the card API's protocol whose messages no document has."""
+
+
+def missing() -> Iterator[str]:
+    """What has no sentence, each with the place where to add it."""
+    for describe in (*_members(), *_rows(), *_actions()):
+        try:
+            describe()
+        except LookupError as error:
+            yield str(error)
+    events: dict[str, str] = {name: row.meaning for name, row in CARD_EVENTS.items()}
+    events |= {name: row.meaning for name, row in own_calls.EVENTS.items()}
+    yield from (f"{name} has no meaning: add it to its row" for name, meaning in events.items() if not meaning)
+
+
+def _members() -> Iterator[Describe]:
+    for package in (openbanking_protocol, cards_protocol):
+        names = [each.name for each in iter_modules(package.__path__) if each.name not in _INTERNAL]
+        for module in map(import_module, (f"{package.__name__}.{name}" for name in names)):
+            for name, members in member_docs.classes(module.__name__).items():
+                model: Any = getattr(module, name)
+                if is_typeddict(model) or issubclass(model, BaseModel):
+                    yield from (partial(member_docs.sentence, model, each) for each in members)
+
+
+def _rows() -> Iterator[Describe]:
+    paths = [*(call.path for call in webhooks.RELAYED), *(call.path for call in webhooks.PAYMENTS)]
+    yield from (partial(row_docs.purpose, path, webhooks.__name__) for path in paths)
+    yield from (partial(row_docs.purpose, call.name, bank_calls.__name__) for call in bank_calls.BANK_CALLS)
+    for version in VERSIONS.values():
+        places = (version.load_webhooks.__module__, v1_version.__name__)
+        yield from (partial(row_docs.purpose, row.path, *places) for row in version.webhooks)
+
+
+def _actions() -> Iterator[Describe]:
+    yield from (partial(purposes.rules, action) for action in (*ACTIONS.values(), *SIMULATOR_ACTIONS.values()))
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command. Returns the exit code."""
+    command.parser("infra.render.openapi.descriptions", __doc__).parse_args(arguments)
+    found = list(missing())
+    for each in found:
+        print(each, file=sys.stderr)
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    command.run(main)
