@@ -1,6 +1,6 @@
-"""A plugin of pytest: the lines that the service has logged during a test obey rules, as after the test is found out.
+"""A plugin of pytest: a test fails if the lines that the service logged meanwhile break rules.
 
-Who sets a storage back sets the lines back with it. In the end the running stack's log is held against the rules, too.
+A test that sets the storage back sets the lines back with it. The running stack's log is checked at the end, too.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tests.cards.leak_watch import observed
 
 
 class Line(NamedTuple):
-    """A line; ``begun`` is how many others there were when the request or attempt began that logged it."""
+    """A line; ``begun`` is the number of lines before the request or attempt that logged it."""
 
     message: str
     members: Mapping[str, Any]
@@ -33,11 +33,11 @@ class Line(NamedTuple):
 
 
 Rule = Callable[[Sequence[Line]], Iterator[str]]
-"""Tells what in a trace it forbids."""
+"""Describes each violation in a trace."""
 
 
 def payments_have_orders(lines: Sequence[Line]) -> Iterator[str]:
-    """No bank is called for a payment without its order recorded before, and for each record it is called once.
+    """A bank is called for a payment after its order was recorded, and once for each record.
 
     A call that was never sent may be made again.
     """
@@ -54,7 +54,7 @@ def payments_have_orders(lines: Sequence[Line]) -> Iterator[str]:
 
 
 def deliveries_end_once(lines: Sequence[Line]) -> Iterator[str]:
-    """No delivery is completed twice, unless it is sent again by hand."""
+    """A delivery is completed once, unless an operator sends it again."""
     ended: set[str] = set()
     for message, members, _ in lines:
         if message in ("delivered", "delivery failed"):
@@ -66,9 +66,9 @@ def deliveries_end_once(lines: Sequence[Line]) -> Iterator[str]:
 
 
 def ended_consents_are_not_used(lines: Sequence[Line]) -> Iterator[str]:
-    """No request that begins after a consent has ended calls its bank, except to tell it so.
+    """A request that begins after a consent has ended calls its bank only to revoke its token.
 
-    Events are free to go: they tell what happened before, or what became of the consent's payments.
+    Events may be sent: they are about earlier changes, or about the consent's payments.
     """
     ended: dict[str, int] = {}
     for number, (message, members, begun) in enumerate(lines):
@@ -84,7 +84,7 @@ RULES: tuple[Rule, ...] = (payments_have_orders, deliveries_end_once, ended_cons
 MESSAGES = frozenset(
     ("order recorded", "bank called", "delivered", "delivery failed", "delivery resent", "consent ended")
 )
-"""Those of the lines that the rules read."""
+"""The messages that the rules read."""
 SHAPES = {
     "token, code or secret": re.compile(
         r"[^\w-](?=[\w-]{43}(?![\w-]))(?=[\w-]{0,42}[a-z])(?=[\w-]{0,42}[A-Z])[\w-]{0,42}[0-9]", re.ASCII
@@ -98,17 +98,17 @@ SHAPES = {
     "credential of a header": re.compile("(?:Bearer|Basic|DPoP) [A-Za-z0-9+/=~._-]{8}"),
     "secret in an address": re.compile(r"[?&](?:code|token|secret|state|request_uri|\w+_token)="),
 }
-"""What secrets look like in clear, wherever they stand."""
+"""Formats of secrets in plaintext."""
 _CARD_NUMBER = re.compile(r"[^\w.-]([2-6][0-9]{15})(?![\w.-])")
 _OF_CARDS = ("pin", "cvc", "cvv", "validation")
 _DIGITS = re.compile("[0-9]{3,}")
 
 
 def no_secrets(texts: Sequence[str]) -> Iterator[str]:
-    """No line has what looks like a secret or a card number, whosever it is."""
+    """No line contains the format of a secret or of a card number."""
     if any(_secrets_in("\n".join(texts))):
-        told = ((kind, _DIGITS.sub("#", text)) for text in texts for kind in _secrets_in(text))
-        yield from (f"a {kind} was logged: {text:.100}" for kind, text in told)
+        found = ((kind, _DIGITS.sub("#", text)) for text in texts for kind in _secrets_in(text))
+        yield from (f"a {kind} was logged: {text:.100}" for kind, text in found)
 
 
 def _secrets_in(text: str) -> Iterator[str]:
@@ -121,7 +121,7 @@ def _secrets_in(text: str) -> Iterator[str]:
 
 
 class Trace:
-    """The lines since the test began, without those of a past that a storage was set back from."""
+    """The lines since the test began, without those after the state that a storage was set back to."""
 
     def __init__(self, rules: Sequence[Rule] = RULES) -> None:
         self._rules = rules
@@ -143,21 +143,21 @@ class Trace:
             self._lines.append(Line(message, members, self._begun.get()))
 
     def begin_request(self) -> None:
-        """What this thread logs from now on is of a request or attempt that begins here."""
+        """Begin a request or attempt, to which the next lines of this thread belong."""
         self._begun.set(len(self))
 
     def add_order(self, bic: str, request_id: str) -> None:
-        """A test stores an order by itself, as an earlier version did."""
+        """Add the order that a test stores by itself, as an earlier version did."""
         self.add("order recorded", {"bic": bic, "sent_as": request_id}, "")
 
     def set_back(self, length: int) -> None:
-        """The storage is again what it was after so many lines."""
+        """Return to the state after so many lines, as the storage does."""
         self._judge()
         del self._lines[length:]
         self._begun.set(min(self._begun.get(), length))
 
     def end(self) -> list[str]:
-        """All rules that were broken, and by what; the next trace begins."""
+        """End the trace and begin another; returns the violations."""
         try:
             self._judge()
             return [*self._broken, *no_secrets(self._texts)]
@@ -169,11 +169,11 @@ class Trace:
 
 
 TRACE = Trace()
-"""That of the test which runs."""
+"""The trace of the running test."""
 
 
 def check_log(texts: Iterable[str]) -> None:
-    """Hold a stack's log against the rules whose lines it has all. Raises: AssertionError."""
+    """Check a stack's log by the rules whose lines it has all. Raises: AssertionError."""
     trace = Trace([payments_have_orders])
     for text in texts:
         if text.startswith("{") and "message" in (members := json.loads(text)):
@@ -194,10 +194,7 @@ def _paths_of_payments() -> frozenset[str]:
 
 @pytest.fixture(scope="session", autouse=True)
 def lines_traced() -> Iterator[None]:
-    """Have every line and the beginning of every request and attempt go by here.
-
-    So does a delivery that an operator has sent again, which no line tells.
-    """
+    """Add every line, every request and attempt, and deliveries that an operator sends again, which are not logged."""
     from chalicelib.application import Application
     from chalicelib.delivery import journal
     from chalicelib.delivery.worker import Worker
@@ -205,8 +202,8 @@ def lines_traced() -> Iterator[None]:
 
     def add(text: str, _: object, record: LogRecord) -> None:
         if vars(record).setdefault("traced_by", text) is text:  # and not by another handler's formatter
-            told = record.msg in MESSAGES
-            members = {**context.current().log_members, **log.members_of(record)} if told else {}
+            is_read = record.msg in MESSAGES
+            members = {**context.current().log_members, **log.members_of(record)} if is_read else {}
             TRACE.add(str(record.msg), members, text)
 
     def add_revival(_: object, delivery: Delivery, *__: object) -> None:

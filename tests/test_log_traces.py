@@ -1,4 +1,4 @@
-"""The rules that log lines obey: each finds a wrong trace, and lets pass what only looks like one."""
+"""The rules that log lines obey: each finds a wrong trace, and accepts a similar one that is right."""
 
 from __future__ import annotations
 

@@ -48,14 +48,14 @@ SLOW_WORK = PROBE_WORK - SLOW_SECONDS
 @pytest.fixture(params=[CLOCK_SKEW_SECONDS, -CLOCK_SKEW_SECONDS], ids=["ahead", "behind"])
 def other(request: pytest.FixtureRequest, causeway: Causeway) -> Causeway:
     """Another process, whose clock follows the service's, ahead of it or behind."""
-    made = Causeway(causeway.another_process(clock=FollowingClock(causeway.clock, request.param)), causeway.banks)
-    made.tpp.client, made.tpp.client_secret = causeway.tpp.client, causeway.tpp.client_secret
-    return made
+    process = Causeway(causeway.another_process(clock=FollowingClock(causeway.clock, request.param)), causeway.banks)
+    process.tpp.client, process.tpp.client_secret = causeway.tpp.client, causeway.tpp.client_secret
+    return process
 
 
 @contextmanager
-def at_work(process: Causeway) -> Iterator[Causeway]:
-    """Requests come to this process."""
+def installed_process(process: Causeway) -> Iterator[Causeway]:
+    """Have requests handled by this process."""
     before = bootstrap.hub()
     bootstrap.use(process.hub)
     try:
@@ -65,7 +65,7 @@ def at_work(process: Causeway) -> Iterator[Causeway]:
 
 
 def advance_to(causeway: Causeway, process: Causeway, seconds: int) -> None:
-    """Move time until it is so late by the clock of a process."""
+    """Move time until the clock of a process shows it."""
     causeway.clock.advance(seconds - process.clock.time())
 
 
@@ -82,7 +82,7 @@ LENGTHS: dict[str, tuple[float, float]] = {
     "the use of a data key after its rotation": (SETTLE_SECONDS, CACHED_SECONDS + BY_NAME["ingest"].timeout),
     "the recording of an event": (LATE_SECONDS, BY_NAME["finish"].timeout),
 }
-"""The seconds after which others act, and for which a process may be at it."""
+"""The seconds after which others act, and the longest time of the work."""
 
 
 @pytest.mark.parametrize(("length", "work"), LENGTHS.values(), ids=LENGTHS)
@@ -91,11 +91,11 @@ def test_a_lease_outlasts_the_longest_work_by_the_clock_skew(length: float, work
 
 
 Take = Callable[[Causeway], Sequence[object]]
-"""Has a process take all that there is; answers what it has got."""
+"""Has a process take as much as it can; returns what it got."""
 
 
 def begin_deliveries(causeway: Causeway) -> Take:
-    """As many as a receiver gets at a time, and as many again."""
+    """Record twice as many deliveries as a receiver gets at a time."""
     name = f"bank#{new_id()}"
     recorded = [record(causeway, receiver=name) for _ in range(2 * RECEIVER_SLOTS)]
     causeway.clock.advance(CLOCK_SKEW_SECONDS)  # they are due by both clocks
@@ -135,14 +135,14 @@ def test_a_lease_held_by_one_process_is_not_taken_by_another(
 
 @pytest.fixture
 def holder(causeway: Causeway, other: Causeway) -> KeyHolder:
-    made = KeyHolder()
-    secure(causeway, made, security_profile="fapi2")
+    holder = KeyHolder()
+    secure(causeway, holder, security_profile="fapi2")
     other.tpp.client, other.tpp.client_secret = causeway.tpp.client, None
-    return made
+    return holder
 
 
 Use = Callable[[Causeway], bool]
-"""Sends the same thing to a process; answers whether it was accepted."""
+"""Sends the same credential to a process; returns whether it was accepted."""
 
 
 def use_an_assertion(causeway: Causeway, holder: KeyHolder, *, iat: int) -> tuple[Use, int]:
@@ -150,7 +150,7 @@ def use_an_assertion(causeway: Causeway, holder: KeyHolder, *, iat: int) -> tupl
 
     def use(process: Causeway) -> bool:
         form = holder.form(causeway, {"token": "a-token"}, jti=jti, exp=expiry, iat=iat)
-        with at_work(process):
+        with installed_process(process):
             return process.tpp.call("POST", "/oauth/introspect", form=form, client_id="").status == 200
 
     return use, expiry + PAST_SECONDS - 1
@@ -161,7 +161,7 @@ def use_a_proof(causeway: Causeway, holder: KeyHolder, *, iat: int) -> tuple[Use
     path = "/tpp/consent"
 
     def use(process: Causeway) -> bool:
-        with at_work(process):
+        with installed_process(process):
             proof = holder.proof(causeway, "GET", path, token, jti=jti, iat=iat)
             return holder.read(process, token, path, proof=proof).status == 200
 
@@ -187,7 +187,7 @@ def test_an_assertion_or_proof_of_the_clock_ahead_is_accepted_exactly_once(
 
 
 def delete_expired(causeway: Causeway, now: int) -> None:
-    """What DynamoDB does at the earliest, by a clock that is as far ahead as any."""
+    """Delete what has expired, as DynamoDB does at the earliest."""
     over = [item["claim"] for item in causeway.hub.store.scan("idempotency") if item["expires_at"] <= now]
     for claim in over:
         causeway.hub.store.transact([Delete("idempotency", {"claim": claim})])
@@ -196,8 +196,8 @@ def delete_expired(causeway: Causeway, now: int) -> None:
 @pytest.mark.parametrize("second", [0, 2, 30, 57])
 def test_a_nonce_of_one_process_is_accepted_by_the_other(causeway: Causeway, other: Causeway, second: int) -> None:
     causeway.clock.advance(60 + second)
-    for issuer, asked in ((causeway, other), (other, causeway)):
-        assert asked.hub.openbanking.dpop_nonces.is_valid(issuer.hub.openbanking.dpop_nonces.make())
+    for issuer, receiver in ((causeway, other), (other, causeway)):
+        assert receiver.hub.openbanking.dpop_nonces.is_valid(issuer.hub.openbanking.dpop_nonces.make())
 
 
 def test_nonces_are_valid_in_every_process_after_a_data_key_rotation(causeway: Causeway, other: Causeway) -> None:
@@ -215,7 +215,7 @@ def test_nonces_are_valid_in_every_process_after_a_data_key_rotation(causeway: C
 def test_a_token_expires_by_the_clock_of_the_process_that_checks_it(causeway: Causeway, other: Causeway) -> None:
     tokens = causeway.tpp.tokens(2)
     until = causeway.clock.time() + tokens["expires_in"]
-    with at_work(other):
+    with installed_process(other):
         for now, status in ((until - 1, 200), (until, 401)):
             advance_to(causeway, other, now)
             assert other.tpp.call("GET", "/tpp/consent", bearer=tokens["access_token"]).status == status
@@ -231,14 +231,14 @@ def test_unattended_reads_stay_within_the_limit_of_each_day(causeway: Causeway, 
     aisp = Aisp(causeway, 2)
     causeway.clock.advance(DAY - causeway.clock.time() % DAY + second)
     aisp.refresh()
-    beside = copy.copy(aisp)
-    beside.causeway = other
+    elsewhere = copy.copy(aisp)
+    elsewhere.causeway = other
 
     answers: list[int] = []
     for _ in range(2 * LIMIT + 1):
         answers.append(aisp.read().status)
-        with at_work(other):
-            answers.append(beside.read().status)
+        with installed_process(other):
+            answers.append(elsewhere.read().status)
 
     days = {causeway.clock.time() // DAY, other.clock.time() // DAY}
     assert answers.count(200) == LIMIT * len(days)
@@ -266,10 +266,10 @@ def test_statuses_and_events_of_a_payment_are_in_order(causeway: Causeway, other
     pisp = Pisp(causeway, 2)
     causeway.tpp.set_events_url()
     pisp.pay()
-    beside = copy.copy(pisp)
-    beside.causeway = other
-    for status, process in (("ACTC", pisp), ("ACSC", beside)):
-        with at_work(process.causeway):
+    elsewhere = copy.copy(pisp)
+    elsewhere.causeway = other
+    for status, process in (("ACTC", pisp), ("ACSC", elsewhere)):
+        with installed_process(process.causeway):
             assert process.report(status).status == 200
 
     [stored] = causeway.hub.store.scan("payments")
@@ -278,5 +278,5 @@ def test_statuses_and_events_of_a_payment_are_in_order(causeway: Causeway, other
     causeway.clock.advance(CLOCK_SKEW_SECONDS)
     for each in causeway.recorded("event"):
         causeway.hub.delivery.worker.attempt(each.delivery_id)
-    told = {event["data"]["transaction_status"]: event["timestamp"] for event in causeway.receiver.events}
-    assert told["ACTC"] <= told["ACSC"]
+    sent = {event["data"]["transaction_status"]: event["timestamp"] for event in causeway.receiver.events}
+    assert sent["ACTC"] <= sent["ACSC"]

@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
 
 import requests
 from requests.auth import AuthBase
@@ -21,6 +20,7 @@ from chalicelib.openbanking.protocol import v1_account_messages as v1
 from chalicelib.openbanking.protocol import v2_account_messages as v2
 from chalicelib.openbanking.protocol.bank_calls import DailyPerformance, InitAuthorization, PaymentsStatus, RevokeToken
 from chalicelib.openbanking.protocol.tpp_calls import TokenRequest
+from chalicelib.openbanking.protocol.version import Version
 from chalicelib.openbanking.protocol.versions import VERSIONS
 from chalicelib.openbanking.records.authorization_requests import (
     AuthorizationRequest,
@@ -29,11 +29,9 @@ from chalicelib.openbanking.records.authorization_requests import (
 )
 from chalicelib.openbanking.records.consents import Consent, consent_key
 from chalicelib.website.openapi_documents import load_document
-from infra.local.http_session import new_session
-from infra.psu_browser import Browser, approve_consent
 from infra.render.openapi.example_values import OWN_ADDRESS
 from infra.render.openapi.models import Model, example, member_example, model_of
-from tests.kit.time import PATIENCE_SECONDS
+from tests.e2e.parties import Tpp
 
 Json = dict[str, Any]
 _ACCOUNTS: Mapping[int, Model] = {1: v1.Account, 2: v2.AccountReference}
@@ -158,96 +156,78 @@ class BankCredentials(NoCredentials):
         return super().__call__(request)
 
 
-class PreparationFailed(Exception):
-    """The stack sent an unexpected response, which the message quotes."""
-
-
 def prepare_callers(stack: Mapping[str, Any]) -> Callers:
     """Act as the TPP and the PSU at both banks of a running stack; the process must have the stack's environment.
 
     Raises:
-        PreparationFailed, NavigationFailed.
+        KeyError, NavigationFailed.
     """
-    preparation = _Preparation(stack)
-    banks = {bank["api_version"]: preparation.at_bank(bank["api_version"], bank["bic"]) for bank in stack["banks"]}
-    return Callers(stack["base_url"], stack["client"]["client_id"], banks)
+    hub, client = bootstrap.Hub(Settings.from_environment(stack["environment"])), stack["client"]
+    tpp = Tpp(stack["base_url"], client["client_id"], client["callback_url"])
+    banks = {bank["api_version"]: _prepare_bank(hub, tpp, bank) for bank in stack["banks"]}
+    return Callers(tpp.base, tpp.client_id, banks)
 
 
-class _Preparation:
-    """Calls of the stack's client."""
+def _prepare_bank(hub: bootstrap.Hub, tpp: Tpp, bank: Mapping[str, Any]) -> AtBank:
+    version, bic = VERSIONS[bank["api_version"]], bank["bic"]
+    one_scope = [next(iter(version.scopes))]
+    bearer = _tokens(tpp, bank, list(version.scopes))["access_token"]
+    account = tpp.call("GET", "/tpp/accounts", bearer=bearer).json()["accounts"][0]
+    account_id = account[version.relayed["accounts"].account_id or ""]
+    secrets = hub.secrets.get(hub.settings.demo_banks_secret).values()
+    keys = next(each for each in secrets if bic.startswith(each["bic"]) or each["bic"].startswith(bic))
+    cancel_url = member_example(model_of(own_answers.InitAuthorizationAnswer), "cancel_url")
+    accepted = tpp.call("GET", "/tpp/accounts", bearer=bearer, headers={"Prefer": "respond-async"}).json()
+    examples = {
+        member_example(model_of(own_answers.TokenAnswer), "access_token"): bearer,
+        member_example(TokenRequest, "authorization_code"): tpp.journey(bank, one_scope).code,
+        member_example(TokenRequest, "refresh_token"): _tokens(tpp, bank, one_scope)["refresh_token"],
+        member_example(RevokeToken, "access_token"): _bank_token(hub, _tokens(tpp, bank, one_scope)["consent_id"]),
+        member_example(InitAuthorization, "request_url"): _authorize(tpp, bic, one_scope)["redirect_url"],
+        member_example(PaymentsStatus, "payment_id"): _payment_id(tpp, version, bearer),
+        member_example(model_of(own_answers.Accepted), "request_id"): accepted["request_id"],
+        member_example(DailyPerformance, "date"): (hub.clock.now() - timedelta(days=1)).date().isoformat(),
+        member_example(v1.PaymentRequest, "payment_id"): _listed_payment_id(tpp, version, account_id, bearer),
+        cancel_url.rpartition("/")[2]: _cancel_secret(hub, tpp.client_id, _authorize(tpp, bic, one_scope)["state"]),
+        member_example(version.relayed["account"].request, "account_id"): account_id,
+        member_example(_ACCOUNTS[bank["api_version"]], "iban"): account["iban"],
+    }
+    return AtBank(bic, bearer, account_id, keys["api_key"], keys["signing_key"], examples)
 
-    def __init__(self, stack: Mapping[str, Any]) -> None:
-        self._base_url: str = stack["base_url"]
-        self._client = stack["client"]
-        self._hub = bootstrap.Hub(Settings.from_environment(stack["environment"]))
 
-    def at_bank(self, version: int, bic: str) -> AtBank:
-        one_scope = [next(iter(VERSIONS[version].scopes))]
-        bearer = self._tokens(bic, list(VERSIONS[version].scopes))["access_token"]
-        account = self._call("GET", "/tpp/accounts", bearer=bearer)["accounts"][0]
-        account_id = account[VERSIONS[version].relayed["accounts"].account_id or ""]
-        secrets = self._hub.secrets.get(self._hub.settings.demo_banks_secret).values()
-        keys = next(each for each in secrets if bic.startswith(each["bic"]) or each["bic"].startswith(bic))
-        cancel_url = member_example(model_of(own_answers.InitAuthorizationAnswer), "cancel_url")
-        accepted = self._call("GET", "/tpp/accounts", bearer=bearer, deferred=True)
-        examples = {
-            member_example(model_of(own_answers.TokenAnswer), "access_token"): bearer,
-            member_example(TokenRequest, "authorization_code"): self._code(bic, one_scope),
-            member_example(TokenRequest, "refresh_token"): self._tokens(bic, one_scope)["refresh_token"],
-            member_example(RevokeToken, "access_token"): self._bank_token(self._tokens(bic, one_scope)["consent_id"]),
-            member_example(InitAuthorization, "request_url"): self._authorize(bic, one_scope)["redirect_url"],
-            member_example(PaymentsStatus, "payment_id"): self._payment_id(version, bearer),
-            member_example(model_of(own_answers.Accepted), "request_id"): accepted["request_id"],
-            member_example(DailyPerformance, "date"): (self._hub.clock.now() - timedelta(days=1)).date().isoformat(),
-            member_example(v1.PaymentRequest, "payment_id"): self._listed_payment_id(version, account_id, bearer),
-            cancel_url.rpartition("/")[2]: self._cancel_secret(self._authorize(bic, one_scope)["state"]),
-            member_example(VERSIONS[version].relayed["account"].request, "account_id"): account_id,
-            member_example(_ACCOUNTS[version], "iban"): account["iban"],
-        }
-        return AtBank(bic, bearer, account_id, keys["api_key"], keys["signing_key"], examples)
+def _authorize(tpp: Tpp, bic: str, scopes: list[str]) -> Json:
+    answer: Json = tpp.call("POST", "/tpp/authorize", {"bic": bic, "scopes": scopes}).json()
+    return answer
 
-    def _authorize(self, bic: str, scopes: list[str]) -> Json:
-        return self._call("POST", "/tpp/authorize", {"bic": bic, "scopes": scopes})
 
-    def _code(self, bic: str, scopes: list[str]) -> str:
-        browser = Browser(self._client["callback_url"], lambda *_: None)
-        callback = approve_consent(browser, self._authorize(bic, scopes)["redirect_url"])
-        return parse_qs(urlsplit(callback).query)["code"][0]
+def _tokens(tpp: Tpp, bank: Mapping[str, Any], scopes: list[str]) -> Json:
+    answer: Json = tpp.redeem(tpp.journey(bank, scopes).code).json()
+    return answer
 
-    def _tokens(self, bic: str, scopes: list[str]) -> Json:
-        return self._call("POST", "/tpp/token", {"authorization_code": self._code(bic, scopes)})
 
-    def _payment_id(self, version: int, bearer: str) -> str:
-        order = example(VERSIONS[version].payments["single"].request)
-        order["callback_url"] = order["callback_url"].replace(OWN_ADDRESS, self._base_url)
-        return str(self._call("POST", "/tpp/payment_initiation", order, bearer)["payment_id"])
+def _payment_id(tpp: Tpp, version: Version, bearer: str) -> str:
+    order = example(version.payments["single"].request)
+    order["callback_url"] = order["callback_url"].replace(OWN_ADDRESS, tpp.base)
+    return str(tpp.call("POST", "/tpp/payment_initiation", order, bearer).json()["payment_id"])
 
-    def _listed_payment_id(self, version: int, account_id: str, bearer: str) -> str:
-        """A payment in the account's history; empty in version 2, which has none."""
-        if "account_payments" not in VERSIONS[version].relayed:
-            return ""
-        found = self._call("GET", f"/tpp/account_payments?account_id={account_id}", bearer=bearer)["payments"]
-        return str(found[0]["id"])
 
-    def _bank_token(self, consent_id: str) -> str:
-        """The bank's token for a consent, which may be revoked."""
-        item = self._hub.store.get(*consent_key(consent_id))
-        assert item is not None, "the consent was created a moment ago"
-        return self._hub.openbanking.consents.bank_token(Consent.from_item(item))
+def _listed_payment_id(tpp: Tpp, version: Version, account_id: str, bearer: str) -> str:
+    """A payment in the account's history; empty in version 2, which has none."""
+    if "account_payments" not in version.relayed:
+        return ""
+    answer = tpp.call("GET", f"/tpp/account_payments?account_id={account_id}", bearer=bearer)
+    return str(answer.json()["payments"][0]["id"])
 
-    def _cancel_secret(self, state: str) -> str:
-        """The last segment of the ``cancel_url`` of an open authorization request."""
-        item = self._hub.store.get(*authorization_key(compute_authorization_id(self._client["client_id"], state)))
-        assert item is not None, "the request was created a moment ago"
-        return self._hub.openbanking.authorization_requests.cancel_credential(AuthorizationRequest.from_item(item))
 
-    def _call(self, method: str, path: str, body: Any = None, bearer: str = "", *, deferred: bool = False) -> Json:
-        headers = {"X-Api-Key": self._client["client_id"]} | ({"Authorization": f"Bearer {bearer}"} if bearer else {})
-        headers |= {"Prefer": "respond-async"} if deferred else {}
-        url = f"{self._base_url}{path}"
-        with new_session() as session:
-            answer = session.request(method, url, json=body, headers=headers, timeout=PATIENCE_SECONDS)
-        if answer.status_code != (202 if deferred else 200):
-            raise PreparationFailed(f"{method} {path} returned {answer.status_code}: {answer.text}")
-        found: Json = answer.json()
-        return found
+def _bank_token(hub: bootstrap.Hub, consent_id: str) -> str:
+    """The bank's token for a consent, which may be revoked."""
+    item = hub.store.get(*consent_key(consent_id))
+    assert item is not None, "the consent was created a moment ago"
+    return hub.openbanking.consents.bank_token(Consent.from_item(item))
+
+
+def _cancel_secret(hub: bootstrap.Hub, client_id: str, state: str) -> str:
+    """The last segment of the ``cancel_url`` of an open authorization request."""
+    item = hub.store.get(*authorization_key(compute_authorization_id(client_id, state)))
+    assert item is not None, "the request was created a moment ago"
+    return hub.openbanking.authorization_requests.cancel_credential(AuthorizationRequest.from_item(item))
