@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.kit import pythons
-from tests.kit.documents import ROOT
-from tests.kit.guides import PythonSession, Reading, Shell, Step, steps, translated
+from tests.kit.documents import ROOT, PythonSession, Reading, Shell, Step, steps, with_addresses
 from tests.kit.time import PATIENCE_SECONDS
 
 LONGEST = 220
@@ -105,7 +104,7 @@ def test_two_ids_must_have_different_values() -> None:
 
 
 def test_only_port_numbers_are_replaced_by_those_of_the_run() -> None:
-    assert translated("127.0.0.1:8000, 18000, %3A8000", {"8000": "4711"}) == "127.0.0.1:4711, 18000, %3A4711"
+    assert with_addresses("127.0.0.1:8000, 18000, %3A8000", {"8000": "4711"}) == "127.0.0.1:4711, 18000, %3A4711"
 
 
 def test_a_shell_keeps_variables_and_returns_output_and_exit_code(

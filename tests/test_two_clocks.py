@@ -31,7 +31,7 @@ from chalicelib.statistics.slow_calls import HELD_SECONDS, SLOTS, SLOW_SECONDS
 from chalicelib.website.records.journeys import EXCHANGE_SECONDS
 from infra.deploy.functions import API, BY_NAME
 from tests.causeway import Causeway
-from tests.delivery.deliveries import Receiver, record, worker_of
+from tests.delivery.conftest import Receiver, record_delivery, worker_for
 from tests.kit.time import FollowingClock
 from tests.openbanking.accounts import LIMIT, Aisp, limit_reads
 from tests.openbanking.key_holder import KeyHolder, secure
@@ -97,9 +97,9 @@ Take = Callable[[Causeway], Sequence[object]]
 def begin_deliveries(causeway: Causeway) -> Take:
     """Record twice as many deliveries as a receiver gets at a time."""
     name = f"bank#{new_id()}"
-    recorded = [record(causeway, receiver=name) for _ in range(2 * RECEIVER_SLOTS)]
+    recorded = [record_delivery(causeway, receiver=name) for _ in range(2 * RECEIVER_SLOTS)]
     causeway.clock.advance(CLOCK_SKEW_SECONDS)  # they are due by both clocks
-    return lambda process: [worker_of(process, Receiver()).begin(number) for number in recorded]
+    return lambda process: [worker_for(process, Receiver()).begin(number) for number in recorded]
 
 
 def make_slow_calls(_: Causeway) -> Take:
@@ -249,13 +249,13 @@ def test_a_delivery_waits_for_the_clock_skew_instead_of_the_sweeper(
     causeway: Causeway, other: Causeway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     behind, ahead = sorted((causeway, other), key=lambda process: process.clock.time())
-    number, receiver, sent = record(ahead), Receiver(), list[tuple[str, int]]()
+    number, receiver, sent = record_delivery(ahead), Receiver(), list[tuple[str, int]]()
     monkeypatch.setattr(Queue, "send", lambda _, body, delay=0: sent.append((body, delay)))
 
-    worker_of(behind, receiver).attempt(number)
+    worker_for(behind, receiver).attempt(number)
     assert (receiver.got, sent) == ([], [(number, CLOCK_SKEW_SECONDS)])
     causeway.clock.advance(CLOCK_SKEW_SECONDS)
-    worker_of(behind, receiver).attempt(number)
+    worker_for(behind, receiver).attempt(number)
     assert len(receiver.got) == 1
 
 

@@ -14,7 +14,7 @@ from tests.browser import page_checks, psu
 from tests.browser.conftest import serve_application
 from tests.browser.window import Window, Windows
 from tests.e2e.parties import Tpp
-from tests.infra.customers.customer_files import account, customer, written
+from tests.infra.operator_files import account, customer, customer_file
 
 pytestmark = pytest.mark.pages
 
@@ -151,7 +151,7 @@ def test_a_psu_beyond_the_listed_customers_signs_in_by_name(
         customer(name, [account(f"{63_000_000 + number}")], banks=[window.bank(version)["bic"]], name=f"Guest {name}")
         for number, name in enumerate(names)
     ]
-    loading.load(operator, written(*people))
+    loading.load(operator, customer_file(*people))
     try:
         window.open(psu.authorization(window, version))
         assert not page_checks.findings(window.page)

@@ -1,13 +1,25 @@
-"""A worker whose sender does as it is told."""
+"""Deliveries, and a worker whose receiver is scripted."""
 
 from __future__ import annotations
 
+import contextlib
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any
+
 import pytest
 
-from chalicelib.delivery.outbox import Outbox
-from chalicelib.delivery.worker import Worker
+from chalicelib.bootstrap import PLANS
+from chalicelib.delivery.delivery_plan import HOUR, MINUTE
+from chalicelib.delivery.outbox import Outbox, RecordedDeliveries
+from chalicelib.delivery.outcomes import Delivered, Dispatch, Sender, StoredAnswer, Undeliverable
+from chalicelib.delivery.worker import Attempt, Worker
+from chalicelib.foundation.aws.queues import Queue
+from chalicelib.foundation.dynamodb.store import Conflict
 from tests.causeway import Causeway
-from tests.delivery.deliveries import Receiver, record, worker_of
+from tests.conftest import DYNAMODB_ENGINE
 
 
 @pytest.fixture
@@ -24,16 +36,115 @@ def receiver() -> Receiver:
 
 @pytest.fixture
 def worker(causeway: Causeway, outbox: Outbox, receiver: Receiver) -> Worker:
-    return worker_of(causeway, receiver)
+    return worker_for(causeway, receiver)
 
 
 @pytest.fixture
 def recorded(causeway: Causeway) -> str:
     """A delivery that was recorded and not yet queued; its id."""
-    return record(causeway)
+    return record_delivery(causeway)
 
 
 @pytest.fixture
 def exact(monkeypatch: pytest.MonkeyPatch) -> None:
     """No jitter."""
     monkeypatch.setattr("chalicelib.delivery.delivery_plan.random.uniform", lambda low, high: 1.0)
+
+
+RETRY_DELAYS = (5, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 5 * HOUR, 10 * HOUR, 14 * HOUR, 20 * HOUR, 24 * HOUR)
+
+
+@dataclass
+class Receiver:
+    """What a receiver got, and how it fails: ``failures`` are raised one per attempt, ``always`` at each.
+
+    ``meanwhile`` is done once, while the receiver has the next one; ``abandon`` has what it was too late for, whose
+    callers get ``last_words``.
+    """
+
+    got: list[Dispatch] = field(default_factory=list)
+    failures: list[Exception] = field(default_factory=list)
+    always: Exception | None = None
+    meanwhile: Callable[[], object] | None = None
+    arrived: Delivered = field(default_factory=lambda: Delivered(200))
+    abandon: list[Dispatch] = field(default_factory=list)
+    last_words: StoredAnswer | None = None
+
+    def send(self, dispatch: Dispatch) -> Delivered:
+        self.got.append(dispatch)
+        if self.meanwhile is not None:
+            during, self.meanwhile = self.meanwhile, None
+            during()
+        if self.always is not None:
+            raise self.always
+        if self.failures:
+            raise self.failures.pop(0)
+        return self.arrived
+
+    def give_up(self, dispatch: Dispatch) -> Undeliverable:
+        self.abandon.append(dispatch)
+        return Undeliverable("too late", final=True, answer=self.last_words)
+
+
+def worker_for(causeway: Causeway, receiver: Receiver) -> Worker:
+    """A worker that sends everything to ``receiver``."""
+    hub, senders = causeway.hub, {kind: Sender(receiver.send, receiver.give_up) for kind in PLANS}
+    dead = Queue(f"{hub.settings.prefix}-deliveries-dead")
+    worker: Worker = hub.delivery.make(Worker, dead=dead, senders=senders)
+    return worker
+
+
+def unrecorded_delivery(causeway: Causeway, kind: str = "event", **members: Any) -> RecordedDeliveries:
+    """A delivery about to be recorded, to a receiver that no other test has."""
+    client_id = causeway.tpp.client_id
+    known = {"receiver": f"client#{client_id}", "bic": "ALPHGB21", "client_id": client_id, "consent_id": "a-consent"}
+    return causeway.hub.delivery.outbox.record(kind, "a.topic", **known | members)
+
+
+def record_delivery(causeway: Causeway, kind: str = "event", **members: Any) -> str:
+    """Record a delivery; answers its id."""
+    made = unrecorded_delivery(causeway, kind, **members)
+    causeway.hub.store.transact(made.operations)
+    return made.delivery_ids[0]
+
+
+def begin_attempt(worker: Worker, delivery_id: str) -> Attempt:
+    attempt = worker.begin(delivery_id)
+    assert attempt is not None
+    return attempt
+
+
+def contest(calls: Sequence[Callable[[], Any]]) -> list[Any]:
+    """What ``calls`` answer that are made at the same time; ``None`` for one that met too many others.
+
+    On the emulator they are made in turn: it is not made for threads.
+    """
+    turn = contextlib.nullcontext() if DYNAMODB_ENGINE else threading.Lock()
+    barrier = threading.Barrier(len(calls))
+
+    def made(call: Callable[[], Any]) -> Any:
+        barrier.wait()
+        with turn, contextlib.suppress(Conflict):
+            return call()
+
+    with ThreadPoolExecutor(len(calls)) as pool:
+        return list(pool.map(made, calls))
+
+
+def dead_letters(causeway: Causeway) -> list[str]:
+    """The ids in the dead-letter queue; they are taken out."""
+    return causeway.queued("deliveries-dead")
+
+
+def failure(reason: str = "it answered with status 503", **members: Any) -> Undeliverable:
+    return Undeliverable(reason, **members)
+
+
+def recording_send_all(batches: list[Any]) -> Callable[[Queue, Any], list[str]]:
+    """A `send_all` that notes the bodies in place of sending them; nothing fails."""
+
+    def send_all(queue: Queue, bodies: Any) -> list[str]:
+        batches.append(bodies)
+        return []
+
+    return send_all

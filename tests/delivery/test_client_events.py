@@ -28,7 +28,7 @@ from chalicelib.foundation.clock import milliseconds
 from chalicelib.foundation.dynamodb.sharded_index import SHARDS
 from chalicelib.foundation.dynamodb.store import Item, Page, Store, Which
 from tests.causeway import Causeway
-from tests.delivery.deliveries import record
+from tests.delivery.conftest import record_delivery
 
 CLIENT = "a-client"
 
@@ -118,9 +118,9 @@ def test_the_list_of_a_client_shows_its_events_and_calls_newest_first_without_re
     mine, made = causeway.tpp.client_id, {}
     events = causeway.hub.delivery.client_events
     for kind in KINDS:
-        made[kind] = record(causeway, kind)
+        made[kind] = record_delivery(causeway, kind)
         causeway.clock.advance(1)
-    record(causeway, client_id="another")
+    record_delivery(causeway, client_id="another")
     event_id, put = causeway.hub.delivery.event_log.put_event(
         f"client#{mine}", "test", "{}", milliseconds(causeway.clock)
     )

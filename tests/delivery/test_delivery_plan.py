@@ -9,7 +9,7 @@ import pytest
 from chalicelib.bootstrap import PLANS
 from chalicelib.delivery.delivery_plan import DAY, MINUTE, postponement, wait_after
 from chalicelib.foundation.aws.queues import Queue
-from tests.delivery.deliveries import DECIDED
+from tests.delivery.conftest import RETRY_DELAYS
 
 DRAWN = 200
 """So many times a time with jitter is drawn."""
@@ -19,9 +19,9 @@ DRAWN = 200
 def test_notifications_have_the_specified_attempts_and_are_stored_for_30_days(kind: str) -> None:
     plan = PLANS[kind]
 
-    assert plan.waits == DECIDED
+    assert plan.waits == RETRY_DELAYS
     assert (plan.lifetime, plan.retention, plan.has_caller) == (30 * DAY, 30 * DAY, False)
-    assert plan.lifetime > 2 * sum(DECIDED), "a receiver that asks for time at every attempt loses none"
+    assert plan.lifetime > 2 * sum(RETRY_DELAYS), "a receiver that asks for time at every attempt loses none"
 
 
 def test_relayed_calls_end_after_5_minutes_and_payments_have_one_retry() -> None:

@@ -30,7 +30,7 @@ from chalicelib.delivery.worker import Worker
 from chalicelib.foundation.dynamodb.sharded_index import ShardedIndex
 from chalicelib.foundation.dynamodb.store import ConditionFailed
 from tests.causeway import Causeway
-from tests.delivery.deliveries import Receiver, begun, fail, record
+from tests.delivery.conftest import Receiver, begin_attempt, failure, record_delivery
 
 pytestmark = pytest.mark.dynamodb
 
@@ -57,7 +57,7 @@ WRITES = ["claiming", "putting off", "reviving"]
 
 
 def test_a_new_delivery_is_due_at_once_and_indexed_by_time_bank_and_client(causeway: Causeway) -> None:
-    recorded = record(causeway)
+    recorded = record_delivery(causeway)
     delivery, now = causeway.delivery(recorded), causeway.clock.time()
 
     assert delivery.state == "due"
@@ -72,7 +72,7 @@ def test_a_new_delivery_is_due_at_once_and_indexed_by_time_bank_and_client(cause
 
 def test_a_card_event_is_indexed_by_its_programme_manager_only(causeway: Causeway) -> None:
     members = {"bic": None, "client_id": None, "consent_id": None}
-    recorded = record(causeway, "card_event", receiver="manager#1", manager_id=1, **members)
+    recorded = record_delivery(causeway, "card_event", receiver="manager#1", manager_id=1, **members)
     item = causeway.hub.store.get(*record_key(recorded))
 
     assert recorded in found(causeway, OF_MANAGER, "1")
@@ -84,7 +84,7 @@ def test_a_card_event_is_indexed_by_its_programme_manager_only(causeway: Causewa
 @pytest.mark.parametrize("second", WRITES)
 @pytest.mark.parametrize("first", WRITES)
 def test_one_of_two_writes_based_on_the_same_read_fails(causeway: Causeway, first: str, second: str) -> None:
-    read = causeway.delivery(record(causeway))
+    read = causeway.delivery(record_delivery(causeway))
     write(causeway, read, first)
 
     with pytest.raises(ConditionFailed):
@@ -95,7 +95,7 @@ def test_one_of_two_writes_based_on_the_same_read_fails(causeway: Causeway, firs
 def test_a_write_to_a_delivery_that_has_ended_since_the_read_fails(
     causeway: Causeway, worker: Worker, what: str
 ) -> None:
-    recorded = record(causeway)
+    recorded = record_delivery(causeway)
     read = causeway.delivery(recorded)
     worker.attempt(recorded)
 
@@ -105,7 +105,7 @@ def test_a_write_to_a_delivery_that_has_ended_since_the_read_fails(
 
 
 def test_a_delivery_with_a_running_attempt_is_due_when_its_claim_expires(causeway: Causeway, worker: Worker) -> None:
-    attempt = begun(worker, record(causeway))
+    attempt = begin_attempt(worker, record_delivery(causeway))
     delivery_id, now = attempt.delivery.delivery_id, causeway.clock.time()
 
     assert attempt.delivery.is_running(now)
@@ -118,7 +118,7 @@ def test_a_delivery_with_a_running_attempt_is_due_when_its_claim_expires(causewa
 def test_a_finished_delivery_is_never_due_again(
     causeway: Causeway, worker: Worker, receiver: Receiver, recorded: str, state: str
 ) -> None:
-    receiver.failures = [fail(final=True)] if state == "failed" else []
+    receiver.failures = [failure(final=True)] if state == "failed" else []
     worker.attempt(recorded)
 
     assert causeway.delivery(recorded).state == state
@@ -134,14 +134,14 @@ def test_a_finished_notification_is_stored_for_30_days_from_its_end(
     causeway: Causeway, worker: Worker, receiver: Receiver, recorded: str, state: str
 ) -> None:
     causeway.clock.advance(DAY)
-    receiver.failures = [fail(final=True)] if state == "failed" else []
+    receiver.failures = [failure(final=True)] if state == "failed" else []
     worker.attempt(recorded)
 
     assert causeway.delivery(recorded).expires_at == causeway.clock.time() + 30 * DAY
 
 
 def test_a_due_delivery_expires_after_its_last_possible_attempt(causeway: Causeway) -> None:
-    delivery = causeway.delivery(record(causeway))
+    delivery = causeway.delivery(record_delivery(causeway))
 
     assert delivery.expires_at == causeway.clock.time() + PLANS["event"].lifetime + PLANS["event"].retention
     assert delivery.give_up_at == causeway.clock.time() + PLANS["event"].lifetime
@@ -149,7 +149,7 @@ def test_a_due_delivery_expires_after_its_last_possible_attempt(causeway: Causew
 
 def test_the_history_keeps_the_latest_twenty_attempts(causeway: Causeway) -> None:
     entries = tuple({"at": number} for number in range(HISTORY))
-    claimed = replace(causeway.delivery(record(causeway)), claimed_by="a-claim", history=entries)
+    claimed = replace(causeway.delivery(record_delivery(causeway)), claimed_by="a-claim", history=entries)
     now = causeway.clock.time()
 
     assert HISTORY == 20
@@ -164,8 +164,8 @@ def test_the_history_keeps_the_latest_twenty_attempts(causeway: Causeway) -> Non
 def test_a_resend_makes_a_finished_delivery_due_with_all_attempts_and_its_history(
     causeway: Causeway, worker: Worker, receiver: Receiver, state: str
 ) -> None:
-    recorded = record(causeway, body="a body")
-    receiver.failures = [fail(final=True)] if state == "failed" else []
+    recorded = record_delivery(causeway, body="a body")
+    receiver.failures = [failure(final=True)] if state == "failed" else []
     worker.attempt(recorded)
     before = causeway.delivery(recorded)
     causeway.clock.advance(DAY)

@@ -12,7 +12,7 @@ from chalicelib.foundation import jsontext
 from chalicelib.foundation.crypto import event_signing
 from chalicelib.foundation.http.outbound import Reply, TimedOut
 from tests.causeway import START, Causeway
-from tests.delivery.deliveries import record
+from tests.delivery.conftest import record_delivery
 
 SECRETS = [event_signing.new_secret()]
 NOW = int(START.timestamp())
@@ -21,7 +21,7 @@ NOW = int(START.timestamp())
 def posted(causeway: Causeway, answer: Reply | Exception) -> Any:
     """What comes of an event whose receiver answers so."""
     causeway.receiver.answers = [answer]
-    dispatch = Dispatch(causeway.delivery(record(causeway)), "{}")
+    dispatch = Dispatch(causeway.delivery(record_delivery(causeway)), "{}")
     return event_sender.post(causeway.hub.outbound, causeway.receiver.url, SECRETS, dispatch, NOW)
 
 

@@ -15,7 +15,7 @@ from chalicelib.foundation import log
 from chalicelib.foundation.dynamodb.store import StoreUnavailable
 from infra.local.event_runner import sqs_event
 from tests.causeway import Causeway
-from tests.delivery.deliveries import Receiver, fail
+from tests.delivery.conftest import Receiver, failure
 from tests.kit.logs import Lines, metric_values
 from tests.kit.time import PATIENCE_SECONDS, run_schedule
 
@@ -64,7 +64,7 @@ def test_a_message_starts_an_attempt(causeway: Causeway, receiver: Receiver, rec
 def test_a_failure_of_the_receiver_does_not_fail_the_function(
     causeway: Causeway, receiver: Receiver, recorded: str
 ) -> None:
-    receiver.failures = [fail()]
+    receiver.failures = [failure()]
     deliver(recorded)
 
     assert causeway.delivery(recorded).attempts == 1

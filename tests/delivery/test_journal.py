@@ -25,7 +25,7 @@ from chalicelib.delivery.sweeper import sweep
 from chalicelib.foundation.dynamodb.sharded_index import SHARDS
 from chalicelib.foundation.dynamodb.store import Conflict, Operation, StoreError, Throttled, Update
 from tests.causeway import Causeway
-from tests.delivery.deliveries import Receiver, begun, fail, record, worker_of
+from tests.delivery.conftest import Receiver, begin_attempt, failure, record_delivery, worker_for
 
 HOUR = 3600
 MINE, OTHER = "ALPHGB21", "BETADEF1"
@@ -39,15 +39,15 @@ def journal(causeway: Causeway) -> Journal:
 
 def ended(causeway: Causeway, state: State, kind: str = "event", **members: Any) -> str:
     """A delivery that has arrived or failed; its id."""
-    failures: list[Exception] = [fail(final=True)] if state == "failed" else []
-    delivery_id = record(causeway, kind, **members)
-    worker_of(causeway, Receiver(failures=failures, last_words=StoredAnswer(502, "{}"))).attempt(delivery_id)
+    failures: list[Exception] = [failure(final=True)] if state == "failed" else []
+    delivery_id = record_delivery(causeway, kind, **members)
+    worker_for(causeway, Receiver(failures=failures, last_words=StoredAnswer(502, "{}"))).attempt(delivery_id)
     return delivery_id
 
 
 def attempted(causeway: Causeway, delivery_id: str) -> None:
     """Has a worker take a delivery and not come back."""
-    begun(worker_of(causeway, Receiver()), delivery_id)
+    begin_attempt(worker_for(causeway, Receiver()), delivery_id)
 
 
 def ids(found: Any) -> list[str]:
@@ -71,10 +71,10 @@ def test_the_list_without_a_party_shows_failed_and_due_deliveries(causeway: Caus
     causeway.clock.advance(1)
     ended(causeway, "delivered")
     causeway.clock.advance(1)
-    due = record(causeway)
+    due = record_delivery(causeway)
 
     causeway.clock.advance(1)
-    later = record(causeway)
+    later = record_delivery(causeway)
 
     assert ids(journal.list()) == [failed, due, later]
     assert ids(journal.list(state="due", limit=1)) == [due]
@@ -91,7 +91,7 @@ def test_the_list_of_a_bank_or_a_client_shows_all_its_deliveries_newest_first(
     causeway.clock.advance(1)
     second = ended(causeway, "failed", bic=OTHER)
     causeway.clock.advance(1)
-    third = record(causeway, bic=MINE, client_id="another")
+    third = record_delivery(causeway, bic=MINE, client_id="another")
 
     assert ids(journal.list(Party(MINE))) == [third, first]
     assert ids(journal.list(Party(client_id=mine))) == [second, first]
@@ -107,7 +107,7 @@ def test_the_list_of_a_programme_manager_shows_its_own_deliveries(causeway: Caus
     ended(causeway, "failed")
     first = ended(causeway, "failed", kind="card_event", **of_manager)
     causeway.clock.advance(1)
-    second = record(causeway, "card_event", **of_manager)
+    second = record_delivery(causeway, "card_event", **of_manager)
 
     assert ids(journal.list(Party(manager_id=1))) == [second, first]
     assert ids(journal.list(Party(manager_id=1), state="failed")) == [first]
@@ -117,10 +117,10 @@ def test_the_list_of_a_programme_manager_shows_its_own_deliveries(causeway: Caus
 
 
 def test_the_list_filters_failed_deliveries_by_the_time_of_failure(causeway: Causeway, journal: Journal) -> None:
-    delivery_id = record(causeway)
+    delivery_id = record_delivery(causeway)
     causeway.clock.advance(HOUR)
     failed_at = causeway.clock.time()
-    worker_of(causeway, Receiver(always=fail(final=True))).attempt(delivery_id)
+    worker_for(causeway, Receiver(always=failure(final=True))).attempt(delivery_id)
 
     assert ids(journal.list(state="failed", since=failed_at)) == [delivery_id]
     assert ids(journal.list(state="failed", since=failed_at + 1)) == []
@@ -135,7 +135,7 @@ def test_a_list_read_in_several_pages_contains_every_delivery_once(
     monkeypatch.setattr(module, "_BATCH", 2)
     made = []
     for _ in range(9):
-        made.append(record(causeway))
+        made.append(record_delivery(causeway))
         causeway.clock.advance(0 if at_once else 1)
 
     mine = causeway.tpp.client_id
@@ -182,7 +182,7 @@ def test_a_resent_notification_is_due_with_all_its_attempts(
 
 
 def test_a_resend_of_a_waiting_delivery_queues_it_at_once(causeway: Causeway, journal: Journal) -> None:
-    delivery_id = record(causeway)
+    delivery_id = record_delivery(causeway)
     key = {"delivery_id": delivery_id, "part": "record"}
     causeway.hub.store.update("deliveries", key, set={"due_at": causeway.clock.time() + HOUR, "attempts": 4})
 
@@ -194,7 +194,7 @@ def test_a_resend_of_a_waiting_delivery_queues_it_at_once(causeway: Causeway, jo
 
 
 def test_a_resend_during_an_attempt_is_refused(causeway: Causeway, journal: Journal) -> None:
-    delivery_id = record(causeway)
+    delivery_id = record_delivery(causeway)
     attempted(causeway, delivery_id)
 
     with pytest.raises(NotResendable, match="an attempt is in progress"):
@@ -204,7 +204,7 @@ def test_a_resend_during_an_attempt_is_refused(causeway: Causeway, journal: Jour
 
 @pytest.mark.parametrize("kind", ["relay", "payment"])
 def test_a_resend_of_a_relayed_call_or_a_payment_is_refused(causeway: Causeway, journal: Journal, kind: str) -> None:
-    due, failed = record(causeway, kind=kind), ended(causeway, "failed", kind=kind)
+    due, failed = record_delivery(causeway, kind=kind), ended(causeway, "failed", kind=kind)
 
     for delivery_id in (due, failed):
         with pytest.raises(NotResendable, match="cannot be resent"):
@@ -216,8 +216,8 @@ def test_a_resend_of_a_relayed_call_or_a_payment_is_refused(causeway: Causeway, 
 
 def under_way(causeway: Causeway, delivery_id: str, *failures: Exception, pauses: int = 1) -> Callable[[float], None]:
     """A pause of the store; in the ``pauses``-th an attempt ends that begins now."""
-    worker = worker_of(causeway, Receiver(failures=list(failures)))
-    attempt, counted = begun(worker, delivery_id), itertools.count(1)
+    worker = worker_for(causeway, Receiver(failures=list(failures)))
+    attempt, counted = begin_attempt(worker, delivery_id), itertools.count(1)
 
     def pause(_: float) -> None:
         if next(counted) == pauses:
@@ -229,10 +229,10 @@ def under_way(causeway: Causeway, delivery_id: str, *failures: Exception, pauses
 def test_a_resend_is_retried_after_a_worker_claims_the_delivery_at_the_same_time(
     causeway: Causeway, journal: Journal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    delivery_id = record(causeway)
+    delivery_id = record_delivery(causeway)
 
     def is_taken() -> None:
-        monkeypatch.setattr(causeway.hub.store, "_pause", under_way(causeway, delivery_id, fail()))
+        monkeypatch.setattr(causeway.hub.store, "_pause", under_way(causeway, delivery_id, failure()))
 
     with causeway.meanwhile("transact", is_taken):
         assert journal.resend(delivery_id)
@@ -245,13 +245,13 @@ def test_a_resend_is_retried_after_a_worker_claims_the_delivery_at_the_same_time
 
 @pytest.mark.parametrize(
     ("failures", "is_sent"),
-    [([], False), ([fail()], True), ([fail(final=True)], True)],
+    [([], False), ([failure()], True), ([failure(final=True)], True)],
     ids=["arrives", "retry", "ends"],
 )
 def test_a_resend_waits_for_a_running_attempt(
     causeway: Causeway, journal: Journal, monkeypatch: pytest.MonkeyPatch, failures: list[Exception], is_sent: bool
 ) -> None:
-    delivery_id = record(causeway)
+    delivery_id = record_delivery(causeway)
     monkeypatch.setattr(causeway.hub.store, "_pause", under_way(causeway, delivery_id, *failures, pauses=3))
 
     assert journal.resend(delivery_id) is is_sent
@@ -263,7 +263,7 @@ def test_a_resend_waits_for_a_running_attempt(
 def test_a_resend_stops_waiting_for_a_running_attempt_after_4_to_10_pauses(
     causeway: Causeway, journal: Journal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    delivery_id = record(causeway)
+    delivery_id = record_delivery(causeway)
     pauses: list[float] = []
     attempted(causeway, delivery_id)
     monkeypatch.setattr(causeway.hub.store, "_pause", pauses.append)
@@ -348,15 +348,15 @@ def test_a_resend_queues_no_more_messages_than_the_backlog_limit(
 
 def waiting_delivery(causeway: Causeway, kind: str = "event", **members: Any) -> str:
     """A delivery whose first attempt has failed, and that waits for the next one; its id."""
-    delivery_id = record(causeway, kind, **members)
-    worker_of(causeway, Receiver(failures=[fail()])).attempt(delivery_id)
+    delivery_id = record_delivery(causeway, kind, **members)
+    worker_for(causeway, Receiver(failures=[failure()])).attempt(delivery_id)
     return delivery_id
 
 
 def test_a_resend_for_a_receiver_queues_all_its_waiting_deliveries(causeway: Causeway, journal: Journal) -> None:
     mine = [waiting_delivery(causeway, receiver=f"bank#{MINE}", kind="revoke_token") for _ in range(3)]
     of_another = waiting_delivery(causeway, receiver=f"bank#{OTHER}", kind="revoke_token", bic=MINE)
-    due, failed = record(causeway, receiver=f"bank#{MINE}"), ended(causeway, "failed", receiver=f"bank#{MINE}")
+    due, failed = record_delivery(causeway, receiver=f"bank#{MINE}"), ended(causeway, "failed", receiver=f"bank#{MINE}")
     call = waiting_delivery(causeway, "relay", receiver=f"bank#{MINE}")
     before = {each: journal.show(each) for each in (*mine, of_another, due, failed, call)}
     causeway.queued()

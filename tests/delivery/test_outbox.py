@@ -16,7 +16,7 @@ from chalicelib.foundation.aws.queues import Queue
 from chalicelib.foundation.dynamodb.store import Check, ConditionFailed, absent
 from chalicelib.foundation.identifiers import is_uuid
 from tests.causeway import Causeway
-from tests.delivery.deliveries import intended, noting, record
+from tests.delivery.conftest import record_delivery, recording_send_all, unrecorded_delivery
 from tests.kit.logs import Lines
 
 pytestmark = pytest.mark.dynamodb
@@ -37,7 +37,9 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
 
 def test_a_delivery_stores_its_cause_receiver_and_request_id(causeway: Causeway) -> None:
     log.bind(request_id="the-cause")
-    recorded = record(causeway, "relay", request_id="a-request", receiver="bank#BIC", bic="BIC", consent_id=None)
+    recorded = record_delivery(
+        causeway, "relay", request_id="a-request", receiver="bank#BIC", bic="BIC", consent_id=None
+    )
     log.clear()
 
     delivery = causeway.delivery(recorded)
@@ -48,14 +50,16 @@ def test_a_delivery_stores_its_cause_receiver_and_request_id(causeway: Causeway)
 
 
 def test_the_default_request_id_is_a_uuid_for_a_bank_and_the_delivery_id_for_a_client(causeway: Causeway) -> None:
-    told = [causeway.delivery(record(causeway, receiver=receiver)) for receiver in ("bank#ALPHGB21", "client#one")]
+    told = [
+        causeway.delivery(record_delivery(causeway, receiver=receiver)) for receiver in ("bank#ALPHGB21", "client#one")
+    ]
 
     assert [is_uuid(delivery.request_id) for delivery in told] == [True, False]
     assert told[1].request_id == told[1].delivery_id
 
 
 def test_a_delivery_is_recorded_only_if_its_cause_is_written(causeway: Causeway, recorded: str) -> None:
-    made = intended(causeway, body="a body")
+    made = unrecorded_delivery(causeway, body="a body")
 
     with pytest.raises(ConditionFailed):
         causeway.hub.store.transact([*made.operations, Check(*record_key(recorded), absent("delivery_id"))])
@@ -63,7 +67,7 @@ def test_a_delivery_is_recorded_only_if_its_cause_is_written(causeway: Causeway,
 
 
 def test_recorded_deliveries_can_be_summed(causeway: Causeway) -> None:
-    first, second = intended(causeway, body="a body"), intended(causeway)
+    first, second = unrecorded_delivery(causeway, body="a body"), unrecorded_delivery(causeway)
     both = sum([first, RecordedDeliveries(), second], RecordedDeliveries())
 
     assert both.delivery_ids == first.delivery_ids + second.delivery_ids
@@ -71,7 +75,7 @@ def test_recorded_deliveries_can_be_summed(causeway: Causeway) -> None:
 
 
 def test_the_queue_message_contains_only_the_delivery_id(causeway: Causeway, outbox: Outbox) -> None:
-    made = intended(causeway, body="a body")
+    made = unrecorded_delivery(causeway, body="a body")
     outbox.dispatch(made)
 
     assert made.delivery_ids[0] in causeway.queued()
@@ -93,7 +97,7 @@ def test_the_sweep_queues_a_delivery_after_the_queue_failed(
     def send_all(*arguments: Any) -> list[str]:
         raise failure
 
-    made = intended(causeway)
+    made = unrecorded_delivery(causeway)
     causeway.hub.store.transact(made.operations)
     with monkeypatch.context() as patch:
         patch.setattr(Queue, "send_all", send_all)
@@ -134,7 +138,7 @@ def test_deliveries_are_queued_once_each_in_batches_of_ten(
     outbox: Outbox, count: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     batches: list[list[str]] = []
-    monkeypatch.setattr(Queue, "send_all", noting(batches))
+    monkeypatch.setattr(Queue, "send_all", recording_send_all(batches))
     ids = [str(number) for number in range(count)]
 
     assert outbox.queue(ids) == count

@@ -21,7 +21,7 @@ from chalicelib.foundation.aws.queues import Queue
 from chalicelib.foundation.http.outbound import Reply
 from chalicelib.openbanking.flows.consent.expiry import record_due_events
 from tests.causeway import Causeway
-from tests.delivery.deliveries import Receiver, buried, fail, record
+from tests.delivery.conftest import Receiver, dead_letters, failure, record_delivery
 from tests.openbanking.call_sites import QUEUE, Site, call_sites
 from tests.openbanking.faults import came_by, items
 from tests.openbanking.kit import LATER
@@ -179,7 +179,7 @@ def test_an_asynchronous_call_returns_202_and_is_made_once(causeway: Causeway, f
 def test_the_sweep_queues_a_retry_that_the_worker_could_not_queue(
     causeway: Causeway, receiver: Receiver, worker: Worker, recorded: str, fault: Make, kind: str
 ) -> None:
-    receiver.failures = [fail()]
+    receiver.failures = [failure()]
 
     with fault(kind):
         worker.attempt(recorded)
@@ -197,7 +197,7 @@ def test_the_sweep_queues_a_retry_that_the_worker_could_not_queue(
 def test_the_next_sweep_queues_the_deliveries_that_the_previous_one_could_not_queue(
     causeway: Causeway, fault: Make, kind: str
 ) -> None:
-    ids = {record(causeway) for _ in range(12)}
+    ids = {record_delivery(causeway) for _ in range(12)}
     causeway.clock.advance(SWEEP_WAITS[0])
 
     with fault(kind, "SendMessageBatch"):
@@ -270,7 +270,7 @@ def test_an_exception_counts_as_an_attempt_when_the_dead_letter_queue_fails(
         worker.attempt(recorded)
 
     assert fault.hit
-    assert buried(causeway) == ([recorded] if kind == "after" else [])
+    assert dead_letters(causeway) == ([recorded] if kind == "after" else [])
     assert causeway.delivery(recorded).history[-1]["error"] == "a defect of this service: RuntimeError"
     causeway.clock.advance(10)
     worker.attempt(recorded)

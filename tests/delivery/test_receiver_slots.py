@@ -10,7 +10,7 @@ from chalicelib.delivery.worker import Worker
 from chalicelib.foundation.identifiers import new_id
 from tests.causeway import Causeway
 from tests.conftest import DYNAMODB_ENGINE
-from tests.delivery.deliveries import Receiver, begun, contest, fail, record
+from tests.delivery.conftest import Receiver, begin_attempt, contest, failure, record_delivery
 
 pytestmark = pytest.mark.dynamodb
 
@@ -30,7 +30,7 @@ def without_sleep(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> None:
 def fill(causeway: Causeway, worker: Worker, name: str) -> None:
     """Have as many attempts under way as the receiver may have."""
     for _ in range(SLOTS):
-        begun(worker, record(causeway, receiver=name))
+        begin_attempt(worker, record_delivery(causeway, receiver=name))
 
 
 def free(causeway: Causeway, name: str) -> int:
@@ -38,7 +38,7 @@ def free(causeway: Causeway, name: str) -> int:
 
 
 def test_a_receiver_has_at_most_four_deliveries_at_a_time(causeway: Causeway, worker: Worker, name: str) -> None:
-    fifth = record(causeway, receiver=name)
+    fifth = record_delivery(causeway, receiver=name)
     assert (SLOTS, free(causeway, name)) == (4, 4)
     fill(causeway, worker, name)
 
@@ -50,7 +50,7 @@ def test_a_busy_receiver_does_not_block_another(
     causeway: Causeway, worker: Worker, receiver: Receiver, name: str
 ) -> None:
     fill(causeway, worker, name)
-    other = record(causeway, receiver=f"{name}-other")
+    other = record_delivery(causeway, receiver=f"{name}-other")
     worker.attempt(other)
 
     assert causeway.delivery(other).state == "delivered"
@@ -60,7 +60,7 @@ def test_a_busy_receiver_does_not_block_another(
 def test_a_delivery_to_a_busy_receiver_is_deferred_without_an_attempt_and_delivered_later(
     causeway: Causeway, worker: Worker, receiver: Receiver, name: str
 ) -> None:
-    waiting = record(causeway, receiver=name)
+    waiting = record_delivery(causeway, receiver=name)
     fill(causeway, worker, name)
     worker.attempt(waiting)
 
@@ -79,7 +79,7 @@ def test_a_delivery_to_a_busy_receiver_is_deferred_without_an_attempt_and_delive
 def test_the_delays_for_a_busy_receiver_grow_with_the_age_of_the_delivery(
     causeway: Causeway, worker: Worker, name: str
 ) -> None:
-    waiting, delays = record(causeway, receiver=name), []
+    waiting, delays = record_delivery(causeway, receiver=name), []
     for _ in range(7):
         fill(causeway, worker, name)
         worker.attempt(waiting)
@@ -91,14 +91,14 @@ def test_the_delays_for_a_busy_receiver_grow_with_the_age_of_the_delivery(
 
 def test_payments_to_a_receiver_have_their_own_slots(causeway: Causeway, worker: Worker, name: str) -> None:
     fill(causeway, worker, name)
-    payment = record(causeway, receiver=name, kind="payment")
+    payment = record_delivery(causeway, receiver=name, kind="payment")
 
     assert worker.begin(payment) is not None
 
 
 @pytest.mark.parametrize(
     "failures",
-    [[], [fail()], [fail(final=True)], [fail(not_made=True)], [ZeroDivisionError()]],
+    [[], [failure()], [failure(final=True)], [failure(not_made=True)], [ZeroDivisionError()]],
     ids=["delivered", "retried", "failed", "not made", "defect"],
 )
 def test_every_outcome_frees_the_slot(
@@ -107,7 +107,7 @@ def test_every_outcome_frees_the_slot(
     receiver.failures = list(failures)
     receiver.meanwhile = lambda: counts.append(free(causeway, name))
     counts: list[int] = []
-    worker.attempt(record(causeway, receiver=name))
+    worker.attempt(record_delivery(causeway, receiver=name))
 
     assert [*counts, free(causeway, name)] == [SLOTS - 1, SLOTS]
 
@@ -116,9 +116,9 @@ def test_every_outcome_frees_the_slot(
 def test_a_slow_attempt_keeps_its_slot_for_the_resting_time(
     causeway: Causeway, worker: Worker, receiver: Receiver, name: str, final: bool
 ) -> None:
-    receiver.failures = [fail("no answer came in time", final=final)]
+    receiver.failures = [failure("no answer came in time", final=final)]
     receiver.meanwhile = lambda: causeway.clock.advance(LONG_SECONDS)
-    worker.attempt(record(causeway, receiver=name))
+    worker.attempt(record_delivery(causeway, receiver=name))
 
     assert free(causeway, name) == SLOTS - 1
     causeway.clock.advance(RESTING_SECONDS - 1)
@@ -130,8 +130,8 @@ def test_a_slow_attempt_keeps_its_slot_for_the_resting_time(
 def test_a_refused_connection_frees_the_slot_at_once(
     causeway: Causeway, worker: Worker, receiver: Receiver, name: str
 ) -> None:
-    receiver.failures = [fail("no connection could be made")]
-    worker.attempt(record(causeway, receiver=name))
+    receiver.failures = [failure("no connection could be made")]
+    worker.attempt(record_delivery(causeway, receiver=name))
 
     assert free(causeway, name) == SLOTS
 
@@ -139,8 +139,8 @@ def test_a_refused_connection_frees_the_slot_at_once(
 def test_a_recovered_receiver_has_all_its_slots_again(
     causeway: Causeway, worker: Worker, receiver: Receiver, name: str
 ) -> None:
-    receiver.failures = [fail()] * SLOTS
-    ids = [record(causeway, receiver=name) for _ in range(SLOTS)]
+    receiver.failures = [failure()] * SLOTS
+    ids = [record_delivery(causeway, receiver=name) for _ in range(SLOTS)]
     for delivery_id in ids:
         receiver.meanwhile = lambda: causeway.clock.advance(LONG_SECONDS)
         worker.attempt(delivery_id)
@@ -162,7 +162,7 @@ def test_the_slot_of_a_dead_worker_is_free_when_its_claim_expires(
     assert free(causeway, name) == 0
     causeway.clock.advance(1)
     assert free(causeway, name) == SLOTS
-    begun(worker, record(causeway, receiver=name))
+    begin_attempt(worker, record_delivery(causeway, receiver=name))
 
 
 @pytest.mark.parametrize("now", [0, 1_772_000_000])
@@ -174,9 +174,9 @@ def test_the_item_of_a_slot_expires_a_day_after_its_last_use(now: int) -> None:
 
 
 def test_an_overtaken_attempt_does_not_free_a_slot(causeway: Causeway, worker: Worker, name: str) -> None:
-    slow = begun(worker, record(causeway, receiver=name))
+    slow = begin_attempt(worker, record_delivery(causeway, receiver=name))
     causeway.clock.advance(CLAIMED_SECONDS)
-    begun(worker, slow.delivery.delivery_id)
+    begin_attempt(worker, slow.delivery.delivery_id)
     before = free(causeway, name)
     worker.carry_out(slow)
 
@@ -184,7 +184,7 @@ def test_an_overtaken_attempt_does_not_free_a_slot(causeway: Causeway, worker: W
 
 
 def test_giving_up_an_expired_delivery_needs_no_slot(causeway: Causeway, worker: Worker, name: str) -> None:
-    late = record(causeway, "relay", receiver=name)
+    late = record_delivery(causeway, "relay", receiver=name)
     causeway.clock.advance(3600)
     fill(causeway, worker, name)
     worker.attempt(late)
@@ -193,7 +193,7 @@ def test_giving_up_an_expired_delivery_needs_no_slot(causeway: Causeway, worker:
 
 
 def test_one_of_many_parallel_workers_claims_a_delivery(causeway: Causeway, worker: Worker, name: str) -> None:
-    recorded = record(causeway, receiver=name)
+    recorded = record_delivery(causeway, receiver=name)
     claims = contest([lambda: worker.begin(recorded)] * 16)
 
     assert len([claim for claim in claims if claim]) == 1
@@ -202,7 +202,7 @@ def test_one_of_many_parallel_workers_claims_a_delivery(causeway: Causeway, work
 
 def test_parallel_workers_never_take_more_slots_than_exist(causeway: Causeway, worker: Worker, name: str) -> None:
     workers = 16 if DYNAMODB_ENGINE else SLOTS + 2
-    ids = [record(causeway, receiver=name) for _ in range(workers)]
+    ids = [record_delivery(causeway, receiver=name) for _ in range(workers)]
     claims = contest([lambda each=each: worker.begin(each) for each in ids])  # type: ignore[misc]
 
     taken = [claim for claim in claims if claim]
@@ -214,8 +214,8 @@ def test_parallel_workers_never_take_more_slots_than_exist(causeway: Causeway, w
 def test_a_worker_waits_briefly_for_a_slot_of_a_fast_receiver(
     causeway: Causeway, worker: Worker, receiver: Receiver, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    held = [begun(worker, record(causeway, receiver=name)) for _ in range(SLOTS)]
-    waiting = record(causeway, receiver=name)
+    held = [begin_attempt(worker, record_delivery(causeway, receiver=name)) for _ in range(SLOTS)]
+    waiting = record_delivery(causeway, receiver=name)
     monkeypatch.setattr(causeway.hub.store, "wait", lambda turn: worker.carry_out(held.pop()))
 
     worker.attempt(waiting)
@@ -226,7 +226,7 @@ def test_a_worker_does_not_wait_for_a_slot_of_a_slow_receiver(
     causeway: Causeway, worker: Worker, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fill(causeway, worker, name)
-    waiting = record(causeway, receiver=name)
+    waiting = record_delivery(causeway, receiver=name)
     monkeypatch.setattr(causeway.hub.store, "wait", lambda turn: pytest.fail("others want this worker"))
     causeway.clock.advance(LONG_SECONDS)
 
@@ -237,11 +237,11 @@ def test_a_worker_does_not_wait_for_a_slot_of_a_slow_receiver(
 def test_a_worker_does_not_wait_for_resting_slots(
     causeway: Causeway, worker: Worker, receiver: Receiver, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    receiver.failures = [fail() for _ in range(SLOTS)]
+    receiver.failures = [failure() for _ in range(SLOTS)]
     for _ in range(SLOTS):
         receiver.meanwhile = lambda: causeway.clock.advance(LONG_SECONDS)
-        worker.attempt(record(causeway, receiver=name))
-    waiting = record(causeway, receiver=name)
+        worker.attempt(record_delivery(causeway, receiver=name))
+    waiting = record_delivery(causeway, receiver=name)
     monkeypatch.setattr(causeway.hub.store, "wait", lambda turn: pytest.fail("others want this worker"))
 
     worker.attempt(waiting)

@@ -9,7 +9,7 @@ from chalicelib.delivery.sealed_bodies import PART_BYTES
 from chalicelib.foundation.crypto.keyring import Unsealable
 from chalicelib.foundation.dynamodb.store import Item
 from tests.causeway import Causeway
-from tests.delivery.deliveries import intended, record
+from tests.delivery.conftest import record_delivery, unrecorded_delivery
 from tests.kit.storage import record_calls
 from tests.volume.round_trips import RoundTrips
 
@@ -27,7 +27,7 @@ def opened(causeway: Causeway, delivery_id: str) -> str:
 
 
 def test_a_body_is_stored_sealed(causeway: Causeway) -> None:
-    recorded = record(causeway, body="a body with hunter2 in it")
+    recorded = record_delivery(causeway, body="a body with hunter2 in it")
 
     (part,) = parts(causeway, recorded, 1)
     assert part is not None
@@ -36,7 +36,7 @@ def test_a_body_is_stored_sealed(causeway: Causeway) -> None:
 
 
 def test_a_body_cannot_be_moved_to_another_delivery(causeway: Causeway) -> None:
-    first, second = record(causeway, body="the first"), record(causeway, body="the second")
+    first, second = record_delivery(causeway, body="the first"), record_delivery(causeway, body="the second")
     (part,) = parts(causeway, first, 1)
     assert part is not None
     causeway.hub.store.put("deliveries", {**part, "delivery_id": second})
@@ -49,7 +49,7 @@ def test_a_body_cannot_be_moved_to_another_delivery(causeway: Causeway) -> None:
     ("text", "count"), [("", 1), ("a" * (PART_BYTES - 100), 1), ("a" * PART_BYTES, 2), ("ä" * PART_BYTES, 3)]
 )
 def test_a_body_is_split_so_that_every_part_fits_into_an_item(causeway: Causeway, text: str, count: int) -> None:
-    recorded = record(causeway, body=text)
+    recorded = record_delivery(causeway, body=text)
 
     assert causeway.delivery(recorded).body_parts == count
     assert all(part is not None and len(part["sealed"]) <= PART_BYTES for part in parts(causeway, recorded, count))
@@ -60,14 +60,14 @@ def test_a_body_is_split_so_that_every_part_fits_into_an_item(causeway: Causeway
 
 def test_a_body_of_five_megabytes_is_read_unchanged(causeway: Causeway) -> None:
     text = "".join(f"{number:07}\n" for number in range(655_360))
-    recorded = record(causeway, body=text)
+    recorded = record_delivery(causeway, body=text)
 
     assert len(text) == 5 * 1024 * 1024
     assert opened(causeway, recorded) == text
 
 
 def test_parts_written_before_their_record_expire_and_are_no_delivery(causeway: Causeway) -> None:
-    made = intended(causeway, body="a" * 2 * PART_BYTES)
+    made = unrecorded_delivery(causeway, body="a" * 2 * PART_BYTES)
     (delivery_id,) = made.delivery_ids
 
     first, *ahead = parts(causeway, delivery_id, 3)
@@ -79,7 +79,7 @@ def test_parts_written_before_their_record_expire_and_are_no_delivery(causeway: 
 
 
 def test_parts_expire_with_their_record(causeway: Causeway) -> None:
-    recorded = record(causeway, body="a" * PART_BYTES)
+    recorded = record_delivery(causeway, body="a" * PART_BYTES)
 
     expiries = {part["expires_at"] for part in parts(causeway, recorded, 2) if part}
     assert expiries == {causeway.delivery(recorded).expires_at}
@@ -87,7 +87,7 @@ def test_parts_expire_with_their_record(causeway: Causeway) -> None:
 
 @pytest.mark.parametrize("number", [0, 1])
 def test_a_body_with_a_missing_part_raises_unsealable(causeway: Causeway, number: int) -> None:
-    recorded = record(causeway, body="a" * PART_BYTES)
+    recorded = record_delivery(causeway, body="a" * PART_BYTES)
     causeway.hub.store.delete(*part_key(recorded, BODY, number))
 
     with pytest.raises(Unsealable):
@@ -95,7 +95,7 @@ def test_a_body_with_a_missing_part_raises_unsealable(causeway: Causeway, number
 
 
 def test_a_part_that_was_read_with_the_record_is_not_read_again(causeway: Causeway) -> None:
-    recorded = record(causeway, body="short")
+    recorded = record_delivery(causeway, body="short")
     item, first = causeway.hub.store.batch_get([record_key(recorded), part_key(recorded, BODY)])
     assert item is not None
 
@@ -105,7 +105,7 @@ def test_a_part_that_was_read_with_the_record_is_not_read_again(causeway: Causew
 
 
 def test_several_bodies_are_read_in_one_call_without_the_lost_ones(causeway: Causeway) -> None:
-    recorded = record(causeway, body="the body")
+    recorded = record_delivery(causeway, body="the body")
     bodies = causeway.hub.delivery.bodies
     for put in bodies.seal(recorded, "answer-1", "b" * (PART_BYTES + 1), 0):
         causeway.hub.store.put(put.table, put.item)

@@ -24,7 +24,14 @@ from chalicelib.foundation.identifiers import new_id
 from chalicelib.foundation.parallel import WIDTH
 from tests.causeway import Causeway
 from tests.conftest import DYNAMODB_ENGINE
-from tests.delivery.deliveries import Receiver, begun, fail, intended, noting, record
+from tests.delivery.conftest import (
+    Receiver,
+    begin_attempt,
+    failure,
+    record_delivery,
+    recording_send_all,
+    unrecorded_delivery,
+)
 from tests.kit.logs import metric_values
 from tests.volume.loading import BATCH
 from tests.volume.records import records
@@ -37,7 +44,7 @@ pytestmark = pytest.mark.dynamodb
 def sweep(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[str]]:
     """Sweeps; answers the ids that were queued, in their order."""
     batches: list[Sequence[str]] = []
-    monkeypatch.setattr(Queue, "send_all", noting(batches))
+    monkeypatch.setattr(Queue, "send_all", recording_send_all(batches))
     monkeypatch.setattr(Queue, "send", lambda queue, body, delay=0: None)
 
     def swept() -> list[str]:
@@ -82,7 +89,7 @@ def test_a_delivery_with_a_waiting_message_is_queued_again_after_2_4_8_and_then_
 def test_a_relayed_call_or_payment_is_queued_every_minute_for_5_minutes_and_seldom_afterwards(
     kind: str, causeway: Causeway, sweep: Callable[[], list[str]]
 ) -> None:
-    delivery_id = record(causeway, kind)
+    delivery_id = record_delivery(causeway, kind)
 
     assert sweeps_by_minute(causeway, sweep, delivery_id, 30) == [0, 1, 2, 3, 4, 8, 16]
 
@@ -106,13 +113,13 @@ def test_two_sweeps_at_the_same_time_queue_a_delivery_once(
 def test_a_sweep_skips_a_delivery_that_a_worker_claims_meanwhile(
     causeway: Causeway, worker: Worker, sweep: Callable[[], list[str]], recorded: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    other = record(causeway)
+    other = record_delivery(causeway)
     causeway.clock.advance(FIRST)
     real = type(causeway.hub.store).transact
 
     def after_the_worker(store: Any, operations: Any) -> None:
         monkeypatch.setattr(type(causeway.hub.store), "transact", real)
-        begun(worker, recorded)
+        begin_attempt(worker, recorded)
         real(store, operations)
 
     monkeypatch.setattr(type(causeway.hub.store), "transact", after_the_worker)
@@ -136,7 +143,7 @@ def test_a_record_of_an_earlier_release_is_swept(
 def test_a_delivery_arrives_after_a_crash_between_commit_and_queue(
     causeway: Causeway, worker: Worker, receiver: Receiver
 ) -> None:
-    made = intended(causeway, body="a body")
+    made = unrecorded_delivery(causeway, body="a body")
     causeway.hub.store.transact(made.operations)  # and here the process dies
     causeway.clock.advance(FIRST)
     causeway.hub.delivery.call(sweeper.sweep)
@@ -149,7 +156,7 @@ def test_a_delivery_arrives_after_a_crash_between_commit_and_queue(
 def test_a_delivery_of_a_dead_worker_is_queued_two_minutes_after_its_claim_expires(
     causeway: Causeway, worker: Worker, sweep: Callable[[], list[str]], recorded: str
 ) -> None:
-    begun(worker, recorded)
+    begin_attempt(worker, recorded)
 
     causeway.clock.advance(CLAIMED_SECONDS + FIRST - 1)
     assert recorded not in sweep()
@@ -161,7 +168,7 @@ def test_a_delivery_of_a_dead_worker_is_queued_two_minutes_after_its_claim_expir
 def test_every_retry_is_queued_two_minutes_after_its_due_time_despite_earlier_sweeps(
     causeway: Causeway, worker: Worker, receiver: Receiver, sweep: Callable[[], list[str]], recorded: str
 ) -> None:
-    receiver.failures = [fail()] * 3
+    receiver.failures = [failure()] * 3
     for delay in (5, 5 * MINUTE, 30 * MINUTE):
         worker.attempt(recorded)
         causeway.clock.advance(delay + FIRST - 1)
@@ -177,7 +184,7 @@ def test_a_sweep_after_a_clock_advance_queues_due_deliveries_at_once_and_once(
     causeway: Causeway, recorded: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     batches: list[Sequence[str]] = []
-    monkeypatch.setattr(Queue, "send_all", noting(batches))
+    monkeypatch.setattr(Queue, "send_all", recording_send_all(batches))
     for _ in range(2):
         causeway.hub.delivery.call(sweeper.sweep, 0)
 
@@ -187,7 +194,7 @@ def test_a_sweep_after_a_clock_advance_queues_due_deliveries_at_once_and_once(
 def test_a_sweep_queues_the_oldest_due_deliveries_first(causeway: Causeway, sweep: Callable[[], list[str]]) -> None:
     ids = []
     for _ in range(12):
-        ids.append(record(causeway))
+        ids.append(record_delivery(causeway))
         causeway.clock.advance(1)
     causeway.clock.advance(FIRST)
 
@@ -199,9 +206,9 @@ def test_a_sweep_queues_payments_before_events(
 ) -> None:
     sweep()
     for _ in range(3):
-        record(causeway)
+        record_delivery(causeway)
     causeway.clock.advance(FIRST)
-    payment = record(causeway, "payment")
+    payment = record_delivery(causeway, "payment")
     monkeypatch.setattr(Queue, "count_messages", lambda queue: BACKLOG - 1)
 
     assert sweep() == [payment]
@@ -212,9 +219,9 @@ def test_a_sweep_queues_a_payment_behind_more_older_events_than_it_reads(
 ) -> None:
     sweep()
     for _ in range(5):
-        record(causeway)
+        record_delivery(causeway)
     causeway.clock.advance(10 * MINUTE)
-    payment = record(causeway, "payment")
+    payment = record_delivery(causeway, "payment")
     monkeypatch.setattr("chalicelib.delivery.sweeper.BACKLOG", 3)
     monkeypatch.setattr(Queue, "count_messages", lambda queue: 2)
 
@@ -224,7 +231,7 @@ def test_a_sweep_queues_a_payment_behind_more_older_events_than_it_reads(
 def test_a_sweep_does_not_read_the_history_of_deliveries(
     causeway: Causeway, sweep: Callable[[], list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    record(causeway)
+    record_delivery(causeway)
     causeway.clock.advance(FIRST)
     real = Store.batch_get
     read: list[Item | None] = []
@@ -245,10 +252,10 @@ def test_a_sweep_finds_an_unqueued_delivery_behind_queued_ones(
 ) -> None:
     causeway.clock.advance(FIRST)
     sweep()
-    earlier = [record(causeway) for _ in range(5)]
+    earlier = [record_delivery(causeway) for _ in range(5)]
     causeway.clock.advance(FIRST)
     assert set(earlier) <= set(sweep())
-    lost = record(causeway)
+    lost = record_delivery(causeway)
     causeway.clock.advance(FIRST)
     monkeypatch.setattr(Queue, "count_messages", lambda queue: BACKLOG - 1)
 
@@ -281,7 +288,7 @@ def test_a_sweep_queues_the_oldest_deliveries_into_an_almost_full_queue(
     sweep()
     ids = []
     for _ in range(6):
-        ids.append(record(causeway))
+        ids.append(record_delivery(causeway))
         causeway.clock.advance(1)
     causeway.clock.advance(FIRST)
     monkeypatch.setattr(Queue, "count_messages", lambda queue: BACKLOG - 4)
@@ -293,7 +300,7 @@ def test_a_sweep_queues_the_oldest_deliveries_into_an_almost_full_queue(
 def test_the_next_sweep_queues_the_deliveries_that_the_queue_refused(
     kind: str, causeway: Causeway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    delivery_id = record(causeway, kind)
+    delivery_id = record_delivery(causeway, kind)
     causeway.clock.advance(FIRST)
     with monkeypatch.context() as patch:
         patch.setattr(Queue, "send_all", lambda queue, bodies: list(bodies))

@@ -18,7 +18,7 @@ from chalicelib.foundation.aws.errors import NotSent
 from chalicelib.foundation.aws.queues import Queue
 from chalicelib.foundation.dynamodb.store import Busy, Conflict, Operation, StoreUnavailable, Throttled
 from tests.causeway import Causeway
-from tests.delivery.deliveries import DECIDED, Receiver, begun, buried, fail, record
+from tests.delivery.conftest import RETRY_DELAYS, Receiver, begin_attempt, dead_letters, failure, record_delivery
 from tests.kit.logs import Lines
 
 pytestmark = pytest.mark.dynamodb
@@ -48,7 +48,7 @@ def replies(causeway: Causeway, delivery_id: str) -> list[str]:
 
 
 def test_an_accepted_delivery_becomes_delivered(causeway: Causeway, worker: Worker, receiver: Receiver) -> None:
-    recorded = record(causeway, body='{"amount":1.50}', request_id="a-request")
+    recorded = record_delivery(causeway, body='{"amount":1.50}', request_id="a-request")
     worker.attempt(recorded)
 
     (dispatch,) = receiver.got
@@ -84,7 +84,7 @@ def test_an_attempt_records_the_sent_and_received_headers(
     causeway: Causeway, worker: Worker, receiver: Receiver, recorded: str
 ) -> None:
     receiver.meanwhile = lambda: exchanged({"X-Api-Key": "a secret", "Accept": "*/*"}, {"Retry-After": "7"})
-    receiver.failures = [fail(status=503)]
+    receiver.failures = [failure(status=503)]
     worker.attempt(recorded)
     wait(causeway, recorded)
     worker.attempt(recorded)
@@ -96,7 +96,7 @@ def test_an_attempt_records_the_sent_and_received_headers(
     assert causeway.delivery(recorded).latency == second["milliseconds"]
 
 
-@pytest.mark.parametrize("failure", [fail(), fail(final=True), RuntimeError("a defect")])
+@pytest.mark.parametrize("failure", [failure(), failure(final=True), RuntimeError("a defect")])
 def test_an_attempt_without_an_answer_records_the_sent_headers_only(
     causeway: Causeway, worker: Worker, receiver: Receiver, recorded: str, failure: Exception
 ) -> None:
@@ -112,7 +112,7 @@ def test_an_attempt_without_an_answer_records_the_sent_headers_only(
 def test_a_deferred_attempt_records_nothing(
     causeway: Causeway, worker: Worker, receiver: Receiver, recorded: str
 ) -> None:
-    receiver.failures = [fail(not_made=True)]
+    receiver.failures = [failure(not_made=True)]
     worker.attempt(recorded)
 
     delivery = causeway.delivery(recorded)
@@ -141,7 +141,7 @@ def test_a_delivery_recorded_before_headers_were_stored_continues(
 def test_an_attempt_stores_the_beginning_of_the_answer_sealed(
     causeway: Causeway, worker: Worker, receiver: Receiver, recorded: str
 ) -> None:
-    receiver.failures = [fail(status=503)]
+    receiver.failures = [failure(status=503)]
     for words in (b"the queue is full", b"taken"):
         receiver.meanwhile = lambda body=words: exchanged({}, {}, body)
         worker.attempt(recorded)
@@ -160,7 +160,7 @@ def test_an_attempt_stores_the_beginning_of_the_answer_sealed(
 def test_answers_are_stored_for_events_relayed_calls_and_payments_only(
     causeway: Causeway, worker: Worker, receiver: Receiver, kind: str, is_kept: bool
 ) -> None:
-    recorded = record(causeway, kind)
+    recorded = record_delivery(causeway, kind)
     receiver.meanwhile = lambda: exchanged({}, {}, b"words")
     worker.attempt(recorded)
 
@@ -171,7 +171,7 @@ def test_answers_are_stored_for_events_relayed_calls_and_payments_only(
 def test_the_answer_to_the_last_attempt_is_stored(
     causeway: Causeway, worker: Worker, receiver: Receiver, recorded: str
 ) -> None:
-    receiver.failures = [fail(status=410, final=True)]
+    receiver.failures = [failure(status=410, final=True)]
     receiver.meanwhile = lambda: exchanged({}, {}, b"gone for good")
     worker.attempt(recorded)
 
@@ -193,7 +193,7 @@ def test_an_answer_without_a_body_is_not_stored(
 
 def test_an_attempt_logs_the_request_id_of_its_cause(causeway: Causeway, worker: Worker, lines: Lines) -> None:
     log.bind(request_id="the-cause")
-    recorded = record(causeway)
+    recorded = record_delivery(causeway)
     log.clear()
     worker.attempt(recorded)
 
@@ -208,7 +208,7 @@ def test_an_attempt_without_a_cause_logs_the_request_id_that_its_receiver_sees(
     causeway: Causeway, worker: Worker, lines: Lines
 ) -> None:
     log.clear()
-    recorded = record(causeway, request_id="a-request")
+    recorded = record_delivery(causeway, request_id="a-request")
     worker.attempt(recorded)
 
     assert [line["request_id"] for line in lines.all()] == ["a-request"]
@@ -239,8 +239,8 @@ def test_a_message_of_an_unknown_delivery_is_ignored(causeway: Causeway, worker:
 
 
 def test_messages_are_accepted_in_any_order(causeway: Causeway, worker: Worker, receiver: Receiver) -> None:
-    first, second = record(causeway), record(causeway)
-    receiver.failures = [fail()]
+    first, second = record_delivery(causeway), record_delivery(causeway)
+    receiver.failures = [failure()]
     for delivery_id in (second, first, second, first):
         worker.attempt(delivery_id)
 
@@ -253,7 +253,7 @@ def test_messages_are_accepted_in_any_order(causeway: Causeway, worker: Worker, 
 def test_a_message_before_the_due_time_sends_nothing(
     causeway: Causeway, worker: Worker, receiver: Receiver, recorded: str
 ) -> None:
-    receiver.failures = [fail()]
+    receiver.failures = [failure()]
     worker.attempt(recorded)
     before = causeway.delivery(recorded)
     assert before.due_at is not None
@@ -274,8 +274,8 @@ def test_a_message_before_the_due_time_sends_nothing(
 def test_attempts_follow_the_schedule_and_the_last_failure_is_final(
     causeway: Causeway, worker: Worker, receiver: Receiver, kind: str
 ) -> None:
-    recorded, waits = record(causeway, kind), PLANS[kind].waits
-    receiver.always = fail(status=503)
+    recorded, waits = record_delivery(causeway, kind), PLANS[kind].waits
+    receiver.always = failure(status=503)
 
     for number, delay in enumerate(waits, start=1):
         worker.attempt(recorded)
@@ -301,8 +301,8 @@ def test_attempts_follow_the_schedule_and_the_last_failure_is_final(
 def test_every_attempt_shows_the_receiver_the_same_id_and_body(
     causeway: Causeway, worker: Worker, receiver: Receiver
 ) -> None:
-    recorded = record(causeway, body="a body")
-    receiver.failures = [fail(), fail("no answer came in time")]
+    recorded = record_delivery(causeway, body="a body")
+    receiver.failures = [failure(), failure("no answer came in time")]
     for _ in range(3):
         worker.attempt(recorded)
         causeway.clock.advance(6 * MINUTE)
@@ -323,7 +323,7 @@ def test_every_attempt_shows_the_receiver_the_same_id_and_body(
 def test_a_final_failure_ends_a_delivery_at_once(
     causeway: Causeway, worker: Worker, receiver: Receiver, recorded: str, status: int
 ) -> None:
-    receiver.failures = [fail(f"it answered with status {status}", final=True, status=status)]
+    receiver.failures = [failure(f"it answered with status {status}", final=True, status=status)]
     worker.attempt(recorded)
 
     delivery = causeway.delivery(recorded)
@@ -338,7 +338,7 @@ def test_a_final_failure_ends_a_delivery_at_once(
 def test_retry_after_extends_a_wait_to_at_most_twice_its_length(
     causeway: Causeway, worker: Worker, receiver: Receiver, recorded: str, asked: int, waited: int
 ) -> None:
-    receiver.failures = [fail(status=429, retry_after=asked)]
+    receiver.failures = [failure(status=429, retry_after=asked)]
     worker.attempt(recorded)
 
     assert causeway.delivery(recorded).due_at == causeway.clock.time() + waited
@@ -348,7 +348,7 @@ def test_the_history_keeps_the_latest_attempts(
     causeway: Causeway, worker: Worker, receiver: Receiver, recorded: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("chalicelib.delivery.delivery_record.HISTORY", 2)
-    receiver.failures = [fail("first"), fail("second")]
+    receiver.failures = [failure("first"), failure("second")]
     for _ in range(3):
         worker.attempt(recorded)
         causeway.clock.advance(6 * MINUTE)
@@ -365,13 +365,13 @@ def test_only_retries_within_15_minutes_are_queued_with_a_delay(
 ) -> None:
     sent: list[tuple[str, int]] = []
     monkeypatch.setattr(Queue, "send", lambda queue, body, delay=0: sent.append((body, delay)))
-    receiver.always = fail()
-    for delay in DECIDED:
+    receiver.always = failure()
+    for delay in RETRY_DELAYS:
         worker.attempt(recorded)
         causeway.clock.advance(delay)
 
     assert sent == [(recorded, 5), (recorded, 300)]
-    assert causeway.delivery(recorded).attempts == len(DECIDED)
+    assert causeway.delivery(recorded).attempts == len(RETRY_DELAYS)
 
 
 def test_the_outcome_of_an_attempt_is_written_when_the_queue_fails(
@@ -380,7 +380,7 @@ def test_the_outcome_of_an_attempt_is_written_when_the_queue_fails(
     def send(*arguments: object, **options: object) -> None:
         raise NotSent("no connection could be made")
 
-    receiver.failures = [fail()]
+    receiver.failures = [failure()]
     with monkeypatch.context() as patch:
         patch.setattr(Queue, "send", send)
         worker.attempt(recorded)
@@ -400,7 +400,7 @@ def test_the_outcome_of_an_attempt_is_written_when_the_queue_fails(
 def test_a_deferred_attempt_does_not_count(
     causeway: Causeway, worker: Worker, receiver: Receiver, recorded: str
 ) -> None:
-    receiver.failures = [fail("it is not asked now", not_made=True)] * 3
+    receiver.failures = [failure("it is not asked now", not_made=True)] * 3
     for delay in (2, 2, 2):
         worker.attempt(recorded)
         delivery = causeway.delivery(recorded)
@@ -418,7 +418,7 @@ def test_a_deferred_attempt_does_not_count(
 def test_a_deferred_attempt_waits_for_retry_after(
     causeway: Causeway, worker: Worker, receiver: Receiver, recorded: str
 ) -> None:
-    receiver.failures = [fail("it is not asked now", not_made=True, retry_after=29)]
+    receiver.failures = [failure("it is not asked now", not_made=True, retry_after=29)]
     worker.attempt(recorded)
 
     assert causeway.delivery(recorded).due_at == causeway.clock.time() + 29
@@ -435,14 +435,14 @@ def test_a_storage_failure_in_a_sender_counts_neither_as_an_attempt_nor_as_a_def
     assert delivery.attempts == 0
     assert delivery.history == ()
     assert delivery.claimed_by is None
-    assert buried(causeway) == []
+    assert dead_letters(causeway) == []
 
 
 def test_a_delivery_with_deferred_attempts_only_fails_at_the_end_of_its_lifetime(
     causeway: Causeway, worker: Worker, receiver: Receiver
 ) -> None:
-    recorded = record(causeway, "relay")
-    receiver.always = fail("it is not asked now", not_made=True)
+    recorded = record_delivery(causeway, "relay")
+    receiver.always = failure("it is not asked now", not_made=True)
     started = causeway.clock.time()
     while causeway.delivery(recorded).state == "due":
         wait(causeway, recorded)
@@ -459,7 +459,7 @@ def test_a_delivery_with_deferred_attempts_only_fails_at_the_end_of_its_lifetime
 def test_an_expired_delivery_fails_without_being_sent(
     causeway: Causeway, worker: Worker, receiver: Receiver, kind: str
 ) -> None:
-    recorded = record(causeway, kind, body="a body")
+    recorded = record_delivery(causeway, kind, body="a body")
     causeway.clock.advance(PLANS[kind].lifetime + 1)
     worker.attempt(recorded)
 
@@ -474,7 +474,7 @@ def test_an_expired_delivery_fails_without_being_sent(
 def test_a_delivery_is_sent_in_the_last_second_of_its_lifetime(
     causeway: Causeway, worker: Worker, receiver: Receiver
 ) -> None:
-    recorded = record(causeway, "relay")
+    recorded = record_delivery(causeway, "relay")
     causeway.clock.advance(PLANS["relay"].lifetime)
     worker.attempt(recorded)
 
@@ -484,9 +484,9 @@ def test_a_delivery_is_sent_in_the_last_second_of_its_lifetime(
 def test_a_failed_attempt_without_time_for_a_retry_ends_the_delivery(
     causeway: Causeway, worker: Worker, receiver: Receiver
 ) -> None:
-    recorded = record(causeway, "relay")
+    recorded = record_delivery(causeway, "relay")
     causeway.clock.advance(PLANS["relay"].lifetime)
-    receiver.always = fail()
+    receiver.always = failure()
     worker.attempt(recorded)
 
     assert causeway.delivery(recorded).state == "failed"
@@ -498,7 +498,7 @@ def test_a_failed_attempt_without_time_for_a_retry_ends_the_delivery(
 def test_another_worker_sends_a_delivery_after_the_claim_of_a_dead_worker_expires(
     causeway: Causeway, worker: Worker, receiver: Receiver, recorded: str
 ) -> None:
-    begun(worker, recorded)
+    begin_attempt(worker, recorded)
 
     causeway.clock.advance(CLAIMED_SECONDS - 1)
     worker.attempt(recorded)
@@ -517,9 +517,9 @@ def test_another_worker_sends_a_delivery_after_the_claim_of_a_dead_worker_expire
 def test_a_delivery_fails_when_workers_died_in_all_its_attempts(
     causeway: Causeway, worker: Worker, receiver: Receiver
 ) -> None:
-    recorded = record(causeway, "payment")
+    recorded = record_delivery(causeway, "payment")
     for _ in range(2):
-        begun(worker, recorded)
+        begin_attempt(worker, recorded)
         causeway.clock.advance(CLAIMED_SECONDS)
     worker.attempt(recorded)
 
@@ -531,9 +531,9 @@ def test_a_delivery_fails_when_workers_died_in_all_its_attempts(
 def test_a_worker_that_died_while_giving_up_does_not_mark_a_delivery_as_abandoned(
     causeway: Causeway, worker: Worker, receiver: Receiver
 ) -> None:
-    recorded = record(causeway, "payment")
+    recorded = record_delivery(causeway, "payment")
     causeway.clock.advance(PLANS["payment"].lifetime + 1)
-    begun(worker, recorded)
+    begin_attempt(worker, recorded)
     causeway.clock.advance(CLAIMED_SECONDS)
     worker.attempt(recorded)
 
@@ -543,13 +543,17 @@ def test_a_worker_that_died_while_giving_up_does_not_mark_a_delivery_as_abandone
 
 @pytest.mark.parametrize(
     "failure",
-    [fail("it is not asked now", not_made=True), StoreUnavailable("DynamoDB cannot be reached"), ZeroDivisionError()],
+    [
+        failure("it is not asked now", not_made=True),
+        StoreUnavailable("DynamoDB cannot be reached"),
+        ZeroDivisionError(),
+    ],
     ids=["not made", "storage", "defect"],
 )
 def test_a_delivery_stays_marked_as_abandoned_until_an_attempt_has_an_outcome(
     causeway: Causeway, worker: Worker, receiver: Receiver, recorded: str, failure: Exception
 ) -> None:
-    begun(worker, recorded)
+    begin_attempt(worker, recorded)
     causeway.clock.advance(CLAIMED_SECONDS)
     receiver.failures = [failure]
     for _ in range(2):
@@ -562,7 +566,7 @@ def test_a_delivery_stays_marked_as_abandoned_until_an_attempt_has_an_outcome(
 def test_a_failed_attempt_does_not_mark_a_delivery_as_abandoned(
     causeway: Causeway, worker: Worker, receiver: Receiver, recorded: str
 ) -> None:
-    receiver.failures = [fail()]
+    receiver.failures = [failure()]
     worker.attempt(recorded)
     causeway.clock.advance(CLAIMED_SECONDS)
     worker.attempt(recorded)
@@ -570,7 +574,7 @@ def test_a_failed_attempt_does_not_mark_a_delivery_as_abandoned(
     assert [dispatch.delivery.abandoned for dispatch in receiver.got] == [False, False]
 
 
-@pytest.mark.parametrize("failures", [[], [fail()], [fail(final=True)], [fail(not_made=True)]])
+@pytest.mark.parametrize("failures", [[], [failure()], [failure(final=True)], [failure(not_made=True)]])
 def test_an_overtaken_attempt_keeps_the_outcome_of_the_later_one(
     causeway: Causeway, worker: Worker, receiver: Receiver, recorded: str, failures: list[Exception]
 ) -> None:
@@ -589,7 +593,7 @@ def test_an_overtaken_attempt_keeps_the_outcome_of_the_later_one(
     assert recorded not in causeway.queued()
 
 
-@pytest.mark.parametrize("ending", [[], [fail(final=True)]], ids=["delivered", "failed"])
+@pytest.mark.parametrize("ending", [[], [failure(final=True)]], ids=["delivered", "failed"])
 def test_an_overtaken_attempt_logs_superseded_and_the_end_is_logged_once(
     causeway: Causeway, worker: Worker, receiver: Receiver, recorded: str, lines: Lines, ending: list[Exception]
 ) -> None:
@@ -609,10 +613,10 @@ def test_an_overtaken_attempt_keeps_the_claim_of_the_later_one(
 ) -> None:
     def overtake() -> None:
         causeway.clock.advance(CLAIMED_SECONDS)
-        begun(worker, recorded)
+        begin_attempt(worker, recorded)
 
     receiver.meanwhile = overtake
-    receiver.failures = [fail()]
+    receiver.failures = [failure()]
     worker.attempt(recorded)
 
     delivery = causeway.delivery(recorded)
@@ -650,7 +654,7 @@ def test_an_attempt_without_a_stored_claim_raises_so_that_sqs_repeats_the_messag
 def test_a_delivery_is_sent_again_only_if_its_outcome_was_not_stored(
     causeway: Causeway, worker: Worker, receiver: Receiver, recorded: str, applied: bool, sent: int
 ) -> None:
-    attempt = begun(worker, recorded)
+    attempt = begin_attempt(worker, recorded)
     with causeway.answer_lost("transact", applied=applied), pytest.raises(StoreUnavailable):
         worker.carry_out(attempt)
     causeway.clock.advance(CLAIMED_SECONDS)
@@ -666,7 +670,7 @@ def test_a_delivery_is_sent_again_only_if_its_outcome_was_not_stored(
 def test_the_answer_to_a_relayed_call_is_stored_sealed_for_one_day(
     causeway: Causeway, worker: Worker, receiver: Receiver
 ) -> None:
-    recorded = record(causeway, "relay")
+    recorded = record_delivery(causeway, "relay")
     receiver.arrived = Delivered(200, StoredAnswer(200, '{"amount":1.50}'))
     worker.attempt(recorded)
 
@@ -678,7 +682,7 @@ def test_the_answer_to_a_relayed_call_is_stored_sealed_for_one_day(
 
 
 def test_an_answer_larger_than_a_transaction_is_stored(causeway: Causeway, worker: Worker, receiver: Receiver) -> None:
-    recorded, text = record(causeway, "relay"), "é" * 2_500_000
+    recorded, text = record_delivery(causeway, "relay"), "é" * 2_500_000
     receiver.arrived = Delivered(200, StoredAnswer(200, text))
     worker.attempt(recorded)
 
@@ -690,7 +694,7 @@ def test_an_answer_larger_than_a_transaction_is_stored(causeway: Causeway, worke
 def test_the_answer_of_an_overtaken_attempt_is_discarded(
     causeway: Causeway, worker: Worker, receiver: Receiver
 ) -> None:
-    recorded = record(causeway, "relay")
+    recorded = record_delivery(causeway, "relay")
 
     def overtake() -> None:
         causeway.clock.advance(CLAIMED_SECONDS)
@@ -709,8 +713,8 @@ def test_the_answer_of_an_overtaken_attempt_is_discarded(
 def test_only_the_last_failure_stores_the_answer_for_the_caller(
     causeway: Causeway, worker: Worker, receiver: Receiver
 ) -> None:
-    recorded = record(causeway, "payment")
-    receiver.always = fail(answer=StoredAnswer(502, "{}"))
+    recorded = record_delivery(causeway, "payment")
+    receiver.always = failure(answer=StoredAnswer(502, "{}"))
     worker.attempt(recorded)
     assert causeway.delivery(recorded).answer is None
     wait(causeway, recorded)
@@ -724,13 +728,13 @@ def test_only_the_last_failure_stores_the_answer_for_the_caller(
 
 @pytest.mark.parametrize(
     "failure",
-    [StoreUnavailable("DynamoDB cannot be reached"), ZeroDivisionError(), fail("a defect", final=True)],
+    [StoreUnavailable("DynamoDB cannot be reached"), ZeroDivisionError(), failure("a defect", final=True)],
     ids=["storage", "defect", "a sender's"],
 )
 def test_a_relayed_call_that_ends_with_an_internal_error_has_the_answer_of_a_given_up_one(
     causeway: Causeway, worker: Worker, receiver: Receiver, failure: Exception
 ) -> None:
-    recorded = record(causeway, "relay")
+    recorded = record_delivery(causeway, "relay")
     causeway.clock.advance(PLANS["relay"].lifetime)
     receiver.always, receiver.last_words = failure, StoredAnswer(502, "{}")
     while causeway.delivery(recorded).state == "due":
@@ -755,7 +759,7 @@ def test_the_operations_of_an_outcome_are_written_in_its_transaction(
 
     receiver.arrived = Delivered(200, keep=keep)
     answer = StoredAnswer(502, "{}")
-    receiver.failures = [fail(final=True, answer=answer, keep=keep)] if outcome == "failed" else []
+    receiver.failures = [failure(final=True, answer=answer, keep=keep)] if outcome == "failed" else []
     worker.attempt(recorded)
 
     assert causeway.delivery(recorded).state == outcome
@@ -776,39 +780,39 @@ def test_an_exception_counts_as_an_attempt_and_reaches_the_dead_letter_queue(
     assert delivery.last["error"] == "a defect of this service: ZeroDivisionError"
     assert "delivery hit a defect" in lines.text
     assert "hunter2" not in lines.text
-    assert buried(causeway) == [recorded]
+    assert dead_letters(causeway) == [recorded]
     causeway.clock.advance(CLAIMED_SECONDS)
     worker.attempt(recorded)
     assert causeway.delivery(recorded).state == "delivered"
-    assert buried(causeway) == []
+    assert dead_letters(causeway) == []
 
 
 def test_a_failure_caused_by_an_exception_reaches_the_dead_letter_queue(
     causeway: Causeway, worker: Worker, receiver: Receiver, recorded: str
 ) -> None:
-    failure = fail("whether it has arrived is unknown", final=True)
-    failure.__cause__ = ZeroDivisionError()
-    receiver.failures = [failure]
+    defect = failure("whether it has arrived is unknown", final=True)
+    defect.__cause__ = ZeroDivisionError()
+    receiver.failures = [defect]
     worker.attempt(recorded)
 
     assert causeway.delivery(recorded).state == "failed"
-    assert buried(causeway) == [recorded]
+    assert dead_letters(causeway) == [recorded]
 
 
 def test_a_failure_of_the_receiver_does_not_reach_the_dead_letter_queue(
     causeway: Causeway, worker: Worker, receiver: Receiver, recorded: str
 ) -> None:
-    receiver.failures = [fail(), fail(final=True)]
+    receiver.failures = [failure(), failure(final=True)]
     for _ in range(2):
         worker.attempt(recorded)
         causeway.clock.advance(CLAIMED_SECONDS)
 
     assert causeway.delivery(recorded).state == "failed"
-    assert buried(causeway) == []
+    assert dead_letters(causeway) == []
 
 
 def test_a_lasting_exception_ends_a_delivery_as_failed(causeway: Causeway, worker: Worker, receiver: Receiver) -> None:
-    recorded = record(causeway, "payment")
+    recorded = record_delivery(causeway, "payment")
     receiver.always = ZeroDivisionError()
     for _ in range(3):
         worker.attempt(recorded)
@@ -878,7 +882,7 @@ def test_a_delivery_with_contended_slots_is_deferred_without_an_error(
 def test_a_retry_reads_the_free_slots_before_it_takes_one(
     causeway: Causeway, worker: Worker, receiver: Receiver, recorded: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    receiver.failures = [fail()]
+    receiver.failures = [failure()]
     worker.attempt(recorded)
     wait(causeway, recorded)
     monkeypatch.setattr(module, "any_slot", lambda lane: pytest.fail("many would write to the same few items"))

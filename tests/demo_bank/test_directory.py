@@ -12,7 +12,7 @@ from chalicelib.demo_bank.runtime import TABLE, DemoBank
 from chalicelib.foundation.dynamodb.store import ConditionFailed
 from infra.customers import loading
 from tests.demo_bank.single_bank import SingleBank
-from tests.infra.customers.customer_files import account, customer, written
+from tests.infra.operator_files import account, customer, customer_file
 
 
 def books(bank: SingleBank) -> list[str]:
@@ -21,7 +21,7 @@ def books(bank: SingleBank) -> list[str]:
 
 
 def test_a_customer_signs_in_with_their_own_password_only(bank: SingleBank) -> None:
-    loading.load(bank, written(customer("noor")))
+    loading.load(bank, customer_file(customer("noor")))
     built_in = next(iter(CUSTOMERS[bank.profile.name].values()))
     for one, other in ((built_in.customer_id, "noor"), ("noor", built_in.customer_id)):
         found = authenticate(bank.runtime, f" {one.upper()} ", f"sandbox-{one}")
@@ -32,7 +32,7 @@ def test_a_customer_signs_in_with_their_own_password_only(bank: SingleBank) -> N
 
 
 def test_loaded_accounts_have_ids_and_ibans_in_the_format_of_the_bank(bank: SingleBank) -> None:
-    loading.load(bank, written(customer(accounts=[account(), account("61000002", currency="JPY", balance="9")])))
+    loading.load(bank, customer_file(customer(accounts=[account(), account("61000002", currency="JPY", balance="9")])))
     known = next(iter(CUSTOMERS[bank.profile.name].values())).accounts[0]
     found = directory.read_loaded(bank.runtime).customers["noor"].accounts
     for each in found:
@@ -49,7 +49,7 @@ def test_loaded_accounts_have_ids_and_ibans_in_the_format_of_the_bank(bank: Sing
 def test_an_account_in_another_currency_has_another_id(bank: SingleBank) -> None:
     ids = set()
     for currency in ("KWD", "BHD"):
-        loading.load(bank, written(customer(accounts=[account(currency=currency)])))
+        loading.load(bank, customer_file(customer(accounts=[account(currency=currency)])))
         ids.add(directory.read_loaded(bank.runtime).customers["noor"].accounts[0].account_id)
     assert len(ids) == 2
     assert len(books(bank)) == 1
@@ -67,18 +67,18 @@ def test_built_in_customers_take_no_read(bank: SingleBank, monkeypatch: pytest.M
 
 
 def test_customers_are_parsed_once_until_a_load_changes_them(bank: SingleBank) -> None:
-    loading.load(bank, written(customer("noor")))
+    loading.load(bank, customer_file(customer("noor")))
     before = directory.read_loaded(bank.runtime).customers
     assert directory.read_loaded(bank.runtime).customers is before
-    loading.load(bank, written(customer("noor", name="Noor H.")))
+    loading.load(bank, customer_file(customer("noor", name="Noor H.")))
     assert directory.read_loaded(bank.runtime).customers["noor"].full_name == "Noor H."
     assert before["noor"].full_name == "Noor Haddad"
 
 
 def test_a_change_based_on_an_outdated_list_is_rejected(bank: SingleBank) -> None:
-    loading.load(bank, written(customer("noor")))
+    loading.load(bank, customer_file(customer("noor")))
     found = directory.read_loaded(bank.runtime)
-    loading.load(bank, written(customer("kenji", [account("61000009")])))
+    loading.load(bank, customer_file(customer("kenji", [account("61000009")])))
     with pytest.raises(ConditionFailed):
         bank.store.transact(directory.replace_customers(bank.runtime, found, removed=["noor"]))
     assert list(directory.read_loaded(bank.runtime).customers) == ["kenji", "noor"]
@@ -86,15 +86,15 @@ def test_a_change_based_on_an_outdated_list_is_rejected(bank: SingleBank) -> Non
 
 def test_a_first_load_after_another_load_is_rejected(bank: SingleBank) -> None:
     empty = directory.read_loaded(bank.runtime)
-    loading.load(bank, written(customer("noor")))
+    loading.load(bank, customer_file(customer("noor")))
     with pytest.raises(ConditionFailed):
         bank.store.transact(directory.replace_customers(bank.runtime, empty, removed=["kenji"]))
 
 
 def test_books_of_replaced_and_deleted_accounts_are_deleted(bank: SingleBank) -> None:
-    loading.load(bank, written(customer(accounts=[account(), account("61000002")])))
+    loading.load(bank, customer_file(customer(accounts=[account(), account("61000002")])))
     assert len(books(bank)) == 2
-    loading.load(bank, written(customer(accounts=[account("61000002"), account("61000003")])))
+    loading.load(bank, customer_file(customer(accounts=[account("61000002"), account("61000003")])))
     numbers = [each.number[-8:] for each in directory.read_loaded(bank.runtime).customers["noor"].accounts]
     assert numbers == ["61000002", "61000003"]
     assert len(books(bank)) == 2

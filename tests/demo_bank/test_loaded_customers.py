@@ -17,7 +17,7 @@ from chalicelib.demo_bank.transactions import Statement, book_statement
 from infra.customers import loading
 from tests.demo_bank.parties import query_of
 from tests.demo_bank.single_bank import SINGLE, SLOW, SingleBank
-from tests.infra.customers.customer_files import Content, account, customer, rule, transaction, written
+from tests.infra.operator_files import Content, account, customer, customer_file, recurring_rule, transaction
 
 LISTED = [
     transaction("2026-02-03", pending_days=2, means="card"),
@@ -26,7 +26,7 @@ LISTED = [
     transaction("2026-03-03", "2.000", pending_days=1),
     transaction("2026-03-09", "-5.000", pending_days=6),
 ]
-SALARY = rule("month", "900.000", day=25)
+SALARY = recurring_rule("month", "900.000", day=25)
 
 
 @pytest.fixture(autouse=True)
@@ -39,7 +39,7 @@ def noor(bank: SingleBank) -> CustomerAccount:
 
 
 def load(bank: SingleBank, *customers: Content) -> tuple[CustomerAccount, ...]:
-    loading.load(bank, written(*customers))
+    loading.load(bank, customer_file(*customers))
     return directory.read_loaded(bank.runtime).customers["noor"].accounts
 
 
@@ -383,7 +383,7 @@ def test_deleting_a_customer_or_account_ends_the_journey(bank: SingleBank, chang
 def test_pages_list_the_first_customers_and_the_number_of_others(bank: SingleBank) -> None:
     for start in range(0, 120, 40):
         people = [customer(f"p{n:03}", [account(f"{62_000_000 + n}")]) for n in range(start, start + 40)]
-        loading.load(bank, written(*people))
+        loading.load(bank, customer_file(*people))
     others = 3 + 121 - MOST_SHOWN
     front = bank.browser().open(f"{bank.domain}/")
     sign_in = bank.browser().arrive().page
@@ -398,7 +398,7 @@ def test_pages_list_the_first_customers_and_the_number_of_others(bank: SingleBan
 def test_a_payment_finds_its_receiver_among_many_customers(bank: SingleBank) -> None:
     own = {"currency": bank.currency, "balance": "1.00"}
     people = [customer(f"p{n:03}", [account(f"{62_000_000 + n}", **own)]) for n in range(48)]
-    loading.load(bank, written(*people))
+    loading.load(bank, customer_file(*people))
     to = directory.read_loaded(bank.runtime).customers["p047"].accounts[0]
     answer = bank.ask(bank.single_path, bank.single(to=to.iban), bank.token())
     bank.at_confirmation(answer).pay()
@@ -406,7 +406,7 @@ def test_a_payment_finds_its_receiver_among_many_customers(bank: SingleBank) -> 
 
 
 def test_rule_transactions_do_not_depend_on_the_load_time(bank: SingleBank) -> None:
-    wide = rule("week", None, weekday="saturday", between=["-38.000", "-9.500"])
+    wide = recurring_rule("week", None, weekday="saturday", between=["-38.000", "-9.500"])
     first = load(bank, customer(accounts=[account(rules=[wide])]))[0]
     early = statement(bank, first, date(2026, 6, 1))
     bank.clock.advance(int((datetime(2026, 6, 1, tzinfo=UTC) - bank.clock.now()).total_seconds()))

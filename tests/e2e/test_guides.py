@@ -14,8 +14,7 @@ import pytest
 
 from infra.local import stackfile
 from tests.kit import processes
-from tests.kit.documents import ROOT
-from tests.kit.guides import PythonSession, Reading, Shell, ports_of, steps, translated
+from tests.kit.documents import ROOT, PythonSession, Reading, Shell, ports_of, steps, with_addresses
 from tests.kit.http import free_port
 
 pytestmark = pytest.mark.e2e
@@ -71,12 +70,12 @@ def test_every_command_of_a_guide_prints_the_documented_output(
     ports = {"8000": stack["base_url"].rpartition(":")[2]} | {port: str(free_port()) for port in ports_of(GUIDES[name])}
     (tmp_path / "docs" / "guides").mkdir(parents=True)
     for file in FOLDER.glob("*.[py]*"):
-        (tmp_path / "docs" / "guides" / file.name).write_text(translated(file.read_text("utf-8"), ports), "utf-8")
+        (tmp_path / "docs" / "guides" / file.name).write_text(with_addresses(file.read_text("utf-8"), ports), "utf-8")
     back = {now: shown for shown, now in ports.items()}
     reading = Reading()
     for step in played:
-        printed, code = sessions[step.language].run(translated(step.commands, ports))
-        difference = reading.difference(step.printed.rstrip("\n"), translated(printed, back))
+        printed, code = sessions[step.language].run(with_addresses(step.commands, ports))
+        difference = reading.difference(step.printed.rstrip("\n"), with_addresses(printed, back))
         if difference or code:
             place = f"docs/guides/{name}.md: exit code {code} after"
             pytest.fail(f"{place}\n\n{step.commands}\n{difference}", pytrace=False)

@@ -17,7 +17,7 @@ from chalicelib.delivery.sweeper import sweep
 from tests.cards.cases import FEE
 from tests.cards.issuer import EUR, EVERYDAY, GERMANY, HOLDER_BLOCK, PIN, Envelope, Issuer
 from tests.causeway import Causeway
-from tests.delivery.deliveries import record
+from tests.delivery.conftest import record_delivery
 from tests.interleavings.scheduler import Request
 from tests.openbanking.accounts import Aisp, limit_reads
 from tests.openbanking.kit import always
@@ -344,7 +344,7 @@ def _expiry(issuer: Issuer) -> int:
 def event(causeway: Causeway) -> Mapping[str, Request]:
     """Both workers have the same message; to fetch events, the client gives up its Events URL."""
     InMemory.install(causeway.hub.delivery)
-    event, clients = record(causeway, body="{}"), causeway.hub.openbanking.clients
+    event, clients = record_delivery(causeway, body="{}"), causeway.hub.openbanking.clients
 
     def resend() -> bool:
         if not causeway.hub.delivery.journal.resend(event, looks=2):

@@ -1,16 +1,29 @@
-"""The documents as tests read them: blocks, tables and sections.
+"""The documents as tests read them: blocks, tables and sections, and the steps of guides with what they print.
 
-Pages of the reference are rendered: tests that read them use the fixture ``rendered``.
+Pages of the reference are rendered: tests that read them use the fixture ``rendered``. A guide shows the output of one
+run. What is another each time (``_OTHER_EACH_TIME``) may differ; but an id that stands in two places of a guide has to
+stand in both again, and two that differ have to differ. ``…``, with the word before it, replaces what is left out of a
+line. All else is the same, to the letter.
 """
 
 from __future__ import annotations
 
+import contextlib
+import difflib
+import os
 import re
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 
 from chalicelib.website import rendered_files
 from infra.render.docs.site_pages import GENERATED, page_names
+from tests.kit.time import PATIENCE_SECONDS
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = {path.relative_to(ROOT).as_posix(): path.read_text("utf-8") for path in sorted(ROOT.glob("docs/**/*.md"))}
@@ -100,3 +113,159 @@ _RELEASE = re.compile(r"^## (?P<version>\d+\.\d+\.\d+) \((?P<day>\d{4}-\d{2}-\d{
 def releases(changelog: str) -> list[tuple[str, date]]:
     """Versions and days of all releases, as a changelog's headings have them."""
     return [(found["version"], date.fromisoformat(found["day"])) for found in _RELEASE.finditer(changelog)]
+
+
+_OTHER_EACH_TIME = {
+    "uuid": r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b",
+    "record": r"\b[0-9a-f]{22}\b",
+    "payment": r"\b[a-z2-7]{18}\b",
+    "key": r"\b[0-9a-f]{16}\b",
+    "time": r"\b20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?\+00:00",
+    "day": r"\b20\d\d-\d\d-\d\d\b",
+    "duration": r"\b\d+(?:\.\d+)?(?= ms\b)|(?<=dur=)\d+\.\d",
+}
+_MEMBERS = {
+    *("id", "holder_id", "account_id", "card_id", "card_request_id", "transaction_id", "authorize_id", "dispute_id"),
+    *("epm_transaction_id", "epm_mandate_id", "parent_transaction_id", "transaction_log_id", "trans_link"),
+    *("iban", "external_transaction_reference", "pan", "cvc2", "acs_password", "expiration"),
+    *("auth_code", "stan", "trace_id", "trace_number", "retrieval_reference_number"),
+    *("created_at", "cut_off", "date_updated", "date_valid", "settlement_date", "reconciliation_date"),
+    *("transmission_date", "transmission_time", "transaction_local_time", "acquirer_processing_date"),
+}
+"""Members of the card API's answers that are others each time, too."""
+_NAMES = re.compile("uuid|record|payment|key|trans_link|(.*_)?id")
+"""Of those, what stands for one and the same thing wherever it is printed; all others are measured."""
+_SHOWN = re.compile(
+    "|".join(f"(?P<{kind}>{pattern})" for kind, pattern in _OTHER_EACH_TIME.items())
+    + rf'|"(?P<member>{"|".join(sorted(_MEMBERS))})":(?P<gap> ?)(?P<value>\d+|"[^"…]*")|(?P<left_out>[\w-]*…)'
+)
+_ENDED = "--- this command has ended"
+
+
+@dataclass(frozen=True)
+class Step:
+    """Commands for a shell, or statements for a session of Python, and what they have to print."""
+
+    commands: str
+    printed: str
+    language: str = "sh"
+
+
+def steps(text: str) -> list[Step]:
+    """What a guide has one do. Raises: ValueError: where it shows what nobody typed, or anything else in a block."""
+    found: list[Step] = []
+    for language, content in BLOCK.findall(text):
+        if language in ("sh", "python"):
+            found.append(Step(content, "", language))
+        elif language == "text" and found and not found[-1].printed:
+            found[-1] = replace(found[-1], printed=content)
+        else:
+            raise ValueError(f"a guide has commands and what they print, and not: {content}")
+    return found
+
+
+class Reading:
+    """Holds what was printed against what a guide shows, from its beginning to its end."""
+
+    def __init__(self) -> None:
+        self._found: dict[tuple[str, str], str] = {}
+        self._shown: dict[tuple[str, str], str] = {}
+
+    def difference(self, shown: str, found: str) -> str:
+        """What is not as shown, for people; nothing if all of it is."""
+        kinds: list[tuple[str, str]] = []
+        pattern, end = "", 0
+        for other in _SHOWN.finditer(shown):
+            pattern += re.escape(shown[end : other.start()])
+            end = other.end()
+            if other["left_out"]:
+                pattern += ".+?"
+            elif other["member"]:
+                kinds.append((other["member"], other["value"]))
+                pattern += re.escape(f'"{other["member"]}":{other["gap"]}') + r'(\d+|"[^"]*")'
+            else:
+                kinds.append((str(other.lastgroup), other[0]))
+                pattern += f"({_OTHER_EACH_TIME[str(other.lastgroup)]})"
+        same = re.fullmatch(pattern + re.escape(shown[end:]), found)
+        if not same:
+            lines = difflib.unified_diff(shown.split("\n"), found.split("\n"), "shown", "printed", lineterm="", n=99)
+            return "\n".join(lines)
+        pairs = zip(kinds, same.groups(), strict=True)
+        return "\n".join(filter(None, [self._other(kind, before, now) for (kind, before), now in pairs]))
+
+    def _other(self, kind: str, before: str, now: str) -> str:
+        """What is to be said if a value does not stand for the one that it stood for earlier."""
+        if not _NAMES.fullmatch(kind):
+            return ""
+        first, second = self._found.setdefault((kind, before), now), self._shown.setdefault((kind, now), before)
+        if (first, second) == (now, before):
+            return ""
+        return f"{kind}: {now} stands for {before}, but {before} is {first} elsewhere, or {now} {second}"
+
+
+class Shell:
+    """A bash in a folder, which its commands are typed into; what they have started ends with it."""
+
+    SECONDS: float = PATIENCE_SECONDS
+    COMMAND: Sequence[str] = ("bash",)
+    PLAY = f". ./typed < /dev/null; printf '\\n%s %s\\n' '{_ENDED}' $?"
+
+    def __init__(self, folder: Path, environ: Mapping[str, str]) -> None:
+        self._file = folder / "typed"
+        self._process = subprocess.Popen(
+            self.COMMAND,
+            cwd=folder,
+            env=environ,
+            text=True,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+
+    def run(self, commands: str) -> tuple[str, int]:
+        """What they print, without line breaks at the end, and the exit code of the last.
+
+        Raises: TimeoutError: they do not end, or the shell has ended.
+        """
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._file.write_text(commands, "utf-8")
+        too_long = threading.Timer(self.SECONDS, self._kill)
+        too_long.start()
+        try:
+            print(self.PLAY, file=self._process.stdin, flush=True)
+            printed = ""
+            for line in self._process.stdout:
+                if line.startswith(_ENDED):
+                    return printed.rstrip("\n"), int(line.split()[-1])
+                printed += line
+        finally:
+            too_long.cancel()
+        raise TimeoutError(f"this does not end:\n{commands}\n{printed}")
+
+    def end(self) -> None:
+        self._kill()
+        self._process.communicate()
+
+    def _kill(self) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+
+
+class PythonSession(Shell):
+    """A session of Python in a folder, which statements are typed into."""
+
+    COMMAND = (sys.executable, "-u", "-m", "tests.kit.pythons", "session", _ENDED)
+    PLAY = "typed"
+
+
+def with_addresses(text: str, addresses: Mapping[str, str]) -> str:
+    """The text with addresses of this machine replaced, such as ``8000`` by another port."""
+    ports = re.compile(r"(?<!\d)(" + "|".join(addresses) + r")(?!\d)")
+    return ports.sub(lambda port: addresses[port[1]], text)
+
+
+def ports_of(text: str) -> set[str]:
+    """The ports at which a guide has something listen: 9700 to 9799."""
+    return set(re.findall(r"(?<!\d)97\d\d(?!\d)", text))

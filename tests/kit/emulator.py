@@ -1,13 +1,14 @@
 """The emulator within this process: the lean one, whose answers do not travel over HTTP.
 
 The service's calls are answered by an observer, by moto's backends. DynamoDB's items are kept by ``tables``, so calls
-of boto3's clients for items are answered from there, too.
+of boto3's clients for items are answered from there, too. The fakes stand for the services behind the keyring.
 """
 
 from __future__ import annotations
 
 import base64
 import json
+import secrets
 import sys
 from collections.abc import Callable, Mapping
 from functools import cache
@@ -17,8 +18,10 @@ from urllib.parse import urlparse
 from botocore.client import BaseClient
 from botocore.exceptions import ClientError
 from botocore.validate import ParamValidationDecorator
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from chalicelib.foundation.aws import calls, environment, errors
+from chalicelib.foundation.aws.errors import SecretChanged
 from infra.local import moto_patches
 from infra.local.transaction_tokens import TokenRefused, tokens_of
 from tests.kit.tables import OPERATIONS, Refused, carried_out
@@ -202,3 +205,50 @@ _ANSWERS: Mapping[tuple[str, str], Callable[[Any, Mapping[str, Any]], Members]] 
     ("sqs", "SendMessage"): _send_message,
     ("sqs", "SendMessageBatch"): _send_message_batch,
 }
+
+
+class FakeKms:
+    """Wraps keys by reversing them."""
+
+    def __init__(self) -> None:
+        self.unwrapped: list[bytes] = []
+
+    def generate_data_key(self) -> tuple[bytes, bytes]:
+        plain = secrets.token_bytes(32)
+        return plain, plain[::-1]
+
+    def unwrap(self, wrapped: bytes) -> bytes:
+        self.unwrapped.append(wrapped)
+        return wrapped[::-1]
+
+
+class NoDataKeys:
+    """The keys of a vault that seals and opens nothing."""
+
+    def current_data_key(self) -> tuple[int, AESGCM]:
+        raise NotImplementedError
+
+    def data_key(self, number: int) -> AESGCM:
+        raise NotImplementedError
+
+
+class FakeSecrets:
+    """Secrets in memory; ``before_put`` runs once, between a writer's read and its write."""
+
+    def __init__(self) -> None:
+        self.values: dict[str, str] = {}
+        self.reads = 0
+        self.before_put: Callable[[], Any] | None = None
+
+    def get(self, name: str) -> dict[str, Any]:
+        self.reads += 1
+        value: dict[str, Any] = json.loads(self.values.get(name, "{}"))
+        return value
+
+    def put(self, name: str, value: dict[str, Any], replacing: dict[str, Any] | None = None) -> None:
+        intruder, self.before_put = self.before_put, None
+        if intruder:
+            intruder()
+        if replacing is not None and self.get(name) != replacing:
+            raise SecretChanged(name)
+        self.values[name] = json.dumps(value)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from chalicelib.cards.card_data.encryption import CardData, CardKeys, Sealed
 from chalicelib.foundation.crypto.keyring import Keyring, Unsealable, Vault
 from tests.causeway import START
-from tests.foundation.fakes import FakeKms, FakeSecrets, NoDataKeys
+from tests.kit.emulator import FakeKms, FakeSecrets, NoDataKeys
 from tests.kit.time import ManualClock
 
 PAN = "4111111111111111"

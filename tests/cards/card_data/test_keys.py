@@ -11,7 +11,7 @@ from chalicelib.cards.card_data.encryption import CardData, CardKeys
 from chalicelib.foundation.aws.errors import SecretChanged
 from chalicelib.foundation.crypto.keyring import CACHED_SECONDS, NoKeys, Vault
 from tests.causeway import START
-from tests.foundation.fakes import FakeKms, FakeSecrets, NoDataKeys
+from tests.kit.emulator import FakeKms, FakeSecrets, NoDataKeys
 from tests.kit.time import ManualClock
 
 NAME = "causeway-test-card-keys"

@@ -9,7 +9,7 @@ from chalicelib.foundation.clock import CLOCK_SKEW_SECONDS
 from chalicelib.foundation.crypto import signatures
 from chalicelib.foundation.crypto.keyring import CACHED_SECONDS, Keyring, NoKeys, Vault
 from tests.causeway import START
-from tests.foundation.fakes import FakeKms, FakeSecrets
+from tests.kit.emulator import FakeKms, FakeSecrets
 from tests.kit.time import ManualClock
 
 NAME = "causeway-test-keys"

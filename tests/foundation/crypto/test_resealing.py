@@ -22,7 +22,7 @@ from chalicelib.foundation.crypto.resealing import (
 from chalicelib.foundation.crypto.sealed_places import SealedPlace
 from chalicelib.foundation.dynamodb.store import ConditionFailed, Store, StoreError
 from tests.causeway import Causeway
-from tests.foundation.fakes import FakeKms, FakeSecrets
+from tests.kit.emulator import FakeKms, FakeSecrets
 from tests.openbanking.faults import FAULTS, Fault
 
 PLACES = (

@@ -34,9 +34,9 @@ from chalicelib.openbanking.records.client_record import Client
 from chalicelib.website.accounts import account_flow
 from infra.admin import connection, probe
 from tests.causeway import START, Causeway
-from tests.foundation.fakes import FakeKms, FakeSecrets
 from tests.infra.admin.command_line import done, refused, run
 from tests.kit.certificates import self_signed
+from tests.kit.emulator import FakeKms, FakeSecrets
 from tests.kit.http import server_context, socket_server, stack_health
 from tests.kit.time import ManualClock
 

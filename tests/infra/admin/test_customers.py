@@ -15,7 +15,7 @@ from infra.customers import loading
 from infra.customers.loading import CustomersChanged
 from tests.demo_bank.single_bank import SingleBank
 from tests.infra.admin.command_line import done, refused, run
-from tests.infra.customers.customer_files import account, customer, written
+from tests.infra.operator_files import account, customer, customer_file
 
 EXAMPLE = "docs/guides/customers.yaml"
 
@@ -59,7 +59,7 @@ def test_the_documented_customer_file_is_loaded_listed_and_deleted() -> None:
 
 def test_customer_commands_print_tables_and_sentences(path: Path) -> None:
     assert run("customers", "list").stdout == "There are no loaded customers: load some with `customers load`.\n"
-    path.write_text(written(customer()))
+    path.write_text(customer_file(customer()))
     told = run("customers", "load", str(path)).stdout
     assert told.splitlines() == [
         "Loaded:",
@@ -67,13 +67,13 @@ def test_customer_commands_print_tables_and_sentences(path: Path) -> None:
         "DEMOGB21  noor  Noor Haddad  sandbox-noor  61000001 KWD",
         "DEMODEF1  noor  Noor Haddad  sandbox-noor  0061000001 KWD",
     ]
-    path.write_text(written(customer(banks=["DEMODEF1"])))
+    path.write_text(customer_file(customer(banks=["DEMODEF1"])))
     assert run("customers", "load", str(path)).stdout.splitlines()[-1] == "noor is no longer at DEMOGB21."
     assert run("customers", "delete", "noor").stdout == "noor was deleted at DEMODEF1.\n"
 
 
 def test_customers_load_reports_all_faults_and_loads_nothing(path: Path) -> None:
-    path.write_text(written(customer(), customer("ada", [account("61000002", balance="1.2345")])))
+    path.write_text(customer_file(customer(), customer("ada", [account("61000002", balance="1.2345")])))
     assert refused("customers", "load", str(path)) == (
         "customers.1.id is the name of a built-in customer; "
         "customers.1.accounts.0.balance must have at most 3 decimal places in this currency"
@@ -88,7 +88,7 @@ def test_an_unreadable_customer_file_is_refused(path: Path) -> None:
 
 
 def test_customers_delete_with_an_unknown_id_deletes_no_customer(path: Path) -> None:
-    path.write_text(written(customer()))
+    path.write_text(customer_file(customer()))
     done("customers", "load", str(path))
     assert refused("customers", "delete", "noor", "ada") == "there are no loaded customers with these ids: ada"
     assert done("customers", "delete", "noor", "noor")["deleted"][0] == {"bank": "DEMOGB21", "id": "noor"}
@@ -97,7 +97,7 @@ def test_customers_delete_with_an_unknown_id_deletes_no_customer(path: Path) -> 
 def test_customers_load_refuses_too_many_customers_and_concurrent_loads(
     bank: SingleBank, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path.write_text(written(customer()))
+    path.write_text(customer_file(customer()))
     monkeypatch.setattr(directory, "MOST_CUSTOMERS", 0)
     assert refused("customers", "load", str(path)) == "DEMOGB21 would have more than 0 loaded customers: delete some"
 

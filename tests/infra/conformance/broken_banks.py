@@ -15,7 +15,7 @@ from chalicelib.openbanking.protocol import v2_version as v2
 from chalicelib.openbanking.protocol.errors import Refusal
 from chalicelib.openbanking.protocol.version import Version
 from chalicelib.openbanking.protocol.webhooks import Webhook
-from tests.infra.conformance.broken_authentication import (
+from tests.infra.conformance.faults import (
     AcceptsAnySignature,
     AcceptsAnyToken,
     AcceptsSignaturesOfOtherBytes,
@@ -23,23 +23,21 @@ from tests.infra.conformance.broken_authentication import (
     AcceptsTheBeginningOfTokens,
     AcceptsWhatBeginsWithTheKey,
     AlsoVerifiesJsonWrittenAgain,
+    CalculatesInBinary,
     ComparesTheKeyWithoutCase,
     ComparesTokensWithoutCase,
-    IgnoresTheKey,
-    ReadsTheIdOfTokensOnly,
-    VerifiesJsonWrittenAgain,
-)
-from tests.infra.conformance.broken_lists import (
-    CalculatesInBinary,
     EndsPagesWithNull,
     ExcludesTheLastDay,
     IgnoresPageSize,
+    IgnoresTheKey,
     LeavesPendingOutOfBoth,
     ListsTheOldestFirst,
     LosesAnEntryBetweenPages,
     OverlapsPages,
+    ReadsTheIdOfTokensOnly,
     RepeatsTheLastPageKey,
     SavesIbansWithBlanks,
+    VerifiesJsonWrittenAgain,
     WritesDebitsWithoutSign,
     WritesIbansWithBlanks,
 )

@@ -14,8 +14,8 @@ import pytest
 
 from chalicelib.openbanking.protocol.versions import VERSIONS
 from infra.conformance.__main__ import main
-from tests.infra.conformance.broken_authentication import AcceptsAnySignature
 from tests.infra.conformance.broken_banks import SignsWithAnotherKey
+from tests.infra.conformance.faults import AcceptsAnySignature
 from tests.infra.conformance.kit_runs import text_of
 from tests.infra.conformance.small_bank import SmallBank, running
 from tests.kit.documents import ROOT

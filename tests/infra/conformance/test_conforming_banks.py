@@ -17,7 +17,7 @@ from chalicelib.foundation.crypto import signatures
 from chalicelib.openbanking.protocol.version import Version
 from chalicelib.openbanking.protocol.versions import VERSIONS
 from infra.conformance.checks import checks_of
-from tests.infra.conformance.broken_lists import CountsPendingInPages
+from tests.infra.conformance.faults import CountsPendingInPages
 from tests.infra.conformance.kit_runs import connected, run_checks, run_kit
 from tests.infra.conformance.small_bank import SmallBank
 from tests.kit.documents import ROOT

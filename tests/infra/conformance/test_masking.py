@@ -17,7 +17,7 @@ from infra.conformance.checks import checks_of
 from infra.conformance.masking import Masking
 from infra.conformance.psu import ScriptPsu
 from infra.conformance.terminal import Terminal
-from tests.infra.conformance.broken_authentication import AcceptsAnySignature
+from tests.infra.conformance.faults import AcceptsAnySignature
 from tests.infra.conformance.kit_runs import HUB_KEY, run_checks, run_kit, session_with
 from tests.infra.conformance.small_bank import API_KEY, Answer, SmallBank
 

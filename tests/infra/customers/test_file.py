@@ -12,7 +12,7 @@ from infra.customers import loading
 from infra.customers.loading import InvalidCustomers
 from infra.customers.models import BANKS
 from tests.demo_bank.single_bank import SingleBank
-from tests.infra.customers.customer_files import Content, account, customer, rule, transaction, written
+from tests.infra.operator_files import Content, account, customer, customer_file, recurring_rule, transaction
 
 NO_BANKS = ("DEMOGB2F", "DEMODE2F", "BARCGB22", "one")
 
@@ -28,7 +28,7 @@ def faults(bank: SingleBank, text: str) -> list[str]:
 
 def of_account(bank: SingleBank, **members: Any) -> list[str]:
     place = "customers.0.accounts.0."
-    found = faults(bank, written(customer(accounts=[account(**members)])))
+    found = faults(bank, customer_file(customer(accounts=[account(**members)])))
     assert all(each.startswith(place) for each in found)
     return [each.removeprefix(place) for each in found]
 
@@ -69,12 +69,12 @@ def test_an_invalid_customer_file_is_refused(one: SingleBank, text: str, said: s
     ],
 )
 def test_an_invalid_customer_is_refused(one: SingleBank, members: Content, said: str) -> None:
-    assert faults(one, written(customer() | members)) == [f"customers.0.{said}"]
+    assert faults(one, customer_file(customer() | members)) == [f"customers.0.{said}"]
 
 
 def test_a_customer_has_at_most_20_accounts(one: SingleBank) -> None:
     accounts = [account(f"{61_000_000 + n}") for n in range(21)]
-    assert faults(one, written(customer(accounts=accounts))) == [
+    assert faults(one, customer_file(customer(accounts=accounts))) == [
         "customers.0.accounts must have at most 20 items, not 21"
     ]
 
@@ -117,7 +117,7 @@ def test_an_invalid_account_is_refused(one: SingleBank, members: Content, said: 
 @pytest.mark.parametrize("missing", ["number", "name", "currency", "balance", "balance_on"])
 def test_a_missing_account_member_is_refused(one: SingleBank, missing: str) -> None:
     made = {name: value for name, value in account().items() if name != missing}
-    assert faults(one, written(customer(accounts=[made]))) == [f"customers.0.accounts.0.{missing} is missing"]
+    assert faults(one, customer_file(customer(accounts=[made]))) == [f"customers.0.accounts.0.{missing} is missing"]
 
 
 @pytest.mark.parametrize(
@@ -150,7 +150,7 @@ def test_a_day_has_at_most_80_listed_transactions(one: SingleBank) -> None:
 
 
 def test_an_account_has_at_most_1000_transactions_and_20_rules(one: SingleBank) -> None:
-    assert of_account(one, transactions=[transaction()] * 1001, rules=[rule()] * 21) == [
+    assert of_account(one, transactions=[transaction()] * 1001, rules=[recurring_rule()] * 21) == [
         "transactions must have at most 1000 items, not 1001",
         "rules must have at most 20 items, not 21",
     ]
@@ -162,40 +162,45 @@ RANGE = "between must be two amounts, the lower one first, both above or both be
 @pytest.mark.parametrize(
     ("made", "said"),
     [
-        (rule("year"), "every must be 'day', 'week' or 'month'"),
-        (rule("month"), "day is required in a rule of every month"),
-        (rule("month", day=0), "day must be greater than or equal to 1"),
-        (rule("month", day=32), "day must be less than or equal to 31"),
-        (rule("day", day=1), "day is only for a rule of every month"),
-        (rule("week"), "weekday is required in a rule of every week"),
+        (recurring_rule("year"), "every must be 'day', 'week' or 'month'"),
+        (recurring_rule("month"), "day is required in a rule of every month"),
+        (recurring_rule("month", day=0), "day must be greater than or equal to 1"),
+        (recurring_rule("month", day=32), "day must be less than or equal to 31"),
+        (recurring_rule("day", day=1), "day is only for a rule of every month"),
+        (recurring_rule("week"), "weekday is required in a rule of every week"),
         (
-            rule("week", weekday="Monday"),
+            recurring_rule("week", weekday="Monday"),
             "weekday must be 'monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday' or 'sunday'",
         ),
-        (rule("day", weekday="monday"), "weekday is only for a rule of every week"),
-        (rule(amount=None), "amount or between is required, and not both"),
-        (rule(between=["1", "2"]), "amount or between is required, and not both"),
-        (rule(amount="0"), "amount must not be 0"),
-        (rule(amount="0.0001"), "amount must have at most 3 decimal places in this currency"),
-        (rule(amount=None, between=["1"]), RANGE),
-        (rule(amount=None, between=[]), RANGE),
-        (rule(amount=None, between=["1", "2", "3"]), RANGE),
-        (rule(amount=None, between=["2", "1"]), RANGE),
-        (rule(amount=None, between=["-1", "1"]), RANGE),
-        (rule(amount=None, between=["1", "2.0001"]), "between.1 must have at most 3 decimal places in this currency"),
-        (rule(**{"from": "2026-02-29"}), f"from {DAY}"),
-        (rule(**{"from": "2025-12-31"}), "from must not be before balance_on"),
-        (rule(until="2025-12-31"), "until must not be before the rule's first day"),
-        (rule(until="2026-01-31", **{"from": "2026-02-01"}), "until must not be before the rule's first day"),
+        (recurring_rule("day", weekday="monday"), "weekday is only for a rule of every week"),
+        (recurring_rule(amount=None), "amount or between is required, and not both"),
+        (recurring_rule(between=["1", "2"]), "amount or between is required, and not both"),
+        (recurring_rule(amount="0"), "amount must not be 0"),
+        (recurring_rule(amount="0.0001"), "amount must have at most 3 decimal places in this currency"),
+        (recurring_rule(amount=None, between=["1"]), RANGE),
+        (recurring_rule(amount=None, between=[]), RANGE),
+        (recurring_rule(amount=None, between=["1", "2", "3"]), RANGE),
+        (recurring_rule(amount=None, between=["2", "1"]), RANGE),
+        (recurring_rule(amount=None, between=["-1", "1"]), RANGE),
+        (
+            recurring_rule(amount=None, between=["1", "2.0001"]),
+            "between.1 must have at most 3 decimal places in this currency",
+        ),
+        (recurring_rule(**{"from": "2026-02-29"}), f"from {DAY}"),
+        (recurring_rule(**{"from": "2025-12-31"}), "from must not be before balance_on"),
+        (recurring_rule(until="2025-12-31"), "until must not be before the rule's first day"),
+        (recurring_rule(until="2026-01-31", **{"from": "2026-02-01"}), "until must not be before the rule's first day"),
     ],
 )
 def test_an_invalid_rule_is_refused(one: SingleBank, made: Content, said: str) -> None:
-    assert of_account(one, rules=[rule(), made]) == [f"rules.1.{said}"]
+    assert of_account(one, rules=[recurring_rule(), made]) == [f"rules.1.{said}"]
 
 
 def test_all_faults_of_a_customer_file_are_reported_together(one: SingleBank) -> None:
-    wrong = account(currency="JPY", transactions=[transaction(), transaction("2025-01-01", "7")], rules=[rule("week")])
-    found = faults(one, written(customer(), customer("ada", [wrong]), customer(accounts=[account("61000003")])))
+    wrong = account(
+        currency="JPY", transactions=[transaction(), transaction("2025-01-01", "7")], rules=[recurring_rule("week")]
+    )
+    found = faults(one, customer_file(customer(), customer("ada", [wrong]), customer(accounts=[account("61000003")])))
     assert found == [
         "customers.1.id is the name of a built-in customer",
         "customers.1.accounts.0.balance must have at most 0 decimal places in this currency",
@@ -218,32 +223,32 @@ def built_in() -> list[Customer]:
 
 @pytest.mark.parametrize("id_", [*(each.customer_id for each in built_in()), *(fault.name for fault in FAULTS)])
 def test_ids_of_built_in_customers_are_reserved(one: SingleBank, id_: str) -> None:
-    assert faults(one, written(customer(id_))) == ["customers.0.id is the name of a built-in customer"]
+    assert faults(one, customer_file(customer(id_))) == ["customers.0.id is the name of a built-in customer"]
 
 
 def test_numbers_and_ibans_of_built_in_accounts_are_reserved(one: SingleBank) -> None:
     for bic, profile in BANKS.items():
         known = next(iter(CUSTOMERS[profile.name].values())).accounts[0]
         taken = account(known.number[-8:])
-        assert faults(one, written(customer(banks=[bic], accounts=[taken]))) == [
+        assert faults(one, customer_file(customer(banks=[bic], accounts=[taken]))) == [
             f"customers.0.accounts.0.number belongs to another account at {bic}"
         ]
         shared = account(iban=known.iban)
-        assert faults(one, written(customer(banks=[bic], accounts=[shared]))) == [
+        assert faults(one, customer_file(customer(banks=[bic], accounts=[shared]))) == [
             f"customers.0.accounts.0.iban belongs to another account at {bic}, or to one in the same currency"
         ]
 
 
 def test_numbers_and_ibans_of_other_loaded_customers_are_reserved(one: SingleBank) -> None:
     own = account(iban="DE48100999007100000111")
-    loading.load(one, written(customer(banks=["DEMODEF1"], accounts=[own])))
-    loading.load(one, written(customer(banks=["DEMODEF1"], accounts=[own])))
+    loading.load(one, customer_file(customer(banks=["DEMODEF1"], accounts=[own])))
+    loading.load(one, customer_file(customer(banks=["DEMODEF1"], accounts=[own])))
     place = "customers.0.accounts.0"
-    assert faults(one, written(customer("kenji", [account()]))) == [
+    assert faults(one, customer_file(customer("kenji", [account()]))) == [
         f"{place}.number belongs to another account at DEMODEF1"
     ]
     shared = account("61000002", iban="DE48100999007100000111")
-    assert faults(one, written(customer("kenji", [shared], banks=["DEMODEF1"]))) == [
+    assert faults(one, customer_file(customer("kenji", [shared], banks=["DEMODEF1"]))) == [
         f"{place}.iban belongs to another account at DEMODEF1, or to one in the same currency"
     ]
 
@@ -251,9 +256,9 @@ def test_numbers_and_ibans_of_other_loaded_customers_are_reserved(one: SingleBan
 def test_accounts_of_one_customer_in_different_currencies_can_share_an_iban(one: SingleBank) -> None:
     iban = "DE48100999007100000111"
     accounts = [account(iban=iban), account("61000002", iban=iban, currency="EUR", balance="1.00")]
-    loading.load(one, written(customer(banks=["DEMODEF1"], accounts=accounts)))
+    loading.load(one, customer_file(customer(banks=["DEMODEF1"], accounts=accounts)))
     again = [*accounts, account("61000003", iban=iban)]
-    assert faults(one, written(customer(banks=["DEMODEF1"], accounts=again))) == [
+    assert faults(one, customer_file(customer(banks=["DEMODEF1"], accounts=again))) == [
         "customers.0.accounts.2.iban belongs to another account at DEMODEF1, or to one in the same currency"
     ]
 
@@ -268,6 +273,6 @@ def test_transactions_of_more_than_350_kb_are_refused(one: SingleBank) -> None:
     days = [f"2026-01-{day:02}" for day in range(1, 29)]
     long = [transaction(days[n % 28], text="\N{SNOWMAN}" * 140, counterparty="\N{SNOWMAN}" * 50) for n in range(1000)]
     fits, does_not = account(transactions=long[:500]), account("61000002", transactions=long)
-    assert faults(one, written(customer(accounts=[fits, does_not]))) == [
+    assert faults(one, customer_file(customer(accounts=[fits, does_not]))) == [
         "customers.0.accounts.1 has transactions of more than 350 KB"
     ]

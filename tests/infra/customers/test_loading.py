@@ -11,7 +11,7 @@ from chalicelib.foundation.dynamodb.store import StoreUnavailable
 from infra.customers import loading
 from infra.customers.loading import CustomersChanged, TooManyCustomers, UnknownCustomers
 from tests.demo_bank.single_bank import SingleBank
-from tests.infra.customers.customer_files import Content, account, customer, transaction, written
+from tests.infra.operator_files import Content, account, customer, customer_file, transaction
 
 
 def there(bank: SingleBank) -> dict[str, list[str]]:
@@ -24,15 +24,15 @@ def rows(bank: SingleBank) -> list[Any]:
 
 
 def test_a_load_replaces_customers_with_the_same_id_and_keeps_others(one: SingleBank) -> None:
-    loading.load(one, written(customer("noor"), customer("kenji", [account("61000002")])))
-    loading.load(one, written(customer("noor", name="Noor H.", accounts=[account("61000003")])))
+    loading.load(one, customer_file(customer("noor"), customer("kenji", [account("61000002")])))
+    loading.load(one, customer_file(customer("noor", name="Noor H.", accounts=[account("61000003")])))
     assert there(one) == {"DEMOGB21": ["kenji", "noor"], "DEMODEF1": ["kenji", "noor"]}
     noor = directory.read_loaded(one.runtime).customers["noor"]
     assert (noor.full_name, [each.number for each in noor.accounts]) == ("Noor H.", ["61000003"])
 
 
 def test_a_repeated_load_keeps_the_same_customers(one: SingleBank) -> None:
-    text = written(customer("noor", [account(transactions=[transaction()])]))
+    text = customer_file(customer("noor", [account(transactions=[transaction()])]))
     loading.load(one, text)
     before = rows(one)
     loading.load(one, text)
@@ -40,19 +40,19 @@ def test_a_repeated_load_keeps_the_same_customers(one: SingleBank) -> None:
 
 
 def test_a_load_removes_a_customer_from_a_bank_no_longer_listed(one: SingleBank) -> None:
-    loading.load(one, written(customer("noor")))
-    changes = loading.load(one, written(customer("noor", banks=["DEMODEF1"])))
+    loading.load(one, customer_file(customer("noor")))
+    changes = loading.load(one, customer_file(customer("noor", banks=["DEMODEF1"])))
     assert there(one) == {"DEMOGB21": [], "DEMODEF1": ["noor"]}
     assert [list(change.removed) for change in changes] == [["noor"], []]
 
 
 def test_a_load_writes_only_to_the_banks_in_the_file(one: SingleBank) -> None:
-    loading.load(one, written(customer("noor", banks=["DEMODEF1"])))
+    loading.load(one, customer_file(customer("noor", banks=["DEMODEF1"])))
     assert {row["bank"] for row in rows(one)} == {"two"}
 
 
 def test_a_deletion_deletes_all_customers_or_none(one: SingleBank) -> None:
-    loading.load(one, written(customer("noor"), customer("kenji", [account("61000002")], banks=["DEMODEF1"])))
+    loading.load(one, customer_file(customer("noor"), customer("kenji", [account("61000002")], banks=["DEMODEF1"])))
     with pytest.raises(UnknownCustomers, match=r"^there are no loaded customers with these ids: ada, nobody$"):
         loading.delete(one, ["noor", "ada", "nobody"])
     assert there(one) == {"DEMOGB21": ["noor"], "DEMODEF1": ["kenji", "noor"]}
@@ -62,13 +62,13 @@ def test_a_deletion_deletes_all_customers_or_none(one: SingleBank) -> None:
 
 
 def test_a_load_or_deletion_based_on_stale_data_is_refused(one: SingleBank, monkeypatch: pytest.MonkeyPatch) -> None:
-    loading.load(one, written(customer("noor")))
+    loading.load(one, customer_file(customer("noor")))
     stale = loading.read_all(one)
-    loading.load(one, written(customer("kenji", [account("61000002")])))
+    loading.load(one, customer_file(customer("kenji", [account("61000002")])))
     before = rows(one)
     monkeypatch.setattr(loading, "read_all", lambda _: stale)
     with pytest.raises(CustomersChanged):
-        loading.load(one, written(customer("mei", [account("61000004")])))
+        loading.load(one, customer_file(customer("mei", [account("61000004")])))
     with pytest.raises(CustomersChanged):
         loading.delete(one, ["noor"])
     assert rows(one) == before
@@ -78,10 +78,10 @@ def test_a_concurrent_load_of_one_customer_at_another_bank_is_refused(
     one: SingleBank, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stale = loading.read_all(one)
-    loading.load(one, written(customer("noor", banks=["DEMODEF1"])))
+    loading.load(one, customer_file(customer("noor", banks=["DEMODEF1"])))
     monkeypatch.setattr(loading, "read_all", lambda _: stale)
     with pytest.raises(CustomersChanged):
-        loading.load(one, written(customer("noor", banks=["DEMOGB21"])))
+        loading.load(one, customer_file(customer("noor", banks=["DEMOGB21"])))
     assert {row["bank"] for row in rows(one)} == {"two"}
 
 
@@ -89,7 +89,7 @@ def test_a_concurrent_load_of_one_customer_at_another_bank_is_refused(
 def test_a_storage_failure_leaves_the_customers_unchanged(
     one: SingleBank, monkeypatch: pytest.MonkeyPatch, call: str
 ) -> None:
-    loading.load(one, written(customer("noor")))
+    loading.load(one, customer_file(customer("noor")))
     before = rows(one)
 
     def fail(*_: Any) -> None:
@@ -97,7 +97,7 @@ def test_a_storage_failure_leaves_the_customers_unchanged(
 
     monkeypatch.setattr(one.store, call, fail)
     with pytest.raises(StoreUnavailable):
-        loading.load(one, written(customer("kenji", [account("61000002")])))
+        loading.load(one, customer_file(customer("kenji", [account("61000002")])))
     with pytest.raises(StoreUnavailable):
         loading.delete(one, ["noor"])
     assert rows(one) == before
@@ -106,9 +106,9 @@ def test_a_storage_failure_leaves_the_customers_unchanged(
 def test_one_load_accepts_49_customers_of_both_banks_and_refuses_50(one: SingleBank) -> None:
     people = [customer(f"p{n}", [account(f"{62_000_000 + n}")]) for n in range(50)]
     with pytest.raises(TooManyCustomers, match=r"^102 records would change at once, .* at most 100 are possible"):
-        loading.load(one, written(*people))
+        loading.load(one, customer_file(*people))
     assert rows(one) == []
-    loading.load(one, written(*people[:49]))
+    loading.load(one, customer_file(*people[:49]))
     assert {bic: len(ids) for bic, ids in there(one).items()} == {"DEMOGB21": 49, "DEMODEF1": 49}
 
 
@@ -117,9 +117,9 @@ def test_a_load_of_more_than_3_2_mb_is_refused(one: SingleBank) -> None:
     long = [transaction(days[n % 28], text="\N{SNOWMAN}" * 140, counterparty="\N{SNOWMAN}" * 50) for n in range(480)]
     people = [customer(f"p{n}", [account(f"{62_000_000 + n}", transactions=long)]) for n in range(6)]
     with pytest.raises(TooManyCustomers, match=r"more than 3.2 MB"):
-        loading.load(one, written(*people))
+        loading.load(one, customer_file(*people))
     assert rows(one) == []
-    loading.load(one, written(*people[:5]))
+    loading.load(one, customer_file(*people[:5]))
 
 
 def test_the_largest_load_fits_into_one_dynamodb_transaction() -> None:
@@ -133,11 +133,11 @@ def test_the_largest_load_fits_into_one_dynamodb_transaction() -> None:
 def test_a_load_above_the_limits_of_a_bank_is_refused(
     one: SingleBank, monkeypatch: pytest.MonkeyPatch, limit: str, said: str
 ) -> None:
-    loading.load(one, written(customer("noor"), customer("kenji", [account("61000002")])))
+    loading.load(one, customer_file(customer("noor"), customer("kenji", [account("61000002")])))
     before = rows(one)
     monkeypatch.setattr(directory, limit, {"MOST_CUSTOMERS": 2, "MOST_BYTES": 400}[limit])
     with pytest.raises(TooManyCustomers, match=said):
-        loading.load(one, written(customer("mei", [account("61000004")])))
+        loading.load(one, customer_file(customer("mei", [account("61000004")])))
     assert rows(one) == before
 
 
@@ -149,7 +149,7 @@ def test_a_bank_holds_500_customers_with_three_accounts_each(one: SingleBank) ->
             for n in range(start, min(start + 32, 500))
         ]
         people |= {each["id"]: each for each in some}
-        loading.load(one, written(*some))
+        loading.load(one, customer_file(*some))
     assert list(directory.read_loaded(one.runtime).customers) == sorted(people)
     with pytest.raises(TooManyCustomers, match="DEMOGB21 would have more than 500 loaded customers: delete some"):
-        loading.load(one, written(customer("mei")))
+        loading.load(one, customer_file(customer("mei")))

@@ -6,7 +6,7 @@ import pytest
 
 from tests.cards.setups import Content, fee, limit, loaded, manager
 from tests.causeway import Causeway
-from tests.infra.programme.setups import changes, mark_used, rule, stored_rows, with_entries
+from tests.infra.operator_files import changes, mark_used, rule, stored_rows, with_entries
 
 
 @pytest.fixture

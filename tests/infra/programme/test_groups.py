@@ -10,7 +10,7 @@ from chalicelib.cards.programs.catalogue import AccountProgramme, CardProgramme,
 from chalicelib.cards.protocol import values
 from infra.programme import models
 from tests.cards.setups import Content, fee, limit, manager, region, special_account
-from tests.infra.programme.setups import DEMO, catalogue_of, faults
+from tests.infra.operator_files import DEMO, catalogue_of, faults
 from tests.kit.documents import PROGRAMME_FILE
 
 

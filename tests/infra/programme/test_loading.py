@@ -23,7 +23,7 @@ from tests.cards.setups import (
     special_account,
 )
 from tests.causeway import Causeway
-from tests.infra.programme.setups import changes, mark_used, stored_rows, with_entries
+from tests.infra.operator_files import changes, mark_used, stored_rows, with_entries
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from infra.programme import file
 from infra.programme.file import InvalidProgramme
 from tests.cards.setups import Content, loaded, manager, planned, region, written
 from tests.causeway import Causeway
-from tests.infra.programme.setups import DEMO, MARK, catalogue_of, faults, rule, stored_rows
+from tests.infra.operator_files import DEMO, MARK, catalogue_of, faults, rule, stored_rows
 from tests.kit import inputs
 from tests.kit.documents import PROGRAMME_FILE
 
