@@ -38,7 +38,7 @@ def test_every_table_becomes_cards_on_a_phone_or_scrolls(template: Path) -> None
             assert _REGION.search(before), f"cut off without a cue: {table[:80]}"
 
 
-@pytest.mark.parametrize("page", page_names())
+@pytest.mark.parametrize("page", [*page_names()])
 def test_every_table_of_the_documentation_scrolls(page: str) -> None:
     for document in documents(page):
         text = document.read_text("utf-8")
@@ -50,7 +50,7 @@ def test_a_template_has_no_inline_code(file: Path) -> None:
     assert not has_inline_code(file)
 
 
-@pytest.mark.parametrize("page", page_names())
+@pytest.mark.parametrize("page", [*page_names()])
 def test_a_documentation_page_has_no_inline_code(page: str) -> None:
     assert [file for file in documents(page) if has_inline_code(file)] == []
 
