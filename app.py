@@ -1,4 +1,4 @@
-"""The Chalice entry point: registers what the rooms offer, and does nothing else."""
+"""The Chalice entry point: registers each package's routes and jobs, and nothing else."""
 
 import gc
 

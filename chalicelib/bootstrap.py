@@ -81,7 +81,7 @@ class Hub(Infrastructure):
         }
 
     def _task_handlers(self) -> Handlers:
-        """What carries out each kind of task; the card API is loaded with the first task."""
+        """The handlers of queued tasks; the card API is loaded with the first task."""
         from chalicelib.cards.authorization.decline_recovery import TASK, record_decline
 
         return {TASK: partial(self.cards.call, record_decline)}

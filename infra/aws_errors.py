@@ -1,4 +1,4 @@
-"""Errors of AWS as sentences, also those of an endpoint that does not answer as AWS does."""
+"""Explains AWS errors in sentences, and endpoints that do not respond like AWS."""
 
 from __future__ import annotations
 

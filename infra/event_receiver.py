@@ -83,7 +83,7 @@ def listen(show: Callable[[ReceivedEvent], None] = lambda _: None) -> Iterator[E
         do_POST = _handle  # noqa: N815 - http.server's name
 
         def log_message(self, format: str, *args: Any) -> None:
-            """Log nothing: ``show`` does."""
+            """Log nothing, since ``show`` prints the event."""
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         receiver = EventReceiver(f"http://127.0.0.1:{server.server_port}/events", show)

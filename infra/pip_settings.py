@@ -20,7 +20,7 @@ _CREDENTIALS = (re.compile(r"(?<=://)\S*(?=@)"), re.compile(r"[^\s/@:]+:[^\s/@]\
 
 
 class SettingsInvalid(Exception):
-    """pip's configuration cannot be read; the message says where, and repeats no value: it may have a password."""
+    """pip's configuration cannot be read; the message names the place and no value, which may be a password."""
 
 
 def mask(text: str) -> str:
@@ -31,7 +31,7 @@ def mask(text: str) -> str:
 
 
 def uv_variables(environ: Mapping[str, str]) -> Settings:
-    """The variables with which uv does what pip is configured to do; those of uv that ``environ`` has are left out.
+    """The environment variables for uv that match pip's configuration, except those already in ``environ``.
 
     Raises:
         SettingsInvalid: a configuration file of pip cannot be parsed, or a setting is not of its type.
@@ -41,7 +41,7 @@ def uv_variables(environ: Mapping[str, str]) -> Settings:
 
 
 def uv_options(environ: Mapping[str, str]) -> list[str]:
-    """The options for what no variable of uv does. Raises: SettingsInvalid."""
+    """The options for pip settings that no variable of uv covers. Raises: SettingsInvalid."""
     return ["--no-index"] if _read_settings(environ).get("no-index") else []
 
 
@@ -78,7 +78,7 @@ def _translate(settings: Settings, environ: Mapping[str, str]) -> Iterator[tuple
 
 
 def _read_settings(environ: Mapping[str, str]) -> Settings:
-    """What ``pip install`` would use: files, then variables; the section ``install`` is stronger than ``global``."""
+    """The settings of ``pip install``: files, then variables; the section ``install`` overrides ``global``."""
     parser = RawConfigParser()
     for file in _find_files(environ):
         try:

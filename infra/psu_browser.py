@@ -191,7 +191,7 @@ def open_signed_in(browser: Browser, url: str) -> BrowserPage:
 
 
 def require_page(result: BrowserPage | str) -> BrowserPage:
-    """Raises: NavigationFailed, if the browser stopped at a URL instead."""
+    """Require a page. Raises: NavigationFailed, if the browser stopped at a URL instead."""
     if isinstance(result, str):
         raise NavigationFailed(f"the browser arrived at {result}")
     return result

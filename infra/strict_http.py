@@ -1,4 +1,4 @@
-"""Requests by the letter of RFC 9112, for the local servers: what is ambiguous gets 400, and the connection closes.
+"""Strict parsing of requests (RFC 9112) for the local servers: an ambiguous one gets 400 and ends the connection.
 
 ``http.server`` ends the headers at a line that it cannot parse. A ``Content-Length`` behind such a line is lost, and
 the body runs as a second request.
@@ -46,7 +46,7 @@ class Unreadable(Exception):
 
 
 class Head(NamedTuple):
-    """What comes before the body; the values of headers are without the optional blanks around them."""
+    """The request line and headers; header values have no surrounding blanks."""
 
     target: str
     version: str
@@ -103,7 +103,7 @@ class StrictHandler(BaseHTTPRequestHandler):
             self.rfile = connection
 
     def read_body(self) -> bytes:
-        """The body of the request. Raises: Unreadable, which is sent as an error unless it is caught."""
+        """Read the body of the request. Raises: Unreadable, which becomes an error response unless caught."""
         if self._length is None:
             return read_chunks(self.rfile, self.largest_body)
         body = self.rfile.read(self._length)
@@ -170,7 +170,7 @@ def read_chunks(lines: io.BufferedIOBase, largest: int) -> bytes:
 
 
 def end_connection(connection: socket.socket) -> None:
-    """Send nothing more and read a part of what comes: closing with unread data could discard what was sent."""
+    """Shut down sending and read part of the input: closing with unread data could discard what was sent."""
     connection.settimeout(1)
     connection.shutdown(socket.SHUT_WR)
     left = _DRAINED

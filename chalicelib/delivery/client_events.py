@@ -37,7 +37,7 @@ _CURSOR = re.compile(r"([0-9]{1,13})-([0-9A-Za-z_-]{1,64})")
 
 @dataclass(frozen=True, slots=True)
 class ClientSearch:
-    """What to list.
+    """A filter for events.
 
     Attributes:
         client_id: the client.

@@ -208,7 +208,7 @@ def update_sweep(delivery: Delivery, swept_at: int | None) -> Update:
 
 
 def update_unmade_attempt(claimed: Delivery, until: int) -> Update:
-    """The write that takes back an attempt that was not made and does not count."""
+    """The write that takes back an attempt that was never made; it does not count."""
     return Update(
         *record_key(claimed.delivery_id),
         set={"due_at": until, "attempts": claimed.attempts - 1, "sending": False},

@@ -212,7 +212,7 @@ class EventLog:
 
 
 def _select(found: _Found, got: frozenset[str], settled: Position, limit: int) -> tuple[Sequence[Item], Reading, bool]:
-    """The rows of the next page, the reading after it, and whether another page is there now.
+    """Choose the next page; return its rows, the new reading position, and whether more rows exist.
 
     No event can be written any more up to ``settled``.
     """

@@ -55,7 +55,7 @@ class UnknownDelivery(LookupError):
 
 
 class NotResendable(Exception):
-    """A delivery cannot be resent; the message says why."""
+    """A delivery cannot be resent; the message gives the reason."""
 
 
 class SearchTooWide(ValueError):

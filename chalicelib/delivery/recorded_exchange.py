@@ -1,4 +1,4 @@
-"""What an attempt records of its exchange: headers, and the beginning of the receiver's response body.
+"""The record of an attempt's exchange: headers, and the beginning of the receiver's response body.
 
 The values of harmless headers are recorded, and only the names of all others. Their size is limited: a message takes at
 most 4 KB, so the 20 attempts of a record, with two messages each, take 160 KB of the 400 KB that an item may have.

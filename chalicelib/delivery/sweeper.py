@@ -73,7 +73,7 @@ def _read(store: Store, rows: Sequence[Item]) -> Iterator[Delivery]:
 
 
 def _queue_unchanged(store: Store, outbox: Outbox, deliveries: Sequence[Delivery], now: int) -> int:
-    """Queue deliveries, unless they have changed; returns how many. What the queue refuses is as it was before."""
+    """Queue deliveries that have not changed, and return their number; those that the queue refuses stay due."""
     marked = _write(store, [(each, now) for each in deliveries])
     batches = pieces([each.delivery_id for each in marked], Queue.BATCH)
     refused = {delivery_id for batch in batches for delivery_id in outbox.send(batch)}
@@ -82,7 +82,7 @@ def _queue_unchanged(store: Store, outbox: Outbox, deliveries: Sequence[Delivery
 
 
 def _write(store: Store, changes: Sequence[tuple[Delivery, int | None]]) -> Sequence[Delivery]:
-    """Write when each delivery was last queued; returns those that had not changed since they were read."""
+    """Record when each delivery was last queued; returns the deliveries that had not changed since they were read."""
     for _ in range(_TRIES):
         if not changes:
             break

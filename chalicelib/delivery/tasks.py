@@ -31,7 +31,7 @@ class Tasks:
         self._queue.send(jsontext.dumps({"task": kind, "request_id": log.request_id(), "sealed": sealed}))
 
     def carry_out(self, message: str) -> bool:
-        """Carry out a task; false if the message is none. Raises: whatever the handler does; the queue repeats it."""
+        """Carry out a task; ``False`` if it is none. Any error of the handler lets the queue repeat it."""
         if not is_task(message):
             return False
         task = jsontext.loads(message)

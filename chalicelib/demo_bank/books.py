@@ -28,7 +28,7 @@ _DAY = timedelta(days=1)
 
 @dataclass(frozen=True, slots=True)
 class Particulars:
-    """What a transaction says: the other party with its IBAN (empty if unknown), the text and the kind.
+    """The details of a transaction: the other party and its IBAN (empty if unknown), the text and the kind.
 
     ``pending_days`` is for how many days it is pending before it is booked.
     """
@@ -95,7 +95,7 @@ class TransactionRule:
 
 
 class BookEntry(NamedTuple):
-    """One transaction; ``number`` is its own on that day, from 0 to 99."""
+    """One transaction; ``number`` identifies it on its day, from 0 to 99."""
 
     day: date
     number: int

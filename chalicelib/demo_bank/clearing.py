@@ -1,4 +1,4 @@
-"""Clearing: every minute the banks settle, cancel and report what is due, in order, and end due consents.
+"""Clearing: every minute the banks settle, cancel and report due payments, in order, and end due consents.
 
 Once a day, a bank whose version has that call reports how long its customers took to confirm.
 

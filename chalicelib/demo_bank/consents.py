@@ -226,7 +226,7 @@ def _unseal_token(bank: DemoBank, consent: DemoConsent) -> str | None:
 
 
 def revoke_due_consents(bank: DemoBank, deadline: float) -> int:
-    """End the consents whose time is over, until ``deadline`` (monotonic clock); returns their number.
+    """End the consents that are due, until ``deadline`` (monotonic clock); returns their number.
 
     One that fails is postponed and does not delay the others.
     """

@@ -179,6 +179,6 @@ FAULTS_BY_NAME: Mapping[str, SandboxFault] = {fault.name: fault for fault in FAU
 
 
 def payment_reference(named: str, customer_id: str) -> str:
-    """The test reference that a payment plays: the one it names, else that of its customer's fault, or empty."""
+    """The test reference of a payment: its own, or that of its customer's fault; empty if there is none."""
     fault = FAULTS_BY_NAME.get(customer_id)
     return named or (fault.payment_reference if fault else "")

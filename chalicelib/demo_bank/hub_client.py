@@ -54,7 +54,7 @@ class SavedConsent:
 
 
 def init_authorization(bank: DemoBank, request_url: str) -> AuthorizationRequest:
-    """Raises: HubRefusal, HubUnreachable."""
+    """Start an authorization at the hub. Raises: HubRefusal, HubUnreachable."""
     answer = _post(bank, "/init_authorization", {"request_url": request_url}, new_uuid())
     scopes = answer("scopes", list)
     return AuthorizationRequest(

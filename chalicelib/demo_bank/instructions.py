@@ -110,7 +110,7 @@ def resolve_schemes(profile: Profile, kind: Kind, currency: str, given: Iterable
 
 
 class UnpayableAmount(ValueError):
-    """An amount that these banks cannot pay; the message says why."""
+    """An amount that the demonstration banks cannot pay; the message gives the reason."""
 
 
 def minor_digits(currency: str) -> int:

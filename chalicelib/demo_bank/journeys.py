@@ -129,7 +129,7 @@ def begin(bank: DemoBank, request_url: str, request: AuthorizationRequest, brows
 
 
 def find(bank: DemoBank, journey_id: str, browser: str) -> PsuJourney:
-    """Raises: UnknownJourney."""
+    """The journey with this id. Raises: UnknownJourney."""
     item = bank.store.get(TABLE, bank.key(_record_id(journey_id))) if journey_id else None
     if item is None or item["expires_at"] <= bank.clock.time() or not matches(browser, item["browser"]):
         raise UnknownJourney
@@ -235,7 +235,7 @@ def _record_id(journey_id: str) -> str:
 
 
 def _journey(bank: DemoBank, journey_id: str, item: Item) -> PsuJourney:
-    """Raises: UnknownJourney, if the customer or a chosen account was deleted meanwhile."""
+    """A journey from its item. Raises: UnknownJourney, if the customer or a chosen account was deleted."""
     record = item["id"]
     customer_id = item.get("customer_id")
     customer = find_customer(bank, customer_id) if customer_id else None

@@ -116,7 +116,7 @@ class DemoPaymentOrder:
 
     @property
     def test_reference(self) -> str:
-        """The test reference that it plays: its own, or that of its customer's fault; else empty."""
+        """The payment's test reference: its own, or that of its customer's fault; empty if there is none."""
         return faults.payment_reference(self.test, self.customer_id)
 
     @property

@@ -94,7 +94,7 @@ def people(customers: Sequence[Customer]) -> dict[str, Any]:
 
 
 def sign_in_error(bank: DemoBank) -> str:
-    """What a customer with a wrong name or password is told."""
+    """The error message for a wrong customer name or password."""
     if bank.profile.plays_faults:
         return "This bank has no fault with this name and password. Please choose one of those below."
     return "User name and password do not match. Please try again."

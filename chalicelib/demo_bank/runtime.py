@@ -109,7 +109,7 @@ class DemoBank:
         return {"bank": self.profile.name, "id": record}
 
     def credentials(self) -> DemoBankCredentials:
-        """Raises: NotInstalled."""
+        """The bank's credentials at the hub. Raises: NotInstalled."""
         now = self.clock.time()
         if self._credentials is None or now - self._credentials[0] >= CACHED_SECONDS:
             self._credentials = (now, self._read_or_reuse(self._read_credentials, self._credentials))
@@ -212,7 +212,7 @@ class _StorageKey:
 
 @dataclass(frozen=True, slots=True)
 class DueTimes:
-    """Records ``<prefix>#<time>#<id>`` of what is due; they expire ``retention_seconds`` after the time."""
+    """Records ``<prefix>#<time>#<id>`` of due work; they expire ``retention_seconds`` after the time."""
 
     prefix: str
     retention_seconds: int
@@ -221,7 +221,7 @@ class DueTimes:
         return bank.key(f"{self.prefix}#{at:012d}#{identifier}")
 
     def find(self, bank: DemoBank) -> Iterator[tuple[int, str]]:
-        """Times and ids of what is due now, oldest first, read lazily."""
+        """Iterate over the times and ids of due work, oldest first."""
         partition, now = ("bank", bank.profile.name), bank.clock.time()
         for item in bank.store.each(TABLE, partition, sort_prefix=("id", f"{self.prefix}#"), limit=DUE_PAGE_SIZE):
             _, at, identifier = item["id"].split("#")
@@ -236,7 +236,7 @@ class DueTimes:
         return int(found.items[0]["id"].split("#")[1]) if found.items else None
 
     def postpone(self, bank: DemoBank, at: int, identifier: str, seconds: int) -> None:
-        """Postpone what was due at ``at``."""
+        """Move an entry from ``at`` to a later time."""
         later = bank.clock.time() + seconds
         again = self.key(bank, later, identifier) | {"expires_at": later + self.retention_seconds}
         bank.store.transact([Put(TABLE, again), Delete(TABLE, self.key(bank, at, identifier))])

@@ -1,4 +1,4 @@
-"""The context of a request: until when it may take, what is measured and captured of it, and members of its log lines.
+"""The context of a request: its deadline, its measurements, the captured exchange, and members of its log lines.
 
 It holds in the thread of the request, and in the calls that it makes ``together``. After a limit no call of AWS begins,
 and none is waited for longer. Clients of boto3, for S3 and SES, know no limit.
@@ -51,7 +51,7 @@ class CapturedHeaders:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What holds for everything that a request does.
+    """The state that all code of one request shares.
 
     Attributes:
         log_members: the members of all its log lines.
@@ -75,7 +75,7 @@ def bind(**members: Any) -> None:
 
 
 def clear() -> None:
-    """Forget the members of log lines, when the request is over."""
+    """Clear the members of log lines at the end of a request."""
     _current.set(replace(current(), log_members={}))
 
 
@@ -92,7 +92,7 @@ def capturing(headers: CapturedHeaders) -> AbstractContextManager[None]:
 
 
 def captured() -> CapturedHeaders:
-    """Where the latest call is recorded; outside ``capturing``, nobody reads it."""
+    """The record of the latest call; outside ``capturing``, a throw-away object."""
     return current().captured or CapturedHeaders()
 
 
@@ -102,7 +102,7 @@ def deadline(monotonic: Callable[[], float], until: float) -> AbstractContextMan
 
 
 def tight_deadline(monotonic: Callable[[], float], until: float) -> AbstractContextManager[None]:
-    """As ``deadline``, for little time: calls of AWS are waited for so briefly that a repeat may be in time.
+    """Like ``deadline``, for short times: calls to AWS get so little time that a repeat can still succeed.
 
     Only the store repeats them.
     """

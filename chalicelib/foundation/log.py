@@ -49,7 +49,7 @@ class Formatter(logging.Formatter):
 
 
 def members_of(record: logging.LogRecord) -> Mapping[str, Any]:
-    """The members that the caller named, without those that are bound to the request."""
+    """The members passed by the caller, without those bound to the request."""
     members: Mapping[str, Any] = vars(record).get("members", {})
     return members
 

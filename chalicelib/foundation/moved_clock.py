@@ -43,7 +43,7 @@ class MovedClock(Clock):
 
     @property
     def offset_seconds(self) -> int:
-        """The latest known offset; if storage fails, it stays what it was.
+        """The latest known offset; it stays unchanged if storage fails.
 
         One thread reads it; the others go on with the known one, but wait for the first.
         """

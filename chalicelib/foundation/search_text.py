@@ -1,4 +1,4 @@
-"""Text as it is compared in a search: without case, diacritics and invisible characters."""
+"""Normalises text for searches: without case, diacritics and invisible characters."""
 
 from __future__ import annotations
 

@@ -117,7 +117,7 @@ class Settings:
 
     @cached_property
     def requires_https(self) -> bool:
-        """Whether browsers are told to use https only; not in the local stage, which may speak http in its next run."""
+        """Whether browsers are told to use https only; never in the local stage, whose next run may use http."""
         return not self.is_local
 
     @property

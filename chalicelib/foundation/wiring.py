@@ -1,4 +1,4 @@
-"""Rooms wired by name: a part is made when it is first used, of what the parameters of its factory are named after.
+"""Dependency injection by name: a part is created on first use from the parts named like its factory's parameters.
 
 A cold start imports only the modules of the parts that its request uses.
 """
@@ -19,7 +19,7 @@ Z = TypeVar("Z")
 
 
 class _Part:
-    """A part that is an instance of the class in its annotation, which is defined in ``module``."""
+    """A part of the class in its annotation, which is imported from ``module``."""
 
     def __init__(self, module: str) -> None:
         self._module = module
@@ -36,7 +36,7 @@ class _Part:
 
 
 def part(module: str) -> Any:
-    """A part of a room; its class is that of the annotation, and defined in the module."""
+    """Declare a part of a container; its class is that of the annotation, imported from the module."""
     return _Part(module)
 
 
@@ -62,13 +62,13 @@ class Call(Protocol):
 
 
 class Container:
-    """The parts of one room of the service; ``parents`` hold what they need besides."""
+    """The parts of one package of the service; ``parents`` provide further ones."""
 
     parents: Sequence[object] = ()
     call: Call
 
     def make(self, factory: Callable[..., Any], **given: Any) -> Any:
-        """What a factory makes of ``given`` and of the parts that its other parameters are named after."""
+        """Call a factory with ``given`` and the parts named like its other parameters."""
         return factory(**given, **{name: self._find(name) for name in _needs(factory) if name not in given})
 
     if not TYPE_CHECKING:

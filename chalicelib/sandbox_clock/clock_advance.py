@@ -1,4 +1,4 @@
-"""Moves business time forward, hour by hour, and runs in each hour what is due.
+"""Moves business time forward, hour by hour, and runs the work due in each hour.
 
 Each step first stores the new offset, so that every process follows. A move that stops half-way has moved time partly,
 and loses nothing: what is due stays due.
@@ -27,7 +27,7 @@ NextDue = Callable[[int, int], int | None]
 
 @dataclass(frozen=True, slots=True)
 class ScheduledWork:
-    """What the service does on a schedule.
+    """The service's scheduled jobs.
 
     While the clock is moved, it runs only at an hour that has something due: at any other hour it would do nothing.
 
@@ -51,7 +51,7 @@ class BusinessTime:
 
 
 class OutOfRange(ValueError):
-    """Time does not move that far; the message is a sentence."""
+    """The target time is out of range; the message is a sentence."""
 
 
 class ClockAdvance:
@@ -126,7 +126,7 @@ class ClockAdvance:
 
 
 class _Agenda:
-    """What is due during one move, by hours counted from its start."""
+    """The work due during one move, by hours from its start."""
 
     def __init__(self, work: Sequence[ScheduledWork], start: int, seconds: int) -> None:
         self._work = work
@@ -144,7 +144,7 @@ class _Agenda:
         return min(hours * HOUR_SECONDS, self._end - self._start)
 
     def run(self, now: int) -> None:
-        """Run once what is due at ``now``, then ask again what is due next."""
+        """Run the work due at ``now``, then look for the next."""
         ran = [number for number, at in self._due.items() if at is not None and at <= now]
         changed = [self._run(number, now) for number in ran]
         for number in self._due if any(changed) else ran:

@@ -24,7 +24,7 @@ class NotOperator(Exception):
 
 
 class InvalidAdvance(ValueError):
-    """The body is not a move forward; the message says why."""
+    """The body is not an advance; the message gives the reason."""
 
 
 def answer_failure(error: Exception) -> Response:
@@ -51,7 +51,7 @@ def _refuse(status: int, code: str, sentence: str, headers: Mapping[str, str] | 
 
 
 def serve(clock: ClockContainer, incoming: Incoming) -> Response:
-    """``GET`` responds with business time; ``POST`` moves it, and responds when all that became due has been done."""
+    """``GET`` returns business time; ``POST`` moves it, and responds after all due work has run."""
     return _move(clock, incoming) if incoming.method == "POST" else _answer_time(clock.advance.now())
 
 

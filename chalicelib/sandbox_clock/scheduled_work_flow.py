@@ -161,7 +161,7 @@ class DeliverySweep:
         return min((at for at in (became_due, expires_at) if at is not None and at <= until), default=None)
 
     def _choose(self, deliveries: Iterable[Delivery]) -> Sequence[Delivery]:
-        """As many of the due deliveries for each bank as its circuit admits, and those that have expired.
+        """The due deliveries that each bank's circuit admits, and the expired ones.
 
         The end of an expired delivery needs no call.
         """

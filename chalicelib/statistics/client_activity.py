@@ -233,7 +233,7 @@ class ClientActivity:
 
 @dataclass(frozen=True, slots=True)
 class Activity:
-    """What a client did lately.
+    """A client's recent activity.
 
     Attributes:
         hours: an entry for each of the latest ``HOURS``, oldest first.
@@ -311,7 +311,7 @@ def _by_hour(client_id: str, starts: Iterable[int], items: Iterable[Item]) -> Se
 
 
 def _listed_from(calls: Page) -> int:
-    """The end of the minute of which the last row was read; 0 if there are no more rows."""
+    """The end of the minute of the last row read; 0 if no rows remain."""
     if calls.next is None:
         return 0
     minute = calls.items[-1]["part"].partition("#")[0]

@@ -47,7 +47,7 @@ class StatisticsContainer(Container):
 
     @cached_property
     def ingest_alone(self) -> Ingest:
-        """An ingest in the only process that counts: it does not read the hours in which that counted nothing."""
+        """An ingest in the only process that counts; it skips the hours in which it counted nothing."""
         from chalicelib.statistics.hourly_counters import StoredCounters
         from chalicelib.statistics.ingest import Ingest
 

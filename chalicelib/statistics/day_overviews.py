@@ -79,7 +79,7 @@ class BankFigures:
 
 
 def pack_histogram(histogram: Histogram) -> int:
-    """The counts of all buckets as one number, 32 bits each: the sum of two is that of their histograms."""
+    """The counts of all buckets as one number, 32 bits each, so that adding numbers adds histograms."""
     return sum(count << _BITS * bucket for bucket, count in histogram.buckets.items())
 
 

@@ -26,7 +26,7 @@ OLDEST_DAYS = 35
 
 
 class DayOutOfRange(ValueError):
-    """The day of a report is out of range; the message says why."""
+    """The day of a report is out of range; the message gives the reason."""
 
 
 @dataclass(frozen=True, slots=True)

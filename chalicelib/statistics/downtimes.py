@@ -84,12 +84,12 @@ class OpenDowntimes:
         return frozenset(bic for bic, downtime in self._known.items() if downtime.is_open_at(now))
 
     def find(self, bic: str) -> Downtime | None:
-        """The open downtime of a bank, as it was last read; ``None`` if it is not known to be down."""
+        """The open downtime of a bank as last read; ``None`` if the bank is not known to be down."""
         downtime = self._known.get(bic)
         return downtime if downtime is not None and downtime.is_open_at(self._clock.time()) else None
 
     def note(self, downtimes: Iterable[Downtime]) -> None:
-        """Replace what is known by the stored rows, which were just read."""
+        """Replace the known downtimes by the rows just read."""
         self._known = {downtime.bic: downtime for downtime in downtimes}
         self._read_at = self._clock.time()
 

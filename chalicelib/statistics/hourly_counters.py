@@ -72,7 +72,7 @@ class HourlyCounterReader:
         self._hours: dict[int, Hour] = {}
 
     def read_hours(self, hours: Sequence[int]) -> list[HourlyCounters]:
-        """One set of counters for each of these hours that has any, in order."""
+        """The merged counters of each hour that has any, in order."""
         unread = [hour for hour in hours if hour not in self._hours]
         for wave in pieces(unread, WIDTH):
             self._hours |= zip(wave, together([partial(self._read, hour) for hour in wave]), strict=True)
@@ -165,7 +165,7 @@ def latest_series(counters: Iterable[HourlyCounters]) -> LatestSeries:
 
 
 def _merge_by_hour(counters: Iterable[HourlyCounters]) -> list[HourlyCounters]:
-    """One set of counters per hour, in order of time."""
+    """Merge counters by hour, in order of time."""
     hours: dict[int, HourlyCounters] = {}
     for hourly in counters:
         hours.setdefault(hourly.hour, HourlyCounters(hourly.bic, hourly.hour)).include(hourly)

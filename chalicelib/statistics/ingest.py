@@ -35,7 +35,7 @@ RUN_SECONDS = 840  # the schedule begins no other bank after so long
 
 
 class DayRefused(ValueError):
-    """A day that cannot be ingested; the message says why."""
+    """A day that cannot be ingested; the message gives the reason."""
 
     def __init__(self, day: date, why: str) -> None:
         self.day = day
@@ -196,7 +196,7 @@ class Ingest:
         return self._ingest(bank, days, self._load_days(bank.bic, days))
 
     def build_overviews(self, banks: Sequence[ExpectedBank], days: Sequence[date] = ()) -> None:
-        """Build the overviews of ``days``; without days, of those that a run may have changed and of missing ones."""
+        """Build the overviews of ``days``; without days, those that are missing or may have changed in a run."""
         bics = [bank.bic for bank in banks]
         if days:
             day_overviews.build_overviews(self._store, days, bics)
@@ -230,7 +230,7 @@ class Ingest:
             raise DayRefused(day, f"is more than {OLDEST_INGESTED} days ago: its counters have expired")
 
     def _load_days(self, bic: str, days: Sequence[date], records: dict[date, DayRecord] | None = None) -> _StoredDays:
-        """Read what is stored for ``days``; not the records, if they are known."""
+        """Read the stored data of ``days``, without the records if these are known."""
         span = min(days), max(days)
         if records is None:
             records = {record.day: record for record in day_records.records_of_bank(self._store, bic, *span)}

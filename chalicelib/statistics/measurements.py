@@ -197,7 +197,7 @@ class Measurements:
         self._record_downtimes()
 
     def _claim_write(self, *, at_once: bool) -> bool:
-        """Whether this request performs the write; if so, no other one does for a while.
+        """Whether this request performs the write; if it does, others pause theirs for a while.
 
         After the clock was set back, a write is due at once.
         """

@@ -75,7 +75,7 @@ def summarize_periods(periods: Iterable[Period]) -> Summary:
 
 
 def summarize_reports(records: Sequence[DayRecord]) -> Reports:
-    """The reports of some days; each counts the same in the means, since banks do not say how often they measured."""
+    """Summarise the reports of some days. Each day has equal weight, since reports have no number of measurements."""
     expected = [record for record in records if record.report != "not_expected"]
     return Reports(
         len(expected),

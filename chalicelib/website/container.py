@@ -47,5 +47,5 @@ class WebsiteContainer(Container):
 
     @property
     def call_hub(self) -> Call:
-        """Calls the flows of open banking, as a TPP does."""
+        """Calls open banking's flows in the role of a TPP."""
         return self.openbanking.call

@@ -133,7 +133,7 @@ def is_final_status(status: object) -> bool:
 
 
 def payment_headline(status: object) -> str:
-    """What became of a payment with this status, of any protocol version, in a few words."""
+    """A short description of a payment status of any protocol version."""
     if any(version.statuses.is_executed(status) for version in VERSIONS.values()):
         return "Payment completed"
     neutral = next(filter(None, (version.statuses.read(status) for version in VERSIONS.values())), UNKNOWN)

@@ -66,7 +66,7 @@ class Rank(NamedTuple):
 
 
 def has_too_many(words: str) -> bool:
-    """Whether ``words`` are more different ones than ``MOST_WORDS``, which a search does not take."""
+    """Whether ``words`` has more distinct words than ``MOST_WORDS``, the limit of a search."""
     return len(_distinct_words(words)) > MOST_WORDS
 
 

@@ -1,4 +1,4 @@
-"""Fields of forms and filters: what was entered, lines of text, and days with their errors."""
+"""Fields of forms and filters: submitted values, lines of text, and days with their errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a page says after an action led to it: shown once, and never because of what an address says.
+"""Notices on a page after an action: shown once, and never because of parameters in the address.
 
 A redirect stores the notice in a cookie that lasts a minute; the next page shows it and removes the cookie.
 """

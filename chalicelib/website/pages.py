@@ -91,7 +91,7 @@ class Visit(pages.Visit):
 
     @property
     def notice(self) -> str:
-        """What the page says of the action that led to it; empty if none did."""
+        """The notice about the action that led to the page; empty if there is none."""
         return notices.TEXTS.get(self.read_cookie(notices.COOKIE), "")
 
     @property
@@ -106,7 +106,7 @@ class Visit(pages.Visit):
         return pages.see_other(self.link(place, **query))
 
     def redirect_with_notice(self, place: str, notice: Notice, **query: str) -> Response:
-        """Redirect to a page, which says once that the action was done."""
+        """Redirect to a page that shows a notice once."""
         return pages.see_other(self.link(place, **query), *self.notice_cookie(notice))
 
     def notice_cookie(self, notice: Notice | None) -> Sequence[str]:
@@ -128,7 +128,7 @@ class Visit(pages.Visit):
         return self._set_cookie(CLIENT_COOKIE, client_id, LIFETIME if client else 0)
 
     def known_browser(self, email: str) -> str:
-        """What ``known_browser_cookie`` has stored in the browser; only sent to ``/sign-in``."""
+        """The value of ``known_browser_cookie``, which browsers send to ``/sign-in`` only."""
         return self._known_browser_cookie(email).read(self.cookie)
 
     def known_browser_cookie(self, email: str, value: str) -> Sequence[str]:
@@ -234,7 +234,7 @@ def question_page(
     has_secret: bool = False,
     referrer: str = "same-origin",
 ) -> Response:
-    """The page of a question, whose form goes to ``place``.
+    """A confirmation page, whose form is submitted to ``place``.
 
     Args:
         fields: the hidden fields of the form.

@@ -34,7 +34,7 @@ def read(name: str) -> str:
 
 
 def explain_missing(*, is_local: bool) -> str:
-    """What to do when rendered files are missing, in one sentence."""
+    """The remedy for missing rendered files, in one sentence."""
     if is_local and rendering_failed.is_set():
         return "The documents could not be rendered: `make docs` shows why."
     if is_local:

@@ -49,7 +49,7 @@ sandbox_routes.serve(RECEIVER, ["POST"], _page_view(RECEIVER))
 
 @sandbox_routes.post(f"{RECEIVER}/{{behaviour}}")
 def receive_event(website: WebsiteContainer, incoming: Incoming) -> Response:
-    """Answer an event as the built-in receiver of sandboxes does."""
+    """Respond to an event like the built-in receiver of sandboxes."""
     from chalicelib.website.events.receiver_views import answer_event
 
     return answer_event(website, incoming)
@@ -93,7 +93,7 @@ def llms(website: WebsiteContainer, incoming: Incoming) -> Response:
 
 @website_routes.get("/.well-known/security.txt")
 def security_txt(website: WebsiteContainer, incoming: Incoming) -> Response:
-    """Where to report a vulnerability (RFC 9116); not found if the operator has set no contact."""
+    """The contact for reports of vulnerabilities (RFC 9116); not found if the operator has set none."""
     from chalicelib.website.security_text import security_text
 
     settings = website.shared.settings

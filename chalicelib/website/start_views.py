@@ -82,7 +82,7 @@ def _latest_calls(clients: Sequence[Client], activities: Sequence[Activity]) -> 
 def _next_steps(
     clients: Sequence[Client], calls: Sequence[tuple[str, ClientCall]], journeys: Sequence[Journey], is_sandbox: bool
 ) -> Iterator[NextStep]:
-    """What is missing, the most urgent first; there are always at least ``STEPS``."""
+    """The next steps, most urgent first; at least ``STEPS`` of them."""
     if not clients:
         yield NextStep(
             "squares-2x2",

@@ -85,7 +85,7 @@ def verify(
 
 
 def _parse_period(hub: Hub, since: str, until: str | None) -> tuple[int, int]:
-    """The first Unix second and the end, which is not included. Raises: CommandRefused.
+    """The first Unix second and the exclusive end. Raises: CommandRefused.
 
     The end may be as late as business time, which may be ahead of real time (see ``moved_clock``).
     """
@@ -123,7 +123,7 @@ def chain(entries: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
 
 
 def find_problem(lines: list[dict[str, Any]], digest: str | None) -> str | None:
-    """What is wrong with exported lines; ``None`` if they are complete and unchanged."""
+    """The problem in exported lines; ``None`` if they are complete and unchanged."""
     before = _START
     for number, line in enumerate(lines, 1):
         entry = {name: value for name, value in line.items() if name != "digest"}

@@ -157,7 +157,7 @@ def explain(
 
 
 def _find_fault(pem: str, openbanking: OpenBankingContainer, bic: str | None) -> str | None:
-    """Why the service refuses a TPP's certificate, or that of the bank with this BIC; ``None`` if it accepts it.
+    """Why the service refuses the certificate of a TPP, or of the bank with this BIC; ``None`` if it accepts it.
 
     Raises: CommandRefused, UnknownBank.
     """
@@ -180,7 +180,7 @@ def _find_fault(pem: str, openbanking: OpenBankingContainer, bic: str | None) ->
 
 
 def _check_subject(name: str, identifier: str | None, roles: Sequence[str], bank: bool) -> ClientSubject:
-    """Raises: BadParameter."""
+    """Check the subject of a certificate. Raises: BadParameter."""
     if not 0 < len(name.encode()) <= _LONGEST_NAME:
         raise typer.BadParameter(f"--common-name must have 1 to {_LONGEST_NAME} characters")
     if bank and (roles or identifier):
@@ -236,7 +236,7 @@ def _identify(issuer: str | None, serial: str | None, file: Path | None) -> tupl
 
 
 def _read_file(file: Path) -> str:
-    """Raises: CommandRefused."""
+    """Read a certificate file. Raises: CommandRefused."""
     try:
         return file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):

@@ -1,4 +1,4 @@
-"""What the client commands print of a client, its changes and its new secrets."""
+"""The output of the client commands: a client, its changes and its new secrets."""
 
 from __future__ import annotations
 

@@ -96,7 +96,7 @@ def describe_security(client: Client) -> dict[str, Any]:
 
 
 def _key_id(key: Mapping[str, Any]) -> str:
-    """What names a key among those of a client: its ``kid``, or else its type."""
+    """The identifier of a key in a client's set: its ``kid``, or else its type."""
     return str(key.get("kid") or f"{key.get('kty')} without kid")
 
 

@@ -1,4 +1,4 @@
-"""The program with all its commands; a process that runs one command builds only what it needs."""
+"""The program with all its commands; running one command builds only the parts that it needs."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ _LOOKALIKES = str.maketrans({other: letter for letter, others in _LATIN.items() 
 
 
 def skeleton(title: str) -> str:
-    """What is left of a title for people who look at it quickly: equal for titles that look alike."""
+    """The visual skeleton of a title: equal for titles that look alike."""
     folded = fold(title).translate(_LOOKALIKES)
     visible = [each for each in folded if not each.isspace() and not is_invisible(each)]
     letters = "".join(filter(str.isalnum, visible)) or "".join(visible)

@@ -77,7 +77,7 @@ def delete(ids: Annotated[list[str], typer.Argument(metavar="ID...", help="The c
 
 
 def _connect() -> Hub:
-    """Raises: CommandRefused, StageUnknown, InvalidSetting."""
+    """Connect to the stage's storage. Raises: CommandRefused, StageUnknown, InvalidSetting."""
     hub = connection.connect()
     if not hub.settings.is_sandbox:
         raise CommandRefused("prod has no demonstration banks, so it has no customers")

@@ -182,7 +182,7 @@ def format_delivery(shown: Mapping[str, Any]) -> str:
 
 
 def _attempt_members(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """An attempt's members for display, without what the receiver said."""
+    """An attempt's members for display, without the receiver's response."""
     return {name: value for name, value in entry.items() if name != "reply"} | {"at": timestamp(entry["at"])}
 
 

@@ -1,4 +1,4 @@
-"""The command ``doctor``: what is inconsistent across tables, and its mending."""
+"""The command ``doctor``: finds inconsistencies across tables, and mends them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def doctor(
     ] = str(Position()),
     as_json: bool = False,
 ) -> Report:
-    """Name what is inconsistent across tables that were restored one by one.
+    """Find inconsistencies across tables that were restored one by one.
 
     Every table is compared with those that its transactions write, and the ledger is verified. Without --mend, nothing
     is changed; with it, the stage's functions have to be stopped, except on the local stack. Money is never corrected:

@@ -1,4 +1,4 @@
-"""Errors that commands expect, and what the operator is told about them."""
+"""Expected errors of commands, and their messages for the operator."""
 
 from __future__ import annotations
 

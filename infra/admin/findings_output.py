@@ -34,7 +34,7 @@ class FindingsText:
         self._explained = set[str]()
 
     def add(self, finding: Finding) -> str:
-        """Count a finding; what is printed for it."""
+        """Count a finding; returns its output."""
         state = _state_of(finding)
         self.counts[state] += 1
         heading, self._heading = self._heading, f"{finding.check} {state}"
@@ -42,7 +42,7 @@ class FindingsText:
         return "\n".join([*above, f"    {to_printable(finding.item)}"])
 
     def end(self, resume: Position | None, error: str | None) -> str:
-        """What is printed at the end; ``resume``: where an incomplete examination can be resumed."""
+        """The output at the end; ``resume`` is the position at which an incomplete examination can continue."""
         return "\n".join(self._summarize(is_complete=resume is None))
 
     @property

@@ -93,7 +93,7 @@ def reseal() -> Report:
 
 @command(group, "data")
 def data() -> Report:
-    """Show the data keys, what the older ones still open, and how far keys reseal has come.
+    """Show the data keys, the number of values that older ones still open, and the progress of keys reseal.
 
     A key that opens nothing any more can be removed 35 days later (removable_at). values_left is the number of values
     that the last complete pass found encrypted with the key; null if no pass has looked for them.
@@ -168,7 +168,7 @@ def _status_members(status: KeyStatus) -> dict[str, Any]:
 
 
 def _progress_members(progress: ResealingProgress) -> dict[str, Any]:
-    """How far the records are sealed anew: ``state`` is ``waiting``, ``running`` or ``finished``."""
+    """The progress of resealing: ``state`` is ``waiting``, ``running`` or ``finished``."""
     state = "running" if progress.table else "waiting" if progress.finished_at is None else "finished"
     return {
         "data_key": progress.data_key,

@@ -101,7 +101,7 @@ def prove_ledger(store: Store, progress: Progress = SILENT) -> ProofTotals:
 
 
 def find_all(store: Store, progress: Progress = SILENT) -> Iterator[LedgerMismatch]:
-    """What the verification of the whole ledger finds: the first mismatch in the rows of each account, and others."""
+    """The findings in the whole ledger: the first mismatch in each account's rows, and mismatches across accounts."""
     shared = SharedMovements()
     noted, wrong = claims_by_account(store, progress)
     yield from wrong
@@ -137,7 +137,7 @@ def _without_account(noted: Mapping[str, Sequence[ReservedAmount]]) -> Iterator[
 
 
 def _raise_first(mismatches: Iterable[LedgerMismatch]) -> None:
-    """Raises: LedgerMismatch, the first one."""
+    """Raise the first mismatch. Raises: LedgerMismatch."""
     for broken in mismatches:
         raise broken
 

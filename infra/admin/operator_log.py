@@ -1,4 +1,4 @@
-"""The operator's log: one item for every command that changes something, written before the command does it.
+"""The operator's log: one item per command that changes something, written before the change.
 
 An item says that a command was started: it may have been refused.
 

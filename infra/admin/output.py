@@ -177,7 +177,7 @@ EventsOverlap = Annotated[int, overlap_option("How long events are also signed w
 
 
 def format_new_secret(subject: str, secret: str | None, use: str, old_until: str | None) -> str:
-    """Format the new secret of ``subject``; ``use`` is the verb for what it does, e.g. ``signs``."""
+    """Format the new secret of ``subject``; ``use`` is its verb, e.g. ``signs``."""
     before = f"together with the old one until {old_until}" if old_until else "alone"
     return f"The new secret of {subject}: {secret}\n{ONCE}\nIt {use} from now on, {before}."
 

@@ -1,4 +1,4 @@
-"""Commands for personal data: what is kept for how long, and its removal when its time is over or a person asks."""
+"""Commands for personal data: retention periods, and removal when due or on request."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def erase_holder(holder_id: Annotated[int, typer.Argument(metavar="HOLDER_ID", h
 def remove(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count what would be removed.")] = False,
 ) -> Report:
-    """Remove what is over its time: consents and payments after five years, holders five years after their accounts.
+    """Remove expired data: consents and payments after five years, holders five years after their accounts.
 
     Run it monthly. It reads three whole tables, and can be interrupted and repeated.
 
@@ -109,12 +109,12 @@ def remove(
 
 
 def _steps(hub: Hub, due: Iterable[T], remove_one: Callable[[Hub, T], None]) -> list[Callable[[], None]]:
-    """What removes each of the records that are due."""
+    """The removal steps of each due record."""
     return [partial(remove_one, hub, each) for each in due]
 
 
 def _report(person: Person, removed: list[str]) -> Report:
-    """What was removed of a person, and what stays for which reason."""
+    """The data removed of a person, and the remaining data with the reasons."""
     stays = kinds_of_person(person)
     members = [{"name": kind.name, "data": kind.data, "kept": kind.retention, "reason": kind.reason} for kind in stays]
     done = ["Removed:", *_describe([BY_NAME[name] for name in removed])] if removed else ["Nothing was left to remove."]

@@ -142,7 +142,7 @@ class CustomerPart(Part):
 
 
 class PsuPart(Part):
-    """Who decides at the bank's pages: a person in a browser, or a command."""
+    """The PSU at the bank's pages: a person with a browser, or a command."""
 
     mode: Literal["browser", "script"] = "browser"
     command: Text | None = None

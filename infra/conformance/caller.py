@@ -33,7 +33,7 @@ Change = Callable[[Headers], None]
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One webhook that was sent, and the reply, or the failure if none came.
+    """A webhook that was sent, and its reply or failure.
 
     ``note`` says what is special about the request.
     """
@@ -137,7 +137,9 @@ class Caller:
         return call
 
     def _post_in_time(self, path: str, headers: Headers, body: bytes) -> Reply:
-        """Post a request; a bank that limits the rate of calls is asked again when it says. Raises: OutboundError."""
+        """Post a request; if the bank limits the rate, repeat it at the time that the bank names. Raises:
+        OutboundError.
+        """
         for _ in range(_RATE_TRIES):
             reply = self.outbound.post(f"{self.base_url}{path}", body, headers, repeat=False, fresh=True)
             if reply.seconds > self.outbound.total_seconds:  # it arrived before anybody looked at the clock

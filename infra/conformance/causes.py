@@ -42,7 +42,7 @@ def failing_check(call: ReceivedCall) -> str:
 
 
 def refused(call: ReceivedCall) -> str:
-    """Says that the kit refused a call, why, and which check fails for it."""
+    """Explain that the kit refused a call, why, and which check fails for it."""
     assert call.refusal is not None
     return f"the kit refused {call.path}: {call.refusal.message}: see {failing_check(call)}"
 

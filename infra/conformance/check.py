@@ -70,7 +70,7 @@ class Result:
 
     @property
     def exchange(self) -> list[tuple[str, str]]:
-        """What was sent and received, each with its label, in the order in which it happened."""
+        """The labelled requests and responses, in order."""
         sent, received = ("the kit's answer", self.sent), ("the bank's call", self.received)
         if not self.by_bank:
             sent, received = ("sent", self.sent), ("received", self.received)

@@ -60,7 +60,7 @@ def _form_to(page: BrowserPage, ending: str) -> Form:
 
 
 def _require_return(page: BrowserPage) -> None:
-    """Raises: NavigationFailed: the page is not the kit's."""
+    """Require that the browser is back at the kit. Raises: NavigationFailed."""
     if page.title != TPP_NAME:
         raise NavigationFailed(f"the PSU ended at «{page.title}» ({page.status})")
 

@@ -11,7 +11,7 @@ Skip = Literal["", "inapplicable", "blocked", "unplayed"]
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What was sent and what came back, as text for people, not yet masked.
+    """Requests and responses as readable text, not yet masked.
 
     Attributes:
         by_bank: whether ``received`` is a call of the bank, and ``sent`` the kit's answer to it.
@@ -23,7 +23,7 @@ class Evidence:
 
 
 class CheckFailed(Exception):
-    """The bank broke the rule; ``expected`` overrides the row's, ``received`` ends with what is wrong."""
+    """The bank broke the rule; ``expected`` overrides the row's, ``received`` ends with the fault."""
 
     def __init__(self, evidence: Evidence, problem: str) -> None:
         self.evidence = evidence
@@ -32,7 +32,7 @@ class CheckFailed(Exception):
 
 
 class CheckSkipped(Exception):
-    """The check is not made; the message says why. This class: its rule does not apply."""
+    """The check is skipped; the message gives the reason. This class: its rule does not apply."""
 
     kind: Skip = "inapplicable"
 

@@ -238,7 +238,7 @@ class Hub:
             return members, None, error
 
     def _authenticate(self, headers: Mapping[str, str], body: bytes) -> None:
-        """Raises: Refusal."""
+        """Check the credentials of a call. Raises: Refusal."""
         key, signature = headers.get("x-api-key", ""), headers.get("x-signature")
         if not key:
             raise refusals.BANK_KEY_MISSING()
@@ -254,7 +254,7 @@ class Hub:
 
     @staticmethod
     def _check_content(call: BankCall, headers: Mapping[str, str], body: bytes, members: Any) -> None:
-        """Raises: Refusal."""
+        """Check the content of a call. Raises: Refusal."""
         if len(body) > call.body_bytes:
             raise Refusal(Fault.CONTENT, f"the body is larger than {call.body_bytes} bytes")
         if content_type(headers) != "application/json":

@@ -18,7 +18,7 @@ _READ_SECONDS = 20
 
 
 class PortTaken(Exception):
-    """The kit cannot listen; the message says where and why."""
+    """The kit cannot listen on its port; the message gives the reason."""
 
 
 class _Server(ThreadingHTTPServer):

@@ -1,4 +1,4 @@
-"""What the hub that the kit plays remembers: the bank's calls, authorization requests and status reports."""
+"""The state of the kit's hub: the bank's calls, authorization requests and status reports."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class ReceivedCall:
 
     @property
     def evidence(self) -> Evidence:
-        """What the kit answered as ``sent``, and the bank's call as ``received``."""
+        """The kit's response as ``sent``, and the bank's call as ``received``."""
         lines = [f"{name}: {'***' if name in HIDDEN_HEADERS else value}" for name, value in self.headers.items()]
         text = shorten(self.body.decode("utf-8", "replace"))
         return Evidence(

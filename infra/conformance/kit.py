@@ -33,7 +33,7 @@ class CannotRun(Exception):
 
 
 def load_key(bank: BankUnderTest, folder: Path) -> RSAPrivateKey:
-    """The hub's key: that of the bank's file, or the one in ``folder``, made by the first run.
+    """The hub's key: from the bank's file, or from ``folder``, where the first run creates it.
 
     Banks keep the hub's public keys for up to 60 s, so a key of its own for every run would be refused.
 
@@ -69,7 +69,7 @@ def open_session(
 def make_session(
     bank: BankUnderTest, key: RSAPrivateKey, output: TextIO, outbound: Outbound, psu: Psu | None, limits: Limits
 ) -> Session:
-    """A session with a bank, whose hub does not serve yet."""
+    """A session with a bank; its hub does not serve yet."""
     masking = Masking()
     masking.add(bank.api_key)
     masking.add_pem(_private_pem(key))
@@ -97,7 +97,7 @@ def _say_to(output: TextIO) -> Callable[[str], None]:
 
 
 def _require_reachable(session: Session) -> None:
-    """Raises: CannotRun: no connection to the bank can be made."""
+    """Require a connection to the bank. Raises: CannotRun."""
     probed = session.version.webhooks[0]
     call = session.caller.send(probed, {}, token=None)
     session.caller.paused.clear()
@@ -118,7 +118,7 @@ def run(session: Session, checks: Sequence[Check], show: Callable[[Result], None
 
 
 def _narrowed(bank: BankUnderTest) -> str:
-    """What the file leaves out of the version: scopes and webhooks; empty if nothing."""
+    """The scopes and webhooks of the version that the file excludes."""
     parts = []
     if set(bank.scopes) != set(bank.version.scopes):
         parts.append(f"in the scopes {', '.join(bank.scopes)}")

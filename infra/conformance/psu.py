@@ -1,4 +1,4 @@
-"""The PSU's part: a person in a browser who is told what to do, or a command that does it.
+"""The PSU: a person who follows instructions in a browser, or a command.
 
 The command is called as ``COMMAND consent URL approve``, ``COMMAND consent URL refuse``, ``COMMAND payment URL
 confirm``, ``COMMAND payment URL refuse`` or ``COMMAND revoke``. Exit code 0: done; 3: not supported; any other: failed.
@@ -31,7 +31,7 @@ _SENTENCES = {
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What the PSU is to do.
+    """A task for the PSU.
 
     Attributes:
         url: the page to open; empty for ``revoke``.
@@ -51,14 +51,14 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class PsuOutcome:
-    """How a task went: done, not supported, or failed; ``text`` says why."""
+    """The outcome of a task: done, not supported, or failed; ``text`` gives the reason."""
 
     state: Literal["done", "unsupported", "failed"]
     text: str = ""
 
 
 class Psu(Protocol):
-    """Whoever decides at the bank's pages."""
+    """The PSU who decides at the bank's pages."""
 
     def act(self, task: Task) -> PsuOutcome:
         """Carry out a task."""

@@ -56,7 +56,7 @@ class Run:
 
 
 def run_checks(session: Session, checks: Iterable[Check], show: Callable[[Result], None]) -> list[Result]:
-    """Run ``checks``; each result is shown as soon as it is there."""
+    """Run ``checks``; shows each result immediately."""
     results = []
     for check in checks:
         result = run_check(session, check)

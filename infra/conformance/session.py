@@ -1,4 +1,4 @@
-"""One run against a bank: the steps that checks share, each taken once, when a check first needs it.
+"""One run against a bank: steps shared by checks, each taken once, on first use.
 
 A step that fails raises ``CheckSkipped`` for the checks that only build on it; the check that is about the step looks
 at what the step left behind and fails.
@@ -113,7 +113,7 @@ class Session:
         return signatures.load_private_key(signatures.generate_private_pem(), own=True)
 
     def once(self, key: object, step: Callable[[], T]) -> T:
-        """The result of ``step``, which is taken once; a failed step fails again with the same reason."""
+        """The result of ``step``, which runs once; a failed step fails again with the same reason."""
         if key not in self._taken:
             try:
                 self._taken[key] = step()
@@ -216,7 +216,7 @@ class Session:
     # -- webhooks
 
     def require_offered(self, webhook: Webhook) -> None:
-        """Raises: CheckSkipped: the bank does not offer the webhook, or its scope is not among those of the file."""
+        """Require an offered webhook. Raises: CheckSkipped: the file excludes it or its scope."""
         if webhook.path in self.bank.not_offered:
             raise CheckSkipped(f"not_offered has {webhook.path}")
         if webhook.scope is not None and webhook.scope.name not in self.bank.scopes:
@@ -332,7 +332,7 @@ class Session:
         return []
 
     def await_report(self, payment: PlayedPayment, is_awaited: Callable[[Any], bool] = bool) -> None:
-        """Wait once for the report of a status; after a missing report, for that of another payment, shortly."""
+        """Wait once for the report of a status; after a missing report, only briefly for that of another payment."""
 
         def has_come() -> bool:
             if self.refused_report(payment):
@@ -362,7 +362,7 @@ class Session:
         return made[-1] if made and made[-1].refusal is not None else None
 
     def _wait(self, condition: Callable[[], bool], what: str, seconds: float | None = None) -> None:
-        """Wait for the bank, at most ``seconds`` (``limits.report`` if not given); says so if it takes long."""
+        """Wait for the bank for at most ``seconds`` (default: ``limits.report``); prints a message if it takes long."""
         limit = self.limits.report if seconds is None else seconds
         quiet = min(limit, QUIET_SECONDS)
         if not self.hub.wait_for(condition, quiet) and limit > quiet:

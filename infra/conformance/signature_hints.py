@@ -1,4 +1,4 @@
-"""What a signature that is not valid is of, found by trying the common mistakes."""
+"""Explains an invalid signature by trying common mistakes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _OTHER_KEY = (
 
 
 def hint(keys: Sequence[RSAPublicKey], body: bytes, signature: str) -> str:
-    """Say what ``signature``, which is not that of ``body``, is of; that the key may be another if nothing is found."""
+    """Describe what ``signature`` signs instead of ``body``; if nothing matches, suggest another key."""
     return next((said for said, other in _attempts(body) if verify(keys, other, signature)), _OTHER_KEY)
 
 

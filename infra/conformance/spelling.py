@@ -1,4 +1,4 @@
-"""Requests in an unusual spelling, which means the same: white space, escaped letters, amounts as numbers."""
+"""Valid requests in an unusual form: white space, escaped letters, amounts as numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run says about a bank, in words for the terminal and the report."""
+"""The result of a run about a bank, in words for the terminal and the report."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from infra.conformance.runner import Run
 
 
 def verdict(run: Run) -> str:
-    """One sentence without a full stop. Only a full run in which every check that applies was made says «conforms»."""
+    """One sentence without a full stop. Only a full run, without skipped applicable checks, says «conforms»."""
     if not run.is_full:
         return f"{run.bic}, version {run.version}, {_counted(len(run.results), 'chosen check')}: {grounds(run)}"
     if run.has_failed:

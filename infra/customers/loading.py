@@ -33,7 +33,7 @@ class InvalidCustomers(ValueError):
 
 
 class TooManyCustomers(Exception):
-    """The change does not fit into one transaction, or the banks' customers not into their lists."""
+    """The change is too large for one transaction, or the customers for their list."""
 
 
 class CustomersChanged(Exception):
@@ -41,12 +41,12 @@ class CustomersChanged(Exception):
 
 
 class UnknownCustomers(Exception):
-    """There are no loaded customers with these ids; nothing was changed."""
+    """No loaded customers have these ids; nothing was changed."""
 
 
 @dataclass(frozen=True, slots=True)
 class BankChange:
-    """What a load or deletion changes at one bank."""
+    """The changes of a load or deletion at one bank."""
 
     bank: DemoBank
     found: LoadedCustomers
@@ -114,7 +114,7 @@ def _bank(hub: Services, bic: str) -> DemoBank:
 
 
 def _parse(text: str) -> list[CustomerPart]:
-    """Raises: InvalidCustomers."""
+    """Parse a file of customers. Raises: InvalidCustomers."""
     try:
         return CustomersFile.model_validate(yaml_file.parse_yaml(text)).customers
     except yaml_file.InvalidYaml as error:
@@ -144,7 +144,7 @@ def _find_large_books(parts: Sequence[CustomerPart], changes: Iterable[BankChang
 
 
 def _carry_out(hub: Services, changes: Sequence[BankChange]) -> None:
-    """Raises: TooManyCustomers, CustomersChanged, StoreError."""
+    """Write the changes. Raises: TooManyCustomers, CustomersChanged, StoreError."""
     operations = [operation for change in changes for operation in change.operations]
     _check_limits(changes, operations)
     try:

@@ -117,7 +117,7 @@ class Part(BaseModel):
 
 
 class ParticularsPart(Part):
-    """What a transaction says."""
+    """The details of a transaction."""
 
     counterparty: Name
     text: Text

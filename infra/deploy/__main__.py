@@ -100,7 +100,7 @@ def _create_log(client: Any, group: str) -> None:
 
 
 def encrypt_logs(client: Any, stage: str, key: str) -> None:
-    """Have the logs of all functions encrypted with a KMS key; lines that are there keep their encryption."""
+    """Encrypt the logs of all functions with a KMS key; existing lines keep their encryption."""
     for function in (each for each in FUNCTIONS if stage in each.stages):
         group = f"/aws/lambda/causeway-{stage}{function.name and f'-{function.name}'}"
         _create_log(client, group)

@@ -1,4 +1,4 @@
-"""Where stages run: Lambda's Python, its glibc and its processors. Wheels and compiled modules are chosen by them."""
+"""The runtime of stages: Lambda's Python, glibc and processors, which determine wheels and compiled modules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the shared objects of a layer need of the system that loads them, as their ELF headers say."""
+"""Reads the requirements of a layer's shared objects from their ELF headers."""
 
 from __future__ import annotations
 

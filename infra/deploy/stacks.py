@@ -105,9 +105,7 @@ def _describe_stack(client: Any, name: str) -> dict[str, Any] | None:
 
 @contextmanager
 def _report_progress(client: Any, name: str) -> Iterator[None]:
-    """Report on standard error while CloudFormation works, in a thread, so that a hanging call does not stop the
-    reports.
-    """
+    """Report progress on standard error in a thread, so that a hanging call does not stop the reports."""
     finished = threading.Event()
 
     def report() -> None:

@@ -293,7 +293,7 @@ def _leave_out(members: Parts, defaults: Mapping[str, Any]) -> None:
 
 
 def _abbreviate(metrics: list[list[Any]]) -> None:
-    """Write "." for what a metric has in common with the one before it, place by place."""
+    """Write "." for the parts that a metric shares with the one before it."""
     before: Sequence[str] = ()
     for metric in metrics:
         names = [name for name in metric if isinstance(name, str)]

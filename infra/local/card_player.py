@@ -35,7 +35,7 @@ class StepFailed(Exception):
 
 
 class PastClock(Clock):
-    """A clock that stands still until it is moved; durations are real."""
+    """A clock that stands still until moved; durations are real."""
 
     def __init__(self, start: datetime) -> None:
         self._now = start

@@ -29,7 +29,7 @@ def describe_certificate(certificate: x509.Certificate) -> dict[str, Any]:
 
 
 def format_name(name: x509.Name) -> str:
-    """A name as API Gateway writes it: in the certificate's order, which is the reverse of RFC 4514."""
+    """A name in API Gateway's notation: in the certificate's order, the reverse of RFC 4514."""
     return ",".join(part.rfc4514_string() for part in name.rdns)
 
 

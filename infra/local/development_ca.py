@@ -40,7 +40,7 @@ def folder(stack_file: Path) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class ClientSubject:
-    """Whom a client certificate is for.
+    """The subject of a client certificate.
 
     ``organization_identifier`` is that of ETSI TS 119 495, section 5.2.1, such as ``PSDGB-FCA-123456``; ``roles`` are
     stated only together with it.

@@ -44,7 +44,7 @@ class DynamoDBEngine(ABC):
     @staticmethod
     @abstractmethod
     def program() -> list[str]:
-        """The start of the command: the program and what it always needs. Raises: EngineFailed, if it is missing."""
+        """The start of the command: the program and its fixed arguments. Raises: EngineFailed, if it is missing."""
 
     @staticmethod
     @abstractmethod

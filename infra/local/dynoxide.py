@@ -37,7 +37,7 @@ class Dynoxide(DynamoDBEngine):
 
 
 def installed_version() -> str | None:
-    """The version of the program on the PATH; ``None`` if there is none, ``"unknown"`` if it does not tell."""
+    """The version of the program on the PATH; ``None`` if there is none, ``"unknown"`` if it cannot be read."""
     program = shutil.which(_PROGRAM)
     if program is None:
         return None

@@ -131,7 +131,7 @@ class EmulatorState:
             return [(message_id, text) for _, message_id, text in self._rows("message", queue)]
 
     def record_messages(self, changes: Iterable[tuple[str, str, str | None]]) -> None:
-        """Save messages: queue, id and text, which is ``None`` for a message that is removed."""
+        """Save messages: queue, id and text; ``None`` removes a message."""
         with self._writing:
             self._write([("message", *change) for change in changes])
 
@@ -263,7 +263,7 @@ def _backend_of(table: str) -> Any:
 
 
 def _after_creation(module: str, method: str, fill: Callable[[Any], None]) -> None:
-    """Patch a creating method of moto, so that what it returns is filled first."""
+    """Patch a creating method of moto so that its result is filled from the saved state."""
     from importlib import import_module
 
     owner, _, name = method.partition(".")

@@ -113,7 +113,7 @@ class Engines:
         return shared | (_FAKE_CREDENTIALS if fake else {})
 
     def has_failed(self, seconds: float = 0) -> bool:
-        """Whether an engine that this stack started has exited, or does so within ``seconds``."""
+        """Whether an engine that this stack started has exited, or exits within ``seconds``."""
         deadline = time.monotonic() + seconds
         while not (has_failed := bool(self._ended_engines())) and time.monotonic() < deadline:
             time.sleep(0.05)
@@ -123,7 +123,7 @@ class Engines:
         return [each for each in (self._emulator, self._dynamodb) if each and each.has_ended()]
 
     def failure(self, seconds: float = 0) -> str | None:
-        """Why an engine that this stack started has exited; ``None`` if none does so within ``seconds``."""
+        """Why an engine that this stack started has exited; ``None`` if none exits within ``seconds``."""
         if not self.has_failed(seconds):
             return None
         first = self._ended_engines()[0]

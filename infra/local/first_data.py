@@ -1,4 +1,4 @@
-"""What a new stack begins with, so that no page is empty: made-up days of the banks, and a month of card use.
+"""The first data of a new stack: made-up days of the banks, and a month of card use.
 
 The days are stored while the stack starts. The card use is played in a thread once the stack is ready (see
 ``card_player``), since it takes seconds. Its state is kept beside the seed data, as the member ``first_data``:

@@ -42,7 +42,7 @@ class SortedIndex:
         self._entries: dict[tuple[Value | None, ...], tuple[tuple[Value, ...], Entry]] = {}
 
     def put(self, place: Place, item: Any | None) -> None:
-        """Index what is stored at ``place`` now, instead of what was stored there."""
+        """Index the item now stored at ``place`` instead of the previous one."""
         name = tuple(value and _value(value) for value in place)
         if name in self._entries:
             partition, entry = self._entries.pop(name)

@@ -99,7 +99,7 @@ def _stored_items(backend: Any, transact_items: list[dict[str, Any]]) -> Iterato
 
 
 def _set_item(table: Any, place: Place, item: Any) -> None:
-    """Put an item in its place, or remove what is there for ``None``."""
+    """Put an item in its place; ``None`` removes the stored one."""
     partition, sort = place
     items, key = (table.items, partition) if sort is None else (table.items[partition], sort)
     if item is None:
@@ -126,7 +126,7 @@ def _look_up_less() -> None:
 
 
 def _read_models_once() -> None:
-    """Have all sessions share what they read of botocore's files; moto asks new ones for the same regions."""
+    """Share botocore's parsed files among all sessions; moto creates new sessions for the same regions."""
     session: Any = import_module("botocore.session")
     session.create_loader = cache(session.create_loader)
 
@@ -171,7 +171,7 @@ def _try_fewer_names() -> None:
 
 
 def _measure_once() -> None:
-    """Measure an item when it is made, not anew for each of its attributes, and keep its size; an update copies it."""
+    """Measure an item once, when it is created, and copy the size on updates."""
     types: Any = import_module("moto.dynamodb.models.dynamo_type")
     errors: Any = import_module("moto.dynamodb.exceptions")
     item, attributes_of = types.Item, types.LimitedSizeDict

@@ -1,4 +1,4 @@
-"""Child processes of the stack. Each exits when its standard input closes, which is a pipe from this process.
+"""Child processes of the stack. Each exits when its standard input, a pipe from this process, closes.
 
 The parent holds the other end open and writes nothing. When the parent exits, even by SIGKILL, the pipe closes. For
 programs that ignore their standard input, this file is also a script, which must start fast:
@@ -88,7 +88,7 @@ def python_command(module: str, *arguments: str) -> list[str]:
 
 
 def guarded_command(*command: str) -> list[str]:
-    """The command that runs a program that does not watch its standard input."""
+    """The command that wraps a program that does not watch its standard input."""
     return [sys.executable, "-S", "-E", __file__, *command]
 
 

@@ -30,13 +30,13 @@ _COUNTS = ("ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible
 
 
 class SavedMessages(Protocol):
-    """Where messages are kept beyond the end of the process."""
+    """Persistent storage for messages."""
 
     def messages(self, queue: str) -> Sequence[tuple[str, str]]:
         """The ids and texts of a queue's messages."""
 
     def record_messages(self, changes: Sequence[tuple[str, str, str | None]]) -> None:
-        """Save changes: queue, id and text, which is ``None`` for a message that is removed."""
+        """Save changes: queue, id and text; ``None`` removes a message."""
 
 
 class SqsError(Exception):
@@ -49,7 +49,7 @@ class SqsError(Exception):
 
 
 class Sqs:
-    """The messages of all queues, which are those that moto has created.
+    """The messages of all queues that moto has created.
 
     Args:
         saved: where messages are kept; by default in memory only.
@@ -160,7 +160,7 @@ class Sqs:
     # -- internals
 
     def _find(self, name: str) -> tuple[Any, MessageQueue]:
-        """A queue's settings and messages: at first those that were saved, none in a queue that was created again."""
+        """A queue's settings and messages: at first the saved ones; none if the queue was created again."""
         settings = _settings(name)
         known, former = self._queues.get(name, (None, None))
         if former is not None and known is settings:
@@ -241,7 +241,7 @@ def _text(message: Message) -> str:
 
 
 def _message(message_id: str, text: str) -> Message:
-    """A saved message, visible unless it was delayed; those of earlier releases lack what they were sent with."""
+    """A saved message, visible unless delayed; messages of earlier releases lack some members."""
     message = json.loads(text)
     delayed_until = message["delayed_until"] / 1000
     return Message(

@@ -60,7 +60,7 @@ def _clock_rows(content: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def _tls_rows(content: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """How clients come to trust the service, if it speaks TLS."""
+    """How clients trust the service's certificate, if it uses TLS."""
     if "ca_file" not in content:
         return []
     file = stackfile.display_path(Path(content["ca_file"]))

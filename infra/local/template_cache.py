@@ -32,7 +32,7 @@ class TemplateCache(jinja2.FileSystemBytecodeCache):
         super().__init__(str(folder))
 
     def get_source_checksum(self, source: str) -> str:
-        """A digest of the template and of all that its compiled form depends on."""
+        """A digest of the template and of everything that its compiled form depends on."""
         return super().get_source_checksum(f"{source}{self._state_of_code}")
 
     def load_bytecode(self, bucket: Bucket) -> None:

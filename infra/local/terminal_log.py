@@ -75,7 +75,7 @@ def wants_text(chosen: str, *, is_terminal: bool) -> bool:
 
 
 def attach(engine_has_failed: Callable[[float], bool]) -> None:
-    """Write the readable log to standard output from now on, without what an engine's end causes."""
+    """Write readable log lines to standard output, without those caused by an engine's end."""
     logger = log.logger()
     logger.removeHandler(logger.handlers[0])
     logger.addHandler(TerminalLog(Console(soft_wrap=True, highlight=False), engine_has_failed))

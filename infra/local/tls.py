@@ -31,7 +31,7 @@ class LocalTls:
 
 
 def set_up(environ: MutableMapping[str, str], folder: Path, port: int) -> LocalTls:
-    """Create what is missing in ``folder``, and set the service's settings in ``environ``.
+    """Create missing files in ``folder``, and put the service's settings into ``environ``.
 
     Client certificates are optional, and verified against the development CA and the authorities of ``TPP_CA_BUNDLE``
     and ``BANK_CA_BUNDLE``. The service's own calls trust the development CA besides the public authorities.

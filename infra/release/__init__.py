@@ -1,1 +1,1 @@
-"""Releases: the changelog's sections, and what is mechanical about making one."""
+"""Releases: the changelog's sections, and the mechanical steps of a release."""

@@ -1,4 +1,4 @@
-"""Makes a release: does what is mechanical, commits it, and tags it ``v1.2.3``. Nothing is pushed.
+"""Makes a release: performs the mechanical steps, commits, and tags ``v1.2.3``. Nothing is pushed.
 
 The section "Next version" of both changelogs becomes the release's. The contract loses its marks, and with them the
 lines that are gone. The version is written, and with it the data that later versions start on. The tree must be clean,
@@ -29,7 +29,7 @@ _LITERAL = re.compile(r'^((?:VERSION|__version__) = )"[^"]*"$', re.MULTILINE)
 
 
 class ReleaseRefused(Exception):
-    """A release cannot be made; the message is a sentence for whoever makes it."""
+    """A release cannot be made; the message is a sentence for the maintainer."""
 
 
 def make_release(root: Path, version: str, day: date) -> None:

@@ -11,7 +11,7 @@ _SECTION = re.compile(rf"^{re.escape(NEXT)}\n(?P<content>.*?)(?=^## |\Z)", re.MU
 
 
 class ChangelogInvalid(Exception):
-    """A changelog cannot be read; the message says what it lacks."""
+    """A changelog cannot be read; the message names the missing part."""
 
 
 def next_version(text: str) -> str:
@@ -30,7 +30,7 @@ def notes(content: str) -> list[str]:
 
 
 def release(text: str, version: str, day: date, *, without: str = "") -> str:
-    """The changelog with the next version's section as that of a release; ``without`` is said if it is empty.
+    """The changelog with the next version's section turned into a release's; ``without`` is its text if empty.
 
     Raises:
         ChangelogInvalid: there is no such section, or it is empty.

@@ -110,7 +110,7 @@ class _Release:
                 self._actions[line.operation].add(line.label)
 
     def is_new_obligation(self, line: Line, new_places: Container[str]) -> bool:
-        """Whether a new line obliges callers of the release; a new action, or a new optional member, does not."""
+        """Whether a new line adds an obligation for callers; a new action or optional member does not."""
         if line.operation:
             actions = self._actions.get(line.operation, set())
             is_new_action = f" request body({line.label})" in line.place and bool(actions) and line.label not in actions
@@ -155,7 +155,7 @@ def _schemas_sent_by_callers(lines: Iterable[Line]) -> set[str]:
 
 
 def find_unnamed(document: str) -> list[str]:
-    """The marked changes of a document's file that the changelog's next version does not name."""
+    """The marked changes of a contract file that the changelog's next version does not name."""
     text = (PLACE / f"{document}.txt").read_text("utf-8")
     notes = changelog.notes(changelog.next_version(CHANGELOG.read_text("utf-8")))
     return unnamed_changes(document, marks.released_lines(text), marks.present_lines(text), notes)

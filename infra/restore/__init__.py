@@ -1,1 +1,1 @@
-"""What is inconsistent across tables that were restored one by one."""
+"""Finds inconsistencies across tables that were restored one by one."""

@@ -1,4 +1,4 @@
-"""How items of the card API are compared: numbers and their counters, claims, rows of the ledger and what they name."""
+"""Checks of the card API's items: numbers and counters, claims, ledger rows and the records they name."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def records_of_row(hub: Hub, item: Item) -> list[Key]:
 
 
 def judge_row(hub: Hub, item: Item, found: Found) -> Inconsistency | None:
-    """A row that names a record that is gone, or that is as it was before the row."""
+    """A row that names a missing or older record."""
     version = item.get("authorization_version", 0)
     keys, is_known = records_of_row(hub, item), [(each or {}).get("version", version) >= version for each in found]
     named = [describe_owner(key["owner"]) for (_, key), known in zip(keys, is_known, strict=True) if not known]
@@ -87,17 +87,17 @@ def transactions_of_payment(hub: Hub, item: Item) -> list[Key]:
 
 
 def account_of_payment(hub: Hub, item: Item) -> list[Key]:
-    """The account of what is paid or held; that of a special account is created with its first address."""
+    """The account of a payment or hold; a special account is created with its first address."""
     return [Account.key(item["account_id"])] if item.get("holder_id") and "account_id" in item else []
 
 
 def judge_account(hub: Hub, item: Item, found: Found) -> Inconsistency | None:
-    """What belongs to an account that is gone."""
+    """Items of a missing account."""
     return None if all(found) else Inconsistency(detail=_name_account(item))
 
 
 def judge_transactions(hub: Hub, item: Item, found: Found) -> Inconsistency | None:
-    """A payment whose transaction is gone."""
+    """A payment with a missing transaction."""
     gone = name_missing(transactions_of_payment(hub, item), found)
     return Inconsistency(detail=f"{_name_account(item)}; gone: {gone}") if gone else None
 
@@ -108,13 +108,13 @@ def judge_booking(hub: Hub, item: Item, found: Found) -> Inconsistency | None:
 
 
 def judge_response(hub: Hub, item: Item, found: Found) -> Inconsistency | None:
-    """A response that names a record that is gone."""
+    """A response that names a missing record."""
     gone = name_missing(records_of_response(hub, item), found)
     return Inconsistency(detail=f"; gone: {gone}") if gone else None
 
 
 def claim_of_payment(hub: Hub, item: Item) -> list[Key]:
-    """The claim of the request for a payment, as long as it is stored."""
+    """The claim of a payment's request, while it is stored."""
     if item["part"] != ExternalPayment.kind or item["created_at"] + CLAIM.lifetime <= hub.clock.time():
         return []
     claim = ExternalPayment.from_item(item).waiting_claim
@@ -138,8 +138,8 @@ def judge_claim(hub: Hub, item: Item, found: Found) -> Inconsistency | None:
 
 
 def records_of_response(hub: Hub, item: Item) -> list[Key]:
-    """The records that a stored response names, but not once more those of its copy with card data; without a
-    holder, the account is a special one.
+    """The records that a stored response names, without those of its copy with card data; without a holder, the account
+    is a special one.
     """
     if item["claim"].endswith(_WITH_CARD_DATA):
         return []

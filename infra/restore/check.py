@@ -1,4 +1,4 @@
-"""A check: what belongs together in several tables, and what is done if only a part of it is there."""
+"""A check: the items that belong together in several tables, and the remedy if one is missing."""
 
 from __future__ import annotations
 

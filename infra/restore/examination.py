@@ -23,7 +23,7 @@ PLACES = (*TABLES, LEDGER.name)
 
 
 class UnknownPosition(ValueError):
-    """A text is not a position; the message says what one is."""
+    """A text is not a position; the message explains the format."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """Where an examination is: in a table, after an item; or after all of them, at the ledger.
+    """The position of an examination: in a table, after an item; or after all tables, in the ledger.
 
     As text: the table, and the item's key in JSON.
     """
@@ -47,7 +47,7 @@ class Position:
 
     @classmethod
     def parse(cls, text: str) -> Position:
-        """Raises: UnknownPosition."""
+        """Parse a position. Raises: UnknownPosition."""
         table, _, key = text.partition(":")
         try:
             after = json.loads(key) if key else None
@@ -67,7 +67,7 @@ class Position:
 
 
 class Examination:
-    """Compares all tables, and mends what can be mended if asked to.
+    """Compares all tables, and mends inconsistencies on request.
 
     Attributes:
         position: where it can be resumed: the findings of all earlier items have been returned.

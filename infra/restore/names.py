@@ -30,7 +30,7 @@ def name_item(table: str, item: Item) -> str:
 
 
 def name_missing(keys: Sequence[Key], found: Sequence[Item | None]) -> str:
-    """The records that are gone, of those with an owner: ``card 9, transaction 12``."""
+    """The missing records that have an owner: ``card 9, transaction 12``."""
     gone = [key for (_, key), item in zip(keys, found, strict=True) if item is None]
     return ", ".join(describe_owner(key["owner"]) for key in gone)
 

@@ -1,4 +1,4 @@
-"""How items of open banking are compared: requests and consents, orders and payments, and what is to be delivered."""
+"""Checks of open banking's items: requests and consents, orders and payments, and deliveries."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def consent_of_request(hub: Hub, item: Item) -> list[Key]:
 
 
 def judge_approval(hub: Hub, item: Item, found: Found) -> Inconsistency | None:
-    """An approved request whose consent is gone."""
+    """An approved request with a missing consent."""
     write = hub.openbanking.authorization_requests.update_lost_consent(AuthorizationRequest.from_item(item))
     return None if found[0] else Inconsistency([write], f", consent {item['consent_id']}")
 
@@ -60,7 +60,7 @@ def client_of_consent(hub: Hub, item: Item) -> list[Key]:
 
 
 def judge_client(hub: Hub, item: Item, found: Found) -> Inconsistency | None:
-    """A valid consent whose client is gone; clients are archived, but never deleted."""
+    """A valid consent with a missing client; clients are archived, but never deleted."""
     if found[0] or not Consent.from_item(item).can_be_queried(hub.clock.time()):
         return None
     return Inconsistency(detail=f", client {item['client_id']}")
@@ -71,7 +71,7 @@ def order_of_consent(hub: Hub, item: Item) -> list[Key]:
 
 
 def judge_spent_consent(hub: Hub, item: Item, found: Found) -> Inconsistency | None:
-    """A consent that was spent for an order that is gone."""
+    """A spent consent with a missing order."""
     if found[0] or item["spent_at"] + RETENTION_SECONDS <= hub.clock.time():
         return None
     return Inconsistency(detail=f", bank {item['bic']}, X-Request-Id {item['spent_order']}")
@@ -82,7 +82,7 @@ def saved_consent(hub: Hub, item: Item) -> list[Key]:
 
 
 def judge_saved_consent(hub: Hub, item: Item, found: Found) -> Inconsistency | None:
-    """A bank's request whose stored response has the token of a consent that is gone."""
+    """A bank's request whose stored response has the token of a missing consent."""
     write = Delete(*claim_key(item["claim"]), Attr("answer").eq(item["answer"]))
     return None if found[0] else Inconsistency([write], f", consent {item['saved_consent']}")
 
@@ -92,7 +92,7 @@ def ended_consent(hub: Hub, item: Item) -> list[Key]:
 
 
 def judge_ended_consent(hub: Hub, item: Item, found: Found) -> Inconsistency | None:
-    """A bank's request that has ended a consent, which is valid."""
+    """A bank's request that ended a consent that is still valid."""
     return _revoke(hub, found[0], "bank")
 
 
@@ -121,7 +121,7 @@ def expiring_consent(hub: Hub, item: Item) -> list[Key]:
 
 
 def judge_expiring_consent(hub: Hub, item: Item, found: Found) -> Inconsistency | None:
-    """The event of a consent's expiry, which would be recorded once more."""
+    """The event of a consent's expiry, which would be recorded twice."""
     consent, topic = found[0], item["topic"]
     if consent is None or consent.get("notify") not in (topic, "consent.expiring"):
         return None
@@ -137,7 +137,7 @@ def consent_of_notice(hub: Hub, item: Item) -> list[Key]:
 
 
 def judge_notice(hub: Hub, item: Item, found: Found) -> Inconsistency | None:
-    """A delivery for a consent that is gone."""
+    """A delivery for a missing consent."""
     delivery = Delivery.from_item(item)
     write = update_dropped(delivery, PLANS[delivery.kind], hub.clock.time())
     return None if found[0] else Inconsistency([write], f", consent {delivery.consent_id}")
@@ -148,7 +148,7 @@ def order_of_delivery(hub: Hub, item: Item) -> list[Key]:
 
 
 def judge_deferred_payment(hub: Hub, item: Item, found: Found) -> Inconsistency | None:
-    """An accepted payment whose order is gone, or that was not sent in time, as far as is stored."""
+    """An accepted payment with a missing order, or one that was not sent in time according to the stored data."""
     delivery, now = Delivery.from_item(item), hub.clock.time()
     writes: list[Operation] = []
     is_being_sent = delivery.claimed_by is not None and delivery.due_at is not None and delivery.due_at > now
@@ -198,7 +198,7 @@ def payment_of_order(hub: Hub, item: Item) -> list[Key]:
 
 
 def judge_accepted_order(hub: Hub, item: Item, found: Found) -> Inconsistency | None:
-    """An order whose payment is gone."""
+    """An order with a missing payment."""
     order = RecordedOrder.from_item(item)
     if order is None or order.payment_id is None or (found[0] and not is_early(found[0])):
         return None
@@ -225,7 +225,7 @@ def order_of_payment(hub: Hub, item: Item) -> list[Key]:
 
 
 def judge_payment(hub: Hub, item: Item, found: Found) -> Inconsistency | None:
-    """A payment whose order is gone, or has an unknown outcome."""
+    """A payment whose order is missing or has an unknown outcome."""
     payment, orders = Payment.from_item(item), hub.openbanking.orders
     if payment.order_digest is None or payment.outcome == "not_accepted":
         return None

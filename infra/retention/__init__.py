@@ -1,1 +1,1 @@
-"""What is kept of a person, for how long, and how it is removed."""
+"""Personal data: kinds, retention periods and removal."""

@@ -39,7 +39,7 @@ class HolderRecords:
     cards: list[Card]
 
     def obstacles(self, now: int) -> Iterator[str]:
-        """The accounts that are open and the cards that can be used again, each with what the manager has to do."""
+        """The open accounts and usable cards, each with the manager's next step."""
         for account in self.accounts:
             if account.status != CLOSED:
                 yield f"account {account.id} is open (changeAccountStatus {CLOSED})"
@@ -83,7 +83,7 @@ def _is_over(found: HolderRecords, now: int) -> bool:
 
 
 def remove_holder(hub: Hub, found: HolderRecords) -> None:
-    """Remove all that identifies the holder; the books stay."""
+    """Remove all data that identify the holder; the books stay."""
     _remove_contact(hub, found)
     holder = _read_one(hub.store, found.holder.id)
     anonymous = {name: value for name, value in holder.details.items() if name in IDENTIFYING_NOTHING}

@@ -120,7 +120,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _explain_own_stack(environ: Mapping[str, str]) -> str:
-    """Why the tour does not use a stack that the user may have started, and how to have it use one."""
+    """Why the tour does not use the user's own stack, and how to make it."""
     file, content = stackfile.location(environ), stackfile.read(stackfile.location(environ))
     path = stackfile.display_path(file)
     found = f"the stack of {path} does not respond at {content.get('base_url')}" if content else f"there is no {path}"

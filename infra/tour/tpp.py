@@ -27,7 +27,7 @@ Initiated = sdk.InitiationAnswerV1 | sdk.InitiationAnswerV2
 
 
 class TppTour:
-    """The journey of a TPP whose events come to ``receiver``, and of a PSU who returns to ``callback_url``."""
+    """The tour of a TPP that receives events at ``receiver``, and of a PSU who returns to ``callback_url``."""
 
     def __init__(self, tpp: sdk.Tpp, title: str, callback_url: str, receiver: EventReceiver, guide: Guide) -> None:
         self._tpp = tpp

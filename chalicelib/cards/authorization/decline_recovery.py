@@ -58,7 +58,7 @@ _NOTHING: Changes = ((), ())
 def task_members(
     number: int, reserved: ReservedRow | None, asked: RequestedAmount, *, card_id: int | None, lookup: str | None
 ) -> dict[str, Any]:
-    """What a task says of the declined message; ``lookup`` is the keyed hash of the card's number."""
+    """The members of a task that records a decline; ``lookup`` is the keyed hash of the card's number."""
     return {
         "number": number,
         "reserved": None if reserved is None else [reserved.at, reserved.token],
@@ -72,7 +72,7 @@ def task_members(
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class UnrecordedDecline:
-    """A task: the members above, and what the dispatcher knows of the caller.
+    """A task: the members above and the caller's identity as the dispatcher knows it.
 
     Attributes:
         level: the caller's access level.
@@ -215,7 +215,7 @@ def _take_back(
     stamp: WriteStamp,
     read: Read,
 ) -> Changes:
-    """Release what an attempt of the request holds, and add the decline to the authorization."""
+    """Release the holds of an attempt, and record its decline."""
     card_context = read_with_card(read, catalogue, authorization)
     account, reserved = card_context.accounts[0], reserve().row
     message = follow_up_message(

@@ -1,4 +1,4 @@
-"""Where cards' items have sealed fields; apart from ``encryption``, which is imported without storage."""
+"""Names the sealed fields of cards' items; a module of its own, so that it can be imported without storage."""
 
 from __future__ import annotations
 

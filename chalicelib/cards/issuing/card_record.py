@@ -234,7 +234,7 @@ def _month_number(month: tuple[int, int]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class CardSearch:
-    """Which cards are wanted; members that are ``None`` do not matter.
+    """A filter for cards; members that are ``None`` match every card.
 
     ``name`` is a part of the name on the card or of the holder's name, in any case, with or without diacritics.
     """

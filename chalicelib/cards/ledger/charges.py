@@ -1,4 +1,4 @@
-"""Charges: a movement's amount and fees on an account, their entries, and what is needed to post it there.
+"""Charges: a movement's amount and fees on an account, and their ledger entries.
 
 Fee groups define prices. A price is a fixed part plus a percentage of the movement's amount, limited by a minimum and
 a maximum. It is computed in the fee entry's currency and then converted into the account's currency. Conversions use

@@ -94,7 +94,7 @@ class LimitLeft:
 
 
 class LimitExceeded(Exception):
-    """A movement exceeds an entry: it requires ``asked``, but only ``left`` of ``bound`` remains."""
+    """A movement exceeds a limit: it needs ``asked``, but only ``left`` of ``bound`` remains."""
 
     def __init__(self, entry: LimitEntry, bound: Bound, asked: int, left: int) -> None:
         self.entry = entry
@@ -233,7 +233,7 @@ def _counted_amount(catalogue: Catalogue, entry: LimitEntry, amount: int, curren
 
 
 def _left(entry: LimitEntry, found: Window) -> dict[Bound, int | None]:
-    """What remains of each bound in a window; ``None`` if it is unlimited."""
+    """The remainder of each bound in a window; ``None`` if it is unlimited."""
     used: dict[Bound, int] = {"amount": found.amount, "count": found.count, "country_count": len(found.countries)}
     most: dict[Bound, int | None] = {bound: getattr(entry, bound) for bound in used}
     return {bound: None if limit is None else max(0, limit - used[bound]) for bound, limit in most.items()}

@@ -107,7 +107,7 @@ def _assign_address(
     is_new: bool = False,
     sequences: Sequences,
 ) -> ActionOutcome[list[messages.AddressRecord]]:
-    """A new address without numbers; the provider is then asked to open it. Raises: Refused."""
+    """Create an address without numbers, and ask the provider to open it. Raises: Refused."""
     method, currency = request.epm_method_id, request.currency_ison
     if card is not None:
         card.require(context.action, context.now)

@@ -73,7 +73,7 @@ class SandboxProvider:
 
 @contextmanager
 def _reachable() -> Iterator[None]:
-    """Storage that does not respond is a provider that does not. Raises: ProviderSilent."""
+    """Treat storage that does not respond as a provider that does not respond. Raises: ProviderSilent."""
     try:
         yield
     except StoreError as failure:

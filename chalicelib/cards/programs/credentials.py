@@ -147,7 +147,7 @@ class Credentials:
     # -- operator actions
 
     def get(self, manager_id: int, name: str) -> Credential:
-        """Raises: UnknownCredential."""
+        """The credential with this id. Raises: UnknownCredential."""
         return self._find(manager_id, name)[1]
 
     def read(self, digests: Mapping[str, str]) -> dict[str, Credential]:

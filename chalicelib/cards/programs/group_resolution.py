@@ -22,12 +22,12 @@ _MISSING = {
 
 
 def card_programme(catalogue: Catalogue, number: int) -> CardProgramme:
-    """Raises: Refused."""
+    """The card programme in the request, if it is allowed. Raises: Refused."""
     return _require(catalogue.card_programmes, number, Status.NO_PROGRAMME, "there is no such card programme")
 
 
 def account_programme(catalogue: Catalogue, number: int) -> AccountProgramme:
-    """Raises: Refused."""
+    """The account programme in the request, if it is allowed. Raises: Refused."""
     return _require(catalogue.account_programmes, number, Status.NO_PROGRAMME, "there is no such account programme")
 
 

@@ -56,7 +56,7 @@ class Progress:
         return now - (self.began_at if self.is_over or self.before_began_at is None else self.before_began_at)
 
     def resume(self, now: int) -> Progress:
-        """A new round, if this one is over and ``ROUND_SECONDS`` have passed; otherwise unchanged."""
+        """Start a new round if this one has ended and ``ROUND_SECONDS`` have passed; otherwise return it unchanged."""
         if not self.is_over or now - self.began_at < ROUND_SECONDS:
             return self
         return replace(self, began_at=now, before_began_at=self.began_at, stretch=STRETCHES[0], number=0, proved=0)

@@ -103,7 +103,7 @@ class Dispatcher:
     # -- internals
 
     def _answer_in_time(self, members: Mapping[str, Any], came: float, trusted: Credential | None = None) -> str:
-        """Answer a request that ``came`` at a monotonic clock time, within its action's time limit, if there is one.
+        """Answer a request within its action's time limit, if any; ``came`` is its arrival on the monotonic clock.
 
         If it is not found out who asks, and under which reference, nothing was written, and nothing is recorded.
         """
@@ -234,7 +234,7 @@ class Dispatcher:
             return own
 
     def _decide(self, pending: PendingRequest, facts: Facts) -> Decided:
-        """The response, and what is written with it.
+        """The response, and the writes that belong to it.
 
         Raises: EntryGone, Unanswered; Repeated or Refused, if another request used the reference first; Undecided.
         """
@@ -276,7 +276,7 @@ class Dispatcher:
         return replace(decided, report=lambda: _audit(credential, pending.request, outcome.data))
 
     def _refuse(self, pending: PendingRequest, context: RequestContext, refusal: Refused) -> Decided:
-        """A refusal, kept with its writes if its status is; a repeat comes before what is wrong with it now."""
+        """A refusal, stored if its status is. A repeat is answered before the request is validated again."""
         context.reservation.release()
         answer: Response = envelope.error(refusal)
         if refusal.status.is_stored:

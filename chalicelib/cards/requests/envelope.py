@@ -75,7 +75,7 @@ def read_reference(members: Mapping[str, Any]) -> str | None:
 
 
 def success(data: Any, beside: Mapping[str, Any]) -> str:
-    """A success envelope; ``beside`` are members next to ``data``, which is ``[]`` if there is none."""
+    """A success envelope; ``beside`` are members next to ``data``, which defaults to ``[]``."""
     members = "".join(f"{jsontext.dumps(name)}:{jsontext.dumps(value)}," for name, value in beside.items())
     return f'{{"status":"success",{_FIRST},{members}"data":{jsontext.dumps(() if data is None else data)}}}'
 

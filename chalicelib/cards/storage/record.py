@@ -68,11 +68,11 @@ class Record:
         return Check(*self.place, Attr("version").eq(self.version))
 
     def with_changes(self: R, **members: Any) -> R:
-        """The record as it is after ``update`` with these members."""
+        """The record with the changes that ``update`` makes for these members."""
         return replace(self, version=self.version + 1, **members)
 
     def update(self, write_id: str, **members: Any) -> Update:
-        """The write that sets members, and removes those that are ``None``; fails if the record has changed."""
+        """The write that sets members and removes those that are ``None``; it fails if the record has changed."""
         return Update(
             *self.place,
             set=without_none(members) | {"written_by": write_id},
@@ -106,7 +106,7 @@ class WriteStamp:
 
 
 def proof_of(operations: Sequence[Operation], write_id: str) -> Proof:
-    """What shows that the writes of an attempt were applied: the records name it."""
+    """The proof that an attempt's writes were applied: its records contain the attempt."""
     keys = [key for key in map(_written_key, operations) if key is not None]
     return Proof(keys, lambda item: item.get("written_by") == write_id)
 

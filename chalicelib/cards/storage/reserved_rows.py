@@ -121,7 +121,7 @@ class RowReservation:
             row.release(self.store)
 
     def give_up_if_cancelled(self, failure: ConditionFailed) -> None:
-        """Have the next attempt reserve anew, if a failed transaction shows the mark of a cancelled reservation.
+        """Let the next attempt make a new reservation if a failed transaction shows that this one was cancelled.
 
         No attempt was written in that position, and none can be any more.
         """

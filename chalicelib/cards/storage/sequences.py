@@ -86,7 +86,7 @@ class Sequences:
         return SPARE + secrets.randbelow(SPARE)
 
     def _fill_up(self, wanted: Name) -> None:
-        """Reserve a new block for this counter and for all that run low; their remaining numbers are lost."""
+        """Reserve a new block for this counter and all that are nearly used up; the remaining numbers are lost."""
         names = [name for name, left in self._left.items() if name == wanted or len(left) < LOW]
         counted = dict.fromkeys(names, BLOCK)
         try:

@@ -66,7 +66,7 @@ Read = Callable[[], list[Item]]
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """What a search is for: the condition of a row, if any, and the sort keys between which it lies, inclusive."""
+    """A search: the condition on rows, if any, and the range of sort keys, inclusive."""
 
     condition: Condition | None = None
     first: str | None = None

@@ -45,7 +45,7 @@ def read(operation: str, answer: Answer) -> dict[str, Any]:
 
 
 def _members(answer: Answer) -> dict[str, Any] | None:
-    """Raises: NoAnswer: the body is not what was sent."""
+    """The members of a JSON response. Raises: NoAnswer: the body is incomplete or not JSON."""
     checksum, body = answer.headers.get("x-amz-crc32"), answer.body
     if checksum is not None and checksum != str(zlib.crc32(body)):
         raise NoAnswer("the answer's checksum is wrong")
@@ -59,7 +59,7 @@ def _members(answer: Answer) -> dict[str, Any] | None:
 
 
 def _unzipped(body: bytes) -> bytes:
-    """Raises: NoAnswer: it is not whole, or too large."""
+    """The decompressed body. Raises: NoAnswer: it is incomplete or too large."""
     unzip = zlib.decompressobj(_GZIP)
     try:
         content = unzip.decompress(body, LARGEST)

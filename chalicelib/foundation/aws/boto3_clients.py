@@ -1,4 +1,4 @@
-"""S3 and SES through boto3, which is imported when a client is made: few functions need one."""
+"""S3 and SES through boto3, imported with the first client, since few functions need it."""
 
 from __future__ import annotations
 

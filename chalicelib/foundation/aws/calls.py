@@ -49,7 +49,7 @@ _UNQUOTED = "-=;:+&[]{}\"',"
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One sending of a request.
+    """One attempt at sending a request.
 
     Attributes:
         service: as in host names, such as ``dynamodb``.
@@ -101,7 +101,7 @@ _connections = Connections(idle_seconds=_IDLE_SECONDS)
 
 
 def add_observer(observer: Observer) -> None:
-    """Have an observer see every call of this process, before those that were there."""
+    """Register an observer of every call of this process; it runs before the observers already registered."""
     global _observers
     with _observers_lock:
         _observers = (observer, *_observers)
@@ -198,7 +198,7 @@ def _signed(
 
 
 def _post(call: Call, body: bytes, endpoint: environment.Endpoint, headers: Mapping[str, str]) -> answers.Answer:
-    """Raises: NotSent, NoAnswer."""
+    """Send a request and read the response. Raises: NotSent, NoAnswer."""
     connect, read = _seconds(call.service)
     until = time.monotonic() + min(connect + read, context.seconds_left())
     exchange = Exchange(until, ca_file=environment.authorities(), connect=connect, read=read, is_captured=False)
@@ -215,7 +215,7 @@ def _post(call: Call, body: bytes, endpoint: environment.Endpoint, headers: Mapp
 
 
 def _reason(error: Exception) -> str:
-    """Errors of values quote what was sent, and are named only."""
+    """The reason of an error; value errors are only named, since they quote the request."""
     return str(error) if isinstance(error, OSError) and str(error) else type(error).__name__
 
 

@@ -38,7 +38,7 @@ _botocore_lock = threading.RLock()
 
 
 class Endpoint(NamedTuple):
-    """Where a service is called: its address, which ends with a slash, and the region of signatures."""
+    """The endpoint of a service: its URL, which ends with a slash, and the region of signatures."""
 
     url: str
     region: str
@@ -56,7 +56,7 @@ class Credentials(NamedTuple):
 
 
 def endpoint(service: str) -> Endpoint:
-    """Where a service is called. Raises: NotConfigured: there is no region, or an address that cannot be used."""
+    """The endpoint of a service. Raises: NotConfigured: the region is missing, or the address is invalid."""
     read = os.environ.get
     configured = read(SERVICES[service].endpoint_variable) or read("AWS_ENDPOINT_URL")
     return _endpoint(service, region(), configured, read(_IGNORES_ENDPOINTS), tuple(map(read, _LEFT_TO_BOTOCORE)))
@@ -105,7 +105,7 @@ def _endpoint_of_botocore(service: str, region: str | None, *settings: Any) -> E
 
 @lru_cache(maxsize=64)
 def _asked_of_botocore(service: str, region: str | None, *_settings: Any) -> Endpoint:
-    """Where botocore would send a request: it makes one, which is stopped."""
+    """The endpoint that botocore would use, found by preparing a request that is not sent."""
     from botocore.config import Config
     from botocore.exceptions import BotoCoreError, NoRegionError
 
@@ -134,7 +134,7 @@ class _StoppedError(Exception):
 
 
 def credentials(*, instead_of: Credentials | None = None) -> Credentials:
-    """The credentials of the next call, ``instead_of`` those that AWS said have expired.
+    """The credentials of the next call, other than the expired ones in ``instead_of``.
 
     Raises:
         NotConfigured: there are none, or they are refused.
@@ -152,7 +152,7 @@ def credentials(*, instead_of: Credentials | None = None) -> Credentials:
 
 
 def _ask_providers_in_time(instead_of: Credentials | None) -> Credentials | None:
-    """The credentials of botocore's providers; a source that has to answer does so within the time limit."""
+    """The credentials of botocore's providers, within the time limit."""
     if instead_of is None and not _must_ask():
         return _ask_providers(None)
     from chalicelib.foundation.parallel import in_time
@@ -164,7 +164,7 @@ def _ask_providers_in_time(instead_of: Credentials | None) -> Credentials | None
 
 
 def _ask_providers(instead_of: Credentials | None) -> Credentials | None:
-    """The credentials of botocore's providers, which refresh those that are about to expire whenever they are asked."""
+    """The credentials of botocore's providers, which refresh expiring ones on each read."""
     from botocore.exceptions import BotoCoreError, ClientError, PartialCredentialsError, ProfileNotFound
 
     try:
@@ -192,7 +192,7 @@ def _read_credentials() -> Credentials | None:
 
 
 def _must_ask() -> bool:
-    """Whether a provider has to be found, or is to be asked for new credentials."""
+    """Whether to look for a provider, or to refresh its credentials."""
     if not _source.cache_info().currsize:
         return True
     needs_refresh = getattr(_source(), "refresh_needed", None)
@@ -201,9 +201,7 @@ def _must_ask() -> bool:
 
 @lru_cache(maxsize=1)
 def _source() -> Any:
-    """botocore's credentials, which refresh themselves; what a container hands out comes before the environment, whose
-    keys do not change.
-    """
+    """botocore's self-refreshing credentials; a container's take precedence over the environment's fixed ones."""
     session = _new_session()
     if any(map(os.environ.get, _CONTAINER)):
         session.get_component("credential_provider").remove("env")
@@ -217,7 +215,7 @@ def _new_session() -> Any:
 
 
 def authorities() -> str:
-    """The file of the authorities that AWS's certificates have to come from. Raises: NotConfigured: there is none."""
+    """The path of the CA bundle that AWS's certificates must chain to. Raises: NotConfigured: there is none."""
     for variable in ("AWS_CA_BUNDLE", "REQUESTS_CA_BUNDLE"):
         if file := os.environ.get(variable):
             if not os.path.exists(file):  # noqa: PTH110 - once a call

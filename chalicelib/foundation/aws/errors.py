@@ -22,15 +22,15 @@ class AwsError(Exception):
 
 
 class NotConfigured(AwsError):
-    """Nothing was sent, because a setting is missing or wrong, or the credentials are refused."""
+    """Nothing was sent: a setting is missing or wrong, or the credentials are refused."""
 
 
 class NotSent(AwsError):
-    """Nothing was sent: there was no connection, no time, or no answer of the source of credentials."""
+    """Nothing was sent: there was no connection, no time, or no response from the source of credentials."""
 
 
 class NoAnswer(AwsError):
-    """The call was sent, and no complete answer came: it may have been carried out."""
+    """The call was sent without a complete response: it may have been carried out."""
 
 
 class ErrorResponse(AwsError):
@@ -70,7 +70,7 @@ class ErrorResponse(AwsError):
 
     @property
     def retry_after(self) -> float:
-        """The seconds that AWS asks to wait before the next sending; 0 if it does not say."""
+        """The seconds to wait before the next attempt, as requested by AWS; 0 by default."""
         asked = self.headers.get("retry-after", "")
         return float(asked) if _SECONDS.fullmatch(asked) else 0.0
 

@@ -9,7 +9,7 @@ from chalicelib.foundation.lazy_dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """What differs between services.
+    """The properties in which AWS services differ.
 
     Attributes:
         endpoint_variable: the setting of its own endpoint.

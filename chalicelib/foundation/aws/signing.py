@@ -72,9 +72,7 @@ def _key(secret: str, date: str, region: str, service: str) -> bytes:
 
 
 def is_out_of_date(headers: Mapping[str, str], date: str) -> bool:
-    """Whether AWS answered a signed request at a ``date`` far from that of its signature; then sign at AWS's time from
-    now on.
-    """
+    """Whether AWS's ``date`` differs so much from the signature's that signatures must use AWS's time."""
     global _skew_seconds
     try:
         there = parsedate_to_datetime(date)

@@ -1,4 +1,4 @@
-"""Which certificates clients may present: the rules of X.509 path validation (RFC 5280, section 6) that we choose.
+"""The certificate policy for clients: our choice of the X.509 path validation rules (RFC 5280, section 6).
 
 The rules of the web, which the library has by default, are for servers. A qualified certificate (QWAC, ETSI EN 319
 412-4) may have no ``subjectAltName``, and has ``qcStatements``, which may be critical.

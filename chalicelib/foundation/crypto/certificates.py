@@ -23,7 +23,7 @@ class InvalidCertificate(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Certificate:
-    """The certificate of a caller, as parsed from PEM; nothing says yet that it can be trusted.
+    """The certificate of a caller, parsed from PEM but not verified.
 
     Attributes:
         pem: the certificate in PEM.

@@ -76,6 +76,6 @@ def _normalize(part: RelativeDistinguishedName) -> RelativeDistinguishedName:
 
 
 def _decode_text(value: str) -> str:
-    """The text of a value that was written as ``#`` and the hexadecimal DER (RFC 4514, section 2.4), as Java does."""
+    """The text of a value in hexadecimal DER (``#…``, RFC 4514, section 2.4), decoded like Java."""
     is_der = value[:1] in _TEXT_TAGS and len(value) > 1 and ord(value[1]) == len(value[2:].encode()) < 128
     return value[2:] if is_der else value

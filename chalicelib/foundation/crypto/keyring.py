@@ -183,7 +183,7 @@ class Keyring(WrappedKeys):
         return number
 
     def remove_data_key(self, number: int) -> None:
-        """Delete a data key; what it sealed can never be opened again (see ``resealing``).
+        """Delete a data key; values sealed with it can never be opened again (see ``resealing``).
 
         Raises:
             KeyError: there is no such key.
@@ -309,7 +309,7 @@ class Vault:
         return header + nonce + cipher.encrypt(nonce, text.encode(), header + context.encode())
 
     def reseal(self, sealed: bytes, context: str) -> bytes:
-        """Encrypt a value anew with the data key for new values. Raises: Unsealable."""
+        """Encrypt a value with the newest data key. Raises: Unsealable."""
         return self.seal(self.unseal(sealed, context), context)
 
     def unseal(self, sealed: bytes, context: str) -> str:

@@ -1,4 +1,4 @@
-"""Seals all records anew with the newest data key, so that older keys can be removed (PCI DSS 3.7.4).
+"""Encrypts all records with the newest data key, so that older keys can be removed (PCI DSS 3.7.4).
 
 The operator requests it; a schedule then reads all tables with sealed values, page by page, and replaces the values of
 older keys. Each replacement is conditional on the value that was read, so a concurrent change is never overwritten; the
@@ -125,7 +125,7 @@ class DataKeyNeeded(Exception):
 
 @dataclass(frozen=True, slots=True)
 class KeyStatus:
-    """A data key: what it still opens. Times are Unix seconds.
+    """A data key and the number of values that still need it. Times are Unix seconds.
 
     Attributes:
         created_at: 0 for a key of an earlier release.
@@ -148,14 +148,14 @@ class KeyStatus:
 
 @dataclass(frozen=True, slots=True)
 class _Sealed:
-    """What was found in an item: values of older keys by key, and how many of them were sealed anew."""
+    """The sealed values in an item: those of older keys by key, and the number encrypted again."""
 
     found: Mapping[str, int]
     resealed: int = 0
 
 
 class Resealing:
-    """Seals the values at ``places`` anew, reports how far it has come, and removes keys."""
+    """Encrypts the values at ``places`` with the newest key, reports the progress, and removes keys."""
 
     def __init__(
         self, store: Store, vault: Vault, keyring: Keyring, clock: Clock, places: Sequence[SealedPlace]
@@ -173,7 +173,7 @@ class Resealing:
         return ResealingProgress.from_item(item) if item else None
 
     def request(self) -> ResealingProgress:
-        """Have all records sealed with the newest key; does nothing while such passes run.
+        """Request that all records be sealed with the newest key; no effect while such a pass runs.
 
         Raises:
             ConditionFailed: it was requested, or a run recorded its progress, at the same time.
@@ -243,7 +243,7 @@ class Resealing:
         return list(self._keyring.data_keys().items())[-1]
 
     def _older_keys(self, number: int) -> frozenset[int]:
-        """The keys before ``number``; one that is created while a pass for ``number`` runs does not add to them."""
+        """The keys older than ``number``, without those created during the pass for ``number``."""
         return frozenset(each for each in self._keyring.data_keys() if each < number)
 
     def _write(self, progress: ResealingProgress) -> ResealingProgress:
@@ -252,7 +252,7 @@ class Resealing:
         return after
 
     def _advance(self, progress: ResealingProgress) -> ResealingProgress:
-        """Read a page, and seal what it has of older keys."""
+        """Read a page and encrypt its values of older keys again."""
         now = self._clock.time()
         if progress.table is None:
             progress = progress.begin_pass(self.tables, now)
@@ -266,7 +266,7 @@ class Resealing:
         return progress if page.next else progress.next_table(self.tables, older, now)
 
     def _reseal(self, table: str, item: Item, older: frozenset[int], current: int) -> _Sealed:
-        """Seal the values of an item; those that cannot be opened, or whose item changed, are found but left."""
+        """Encrypt the values of an item again; unreadable values, and those of changed items, are only counted."""
         numbers = [number for value in sealed_values(item) if (number := data_key_id(value)) in older]
         if not numbers:
             return _Sealed({})
@@ -280,7 +280,7 @@ class Resealing:
         return _Sealed(found)
 
     def _replace(self, table: str, item: Item, older: frozenset[int], current: int) -> int:
-        """Write the sealed attributes of an item anew; returns how many values were replaced."""
+        """Write the sealed attributes of an item; returns the number of replaced values."""
         changes, count = {}, 0
         for place in self._places:
             before = item.get(place.attribute)

@@ -1,4 +1,4 @@
-"""Where sealed values are stored: an attribute of a table's items, and the context for which its values are sealed."""
+"""The places of sealed values: a table's attribute, and the encryption context of its values."""
 
 from __future__ import annotations
 

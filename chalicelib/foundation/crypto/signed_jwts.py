@@ -190,7 +190,7 @@ def _registry(algorithm: str = "") -> JWSRegistry:
         max_header_length = _LONGEST
 
         def get_alg(self, name: str) -> Any:
-            """The algorithm, without joserfc's warning that EdDSA has a newer name, which FAPI 2.0 does not use yet."""
+            """The algorithm, without joserfc's deprecation warning for EdDSA, the name that FAPI 2.0 uses."""
             if name != algorithm:
                 raise UnsupportedAlgorithmError(name)
             return self.algorithms[name]

@@ -39,7 +39,7 @@ class Condition:
 
 
 class _Operand:
-    """What has a value in an item, and can be compared."""
+    """A part of an expression that has a value in an item and can be compared."""
 
     __slots__ = ()
 

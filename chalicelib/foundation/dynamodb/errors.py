@@ -51,7 +51,7 @@ class Conflict(Busy):
 
 
 class Throttled(Busy):
-    """DynamoDB takes no more calls of this item or table for now."""
+    """DynamoDB currently accepts no more calls for this item or table."""
 
     def __init__(self, reason: str, retry_after: float = 0.0) -> None:
         self.retry_after = retry_after

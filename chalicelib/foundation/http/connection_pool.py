@@ -30,7 +30,7 @@ class AddressUnusable(ValueError):
 
 
 class _Route(NamedTuple):
-    """Where a connection leads, and through which proxy."""
+    """The destination of a connection, and its proxy."""
 
     scheme: str
     host: str
@@ -51,7 +51,7 @@ class _Route(NamedTuple):
 
 @lru_cache(maxsize=1024)
 def _route(url: str, proxy: str | None) -> tuple[_Route, str]:
-    """The route to an address, and the path and query asked for there. Raises: ValueError."""
+    """The route to an address, and the path and query to request. Raises: ValueError."""
     try:
         parts = urlsplit(url)
         port = parts.port
@@ -71,7 +71,7 @@ class BodyTooLarge(OSError):
 
 
 def read_body(response: http.client.HTTPResponse, largest: int, content: bytearray | None = None) -> bytes:
-    """The whole body of a response; ``content`` has what was read, also when the rest does not come.
+    """Read the whole body of a response; after a failure, ``content`` has the part that arrived.
 
     Raises: BodyTooLarge, OSError, http.client.HTTPException.
     """

@@ -1,4 +1,4 @@
-"""Connections with one deadline for the whole exchange, to public addresses only where that is asked for.
+"""Connections with one deadline for the whole exchange, optionally to public addresses only.
 
 ``Exchange`` has the limits of a request and its response. They hold for every connect, send and read.
 """
@@ -33,7 +33,7 @@ _CHUNK = 65536
 
 @dataclass(frozen=True, slots=True)
 class SlowCheck:
-    """What a call does once it has waited ``seconds`` for its response: ``check`` runs once, in the call's thread.
+    """A check that runs once, in the call's thread, after ``seconds`` of waiting for the response.
 
     An exception of ``check`` ends the call.
     """
@@ -48,7 +48,7 @@ def _now() -> float:
 
 @dataclass(slots=True)
 class Exchange:
-    """A request and its response, the limits of both, and what is known of them.
+    """A request, its response, and the limits of both.
 
     Attributes:
         until: when it ends, on the monotonic clock.
@@ -252,7 +252,7 @@ class TlsConnection(Connection):
 
 
 def _connect(host: str, port: int, exchange: Exchange) -> socket.socket:
-    """Raises: OSError, UnicodeError."""
+    """Open a connection. Raises: OSError, UnicodeError."""
     until = time.monotonic() + min(exchange.connect, max(exchange.until - time.monotonic(), 0.001))
     usable = not exchange.public_only or may_be_public(host)
     found = _resolve(host, port, until - time.monotonic()) if usable else []

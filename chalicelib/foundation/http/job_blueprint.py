@@ -25,7 +25,7 @@ class Jobs(Blueprint, Generic[P]):
     _bound: Callable[[], P] | None = None
 
     def bind(self, parts: Callable[[], P]) -> Self:
-        """Let jobs use the result of ``parts``, which is called in each run."""
+        """Bind jobs to the result of ``parts``, which is called in each run."""
         self._bound = parts
         return self
 
@@ -47,7 +47,7 @@ class Jobs(Blueprint, Generic[P]):
         return decorate
 
     def parts(self) -> P:
-        """The parts for a run. Lambda loads the module of a job alone, without the entry point, which is loaded now.
+        """The parts for a run. Lambda imports a job's module without the entry point, so this imports it.
 
         It goes on doing so, since an update of a stage does not change the handlers of its functions.
         """

@@ -212,11 +212,13 @@ class StaticFiles:
 
     @cached_property
     def _modules(self) -> dict[str, Sequence[str]]:
-        """The public names of the modules of each file that has been asked for."""
+        """The public names of the modules that each requested file imports."""
         return {}
 
     def _text(self, file: Path) -> str:
-        """A file as it is served: a script imports others by their public names. Imports must not form a circle."""
+        """The served text of a file, in which scripts import others by their public names. Imports must not be
+        circular.
+        """
         text = file.read_text(encoding="utf-8")
         return _IMPORT.sub(lambda found: self.name(found[0]), text) if file.suffix == ".js" else text
 

@@ -15,7 +15,7 @@ _MOST_LINES, _LONGEST_LINE = 100, 65_536
 
 
 class ResponseHeaders:
-    """Names and values in the order in which they came, as far as ``http.client`` asks for them."""
+    """Header names and values in order of arrival, with the interface that ``http.client`` needs."""
 
     def __init__(self, fields: Sequence[tuple[str, str]]) -> None:
         self._fields = fields

@@ -1,1 +1,1 @@
-"""One way through a request: read, decide, write; whoever comes second decides again."""
+"""The request engine: read, decide, write; on a conflict, decide again."""

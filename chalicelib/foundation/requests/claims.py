@@ -39,7 +39,7 @@ class ClaimKind:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A request that claims a name; ``attempt`` tells it from identical requests, where that matters."""
+    """A request's claim on a name; ``attempt`` distinguishes identical requests where necessary."""
 
     kind: ClaimKind
     name: str

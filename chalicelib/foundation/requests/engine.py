@@ -1,4 +1,4 @@
-"""The engine of requests: read, decide, write; whoever comes second decides again.
+"""The request engine: read, decide, write; on a conflict, decide again.
 
 A decision is a function of what was read. Its writes have conditions, so that DynamoDB refuses those of whoever comes
 second; the decision is then asked again, on the items that failed. What happens to a write whose response is lost is
@@ -48,7 +48,7 @@ class OutcomeUnknown(AnswerLost):
 
 
 class RetryPolicy(Protocol):
-    """How long a request goes on deciding, and how it waits before it decides again."""
+    """How often a conflicting request decides again, and how long it waits in between."""
 
     def wait(self, number: int, failure: Exception, operations: Sequence[Operation], /) -> None:
         """Wait after the attempt ``number``, from 0, at ``operations``. Raises: the answer, if it was the last."""
@@ -62,7 +62,7 @@ class DefaultRetry:
     busy_attempts: int = 1
 
     def wait(self, number: int, failure: Exception, _: Sequence[Operation]) -> None:
-        """Wait, but not the first time: what failed came with what is stored now. Raises: StoreError."""
+        """Wait before each round but the first, whose failure came with the current data. Raises: StoreError."""
         if isinstance(failure, Busy) and number + 1 >= self.busy_attempts:
             raise failure
         if number + 1 >= ATTEMPTS:
@@ -214,7 +214,7 @@ class Engine:
             raise DecideAgain from failure
 
     def _write(self, outcome: Outcome[A], alongside: Sequence[Operation], attempts: Sequence[Outcome[A]]) -> Outcome[A]:
-        """Write an outcome; returns that of the attempt that was written. Raises: StoreError."""
+        """Write an outcome; returns the outcome of the attempt that was written. Raises: StoreError."""
         operations = [*outcome.operations, *alongside]
         try:
             self._apply(outcome, operations)

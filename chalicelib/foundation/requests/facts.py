@@ -1,4 +1,4 @@
-"""What was read for a decision."""
+"""The items read for a decision."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Facts:
         self._watched = tuple(map(_name, watched))
 
     def item(self, key: Key) -> Item | None:
-        """Raises: NotRead."""
+        """The item with this key. Raises: NotRead."""
         name = _name(key)
         if name not in self._items:
             raise NotRead([key])

@@ -71,7 +71,7 @@ class Outcome(Generic[A]):
 
     @property
     def written_proof(self) -> Proof | None:
-        """What shows that it was written."""
+        """The proof that it was written."""
         if self.proof is None and self.deliveries.proof is not None:
             return Proof([self.deliveries.proof])
         return self.proof

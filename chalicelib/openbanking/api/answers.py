@@ -114,7 +114,7 @@ def _is_of_bank(route: str) -> bool:
 
 
 def _challenge(refusal: Refusal, route: str) -> dict[str, str]:
-    """The challenge that each 401 has (RFC 9110 §15.5.2): the refusal's own, or else that of the call."""
+    """The challenge for a 401 (RFC 9110 §15.5.2): the refusal's own, or the call's."""
     if refusal.challenge is None and _is_of_bank(route):
         return {"WWW-Authenticate": API_KEY_CHALLENGE}
     return {"WWW-Authenticate": _CHALLENGES[refusal.challenge or ("bearer" if route in NEEDING_TOKEN else "basic")]}

@@ -82,7 +82,7 @@ def read_token_request(openbanking: OpenBankingContainer, incoming: Incoming, mo
 def read_pushed_request(
     openbanking: OpenBankingContainer, incoming: Incoming
 ) -> tuple[Mapping[str, str], TppCredentials]:
-    """The members and the credentials of a pushed request, which is a form (RFC 9126 §2.1).
+    """The members and credentials of a pushed authorization request, which is a form (RFC 9126 §2.1).
 
     Raises:
         Refusal, UnreadableBody.
@@ -137,7 +137,7 @@ def _secret_method(basic_secret: str | None) -> AuthMethod:
 
 
 def _read_assertion(incoming: Incoming, members: Mapping[str, Any]) -> str | None:
-    """The client assertion; empty, which no client has, if its type is not that of RFC 7523. Raises: Refusal."""
+    """The client assertion; empty, which matches no client, if its type is not that of RFC 7523. Raises: Refusal."""
     sent, kind = members.get("client_assertion"), members.get("client_assertion_type")
     if (sent or kind) and kind != ASSERTION_TYPE:
         return ""

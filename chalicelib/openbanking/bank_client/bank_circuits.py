@@ -1,4 +1,4 @@
-"""Which calls to banks begin, and which go on.
+"""Decides which calls to banks begin, and which are given up.
 
 Calls are admitted by an instance's own circuit breaker, and by the open downtimes that all instances share. While a
 bank's downtime is open, the instances that know it send one call in ``PROBE_SECONDS``, the probe, among all of them. A
@@ -41,7 +41,7 @@ NO_SLOT = f"no answer came within {SLOW_SECONDS} s, and {SLOTS} other calls wait
 
 @dataclass(frozen=True, slots=True)
 class Pause:
-    """A period of ``seconds`` in real time, which does not last longer if the clock is set back.
+    """A period of ``seconds`` that does not grow if the clock is set back.
 
     The time that has passed is the larger one of two clocks: the wall clock also runs while a Lambda instance is
     frozen, the monotonic clock is never set back.
@@ -57,7 +57,7 @@ class Pause:
         return cls(clock.real, seconds, clock.real.time(), clock.real.monotonic())
 
     def left(self) -> int:
-        """The seconds that are left; 0 when it is over."""
+        """The remaining seconds; 0 at the end."""
         passed = max(self.clock.time() - self.began_at, int(self.clock.monotonic() - self.began))
         return max(0, self.seconds - passed)
 

@@ -121,7 +121,7 @@ class BankFailed(Refusal):
 
     @property
     def log_members(self) -> dict[str, object]:
-        """Also what the bank did: the status of its response, if there is one, and why it cannot be used."""
+        """Adds the status of the bank's response, if any, and why the response cannot be used."""
         return super().log_members | {"bank_status": self.status, "bank_failure": self.reason}
 
     @property

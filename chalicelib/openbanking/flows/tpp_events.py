@@ -36,7 +36,7 @@ class NoEvents(Exception):
 
 @dataclass(frozen=True, slots=True)
 class TppEvents:
-    """Records events, and lists those that a client fetches."""
+    """Records events, and lists them for clients that fetch theirs."""
 
     engine: Engine
     clock: Clock

@@ -38,7 +38,7 @@ class PresentedCertificate:
 
 
 class CredentialChecks:
-    """Verifies what a request presents besides a client secret."""
+    """Verifies the credentials of a request other than a client secret."""
 
     def __init__(
         self,
@@ -67,7 +67,7 @@ class CredentialChecks:
             raise refusals.ASSERTION_WRONG() from None
 
     def check_proof(self, client: Client, credentials: TppCredentials) -> Proof:
-        """Verify the DPoP proof of a request, which is bound to its access token, if it has one. Raises: Refusal."""
+        """Verify the DPoP proof of a request and its binding to the access token, if any. Raises: Refusal."""
         at_token_endpoint = credentials.bearer is None
         try:
             return self.proofs.verify(

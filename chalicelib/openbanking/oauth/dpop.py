@@ -128,7 +128,7 @@ def access_token_hash(token: str) -> str:
 
 
 def _read_key(proof: UnverifiedJwt) -> Key:
-    """The key in a proof's header. A ``kid`` beside it means nothing. Raises: InvalidJwt."""
+    """The key in a proof's header; a ``kid`` is ignored. Raises: InvalidJwt."""
     members = proof.header.get("jwk")
     if str(proof.header.get("typ")).lower() != "dpop+jwt" or not isinstance(members, dict):
         raise InvalidJwt("typ is not dpop+jwt, or jwk is missing")

@@ -1,4 +1,4 @@
-"""A TPP's request as it came in: what it presents to prove who sent it, not verified yet, and what flows read of it."""
+"""A TPP's request before verification: its credentials, and the parts that flows read."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class TppCredentials:
 
 
 class TppRequest(Protocol):
-    """A request as it came in; headers have lower-case names."""
+    """A received request; header names are in lower case."""
 
     @property
     def request_id(self) -> str:
@@ -74,14 +74,14 @@ class TppRequest(Protocol):
     def body(self) -> bytes: ...
 
     def parameters(self) -> Mapping[str, str]:
-        """Raises: UnreadableBody."""
+        """The parameters, once each. Raises: UnreadableBody."""
 
     def json(self, limit: int = ..., /) -> Any:
         """The body of at most ``limit`` bytes. Raises: UnreadableBody."""
 
 
 def refuse_any_parameters(request: TppRequest) -> None:
-    """Raises: Refusal, if there are any."""
+    """Refuse a request with parameters. Raises: Refusal."""
     if request.query:
         raise refusals.PARAMETERS_NOT_ALLOWED()
 

@@ -159,7 +159,7 @@ class AuthorizationRequest:
         return self.status == "open" and now < self.valid_until
 
     def is_of(self, new: NewAuthorizationRequest) -> bool:
-        """Whether this request came of ``new``; requests of earlier releases do not say ``names_redirect_uri``."""
+        """Whether this request was created from ``new``; requests of earlier releases lack ``names_redirect_uri``."""
         compared = new.__dataclass_fields__.keys() - {"names_redirect_uri"}
         return all(getattr(self, name) == getattr(new, name) for name in compared)
 
@@ -169,7 +169,7 @@ class AuthorizationRequest:
         return (self.bic, self.dpop_jkt) == (new.bic, new.dpop_jkt) and self.has_request_url(wanted)
 
     def can_be_replaced_by(self, new: NewAuthorizationRequest) -> bool:
-        """Whether ``new`` is the same request, at a bank that its user has chosen instead of this one's."""
+        """Whether ``new`` is the same request at another bank, which its user chose."""
         return self.chooses_bank and self.is_of(replace(new, bic=self.bic, api_version=self.api_version))
 
     def has_request_url(self, url: str) -> bool:
@@ -266,13 +266,13 @@ def _is_open(authorization: AuthorizationRequest, now: int) -> Condition:
 
 
 def _cancel_urls(replaced: AuthorizationRequest) -> list[Item]:
-    """What is kept of the cancel URLs of a request that is replaced, and of those that it replaced."""
+    """The newest cancel URLs of a replaced request and of those that it replaced."""
     last = {"cancel_digest": replaced.cancel_digest, "api_version": replaced.api_version}
     return [*replaced.replaced, last][-MAX_CANCEL_URLS:]
 
 
 def _is_current(authorization: AuthorizationRequest) -> Condition:
-    """That the request has not been replaced: every stored one has another cancel secret."""
+    """The condition that the request has not been replaced: every stored one has its own cancel secret."""
     return Attr("cancel_digest").eq(authorization.cancel_digest)
 
 

@@ -65,7 +65,7 @@ class BankAnswers:
         *,
         members: Mapping[str, str] | None = None,
     ) -> Outcome[A]:
-        """The outcome with this answer, which is stored for repeats; it fails if one is already stored.
+        """The outcome with this response, stored for repeats; fails if one is already stored.
 
         ``members`` name what the request has changed: ``saved_consent`` or ``ended_consent``.
         """

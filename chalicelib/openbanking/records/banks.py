@@ -44,7 +44,7 @@ class BankExists(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _Cached:
-    """A bank as it was read, and its opened API keys by their digests, which are kept as long."""
+    """A cached bank, and its opened API keys by digest, for the same time."""
 
     bank: Bank
     read_at: int

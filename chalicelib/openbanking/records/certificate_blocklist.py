@@ -108,7 +108,9 @@ def normalize_serial_number(text: str) -> str:
 
 
 def _order_attributes(issuer: str) -> str:
-    """The attributes of an issuer in alphabetical order and lower case, for the key; an odd name as it is."""
+    """The attributes of an issuer in alphabetical order and lower case, for the key; an unreadable name stays
+    unchanged.
+    """
     from chalicelib.foundation.crypto.distinguished_names import InvalidName, split_name
 
     try:

@@ -27,7 +27,7 @@ _CURSOR = re.compile(rf"([0-9]{{1,13}})-([\x21-\x7e]{{1,{CLIENT_ID_LENGTH}}})")
 
 @dataclass(frozen=True, slots=True)
 class ClientFilter:
-    """Which clients to list.
+    """A filter for clients.
 
     Attributes:
         title: a part of the title, in any case, with or without diacritics.
@@ -71,7 +71,7 @@ class ClientList:
         self._store = store
 
     def page(self, owner: str, wanted: ClientFilter, limit: int, after: str = "") -> ClientPage:
-        """At most ``limit`` clients that match; ``after`` is the cursor of a page, anything else stands for none.
+        """At most ``limit`` matching clients; an ``after`` that is not a cursor starts at the first.
 
         A whole Client ID is found in any state, unless ``wanted`` names one.
         """
@@ -130,6 +130,6 @@ def _cursor(created_at: int, client_id: str) -> str:
 
 
 def _read_cursor(owner: str, cursor: str) -> Item | None:
-    """The index key at a cursor. It needs no signature: whatever it says, the rows are those of ``owner``."""
+    """The index key of a cursor. It needs no signature, since a query returns only rows of ``owner``."""
     found = _CURSOR.fullmatch(cursor)
     return {"owner": owner, "created_at": int(found[1]), "client_id": found[2]} if found else None

@@ -21,7 +21,7 @@ _KEY_METHODS: tuple[AuthMethod, ...] = ("private_key_jwt", "tls_client_auth")
 
 
 class InvalidSecurity(ValueError):
-    """A setting is invalid or does not fit another: ``member`` is its name, the message gives the reason."""
+    """A setting is invalid or does not fit another; ``member`` is its name, the message gives the reason."""
 
     def __init__(self, member: str, message: str) -> None:
         self.member = member
@@ -137,7 +137,7 @@ def check_security(security: ClientSecurity, *, is_sandbox: bool, takes_certific
 
 
 def check_profile(security: ClientSecurity, changes: Mapping[str, Any]) -> None:
-    """Refuse ``changes`` that would take away what the profile of ``security`` demands. Raises: InvalidSecurity."""
+    """Refuse ``changes`` that remove a requirement of ``security``'s profile. Raises: InvalidSecurity."""
     if not security.is_fapi2:
         return
     if changes.get("require_pushed_authorization_requests") is False:

@@ -1,4 +1,4 @@
-"""What a client's members may be, and who may change them."""
+"""Rules for a client's members, and who may change them."""
 
 from __future__ import annotations
 
@@ -202,7 +202,7 @@ def with_security(settings: Settings, client: Client, changes: Mapping[str, Any]
 
 
 def needs_first_secret(client: Client, settings: Settings, *, wanted: bool = False) -> bool:
-    """Whether a client without a secret gets one: if it is ``wanted``, its method needs one, or the stage does."""
+    """Whether to create a first secret for a client: if ``wanted``, or if its method or the stage requires one."""
     if client.secrets or not client.security.allows_secret:
         return False
     return wanted or not settings.is_sandbox or client.security.auth_method is not None

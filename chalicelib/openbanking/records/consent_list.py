@@ -86,7 +86,7 @@ class ConsentList:
         return query.status in (None, state) and (query.bic is None or is_same_bank(query.bic, row["bic"]))
 
     def _read(self, rows: Sequence[Item], query: ConsentsQuery) -> list[Consent]:
-        """The consents of index rows, except those that have changed so that they no longer match."""
+        """The consents of index rows, without those that changed and no longer match."""
         found = self._store.batch_get([consent_key(row["consent_id"]) for row in rows]) if rows else []
         return [Consent.from_item(item) for item in found if item is not None and self._matches(item, query)]
 

@@ -97,12 +97,12 @@ def order_key(bic: str, request_id: str) -> tuple[str, Item]:
 
 
 def is_order(item: Item) -> bool:
-    """Whether an item is that of an order, not of a payment."""
+    """Whether an item belongs to an order, not to a payment."""
     return "claim" in item
 
 
 def has_attempt(item: Item, attempt: str) -> bool:
-    """Whether the claim in ``item`` is that of an attempt."""
+    """Whether ``item`` is claimed by an attempt."""
     return attempt == item.get("attempt") or attempt in item.get("open_attempts", ())
 
 
@@ -164,7 +164,7 @@ class Orders:
         return replace(write, set={**write.set, "payment_id": payment_id}, condition=condition)
 
     def update_unknown(self, order: Order, attempt: str, payment_id: str | None = None) -> Update:
-        """The write for an attempt whose outcome is unknown; it fails if that of the order is known.
+        """The write for an attempt with an unknown outcome; fails if the order's outcome is known.
 
         ``payment_id`` is the one in the bank's unusable response.
         """
@@ -193,7 +193,7 @@ class Orders:
         return replace(self._resolve(order.key, "not_accepted"), add=counted, condition=only)
 
     def update_resolved(self, found: RecordedOrder, outcome: OrderOutcome, payment_id: str | None = None) -> Update:
-        """The write of what the operator found out; it fails if the order has changed since it was read."""
+        """The write of an operator's resolution; fails if the order has changed since it was read."""
         write = self._resolve(found.order.key, outcome)
         named = {"payment_id": payment_id} if payment_id is not None else {}
         unchanged = Attr("attempt").eq(found.attempt) & Attr(UNRESOLVED.time).eq(found.unresolved_at)

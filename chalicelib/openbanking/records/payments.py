@@ -165,7 +165,7 @@ class Payments:
         return [report for report in reports if report.at > self._clock.time() - EARLY_SECONDS]
 
     def check_unchanged(self, payment: Payment) -> Check:
-        """The condition that a payment is still as it was read."""
+        """The condition that a payment has not changed since it was read."""
         return Check(*payment_key(payment.bic, payment.payment_id), _at_revision(payment.revision))
 
     def update_payment(self, before: Payment, after: Payment) -> Update:

@@ -1,4 +1,4 @@
-"""Pushed authorization requests (RFC 9126): what a client pushes, until its user's browser brings the ``request_uri``.
+"""Pushed authorization requests (RFC 9126), stored until the user's browser presents the ``request_uri``.
 
 A ``request_uri`` opens a request within 60 seconds. Its record is kept while that request can be open, so that loading
 it again leads to the same request. A request without a bank is kept open for 30 minutes more, for its user's choice.

@@ -1,4 +1,4 @@
-"""Single use of what a client signs: the ``jti`` of assertions and proofs (RFC 7523 §3, RFC 9449 §11.1).
+"""Single use of signed identifiers: the ``jti`` of assertions and proofs (RFC 7523 §3, RFC 9449 §11.1).
 
 A used identifier is remembered until its token can no longer be accepted. The first conditional write wins.
 """
@@ -61,6 +61,6 @@ class SingleUses:
 
 
 def _claim(use: SingleUse) -> Put:
-    """The write of a claim; ``attempt`` tells it from that of another request with the same identifier."""
+    """The write of a claim; ``attempt`` distinguishes requests with the same identifier."""
     table, key = use.key
     return Put(table, key | {"attempt": new_id(), "expires_at": use.expires_at}, absent("claim"))

@@ -55,7 +55,7 @@ _PAINTED = _TEXTS | {"path", "rect", "circle", "ellipse", "line", "polyline", "p
 
 
 class _Element:
-    """An element: what it costs by itself, what is inside, and what it refers to."""
+    """An element: its own cost, its children and its references."""
 
     __slots__ = (
         "children",
@@ -166,7 +166,7 @@ class Drawing:
         return scale * extent > FARTHEST_RATIO * self._size
 
     def _resolve_styles(self) -> None:
-        """Add to each element what style sheets say, and what it inherits where it stands.
+        """Add the declarations of style sheets and the inherited ones to each element.
 
         References to nothing cost nothing: without them, counting takes no longer than the cost allows.
         """
@@ -180,7 +180,7 @@ class Drawing:
     def _drawn_with(
         self, element: _Element, inherited: frozenset[str], times: int, scale: float
     ) -> list[tuple[_Element, frozenset[str], int, float]]:
-        """What is drawn with an element: its children, what it uses, and what it refers to.
+        """The parts drawn with an element: its children, the elements it uses, and its references.
 
         A resource inherits from where it stands, and not from the element that refers to it.
         """

@@ -1,4 +1,4 @@
-"""How far an SVG document's transforms and view boxes enlarge what it draws.
+"""Computes how far an SVG document's transforms and view boxes enlarge its drawing.
 
 A browser draws a single curve for minutes once it is some million pixels wide. Scales multiply along what is drawn
 inside each other or by reference, so that small numbers reach there too. Each factor here is an upper bound, and

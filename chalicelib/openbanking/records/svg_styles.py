@@ -1,4 +1,4 @@
-"""What the styles of an SVG document refer to: in attributes, ``style`` attributes and style sheets."""
+"""Finds the references in an SVG document's attributes, ``style`` attributes and style sheets."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def unite(one: frozenset[str], other: frozenset[str]) -> frozenset[str]:
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """What declarations refer to.
+    """The references of style declarations.
 
     Attributes:
         applied: the ids of what is applied to the element itself.
@@ -92,7 +92,7 @@ class Style:
 
 
 def find_unaffordable(attributes: Mapping[str, str]) -> str | None:
-    """Describe what in an element's attributes costs a browser any amount of time; ``None`` if nothing does."""
+    """The part of an element's attributes that may cost a browser unlimited time; ``None`` if there is none."""
     named = [(name, value) for name, value in attributes.items() if " " not in name]
     if any(name == "numOctaves" and not _FEW_OCTAVES.fullmatch(value) for name, value in named):
         return "more than 10 octaves of turbulence"
@@ -102,7 +102,7 @@ def find_unaffordable(attributes: Mapping[str, str]) -> str | None:
 
 
 def find_unaffordable_style(text: str) -> str | None:
-    """Describe what in a style sheet, or a ``style``, costs a browser any amount of time; ``None`` if nothing does."""
+    """The part of a style sheet or ``style`` that may cost a browser unlimited time; ``None`` if there is none."""
     text = _TOKEN.sub(_simplify, text)
     if "keyframes" in text.lower():
         return "animations"
@@ -152,7 +152,7 @@ class StyleSheets:
         self._by_class = {name: style.restricted_to(ids) for name, style in self._by_class.items()}
 
     def find(self, classes: Sequence[str]) -> Style:
-        """What the rules for an element with these classes refer to."""
+        """The references in the rules for an element with these classes."""
         found = Style()
         for name in (_EVERY, *classes) if self._by_class else ():
             found |= self._by_class.get(name, Style())
@@ -171,7 +171,7 @@ class StyleSheets:
 
 
 def read_attributes(attributes: Mapping[str, str]) -> Style:
-    """What an element's attributes refer to, except ``href``."""
+    """The references in an element's attributes, except ``href``."""
     named = [(name, value) for name, value in attributes.items() if " " not in name]
     return _read_style([*named, *read_declarations(attributes.get("style", ""))])
 
@@ -182,7 +182,7 @@ def read_declarations(text: str) -> Iterator[tuple[str, str]]:
 
 
 def read_targets(reference: str) -> frozenset[str]:
-    """The ids as which ``#id`` can be read: as it is written, and decoded."""
+    """The ids that ``#id`` may denote: the literal and the decoded one."""
     written = reference.strip()[1:]
     return frozenset((written, unquote(written)))
 
@@ -200,7 +200,7 @@ def _simplify(token: re.Match[str]) -> str:
 
 
 def _split(text: str) -> Iterator[tuple[str, str]]:
-    """The declarations in CSS, or in what is left of a style sheet without its rules."""
+    """The declarations in CSS, or in the remainder of a style sheet outside its rules."""
     for declaration in re.split("[;{}]", text):
         name, _, value = declaration.partition(":")
         yield name.strip().lower(), value

@@ -23,7 +23,7 @@ _IDENTIFIERS = ("account_id", "iban", "payment_id")
 
 @dataclass(frozen=True, slots=True)
 class ReadReservation:
-    """One read of a consent's data, counted in the items ``parts``, one for each identifier in its request.
+    """One read of a consent's data, counted in the items ``parts``, one for each identifier in the request.
 
     ``read_id`` tells it from other reads; ``reserved_at`` is a Unix second of its day.
     """

@@ -1,1 +1,1 @@
-"""The authorization journey: request, bank, callback, tokens, and what is shown of each call."""
+"""The authorization journey: request, bank, callback, tokens, and the display of each call."""

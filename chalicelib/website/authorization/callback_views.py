@@ -216,7 +216,7 @@ def _journey_steps(journey: Journey) -> list[tuple[str, int | None]]:
 def _journey_calls(
     visit: Visit, journey: Journey, client: Client, secrets: Mapping[str, str]
 ) -> Mapping[str, Sequence[SampleCall]]:
-    """The calls of a journey: those ``made``, and those that can be made ``next``."""
+    """The calls of a journey: those already ``made``, and the possible ``next`` ones."""
     if "code" not in secrets:
         return {}
     base = visit.website.shared.settings.public_url

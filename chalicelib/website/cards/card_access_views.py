@@ -1,4 +1,4 @@
-"""Who may open the card pages: users linked to a programme manager, which has the card in the address."""
+"""Access to the card pages: for users linked to the programme manager of the card in the address."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Forms that carry out card API actions: which fields each has; their rules come from the action's request model."""
+"""Forms for card API actions: the fields of each; their rules come from the action's request model."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CREATE = "createCard"
 
 @dataclass(frozen=True, slots=True)
 class CardAction:
-    """A form on the page of a card, which is offered in the states that permit its action (``CARD_RULES``).
+    """A form on the page of a card, offered in the states that permit its action (``CARD_RULES``).
 
     Attributes:
         members: the request members that are fields, besides ``card_id``.
@@ -166,7 +166,7 @@ def label(member: str) -> str:
 
 
 def form_field(model: type[Request], member: str, choices: Choices | None = None, default: str = "") -> FormField:
-    """The field of a request member: whether it is required, and its values or its bounds, as its model says.
+    """The form field of a request member: whether it is required, and the values or bounds of its model.
 
     Args:
         choices: the values that are offered, instead of those of the model.
@@ -188,7 +188,7 @@ def _is_needed(model: type[Request], member: str) -> bool:
 
 
 def _values(rule: ValueRule) -> Choices:
-    """The values of an enumeration and what they mean; none for any other rule."""
+    """The values of an enumeration with their meanings; empty for other rules."""
     if isinstance(rule, OneOfRule | CodeWordRule):
         return {str(value): meaning.capitalize() for value, meaning in rule.meanings.items()}
     return {}

@@ -26,7 +26,7 @@ KINDS: Mapping[str, str] = {str(number): label.capitalize() for number, label in
 
 @dataclass(frozen=True, slots=True)
 class ListFilter:
-    """What a list is filtered by.
+    """The filter of a list.
 
     Attributes:
         members: request members of the portal's action.
@@ -132,7 +132,7 @@ def list_activity(visit: Visit, manager_id: int) -> Response:
 
 
 def _members(wanted: ListFilter) -> Mapping[str, Any]:
-    """The request members; with an invalid field, only those that say whose list it is."""
+    """The members of the request; with an invalid field, only those that identify the list's owner."""
     if not wanted.errors:
         return wanted.members
     return {name: value for name, value in wanted.members.items() if name == "card_id"}

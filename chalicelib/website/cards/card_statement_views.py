@@ -133,7 +133,7 @@ def statement_csv(statement: Mapping[str, Any], since: int, until: int) -> str:
 
 
 def totals(statement: Mapping[str, Any]) -> tuple[int, int]:
-    """The sums of what came in and of what went out, both positive, in minor units."""
+    """The sums of incoming and of outgoing amounts, both positive, in minor units."""
     moved = [row["settled_amount"] for row in statement["transactions"]]
     return sum(amount for amount in moved if amount > 0), -sum(amount for amount in moved if amount < 0)
 

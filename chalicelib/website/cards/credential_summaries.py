@@ -25,7 +25,7 @@ class CredentialList:
 
 
 def read_credentials(portal: Portal, manager_id: int) -> CredentialList:
-    """Read the credentials for a page about something else, which goes on without them if they cannot be read."""
+    """Read the credentials for a page that can be shown without them if reading fails."""
     try:
         found = portal.read(manager_id, LIST_CREDENTIALS)
     except Refused:

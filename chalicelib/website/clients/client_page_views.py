@@ -1,4 +1,4 @@
-"""The frame of a client's pages: the client in the address, the views beside each other, and forms that change it."""
+"""The frame of a client's pages: the client in the address, the tabs, and forms that change it."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ Values = Mapping[str, str]
 
 @dataclass(frozen=True, slots=True)
 class ClientForm:
-    """A form of one subject. ``is_sandbox`` says that the owner may do what is the operator's elsewhere.
+    """A form of one subject. ``is_sandbox``: the owner may do what otherwise only the operator may.
 
     Attributes:
         tab: the page on which it stands, as it follows the client's address.
@@ -59,7 +59,7 @@ class ClientForm:
 
 @dataclass(frozen=True, slots=True)
 class FormMessage:
-    """The outcome of a submitted form: what was done, or the problem and the errors by field."""
+    """The outcome of a submitted form: the change made, or the problem and the errors by field."""
 
     done: str = ""
     problem: str = ""
@@ -88,7 +88,7 @@ def serve_client(show: Action) -> Callable[[Visit], Response]:
 
 
 def serve_actions(actions: Mapping[str, Action], show: Callable[..., Response]) -> Callable[[Visit], Response]:
-    """A view that runs the submitted ``action``; refuses what does not exist, or not for this client."""
+    """A view that runs the submitted ``action``; refuses unknown actions, and those not available for this client."""
 
     def run(visit: Visit, client: Client) -> Response:
         action = actions.get(visit.field("action"))
@@ -175,7 +175,7 @@ def client_page(
 
 
 def _refusal(error: InvalidClient, form: ClientForm, visit: Visit, client: Client) -> FormMessage:
-    """The error beside its field, or at the top if the page has no such field."""
+    """The error beside its field, or at the top of a page that has no such field."""
     text, name = field_error(error.member, str(error)), _FIELDS.get(error.member, error.member)
     if form.is_open(client, visit.website.shared.settings.is_sandbox) and name in form.show(client):
         return FormMessage(problem=_REFUSED, errors={name: text})

@@ -1,4 +1,4 @@
-"""A client's security: how it authenticates, what its requests and tokens need, and new secrets."""
+"""A client's security: authentication, requirements for requests and tokens, and new secrets."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _show_authentication(client: Client) -> Values:
 
 
 def _read_authentication(client: Client, values: Values, is_sandbox: bool) -> Details:
-    """The method with what belongs to it; what was entered for another method does not count."""
+    """The authentication method and its members; values entered for other methods are ignored."""
     method = values["auth_method"]
     if method not in METHODS:
         raise InvalidClient("auth_method", "choose one of the methods")
@@ -97,7 +97,7 @@ def _show_tokens(client: Client) -> Values:
 
 
 def _read_tokens(client: Client, values: Values, is_sandbox: bool) -> Details:
-    """The settings that were chosen; with a profile those that differ, as it demands the others itself."""
+    """The chosen settings; with a profile only those that differ, since the profile demands the others."""
     if values["security_profile"] not in PROFILES or values["bound_tokens"] not in BINDINGS:
         raise InvalidClient("security_profile", "choose one of the profiles, and what tokens are bound to")
     profile, shown = values["security_profile"] or None, _show_tokens(client)

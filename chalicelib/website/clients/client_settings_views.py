@@ -43,7 +43,7 @@ def _read_general(client: Client, values: Values, is_sandbox: bool) -> Details:
 
 
 def may_number(client: Client, is_sandbox: bool) -> bool:
-    """Whether the owner may set the Registration number, which is otherwise the operator's or the certificate's."""
+    """Whether the owner may set the Registration number, usually set by the operator or taken from the certificate."""
     return is_sandbox and client.security.organization_identifier is None
 
 
@@ -57,7 +57,7 @@ def _show_events(client: Client) -> Values:
 
 
 def _read_events(client: Client, values: Values, is_sandbox: bool) -> Details:
-    """The way that was chosen; an Events URL that was entered beside another way does not count."""
+    """The chosen way of receiving events; an Events URL entered beside another way is ignored."""
     return Details(events_url=values["events_url"]) if values["events"] == "url" else Details(events=values["events"])
 
 

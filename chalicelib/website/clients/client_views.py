@@ -140,7 +140,7 @@ _QUESTIONS: Mapping[str, Question] = {
 
 
 def _change_state(visit: Visit, client: Client, notice: Notice) -> Response:
-    """Run an action that changes the client's state; what the operator does elsewhere, the owner does in sandboxes."""
+    """Run an action that changes the client's state; in sandboxes the owner may run the operator's actions."""
     action, clients = visit.field("action"), visit.website.openbanking.clients
     if action in ("activate", "restore") and not visit.website.shared.settings.is_sandbox:
         return refuse_action(visit, client, _overview_page)

@@ -168,7 +168,7 @@ def _cursor(part: ClientEventsPage, now: int) -> str:
 
 
 def _progress(delivery: Delivery, now: int) -> str:
-    """A text that changes with what a page shows of a delivery's state, but not while time passes."""
+    """A text that changes with the displayed state of a delivery, but not with time alone."""
     activity = "running" if delivery.is_running(now) else delivery.due_at or ""
     return f"{delivery.state} {delivery.attempts} {activity} {delivery.last.get('at', '')}"
 

@@ -30,7 +30,7 @@ _NAMES: Sequence[str] = ("client_id", "type", "state", "from", "until", "before"
 
 @dataclass(frozen=True, slots=True)
 class EventFilter:
-    """A filter as it was given.
+    """A filter in its submitted form.
 
     Attributes:
         given: the values of the fields that were filled in, by name.
@@ -87,5 +87,5 @@ def _seconds(text: str | None) -> int | None:
 
 
 def _rest_of(text: str) -> int:
-    """The seconds that a time without seconds, or a day without a time, goes on for."""
+    """The length in seconds of the period meant by a time without seconds, or a day without a time."""
     return {0: DAY_SECONDS - 1, 1: 59}.get(text.count(":"), 0)

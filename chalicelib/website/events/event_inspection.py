@@ -1,4 +1,4 @@
-"""The bodies of a delivery for its page: payload, outcome of a call, and what the receiver answered to each attempt.
+"""The bodies of a delivery for its page: payload, outcome of a call, and the receiver's response to each attempt.
 
 Everything is decrypted at once and cut to a size that a page can have. The page does without a body that is no longer
 stored: records of earlier versions have none of the receiver's.

@@ -77,7 +77,7 @@ def _is_event(website: WebsiteContainer, incoming: Incoming) -> bool:
 
 
 def receiver_choices(visit: Visit, client: Client | None) -> Mapping[str, Any]:
-    """What the form of ``receiver_parts.html`` needs: the behaviours that may be chosen, and the chosen one."""
+    """The context of ``receiver_parts.html``: the available behaviours and the chosen one."""
     settings = visit.website.shared.settings
     if client is None or client.is_archived or not settings.is_sandbox:
         return {"behaviours": {}, "behaviour": ""}

@@ -118,7 +118,7 @@ class Axis:
 
 @dataclass(frozen=True, slots=True)
 class _Canvas:
-    """The periods of a chart, and what is drawn of them."""
+    """The periods of a chart, and the drawing area."""
 
     periods: Sequence[Period]
 

@@ -88,7 +88,7 @@ def availability_text(period: Period) -> str:
 
 
 def made_up_text(period: Period) -> str:
-    """What is said of made-up days, after the figures."""
+    """The note about made-up days, after the figures."""
     if not period.made_up:
         return ""
     return " (made up)" if period.made_up == period.records else f" ({period.made_up} of {period.records} days made up)"

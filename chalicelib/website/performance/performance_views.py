@@ -138,7 +138,7 @@ def _performance_page(visit: Visit, wanted: PerformanceQuery, *, status: int = 2
 
 
 def _overview(visit: Visit, wanted: PerformanceQuery, overviews: Mapping[date, DayOverview]) -> dict[str, Any]:
-    """What the overview shows. A page has the figures of its banks only, but their order is that of all."""
+    """The context of the overview. A page has the figures of its banks only, in the order of all banks."""
     statistics, days = visit.website.statistics, wanted.days
     lines = paginate(worst_first(wanted.banks, overviews), visit.field("page"))
     return {
@@ -156,7 +156,7 @@ def _overview(visit: Visit, wanted: PerformanceQuery, overviews: Mapping[date, D
 
 
 def _bank_figures(visit: Visit, bank: Bank, days: DayRange, records: Sequence[DayRecord]) -> dict[str, Any]:
-    """What the page of a bank shows."""
+    """The context of a bank's page."""
     periods = split_into_periods(records, days)
     return {
         "shown": bank,

@@ -233,7 +233,7 @@ class Journeys:
         return self._write(replace(journey, **changes), update)
 
     def _write(self, journey: Journey, write: Operation) -> Journey:
-        """Write a journey, as it is afterwards. Raises: JourneyChanged."""
+        """Write the changed journey. Raises: JourneyChanged."""
         return self._engine.carry_out(if_permitted([write], journey, lambda _: JourneyChanged()))
 
     def _seal(self, owner: str, state: str, secrets: Mapping[str, str]) -> bytes:

@@ -159,7 +159,7 @@ def ending_checks(version: Version) -> list[Check]:
 
 
 def evidence_of(attempt: Attempt, received: ReceivedCall | None = None) -> Evidence:
-    """What was sent and received in an authorization; the latest call of the bank unless ``received`` is given."""
+    """The requests and responses of an authorization; the bank's latest call unless ``received`` is given."""
     authorization = attempt.authorization
     found = received or next(reversed([*authorization.initiated, *authorization.saved]), None)
     sent = f"The PSU opened {authorization.request.request_url} to {attempt.decision}."
@@ -201,7 +201,7 @@ def _saved(session: Session) -> Evidence:
 
 
 def _require_initiated(session: Session, attempt: Attempt) -> None:
-    """Raises: CheckBlocked: no call of ``init_authorization`` about the attempt succeeded."""
+    """Require a successful call of ``init_authorization``. Raises: CheckBlocked."""
     if why := causes.not_initiated(attempt.authorization, session.hub.calls):
         raise CheckBlocked(why)
 

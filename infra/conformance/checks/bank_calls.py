@@ -125,7 +125,9 @@ def _why_absent(session: Session, name: str) -> CheckSkipped:
 
 
 def _require_accepted(calls: list[ReceivedCall]) -> None:
-    """Raises: CheckBlocked: a call was refused for a fault that another check names, or none was accepted."""
+    """Require an accepted call. Raises: CheckBlocked: another check names the fault of the refused call, or none was
+    accepted.
+    """
     none_accepted = all(call.refusal is not None for call in calls)
     for call in calls:
         matters = call.refusal is not None and (none_accepted or call.refusal.fault not in _UNRELATED)

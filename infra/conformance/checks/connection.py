@@ -70,7 +70,7 @@ def _is_public(url: str) -> Evidence:
 
 
 def _endpoint(url: str) -> tuple[str, int]:
-    """Raises: CheckSkipped: the address is not https."""
+    """The TLS endpoint of the bank. Raises: CheckSkipped: the address is not https."""
     parts = urlsplit(url)
     if parts.scheme != "https" or parts.hostname is None:
         raise CheckSkipped("the address is not https, which only the local stage allows")

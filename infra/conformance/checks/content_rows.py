@@ -1,4 +1,4 @@
-"""Rows of checks that look at what a response says."""
+"""Rows of checks on the content of responses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checks of payments above the balance or in another currency, and what tells a failed payment."""
+"""Checks of payments above the balance or in another currency, and of how a bank reports a failed payment."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def evidence_of(payment: PlayedPayment) -> Evidence:
 
 
 def is_failure_of(session: Session) -> Callable[[object], bool]:
-    """Tells the statuses of payments that failed or were cancelled."""
+    """Whether a status means that the payment failed or was cancelled."""
     return session.once("is failure", lambda: lambda status: session.version.statuses.read(status) in FAILED)
 
 
@@ -87,7 +87,7 @@ def _declined(session: Session, subject: Subject) -> Evidence:
 
 
 def _require_declined(session: Session, subject: Subject, call: Call, order_id: str, check: str) -> Evidence:
-    """Raises: CheckFailed: the order was not refused, and does not fail after the PSU's confirmation."""
+    """Require that an order is refused, or fails after the PSU's confirmation. Raises: CheckFailed."""
     if call.reply is None:
         raise CheckFailed(call.evidence, "there is no response")
     if answers.is_refusal(session.version, subject.webhook, call.reply):

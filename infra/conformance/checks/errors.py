@@ -124,7 +124,7 @@ def _error_details(session: Session, subject: Subject) -> Evidence:
 
 
 def _member_of_error(session: Session, subject: Subject, name: str) -> tuple[Call, object]:
-    """The refused call, and a member of the error. Raises: CheckSkipped: the error does not have it."""
+    """The refused call, and a member of its error. Raises: CheckSkipped: the error does not have it."""
     call = _refused_call(session, subject)
     found = refusal_of(session, subject, call, "key-wrong") or {}
     if found.get(name) is None:

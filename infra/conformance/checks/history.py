@@ -94,7 +94,7 @@ _SENDER, _RECEIVER = ("sender_data", "debtor_account"), ("receiver_data", "credi
 
 
 def _direction(session: Session, parties: list[Any]) -> int:
-    """1 if the account of the file receives a payment, -1 if it sends it, 0 if the payment does not say."""
+    """1 if the account of the file receives a payment, -1 if it sends it, 0 if unknown."""
 
     def is_own(names: tuple[str, ...]) -> bool:
         found = [each.get(name) for each in parties if isinstance(each, dict) for name in names]

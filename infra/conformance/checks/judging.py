@@ -1,4 +1,4 @@
-"""What checks have in common: judging whether a bank refused a call, and in which form."""
+"""Shared judgements: whether a bank refused a call, and in which form."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ RunOnSubject = Callable[[Session, Subject], Evidence]
 
 
 def require_refused(session: Session, subject: Subject, call: Call) -> Evidence:
-    """Raises: CheckFailed: the bank did not refuse the call."""
+    """Require that the bank refused a call. Raises: CheckFailed."""
     if call.reply is None:
         raise CheckFailed(call.evidence, "there is no response; a refusal is expected")
     if not answers.is_refusal(session.version, subject.webhook, call.reply):
@@ -54,7 +54,7 @@ def refusal_of(session: Session, subject: Subject, call: Call, refused_by: str) 
 
 
 def demand(holds: bool, evidence: Evidence, problem: str) -> Evidence:
-    """Raises: CheckFailed: the condition does not hold."""
+    """Require a condition. Raises: CheckFailed."""
     if not holds:
         raise CheckFailed(evidence, problem)
     return evidence

@@ -42,7 +42,7 @@ def transactions(answer: Mapping[str, Any]) -> list[Entry]:
 
 
 def entry_id(entry: Entry) -> str:
-    """What identifies a payment or transaction: its id or, without one, all that is said of it."""
+    """The identity of a payment or transaction: its id, or else all its members."""
     given = entry.get("id", entry.get("transaction_id"))
     return str(given) if isinstance(given, str | int) else jsontext.dumps(entry)
 
@@ -236,7 +236,7 @@ def _payments_in_order(session: Session, subject: Subject) -> Evidence:
 
 
 def _is_booked(payment: Entry) -> bool:
-    """Whether a payment is settled; those that are not may come first."""
+    """Whether a payment is settled; pending ones may come first."""
     return payment.get("status") is None or str(payment["status"]) == str(_SETTLED)
 
 

@@ -219,7 +219,7 @@ def _reused(session: Session, subject: Subject) -> Evidence:
 
 
 def _demand_same(session: Session, subject: Subject, call: Call, first: Mapping[str, Any]) -> Evidence:
-    """Raises: CheckFailed: a second call was answered with a second payment."""
+    """Require that a repeated call returns the same payment. Raises: CheckFailed."""
     if call.reply is None:
         raise CheckFailed(call.evidence, "there is no response")
     if answers.is_refusal(session.version, subject.webhook, call.reply):
@@ -276,7 +276,7 @@ def _returned_status(decision: Decision) -> RunOnSubject:
 
 
 def _demand_outcome(session: Session, evidence: Evidence, decision: Decision, status: object) -> Evidence:
-    """Raises: CheckFailed: a status does not fit the PSU's decision."""
+    """Require a status that fits the PSU's decision. Raises: CheckFailed."""
     failed = is_failure_of(session)(status)
     said = f"status {status} does not fit: the PSU was asked to {decision} the payment"
     return demand(failed == (decision == "refuse"), evidence, said)
@@ -306,20 +306,20 @@ def _reported(decision: Decision) -> RunOnSubject:
 
 
 def _require_accepted(session: Session, payment: PlayedPayment) -> None:
-    """Raises: CheckBlocked: a report came, but was refused, which other checks explain."""
+    """Require an accepted report. Raises: CheckBlocked: it was refused for a fault that other checks explain."""
     if call := session.refused_report(payment):
         raise CheckBlocked(causes.refused(call))
 
 
 def _require_decided(session: Session, payment: PlayedPayment) -> None:
-    """Raises: CheckBlocked: the PSU's part failed before the browser came back."""
+    """Require the PSU's decision. Raises: CheckBlocked: the browser did not come back."""
     if payment.outcome.state != "done" and payment.returned is None:
         _require_accepted(session, payment)
         raise CheckBlocked(f"the PSU's part failed: see {_return_check(payment)}")
 
 
 def _return_check(payment: PlayedPayment) -> str:
-    """The id of the check that fails if the browser does not come back from a payment."""
+    """The id of the check that fails if the browser does not return from a payment."""
     return f"{payment.report_check.partition('.')[0]}.{DECIDED[payment.decision]}-returned"
 
 

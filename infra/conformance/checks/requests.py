@@ -1,4 +1,4 @@
-"""Checks of a webhook's requests: what does not match the table of its members is refused.
+"""Checks of request validation: a bank refuses requests that do not match the table of members.
 
 The hub sends no such request, so the specification does not oblige a bank to refuse them: all rows are advice.
 """

@@ -58,7 +58,7 @@ def _amounts(session: Session, subject: Subject) -> Evidence:
 
 
 def _decimal_places(amount: object) -> int:
-    """The decimal places of an amount, without zeros at the end; 0 of what is none."""
+    """The number of decimal places of an amount without trailing zeros; 0 for values that are not numbers."""
     try:
         exponent = Decimal(str(amount)).normalize().as_tuple().exponent
     except InvalidOperation:

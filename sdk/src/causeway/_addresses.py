@@ -6,7 +6,7 @@ from causeway.errors import ConfigurationError
 
 
 def check_address(url: str, name: str) -> None:
-    """Raises ``ConfigurationError`` if a parameter or option is no address to which requests can be sent."""
+    """Raises ``ConfigurationError`` if a parameter or option is not a usable address."""
     import httpx
 
     try:

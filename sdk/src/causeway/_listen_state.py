@@ -1,4 +1,4 @@
-"""What ``causeway listen`` keeps between two runs: the secret that it signs with, and which events it has forwarded."""
+"""The state that ``causeway listen`` keeps between runs: its signing secret and the forwarded events."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class ListenState:
         return replace(self, after=None, skip_before=before)
 
     def to_json(self) -> dict[str, Any]:
-        """What ``from_json`` reads."""
+        """The JSON form, as read by ``from_json``."""
         return {
             "format": FORMAT,
             "base_url": self.base_url,
@@ -104,7 +104,7 @@ class ListenState:
 
 
 def key_of(entry: EventEntry) -> Key:
-    """What tells an event from all others."""
+    """The identity of an event."""
     return entry.id, entry.created_at
 
 

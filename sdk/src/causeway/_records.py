@@ -50,7 +50,7 @@ class Record:
         return tuple(member for _, member, _, mandatory in _members(cls) if mandatory)
 
     def to_json(self) -> dict[str, Any]:
-        """What ``from_json`` reads. Optional members that are ``None`` are left out; amounts are strings."""
+        """The JSON form, as read by ``from_json``, without optional members that are ``None``; amounts are strings."""
         data = {}
         for name, member, _, mandatory in _members(type(self)):
             value = getattr(self, name)

@@ -1,4 +1,4 @@
-"""Which calls are repeated after which failures, and how long to wait before that."""
+"""Which failures are retried, and how long to wait before each retry."""
 
 from __future__ import annotations
 

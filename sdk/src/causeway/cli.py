@@ -51,7 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def parser(environ: Mapping[str, str]) -> argparse.ArgumentParser:
-    """The options; those without a value take that of the environment."""
+    """The command-line options; each defaults to its environment variable."""
     made = argparse.ArgumentParser(prog="causeway", description="Tools for clients of the Causeway open-banking hub.")
     made.add_argument("--version", action="version", version=__version__)
     commands = made.add_subparsers(required=True, metavar="COMMAND")

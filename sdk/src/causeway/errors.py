@@ -1,4 +1,4 @@
-"""What can go wrong, and what to do about it.
+"""Errors, and what to do about each.
 
 All errors are ``CausewayError``. A refusal by the hub is an ``ApiError``; its subclasses are those on which programs
 branch. No error contains a token, a secret or a key.
@@ -11,7 +11,7 @@ from typing import Any
 
 
 class CausewayError(Exception):
-    """The base of all errors of this package. ``advice`` says in one sentence what to do."""
+    """The base of all errors of this package. ``advice`` says in one sentence how to react."""
 
     advice = "Read the message."
     """One sentence on what to do."""
@@ -34,7 +34,7 @@ class ConnectionLost(CausewayError):
 
 
 class UnexpectedAnswer(CausewayError):
-    """An answer that the hub does not give: no JSON, or without a mandatory member. A proxy may have given it."""
+    """A response that the hub never gives: not JSON, or without a mandatory member. A proxy may have sent it."""
 
     advice = "Check what answers at the hub's address; if it is the hub, update this package."
 
@@ -45,7 +45,7 @@ class UnexpectedAnswer(CausewayError):
 
 
 class WaitTimeout(CausewayError):
-    """The time to wait is over, and what was waited for has not happened.
+    """The wait timed out.
 
     ``last`` is what was known in the end: a status, or the error of the last attempt, whose message and advice are
     then this error's too.
@@ -68,7 +68,7 @@ class InvalidEvent(CausewayError):
 
 
 class ConsentRefused(CausewayError):
-    """The PSU came back from the bank without a consent.
+    """The PSU returned from the bank without a consent.
 
     ``error`` is an OAuth code, such as ``access_denied``; ``description`` is a text for people.
     """
@@ -82,7 +82,7 @@ class ConsentRefused(CausewayError):
 
 
 class ForgedCallback(CausewayError):
-    """The address that the browser came back to does not belong to this authorization: another state or issuer."""
+    """The callback does not belong to this authorization: its state or issuer differs."""
 
     advice = "Refuse the request: someone may be attacking the PSU."
 
@@ -137,7 +137,7 @@ class AuthorizationEnded(ApiError):
 
 
 class RateLimited(ApiError):
-    """Too many calls: of the TPP, or of reads without the PSU at a bank. ``retry_after`` says how long to wait."""
+    """Too many calls of the TPP, or too many reads without the PSU at a bank. ``retry_after`` is the time to wait."""
 
 
 class BankUnavailable(ApiError):

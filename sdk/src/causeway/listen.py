@@ -44,7 +44,7 @@ BODY_BYTES = 65536
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What came of forwarding an event once."""
+    """The result of forwarding an event once."""
 
     status: int | None = None
     reason: str = ""
@@ -105,7 +105,7 @@ class Receiver:
 
 
 def read_body(answer: httpx.Response) -> None:
-    """Read an answer's body, so that the connection can be used again. What it contains does not matter."""
+    """Read and ignore a response's body, so that the connection can be reused."""
     most = BODY_BYTES
     with contextlib.suppress(httpx.TransportError, httpx.DecodingError):
         for part in answer.iter_bytes():
@@ -122,7 +122,7 @@ def _new_client(scheme: str) -> httpx.Client:
 
 
 class Interrupts:
-    """Ctrl-C and SIGTERM. While an event is on its way they wait for its answer; a second one does not."""
+    """Ctrl-C and SIGTERM: the first waits for an event being forwarded, the second does not."""
 
     def __init__(self) -> None:
         self._held = False
@@ -165,7 +165,7 @@ class Listener:
     interrupts: Interrupts = field(default_factory=Interrupts)
 
     def run(self) -> NoReturn:
-        """Forward all events, now and later. Ends by an error that waiting does not mend, or an interrupt."""
+        """Forward all current and future events. Ends with an error that waiting cannot fix, or an interrupt."""
         while True:
             page = self._page()
             for entry in page.events:

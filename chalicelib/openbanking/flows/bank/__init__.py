@@ -1,1 +1,1 @@
-"""Banks: who they are, what they offer, and what they are told and report."""
+"""Banks: authentication, directory, notifications, reports and performance."""

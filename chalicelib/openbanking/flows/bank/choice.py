@@ -22,7 +22,7 @@ from chalicelib.statistics.downtimes import OpenDowntimes
 
 @dataclass(frozen=True, slots=True)
 class BankSearch:
-    """What the user searches for: as it was given, by name, and as it was read; or ``errors`` by name."""
+    """A user's search for a bank: the raw parameters, the parsed query, or ``errors`` by parameter."""
 
     given: Mapping[str, str] = field(default_factory=dict)
     query: BankSearchQuery = field(default_factory=BankSearchQuery)

@@ -18,7 +18,7 @@ from chalicelib.statistics.response_times import ResponseTimes
 def list_banks(
     query: BanksQuery, *, public_url: str, banks: Banks, open_downtimes: OpenDowntimes, response_times: ResponseTimes
 ) -> BanksAnswer:
-    """A page of the active banks that match the query, ordered by BIC. All that is read is cached for a minute or more.
+    """A page of the active banks that match the query, ordered by BIC; the data are cached for at least a minute.
 
     Args:
         public_url: the service's address.

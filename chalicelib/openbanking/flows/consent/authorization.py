@@ -319,7 +319,9 @@ def _check_replaceable(before: AuthorizationRequest, new: NewAuthorizationReques
 
 
 def _check_channel(client: Client, request: AuthorizationParameters, channel: Channel) -> None:
-    """Check what the client's record demands of its requests (RFC 9126 §6, FAPI 2.0 §5.3.2.2). Raises: Refusal."""
+    """Check that a request uses the channel that the client's record demands (RFC 9126 §6, FAPI 2.0 §5.3.2.2). Raises:
+    Refusal.
+    """
     security = client.security
     if security.requires_pushed_requests and channel != "pushed":
         raise refusals.REQUEST_NOT_PUSHED()

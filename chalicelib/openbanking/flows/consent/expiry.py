@@ -68,7 +68,7 @@ def _record_events(
     key, deliveries, moved = consent_key(item["consent_id"]), RecordedDeliveries(), False
 
     def decide(facts: Facts) -> Outcome[tuple[Item, RecordedDeliveries] | None]:
-        """The consent as it is after its due event, and this event; ``None`` if none is due."""
+        """The consent after its due event, and the event; ``None`` if none is due."""
         item, now = facts.item(key), clock.time()
         if item is None or item["status"] != "authorised" or item.get(NOTIFY.time, now + 1) > now:
             return Outcome(None)

@@ -1,4 +1,4 @@
-"""What a consent permits: calls in its version and scopes, its bank, and the accounts that the PSU approved."""
+"""The permissions of a consent: calls of its version and scopes, its bank, and the approved accounts."""
 
 from __future__ import annotations
 

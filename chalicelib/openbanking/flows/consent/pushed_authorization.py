@@ -117,7 +117,7 @@ def keep_open(found: FoundRequest, *, clock: Clock, pushed_requests: PushedReque
 
 
 def _keep(pushed: PushedRequest, clock: Clock, pushed_requests: PushedRequests, engine: Engine) -> PushedRequest:
-    """The request as it is stored after its first opening. Raises: Refusal."""
+    """Store a pushed request for further use on its first opening. Raises: Refusal."""
     key = pushed_key(pushed.pushed_id)
 
     def decide(facts: Facts) -> Outcome[PushedRequest]:

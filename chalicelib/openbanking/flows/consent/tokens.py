@@ -255,7 +255,7 @@ def end_consent(
 def _record_end(
     consent: Consent, by: EndedBy, client: Client | None, tpp_events: TppEvents, outbox: Outbox
 ) -> RecordedDeliveries:
-    """What notifies bank and TPP of a consent's end."""
+    """The deliveries that notify bank and TPP of a consent's end."""
     event = tpp_events.record(client, "consent.revoked", _describe_revoked(consent, by))
     return record_revoke_token(outbox, consent) + event
 
@@ -281,7 +281,7 @@ def _end_misused(
 
 
 def _check_not_ended(consent: Consent, row: refusals.RefusalRow, now: int) -> None:
-    """Refuse what was used before of a consent that has ended: it is not counted. Raises: Refusal."""
+    """Refuse a credential of a consent that has ended, without counting it as misuse. Raises: Refusal."""
     if consent.has_ended(now):
         raise row()
 
@@ -343,7 +343,7 @@ def _refuse(row: refusals.RefusalRow, client: Client, reason: str) -> Refusal:
 
 
 def _check_fapi2_redemption(client: Client, grant: Grant, redirect_uri: str | None) -> None:
-    """Check what the profile demands of a redemption, also if it was set after the request. Raises: Refusal."""
+    """Check the FAPI 2.0 profile's rules for a redemption, even if it was set after the request. Raises: Refusal."""
     if redirect_uri is None:
         raise refusals.REDIRECT_URI_MISSING()
     if grant.code_challenge is None:
@@ -351,7 +351,7 @@ def _check_fapi2_redemption(client: Client, grant: Grant, redirect_uri: str | No
 
 
 def _check_binding(client: Client, grant: Grant, confirmation: Confirmation | None) -> None:
-    """Check that a refresh does not loosen the binding of the tokens (RFC 9449 §5, RFC 8705 §4).
+    """Check that a refresh does not weaken the binding of the tokens (RFC 9449 §5, RFC 8705 §4).
 
     The refresh token of a public client is bound to the key itself, that of a confidential client to its
     authentication: it may use a new key, but not none, and not one of another kind.

@@ -55,7 +55,7 @@ def find_payment_status(
     bank_client: BankClient,
     engine: Engine,
 ) -> StatusResult | None:
-    """The status of a payment, or ``None`` if its client does not have this ``callback_url``.
+    """The status of a payment; ``None`` if its client does not have this ``callback_url``.
 
     Version 2 banks are queried while the consent is valid, within the limits of the payment and the visitor's IP
     ``address``; otherwise the last reported status is returned.

@@ -198,7 +198,7 @@ def _new_payment(
 
 
 def _close_attempt(facts: Facts, record: Order, attempt: str, orders: Orders, *, sent: bool) -> list[Operation]:
-    """The write that the bank does not have the order of an ``attempt``, unless another attempt may have sent it.
+    """The write that records an order as not accepted, unless another attempt may have sent it.
 
     There is none if the id was not claimed, or is another order's by now.
     """
@@ -250,7 +250,7 @@ def _decide_payment(
 def _write_payment(
     payment: Payment, before: Payment | None, found: Item | None, payments: Payments
 ) -> tuple[list[Operation], Payment]:
-    """The writes that store a payment, or update that of the same order ``before``, and the result.
+    """The writes that store a payment or update ``before``, and the payment after them.
 
     A response that cannot be used changes nothing that is known.
     """
@@ -287,7 +287,7 @@ def _report_reused(payment: Payment | None) -> None:
 
 
 def _without(payment: Payment | None) -> Facts:
-    """What is assumed at first: that no payment is stored under the id of a new one."""
+    """The assumption of the first attempt: the new payment's id is not stored yet."""
     return Facts([payment_key(payment.bic, payment.payment_id)], [None]) if payment else Facts()
 
 

@@ -367,5 +367,5 @@ def _refuse_spent(facts: Facts, order: PaymentOrder) -> Refusal:
 
 
 def _repeat_answer(first: Mapping[str, Any] | DeferredRequest) -> BankAnswer | DeferredRequest:
-    """The response for a repeat: that of the first request."""
+    """The response for a repeat: the stored response of the first request."""
     return first if isinstance(first, DeferredRequest) else BankAnswer(first, 0)

@@ -93,7 +93,7 @@ def queried_status(payment: Payment, answer: BankAnswer) -> str | None:
 
 
 class NotResolved(Exception):
-    """An order cannot be resolved; the message says why."""
+    """An order cannot be resolved; the message gives the reason."""
 
 
 def list_unresolved(limit: int, *, store: Store, clock: Clock) -> list[RecordedOrder]:
@@ -192,7 +192,7 @@ def write_payment_of_order(
 
 
 def _write_named_payment(facts: Facts, found: RecordedOrder, payments: Payments) -> list[Operation]:
-    """The write of a payment that the bank named, but does not have. Raises: NotResolved, if it gave a status."""
+    """The write for a payment that the bank named but does not have. Raises: NotResolved, if it has a status."""
     item = facts.item(payment_key(found.order.bic, found.payment_id)) if found.payment_id else None
     if item is None:
         return []

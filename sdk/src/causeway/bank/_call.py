@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Webhook:
-    """What the hub sends to a bank. ``request`` and ``answer`` are classes, as ``module.Class``."""
+    """A webhook from the hub to a bank. ``request`` and ``answer`` are classes, as ``module.Class``."""
 
     request: str
     answer: str
@@ -25,7 +25,7 @@ class Webhook:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HubCall:
-    """What a bank sends to the hub."""
+    """A call from a bank to the hub."""
 
     path: str
     request: str

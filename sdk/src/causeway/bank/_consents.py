@@ -29,7 +29,7 @@ class Consents:
     async def save(
         self, page: Values, saved: SaveConsentAnswerV1 | SaveConsentAnswerV2, identifiers: Mapping[str, Sequence[str]]
     ) -> None:
-        """Store a consent that the hub has saved. Nothing happens if it is there."""
+        """Store a consent that the hub has saved; no effect if it is stored already."""
         consent_id = id_of(saved.access_token)
         value = {
             "consent_id": consent_id,
@@ -95,7 +95,7 @@ class Consents:
         return ended
 
     async def catch_up(self) -> list[Consent]:
-        """End the consents of which the hub is still to be told: a process may have ended in between. Returns them."""
+        """End the consents that an interrupted process has not reported to the hub. Returns them."""
         ended = []
         for consent_id in await self._outbox.pending("token_revoke"):
             value = await self._storage.get("consent", consent_id)
@@ -133,7 +133,7 @@ def id_of(token: str) -> str:
 
 
 def digest(token: str) -> str:
-    """What is stored of a token."""
+    """The stored digest of a token."""
     return hashlib.sha256(token.encode("utf-8", "surrogateescape")).hexdigest()
 
 

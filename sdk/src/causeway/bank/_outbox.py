@@ -1,4 +1,4 @@
-"""Calls to the hub that must be made: stored before what they tell happens, and repeated until the hub has answered."""
+"""Calls to the hub that must be made: stored before the change that they report, and repeated until answered."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Outbox:
         ]
 
     async def members(self, call: str, subject: str) -> Mapping[str, Any] | None:
-        """What a pending call tells; ``None`` if it is made."""
+        """The members of a pending call; ``None`` if it has been made."""
         value = await self._storage.get("call", f"{call} {subject}")
         return value["members"] if value else None
 

@@ -148,7 +148,7 @@ class PageViews:
         return RedirectResponse(saved.callback_url, 303)
 
     async def _chosen(self, psu: str, form: Form) -> list[Account]:
-        """The accounts that the PSU approves: the only one, or those that are checked."""
+        """The accounts that the PSU approves: the only one, or the checked ones."""
         accounts = await self._accounts(psu)
         checked = form.get("account", ())
         return accounts if len(accounts) == 1 else [each for each in accounts if account_id(each) in checked]
@@ -167,7 +167,7 @@ class PageViews:
         return RedirectResponse(url, 303)
 
     async def _end_consents(self, psu: str, decision: str) -> Response:
-        """End one consent, or with ``yes`` all, and show those that are left."""
+        """End one consent, or with ``yes`` all, and show the remaining ones."""
         for consent in await self.consents.of(psu):
             if decision in ("yes", consent.consent_id):
                 ended = await self.consents.end_by_psu(psu, consent.consent_id)
@@ -267,7 +267,7 @@ class PageViews:
         return list(await self.functions.call("accounts", Call(psu=psu)))
 
     async def _is_for(self, value: Values, psu: str) -> bool:
-        """Whether a page is this PSU's: a direct payment becomes that of the PSU who decides."""
+        """Whether a page belongs to this PSU; a direct payment becomes that of the PSU who decides."""
         if value.get("psu", psu) != psu:
             return False
         if value["kind"] != "payment":
@@ -276,7 +276,7 @@ class PageViews:
         return payment is not None and payment["psu"] in ("", psu)
 
     async def _new_page(self, value: Values, seconds: float) -> str:
-        """Store what a page shows. Returns its secret."""
+        """Store the content of a page. Returns its secret."""
         secret = secrets.token_urlsafe()
         await self.storage.add("page", secret, value, expires_at=_waiting.now() + seconds)
         return secret
@@ -296,7 +296,7 @@ def _label(account: Account) -> str:
 
 
 def _read_form(body: bytes) -> Form:
-    """The fields of a form; none if it is not UTF-8, so that the PSU is asked again."""
+    """The fields of a form; empty if it is not UTF-8, so that the PSU is asked again."""
     try:
         return parse_qs(body.decode(), errors="strict")
     except ValueError:

@@ -40,7 +40,7 @@ class Payments:
     base_url: str
 
     async def initiate(self, kind: Kind, call: Call, digest: str) -> dict[str, Any]:
-        """The answer to an order; a repeat gets that of the first. Raises ``Refused``.
+        """The response to an order; a repeat gets the first response. Raises ``Refused``.
 
         ``digest`` identifies the webhook, the token and the body.
         """
@@ -137,7 +137,7 @@ class Payments:
         return {"transaction_status": found["status"]}
 
     async def decide(self, payment_id: str, psu: str, account: str, confirmed: bool) -> str | None:
-        """The address to which the browser goes after the PSU's decision; ``None`` if it is being processed.
+        """The address for the browser after the PSU's decision; ``None`` while it is being processed.
 
         ``account`` is the id of the account to pay from.
 
@@ -186,7 +186,7 @@ class Payments:
         raise ResourceUnknown
 
     async def undecided(self) -> list[Payment]:
-        """The payments whose PSU has confirmed, and whose outcome the bank's function has not told."""
+        """The payments that the PSU has confirmed and whose outcome the bank's function has not reported."""
         claimed = [value for value in await self._claimed() if value["state"] == "deciding"]
         return [payment_of(value) for value in claimed if value["status"] not in self.version.final_statuses]
 
@@ -196,7 +196,7 @@ class Payments:
         return [value for value in found if value is not None]
 
     async def catch_up(self) -> None:
-        """Finish what a process has begun that ended: store the statuses in pending reports, and report refusals."""
+        """Finish the work of an interrupted process: store the statuses in pending reports, and report refusals."""
         for payment_id in await self.outbox.pending("payments_status"):
             while (value := await self.find(payment_id)) is not None:
                 reported = await self.outbox.members("payments_status", payment_id)

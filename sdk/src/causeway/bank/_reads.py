@@ -125,13 +125,13 @@ async def _account(functions: Functions, call: Call, named: Any) -> Account:
 
 
 def _lists(found: TransactionsV2, booking_status: str) -> dict[str, Sequence[TransactionV2]]:
-    """The lists that are asked for."""
+    """The requested lists."""
     every = {"booked": found.booked or (), "pending": found.pending or ()}
     return {name: rows for name, rows in every.items() if booking_status in ("both", name)}
 
 
 def _within(rows: Sequence[TransactionV2], request: Any) -> list[TransactionV2]:
-    """The rows in the period that is asked for; those without a booking date are in every period."""
+    """The rows in the requested period; rows without a booking date are in every period."""
     return [row for row in rows if _is_within(row.transaction_amount.booking_date, request)]
 
 
@@ -155,13 +155,13 @@ def _page(call: Call, wanted: Mapping[str, Sequence[TransactionV2]]) -> Record:
 
 
 def _page_key(request: Any, start: int, last: TransactionV2) -> str:
-    """Where the next page starts: after the last row, which may have moved when it is asked for."""
+    """The key of the next page: the position after the last row, which may have moved by the next request."""
     text = _json.dumps([_query(request), start, last.transaction_id])
     return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
 
 def _query(request: Any) -> str:
-    """Identifies what is asked for, without the page."""
+    """The identity of a query, without the page."""
     of = [request.account_id, request.booking_status, str(request.date_from), str(request.date_to)]
     return hashlib.sha256(_json.dumps(of).encode()).hexdigest()[:16]
 

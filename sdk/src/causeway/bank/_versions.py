@@ -1,4 +1,4 @@
-"""What differs between the versions of the banks' protocol, as data."""
+"""The differences between the versions of the banks' protocol, as data."""
 
 from __future__ import annotations
 

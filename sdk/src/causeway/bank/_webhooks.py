@@ -46,7 +46,7 @@ UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
 @dataclass(frozen=True, slots=True)
 class Webhooks:
-    """Answers what the hub sends."""
+    """Responds to the hub's webhooks."""
 
     version: Version
     api_keys: Sequence[str] = field(repr=False)
@@ -72,7 +72,7 @@ class Webhooks:
         return Response(_json.dumps(body), status, headers, media_type="application/json")
 
     def _success(self, path: str, members: Mapping[str, Any]) -> dict[str, Any]:
-        """Version 1 says in every answer that it is a success; ``revoke_token`` of both versions does."""
+        """Version 1 states its success in every response; ``revoke_token`` does in both versions."""
         says_status = self.version.says_status or path == self.version.paths["revoke"]
         return {"status": "success", **members} if says_status else dict(members)
 

@@ -191,7 +191,7 @@ class Bank:
     # -- what the bank does by itself
 
     async def send_pending(self) -> None:
-        """Make the calls that the hub has not answered. The application does it every 30 seconds while it is served."""
+        """Make the calls that the hub has not answered. The served application does this every 30 seconds."""
         await self._payments.catch_up()
         for ended in await self._consents.catch_up():
             if self._functions.revoked is not None:

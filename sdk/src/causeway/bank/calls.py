@@ -1,4 +1,4 @@
-"""What the functions of a bank get: the call, the PSU's consent, orders and payments."""
+"""The parameters of a bank's functions: the call, the PSU's consent, orders and payments."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Consent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """What a function is called for: a webhook, or a page that the PSU sees."""
+    """The reason for calling a function: a webhook, or a page for the PSU."""
 
     psu: str
     """The PSU's id, as the function ``psu`` gave it; empty for a direct payment, whose PSU is not known yet."""

@@ -89,7 +89,7 @@ class HubClient:
         await self.client.aclose()
 
     async def init_authorization(self, request_url: str) -> InitAuthorizationAnswerV1 | InitAuthorizationAnswerV2:
-        """Who requests what, for a PSU who arrived at the bank's Authorization URL.
+        """The authorization request behind a PSU's arrival at the bank's Authorization URL.
 
         ``request_url`` is the complete URL at which the PSU arrived, with its query.
         """

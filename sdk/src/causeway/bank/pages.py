@@ -38,7 +38,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """What a page shows. A page without buttons is a message. Escape all texts."""
+    """The content of a page. A page without buttons is a message. Escape all texts."""
 
     bank: str
     """The bank's name."""

@@ -1,4 +1,4 @@
-"""What a bank answers instead of a success. The application writes the error's body in the form of its version.
+"""A bank's refusals. The application writes the body of the error in the form of its version.
 
 A TPP learns that the PSU must authorize again only from ``ConsentNotInForce``; from all others it learns that the bank
 refused, with its code and text. Text is for people, and contains no secret.
@@ -90,7 +90,7 @@ class ScopeMissing(Refused):
 
 
 class ResourceUnknown(Refused):
-    """There is no such webhook, payment or consent."""
+    """The webhook, payment or consent does not exist."""
 
     status, code_v2, text = 404, "RESOURCE_UNKNOWN", "this bank does not offer that, or has nothing of that name"
 
@@ -102,24 +102,24 @@ class AccountUnknown(ResourceUnknown):
 
 
 class InsufficientFunds(Refused):
-    """There is not enough money in the account."""
+    """The account has insufficient funds."""
 
     code_v1, code_v2, text = 5101, "INSUFFICIENT_FUNDS", "there is not enough money in the account"
 
 
 class PaymentDeclined(Refused):
-    """The bank declines the payment, for a reason that it does not tell."""
+    """The bank declines the payment without giving a reason."""
 
     code_v1, code_v2, text = 5102, "PAYMENT_REFUSED", "this bank declined the payment"
 
 
 class OutOfService(Refused):
-    """The bank is out of service; ``retry_after`` says for how long. Of a payment, the outcome is unknown then."""
+    """The bank is out of service for ``retry_after`` seconds. The outcome of a payment is then unknown."""
 
     status, code_v1, code_v2, text = 503, 5103, "OUT_OF_SERVICE", "this bank is out of service"
 
 
 class TooManyRequests(Refused):
-    """The bank got too many requests; ``retry_after`` says how long to wait."""
+    """The bank received too many requests; ``retry_after`` is the time to wait, in seconds."""
 
     status, code_v1, code_v2, text = 429, 5104, "TOO_MANY_REQUESTS", "this bank got too many requests"

@@ -37,7 +37,7 @@ PEM = re.compile(rb"-----BEGIN PUBLIC KEY-----.+?-----END PUBLIC KEY-----", re.D
 
 
 class Signer:
-    """Signs what the bank sends."""
+    """Signs a bank's requests and responses."""
 
     def __init__(self, private_key: str | bytes, password: bytes | None = None) -> None:
         """``private_key`` is the bank's RSA key in PEM, decrypted with ``password``.
@@ -78,7 +78,7 @@ class HubKeys:
         self._lock = asyncio.Lock()
 
     async def verify(self, body: bytes, signature: str) -> bool:
-        """Whether the hub signed exactly this body. The keys are fetched anew before a signature is refused.
+        """Whether the hub signed exactly this body. Fetches the keys again before refusing a signature.
 
         Raises ``ConnectionLost`` if they cannot be fetched.
         """

@@ -1,4 +1,4 @@
-"""What a bank's application remembers: consents, orders, payments, pages, and calls that still have to be made."""
+"""The storage of a bank's application: consents, orders, payments, pages, and calls still to be made."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class MemoryStorage:
         }
 
     def _sweep(self) -> None:
-        """Forget, once a minute, what has expired."""
+        """Delete expired items, at most once a minute."""
         if _waiting.now() - self._swept >= SWEEP_SECONDS:
             self._swept = _waiting.now()
             self._rows = {key: row for key, row in self._rows.items() if not _is_over(row[2])}

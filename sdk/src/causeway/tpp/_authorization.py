@@ -1,4 +1,4 @@
-"""What an authorization request contains, and what comes back with the PSU's browser."""
+"""The parameters of an authorization request, and of the callback."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def authorization_members(
 
 
 def code_of_callback(url: str, *, state: str, issuer: str) -> str:
-    """The code in the address that the browser came back to.
+    """The code in the callback address.
 
     Raises ``ForgedCallback`` if its state or issuer is another (RFC 9207), ``ConsentRefused`` if it has no code.
     """

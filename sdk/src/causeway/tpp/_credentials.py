@@ -34,7 +34,7 @@ class ProofKey(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """What one client has."""
+    """The credentials of one client."""
 
     client_id: str
     client_secret: str | None = field(default=None, repr=False)

@@ -1,4 +1,4 @@
-"""One request, its attempts, and the errors that come of them."""
+"""One request, its attempts, and their errors."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def body_text(body: Record | Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """What came of sending a request once."""
+    """The result of one attempt."""
 
     outcome: int | str
     """The status, or ``not_sent`` or ``lost``."""
@@ -123,12 +123,12 @@ class Attempt:
 
     @property
     def succeeded(self) -> bool:
-        """Whether the hub did what it was asked."""
+        """Whether the hub carried out the request."""
         return isinstance(self.outcome, int) and 200 <= self.outcome < 300
 
     @property
     def is_lost(self) -> bool:
-        """Whether the hub may have done what it was asked, although no answer tells it."""
+        """Whether the hub may have carried out the request without a response that says so."""
         return self.outcome == LOST or (self.server_failed and self.member("reason_code") not in NOT_EXECUTED)
 
     @property
@@ -143,7 +143,7 @@ class Attempt:
 
     @property
     def is_failed_bank(self) -> bool:
-        """Whether the hub has asked the bank in vain, and names no moment at which to ask again."""
+        """Whether the bank failed, and the hub names no time for a retry."""
         return self.outcome == 502 and self.member("code") != "" and self.retry_after is None
 
     def may_be_repeated(self, kind: Kind) -> bool:
@@ -162,7 +162,7 @@ def read_answer(request: Request, attempt: Attempt, version: int | None = None) 
 
 
 def error_of(request: Request, attempt: Attempt, *, lost: bool) -> errors.CausewayError:
-    """The error of a request's last attempt. ``lost`` says that an earlier one may have been carried out."""
+    """The error of a request's last attempt. ``lost``: an earlier one may have been carried out."""
     if request.kind == "payment" and payment_is_unknown(attempt, lost=lost):
         return unknown_outcome(request, attempt)
     if isinstance(attempt.outcome, str):
@@ -188,7 +188,7 @@ def payment_is_unknown(attempt: Attempt, *, lost: bool) -> bool:
 
 
 def unknown_outcome(request: Request, attempt: Attempt) -> errors.OutcomeUnknown:
-    """The error of a payment whose outcome is unknown, with all that is needed to find out."""
+    """The error of a payment with an unknown outcome, with everything needed to find it out."""
     error = api_error(errors.OutcomeUnknown, request, attempt)
     error.order_id = request.request_id
     error.idempotency_key = request.headers["Idempotency-Key"]
@@ -196,7 +196,7 @@ def unknown_outcome(request: Request, attempt: Attempt) -> errors.OutcomeUnknown
 
 
 def connection_error(request: Request, attempt: Attempt) -> errors.CausewayError:
-    """The error of a request to which no answer came."""
+    """The error of a request without a response."""
     message = f"{request.call.operation}: {attempt.reason} (request {request.request_id})"
     if request.kind == "code" and attempt.outcome == LOST:
         return errors.ConnectionLost(message, advice="Ask the PSU to authorize again: the code may be used up.")
@@ -244,7 +244,7 @@ def nonce_demanded(attempt: Attempt) -> bool:
 
 
 def api_error(kind: type[Error], request: Request, attempt: Attempt) -> Error:
-    """An error with all that the hub told."""
+    """An error with all members of the hub's response."""
     data = attempt.data if isinstance(attempt.data, dict) else {}
     additional = data.get("additionalErrors")
     return kind(

@@ -1,4 +1,4 @@
-"""Which statuses of payments are final."""
+"""The final statuses of payments."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ class PrivateKeyJwt:
 
     @property
     def algorithm(self) -> Algorithm:
-        """What it signs with."""
+        """The signature algorithm."""
         return self._key.algorithm
 
     @property

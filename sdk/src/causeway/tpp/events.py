@@ -49,7 +49,7 @@ class ReceivedEvent:
 
 
 def parse_event(body: str | bytes) -> Event:
-    """The event of a body, such as that of an ``EventEntry``. Raises ``InvalidEvent`` if it is none."""
+    """The event in a body, such as that of an ``EventEntry``. Raises ``InvalidEvent`` if there is none."""
     try:
         data = _json.loads(body)
         kind = EVENTS.get(str(data["type"]), UnknownEvent)
@@ -59,7 +59,7 @@ def parse_event(body: str | bytes) -> Event:
 
 
 class EventVerifier:
-    """Verifies what comes to the client's Events URL."""
+    """Verifies requests to the client's Events URL."""
 
     def __init__(self, secret: str | Sequence[str]) -> None:
         """Take the Events URL's secret, ``whsec_…``; during its rotation take both."""
@@ -69,7 +69,7 @@ class EventVerifier:
             raise ConfigurationError("an Events URL has a secret")
 
     def verify(self, headers: Mapping[str, str], body: str | bytes) -> ReceivedEvent:
-        """The event of a request: ``body`` is the text as it came, before any parsing.
+        """The event of a request; ``body`` is the raw text.
 
         Raises ``InvalidEvent`` if a header is missing, the event is more than five minutes old or early, no signature
         is right, or the body is no event. Answer 400 then, otherwise 204 as soon as the event is stored.

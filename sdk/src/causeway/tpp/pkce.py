@@ -1,4 +1,4 @@
-"""PKCE (RFC 7636): a secret that ties an authorization code to the program that asked for it."""
+"""PKCE (RFC 7636): a secret that binds an authorization code to the program that requested it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a client and a consent have in common: answers, deferred calls, and the status of payments."""
+"""The shared parts of clients and consents: responses, deferred calls, and the status of payments."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class AsyncCaller:
         bic: str | None = None,
         timeout: float = 600.0,
     ) -> ReportedStatus | AskedStatus | OrderWithoutPayment:
-        """The final status of a payment: it is asked for until the PSU has decided, for ``timeout`` seconds.
+        """Poll for the final status of a payment until the PSU has decided, for at most ``timeout`` seconds.
 
         ``causeway.tpp.is_paid(status)`` tells whether the money leaves the account. Raises ``WaitTimeout`` with the
         last status. Failures of the bank, the hub or the network in between are waited out.

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 
 class AsyncTpp(AsyncCaller):
-    """One client of the hub. Use one object for the whole program, from any number of callers.
+    """One client of the hub. Use one object for the whole program; it is safe for concurrent use.
 
     A client has one of: a secret, a signing key, or a TLS certificate in ``http_client``. A public client has none.
 
@@ -208,7 +208,7 @@ class AsyncTpp(AsyncCaller):
         code_verifier: str | None = None,
         on_refresh: OnRefresh | None = None,
     ) -> AsyncConsent:
-        """``redeem`` for the whole address that the browser came back to, after checking its ``state`` and ``iss``.
+        """``redeem`` for the complete callback address, after checking its ``state`` and ``iss``.
 
         ``state`` is the one that this PSU's session has. Raises ``ForgedCallback`` if the address does not belong to
         it (RFC 9207), and ``ConsentRefused`` if the PSU gave no consent.
@@ -264,7 +264,7 @@ class AsyncTpp(AsyncCaller):
         return answer
 
     async def bank(self, bic: str) -> BankEntry:
-        """What a bank can do (``GET /tpp/banks/{bic}``)."""
+        """The capabilities of a bank (``GET /tpp/banks/{bic}``)."""
         answer: BankEntry = await self._fetch(build_request(calls.BANK, path={"bic": bic}))
         return answer
 
@@ -333,7 +333,7 @@ class AsyncTpp(AsyncCaller):
         return answer
 
     async def events(self, *, after: str | None = None) -> AsyncIterator[EventEntry]:
-        """All events that are there now (``GET /tpp/events``), oldest first; ``parse_event(entry.body)`` reads one.
+        """All available events (``GET /tpp/events``), oldest first; ``parse_event(entry.body)`` reads one.
 
         For clients whose events are recorded for fetching. To go on later, use ``events_page`` and store its ``next``.
         """
@@ -384,13 +384,13 @@ class AsyncTpp(AsyncCaller):
     # The hub itself
 
     async def server_metadata(self) -> ServerMetadata:
-        """What the hub's OAuth server supports (``GET /.well-known/oauth-authorization-server``, RFC 8414)."""
+        """The metadata of the hub's OAuth server (``GET /.well-known/oauth-authorization-server``, RFC 8414)."""
         request = build_request(calls.WELL_KNOWN_OAUTH_AUTHORIZATION_SERVER)
         answer: ServerMetadata = await self._fetch(request)
         return answer
 
     async def resource_metadata(self) -> ResourceMetadata:
-        """What the hub's calls demand of tokens (``GET /.well-known/oauth-protected-resource``, RFC 9728)."""
+        """The hub's requirements for tokens (``GET /.well-known/oauth-protected-resource``, RFC 9728)."""
         answer: ResourceMetadata = await self._fetch(build_request(calls.WELL_KNOWN_OAUTH_PROTECTED_RESOURCE))
         return answer
 

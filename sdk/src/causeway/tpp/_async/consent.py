@@ -1,4 +1,4 @@
-"""What a PSU allows the TPP at one bank: accounts, payments, and the tokens that keep it usable."""
+"""A PSU's consent at one bank: accounts, payments, and the tokens that keep it usable."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ class AsyncConsent(AsyncCaller):
         return answer
 
     async def introspect(self) -> IntrospectionAnswer:
-        """What the hub knows about the access token (``POST /oauth/introspect``)."""
+        """The hub's description of the access token (``POST /oauth/introspect``)."""
         form = {"token": self.tokens.access_token}
         request = build_request(calls.OAUTH_INTROSPECT, form=form)
         answer: IntrospectionAnswer = read_answer(request, await self._transport.send(request))

@@ -37,18 +37,18 @@ RUNNING_SECONDS = 45.0
 
 
 class AsyncSession(Protocol):
-    """What gives a request its access token."""
+    """Provides requests with an access token."""
 
     async def bearer(self) -> Tokens:
         """The tokens to use now."""
 
     async def renew(self, used: Tokens) -> Tokens | None:
-        """Newer tokens than those that were refused; ``None`` if there are none."""
+        """Newer tokens than the refused ones; ``None`` if there are none."""
 
 
 @dataclass
 class Progress:
-    """What is known about a request between its attempts."""
+    """The state of a request between its attempts."""
 
     started: float
     repeats: int = 0
@@ -107,7 +107,7 @@ class AsyncTransport:
     async def _repair(
         self, request: Request, attempt: Attempt, progress: Progress, session: AsyncSession | None
     ) -> bool:
-        """Whether the request may succeed at once, because the cause of a refusal is gone: an old token or nonce."""
+        """Whether an immediate retry may succeed, because the cause of the refusal is gone: an old token or nonce."""
         if self._nonce and not progress.nonce_sent and nonce_demanded(attempt):
             progress.nonce_sent = True
             return True
@@ -186,7 +186,7 @@ class AsyncTransport:
 
 
 def read(response: httpx.Response) -> Attempt:
-    """An answer as it came. A success without JSON is a damaged answer."""
+    """Parse a response. A success without JSON is a damaged response."""
     headers: Mapping[str, str] = {name.lower(): value for name, value in response.headers.items()}
     try:
         data: Any = _json.loads(response.content)
