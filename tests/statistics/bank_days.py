@@ -9,7 +9,7 @@ from datetime import date, datetime, timedelta
 from chalicelib.foundation.dynamodb.store import Item, Put, Store
 from chalicelib.foundation.identifiers import new_id
 from chalicelib.openbanking.flows.bank.expected_reports import expected_banks
-from chalicelib.statistics.call_counts import TABLE, Blamed, CallCounts, HourlyCounters, Latencies, Service
+from chalicelib.statistics.call_counts import TABLE, Blamed, CallCounts, Histogram, HourlyCounters, Latencies, Service
 from chalicelib.statistics.day_records import DayRecord, Summary, quarter_subject
 from chalicelib.statistics.days import DAY_SECONDS, HOUR_SECONDS, hours_of, quarter_of
 from chalicelib.statistics.ingest import ExpectedBank, compute_day
@@ -119,6 +119,13 @@ def _count(
     else:
         counters.count_request(at, service, "unanswered")
         counters.tally(at, service).count_failure("bank")
+
+
+def histogram(*milliseconds: float) -> Histogram:
+    durations = Histogram()
+    for each in milliseconds:
+        durations.add(each)
+    return durations
 
 
 def summarize(records: Iterable[DayRecord]) -> Summary:

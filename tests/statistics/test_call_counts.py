@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from decimal import Decimal
-from typing import get_args
+from typing import TypeVar, get_args
 
 import pytest
 from hypothesis import given
@@ -24,6 +24,7 @@ from chalicelib.statistics.call_counts import (
     percent,
     round_half_up,
 )
+from tests.statistics.bank_days import histogram
 
 
 @pytest.mark.parametrize(
@@ -33,34 +34,34 @@ def test_halves_are_rounded_up(number: str, places: int, written: str) -> None:
     assert str(round_half_up(Decimal(number), places)) == written
 
 
-def test_a_percentage_has_three_decimals_and_is_none_of_a_zero_total() -> None:
-    assert [str(percent(part, whole)) for part, whole in ((1, 3), (2, 3), (0, 7), (7, 7))] == [
-        "33.333",
-        "66.667",
-        "0.000",
-        "100.000",
-    ]
-    assert percent(0, 0) is None
+@pytest.mark.parametrize(
+    ("part", "whole", "written"),
+    [(1, 3, "33.333"), (2, 3, "66.667"), (0, 7, "0.000"), (7, 7, "100.000"), (0, 0, "None")],
+)
+def test_a_percentage_has_three_decimals_and_is_none_of_a_zero_total(part: int, whole: int, written: str) -> None:
+    assert str(percent(part, whole)) == written
 
 
 DURATIONS = st.lists(st.floats(min_value=0, max_value=30_000), max_size=30)
 
 
-def histogram(durations: Sequence[float]) -> Histogram:
-    made = Histogram()
-    for milliseconds in durations:
-        made.add(milliseconds)
-    return made
+Total = TypeVar("Total", Histogram, CallCounts)
+
+
+def add(total: Total, parts: Sequence[Total]) -> Total:
+    for each in parts:
+        total.include(each)
+    return total
 
 
 def rank(durations: list[float], percent: int) -> float:
-    """The duration that was enough for so many of a hundred."""
+    """The exact percentile."""
     return sorted(durations)[max(math.ceil(len(durations) * percent / 100), 1) - 1]
 
 
 @given(DURATIONS.filter(bool), st.integers(1, 100))
 def test_a_percentile_exceeds_the_exact_value_by_less_than_one_bucket(durations: list[float], percent: int) -> None:
-    found, truth = histogram(durations).percentile(percent), rank(durations, percent)
+    found, truth = histogram(*durations).percentile(percent), rank(durations, percent)
 
     assert found is not None
     rounding = Decimal("0.05")
@@ -72,19 +73,16 @@ def test_a_percentile_exceeds_the_exact_value_by_less_than_one_bucket(durations:
 def test_histograms_add_up_to_the_same_total_in_any_order(
     first: list[float], second: list[float], third: list[float]
 ) -> None:
-    forth, back = Histogram(), Histogram()
-    for durations in (first, second, third):
-        forth.include(histogram(durations))
-    for durations in (third, second, first):
-        back.include(histogram(durations))
+    parts = [histogram(*durations) for durations in (first, second, third)]
+    total = add(Histogram(), parts)
 
-    assert forth == back == histogram(first + second + third)
-    assert forth.count == len(first + second + third)
+    assert total == add(Histogram(), parts[::-1]) == histogram(*first, *second, *third)
+    assert total.count == len(first + second + third)
 
 
 @given(DURATIONS)
 def test_a_stored_histogram_is_read_unchanged(durations: list[float]) -> None:
-    kept = histogram(durations)
+    kept = histogram(*durations)
 
     assert Histogram.from_item(unpack(pack(kept.to_item()))) == kept
 
@@ -97,26 +95,20 @@ def test_an_empty_histogram_has_neither_percentile_nor_average(percent: int) -> 
 
 
 def test_an_average_is_exact() -> None:
-    assert histogram([0.1, 0.2, 999.9]).average == Decimal("333.4")
-    assert histogram([0.05] * 3).average == Decimal("0.1")  # 0.05 is rounded up
+    assert histogram(0.1, 0.2, 999.9).average == Decimal("333.4")
+    assert histogram(0.05, 0.05, 0.05).average == Decimal("0.1")  # 0.05 is rounded up
 
 
 @pytest.mark.parametrize(
     ("milliseconds", "bucket"), [(0, 0), (0.4, 0), (1, 0), (1.05, 1), (2, 8), (2.01, 9), (1024, 80), (20_000, 115)]
 )
 def test_a_bucket_ends_at_a_power_of_the_eighth_root_of_two(milliseconds: float, bucket: int) -> None:
-    assert histogram([milliseconds]).buckets == {bucket: 1}
+    assert histogram(milliseconds).buckets == {bucket: 1}
 
 
-def test_percentiles_separate_fast_durations_from_slow_ones() -> None:
-    made = histogram([10] * 94 + [100] * 5 + [1000])
-
-    assert [made.percentile(percent) for percent in (50, 95, 99, 100)] == [
-        Decimal("10.4"),
-        Decimal("107.6"),
-        Decimal("107.6"),
-        Decimal("1024.0"),
-    ]
+@pytest.mark.parametrize(("percent", "milliseconds"), [(50, "10.4"), (95, "107.6"), (99, "107.6"), (100, "1024.0")])
+def test_percentiles_separate_fast_durations_from_slow_ones(percent: int, milliseconds: str) -> None:
+    assert histogram(*[10] * 94, *[100] * 5, 1000).percentile(percent) == Decimal(milliseconds)
 
 
 TALLIES = st.builds(CallCounts, **{name: st.integers(0, 10**9) for name in COUNTED})
@@ -124,14 +116,11 @@ TALLIES = st.builds(CallCounts, **{name: st.integers(0, 10**9) for name in COUNT
 
 @given(TALLIES, TALLIES, TALLIES)
 def test_counts_add_up_to_the_same_total_in_any_order(first: CallCounts, second: CallCounts, third: CallCounts) -> None:
-    forth, back = CallCounts(), CallCounts()
-    for tally in (first, second, third):
-        forth.include(tally)
-    for tally in (third, second, first):
-        back.include(tally)
+    parts = [first, second, third]
+    total = add(CallCounts(), parts)
 
-    assert forth == back
-    assert forth.bank_requests == first.bank_requests + second.bank_requests + third.bank_requests
+    assert total == add(CallCounts(), parts[::-1])
+    assert total.bank_requests == sum(each.bank_requests for each in parts)
 
 
 @given(TALLIES)
@@ -163,8 +152,6 @@ def test_latencies_of_the_service_and_of_banks_are_separate() -> None:
 
     one.include(other)
 
-    assert one.hub.count == 1
-    assert one.hub.microseconds == 3000
-    assert one.bank.count == 1
-    assert one.bank.microseconds == 250_000
+    assert (one.hub.count, one.hub.microseconds) == (1, 3000)
+    assert (one.bank.count, one.bank.microseconds) == (1, 250_000)
     assert Latencies.from_item(unpack(pack(one.to_item()))) == one

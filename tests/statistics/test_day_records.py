@@ -15,7 +15,7 @@ from chalicelib.statistics.call_counts import CallCounts, Histogram, Latencies
 from chalicelib.statistics.day_records import OLDEST_DAYS, DailyReport, DayOutOfRange, DayRecord, Summary, measured
 from chalicelib.statistics.days import DAY_SECONDS
 from tests.causeway import START, Causeway
-from tests.statistics.bank_days import ALPHA, BETA, summarize
+from tests.statistics.bank_days import ALPHA, BETA, histogram, summarize
 
 DAY = date(2026, 3, 31)
 BIC = "ALPHGB21"
@@ -67,10 +67,8 @@ def test_a_day_without_requests_to_the_bank_has_no_figures() -> None:
 
 
 def test_a_stored_record_is_read_unchanged(causeway: Causeway) -> None:
-    histogram = Histogram()
-    for milliseconds in (0.2, 17, 20_000):
-        histogram.add(milliseconds)
-    counts, latencies = {"AISP": CallCounts(1, 2, 3, 4, 5, 6, 7)}, {"AISP": Latencies(histogram, Histogram())}
+    latencies = {"AISP": Latencies(histogram(0.2, 17, 20_000), Histogram())}
+    counts = {"AISP": CallCounts(1, 2, 3, 4, 5, 6, 7)}
     reported = ("received", 0, 9_999_999_999, 1_772_442_000)
     whole = DayRecord("ALPHGB21", "Bänk", DAY, counts, latencies, ((0, 5), (7, 86_400)), *reported)  # type: ignore[arg-type]
     store(causeway, whole, record("BETADEF1"))

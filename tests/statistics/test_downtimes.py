@@ -9,21 +9,14 @@ import pytest
 
 from chalicelib.foundation.identifiers import new_id
 from chalicelib.statistics.call_counts import TABLE, HourlyCounters
-from chalicelib.statistics.days import HOUR_SECONDS, hours_of, midnight_after
+from chalicelib.statistics.days import HOUR_SECONDS, midnight_after
 from chalicelib.statistics.downtimes import CACHED_SECONDS, PARTITION, Downtime, DowntimeRecorder, OpenDowntimes
 from chalicelib.statistics.hourly_counters import REACH_DAYS, downtime_spans
 from chalicelib.statistics.measurements import WRITE_INTERVAL
 from tests.causeway import Causeway
 from tests.kit.storage import record_calls
 from tests.openbanking.kit import UNREACHABLE
-from tests.statistics.bank_days import ALPHA, BETA, counters_of
-
-NOON = 12 * HOUR_SECONDS
-
-
-def at(causeway: Causeway, time: int) -> int:
-    """The Unix second of a second of the service's day."""
-    return hours_of(causeway.clock.now().date())[0] + time
+from tests.statistics.bank_days import ALPHA, BETA, advance_to, counters_of
 
 
 def series(unanswered: Sequence[int], answered: Sequence[int] = (), bic: str = ALPHA) -> list[HourlyCounters]:
@@ -59,9 +52,9 @@ def rows(causeway: Causeway) -> list[Downtime]:
 
 @pytest.fixture
 def noon(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> int:
-    """Noon, as a Unix second; the service's clock stands there."""
+    """The Unix second of noon, which the service's clock shows."""
     monkeypatch.setattr("chalicelib.foundation.parallel.WIDTH", 1)
-    causeway.clock.advance(at(causeway, NOON) - causeway.clock.time())
+    advance_to(causeway, causeway.clock.now().date(), "12:00")
     return causeway.clock.time()
 
 

@@ -22,15 +22,9 @@ from chalicelib.statistics.overview_export import BankDays
 from infra.render.docs import statistics_columns
 from tests.kit.documents import rows as cells
 from tests.kit.documents import section
+from tests.statistics.bank_days import histogram
 
 UNKNOWN = DayRecord("ALPHGB21", 'Bank "A", London', date(2026, 11, 21))
-
-
-def took(*milliseconds: float) -> Histogram:
-    histogram = Histogram()
-    for each in milliseconds:
-        histogram.add(each)
-    return histogram
 
 
 KNOWN = DayRecord(
@@ -41,7 +35,7 @@ KNOWN = DayRecord(
         "AISP": CallCounts(9, 7, 5, 1, bank_failures=6, caller_failures=2, hub_failures=1),
         "PISP": CallCounts(answered=3),
     },
-    {"AISP": Latencies(took(1.25), took(100, 200.5)), "PISP": Latencies(took(), took(1000))},
+    {"AISP": Latencies(histogram(1.25), histogram(100, 200.5)), "PISP": Latencies(histogram(), histogram(1000))},
     ((0, 61), (86_399, 86_400)),
     "received",
     41_250,

@@ -1,8 +1,9 @@
-"""Own measurements: what an instance counts, when it writes it down, and what becomes of it when it cannot."""
+"""Measurements of an instance: their counts, the times of their writes, and failed writes."""
 
 from __future__ import annotations
 
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 
 import pytest
@@ -78,8 +79,10 @@ def test_a_frozen_instance_writes_its_pending_counts_under_their_own_hour(instan
     late = HOUR + 5 * 3600
     assert list(found) == [HOUR, late]
     assert len(instance.table.counters) == 3
-    (held_back,) = (hourly for hourly in instance.table.counters if list(hourly.replies()) == [(HOUR + 30, False, 1)])
-    assert held_back.minutes == {0: {"AISP": CallCounts(calls=1, unanswered=1, hub_failures=1)}}
+    (late_counters,) = (
+        hourly for hourly in instance.table.counters if list(hourly.replies()) == [(HOUR + 30, False, 1)]
+    )
+    assert late_counters.minutes == {0: {"AISP": CallCounts(calls=1, unanswered=1, hub_failures=1)}}
     assert list(found[late].replies()) == [(late + 91, True, 0)]
     assert list(found[late].minutes) == [1]
 
@@ -156,13 +159,13 @@ def test_bank_requests_of_a_worker_are_counted_without_a_call(instance: Instance
 
 
 def test_a_request_that_raises_an_exception_is_counted(instance: Instance) -> None:
-    def break_off() -> None:
+    def fail_in_request() -> None:
         with instance.measure():
             current_call.record_concern(BIC, "AISP")
             raise LookupError
 
     with pytest.raises(LookupError):
-        break_off()
+        fail_in_request()
 
     assert instance.table.total == CallCounts(calls=1)
 
@@ -205,16 +208,16 @@ def test_cloudwatch_metrics_match_the_counters_by_bank_service_and_minute(
 
     output = capsys.readouterr().out
 
-    def told(name: str, bic: str, service: Service) -> list[float]:
+    def values(name: str, bic: str, service: Service) -> list[float]:
         return metric_values(output, name, Stage="dev", Bank=bic, Service=service)
 
-    reads = [told(name, BIC, "AISP") for name in ("Calls", "Answered", "CallerFailures", "HubFailures")]
+    reads = [values(name, BIC, "AISP") for name in ("Calls", "Answered", "CallerFailures", "HubFailures")]
     assert reads == [[1, 1], [1, 1], [1], []]
-    assert told("HubTime", BIC, "AISP") == pytest.approx([50, 50])
-    assert told("BankTime", BIC, "AISP") == [200, 200]
-    payments = [told(name, BIC, "PISP") for name in ("Calls", "Answered", "Unanswered", "HubFailures", "BankTime")]
+    assert values("HubTime", BIC, "AISP") == pytest.approx([50, 50])
+    assert values("BankTime", BIC, "AISP") == [200, 200]
+    payments = [values(name, BIC, "PISP") for name in ("Calls", "Answered", "Unanswered", "HubFailures", "BankTime")]
     assert payments == [[1], [], [1], [1], []]
-    assert told("Calls", "BETADEF1", "AISP") == [1]
+    assert values("Calls", "BETADEF1", "AISP") == [1]
     begun = [figure.at // 1000 - HOUR for figure in metrics_in(output) if figure.name == "Calls"]
     assert begun == [0, 0, 0, 0, 0, 0, 60, 60]  # each for the stage, and once more for bank and service
     names = ("Calls", "Answered", "Unanswered", "NotAsked", "BankFailures", "CallerFailures", "HubFailures")
@@ -306,15 +309,15 @@ def test_an_answer_waits_no_longer_than_the_write_timeout_for_hanging_storage(
     instance: Instance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(measurements, "WRITE_TIMEOUT", 0.01)
-    goes_on, went_on = threading.Event(), threading.Event()
-    instance.table.before = lambda: goes_on.wait(PATIENCE_SECONDS)
-    instance.table.after = went_on.set
+    resumed, written_late = threading.Event(), threading.Event()
+    instance.table.before = lambda: resumed.wait(PATIENCE_SECONDS)
+    instance.table.after = written_late.set
 
     instance.call_bank()
     assert instance.table.items == {}
-    goes_on.set()
+    resumed.set()
 
-    assert went_on.wait(PATIENCE_SECONDS)
+    assert written_late.wait(PATIENCE_SECONDS)
     assert instance.table.total.calls == 1
 
 
@@ -335,11 +338,8 @@ def test_no_count_is_lost_among_threads(instance: Instance) -> None:
             if turn % 50 == number:
                 instance.write()
 
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(16)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(16) as pool:
+        list(pool.map(work, range(16)))
     instance.write()
 
     assert instance.table.total == CallCounts(calls=3200, answered=1600, unanswered=1600, hub_failures=1600)
