@@ -67,6 +67,8 @@ ON_SHARED_STACK = re.compile(
     "|journey|late_faults|mails|readme|standard_clients|trace))[.]py::"
 )
 """Modules of ``make test`` that use the shared stack: of several processes, one starts it and runs them all."""
+STORAGE_FAULTS = "tests/openbanking/storage_faults/"
+"""Modules whose scenarios together reach every storage call: one process runs them all."""
 LONG_ROOMS = ("tests/e2e/", "tests/browser/", "tests/infra/", "tests/bench/")
 """What takes longest comes first, so that no process is left with it at the end."""
 
@@ -77,14 +79,20 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Give each process all tests of a file, as ``loadfile`` does, or all tests on the shared stack."""
+    """Give each process all tests of a file, as ``loadfile`` does, on the shared stack, or with storage faults."""
     from xdist.scheduler import LoadFileScheduling
 
     if config.getvalue("dist") != "loadfile":
         return None
     made = LoadFileScheduling(config, log)
-    made._split_scope = lambda nodeid: "stack" if ON_SHARED_STACK.match(nodeid) else nodeid.partition("::")[0]
+    made._split_scope = _scope_of
     return made
+
+
+def _scope_of(nodeid: str) -> str:
+    if ON_SHARED_STACK.match(nodeid):
+        return "stack"
+    return STORAGE_FAULTS if nodeid.startswith(STORAGE_FAULTS) else nodeid.partition("::")[0]
 
 
 @pytest.hookimpl(wrapper=True)

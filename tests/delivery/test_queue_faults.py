@@ -23,9 +23,9 @@ from chalicelib.openbanking.flows.consent.expiry import record_due_events
 from tests.causeway import Causeway
 from tests.delivery.conftest import Receiver, dead_letters, failure, record_delivery
 from tests.openbanking.call_sites import QUEUE, Site, call_sites
+from tests.openbanking.fault_scenarios import attempt_all_due
 from tests.openbanking.faults import came_by, items
 from tests.openbanking.kit import LATER
-from tests.openbanking.scenes import carry_on
 
 pytestmark = pytest.mark.faults
 
@@ -139,7 +139,7 @@ def test_a_token_revocation_returns_200_and_the_sweep_queues_its_deliveries(
 ) -> None:
     causeway.tpp.set_events_url()
     token = causeway.tpp.tokens(1)["access_token"]
-    carry_on(causeway)
+    attempt_all_due(causeway)
     causeway.receiver.received.clear()
     causeway.queued()
 
@@ -225,7 +225,7 @@ def test_the_next_sweep_queues_deliveries_after_the_message_count_failed(
 def test_the_sweep_queues_the_events_of_expired_consents(causeway: Causeway, fault: Make, kind: str) -> None:
     causeway.tpp.set_events_url()
     causeway.psu.approve(1)
-    carry_on(causeway)
+    attempt_all_due(causeway)
     (consent,) = [item for item in items(causeway, "consents") if item["part"] == "consent"]
     causeway.clock.advance(consent["valid_until"] - causeway.clock.time())
     causeway.queued()

@@ -32,7 +32,7 @@ from tests.causeway import Causeway
 from tests.interleavings.outcomes import Baseline, Outcome, asks_for_repeat, difference, format_answers
 from tests.interleavings.races import Race, Requests
 from tests.interleavings.scheduler import Execution, Fault, FaultKind, Request, Schedule, execute, explore
-from tests.openbanking.scenes import InMemory
+from tests.openbanking.fault_scenarios import InMemory
 
 LATER = "later"
 """Stands in an id in place of a schedule."""

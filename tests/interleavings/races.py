@@ -20,9 +20,9 @@ from tests.causeway import Causeway
 from tests.delivery.conftest import record_delivery
 from tests.interleavings.scheduler import Request
 from tests.openbanking.accounts import Aisp, limit_reads
+from tests.openbanking.fault_scenarios import InMemory
 from tests.openbanking.kit import always
 from tests.openbanking.payments import Pisp
-from tests.openbanking.scenes import InMemory
 
 BANK, CASH = 1, 1
 CardRequest = Callable[[Issuer], Envelope | int]

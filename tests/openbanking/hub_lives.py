@@ -22,11 +22,11 @@ from chalicelib.openbanking.flows.consent.tokens import end_consent
 from chalicelib.openbanking.records.consents import Consent, consent_key
 from tests.causeway import Answer, Causeway
 from tests.openbanking.accounts import NO_ACCOUNTS
+from tests.openbanking.fault_scenarios import InMemory, attempt_all_due
 from tests.openbanking.faults import Fault
 from tests.openbanking.hub_model import DAY, HOUR, MINUTE, OK, STATUSES, Model, Said
 from tests.openbanking.kit import Sent
 from tests.openbanking.payments import PATHS, REFUSAL, WEBHOOKS, order, payment_answer
-from tests.openbanking.scenes import InMemory, carry_on
 
 T = TypeVar("T")
 
@@ -386,7 +386,7 @@ class HubLife(RuleBasedStateMachine):
 
     def _deliver_all(self) -> None:
         self.deliver(0, False)
-        carry_on(self.causeway)
+        attempt_all_due(self.causeway)
         self.model["now"] = self.causeway.clock.time()
         self.each_event_is_received_once_and_in_order()
         assert _sorted(self.taken) == _sorted(self.model["events"]), "each event is received"

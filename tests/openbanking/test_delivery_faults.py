@@ -41,26 +41,26 @@ from chalicelib.statistics.measurements import Measurements
 from tests.causeway import Causeway
 from tests.openbanking.accounts import Aisp, limit_reads
 from tests.openbanking.call_sites import call_sites, sites_of_requests
+from tests.openbanking.fault_scenarios import (
+    Run,
+    Scenarios,
+    attempt_all_due,
+    consent_items,
+    lose_first_transaction,
+    recorded_events,
+    records,
+    slots_in_use,
+    status_of_consent,
+)
 from tests.openbanking.faults import Fault, items
 from tests.openbanking.kit import LATER, Poller, Sent, event_ids
 from tests.openbanking.meter import counters, counts
 from tests.openbanking.payments import REFUSAL, WEBHOOKS, Pisp, payment_answer
-from tests.openbanking.scenes import (
-    Run,
-    Scenes,
-    carry_on,
-    held_slots,
-    never_says,
-    parts,
-    records,
-    status_of_consent,
-    told,
-)
 from tests.statistics.bank_days import ingest, store_calls
 
 pytestmark = pytest.mark.faults
 
-scene = Scenes()
+scenario = Scenarios()
 FAILS, GONE = Reply(503, b"", {}, 0.01), Reply(410, b"", {}, 0.01)
 
 
@@ -74,8 +74,8 @@ def attempted(causeway: Causeway, fault: Fault, kind: str) -> None:
     """One attempt at the only delivery of a kind while the fault strikes, and then what comes by itself."""
     (record,) = records(causeway, kind)
     during(fault, lambda: causeway.hub.delivery.worker.attempt(record["delivery_id"]))
-    assert held_slots(causeway) == [] or fault.lasting
-    carry_on(causeway)
+    assert slots_in_use(causeway) == [] or fault.lasting
+    attempt_all_due(causeway)
 
 
 def revoked(causeway: Causeway, version: int = 1) -> None:
@@ -85,7 +85,7 @@ def revoked(causeway: Causeway, version: int = 1) -> None:
 # -- notifications
 
 
-@scene("takes it", "is gone")
+@scenario("takes it", "is gone")
 def tell_a_bank_that(causeway: Causeway, does: str) -> Run:
     revoked(causeway)
     side = causeway.banks[1]
@@ -102,7 +102,7 @@ def tell_a_bank_that(causeway: Causeway, does: str) -> Run:
     return run
 
 
-@scene("takes it", "fails")
+@scenario("takes it", "fails")
 def tell_a_client_that(causeway: Causeway, does: str) -> Run:
     causeway.tpp.set_events_url()
     causeway.psu.approve(1)
@@ -119,7 +119,7 @@ def tell_a_client_that(causeway: Causeway, does: str) -> Run:
     return run
 
 
-@scene()
+@scenario()
 def record_an_event_for_a_client_that_fetches_by_now(causeway: Causeway) -> Run:
     causeway.tpp.set_events_url()
     causeway.psu.approve(1)
@@ -135,7 +135,7 @@ def record_an_event_for_a_client_that_fetches_by_now(causeway: Causeway) -> Run:
     return run
 
 
-@scene("one slot", "every slot", "every slot for a moment")
+@scenario("one slot", "every slot", "every slot for a moment")
 def tell_a_bank_while_others_have(causeway: Causeway, which: str) -> Run:
     revoked(causeway)
     side, until = causeway.banks[1], causeway.clock.time() + CLAIMED_SECONDS
@@ -150,7 +150,7 @@ def tell_a_bank_while_others_have(causeway: Causeway, which: str) -> Run:
         during(fault, lambda: causeway.hub.delivery.worker.attempt(record["delivery_id"]))
         assert side.received == [] or which == "one slot"
         causeway.clock.advance(CLAIMED_SECONDS)
-        carry_on(causeway)
+        attempt_all_due(causeway)
         (record,) = records(causeway)
         assert record["state"] == "delivered"
         assert len(side.received) == 1 or fault.lasting
@@ -158,7 +158,7 @@ def tell_a_bank_while_others_have(causeway: Causeway, which: str) -> Run:
     return run
 
 
-@scene()
+@scenario()
 def give_up_an_event(causeway: Causeway) -> Run:
     causeway.tpp.set_events_url()
     causeway.psu.approve(1)
@@ -176,7 +176,7 @@ def give_up_an_event(causeway: Causeway) -> Run:
 # -- questions
 
 
-@scene((1, "answers"), (1, "fails"), (2, "refuses"), (1, "is never asked"))
+@scenario((1, "answers"), (1, "fails"), (2, "refuses"), (1, "is never asked"))
 def ask_a_bank_that(causeway: Causeway, version: int, does: str) -> Run:
     bearer, side = causeway.tpp.tokens(version)["access_token"], causeway.banks[version]
     asked = causeway.tpp.call("GET", "/tpp/accounts", bearer=bearer, headers=LATER).body["request_id"]
@@ -196,7 +196,7 @@ def ask_a_bank_that(causeway: Causeway, version: int, does: str) -> Run:
     return run
 
 
-@scene("is never reached", "is never asked")
+@scenario("is never reached", "is never asked")
 def read_without_the_psu_at_a_bank_that(causeway: Causeway, does: str) -> Run:
     limit_reads(causeway, 1)
     aisp = Aisp(causeway, 1)
@@ -214,7 +214,7 @@ def read_without_the_psu_at_a_bank_that(causeway: Causeway, does: str) -> Run:
     return run
 
 
-@scene("single", "direct")
+@scenario("single", "direct")
 def ask_where_a_payment_stands(causeway: Causeway, kind: str) -> Run:
     pisp = Pisp(causeway, 2, kind)
     pisp.pay()
@@ -238,7 +238,7 @@ WORDS = {
 }
 
 
-@scene(
+@scenario(
     (1, "single", "one_time", "takes it"),
     (2, "bulk", "reusable", "takes it"),
     (1, "single", "one_time", "refuses"),
@@ -284,7 +284,7 @@ def _holds_its_id(pisp: Pisp) -> bool:
     return bool(claim["sendings"])
 
 
-@scene(1, 2)
+@scenario(1, 2)
 def have_a_payment_made_at_a_bank_that_gives_its_payment_id_out_again(causeway: Causeway, version: int) -> Run:
     first = Pisp(causeway, version, "direct")
     first.pay()
@@ -314,13 +314,13 @@ def _pays_once_more(pisp: Pisp, given_back: bool) -> None:
     assert status_of_consent(pisp.causeway) == "spent"
 
 
-@scene()
+@scenario()
 def have_a_payment_made_while_the_storage_never_says_that_the_attempt_has_begun(causeway: Causeway) -> Run:
     pisp = Pisp(causeway, 1, consent_type="one_time")
     accepted = pisp.pay_later()
 
     def run(fault: Fault) -> None:
-        with never_says(causeway):
+        with lose_first_transaction(causeway):
             attempted(causeway, fault, "payment")
         assert pisp.outcome(accepted.body["request_id"])["state"] == "done" or fault.lasting
         assert pisp.calls == 1 or (fault.lasting and pisp.calls == 0)
@@ -329,7 +329,7 @@ def have_a_payment_made_while_the_storage_never_says_that_the_attempt_has_begun(
     return run
 
 
-@scene()
+@scenario()
 def have_a_payment_made_at_a_bank_that_is_left_alone_for_a_while(causeway: Causeway) -> Run:
     pisp = Pisp(causeway, 1, consent_type="one_time")
     accepted = pisp.pay_later()
@@ -351,7 +351,7 @@ def have_a_payment_made_at_a_bank_that_is_left_alone_for_a_while(causeway: Cause
     return run
 
 
-@scene((1, "single", "one_time"), (2, "direct", "reusable"))
+@scenario((1, "single", "one_time"), (2, "direct", "reusable"))
 def give_up_a_payment(causeway: Causeway, version: int, kind: str, consent_type: str) -> Run:
     pisp = Pisp(causeway, version, kind, consent_type)
     accepted = pisp.pay_later()
@@ -367,7 +367,7 @@ def give_up_a_payment(causeway: Causeway, version: int, kind: str, consent_type:
     return run
 
 
-@scene("in time", "too late")
+@scenario("in time", "too late")
 def take_up_a_payment_whose_worker_died(causeway: Causeway, when: str) -> Run:
     pisp = Pisp(causeway, 2, "bulk", "one_time")
     accepted = pisp.pay_later()
@@ -384,7 +384,7 @@ def take_up_a_payment_whose_worker_died(causeway: Causeway, when: str) -> Run:
     return run
 
 
-@scene()
+@scenario()
 def have_a_payment_made_that_the_bank_has_reported_on(causeway: Causeway) -> Run:
     causeway.tpp.set_events_url()
     pisp = Pisp(causeway, 2, "direct")
@@ -397,16 +397,16 @@ def have_a_payment_made_that_the_bank_has_reported_on(causeway: Causeway) -> Run
         if pisp.outcome(accepted.body["request_id"])["state"] == "done":
             (payment,) = items(causeway, "payments")
             assert [entry["status"] for entry in payment["history"]] == ["RCVD", "ACSC"]
-            assert told(causeway) == ["payment.status_changed"]
+            assert recorded_events(causeway) == ["payment.status_changed"]
             assert len(causeway.receiver.received) == 1
         else:
             assert fault.lasting
-            assert told(causeway) == []
+            assert recorded_events(causeway) == []
 
     return run
 
 
-@scene()
+@scenario()
 def have_a_payment_made_that_is_known_already(causeway: Causeway) -> Run:
     pisp = Pisp(causeway, 2, "direct")
     accepted = pisp.pay_later()
@@ -424,7 +424,7 @@ def have_a_payment_made_that_is_known_already(causeway: Causeway) -> Run:
     return run
 
 
-@scene()
+@scenario()
 def have_a_payment_made_whose_consent_is_revoked_before_the_bank_is_not_reached(causeway: Causeway) -> Run:
     pisp = Pisp(causeway, 1, consent_type="one_time")
     pisp.pay_later()
@@ -449,7 +449,7 @@ def have_a_payment_made_whose_consent_is_revoked_before_the_bank_is_not_reached(
     return run
 
 
-@scene("answers", "is late")
+@scenario("answers", "is late")
 def ask_about_a_payment_with_an_unknown_outcome_at_a_bank_that(causeway: Causeway, does: str) -> Run:
     pisp = Pisp(causeway, 2, consent_type="one_time")
     pisp.bank_answers(payment_answer(2) | {"confirmation_url": "javascript:1"})
@@ -469,7 +469,7 @@ def ask_about_a_payment_with_an_unknown_outcome_at_a_bank_that(causeway: Causewa
     return run
 
 
-@scene("accepted", "not_accepted")
+@scenario("accepted", "not_accepted")
 def settle_an_order(causeway: Causeway, outcome: str) -> Run:
     causeway.tpp.set_events_url()
     pisp = Pisp(causeway, 1)
@@ -488,10 +488,10 @@ def settle_an_order(causeway: Causeway, outcome: str) -> Run:
         during(fault, settle)
         with contextlib.suppress(NotResolved):  # it has been settled
             settle()
-        carry_on(causeway)
+        attempt_all_due(causeway)
         (payment,) = items(causeway, "payments")
         assert payment.get("outcome") == (None if outcome == "accepted" else "not_accepted")
-        assert told(causeway).count("payment.status_changed") == (1 if outcome == "accepted" else 0)
+        assert recorded_events(causeway).count("payment.status_changed") == (1 if outcome == "accepted" else 0)
         assert openbanking.call(list_unresolved, 10) == []
 
     return run
@@ -500,7 +500,7 @@ def settle_an_order(causeway: Causeway, outcome: str) -> Run:
 # -- the sweeper
 
 
-@scene("never queued", "abandoned")
+@scenario("never queued", "abandoned")
 def sweep(causeway: Causeway, why: str) -> Run:
     revoked(causeway)
     (record,) = records(causeway)
@@ -521,7 +521,7 @@ def sweep(causeway: Causeway, why: str) -> Run:
     return run
 
 
-@scene()
+@scenario()
 def sweep_more_deliveries_than_one_reading_shows(causeway: Causeway) -> Run:
     revoked(causeway)
     (record,) = records(causeway)
@@ -542,21 +542,21 @@ def sweep_more_deliveries_than_one_reading_shows(causeway: Causeway) -> Run:
 # -- consents that end by themselves
 
 
-@scene(("at its time", 1), ("at once with the end", 2))
+@scenario(("at its time", 1), ("at once with the end", 2))
 def announce_that_consents_expire(causeway: Causeway, when: str, events: int) -> Run:
     causeway.tpp.set_events_url()
     for version in (1, 2):
         causeway.tpp.tokens(version)
     for record in records(causeway):
         causeway.hub.store.delete("deliveries", {"delivery_id": record["delivery_id"], "part": "record"})
-    until = max(consent["valid_until"] for consent in parts(causeway, "consent")) - causeway.clock.time()
+    until = max(consent["valid_until"] for consent in consent_items(causeway, "consent")) - causeway.clock.time()
     causeway.clock.advance(until - EXPIRING_SECONDS if events == 1 else until)
 
     def run(fault: Fault) -> None:
         during(fault, partial(causeway.hub.openbanking.call, record_due_events))
         causeway.hub.openbanking.call(record_due_events)  # five minutes later
         types = ["consent.expired", "consent.expiring"][2 - events :]
-        assert told(causeway) == sorted(types * 2)
+        assert recorded_events(causeway) == sorted(types * 2)
         assert len({(record["consent_id"], record["topic"]) for record in records(causeway)}) == 2 * events
 
     return run
@@ -565,7 +565,7 @@ def announce_that_consents_expire(causeway: Causeway, when: str, events: int) ->
 # -- what operators ask for
 
 
-@scene()
+@scenario()
 def send_a_test_event(causeway: Causeway) -> Run:
     causeway.tpp.set_events_url()
 
@@ -573,13 +573,13 @@ def send_a_test_event(causeway: Causeway) -> Run:
         during(fault, lambda: causeway.hub.openbanking.tpp_events.send_test(causeway.tpp.client))
         if not records(causeway):
             causeway.hub.openbanking.tpp_events.send_test(causeway.tpp.client)
-        carry_on(causeway)
+        attempt_all_due(causeway)
         assert [event["type"] for event in causeway.receiver.events] == ["test"]
 
     return run
 
 
-@scene("one", "all", "one that waits", "all that wait")
+@scenario("one", "all", "one that waits", "all that wait")
 def send_again_what_has_failed(causeway: Causeway, which: str) -> Run:
     revoked(causeway)
     (record,) = records(causeway)
@@ -601,7 +601,7 @@ def send_again_what_has_failed(causeway: Causeway, which: str) -> Run:
         during(fault, again)
         if records(causeway)[0]["state"] == "failed":
             again()
-        carry_on(causeway)
+        attempt_all_due(causeway)
         (record,) = records(causeway)
         assert record["state"] == "delivered"
         assert {sent.headers["X-Request-Id"] for sent in side.received} == {record["request_id"]}
@@ -609,7 +609,7 @@ def send_again_what_has_failed(causeway: Causeway, which: str) -> Run:
     return run
 
 
-@scene()
+@scenario()
 def look_through_the_journal(causeway: Causeway) -> Run:
     revoked(causeway)
     (record,) = records(causeway)
@@ -625,7 +625,7 @@ def look_through_the_journal(causeway: Causeway) -> Run:
 # -- what was measured
 
 
-@scene()
+@scenario()
 def write_what_was_measured(causeway: Causeway) -> Run:
     def run(fault: Fault) -> None:
         instance = Measurements(lambda: causeway.hub.store, causeway.clock, causeway.hub.metrics)
@@ -640,7 +640,7 @@ def write_what_was_measured(causeway: Causeway) -> Run:
     return run
 
 
-@scene("begins", "ends")
+@scenario("begins", "ends")
 def record_a_downtime(causeway: Causeway, which: str) -> Run:
     def ask(instance: Measurements, outcome: Outcome, count: int) -> None:
         for _ in range(count):
@@ -665,7 +665,7 @@ def record_a_downtime(causeway: Causeway, which: str) -> Run:
     return run
 
 
-@scene()
+@scenario()
 def ingest_what_was_counted_and_reported(causeway: Causeway) -> Run:
     day = causeway.clock.now().date()
     store_calls(causeway.hub.store, "ALPHGB21", day, answered=["08:00:00"])
@@ -687,16 +687,16 @@ def ingest_what_was_counted_and_reported(causeway: Causeway) -> Run:
     return run
 
 
-# -- the scenes, played
+# -- the scenarios, run
 
 
-@pytest.mark.parametrize("name", scene.all)
+@pytest.mark.parametrize("name", scenario.all)
 def test_a_storage_fault_during_a_job_neither_loses_nor_duplicates_a_delivery(
     causeway: Causeway, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    scene.play(causeway, name, monkeypatch)
+    scenario.play(causeway, name, monkeypatch)
 
 
 def test_every_storage_call_of_a_job_is_tested_with_every_fault() -> None:
-    missed = scene.missed(call_sites() - sites_of_requests())
+    missed = scenario.missed(call_sites() - sites_of_requests(), [__name__])
     assert missed == [], "\n".join(missed)

@@ -18,8 +18,8 @@ from chalicelib.openbanking.protocol.webhooks import RELAYED
 from tests.cards.contest import MANY, PROCESSES, at_once
 from tests.causeway import Causeway
 from tests.openbanking.accounts import LIMIT, Aisp, limit_reads
+from tests.openbanking.fault_scenarios import InMemory
 from tests.openbanking.kit import IBAN
-from tests.openbanking.scenes import InMemory
 
 pytestmark = [pytest.mark.dynamodb, pytest.mark.faults]
 

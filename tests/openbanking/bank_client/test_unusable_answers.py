@@ -11,9 +11,9 @@ from chalicelib.foundation.http.outbound import Reply
 from chalicelib.foundation.settings import Settings
 from chalicelib.openbanking.protocol.payment_enumerations import is_confirmation_url
 from tests.causeway import Answer, Causeway
+from tests.openbanking.fault_scenarios import attempt_all_due
 from tests.openbanking.faults import items
 from tests.openbanking.payments import WEBHOOKS, Pisp, payment_answer
-from tests.openbanking.scenes import carry_on
 
 VERSIONS = pytest.mark.parametrize("version", [1, 2])
 KINDS = pytest.mark.parametrize("kind", ["single", "bulk", "direct"])
@@ -208,7 +208,7 @@ def test_unusable_response_to_a_deferred_payment_records_the_payment(
         pisp.bank.answers[path] = lambda sent: {"transaction_status": "RCVD"}
 
     accepted = pisp.pay_later()
-    carry_on(causeway)
+    attempt_all_due(causeway)
 
     outcome = pisp.outcome(accepted.body["request_id"])
     assert (outcome["state"], outcome["status"]) == ("failed", 502)

@@ -9,8 +9,8 @@ import pytest
 from chalicelib.foundation.jsontext import Number
 from chalicelib.openbanking.records.payments import payment_key
 from tests.causeway import Causeway
+from tests.openbanking.fault_scenarios import attempt_all_due
 from tests.openbanking.payments import Pisp, payment_answer
-from tests.openbanking.scenes import carry_on
 from tests.openbanking.stage import Stage
 
 VERSIONS = pytest.mark.parametrize("version", [1, 2])
@@ -61,7 +61,7 @@ def test_deferred_payment_accepts_a_numeric_payment_id(causeway: Causeway, versi
     pisp.bank_answers(payment_answer(version) | {"payment_id": 4711})
 
     accepted = pisp.pay_later()
-    carry_on(causeway)
+    attempt_all_due(causeway)
 
     assert pisp.outcome(accepted.body["request_id"])["body"]["payment_id"] == "4711"
     assert pisp.report(4, payment_id=4711).status == 200

@@ -21,10 +21,10 @@ from chalicelib.openbanking.flows.payments.outcomes import (
 )
 from chalicelib.openbanking.records.orders import CLAIMED_SECONDS, RUNNING_SECONDS, Order, RecordedOrder, order_key
 from tests.causeway import Causeway
+from tests.openbanking.fault_scenarios import attempt_all_due, recorded_events
 from tests.openbanking.faults import Fault, items
 from tests.openbanking.kit import Sent
 from tests.openbanking.payments import KINDS, REFUSAL, VERSIONS, WEBHOOKS, Pisp, payment_answer
-from tests.openbanking.scenes import carry_on, told
 
 UNUSABLE = {"confirmation_url": "javascript:1"}
 STATUS = "/v2_payment_single_status"
@@ -89,7 +89,7 @@ def test_deferred_payment_failure_has_the_same_reason_code(causeway: Causeway, d
     pisp.bank.answers[STATUS] = lambda sent: {"transaction_status": "RCVD"}
 
     accepted = pisp.order()
-    carry_on(causeway)
+    attempt_all_due(causeway)
 
     assert pisp.outcome(accepted)["body"]["reason_code"] == reason
 
@@ -124,14 +124,14 @@ def test_version_2_bank_gets_status_queries_until_it_returns_a_status(causeway: 
     answers: list[Any] = [{"transaction_status": "ACTC"}, Reply(404, b"{}", {}, 0), TimedOut("late")]
     pisp.bank.answers[path] = lambda sent: answers.pop()
 
-    carry_on(causeway)
+    attempt_all_due(causeway)
 
     asked = [sent for sent in pisp.bank.received if sent.path == path]
     assert len(asked) == 3
     assert ["X-Auth-Token" in sent.headers for sent in asked] == [kind != "direct"] * 3
     (payment,) = items(causeway, "payments")
     assert (payment["status"], "outcome" in payment) == ("ACTC", False)
-    assert told(causeway).count("payment.status_changed") == 1
+    assert recorded_events(causeway).count("payment.status_changed") == 1
     assert unresolved(causeway) == []
 
 
@@ -140,9 +140,9 @@ def test_status_equal_to_the_first_one_still_sends_an_event(causeway: Causeway) 
     pisp = with_unknown_outcome(causeway)
     pisp.bank.answers[STATUS] = lambda sent: {"transaction_status": "RCVD"}
 
-    carry_on(causeway)
+    attempt_all_due(causeway)
 
-    assert told(causeway).count("payment.status_changed") == 1
+    assert recorded_events(causeway).count("payment.status_changed") == 1
     (payment,) = items(causeway, "payments")
     assert [entry["status"] for entry in payment["history"]] == ["RCVD"]
 
@@ -151,7 +151,7 @@ def test_status_queries_end_after_a_day(causeway: Causeway) -> None:
     pisp = with_unknown_outcome(causeway)
     begun = causeway.clock.time()
 
-    carry_on(causeway)
+    attempt_all_due(causeway)
 
     (query,) = causeway.recorded("payment_status")
     assert query.state == "failed"
@@ -168,7 +168,7 @@ def test_unknown_status_does_not_resolve_the_outcome(causeway: Causeway) -> None
     answers = ["ACSC", "XXXX"]
     pisp.bank.answers[STATUS] = lambda sent: {"transaction_status": answers.pop()}
 
-    carry_on(causeway)
+    attempt_all_due(causeway)
 
     assert items(causeway, "payments")[0]["status"] == "ACSC"
 
@@ -178,7 +178,7 @@ def test_status_query_is_not_sent_after_the_consent_ended(causeway: Causeway) ->
     causeway.tpp.call("POST", "/tpp/token/revoke", {"token": pisp.bearer})
     pisp.bank.answers["/revoke_token"] = lambda sent: {"status": "success"}
 
-    carry_on(causeway)
+    attempt_all_due(causeway)
 
     assert [sent.path for sent in pisp.bank.received].count(STATUS) == 0
     assert causeway.recorded("payment_status")[0].state == "failed"
@@ -188,7 +188,7 @@ def test_status_query_is_not_sent_after_the_outcome_is_known(causeway: Causeway)
     pisp = with_unknown_outcome(causeway)
     pisp.report("ACSC")
 
-    carry_on(causeway)
+    attempt_all_due(causeway)
 
     assert [sent.path for sent in pisp.bank.received].count(STATUS) == 0
     assert causeway.recorded("payment_status")[0].state == "delivered"
@@ -666,7 +666,7 @@ def test_unknown_outcome_metric_counts_each_unknown_outcome_once(
     pisp.bank.answers[STATUS] = lambda sent: {"transaction_status": "RCVD"}
 
     pisp.pay()
-    carry_on(causeway)
+    attempt_all_due(causeway)
 
     counted = capsys.readouterr().out.count('"UnknownOutcomes":[')
     assert counted == (1 if reason in ("outcome_unknown", "bad_answer") else 0)
@@ -683,7 +683,7 @@ def test_a_payment_id_of_another_order_leaves_the_outcome_unknown_and_is_counted
     pisp.bank_answers(payment_answer(2, "P-1"))
 
     pisp.pay()
-    carry_on(causeway)
+    attempt_all_due(causeway)
 
     assert [found.payment_id for found in unresolved(causeway)] == [None]
     assert capsys.readouterr().out.count('"UnknownOutcomes":[') == 1
@@ -728,7 +728,7 @@ def test_event_of_an_accepted_order_has_the_status_of_its_early_report(causeway:
 
     causeway.hub.openbanking.call(record_accepted, pisp.bank.bic, pisp.request_id or "", "P-7")
 
-    carry_on(causeway)
+    attempt_all_due(causeway)
     (sent,) = causeway.receiver.received
     assert jsontext.loads(sent.body)["data"]["payment_status"] == 4
 

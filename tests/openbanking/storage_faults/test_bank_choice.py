@@ -1,16 +1,19 @@
-"""The choice of a bank, and what is listed of banks, to be played with every fault of the storage."""
+"""Storage faults during the choice of a bank and in lists of banks."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from urllib.parse import parse_qs, urlencode, urlsplit
 
+import pytest
+
 from chalicelib.openbanking.records.authorization_requests import AuthorizationRequest, authorization_key
 from tests.causeway import Answer, Causeway
+from tests.openbanking.fault_scenarios import Run, completed, scenario
 from tests.openbanking.faults import Fault, items
 from tests.openbanking.key_holder import open_pushed
-from tests.openbanking.payment_scenes import scene
-from tests.openbanking.scenes import Run, completed
+
+pytestmark = pytest.mark.faults
 
 BIC = "BETADEF1"
 _GONE = "http://127.0.0.1:1/another-bank/authorize"
@@ -49,7 +52,7 @@ def requests(causeway: Causeway) -> list[str]:
     return [item["request_url"] for item in items(causeway, "authorizations") if "request_url" in item]
 
 
-@scene()
+@scenario()
 def show_the_banks(causeway: Causeway) -> Run:
     def run(fault: Fault) -> None:
         starts_anew(causeway)
@@ -59,7 +62,7 @@ def show_the_banks(causeway: Causeway) -> Run:
     return run
 
 
-@scene()
+@scenario()
 def choose_another_bank(causeway: Causeway) -> Run:
     """The stored request is at a bank that has another address since: to the service, another bank's."""
     causeway.call("GET", request(causeway, chosen_bic=BIC))
@@ -76,7 +79,7 @@ def choose_another_bank(causeway: Causeway) -> Run:
     return run
 
 
-@scene()
+@scenario()
 def open_a_pushed_request_without_a_bank(causeway: Causeway) -> Run:
     form = {"response_type": "code", "scope": "accounts"}
     request_uri = causeway.tpp.call("POST", "/oauth/par", form=form).body["request_uri"]
@@ -89,7 +92,7 @@ def open_a_pushed_request_without_a_bank(causeway: Causeway) -> Run:
     return run
 
 
-@scene()
+@scenario()
 def choose_the_bank_of_a_pushed_request(causeway: Causeway) -> Run:
     form = {"response_type": "code", "scope": "accounts"}
     request_uri = causeway.tpp.call("POST", "/oauth/par", form=form).body["request_uri"]
@@ -102,7 +105,7 @@ def choose_the_bank_of_a_pushed_request(causeway: Causeway) -> Run:
     return run
 
 
-@scene("/tpp/banks", "/tpp/banks/ALPHGB21")
+@scenario("/tpp/banks", "/tpp/banks/ALPHGB21")
 def list_banks_on_an_instance_that_has_just_started(causeway: Causeway, path: str) -> Run:
     def run(fault: Fault) -> None:
         starts_anew(causeway)
@@ -111,9 +114,16 @@ def list_banks_on_an_instance_that_has_just_started(causeway: Causeway, path: st
     return run
 
 
-@scene()
+@scenario()
 def look_at_a_logo(causeway: Causeway) -> Run:
     def run(fault: Fault) -> None:
         shown(causeway, fault, lambda: causeway.call("GET", f"/banks/{BIC}/logo/{'0' * 32}"), 404)
 
     return run
+
+
+@pytest.mark.parametrize("name", scenario.of(__name__))
+def test_a_storage_fault_during_the_choice_of_a_bank_neither_loses_nor_duplicates_data(
+    causeway: Causeway, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scenario.play(causeway, name, monkeypatch)

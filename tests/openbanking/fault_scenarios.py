@@ -1,15 +1,14 @@
-"""Scenes that are played while the storage fails, and what is asked of all of them.
+"""Scenarios that run with every fault of every storage call, and the assertions that all of them share.
 
-A scene prepares what a request or a job needs and answers a function that makes it while a fault strikes, goes on as
-documented, and asserts what has to hold then. It is played once for every storage call that it makes and every fault,
-each time from the same beginning.
+A scenario arranges a request or a job and returns a function that makes it during a fault, continues as documented, and
+asserts the outcome. It runs once for every storage call that it makes and every fault, each time from the same start.
 """
 
 from __future__ import annotations
 
 import contextlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -27,19 +26,19 @@ from tests.openbanking.call_sites import Site
 from tests.openbanking.faults import FAULTS, Fault, Hit, Snapshot, items
 
 Run = Callable[[Fault], None]
-Scene = Callable[[Causeway], Run]
+Scenario = Callable[[Causeway], Run]
 
 _ROUNDS = 16
 _PART_BYTES = 400
 """So short that an order is kept in parts."""
 _REPAIRS = 2
-"""In so many scenes a call meets a fault that does not last: the store repairs it, and its caller does not notice."""
+"""The scenarios in which a call meets a fault that does not last: the store repairs it, unnoticed by its caller."""
 _LASTING = 4
-"""In so many it meets one that lasts, of each kind."""
+"""The scenarios in which it meets one that lasts, of each kind."""
 
 
 class InMemory(Queue):
-    """A queue that keeps what it is sent."""
+    """A queue that keeps its messages."""
 
     def __init__(self) -> None:
         super().__init__("in-memory")
@@ -47,7 +46,7 @@ class InMemory(Queue):
 
     @classmethod
     def install(cls, delivery: DeliveryContainer) -> None:
-        """Have deliveries sent to such a queue; what was made with another is made anew."""
+        """Have deliveries sent to such a queue."""
         for name in ("outbox", "engine"):
             delivery.__dict__.pop(name, None)
         delivery.__dict__["queue"] = cls()
@@ -63,33 +62,41 @@ class InMemory(Queue):
         return 0
 
 
-def _play(make: Callable[..., Run], arguments: tuple[Any, ...], causeway: Causeway) -> Run:
+def _arrange(make: Callable[..., Run], arguments: tuple[Any, ...], causeway: Causeway) -> Run:
     return make(causeway, *arguments)
 
 
-class Scenes:
-    """The scenes of a file, and which calls were hit by which faults while they were played."""
+class Scenarios:
+    """The scenarios of some modules, and which calls were hit by which faults in them."""
 
     def __init__(self) -> None:
-        self.all: dict[str, Scene] = {}
+        self.all: dict[str, Scenario] = {}
+        self._modules: dict[str, list[str]] = {}
         self._hits: dict[str, set[Site]] = {fault: set() for fault in FAULTS}
         self._played: set[str] = set()
         self._hit: Counter[tuple[str, bool, Hit]] = Counter()
 
     def __call__(self, *variants: Any) -> Callable[[Callable[..., Run]], Callable[..., Run]]:
-        """Have a scene played, once or for each of its variants: the arguments that follow the service."""
+        """Register a scenario, or one for each of its variants: the arguments that follow the service."""
 
-        def note(make: Callable[..., Run]) -> Callable[..., Run]:
+        def register(make: Callable[..., Run]) -> Callable[..., Run]:
             for variant in variants or ((),):
                 arguments = variant if isinstance(variant, tuple) else (variant,)
                 words = [make.__name__.replace("_", " "), *(str(each) for each in arguments if each is not None)]
-                self.all[" ".join(words)] = partial(_play, make, arguments)
+                name = " ".join(words)
+                assert name not in self.all, name
+                self.all[name] = partial(_arrange, make, arguments)
+                self.of(make.__module__).append(name)
             return make
 
-        return note
+        return register
+
+    def of(self, module: str) -> list[str]:
+        """The names of a module's scenarios."""
+        return self._modules.setdefault(module, [])
 
     def play(self, causeway: Causeway, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Play a scene without a fault, and then with every fault of every call."""
+        """Run a scenario without a fault, and then with every fault of every call."""
         monkeypatch.setattr(causeway.hub.store, "_pause", lambda seconds: None)
         monkeypatch.setattr("chalicelib.foundation.parallel.WIDTH", 1)  # calls are made one after the other, and here
         sharded_index = "chalicelib.foundation.dynamodb.sharded_index"
@@ -106,7 +113,7 @@ class Scenes:
         beginning = Snapshot(causeway)
         with _explained(untouched := Fault(causeway)):
             run(untouched)
-        assert untouched.calls, "the scene calls the storage"
+        assert untouched.calls, "the scenario calls the storage"
         for fault, call in _faults(causeway, untouched):
             self._hit[fault.kind, fault.lasting, call] += 1
             if self._hit[fault.kind, fault.lasting, call] > (_LASTING if fault.lasting else _REPAIRS):
@@ -121,11 +128,15 @@ class Scenes:
             with _explained(late):
                 run(late)
 
-    def missed(self, sites: frozenset[Site]) -> list[str]:
-        """Which of ``sites`` were not hit, and by which faults; skips the test when not every scene was played."""
-        if self.all.keys() - self._played:
-            pytest.skip("not every scene was played in this run")
+    def missed(self, sites: frozenset[Site], modules: Collection[str]) -> list[str]:
+        """The ``sites`` that were not hit, and by which faults; skips the test if a scenario did not run."""
+        if self.all.keys() - self._played or self._modules.keys() != {*modules}:
+            pytest.skip("not every scenario ran")
         return sorted(f"{site}: {fault}" for fault, hit in self._hits.items() for site in sites - hit)
+
+
+scenario = Scenarios()
+"""The scenarios of requests; those of jobs are apart."""
 
 
 def _faults(causeway: Causeway, untouched: Fault) -> Iterator[tuple[Fault, Hit]]:
@@ -150,16 +161,16 @@ def _explained(fault: Fault) -> Iterator[None]:
         raise
 
 
-def never_says(causeway: Causeway) -> Fault:
-    """The first transaction is applied, and its answer lost for good."""
+def lose_first_transaction(causeway: Causeway) -> Fault:
+    """Apply the first transaction and lose its answer for good."""
     return Fault(causeway, "after", 1, lasting=True, operation="TransactWriteItems")
 
 
-# -- what is asked of answers
+# -- answers
 
 
 def refused(answer: Answer) -> bool:
-    """Whether the storage's failure is the answer: as documented, with the advice to repeat the request."""
+    """Whether an answer reports the storage's failure as documented, with the advice to repeat the request."""
     if answer.status != 500:
         return False
     body = answer.body
@@ -180,15 +191,15 @@ def completed(fault: Fault, call: Callable[[], Answer], status: int = 200) -> An
     return answer
 
 
-# -- what is stored
+# -- stored items
 
 
-def parts(causeway: Causeway, kind: str) -> list[dict[str, Any]]:
+def consent_items(causeway: Causeway, kind: str) -> list[dict[str, Any]]:
     return [item for item in items(causeway, "consents") if item["part"].startswith(kind)]
 
 
 def status_of_consent(causeway: Causeway) -> str:
-    (consent,) = parts(causeway, "consent")
+    (consent,) = consent_items(causeway, "consent")
     return str(consent["status"])
 
 
@@ -208,16 +219,16 @@ def _are_of_one(item: dict[str, Any], other: dict[str, Any]) -> bool:
     return bool(item["delivery_id"] == other["delivery_id"])
 
 
-def told(causeway: Causeway) -> list[str]:
+def recorded_events(causeway: Causeway) -> list[str]:
     """The types of the events that were recorded."""
     return sorted(record["topic"] for record in records(causeway, "event"))
 
 
-# -- what happens by itself
+# -- deliveries
 
 
-def carry_on(causeway: Causeway) -> None:
-    """Time passes, and what is due is attempted, until nothing is; then no slot is held any more."""
+def attempt_all_due(causeway: Causeway) -> None:
+    """Advance the clock and attempt what is due until nothing is; afterwards no slot is held."""
     for _ in range(_ROUNDS):
         due = [record for record in records(causeway) if record["state"] == "due"]
         if not due:
@@ -227,10 +238,10 @@ def carry_on(causeway: Causeway) -> None:
             causeway.hub.delivery.worker.attempt(record["delivery_id"])
     assert [record["delivery_id"] for record in records(causeway) if record["state"] == "due"] == []
     causeway.clock.advance(CLAIMED_SECONDS)
-    assert held_slots(causeway) == []
+    assert slots_in_use(causeway) == []
 
 
-def held_slots(causeway: Causeway) -> list[dict[str, Any]]:
-    """The slots that an attempt holds at this moment."""
+def slots_in_use(causeway: Causeway) -> list[dict[str, Any]]:
+    """The slots that attempts use now."""
     now = causeway.clock.time()
     return [item for item in items(causeway, "deliveries") if item.get("held_until", now) > now]

@@ -1,19 +1,22 @@
-"""Scenes of unattended reads at a bank that limits them, while the storage fails.
+"""Storage faults during unattended reads at a bank that limits them.
 
-A read that the bank got is counted once, and none that it did not get, unless nobody can find out.
+Each read that the bank received is counted once, and no other, unless the outcome is lost for good.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from chalicelib.foundation.http.outbound import NotReached
 from tests.causeway import Causeway
 from tests.openbanking.accounts import LIMIT, Aisp, limit_reads
+from tests.openbanking.fault_scenarios import Run, completed, lose_first_transaction, records, refused, scenario
 from tests.openbanking.faults import Fault
 from tests.openbanking.kit import IBAN, LATER
-from tests.openbanking.payment_scenes import scene
-from tests.openbanking.scenes import Run, completed, never_says, records, refused
+
+pytestmark = pytest.mark.faults
 
 QUERIES: dict[str, dict[str, Any]] = {"one name": {"iban": IBAN}, "two names": {"iban": IBAN, "account_id": "77"}}
 
@@ -23,7 +26,7 @@ def aisp_of(causeway: Causeway) -> Aisp:
     return Aisp(causeway, 1)
 
 
-@scene(*QUERIES)
+@scenario(*QUERIES)
 def read_an_account_without_its_psu_by(causeway: Causeway, names: str) -> Run:
     aisp, query = aisp_of(causeway), QUERIES[names]
     aisp.use_up("account", LIMIT - 1, **query)
@@ -39,7 +42,7 @@ def read_an_account_without_its_psu_by(causeway: Causeway, names: str) -> Run:
     return run
 
 
-@scene()
+@scenario()
 def read_an_account_once_too_often(causeway: Causeway) -> Run:
     aisp = aisp_of(causeway)
     aisp.use_up()
@@ -52,7 +55,7 @@ def read_an_account_once_too_often(causeway: Causeway) -> Run:
     return run
 
 
-@scene()
+@scenario()
 def read_an_account_while_the_storage_does_not_say_that_it_has_counted(causeway: Causeway) -> Run:
     aisp = aisp_of(causeway)
 
@@ -69,7 +72,7 @@ def read_an_account_while_the_storage_does_not_say_that_it_has_counted(causeway:
     return run
 
 
-@scene()
+@scenario()
 def read_an_account_at_a_bank_that_is_never_reached(causeway: Causeway) -> Run:
     aisp = aisp_of(causeway)
     aisp.bank_answers(NotReached("no connection"), "/accounts")
@@ -82,7 +85,7 @@ def read_an_account_at_a_bank_that_is_never_reached(causeway: Causeway) -> Run:
     return run
 
 
-@scene()
+@scenario()
 def have_a_read_without_the_psu_accepted(causeway: Causeway) -> Run:
     aisp = aisp_of(causeway)
     aisp.use_up(times=LIMIT - 2)
@@ -96,14 +99,14 @@ def have_a_read_without_the_psu_accepted(causeway: Causeway) -> Run:
     return run
 
 
-@scene()
+@scenario()
 def have_a_read_accepted_while_the_storage_never_says_that_it_has_written(causeway: Causeway) -> Run:
     aisp = aisp_of(causeway)
 
     def run(fault: Fault) -> None:
         if fault.lasting:
             return  # nobody can find out then
-        with never_says(causeway), fault:
+        with lose_first_transaction(causeway), fault:
             answer = aisp.read(headers=LATER)
         if refused(answer):
             assert aisp.counted() == len(records(causeway, "relay")) == 0
@@ -112,3 +115,10 @@ def have_a_read_accepted_while_the_storage_never_says_that_it_has_written(causew
         assert aisp.counted() == len(records(causeway, "relay")) == 1
 
     return run
+
+
+@pytest.mark.parametrize("name", scenario.of(__name__))
+def test_a_storage_fault_during_an_unattended_read_neither_loses_nor_duplicates_data(
+    causeway: Causeway, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scenario.play(causeway, name, monkeypatch)

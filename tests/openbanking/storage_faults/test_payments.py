@@ -1,37 +1,38 @@
-"""Scenes of payments, made at once or later, and of what banks report on them."""
+"""Storage faults during payments, immediate or deferred, and during reports of banks."""
 
 from __future__ import annotations
 
 import uuid
 from typing import Any
 
+import pytest
+
 from chalicelib.foundation.http.outbound import NotReached, TimedOut
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.records.orders import order_key
 from tests.causeway import Answer, Causeway
+from tests.openbanking.fault_scenarios import (
+    Run,
+    attempt_all_due,
+    completed,
+    consent_items,
+    lose_first_transaction,
+    recorded_events,
+    records,
+    refused,
+    scenario,
+    status_of_consent,
+)
 from tests.openbanking.faults import Fault, items
 from tests.openbanking.kit import LATER
 from tests.openbanking.payments import REFUSAL, WEBHOOKS, Pisp, payment_answer
-from tests.openbanking.scenes import (
-    Run,
-    Scenes,
-    carry_on,
-    completed,
-    never_says,
-    parts,
-    records,
-    refused,
-    status_of_consent,
-    told,
-)
 
-scene = Scenes()
-
+pytestmark = pytest.mark.faults
 
 # -- payments
 
 
-@scene(
+@scenario(
     (1, "single", "reusable", None),
     (2, "single", "reusable", "key"),
     (1, "single", "one_time", None),
@@ -52,7 +53,7 @@ def pay(causeway: Causeway, version: int, kind: str, consent_type: str, key: str
     return run
 
 
-@scene((1, "one_time", None), (2, "one_time", "key"), (1, "reusable", None, "with an id"))
+@scenario((1, "one_time", None), (2, "one_time", "key"), (1, "reusable", None, "with an id"))
 def pay_while_the_storage_never_says_that_it_has_written(
     causeway: Causeway, version: int, consent_type: str, key: str | None, request_id: str = ""
 ) -> Run:
@@ -61,7 +62,7 @@ def pay_while_the_storage_never_says_that_it_has_written(
     def run(fault: Fault) -> None:
         if fault.lasting:
             return  # nobody can find out then
-        with never_says(causeway):
+        with lose_first_transaction(causeway):
             first = _paid(fault, pisp, key)
         _taken(fault, pisp, first, key)
 
@@ -97,7 +98,7 @@ def _taken(fault: Fault, pisp: Pisp, first: Answer, key: str | None) -> None:
         assert "unknown" in first.body["title"]
         assert "retry-after" not in first.headers
     if pisp.kind != "direct":
-        one_time = parts(pisp.causeway, "consent")[0]["consent_type"] == "one_time"
+        one_time = consent_items(pisp.causeway, "consent")[0]["consent_type"] == "one_time"
         assert status_of_consent(pisp.causeway) == ("spent" if one_time else "authorised")
         if one_time:
             assert pisp.pay("another key").status == 401
@@ -136,7 +137,7 @@ FAILURES: dict[str, tuple[Any, str]] = {
 }
 
 
-@scene(
+@scenario(
     (1, "refuses", "one_time", "key"),
     (2, "is late", "one_time", "key"),
     (2, "is never reached", "one_time", "key"),
@@ -180,7 +181,7 @@ def _is_free_for_others(fault: Fault, pisp: Pisp) -> None:
     other.request_id = pisp.request_id
     answer = other.pay()
     assert answer.status == 200 or (answer.status == 400 and fault.lasting)
-    one_time = parts(pisp.causeway, "consent")[0]["consent_type"] == "one_time"
+    one_time = consent_items(pisp.causeway, "consent")[0]["consent_type"] == "one_time"
     spent = one_time and answer.status == 400
     assert status_of_consent(pisp.causeway) == ("spent" if spent else "authorised"), "both were written, or none"
 
@@ -196,7 +197,7 @@ def _given_back_or_spent(fault: Fault, pisp: Pisp, failure: str, consent_type: s
         assert pisp.calls == (2 if status == "authorised" else 1)
 
 
-@scene()
+@scenario()
 def pay_with_a_consent_that_is_revoked_before_the_bank_is_not_reached(causeway: Causeway) -> Run:
     pisp = Pisp(causeway, 1, consent_type="one_time")
 
@@ -217,7 +218,7 @@ def pay_with_a_consent_that_is_revoked_before_the_bank_is_not_reached(causeway: 
     return run
 
 
-@scene()
+@scenario()
 def pay_at_a_bank_that_recognises_the_payment(causeway: Causeway) -> Run:
     pisp = Pisp(causeway, 2)
     pisp.request_id = str(uuid.uuid4())
@@ -236,7 +237,7 @@ def pay_at_a_bank_that_recognises_the_payment(causeway: Causeway) -> Run:
     return run
 
 
-@scene((1, "reusable", None), (2, "one_time", "key"))
+@scenario((1, "reusable", None), (2, "one_time", "key"))
 def pay_at_a_bank_that_gives_a_payment_id_out_again(
     causeway: Causeway, version: int, consent_type: str, key: str | None
 ) -> Run:
@@ -273,7 +274,7 @@ def _unknown(causeway: Causeway, kind: str = "single") -> Pisp:
     return pisp
 
 
-@scene("single", "direct")
+@scenario("single", "direct")
 def look_for_a_payment_by_the_id_of_its_order(causeway: Causeway, kind: str) -> Run:
     pisp = Pisp(causeway, 1, kind)
     pisp.request_id = str(uuid.uuid4())
@@ -286,7 +287,7 @@ def look_for_a_payment_by_the_id_of_its_order(causeway: Causeway, kind: str) -> 
     return run
 
 
-@scene("single", "direct")
+@scenario("single", "direct")
 def ask_a_bank_about_a_payment_with_an_unknown_outcome(causeway: Causeway, kind: str) -> Run:
     pisp = _unknown(causeway, kind)
     pisp.bank.answers["/v2_payment_single_status"] = lambda sent: {"transaction_status": "ACSC"}
@@ -301,7 +302,7 @@ def ask_a_bank_about_a_payment_with_an_unknown_outcome(causeway: Causeway, kind:
     return run
 
 
-@scene()
+@scenario()
 def report_on_a_payment_whose_order_id_is_another_orders_by_now(causeway: Causeway) -> Run:
     pisp, other = Pisp(causeway, 1), Pisp(causeway, 1, "direct")
     pisp.request_id = other.request_id = str(uuid.uuid4())
@@ -324,7 +325,7 @@ def report_on_a_payment_whose_order_id_is_another_orders_by_now(causeway: Causew
 # -- calls that are answered later
 
 
-@scene(1, 2)
+@scenario(1, 2)
 def have_a_question_asked_later(causeway: Causeway, version: int) -> Run:
     bearer, path = causeway.tpp.tokens(version)["access_token"], "/tpp/accounts"
     webhook, answer = {1: ("/accounts", {"status": "success"}), 2: ("/v2_accounts", {})}[version]
@@ -333,13 +334,13 @@ def have_a_question_asked_later(causeway: Causeway, version: int) -> Run:
     def run(fault: Fault) -> None:
         accepted = completed(fault, lambda: causeway.tpp.call("GET", path, bearer=bearer, headers=LATER), 202)
         assert len(records(causeway, "relay")) == 1 or fault.loses_what_was_applied()
-        carry_on(causeway)
+        attempt_all_due(causeway)
         assert causeway.tpp.outcome(accepted.body["request_id"], bearer)["state"] == "done"
 
     return run
 
 
-@scene((2, "single"), (2, "direct"))
+@scenario((2, "single"), (2, "direct"))
 def have_a_payments_status_asked_for_later(causeway: Causeway, version: int, kind: str) -> Run:
     pisp = Pisp(causeway, version, kind)
     pisp.pay()
@@ -350,13 +351,13 @@ def have_a_payments_status_asked_for_later(causeway: Causeway, version: int, kin
     def run(fault: Fault) -> None:
         accepted = completed(fault, lambda: causeway.tpp.call("GET", path, bearer=pisp.bearer, headers=LATER), 202)
         assert len(records(causeway, "relay")) == 1 or fault.loses_what_was_applied()
-        carry_on(causeway)
+        attempt_all_due(causeway)
         assert pisp.outcome(accepted.body["request_id"])["body"]["transaction_status"] == "ACSC"
 
     return run
 
 
-@scene(
+@scenario(
     (1, "single", "one_time", None),
     (2, "bulk", "one_time", "key"),
     (1, "bulk", "reusable", None),
@@ -384,21 +385,21 @@ def have_a_payment_made_later(
         if key:
             assert pisp.pay_later(key).text == accepted.text
         _is_refused_to_others(pisp)
-        carry_on(causeway)
+        attempt_all_due(causeway)
         assert pisp.outcome(accepted.body["request_id"])["status"] == 200
         assert pisp.calls == len(items(causeway, "payments")) == 1
 
     return run
 
 
-@scene((1, "one_time", None), (2, "reusable", None), (2, "one_time", "key"))
+@scenario((1, "one_time", None), (2, "reusable", None), (2, "one_time", "key"))
 def have_a_payment_made_later_while_the_storage_never_says_that_it_has_written(
     causeway: Causeway, version: int, consent_type: str, key: str | None
 ) -> Run:
     pisp = Pisp(causeway, version, consent_type=consent_type)
 
     def run(fault: Fault) -> None:
-        with never_says(causeway), fault:
+        with lose_first_transaction(causeway), fault:
             accepted = pisp.pay_later(key)
         if records(causeway, "payment") == []:
             assert _was_not_accepted(accepted)
@@ -411,7 +412,7 @@ def have_a_payment_made_later_while_the_storage_never_says_that_it_has_written(
             assert pisp.pay_later(key).status == (202 if key else 401)
         else:
             assert accepted.status == 202, accepted
-        carry_on(causeway)
+        attempt_all_due(causeway)
         assert len(records(causeway, "payment")) == pisp.calls == 1
 
     return run
@@ -424,13 +425,13 @@ def _was_not_accepted(answer: Answer) -> bool:
     return bool(answer.status == 500 and answer.body["title"] == refusals.ACCEPTANCE_UNKNOWN.sentence)
 
 
-@scene("done", "failed", "queued")
+@scenario("done", "failed", "queued")
 def look_up_what_came_of_a_call(causeway: Causeway, state: str) -> Run:
     pisp = Pisp(causeway, 1)
     accepted = pisp.pay_later()
     pisp.bank_answers(payment_answer(1) if state == "done" else REFUSAL[1])
     if state != "queued":
-        carry_on(causeway)
+        attempt_all_due(causeway)
 
     def run(fault: Fault) -> None:
         path = f"/tpp/requests/{accepted.body['request_id']}"
@@ -442,7 +443,7 @@ def look_up_what_came_of_a_call(causeway: Causeway, state: str) -> Run:
 # -- what banks report
 
 
-@scene(1, 2)
+@scenario(1, 2)
 def report_a_payments_status(causeway: Causeway, version: int) -> Run:
     causeway.tpp.set_events_url()
     pisp, request_id = Pisp(causeway, version, "direct"), str(uuid.uuid4())
@@ -458,12 +459,12 @@ def report_a_payments_status(causeway: Causeway, version: int) -> Run:
         assert report().status == 200
         (payment,) = items(causeway, "payments")
         assert [entry["status"] for entry in payment["history"]] == [first, new, newer]
-        assert told(causeway) == ["payment.status_changed"] * 2
+        assert recorded_events(causeway) == ["payment.status_changed"] * 2
 
     return run
 
 
-@scene()
+@scenario()
 def report_a_status_and_another_one_before_the_repeat(causeway: Causeway) -> Run:
     causeway.tpp.set_events_url()
     pisp, request_id = Pisp(causeway, 2, "direct"), str(uuid.uuid4())
@@ -478,12 +479,12 @@ def report_a_status_and_another_one_before_the_repeat(causeway: Causeway) -> Run
         (payment,) = items(causeway, "payments")
         later = sorted(entry["status"] for entry in payment["history"][1:])
         assert later == ["ACSP", "ACWC"], "each of them once"
-        assert told(causeway) == ["payment.status_changed"] * 2
+        assert recorded_events(causeway) == ["payment.status_changed"] * 2
 
     return run
 
 
-@scene()
+@scenario()
 def report_after_a_final_status(causeway: Causeway) -> Run:
     pisp, request_id = Pisp(causeway, 1, "direct"), str(uuid.uuid4())
     pisp.pay()
@@ -500,7 +501,7 @@ def report_after_a_final_status(causeway: Causeway) -> Run:
     return run
 
 
-@scene(1, 2)
+@scenario(1, 2)
 def report_before_the_payment_is_known(causeway: Causeway, version: int) -> Run:
     pisp, request_id = Pisp(causeway, version, "direct"), str(uuid.uuid4())
     new = 4 if version == 1 else "ACSC"
@@ -514,7 +515,7 @@ def report_before_the_payment_is_known(causeway: Causeway, version: int) -> Run:
     return run
 
 
-@scene((1, None), (2, "key"))
+@scenario((1, None), (2, "key"))
 def pay_after_the_bank_has_reported(causeway: Causeway, version: int, key: str | None) -> Run:
     causeway.tpp.set_events_url()
     pisp = Pisp(causeway, version, "direct")
@@ -528,6 +529,13 @@ def pay_after_the_bank_has_reported(causeway: Causeway, version: int, key: str |
         kept: Any = payment.get("history", payment.get("early"))
         assert [entry["status"] for entry in kept][-1:] == [new]
         assert first.status != 200 or len(kept) == 2
-        assert told(causeway) == (["payment.status_changed"] if "history" in payment else [])
+        assert recorded_events(causeway) == (["payment.status_changed"] if "history" in payment else [])
 
     return run
+
+
+@pytest.mark.parametrize("name", scenario.of(__name__))
+def test_a_storage_fault_during_a_payment_neither_loses_nor_duplicates_data(
+    causeway: Causeway, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scenario.play(causeway, name, monkeypatch)

@@ -1,6 +1,4 @@
-"""Storage that fails, at every call of every request: the caller is told or answered, a repeat completes, and nothing
-doubles.
-"""
+"""Storage faults during authorization, token and other requests: a repeat completes, and nothing doubles."""
 
 from __future__ import annotations
 
@@ -11,14 +9,20 @@ import pytest
 
 from tests.causeway import Answer, Causeway
 from tests.kit.storage import LateAnswers
-from tests.openbanking import choice_scenes, read_scenes, security_scenes, slow_bank_scenes  # noqa: F401 - played, too
-from tests.openbanking.call_sites import sites_of_requests
+from tests.openbanking.fault_scenarios import (
+    Run,
+    completed,
+    consent_items,
+    lose_first_transaction,
+    recorded_events,
+    records,
+    refused,
+    scenario,
+    status_of_consent,
+)
 from tests.openbanking.faults import Fault, items
 from tests.openbanking.kit import IBAN, TOKEN, TOKENS, URL, event_ids
-from tests.openbanking.payment_scenes import scene
 from tests.openbanking.payments import Pisp
-from tests.openbanking.scenes import Run, completed, never_says, parts, records, refused, status_of_consent, told
-from tests.website import fault_requests  # noqa: F401 - they are repeated, too
 
 pytestmark = pytest.mark.faults
 
@@ -46,7 +50,7 @@ def test_a_payment_whose_answer_cannot_be_stored_is_unknown_and_is_not_sent_agai
 # -- the authorization flow
 
 
-@scene()
+@scenario()
 def authorize(causeway: Causeway) -> Run:
     request = {"bic": "ALPHGB21", "scopes": ["account.list"]}
 
@@ -59,7 +63,7 @@ def authorize(causeway: Causeway) -> Run:
     return run
 
 
-@scene()
+@scenario()
 def authorize_with_a_state(causeway: Causeway) -> Run:
     request = {"bic": "ALPHGB21", "scopes": ["account.list"], "state": "of-the-tpp"}
 
@@ -73,7 +77,7 @@ def authorize_with_a_state(causeway: Causeway) -> Run:
     return run
 
 
-@scene()
+@scenario()
 def authorize_at_the_front_door(causeway: Causeway) -> Run:
     query = {
         "response_type": "code",
@@ -101,7 +105,7 @@ def authorize_at_the_front_door(causeway: Causeway) -> Run:
     return run
 
 
-@scene(1, 2)
+@scenario(1, 2)
 def init_authorization(causeway: Causeway, version: int) -> Run:
     url, request_id = causeway.tpp.authorize(version)["redirect_url"], str(uuid.uuid4())
 
@@ -118,7 +122,7 @@ def init_authorization(causeway: Causeway, version: int) -> Run:
     return run
 
 
-@scene(1, 2)
+@scenario(1, 2)
 def save_a_consent(causeway: Causeway, version: int) -> Run:
     causeway.tpp.set_events_url()
     url, request_id = causeway.tpp.authorize(version)["redirect_url"], str(uuid.uuid4())
@@ -130,16 +134,16 @@ def save_a_consent(causeway: Causeway, version: int) -> Run:
     def run(fault: Fault) -> None:
         answer = completed(fault, save)
         assert save().text == answer.text
-        (consent,), (grant,) = parts(causeway, "consent"), parts(causeway, "grant")
+        (consent,), (grant,) = consent_items(causeway, "consent"), consent_items(causeway, "grant")
         (authorization,) = items(causeway, "authorizations")
         assert consent["consent_id"] == grant["consent_id"] == authorization["consent_id"]
         assert (authorization["status"], consent["status"]) == ("approved", "authorised")
-        assert told(causeway) == ["consent.authorised"]
+        assert recorded_events(causeway) == ["consent.authorised"]
 
     return run
 
 
-@scene()
+@scenario()
 def cancel(causeway: Causeway) -> Run:
     causeway.tpp.set_events_url()
     url = causeway.tpp.authorize(1)["redirect_url"]
@@ -156,7 +160,7 @@ def cancel(causeway: Causeway) -> Run:
         assert parse_qs(urlsplit(answer.headers["location"]).query)["error"] == ["login_required"]
         (authorization,) = items(causeway, "authorizations")
         assert (authorization["status"], authorization["error"]) == ("cancelled", "login_required")
-        assert told(causeway) == ["consent.cancelled"]
+        assert recorded_events(causeway) == ["consent.cancelled"]
 
     return run
 
@@ -165,17 +169,17 @@ def cancel(causeway: Causeway) -> Run:
 
 
 def has_pairs(causeway: Causeway, count: int) -> bool:
-    return len(parts(causeway, "access")) == len(parts(causeway, "refresh")) == count
+    return len(consent_items(causeway, "access")) == len(consent_items(causeway, "refresh")) == count
 
 
 def ended_once(causeway: Causeway) -> bool:
     """The consent has ended, one delivery tells the bank, and one event the client."""
-    (delivery,), (consent,) = records(causeway, "revoke_token"), parts(causeway, "consent")
-    assert told(causeway) == ["consent.revoked"]
+    (delivery,), (consent,) = records(causeway, "revoke_token"), consent_items(causeway, "consent")
+    assert recorded_events(causeway) == ["consent.revoked"]
     return (consent["status"], delivery["consent_id"]) == ("revoked", consent["consent_id"])
 
 
-@scene()
+@scenario()
 def exchange_a_code(causeway: Causeway) -> Run:
     code = causeway.psu.approve(1).query["code"]
 
@@ -188,14 +192,14 @@ def exchange_a_code(causeway: Causeway) -> Run:
     return run
 
 
-@scene()
+@scenario()
 def exchange_a_code_while_the_storage_never_says_that_it_has_written(causeway: Causeway) -> Run:
     code = causeway.psu.approve(1).query["code"]
 
     def run(fault: Fault) -> None:
         if fault.lasting:
             return  # nobody can find out then
-        with never_says(causeway), fault:
+        with lose_first_transaction(causeway), fault:
             answer = causeway.tpp.call("POST", "/tpp/token", {"code": code})
         if refused(answer):
             answer = causeway.tpp.call("POST", "/tpp/token", {"code": code})
@@ -206,7 +210,7 @@ def exchange_a_code_while_the_storage_never_says_that_it_has_written(causeway: C
     return run
 
 
-@scene()
+@scenario()
 def use_a_code_twice(causeway: Causeway) -> Run:
     code = causeway.psu.approve(1).query["code"]
     causeway.tpp.call("POST", "/tpp/token", {"code": code})
@@ -220,7 +224,7 @@ def use_a_code_twice(causeway: Causeway) -> Run:
     return run
 
 
-@scene()
+@scenario()
 def refresh(causeway: Causeway) -> Run:
     request = {"refresh_token": causeway.tpp.tokens(2)["refresh_token"]}
 
@@ -235,7 +239,7 @@ def refresh(causeway: Causeway) -> Run:
     return run
 
 
-@scene()
+@scenario()
 def repeat_a_refresh(causeway: Causeway) -> Run:
     request = {"refresh_token": causeway.tpp.tokens(1)["refresh_token"]}
     before = causeway.tpp.call("POST", "/tpp/token", request).body
@@ -247,7 +251,7 @@ def repeat_a_refresh(causeway: Causeway) -> Run:
     return run
 
 
-@scene()
+@scenario()
 def use_a_refresh_token_after_its_successor(causeway: Causeway) -> Run:
     request = {"refresh_token": causeway.tpp.tokens(1)["refresh_token"]}
     second = causeway.tpp.call("POST", "/tpp/token", request).body
@@ -262,7 +266,7 @@ def use_a_refresh_token_after_its_successor(causeway: Causeway) -> Run:
     return run
 
 
-@scene()
+@scenario()
 def revoke_by_the_tpp(causeway: Causeway) -> Run:
     token = causeway.tpp.tokens(1)["access_token"]
     causeway.tpp.set_events_url()
@@ -274,7 +278,7 @@ def revoke_by_the_tpp(causeway: Causeway) -> Run:
     return run
 
 
-@scene((1, "for the first time"), (2, "for the first time"), (1, "again"))
+@scenario((1, "for the first time"), (2, "for the first time"), (1, "again"))
 def revoke_by_the_bank(causeway: Causeway, version: int, which: str) -> Run:
     token, request_id = {TOKEN[version]: causeway.psu.approve(version).bank_token}, str(uuid.uuid4())
     causeway.tpp.set_events_url()
@@ -287,7 +291,7 @@ def revoke_by_the_bank(causeway: Causeway, version: int, which: str) -> Run:
     def run(fault: Fault) -> None:
         assert completed(fault, revoke).text == revoke().text
         assert status_of_consent(causeway) == "revoked"
-        assert told(causeway) == ["consent.revoked"]
+        assert recorded_events(causeway) == ["consent.revoked"]
         assert records(causeway, "revoke_token") == []
 
     return run
@@ -296,7 +300,7 @@ def revoke_by_the_bank(causeway: Causeway, version: int, which: str) -> Run:
 # -- questions
 
 
-@scene("/tpp/consent", "/tpp/accounts")
+@scenario("/tpp/consent", "/tpp/accounts")
 def ask_with_a_bearer(causeway: Causeway, path: str) -> Run:
     bearer = causeway.tpp.tokens(1)["access_token"]
     causeway.banks[1].answers["/accounts"] = lambda sent: {"status": "success", "accounts": []}
@@ -307,7 +311,7 @@ def ask_with_a_bearer(causeway: Causeway, path: str) -> Run:
     return run
 
 
-@scene("/tpp/consents?limit=1", "/tpp/consents?status=authorised")
+@scenario("/tpp/consents?limit=1", "/tpp/consents?status=authorised")
 def list_consents(causeway: Causeway, path: str) -> Run:
     expected = {causeway.tpp.tokens(1)["consent_id"] for _ in range(2)}
 
@@ -321,7 +325,7 @@ def list_consents(causeway: Causeway, path: str) -> Run:
     return run
 
 
-@scene()
+@scenario()
 def fetch_events(causeway: Causeway) -> Run:
     poller = causeway.tpp.poll_events()
     expected = {causeway.tpp.send_test_event() for _ in range(2)}
@@ -335,7 +339,7 @@ def fetch_events(causeway: Causeway) -> Run:
     return run
 
 
-@scene(1, 2)
+@scenario(1, 2)
 def end_a_consent_of_a_client_that_fetches_events(causeway: Causeway, version: int) -> Run:
     poller, consented, request_id = causeway.tpp.poll_events(), causeway.psu.approve(version), str(uuid.uuid4())
     token = {TOKEN[version]: consented.bank_token}
@@ -352,7 +356,7 @@ def end_a_consent_of_a_client_that_fetches_events(causeway: Causeway, version: i
     return run
 
 
-@scene(1, 2)
+@scenario(1, 2)
 def ask_for_the_states_of_consents(causeway: Causeway, version: int) -> Run:
     token = causeway.psu.approve(version).bank_token
     stored = items(causeway, "idempotency")
@@ -365,7 +369,7 @@ def ask_for_the_states_of_consents(causeway: Causeway, version: int) -> Run:
     return run
 
 
-@scene("/tpp/banks", "/tpp/scope?bic=ALPHGB21")
+@scenario("/tpp/banks", "/tpp/scope?bic=ALPHGB21")
 def ask_an_instance_that_has_just_started(causeway: Causeway, path: str) -> Run:
     def run(fault: Fault) -> None:
         causeway.hub.openbanking.banks._forget()
@@ -374,7 +378,7 @@ def ask_an_instance_that_has_just_started(causeway: Causeway, path: str) -> Run:
     return run
 
 
-@scene()
+@scenario()
 def ask_for_funds(causeway: Causeway) -> Run:
     bearer = causeway.tpp.tokens(1, scopes=["card_based.funds_confirmations"])["access_token"]
     body = {"account": {"iban": IBAN}, "instructed_amount": {"amount": "10.00", "currency": "GBP"}}
@@ -387,7 +391,7 @@ def ask_for_funds(causeway: Causeway) -> Run:
     return run
 
 
-@scene((1, "single"), (2, "single"), (1, "direct"))
+@scenario((1, "single"), (2, "single"), (1, "direct"))
 def ask_for_a_payments_status(causeway: Causeway, version: int, kind: str) -> Run:
     pisp = Pisp(causeway, version, kind)
     pisp.pay()
@@ -400,7 +404,7 @@ def ask_for_a_payments_status(causeway: Causeway, version: int, kind: str) -> Ru
     return run
 
 
-@scene()
+@scenario()
 def come_back_from_a_payment(causeway: Causeway) -> Run:
     pisp = Pisp(causeway, 2)
     pisp.pay()
@@ -423,7 +427,7 @@ def come_back_from_a_payment(causeway: Causeway) -> Run:
 # -- statistics
 
 
-@scene()
+@scenario()
 def report_a_days_performance(causeway: Causeway) -> Run:
     request_id, body = str(uuid.uuid4()), {"date": "2026-03-01", "consentDuration": "1200"}
 
@@ -438,16 +442,8 @@ def report_a_days_performance(causeway: Causeway) -> Run:
     return run
 
 
-# -- the scenes, played
-
-
-@pytest.mark.parametrize("name", scene.all)
+@pytest.mark.parametrize("name", scenario.of(__name__))
 def test_a_storage_fault_during_a_request_neither_loses_nor_duplicates_data(
     causeway: Causeway, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    scene.play(causeway, name, monkeypatch)
-
-
-def test_every_storage_call_of_a_request_is_tested_with_every_fault() -> None:
-    missed = scene.missed(sites_of_requests())
-    assert missed == [], "\n".join(missed)
+    scenario.play(causeway, name, monkeypatch)

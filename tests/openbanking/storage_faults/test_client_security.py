@@ -1,4 +1,4 @@
-"""Scenes of clients that prove who they are, while the storage fails. A repeat brings a new assertion and proof."""
+"""Storage faults during client authentication: a repeat takes a new assertion and proof."""
 
 from __future__ import annotations
 
@@ -6,15 +6,18 @@ from dataclasses import replace
 from tempfile import NamedTemporaryFile
 from typing import Any
 
+import pytest
+
 from chalicelib.foundation.ca_bundle import CaBundle
 from chalicelib.foundation.crypto.certificates import read_certificate
 from tests.causeway import Answer, Causeway
 from tests.kit.certificates import Authority
+from tests.openbanking.fault_scenarios import Run, completed, consent_items, lose_first_transaction, refused, scenario
 from tests.openbanking.faults import Fault, items
 from tests.openbanking.key_holder import KeyHolder, open_pushed, secure
-from tests.openbanking.payment_scenes import scene
-from tests.openbanking.scenes import Run, completed, never_says, parts, refused
 from tests.openbanking.tpp_certificates import SUBJECT, issue
+
+pytestmark = pytest.mark.faults
 
 
 def holder_of(causeway: Causeway) -> KeyHolder:
@@ -23,7 +26,7 @@ def holder_of(causeway: Causeway) -> KeyHolder:
     return holder
 
 
-@scene()
+@scenario()
 def push_a_request(causeway: Causeway) -> Run:
     holder = holder_of(causeway)
 
@@ -34,7 +37,7 @@ def push_a_request(causeway: Causeway) -> Run:
     return run
 
 
-@scene(0, 61)
+@scenario(0, 61)
 def open_a_pushed_request(causeway: Causeway, seconds: int) -> Run:
     """Within its minute, and again while the request is open."""
     request_uri = holder_of(causeway).push(causeway).body["request_uri"]
@@ -54,7 +57,7 @@ def open_a_pushed_request(causeway: Causeway, seconds: int) -> Run:
     return run
 
 
-@scene()
+@scenario()
 def redeem_a_code_with_assertion_and_proof(causeway: Causeway) -> Run:
     holder = holder_of(causeway)
     code = holder.code(causeway)
@@ -62,12 +65,12 @@ def redeem_a_code_with_assertion_and_proof(causeway: Causeway) -> Run:
     def run(fault: Fault) -> None:
         tokens = completed(fault, lambda: holder.redeem(causeway, code)).body
         assert holder.read(causeway, tokens["access_token"]).status == 200
-        assert len(parts(causeway, "refresh#")) == 1
+        assert len(consent_items(causeway, "refresh#")) == 1
 
     return run
 
 
-@scene()
+@scenario()
 def use_assertion_and_proof_up_while_the_storage_never_says_that_it_has_written(causeway: Causeway) -> Run:
     holder = holder_of(causeway)
     code = holder.code(causeway)
@@ -75,7 +78,7 @@ def use_assertion_and_proof_up_while_the_storage_never_says_that_it_has_written(
     def run(fault: Fault) -> None:
         if fault.lasting:
             return  # nobody can find out then
-        with never_says(causeway), fault:
+        with lose_first_transaction(causeway), fault:
             answer = holder.redeem(causeway, code)
         if refused(answer):
             answer = holder.redeem(causeway, code)
@@ -84,7 +87,7 @@ def use_assertion_and_proof_up_while_the_storage_never_says_that_it_has_written(
     return run
 
 
-@scene()
+@scenario()
 def refresh_with_assertion_and_proof(causeway: Causeway) -> Run:
     holder = holder_of(causeway)
     first = holder.tokens(causeway)
@@ -97,7 +100,7 @@ def refresh_with_assertion_and_proof(causeway: Causeway) -> Run:
     return run
 
 
-@scene()
+@scenario()
 def read_with_a_bound_token(causeway: Causeway) -> Run:
     holder = holder_of(causeway)
     token = holder.tokens(causeway)["access_token"]
@@ -108,7 +111,7 @@ def read_with_a_bound_token(causeway: Causeway) -> Run:
     return run
 
 
-@scene()
+@scenario()
 def read_with_a_certificate(causeway: Causeway) -> Run:
     """Its entry in the blocklist is read with the client."""
     tokens: Any = causeway.tpp.tokens(2)
@@ -123,7 +126,7 @@ def read_with_a_certificate(causeway: Causeway) -> Run:
     return run
 
 
-@scene()
+@scenario()
 def introspect(causeway: Causeway) -> Run:
     tokens: Any = causeway.tpp.tokens(2)
 
@@ -136,7 +139,7 @@ def introspect(causeway: Causeway) -> Run:
     return run
 
 
-@scene()
+@scenario()
 def call_with_a_banks_certificate(causeway: Causeway) -> Run:
     """Its entry in the blocklist is not cached yet."""
     authority, openbanking = Authority(), causeway.hub.openbanking
@@ -158,3 +161,10 @@ def call_with_a_banks_certificate(causeway: Causeway) -> Run:
         assert completed(fault, ask).body["consents"][0]["status"] == "unknown"
 
     return run
+
+
+@pytest.mark.parametrize("name", scenario.of(__name__))
+def test_a_storage_fault_during_client_authentication_neither_loses_nor_duplicates_data(
+    causeway: Causeway, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scenario.play(causeway, name, monkeypatch)

@@ -1,4 +1,4 @@
-"""Requests of the web interface that a test repeats with every fault of the storage."""
+"""Storage faults during requests of the web interface."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from collections.abc import Callable, Generator
 from contextlib import suppress
 from datetime import timedelta
 from functools import partial, wraps
+
+import pytest
 
 from chalicelib.foundation.clock import milliseconds
 from chalicelib.foundation.http.outbound import Reply
@@ -16,11 +18,12 @@ from chalicelib.statistics import day_overviews
 from chalicelib.statistics.days import hours_of
 from chalicelib.website.accounts import account_flow
 from tests.causeway import Answer, Causeway
+from tests.openbanking.fault_scenarios import Run, scenario
 from tests.openbanking.faults import Fault
-from tests.openbanking.payment_scenes import scene
-from tests.openbanking.scenes import Run
 from tests.statistics.bank_days import hourly, put_counters, record
 from tests.website.web_user import WebUser
+
+pytestmark = pytest.mark.faults
 
 Calls = Generator[Callable[[], Answer], Answer, None]
 """Yields the calls that a fault strikes, and gets the answer to each."""
@@ -40,7 +43,7 @@ def web_request(prepare: Callable[[Causeway], Calls]) -> None:
 
         return run
 
-    scene()(requests)
+    scenario()(requests)
 
 
 def _answer(fault: Fault, call: Callable[[], Answer]) -> Answer:
@@ -265,3 +268,10 @@ def ask_for_a_new_password_in_the_web_interface(causeway: Causeway) -> Calls:
     ]
     assert links
     assert causeway.hub.website.call(account_flow.find_reset_user, links[-1]) == account
+
+
+@pytest.mark.parametrize("name", scenario.of(__name__))
+def test_a_storage_fault_during_a_web_page_neither_loses_nor_duplicates_data(
+    causeway: Causeway, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scenario.play(causeway, name, monkeypatch)

@@ -1,6 +1,8 @@
-"""Scenes of reads at a bank that is slow or down, while the storage fails: it costs nobody more than a refusal."""
+"""Storage faults during reads at a bank that is slow or down: no answer is worse than a refusal."""
 
 from __future__ import annotations
+
+import pytest
 
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.http.outbound import Reply
@@ -9,14 +11,15 @@ from chalicelib.statistics.downtimes import PROBE_SECONDS, Downtime
 from chalicelib.statistics.slow_calls import SLOTS, SLOW_SECONDS, SlowCalls
 from tests.causeway import Answer, Causeway
 from tests.openbanking.accounts import NO_ACCOUNTS, Aisp
+from tests.openbanking.fault_scenarios import Run, refused, scenario
 from tests.openbanking.faults import Fault
-from tests.openbanking.payment_scenes import scene
-from tests.openbanking.scenes import Run, refused
+
+pytestmark = pytest.mark.faults
 
 SLOW = Reply(200, jsontext.dumps(NO_ACCOUNTS[1]).encode(), {}, SLOW_SECONDS)
 
 
-@scene()
+@scenario()
 def read_from_a_slow_bank(causeway: Causeway) -> Run:
     aisp = Aisp(causeway)
 
@@ -33,7 +36,7 @@ def read_from_a_slow_bank(causeway: Causeway) -> Run:
     return run
 
 
-@scene()
+@scenario()
 def read_from_a_slow_bank_for_which_too_many_wait(causeway: Causeway) -> Run:
     aisp, slow_calls = Aisp(causeway), SlowCalls(causeway.hub.store, causeway.clock)
     for _ in range(SLOTS):
@@ -48,7 +51,7 @@ def read_from_a_slow_bank_for_which_too_many_wait(causeway: Causeway) -> Run:
     return run
 
 
-@scene()
+@scenario()
 def probe_a_bank_that_is_down(causeway: Causeway) -> Run:
     aisp, now = Aisp(causeway), causeway.clock.time()
     downtime = Downtime(aisp.bank.bic, is_open=True, latest=now, computed_at=now, ends_at=midnight_after(now))
@@ -68,3 +71,10 @@ def probe_a_bank_that_is_down(causeway: Causeway) -> Run:
         assert (answer.status, aisp.calls) == (200, 1)
 
     return run
+
+
+@pytest.mark.parametrize("name", scenario.of(__name__))
+def test_a_storage_fault_during_a_read_at_a_slow_bank_neither_loses_nor_duplicates_data(
+    causeway: Causeway, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scenario.play(causeway, name, monkeypatch)
