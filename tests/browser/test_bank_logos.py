@@ -9,8 +9,7 @@ from playwright.sync_api import Browser
 
 from chalicelib.openbanking.records.logo_validation import read_logo
 from tests.browser.window import PATIENCE
-from tests.openbanking.drawings import USUAL, WORST_ACCEPTED
-from tests.openbanking.logos import svg
+from tests.openbanking.logos import USUAL, WORST_ACCEPTED, svg
 
 pytestmark = pytest.mark.pages
 

@@ -25,7 +25,7 @@ from tests.openbanking.accounts import NO_ACCOUNTS
 from tests.openbanking.fault_scenarios import InMemory, attempt_all_due
 from tests.openbanking.faults import Fault
 from tests.openbanking.hub_model import DAY, HOUR, MINUTE, OK, STATUSES, Model, Said
-from tests.openbanking.kit import Sent
+from tests.openbanking.kit import Sent, camel_case
 from tests.openbanking.payments import PATHS, REFUSAL, WEBHOOKS, order, payment_answer
 
 T = TypeVar("T")
@@ -129,7 +129,7 @@ class HubLife(RuleBasedStateMachine):
         return self.causeway.tpp.call(method, path, body, **options)
 
     def bank(self, path: str, body: dict[str, Any], **headers: str) -> Answer:
-        spelled = body if self.version == 1 else {_camel(name): value for name, value in body.items()}
+        spelled = body if self.version == 1 else {camel_case(name): value for name, value in body.items()}
         return self.causeway.banks[self.version].call(path, spelled, headers=headers)
 
     def _losing(self, lost: tuple[str, int] | None) -> contextlib.AbstractContextManager[object]:
@@ -466,10 +466,5 @@ def _sorted(events: dict[str, list[Any]]) -> dict[str, list[Any]]:
     return {name: sorted(each) for name, each in events.items()}
 
 
-def _camel(name: str) -> str:
-    first, *rest = name.split("_")
-    return first + "".join(word.capitalize() for word in rest)
-
-
 def _spelled(version: int, name: str) -> str:
-    return name if version == 1 else _camel(name)
+    return name if version == 1 else camel_case(name)

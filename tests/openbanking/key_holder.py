@@ -1,4 +1,4 @@
-"""A TPP with a key: what it signs, and the calls that it makes with it."""
+"""A TPP with a key and the calls that it signs, and the PSD2 certificates of a TPP."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import base64
 import hashlib
 import hmac
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
@@ -14,8 +15,13 @@ from joserfc import jwk
 from joserfc.jws import JWSRegistry, serialize_compact
 
 from chalicelib.foundation import jsontext
+from chalicelib.foundation.settings import Settings
 from chalicelib.openbanking.protocol.oauth_security import ASSERTION_TYPE
+from chalicelib.openbanking.protocol.psd2_statement import encode_statement
+from chalicelib.openbanking.protocol.scopes import Role
 from tests.causeway import Answer, Causeway
+from tests.kit import certificates
+from tests.kit.certificates import Authority
 
 VERIFIER = "a-code-verifier-that-is-long-enough-for-rfc-7636"
 CHALLENGE = base64.urlsafe_b64encode(hashlib.sha256(VERIFIER.encode()).digest()).rstrip(b"=").decode()
@@ -192,3 +198,21 @@ def approve_pushed(causeway: Causeway, request_uri: str, version: int = 2) -> st
 
 def _present(claims: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in claims.items() if value is not None}
+
+
+ORGANIZATION = "PSDGB-FCA-123456"
+SUBJECT = f"CN=tpp.example.com,2.5.4.97={ORGANIZATION},O=TPP,C=GB"
+ROLES: Sequence[Role] = ("PSP_AI", "PSP_PI", "PSP_IC")
+
+
+def issue(authority: Authority, roles: Sequence[Role] = ROLES, subject: str = SUBJECT, **options: Any) -> str:
+    statement = certificates.qc_statements(encode_statement(roles, "Financial Conduct Authority", "GB-FCA"))
+    return authority.issue(subject, extensions=[statement], **options)
+
+
+def stage_with(authority: Authority, folder: Path) -> Settings:
+    """The settings of a local stage that takes the certificates of ``authority``."""
+    bundle = folder / "authorities.pem"
+    bundle.write_text(authority.pem)
+    environment = {"STAGE": "local", "MTLS_URL": "https://127.0.0.1:8443", "TPP_CA_BUNDLE": str(bundle)}
+    return Settings.from_environment(environment)

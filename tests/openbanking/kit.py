@@ -330,3 +330,10 @@ def event_ids(events: list[Any]) -> list[str]:
 def camel_case(name: str) -> str:
     first, *rest = name.split("_")
     return first + "".join(word.capitalize() for word in rest)
+
+
+def in_camel_case(value: Any) -> Any:
+    """A JSON value with all names of members in camel case."""
+    if isinstance(value, dict):
+        return {camel_case(name): in_camel_case(inner) for name, inner in value.items()}
+    return [in_camel_case(inner) for inner in value] if isinstance(value, list) else value

@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 from chalicelib.foundation import jsontext
 from chalicelib.openbanking.records.payments import payment_key
 from tests.causeway import Answer, Causeway
+from tests.kit.logs import Lines
 from tests.openbanking.examples import BY_WEBHOOK, SCOPES, Json, Row
 from tests.openbanking.kit import Bank, Sent
 
@@ -143,3 +144,15 @@ def details_of(answer: Answer) -> str:
 
 def told(value: Any) -> bytes:
     return jsontext.dumps(value).encode()
+
+
+def handed_on(row: Row, answer: Json) -> Json:
+    """A bank's answer as the TPP gets it."""
+    requested = {"payment_id": row.request["payment_id"]} if row.call == "/tpp/payment_status" else {}
+    return requested | {name: value for name, value in answer.items() if row.version == 2 or name != "status"}
+
+
+def logged_problems(lines: Lines) -> list[str]:
+    """The logged problems of malformed answers."""
+    logged = [line for line in lines.all() if line["message"] == "malformed bank response"]
+    return [problem for line in logged for problem in line["problems"]]

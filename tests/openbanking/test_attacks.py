@@ -19,8 +19,17 @@ from tests.causeway import Answer, Causeway
 from tests.kit import certificates
 from tests.kit.certificates import Authority
 from tests.kit.logs import Lines
-from tests.openbanking.key_holder import BASE, VERIFIER, KeyHolder, approve_pushed, forged, open_pushed, secure
-from tests.openbanking.tpp_certificates import issue, stage_with
+from tests.openbanking.key_holder import (
+    BASE,
+    VERIFIER,
+    KeyHolder,
+    approve_pushed,
+    forged,
+    issue,
+    open_pushed,
+    secure,
+    stage_with,
+)
 
 
 @pytest.fixture

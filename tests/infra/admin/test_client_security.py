@@ -13,8 +13,7 @@ from infra.admin import connection
 from tests.causeway import Causeway
 from tests.infra.admin.command_line import done, refused, run
 from tests.kit.certificates import Authority
-from tests.openbanking.key_holder import KeyHolder
-from tests.openbanking.tpp_certificates import ORGANIZATION, SUBJECT, stage_with
+from tests.openbanking.key_holder import ORGANIZATION, SUBJECT, KeyHolder, stage_with
 
 BY_KEY = ("--auth-method", "private_key_jwt", "--jwks")
 

@@ -12,7 +12,7 @@ import pytest
 
 from chalicelib.foundation.crypto import signatures
 from tests.causeway import Causeway
-from tests.openbanking.kit import TOKEN, URL, error_code
+from tests.openbanking.kit import TOKEN, URL, camel_case, error_code
 
 VERSIONS = pytest.mark.parametrize("version", [1, 2])
 
@@ -185,18 +185,13 @@ def test_invalid_consent_returns_400_and_leaves_the_request_open(
     members = change | {"scopes": special.get(scopes[0], scopes) if isinstance(scopes, list) and scopes else scopes}
     body = {"request_url": url, "ibans": ["GB33BUKB20201555555555"]} | members
     sent = {name: value for name, value in body.items() if value is not None}
-    spelled = sent if version == 1 else {_camel(name): value for name, value in sent.items()}
+    spelled = sent if version == 1 else {camel_case(name): value for name, value in sent.items()}
 
     refused = causeway.banks[version].call("/consent", spelled)
     accepted = causeway.banks[version].call("/consent", causeway.banks[version].consent_body(url, scopes=asked))
 
     assert error_code(refused, version) == (400, v1 if version == 1 else v2)
     assert accepted.status == 200
-
-
-def _camel(name: str) -> str:
-    first, *rest = name.split("_")
-    return first + "".join(word.capitalize() for word in rest)
 
 
 @VERSIONS

@@ -9,8 +9,7 @@ import pytest
 
 from tests.causeway import Causeway
 from tests.kit.certificates import Authority
-from tests.openbanking.key_holder import BASE
-from tests.openbanking.tpp_certificates import stage_with
+from tests.openbanking.key_holder import BASE, stage_with
 
 ALGORITHMS = ["PS256", "ES256", "EdDSA", "Ed25519"]
 METHODS = ["private_key_jwt", "client_secret_basic", "client_secret_post", "none"]

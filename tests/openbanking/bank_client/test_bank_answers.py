@@ -13,11 +13,11 @@ from chalicelib.foundation.jsontext import Number
 from chalicelib.openbanking.protocol import refusals
 from tests.causeway import Answer
 from tests.kit.logs import Lines
-from tests.openbanking.bank_client.bank_answers import handed_on, in_camel_case, odd_answers
 from tests.openbanking.broken_rules import NO_LIST, NO_OBJECT, NO_TEXT
 from tests.openbanking.examples import BY_WEBHOOK, ROWS, Row, spelled, with_value, without
+from tests.openbanking.kit import in_camel_case
 from tests.openbanking.specification import Member
-from tests.openbanking.stage import Stage, details_of, told
+from tests.openbanking.stage import Stage, details_of, handed_on, logged_problems, told
 
 EVERY_ROW = pytest.mark.parametrize("row", ROWS, ids=str)
 HELD_ROWS = [row for row in ROWS if row.webhook != "/funds_confirmations"]  # it has two ways, and tests of its own
@@ -98,7 +98,7 @@ def test_optional_member_of_a_bank_response_may_be_missing_or_null(
         answer = stage.ask(row, answer=given)
         assert answer.status == 200, answer
         assert spelled(answer.text) == spelled(told(handed_on(row, given)))
-    assert (odd_answers(lines) != []) is (member.requirement == "M"), "mandatory in an optional object"
+    assert (logged_problems(lines) != []) is (member.requirement == "M"), "mandatory in an optional object"
 
 
 @with_members(mandatory=False)
@@ -107,12 +107,12 @@ def test_mistyped_optional_member_reaches_the_tpp_and_is_logged(
 ) -> None:
     for member, label, value in mistyped(row, mandatory=False):
         with subtests.test(f"{member.path}-{label}"):
-            given, before = with_value(row.answer, member, value), len(odd_answers(lines))
+            given, before = with_value(row.answer, member, value), len(logged_problems(lines))
             answer = stage.ask(row, answer=given)
             assert answer.status == 200, answer
             assert spelled(answer.text) == spelled(told(handed_on(row, given)))
             if (member.name, value) != ("additional_data", {}):  # whose form is the bank's
-                assert len(odd_answers(lines)) > before
+                assert len(logged_problems(lines)) > before
 
 
 def too_long(member: Member) -> Any:
@@ -139,14 +139,14 @@ def test_overlong_member_reaches_the_tpp_and_is_logged(stage: Stage, row: Row, m
 
     assert answer.status == 200, answer
     assert spelled(answer.text) == spelled(told(handed_on(row, given)))
-    (problem,) = odd_answers(lines)
+    (problem,) = logged_problems(lines)
     assert problem.startswith(f"{member.shown} must have at most {member.length} ")
 
 
 @EVERY_ROW
 def test_valid_bank_response_logs_no_problem(stage: Stage, row: Row, lines: Lines) -> None:
     assert stage.ask(row).status == 200
-    assert odd_answers(lines) == []
+    assert logged_problems(lines) == []
 
 
 @pytest.mark.parametrize(
@@ -231,7 +231,7 @@ def test_version_2_members_in_camel_case_reach_the_tpp_in_snake_case(stage: Stag
     answer = stage.ask(row, answer=in_camel_case(row.answer))
 
     assert spelled(answer.text) == spelled(told(handed_on(row, row.answer)))
-    assert odd_answers(lines) == []
+    assert logged_problems(lines) == []
 
 
 @pytest.mark.parametrize("row", [row for row in HELD_ROWS if row.version == 1], ids=str)
@@ -271,7 +271,7 @@ def test_list_of_transactions_outside_the_requested_booking_status_may_be_missin
     answer = stage.ask(row, request, given)
 
     assert (answer.status, spelled(answer.text)) == (200, spelled(told(given)))
-    assert odd_answers(lines) == []
+    assert logged_problems(lines) == []
 
 
 @pytest.mark.parametrize(

@@ -9,10 +9,10 @@ import pytest
 
 from chalicelib.foundation.jsontext import Number
 from tests.kit.logs import Lines
-from tests.openbanking.bank_client.bank_answers import handed_on, in_camel_case, odd_answers
 from tests.openbanking.examples import ROWS, Json, Row, spelled, value_of, with_value
+from tests.openbanking.kit import in_camel_case
 from tests.openbanking.specification import Member
-from tests.openbanking.stage import Stage, told
+from tests.openbanking.stage import Stage, handed_on, logged_problems, told
 
 WIDTHS = {"sort_code": 6, "account_number": 8}
 
@@ -38,7 +38,7 @@ def test_numeric_identifier_reaches_the_tpp_as_a_string_of_digits(
 
     assert answer.status == 200, answer
     assert spelled(answer.text) == spelled(told(handed_on(row, with_value(row.answer, member, digits))))
-    assert odd_answers(lines) == []
+    assert logged_problems(lines) == []
 
 
 @pytest.mark.parametrize(("row", "member"), identified(row for row in ROWS if row.version == 2))
@@ -126,7 +126,7 @@ def test_member_in_both_spellings_takes_the_snake_case_value_and_is_logged(
         with subtests.test(member.path):
             if camel == member.name:
                 continue
-            given, before = row.answer, len(odd_answers(lines))
+            given, before = row.answer, len(logged_problems(lines))
             holder: Any = given
             for step in member.place[:-1]:
                 holder = holder[step]
@@ -136,7 +136,7 @@ def test_member_in_both_spellings_takes_the_snake_case_value_and_is_logged(
                 answer = stage.ask(row, answer=given)
                 assert answer.status == 200, answer
                 assert spelled(answer.text) == spelled(told(handed_on(row, row.answer)))
-            problems = odd_answers(lines)[before:]
+            problems = logged_problems(lines)[before:]
             assert len(problems) == 2
             assert all(problem.startswith(f"{member.shown} is present in both spellings") for problem in problems)
 

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
+from typing import Any
 from unittest.mock import Mock
 
 import pytest
 
+from chalicelib.foundation import context
+from chalicelib.foundation.aws import calls
+from chalicelib.foundation.aws.errors import NoAnswer, NotSent
 from chalicelib.foundation.dynamodb.store import Conflict, StoreError, Throttled
 from chalicelib.foundation.http.outbound import Reply, TimedOut
 from chalicelib.foundation.jsontext import dumps
@@ -16,9 +20,34 @@ from chalicelib.statistics.slow_calls import HELD_SECONDS, SLOTS, SLOW_SECONDS, 
 from tests.causeway import Causeway
 from tests.kit.storage import record_calls
 from tests.openbanking.accounts import NO_ACCOUNTS, Aisp, know_downtime
-from tests.openbanking.hanging_table import HangingTable
 from tests.openbanking.meter import measured, of
 from tests.openbanking.payments import WEBHOOKS, Pisp, payment_answer
+
+
+class HangingTable:
+    """Inside, one table of the service hangs; nothing that is sent to it is written."""
+
+    def __init__(self, causeway: Causeway, table: str) -> None:
+        self._causeway, self._store = causeway, causeway.hub.store
+        self._name = f"{causeway.hub.settings.prefix}-{table}"
+
+    def __enter__(self) -> HangingTable:
+        self._send, self._pause = self._store._send, self._store._pause
+        self._store._send, self._store._pause = self._hang_for_table, self._causeway.clock.advance
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._store._send, self._store._pause = self._send, self._pause
+
+    def _hang_for_table(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
+        if request.get("TableName") != self._name:
+            return self._send(operation, request)
+        left = context.seconds_left()
+        if left <= 0:
+            raise NotSent(operation)
+        self._causeway.clock.advance(min(calls.READ_SECONDS, left))
+        raise NoAnswer(operation)
+
 
 VERSIONS = pytest.mark.parametrize("version", [1, 2])
 

@@ -21,10 +21,9 @@ from infra.render.openapi.own_calls import EVENTS
 from tests.causeway import Answer, Causeway
 from tests.kit.certificates import Authority
 from tests.kit.logs import Lines
-from tests.openbanking.key_holder import KeyHolder, secure
+from tests.openbanking.key_holder import ORGANIZATION, SUBJECT, KeyHolder, issue, secure, stage_with
 from tests.openbanking.kit import URL, Poller, basic, event_ids
 from tests.openbanking.payments import Pisp
-from tests.openbanking.tpp_certificates import ORGANIZATION, SUBJECT, issue, stage_with
 
 DAY = 24 * 3600
 START = "2026-03-02T09:00:00+00:00"

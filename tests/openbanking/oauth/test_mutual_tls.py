@@ -17,8 +17,7 @@ from tests.causeway import Answer, Causeway
 from tests.kit import certificates
 from tests.kit.certificates import Authority
 from tests.kit.logs import Lines
-from tests.openbanking.key_holder import KeyHolder, secure
-from tests.openbanking.tpp_certificates import ORGANIZATION, ROLES, SUBJECT, issue, stage_with
+from tests.openbanking.key_holder import ORGANIZATION, ROLES, SUBJECT, KeyHolder, issue, secure, stage_with
 
 
 @pytest.fixture(scope="module")

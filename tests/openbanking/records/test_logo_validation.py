@@ -9,8 +9,145 @@ import pytest
 from chalicelib.openbanking.records.bank_logos import LOGO_BYTES
 from chalicelib.openbanking.records.bank_record import InvalidBank
 from chalicelib.openbanking.records.logo_validation import read_logo
-from tests.openbanking.drawings import ENLARGED, TOO_EXPENSIVE, UNAFFORDABLE, USUAL, WORST_ACCEPTED
-from tests.openbanking.logos import IMAGE_DATA, JPEG, SVG, header, jpeg, png, svg
+from tests.openbanking.logos import (
+    CURVES,
+    IMAGE_DATA,
+    JPEG,
+    SVG,
+    USUAL,
+    WORST_ACCEPTED,
+    full,
+    group,
+    header,
+    jpeg,
+    png,
+    resource,
+    svg,
+    uses,
+)
+
+
+def _nested(name: str, attribute: str, outer: str = "<rect {}/>", times: int = 10) -> str:
+    """Ten levels of resources that each refer to the next several times."""
+    levels = [
+        f'<{name} id="r{level}">{outer.format(f"{attribute}={_url(level + 1)}") * times}</{name}>'
+        for level in range(10)
+    ]
+    return "".join(levels) + f'<{name} id="r10"><rect/></{name}>' + outer.format(f'{attribute}="url(#r0)"')
+
+
+def _url(level: int) -> str:
+    return f'"url(#r{level})"'
+
+
+_LARGE = resource("pattern", "<path/>", 200)
+
+TOO_EXPENSIVE = {
+    "nested patterns": _nested("pattern", "fill"),
+    "nested masks": _nested("mask", "mask"),
+    "nested clip paths": _nested("clipPath", "clip-path"),
+    "nested markers": _nested("marker", "marker-mid", f'<path d="M0 0{"h1" * 30}" {{}}/>', times=1),
+    "a marker with a marker of itself": resource("marker", '<path d="M0 0h1v1" marker-end="url(#r)"/>')
+    + '<path d="M0 0h1" marker-end="url(#r)"/>',
+    "an inherited pattern": resource("pattern", "<path/>") + f'<g fill="url(#r)">{group("<rect/>", 100)}{uses(30)}</g>',
+    "a pattern inherited by what is used": resource("pattern", "<path/>", 20)
+    + group("<rect/>", 100)
+    + '<use href="#a" style="fill:url(#r)"/>' * 30,
+    "a pattern of a style sheet": "<style>rect{fill:url( '#r' )}</style>" + _LARGE + "<rect/>" * 200,
+    "a pattern of a class": "<style>/* a */.a , .b{stroke:url(#r)}</style>" + _LARGE + '<rect class="c b"/>' * 200,
+    "a pattern behind strings that look like a comment": (
+        """<style>x{y:"/*"}rect{fill:url(#r)}z{y:"*/{.c{"}</style>""" + _LARGE + "<rect/>" * 200
+    ),
+    "a pattern behind an address that looks like a comment": (
+        "<style>x{fill:url(#a/*)}rect{fill:url(#r)}/**/</style>" + _LARGE + "<rect/>" * 200
+    ),
+    "a pattern of a rule inside a rule": (
+        "<style>@media all{g{rect{fill:url(#r)}}}</style>" + _LARGE + "<rect/>" * 200
+    ),
+    "a pattern beside another program's attribute": (
+        f'<g xmlns:x="http://example.com/x">{_LARGE}' + '<rect fill="url(#r)" x:fill="none" x:style=""/>' * 200 + "</g>"
+    ),
+    "a pattern of an encoded name": _LARGE + '<rect style="stroke : URL(&quot;#%72&quot;)"/>' * 200,
+    "a pattern with itself as its template": '<pattern id="r" href="#r"/><rect fill="url(#r)"/>',
+    "filters": resource("filter", "<feGaussianBlur/>") + '<rect filter="url(#r)"/>' * 150,
+    "a chain of filters": resource("filter", "<feFlood/>", 150) + '<rect filter="url(#r)"/>',
+    "gradients": resource("linearGradient", "<stop/>", 2_000)
+    + f'<g fill="url(#r)">{group("<rect/>", 100)}{uses(10)}</g>',
+    "layers": group(full('style="mix-blend-mode:multiply"'), 100) + uses(50),
+    "a long path that is used again": f'<path id="a" d="M0 0{"h1v1" * 9_000}"/>' + uses(20),
+    "long texts that are used again": f'<text id="a">{"W" * 50_000}</text>' + uses(10),
+}
+"""Drawings that are refused because of what they refer to and repeat."""
+
+
+def _enlarged(attributes: str, element: str = "g") -> str:
+    return f"<{element} {attributes}>{CURVES}</{element}>"
+
+
+ENLARGED = {
+    "a scale": _enlarged('transform="scale(1e6)"'),
+    "scales inside each other": '<g transform="translate(1) scale(-50)">' * 3 + CURVES + "</g>" * 3,
+    "a scale of what is used": _enlarged('id="a" transform="scale(1000)"')
+    + '<use href="#a" transform="scale(1,1e3)"/>',
+    "a scale below one that a style replaces": (
+        '<g style="transform:none" transform="scale(1e-6)">' + _enlarged('transform="scale(1e6)"') + "</g>"
+    ),
+    "a scale below one that browsers ignore": (
+        '<g transform="scale(1e-6) none"><g transform="scale(1e-40)"><g patternTransform="scale(1e-6)">'
+        + _enlarged('transform="scale(1e6)"')
+        + "</g></g></g>"
+    ),
+    "a view box that browsers may ignore": _enlarged('viewBox="0 0 9 9 9"', "svg"),
+    "a long ellipse": '<g transform="scale(9)"><path d="M0 0a9 999999 0 0 1 18 0" stroke="red"/></g>',
+    "a curve with an arc's numbers": '<g transform="scale(9)"><path d="M0 0c999999 999999 0 0 1 9" stroke="red"/></g>',
+    "a matrix": _enlarged('transform="matrix(1 0 1e6,1,0 0)"'),
+    "a skew": _enlarged('transform="skewX(89.9999)"'),
+    "an unknown transform": _enlarged('transform="scale3d(9,9,9)"'),
+    "a view box": _enlarged('viewBox="0 0 .001 .001"', "svg"),
+    "a size of what is used": _enlarged('id="a" viewBox="0 0 1 1"', "symbol") + '<use href="#a" width="1000000"/>',
+    "a relative size": _enlarged('viewBox="0 0 1 1" width="1000000%"', "svg"),
+    "a size of a style sheet": "<style>svg{width:1000000px}</style>" + _enlarged('viewBox="0 0 1 1"', "svg"),
+    "a calculated size": _enlarged('viewBox="0 0 1 1" style="width:calc(1000px*1000)"', "svg"),
+    "a pattern": _enlarged('id="r" patternTransform="scale(1e6)"', "pattern") + full('fill="url(#r)"'),
+    "a pattern's view box": _enlarged(
+        'id="r" width="1" height="1" patternUnits="userSpaceOnUse" viewBox="0 0 .0005 .0005"', "pattern"
+    )
+    + full('fill="url(#r)"'),
+    "a pattern's view box in bounding boxes": _enlarged('id="r" width="1" viewBox="0 0 9 9"', "pattern")
+    + full('fill="url(#r)"'),
+    "a mask in bounding boxes": _enlarged('id="r" maskContentUnits="objectBoundingBox"', "mask")
+    + full('mask="url(#r)"'),
+    "a marker's view box": _enlarged('id="r" viewBox="0 0 .001 .001"', "marker")
+    + '<path d="M0 0h9" marker-end="url(#r)"/>',
+    "a marker of a wide line": _enlarged('id="r"', "marker")
+    + '<path d="M0 0h9" stroke-width="1000000" marker-end="url(#r)"/>',
+}
+"""Drawings with small numbers that are drawn over millions of pixels."""
+
+UNAFFORDABLE = {
+    "dashes": '<path d="M0 0h9" stroke-dasharray=".0001"/>',
+    "dashes in a style": '<g style="stroke-dasharray : 1 2"/>',
+    "dashes in a style sheet": "<style>.a{stroke-dasharray:var(--a)}</style>",
+    "a filter function": '<rect filter="blur(9px)"/>',
+    "a filter function in a style sheet": "<style>rect{filter:url(#a) drop-shadow(0 0 9px red)}</style>",
+    "an animation": "<style>@keyframes a{to{opacity:0}}</style>",
+    "a gradient of CSS": "<style>svg{background:repeating-linear-gradient(red,blue)}</style>",
+    "a shadow of text": '<text style="text-shadow:0 0 9px red">a</text>',
+    "very fine turbulence": '<filter><feTurbulence numOctaves="255"/></filter>',
+    "an inherited mask": '<g mask="url(#m)"><rect mask="inherit"/></g>',
+    "a mask in a variable": '<g style="--m:url(#m)"><rect style="mask:var(--m)"/></g>',
+    "far coordinates": '<path d="M0 0C1e9 0 0 1e9 1e9 1e9" stroke="red"/>',
+    "a very wide line": '<path d="M0 0h9" style="stroke-width:10000000"/>',
+    "a scale in a style": '<g style="transform:scale(1000000)"/>',
+    "a scale as a property": "<style>g{scale:1000000}</style>",
+    "selectors of siblings": "<style>rect~rect~circle{fill:red}</style>",
+    "a filter function beside another program's attribute": (
+        '<rect filter="blur(9px)" xmlns:x="http://example.com/x" x:filter="none"/>'
+    ),
+    "elements deep inside each other": "<g>" * 300 + "</g>" * 300,
+}
+"""Drawings with what costs a browser any amount of time for any size."""
+
 
 HARMLESS = {
     "a gradient of its own": '<defs><linearGradient id="g"/></defs><rect fill="url(#g)"/>',

@@ -14,8 +14,7 @@ from tests.causeway import Answer, Causeway
 from tests.kit.certificates import Authority
 from tests.openbanking.fault_scenarios import Run, completed, consent_items, lose_first_transaction, refused, scenario
 from tests.openbanking.faults import Fault, items
-from tests.openbanking.key_holder import KeyHolder, open_pushed, secure
-from tests.openbanking.tpp_certificates import SUBJECT, issue
+from tests.openbanking.key_holder import SUBJECT, KeyHolder, issue, open_pushed, secure
 
 pytestmark = pytest.mark.faults
 
