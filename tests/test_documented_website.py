@@ -104,7 +104,7 @@ def test_docs_give_the_numbers_of_lists_and_journeys() -> None:
     assert f"{ConsentsQuery().limit} a page" in section(WEBSITE, "## Consents")
     assert f"latest {journal.SEARCHED} events" in section(WEBSITE, "## Consents")
     assert f"{client_events.PAGE} a page" in deliveries
-    assert f"the latest {client_events.LOOKED_THROUGH} are looked through" in deliveries
+    assert f"the latest {client_events.LOOKED_THROUGH} are searched" in deliveries
     assert f"the latest {client_events.FIRST} deliveries" in deliveries
     assert f"more than {BODY_BYTES // 1024} KB 413" in deliveries
     assert f"`{recorded_exchange.MASK}` stands for it" in deliveries
