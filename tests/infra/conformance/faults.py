@@ -7,7 +7,8 @@ from typing import Any
 
 from chalicelib.foundation import jsontext
 from chalicelib.openbanking.protocol.webhooks import Webhook
-from tests.infra.conformance.small_bank import API_KEY, DAYS, Members, SmallBank
+from tests.infra.conformance.bank_reads import DAYS
+from tests.infra.conformance.small_bank import API_KEY, Members, SmallBank
 
 
 class AcceptsAnySignature(SmallBank):

@@ -8,10 +8,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from io import StringIO
 from pathlib import Path
 from typing import TextIO
 from urllib.parse import unquote, urljoin, urlsplit
+
+import requests
 
 from chalicelib.foundation.crypto import signatures
 from chalicelib.foundation.http.outbound import ConnectionDropped, Outbound, Reply
@@ -25,6 +28,7 @@ from infra.conformance.psu import PsuOutcome, Task
 from infra.conformance.runner import Run
 from infra.conformance.selection import select
 from infra.conformance.session import Limits, Session
+from tests.infra.conformance.bank_reads import SORT_CODE
 from tests.infra.conformance.small_bank import (
     ACCOUNT_ID,
     API_KEY,
@@ -33,12 +37,10 @@ from tests.infra.conformance.small_bank import (
     KEY,
     NUMBER,
     OTHER_KEY,
-    SORT_CODE,
     Answer,
     SmallBank,
-    running,
 )
-from tests.kit.http import free_port
+from tests.kit.http import free_port, serving
 from tests.kit.time import PATIENCE_SECONDS
 
 HUB_KEY = signatures.load_private_key(signatures.generate_private_pem())
@@ -96,6 +98,50 @@ class Direct(Outbound):
         parts = urlsplit(url)
         answer = self.hub.handle(method, unquote(parts.path), parts.query, named, body)
         return Answer(answer.status, answer.body.encode(), {"Location": answer.location})
+
+
+def fetch(method: str, url: str, headers: Mapping[str, str], body: bytes) -> Answer:
+    """The answer to a request over a connection; redirects are not followed."""
+    with requests.Session() as client:
+        client.trust_env = False
+        answer = client.request(
+            method, url, headers=headers, data=body, timeout=PATIENCE_SECONDS, allow_redirects=False
+        )
+    return Answer(answer.status_code, answer.content, answer.headers)
+
+
+class _Server(ThreadingHTTPServer):
+    request_queue_size = 64
+    bank: SmallBank
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: _Server
+
+    def _answer(self) -> None:
+        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        answer = self.server.bank.respond(self.command, self.path, headers, body)
+        self.send_response(answer.status)
+        for name, value in {**answer.headers, "Content-Length": str(len(answer.body))}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(answer.body)
+
+    do_GET = do_POST = _answer  # noqa: N815 - http.server's names
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Write no log."""
+
+
+@contextmanager
+def running(bank: SmallBank) -> Iterator[SmallBank]:
+    """The bank at a free port of this machine."""
+    server = _Server(("127.0.0.1", 0), _Handler)
+    server.bank = bank
+    bank.fetch, bank.own = fetch, f"http://127.0.0.1:{server.server_port}"
+    with serving(server):
+        yield bank
 
 
 def text_of(bank: SmallBank, port: int, more: str = "") -> str:

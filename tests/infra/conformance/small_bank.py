@@ -5,20 +5,16 @@ from __future__ import annotations
 import secrets
 import threading
 import uuid
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, parse_qsl, urlencode, urlsplit
 
-import requests
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, RSAPublicKey
 
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.crypto import signatures
-from chalicelib.foundation.fields.ibans import make_iban
 from chalicelib.foundation.fields.problems import InvalidMessage
 from chalicelib.foundation.identifiers import is_uuid, new_uuid
 from chalicelib.openbanking.protocol import v1_version, v2_version
@@ -26,20 +22,15 @@ from chalicelib.openbanking.protocol.errors import Fault, Refusal, refuse_fields
 from chalicelib.openbanking.protocol.payment_enumerations import Kind
 from chalicelib.openbanking.protocol.version import Version
 from chalicelib.openbanking.protocol.webhooks import Webhook
-from tests.kit.http import serving
-from tests.kit.time import PATIENCE_SECONDS
+from tests.infra.conformance.bank_reads import ACCOUNT_ID, CURRENCY, IBAN, NUMBER, BankReads, Members
 
-NUMBER, SORT_CODE = "01234567", "040004"
-IBAN = make_iban("GB", f"DEMO{SORT_CODE}{NUMBER}")
-ACCOUNT_ID, CURRENCY = "1001", "GBP"
-BALANCE = Decimal("250.00")
 API_KEY = "SMALLGB2.the-key-of-the-small-bank"
 KEY = signatures.load_private_key(signatures.generate_private_pem())
 OTHER_KEY = signatures.load_private_key(signatures.generate_private_pem())
-DAYS = [f"2026-11-0{day}" for day in range(5, 0, -1)]
-"""The days of the booked entries, newest first."""
-Members = dict[str, Any]
-Outcome = dict[str, Any]
+Decision = Callable[[bool], str]
+"""What a PSU decides: whether it is approved leads to the URL of a redirect."""
+Fetch = Callable[[str, str, Mapping[str, str], bytes], "Answer"]
+"""A request: method, URL, headers and body."""
 STATUSES: Mapping[Version, Mapping[str, Any]] = {
     v1_version.VERSION: {"received": 1, "confirmed": 4, "cancelled": 3},
     v2_version.VERSION: {"received": "RCVD", "confirmed": "ACSC", "cancelled": "CANC"},
@@ -61,13 +52,6 @@ class Payment:
     request_id: str
 
 
-@dataclass
-class Question:
-    """What a PSU decides: the decision leads to the URL of a redirect."""
-
-    decide: Callable[[bool], str]
-
-
 @dataclass(frozen=True)
 class Answer:
     """A response: status, body and headers, and how long it took."""
@@ -82,28 +66,19 @@ class HubRefused(Exception):
     """The hub refused a call."""
 
 
-def fetch(method: str, url: str, headers: Mapping[str, str], body: bytes) -> Answer:
-    """The answer to a request over a connection; redirects are not followed."""
-    with requests.Session() as client:
-        client.trust_env = False
-        answer = client.request(
-            method, url, headers=headers, data=body, timeout=PATIENCE_SECONDS, allow_redirects=False
-        )
-    return Answer(answer.status_code, answer.content, answer.headers)
+class SmallBank(BankReads):
+    """The bank. ``hub`` is set when the kit's address is known."""
 
-
-class SmallBank:
-    """The bank. ``hub`` is set when the kit's address is known; ``fetch`` makes requests."""
+    fetch: Fetch
 
     def __init__(self, version: Version) -> None:
-        self.version = version
+        super().__init__(version)
         self.hub = ""
         self.own = "http://127.0.0.1:1"
-        self.fetch = fetch
         self.consents: dict[str, Consent] = {}
         self.payments: dict[str, Payment] = {}
         self.orders: dict[str, tuple[bytes, Members]] = {}
-        self.questions: dict[str, Question] = {}
+        self.questions: dict[str, Decision] = {}
         self.hub_key: RSAPublicKey | None = None
         self.lock = threading.RLock()
 
@@ -150,7 +125,7 @@ class SmallBank:
     def end(self, token: str) -> None:
         self.consents.pop(token, None)
 
-    def returned(self, payment: Payment, query: Outcome) -> Outcome:
+    def returned(self, payment: Payment, query: Members) -> Members:
         """The query of the redirect to the TPP."""
         return query
 
@@ -181,15 +156,9 @@ class SmallBank:
     def new_request_id(self) -> str:
         return str(uuid.uuid4())
 
-    def covers(self, amount: Decimal) -> bool:
-        return amount <= BALANCE
-
     def pays_in(self, currency: str) -> bool:
         """Whether orders may be in a currency."""
         return currency == CURRENCY
-
-    def listed(self) -> list[Members]:
-        return [self.account()]
 
     # -- calls to the hub
 
@@ -229,7 +198,7 @@ class SmallBank:
         return Answer(200, f"/decide/{self.arrive(path)}".encode(), {"Content-Type": "text/plain"})
 
     def decide(self, secret: str, yes: bool) -> Answer:
-        leads_to = self.questions[secret].decide(yes)
+        leads_to = self.questions[secret](yes)
         return Answer(303, b"", {"Location": leads_to}) if leads_to else Answer(200, b"goodbye", {})
 
     def arrive(self, path: str) -> str:
@@ -253,9 +222,9 @@ class SmallBank:
         self.consents[saved["access_token"]] = Consent(given, one_time)
         return str(saved["callback_url"])
 
-    def ask(self, decide: Callable[[bool], str]) -> str:
+    def ask(self, decide: Decision) -> str:
         secret = secrets.token_urlsafe()
-        self.questions[secret] = Question(decide)
+        self.questions[secret] = decide
         return secret
 
     def end_all(self) -> Answer:
@@ -332,8 +301,7 @@ class SmallBank:
         name = next(name for name, each in self.version.relayed.items() if each is webhook)
         if asked.get("account_id", ACCOUNT_ID) != ACCOUNT_ID or asked.get("iban", IBAN) != IBAN:
             raise Refusal(Fault.UNKNOWN_RESOURCE, "there is no such account")
-        answer: Members = _ANSWERS[self.version][name](self, asked)
-        return answer
+        return self.read(name, asked)
 
     def find_payment(self, payment_id: str) -> Payment:
         if payment_id not in self.payments:
@@ -366,130 +334,8 @@ class SmallBank:
         self.orders[request_id] = (body, answer)
         return answer
 
-    def account(self) -> Members:
-        if self.version is v1_version.VERSION:
-            return {"id": int(ACCOUNT_ID), "name": "Current account", "iban": IBAN, "currency": CURRENCY}
-        numbers = {"account_number": NUMBER, "sort_code": SORT_CODE}
-        return {"resource_id": ACCOUNT_ID, "iban": IBAN, **numbers, "currency": CURRENCY, "name": "Current account"}
-
-    # -- content
-
-    def balance_1(self, _: Members) -> Members:
-        return {"accounts": [{"id": int(ACCOUNT_ID), "name": "Current", "balance": str(BALANCE), "currency": CURRENCY}]}
-
-    def balances_2(self, _: Members) -> Members:
-        amount = {"amount": str(BALANCE), "currency": CURRENCY}
-        return {"balances": [{"balance_amount": amount, "balance_type": "interimAvailable"}]}
-
-    def payment_1(self, number: int) -> Members:
-        return {
-            "id": f"B{number}",
-            "reference": "Books",
-            "date_created": DAYS[number],
-            "amount": "-8.50",
-            "status": 4,
-            "type": "Bank transfer",
-            "description": "Books",
-            "additional_data": [self.parties_1()],
-        }
-
-    def parties_1(self) -> Members:
-        """The account pays a shop."""
-        receiver = {"iban": "GB33BUKB20201555555555", "account_name": "Books", "currency": CURRENCY}
-        return {"sender_data": {"iban": IBAN, "currency": CURRENCY}, "receiver_data": receiver}
-
-    def payments_1(self, asked: Members) -> Members:
-        limit, page = asked.get("record_count", 100), asked.get("current_page", 1)
-        rows = [self.payment_1(number) for number in range(len(DAYS))][(page - 1) * limit : page * limit]
-        return {"payments": rows, "paginator": {"limit": limit, "current_page": page}}
-
-    def one_payment_1(self, asked: Members) -> Members:
-        if asked["payment_id"] not in [f"B{number}" for number in range(len(DAYS))]:
-            raise Refusal(Fault.UNKNOWN_RESOURCE, "there is no such payment")
-        return {"payment": self.payment_1(int(asked["payment_id"][1:]))}
-
-    def transactions_2(self, asked: Members) -> Members:
-        """A page: ``page_size`` counts booked and pending transactions separately."""
-        size, start = asked.get("page_size", 100), int(asked.get("page_key", 0))
-        found = {name: rows[start:] for name, rows in self.transactions(asked).items()}
-        more = {"page_key": str(start + size)} if any(len(rows) > size for rows in found.values()) else {}
-        return {"transactions": {name: rows[:size] for name, rows in found.items()}, **more}
-
-    def transactions(self, asked: Members) -> dict[str, list[Members]]:
-        """The transactions that are asked for, in all pages. Pending ones have no day."""
-        days = [day for day in DAYS if asked.get("date_from", day) <= day <= asked.get("date_to", day)]
-        rows = {"booked": [_transaction(day) for day in days], "pending": [_transaction(None)]}
-        return {name: found if asked["booking_status"] in ("both", name) else [] for name, found in rows.items()}
-
-    def funds(self, asked: Members) -> Members:
-        return {"funds_available": self.covers(Decimal(str(asked["instructed_amount"]["amount"])))}
-
-
-def _transaction(day: str | None) -> Members:
-    days = {"value_date": day, "booking_date": day} if day else {}
-    amount = {"amount": "-8.50", "currency": CURRENCY, **days}
-    return {
-        "transaction_id": f"T{day or 'pending'}",
-        "creditor_name": "Books",
-        "creditor_account": {"iban": "GB33BUKB20201555555555"},
-        "debtor_account": {"iban": IBAN},
-        "transaction_amount": amount,
-    }
-
 
 _MEMBERS = (
     *("tpp_name", "tpp_registration_number", "scopes", "cancel_url"),
     *("callback_url", "access_token", "valid_until", "status"),
 )
-_ANSWERS: Mapping[Version, Mapping[str, Callable[[SmallBank, Members], Members]]] = {
-    v1_version.VERSION: {
-        "accounts": lambda bank, _: {"accounts": bank.listed()},
-        "account": lambda bank, _: {"account": bank.account()},
-        "account_balance": lambda bank, asked: bank.balance_1(asked),
-        "account_payments": lambda bank, asked: bank.payments_1(asked),
-        "account_payment": lambda bank, asked: bank.one_payment_1(asked),
-        "funds_confirmations": lambda bank, asked: bank.funds(asked),
-    },
-    v2_version.VERSION: {
-        "accounts": lambda bank, _: {"accounts": bank.listed()},
-        "account": lambda bank, _: {"account": bank.account()},
-        "account_balance": lambda bank, asked: bank.balances_2(asked),
-        "account_transactions": lambda bank, asked: bank.transactions_2(asked),
-        "funds_confirmations": lambda bank, asked: bank.funds(asked),
-    },
-}
-
-
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-    request_queue_size = 64
-    bank: SmallBank
-
-
-class _Handler(BaseHTTPRequestHandler):
-    server: _Server
-
-    def _answer(self) -> None:
-        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-        headers = {name.lower(): value for name, value in self.headers.items()}
-        answer = self.server.bank.respond(self.command, self.path, headers, body)
-        self.send_response(answer.status)
-        for name, value in {**answer.headers, "Content-Length": str(len(answer.body))}.items():
-            self.send_header(name, value)
-        self.end_headers()
-        self.wfile.write(answer.body)
-
-    do_GET = do_POST = _answer  # noqa: N815 - http.server's names
-
-    def log_message(self, format: str, *args: object) -> None:
-        """Nothing."""
-
-
-@contextmanager
-def running(bank: SmallBank) -> Iterator[SmallBank]:
-    """The bank at a free port of this machine."""
-    server = _Server(("127.0.0.1", 0), _Handler)
-    server.bank = bank
-    bank.own = f"http://127.0.0.1:{server.server_port}"
-    with serving(server):
-        yield bank

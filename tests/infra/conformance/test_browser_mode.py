@@ -13,8 +13,8 @@ from infra.conformance import kit
 from infra.conformance.checks import checks_of
 from infra.conformance.psu import Action, Task
 from infra.conformance.selection import select
-from tests.infra.conformance.kit_runs import HUB_KEY, LIMITS, InstantPsu, file_of
-from tests.infra.conformance.small_bank import SmallBank, running
+from tests.infra.conformance.kit_runs import HUB_KEY, LIMITS, InstantPsu, file_of, running
+from tests.infra.conformance.small_bank import SmallBank
 
 CHOSEN = "consent,cancel,payment-single.confirmed-returned,payment-single.refused-returned,end-at-bank"
 ACTIONS: dict[str, tuple[Action, str]] = {

@@ -16,8 +16,8 @@ from chalicelib.openbanking.protocol.versions import VERSIONS
 from infra.conformance.__main__ import main
 from tests.infra.conformance.broken_banks import SignsWithAnotherKey
 from tests.infra.conformance.faults import AcceptsAnySignature
-from tests.infra.conformance.kit_runs import text_of
-from tests.infra.conformance.small_bank import SmallBank, running
+from tests.infra.conformance.kit_runs import running, text_of
+from tests.infra.conformance.small_bank import SmallBank
 from tests.kit.documents import ROOT
 from tests.kit.http import free_port
 

@@ -15,8 +15,8 @@ from infra.conformance import kit, psu
 from infra.conformance.checks import checks_of
 from infra.conformance.psu import BrowserPsu, PsuOutcome, ScriptPsu, Task
 from infra.conformance.selection import select
-from tests.infra.conformance.kit_runs import HUB_KEY, LIMITS, file_of
-from tests.infra.conformance.small_bank import SmallBank, running
+from tests.infra.conformance.kit_runs import HUB_KEY, LIMITS, file_of, running
+from tests.infra.conformance.small_bank import SmallBank
 from tests.kit.documents import ROOT
 from tests.kit.http import free_port
 from tests.kit.time import PATIENCE_SECONDS
