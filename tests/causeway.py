@@ -139,7 +139,7 @@ class Causeway:
         """Make the keys, register the banks and load the demonstration programmes; needs the resources."""
         hub = bootstrap.Hub(Settings.from_environment({"STAGE": "local"}), clock or ManualClock(START))
         if "amazonaws" in endpoint("dynamodb").url:  # the emulator, where nothing gets better by waiting
-            hub.store._pause = lambda seconds: None
+            hub.store.pause = lambda seconds: None
         hub.keyring.initialise()
         hub.cards.keys.initialise()
         banks = {}

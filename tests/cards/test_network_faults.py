@@ -38,7 +38,7 @@ _UNTIL_IT_IS_TRIED_AGAIN = 61
 @pytest.fixture
 def issuer(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> Issuer:
     """Calls are made one after the other."""
-    monkeypatch.setattr(causeway.hub.store, "_pause", lambda seconds: None)
+    monkeypatch.setattr(causeway.hub.store, "pause", lambda seconds: None)
     monkeypatch.setattr("chalicelib.foundation.parallel.WIDTH", 1)
     return Issuer(causeway)
 

@@ -58,7 +58,7 @@ ASKING = [case for case in MONEY_CASES if case.asked and "refuses" not in case.n
 @pytest.fixture
 def issuer(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> Issuer:
     """Calls are made one after the other, and no order is handed to a provider that has it."""
-    monkeypatch.setattr(causeway.hub.store, "_pause", lambda seconds: None)
+    monkeypatch.setattr(causeway.hub.store, "pause", lambda seconds: None)
     monkeypatch.setattr("chalicelib.foundation.parallel.WIDTH", 1)
     submit = SandboxProvider.submit
 

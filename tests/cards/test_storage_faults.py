@@ -47,7 +47,7 @@ _COLD = (
 
 @pytest.fixture
 def issuer(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> Issuer:
-    monkeypatch.setattr(causeway.hub.store, "_pause", lambda seconds: None)
+    monkeypatch.setattr(causeway.hub.store, "pause", lambda seconds: None)
     monkeypatch.setattr("chalicelib.foundation.parallel.WIDTH", 1)  # calls are made one after the other
     return Issuer(causeway)
 

@@ -232,7 +232,7 @@ def test_a_resend_is_retried_after_a_worker_claims_the_delivery_at_the_same_time
     delivery_id = record_delivery(causeway)
 
     def is_taken() -> None:
-        monkeypatch.setattr(causeway.hub.store, "_pause", under_way(causeway, delivery_id, failure()))
+        monkeypatch.setattr(causeway.hub.store, "pause", under_way(causeway, delivery_id, failure()))
 
     with causeway.meanwhile("transact", is_taken):
         assert journal.resend(delivery_id)
@@ -252,7 +252,7 @@ def test_a_resend_waits_for_a_running_attempt(
     causeway: Causeway, journal: Journal, monkeypatch: pytest.MonkeyPatch, failures: list[Exception], is_sent: bool
 ) -> None:
     delivery_id = record_delivery(causeway)
-    monkeypatch.setattr(causeway.hub.store, "_pause", under_way(causeway, delivery_id, *failures, pauses=3))
+    monkeypatch.setattr(causeway.hub.store, "pause", under_way(causeway, delivery_id, *failures, pauses=3))
 
     assert journal.resend(delivery_id) is is_sent
 
@@ -266,7 +266,7 @@ def test_a_resend_stops_waiting_for_a_running_attempt_after_4_to_10_pauses(
     delivery_id = record_delivery(causeway)
     pauses: list[float] = []
     attempted(causeway, delivery_id)
-    monkeypatch.setattr(causeway.hub.store, "_pause", pauses.append)
+    monkeypatch.setattr(causeway.hub.store, "pause", pauses.append)
 
     with pytest.raises(NotResendable, match="an attempt is in progress"):
         journal.resend(delivery_id)

@@ -24,7 +24,7 @@ def name() -> str:
 @pytest.fixture
 def without_sleep(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> None:
     """Waits for a slot take no time."""
-    monkeypatch.setattr(causeway.hub.store, "_pause", lambda seconds: None)
+    monkeypatch.setattr(causeway.hub.store, "pause", lambda seconds: None)
 
 
 def fill(causeway: Causeway, worker: Worker, name: str) -> None:

@@ -97,7 +97,7 @@ class Scenarios:
 
     def play(self, causeway: Causeway, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
         """Run a scenario without a fault, and then with every fault of every call."""
-        monkeypatch.setattr(causeway.hub.store, "_pause", lambda seconds: None)
+        monkeypatch.setattr(causeway.hub.store, "pause", lambda seconds: None)
         monkeypatch.setattr("chalicelib.foundation.parallel.WIDTH", 1)  # calls are made one after the other, and here
         sharded_index = "chalicelib.foundation.dynamodb.sharded_index"
         monkeypatch.setattr(f"{sharded_index}.SHARDS", 2)  # each is one more call like the others

@@ -149,7 +149,7 @@ class Store:
     ) -> None:
         self._send = send
         self.prefix = prefix
-        self._pause = pause
+        self.pause = pause
         self.patience = patience
         self._monotonic = monotonic
         self._budget = budget
@@ -340,7 +340,7 @@ class Store:
         """Sleep with jitter, at most ``at_most`` seconds, before retry number ``attempt``."""
         at_most = max(0.0, min(at_most, context.seconds_left()))
         jitter = random.uniform(0, min(0.025 * 2**attempt, _LONGEST_WAIT))
-        self._pause(min(min(at_least, _LONGEST_WAIT) + jitter, at_most))
+        self.pause(min(min(at_least, _LONGEST_WAIT) + jitter, at_most))
 
     def _call(self, operation: str, request: Item) -> Item:
         try:

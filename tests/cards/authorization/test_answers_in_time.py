@@ -109,7 +109,7 @@ TRANSACTION = "TransactWriteItems"
 @pytest.fixture(autouse=True)
 def _at_once(strict_issuer: Issuer, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Waits take no time, and other tests have left nothing in the queue."""
-    monkeypatch.setattr(strict_issuer.hub.store, "_pause", lambda seconds: None)
+    monkeypatch.setattr(strict_issuer.hub.store, "pause", lambda seconds: None)
     strict_issuer.causeway.queued()
     yield
     strict_issuer.hub.cards.call(expire_holds)
@@ -411,7 +411,7 @@ def test_a_database_without_answers_to_reads_leads_to_91(user: Holder, monkeypat
 def test_a_database_that_commits_late_leaves_no_hold(user: Holder, monkeypatch: pytest.MonkeyPatch) -> None:
     reference = user.issuer.reference()
     with slow_engine(user.issuer, monkeypatch, TRANSACTION) as engine:
-        monkeypatch.setattr(user.issuer.hub.store, "_pause", lambda seconds: user.issuer.clock.advance(1))
+        monkeypatch.setattr(user.issuer.hub.store, "pause", lambda seconds: user.issuer.clock.advance(1))
         answer = ask(user, request_reference_id=reference)
         assert 200 in engine.carry_out()
 

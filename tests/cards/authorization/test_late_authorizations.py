@@ -40,7 +40,7 @@ def strict_issuer(causeway: Causeway) -> Issuer:
 @pytest.fixture(autouse=True)
 def _without_sleep(strict_issuer: Issuer, monkeypatch: pytest.MonkeyPatch) -> None:
     """Waits take no time."""
-    monkeypatch.setattr(strict_issuer.hub.store, "_pause", lambda seconds: None)
+    monkeypatch.setattr(strict_issuer.hub.store, "pause", lambda seconds: None)
 
 
 def contended(user: Holder) -> list[tuple[str, dict[str, Any]]]:
@@ -77,7 +77,7 @@ def timed(issuer: Issuer) -> Iterator[list[float]]:
     """How many seconds have gone by, waits included."""
     took: list[float] = []
     began = issuer.clock.monotonic()
-    with patch.object(issuer.hub.store, "_pause", issuer.clock.advance):
+    with patch.object(issuer.hub.store, "pause", issuer.clock.advance):
         yield took
     took.append(issuer.clock.monotonic() - began)
 

@@ -60,7 +60,7 @@ def test_the_first_event_secret_is_created_once(causeway: Causeway, cards: CardC
 def test_a_rotation_returns_the_stored_signing_secret_despite_a_storage_fault(
     causeway: Causeway, cards: CardContainer, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(causeway.hub.store, "_pause", lambda seconds: None)
+    monkeypatch.setattr(causeway.hub.store, "pause", lambda seconds: None)
     old = first(cards)
 
     with Fault(causeway, kind, 1, operation="TransactWriteItems") as fault:

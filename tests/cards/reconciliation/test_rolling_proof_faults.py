@@ -24,7 +24,7 @@ _TABLES = ("cards", "ledger", "external-payments")
 
 @pytest.fixture(autouse=True)
 def one_after_the_other(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(causeway.hub.store, "_pause", lambda seconds: None)
+    monkeypatch.setattr(causeway.hub.store, "pause", lambda seconds: None)
     monkeypatch.setattr("chalicelib.foundation.parallel.WIDTH", 1)
 
 

@@ -19,7 +19,7 @@ WRITES = [case for case in CARD_CASES if case.writes and case.action.effect == "
 
 @pytest.fixture(autouse=True)
 def _no_pauses(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(causeway.hub.store, "_pause", lambda seconds: None)
+    monkeypatch.setattr(causeway.hub.store, "pause", lambda seconds: None)
 
 
 def all_answers_lost(causeway: Causeway, write: str) -> Fault:

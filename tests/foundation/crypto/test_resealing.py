@@ -333,7 +333,7 @@ def test_a_storage_fault_loses_no_value(
     stage: Stage, causeway: Causeway, monkeypatch: pytest.MonkeyPatch, kind: str, lasting: bool
 ) -> None:
     """Every storage call fails once; the resumed run then seals all values with the newest key."""
-    monkeypatch.setattr(stage.store, "_pause", lambda seconds: None)
+    monkeypatch.setattr(stage.store, "pause", lambda seconds: None)
     monkeypatch.setattr("chalicelib.foundation.parallel.WIDTH", 1)
     number = 0
     while True:

@@ -188,7 +188,7 @@ def test_resend_waits_for_the_attempt_in_progress(
             causeway.hub.delivery.worker.carry_out(attempt)
 
     monkeypatch.setattr(causeway.hub.delivery.worker, "_send", send)
-    monkeypatch.setattr(causeway.hub.store, "_pause", pause)
+    monkeypatch.setattr(causeway.hub.store, "pause", pause)
 
     assert run("deliveries", "resend", delivery_id).stdout.startswith(f"{delivery_id} {said}.\n")
     assert causeway.delivery(delivery_id).state == state

@@ -256,7 +256,7 @@ def test_a_change_that_always_conflicts_is_given_up(
     def overtaken(operations: object) -> None:
         raise ConditionFailed([stored], [0])
 
-    monkeypatch.setattr(causeway.hub.store, "_pause", lambda seconds: None)
+    monkeypatch.setattr(causeway.hub.store, "pause", lambda seconds: None)
     monkeypatch.setattr(causeway.hub.store, "transact", overtaken)
 
     with pytest.raises(Conflict):
@@ -270,7 +270,7 @@ def test_a_change_that_always_conflicts_is_given_up(
 def test_a_rotation_returns_the_signing_secret_despite_storage_faults(
     causeway: Causeway, clients: Clients, made: Registered, client_id: str, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(causeway.hub.store, "_pause", lambda seconds: None)
+    monkeypatch.setattr(causeway.hub.store, "pause", lambda seconds: None)
 
     with Fault(causeway, kind, 1, operation="TransactWriteItems") as fault:
         rotated = clients.rotate_events_secret(client_id, DAY)

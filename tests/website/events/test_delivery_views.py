@@ -156,7 +156,7 @@ def test_resending_an_event_during_an_attempt_reads_its_state_again(
     attempt = causeway.hub.delivery.worker.begin(delivery.delivery_id)
     assert attempt is not None
     causeway.receiver.answers = [] if arrives else [Reply(503, b"", {}, 0)]
-    monkeypatch.setattr(causeway.hub.store, "_pause", lambda seconds: causeway.hub.delivery.worker.carry_out(attempt))
+    monkeypatch.setattr(causeway.hub.store, "pause", lambda seconds: causeway.hub.delivery.worker.carry_out(attempt))
 
     user.get(user.post(f"/deliveries/{delivery.delivery_id}").headers["location"])
 
