@@ -16,6 +16,7 @@ _FIELDS = {
     "chalicelib.openbanking.protocol.fields.Id": "builtins.str",
     "chalicelib.openbanking.protocol.fields.Amount": "builtins.object",
     "chalicelib.openbanking.protocol.fields.Country": "builtins.str",
+    "chalicelib.openbanking.protocol.fields.Currency": "builtins.str",
     "chalicelib.openbanking.protocol.fields.Whole": "builtins.int",
     "chalicelib.openbanking.protocol.bank_identifiers.BankId": "builtins.str",
     "chalicelib.openbanking.protocol.bank_identifiers.BankNumber": "builtins.object",

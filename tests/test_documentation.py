@@ -29,7 +29,7 @@ from chalicelib.demo_bank.refusals import (
 )
 from chalicelib.demo_bank.runtime import TOO_LONG_SECONDS
 from chalicelib.foundation.crypto import signatures
-from chalicelib.foundation.fields.message import PROBLEMS, Message
+from chalicelib.foundation.fields.field_types import PROBLEMS, Message
 from chalicelib.foundation.fields.problems import InvalidMessage
 from chalicelib.foundation.http.web import BODY_BYTES, OTHERS
 from chalicelib.foundation.jsontext import DEPTH

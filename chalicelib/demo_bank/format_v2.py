@@ -27,10 +27,10 @@ from chalicelib.demo_bank.orders import DemoPaymentOrder
 from chalicelib.demo_bank.profiles import Profile
 from chalicelib.demo_bank.transactions import StatementEntry
 from chalicelib.demo_bank.webhook_format import WebhookCall, WebhookFormat
+from chalicelib.foundation.fields.decimal_rules import decimal
 from chalicelib.openbanking.protocol import v2_account_messages as account_messages
 from chalicelib.openbanking.protocol import v2_payment_messages as payment_messages
 from chalicelib.openbanking.protocol.errors import Fault
-from chalicelib.openbanking.protocol.fields import decimal
 from chalicelib.openbanking.protocol.payment_enumerations import Kind
 
 _REMITTANCE = 140

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from chalicelib.foundation import jsontext
-from chalicelib.foundation.fields.message import PROBLEMS
+from chalicelib.foundation.fields.field_types import PROBLEMS
 from chalicelib.foundation.fields.problems import InvalidMessage
 from chalicelib.foundation.http.outbound import Reply
 from chalicelib.openbanking.bank_client.bank_answers import is_fatal, normalise

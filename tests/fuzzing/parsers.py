@@ -25,7 +25,7 @@ from chalicelib.foundation.crypto.signatures import InvalidKey
 from chalicelib.foundation.crypto.signed_cursors import InvalidCursor
 from chalicelib.foundation.crypto.signed_jwts import InvalidJwt, InvalidKeySet
 from chalicelib.foundation.durations import InvalidDuration, read_duration
-from chalicelib.foundation.fields.message import Message
+from chalicelib.foundation.fields.field_types import Message
 from chalicelib.foundation.fields.problems import InvalidMessage
 from chalicelib.foundation.fields.written_text import InvalidTitle, read_title
 from chalicelib.foundation.http.addresses import InvalidAddress, check_address, check_query

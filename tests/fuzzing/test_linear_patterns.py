@@ -17,11 +17,10 @@ from typing import Any
 import pytest
 
 from chalicelib.cards.protocol import fields as card_fields
-from chalicelib.cards.protocol import rules
 from chalicelib.cards.requests import envelope
 from chalicelib.delivery import client_events, recorded_exchange
 from chalicelib.foundation import durations, identifiers, jsontext
-from chalicelib.foundation.fields import field_rules
+from chalicelib.foundation.fields import decimal_rules, field_types, number_rules
 from chalicelib.foundation.http import addresses
 from chalicelib.openbanking.protocol import bank_calls, british_accounts, fields, tpp_calls
 from chalicelib.openbanking.records import client_list, client_security, svg_logos, svg_scales, svg_styles
@@ -170,8 +169,8 @@ def find_repeats_to_mend(pattern: re.Pattern[str], *, is_searched: bool) -> list
 
 MODULES: tuple[ModuleType, ...] = (
     *(svg_logos, svg_scales, svg_styles),
-    *(addresses, durations, identifiers, jsontext, field_rules, fields),
-    *(client_events, recorded_exchange, days, card_text, envelope, card_fields, rules),
+    *(addresses, durations, identifiers, jsontext, decimal_rules, field_types, number_rules, fields),
+    *(client_events, recorded_exchange, days, card_text, envelope, card_fields),
     *(bank_calls, british_accounts, tpp_calls, client_list, client_security),
 )
 LINEAR_EXCEPTIONS: Mapping[str, str] = {

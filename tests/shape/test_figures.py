@@ -21,7 +21,7 @@ CEILINGS = {
     "other classes of collaborators only": 21,
     "factories of collaborators only": 0,
     "lines of openbanking/container.py": 102,
-    "statements of chalicelib": 30_875,
+    "statements of chalicelib": 30_860,
     "statements of infra": 15_718,
     "modules over 400 lines": 0,
     "functions over 40 statements": 0,
@@ -32,8 +32,8 @@ CEILINGS_OF_REQUESTS = {
     "relayed read: switches of file": 90,
     "relayed read: functions": 150,
     "card authorization: files": 48,
-    "card authorization: switches of file": 244,
-    "card authorization: functions": 261,
+    "card authorization: switches of file": 238,
+    "card authorization: functions": 259,
 }
 """The highest value of each figure of a traced request."""
 

@@ -10,32 +10,40 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from datetime import date
-from functools import partial
 from ipaddress import AddressValueError, IPv4Address
-from typing import Annotated, Any, get_args
-from unicodedata import category
-
-from pydantic.fields import FieldInfo
+from typing import Annotated, Any
 
 from chalicelib.cards.protocol import payment_states, schemes, states, values
-from chalicelib.cards.protocol.list_rules import ListRule, ObjectRule, SeriesRule, TextsRule
-from chalicelib.cards.protocol.rules import (
-    CharacterRule,
+from chalicelib.foundation.fields.field_types import (
+    BLANK,
+    DAY,
+    PRINTABLE,
+    UNWRITTEN,
+    Characters,
+    FormRule,
+    Json,
+    Notation,
+    ValueRule,
+    capitalize,
+    in_names,
+    is_visible,
+    read_day,
+    reader,
+    rule_of,
+)
+from chalicelib.foundation.fields.ibans import is_iban
+from chalicelib.foundation.fields.list_rules import ListRule, ObjectRule, SeriesRule, TextsRule
+from chalicelib.foundation.fields.number_rules import (
     CodeRule,
     CodeWordRule,
-    FormRule,
     IntegerRule,
     NumberWordRule,
     NumericIdRule,
     OneOfRule,
-    PaginatorRule,
     RangeRule,
-    ValueRule,
-    is_printable,
+    digits_of,
 )
-from chalicelib.foundation.fields.field_rules import BLANK, UNWRITTEN
-from chalicelib.foundation.fields.ibans import is_iban
+from chalicelib.foundation.fields.problems import fault
 from chalicelib.foundation.fields.registries import country_numbers, currency_numbers
 from chalicelib.foundation.lazy_dataclasses import dataclass
 
@@ -49,64 +57,90 @@ LIST_CHARACTERS = 65536
 """The maximum length of a list in characters."""
 
 
-@dataclass(frozen=True)
-class _Notation:
-    """Builds a field type from the bounds in brackets; a single number is both bounds."""
+@dataclass(frozen=True, slots=True, eq=False)
+class PaginatorRule(ValueRule):
+    """A page of a list: ``item_count`` entries from the zero-based ``offset``."""
 
-    kind: type
-    rule: Callable[..., ValueRule]
+    most: int
+    digits: int
 
-    def __getitem__(self, bounds: int | tuple[int, int]) -> Any:
-        return Annotated[self.kind, self.rule(*bounds if isinstance(bounds, tuple) else (bounds, bounds))]
+    def check(self, value: Any) -> tuple[int, int]:
+        if type(value) is not dict:
+            fault("type", "must be an object")
+        if any(name not in ("item_count", "offset") for name in value):
+            fault("unknown", "must have only item_count and offset")
+        found = []
+        for name in ("item_count", "offset"):
+            if value.get(name) is None:
+                fault("missing", f"must have {name}")
+            found.append(int(digits_of(value[name], self.digits, unit=f"digits in {name}")))
+        if not 1 <= found[0] <= self.most:
+            fault("value", f"must have an item_count from 1 to {self.most}")
+        return found[0], found[1]
 
-
-@dataclass(frozen=True)
-class _ListNotation:
-    """A list value: an array, a comma-separated string, or a single value; ``None`` if empty."""
-
-    different: bool
-
-    def __getitem__(self, entry: Any) -> Any:
-        return Annotated[Any, ListRule(rule_of(entry), ENTRIES, self.different)]
-
-
-def rule_of(annotation: Any) -> ValueRule:
-    """The rule of an annotated field type."""
-    found: ValueRule = next(each for each in annotation.__metadata__ if isinstance(each, ValueRule))
-    return found
-
-
-def rule_in(field: FieldInfo) -> ValueRule:
-    """The rule of a model's field, which may be optional."""
-    rules = [each for each in field.metadata if isinstance(each, ValueRule)]
-    return rules[0] if rules else rule_of(next(each for each in get_args(field.annotation) if each is not type(None)))
+    def json_schema(self) -> Json:
+        count = {"type": ["integer", "string"], "minimum": 1, "maximum": self.most, "pattern": "^[0-9]{1,11}$"}
+        return {
+            "type": "object",
+            "properties": {
+                "item_count": count | {"description": f"Entries per page, at most {self.most}"},
+                "offset": IntegerRule(self.digits).json_schema()
+                | {"description": "Zero-based index of the first entry"},
+            },
+            "required": ["item_count", "offset"],
+            "additionalProperties": False,
+            "examples": [{"item_count": 20, "offset": 0}],
+        }
 
 
 # -- Numbers and lists
 
-N = _Notation(int, IntegerRule)
-Digits = _Notation(str, NumericIdRule)
-Range = _Notation(int, RangeRule)
-ExtList = _ListNotation(different=True)
-Beside = _ListNotation(different=False)
+N = Notation(int, IntegerRule, exact=True)
+Digits = Notation(str, NumericIdRule, exact=True)
+Range = Notation(int, RangeRule)
+ExtList = Notation(Any, lambda entry: ListRule(rule_of(entry), ENTRIES))
+"""A list value: an array, a comma-separated string, or a single value; ``None`` if empty."""
+Beside = Notation(Any, lambda entry: ListRule(rule_of(entry), ENTRIES, different=False))
 """A list parallel to another list; entries may repeat."""
 
 FLAG = {0: "no", 1: "yes"}
-Id = Annotated[int, IntegerRule(1, 20)]
+Id = Annotated[int, IntegerRule(20)]
 Flag = Annotated[int, OneOfRule(FLAG)]
-Level = Annotated[int, RangeRule(0, 1000)]
+Level = Annotated[int, RangeRule(1000, lowest=0)]
 CurrencyIson = Annotated[int, CodeRule(currency_numbers, "numeric currency code (ISO 4217)", 978)]
 CountryIson = Annotated[int, CodeRule(country_numbers, "numeric country code (ISO 3166-1)", 276)]
 Paginator = Annotated[tuple[int, int], PaginatorRule(PAGE, 11)]
-ItemCount = Annotated[int, RangeRule(1, PAGE, 11)]
+ItemCount = Annotated[int, RangeRule(PAGE, lowest=1, digits=11)]
 SmallObject = Annotated[dict[str, Any], ObjectRule(OBJECT_BYTES)]
 
 # -- Texts
 
-_LETTERS_AND_DIGITS = re.compile("[A-Za-z0-9]+")
-_LETTERS = re.compile("[A-Za-z]+")
-_PLAIN_NAME = re.compile("[A-Za-zÀ-ÖØ-öø-\u02c1\u0400-\u0481\u048a-\u052f\u1e00-\u1eff '\u2019.-]+")
+_LETTERS_AND_DIGITS = Characters(
+    re.compile("[A-Za-z0-9]+").fullmatch,
+    "must be ASCII letters and digits",
+    "^[A-Za-z0-9]+$",
+    "ASCII letters and digits",
+    "AB12",
+)
 _NO_LETTER = f"!-&(-,/-@\\[-`{{-~\u00a1-\u00a9{UNWRITTEN}"
+
+AN = _LETTERS_AND_DIGITS.notation(exact=True)
+A = Characters(
+    re.compile("[A-Za-z]+").fullmatch, "must be ASCII letters", "^[A-Za-z]+$", "ASCII letters", "EN"
+).notation(exact=True)
+ANS = Characters(
+    is_visible, "must be non-blank printable text", f"^[^{UNWRITTEN}]*$", "Non-blank printable text", "Riverside 12"
+).notation(exact=True)
+AS = Characters(
+    in_names("'\u2019.-", lambda text: any(map(str.isalpha, text))),
+    "must be letters, spaces, apostrophes, hyphens and dots, as in names",
+    f"^[{BLANK}]*[^{BLANK}{_NO_LETTER}][^{_NO_LETTER}]*$",
+    "Letters, spaces, apostrophes, hyphens and dots, as in names",
+    "Zoë",
+).notation(exact=True)
+
+# -- Forms
+
 _ATOM = r"[^\x00- \x7f\"(),.:;<>@\[\\\]]+"
 _LABEL = r"(?!-)[^\x00-,./:-@\[-`{-\x7f]{1,63}(?<!-)"
 _EMAIL = re.compile(rf"(?=[^@]{{1,64}}@){_ATOM}(?:\.{_ATOM})*@(?:{_LABEL}\.)+(?![0-9]+$){_LABEL}")
@@ -114,26 +148,6 @@ _EMAIL = re.compile(rf"(?=[^@]{{1,64}}@){_ATOM}(?:\.{_ATOM})*@(?:{_LABEL}\.)+(?!
 
 Quoted local parts and bracketed address literals are rejected.
 """
-_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
-
-
-def _is_name(text: str) -> bool:
-    """Whether text consists of letters of any script, combining marks, spaces, apostrophes, hyphens and dots.
-
-    At least one letter is required.
-    """
-    fits = _PLAIN_NAME.fullmatch(text) or all(
-        character.isalpha() or character in " '\u2019.-\u00a0\u00ad\u200c\u200d" or category(character)[0] == "M"
-        for character in text
-    )
-    return bool(fits) and any(map(str.isalpha, text))
-
-
-def _read_day(text: str) -> str | None:
-    try:
-        return str(date.fromisoformat(text if _DAY.fullmatch(text) else ""))
-    except ValueError:
-        return None
 
 
 def _read_ipv4(text: str) -> str | None:
@@ -144,40 +158,34 @@ def _read_ipv4(text: str) -> str | None:
         return None
 
 
-def _reader(pattern: re.Pattern[str]) -> Callable[[str], str | None]:
-    return lambda text: text if pattern.fullmatch(text) else None
+def _form(
+    read: Callable[[str], str | None],
+    called: str,
+    lengths: tuple[int, int],
+    characters: Characters | None,
+    pattern: str,
+    example: str,
+    format: str = "",
+    description: str = "",
+) -> FormRule:
+    """The rule of a form that is ``called`` so, in messages and, unless it has a description, in JSON Schema."""
+    schema = {"pattern": pattern, "description": description or capitalize(called), "examples": [example]}
+    shortest, longest = lengths
+    return FormRule(read, schema, f"must be {called}", longest, shortest, characters, format=format)
 
 
-def _text(allowed: Callable[[str], object], reason: str, pattern: str, example: str) -> _Notation:
-    return _Notation(str, partial(CharacterRule, allowed=allowed, reason=reason, pattern=pattern, example=example))
-
-
-AN = _text(_LETTERS_AND_DIGITS.fullmatch, "ASCII letters and digits", "^[A-Za-z0-9]+$", "AB12")
-A = _text(_LETTERS.fullmatch, "ASCII letters", "^[A-Za-z]+$", "EN")
-ANS = _text(is_printable, "non-blank printable text", f"^[^{UNWRITTEN}]*$", "Riverside 12")
-AS = _text(
-    _is_name,
-    "letters, spaces, apostrophes, hyphens and dots, as in names",
-    f"^[{BLANK}]*[^{BLANK}{_NO_LETTER}][^{_NO_LETTER}]*$",
-    "Zoë",
-)
-
-Day = Annotated[
-    str, FormRule(10, 10, bool, "", f"^{_DAY.pattern}$", "1990-01-31", _read_day, "a date, YYYY-MM-DD", "date")
-]
-Phone = Annotated[str, NumericIdRule(6, 15, "447700900123")]
+Day = Annotated[str, _form(read_day, "a date, YYYY-MM-DD", (10, 10), None, f"^{DAY.pattern}$", "1990-01-31", "date")]
+Phone = Annotated[str, NumericIdRule(15, 6, "447700900123")]
 Iban = Annotated[
     str,
-    FormRule(
-        15,
-        34,
-        _LETTERS_AND_DIGITS.fullmatch,
-        "ASCII letters and digits",
-        "^[A-Za-z]{2}[0-9]{2}[A-Za-z0-9]+$",
-        "DE89370400440532013000",
+    _form(
         lambda text: text.upper() if is_iban(text.upper()) else None,
         "an IBAN with valid check digits",
-        described="An IBAN, without spaces",
+        (15, 34),
+        _LETTERS_AND_DIGITS,
+        "^[A-Za-z]{2}[0-9]{2}[A-Za-z0-9]+$",
+        "DE89370400440532013000",
+        description="An IBAN, without spaces",
     ),
 ]
 """An IBAN; lower-case letters are converted to upper case."""
@@ -191,28 +199,21 @@ def _read_british_number(text: str) -> str | None:
 
 BritishAccountNumber = Annotated[
     str,
-    FormRule(
-        1,
-        26,
-        _LETTERS_AND_DIGITS.fullmatch,
-        "ASCII letters and digits",
-        f"^{_BRITISH_NUMBER.pattern}$",
-        "31926819",
+    _form(
         _read_british_number,
         "a British account number of 8 digits, or of 6 or 7 without leading zeros",
+        (1, 26),
+        _LETTERS_AND_DIGITS,
+        f"^{_BRITISH_NUMBER.pattern}$",
+        "31926819",
     ),
 ]
-_PRINTABLE = str.isprintable, "printable text"
 _EMAIL_PATTERN = "^[^@ ]{1,64}@[^@ ]+[.][^@ ]+$"
 Email = Annotated[
-    str, FormRule(6, 100, *_PRINTABLE, _EMAIL_PATTERN, "zoe@example.com", _reader(_EMAIL), "an email address", "email")
+    str, _form(reader(_EMAIL), "an email address", (6, 100), PRINTABLE, _EMAIL_PATTERN, "zoe@example.com", "email")
 ]
-Ipv4 = Annotated[
-    str,
-    FormRule(
-        7, 15, *_PRINTABLE, "^[0-9]{1,3}([.][0-9]{1,3}){3}$", "203.0.113.7", _read_ipv4, "an IPv4 address", "ipv4"
-    ),
-]
+_IPV4_PATTERN = "^[0-9]{1,3}([.][0-9]{1,3}){3}$"
+Ipv4 = Annotated[str, _form(_read_ipv4, "an IPv4 address", (7, 15), PRINTABLE, _IPV4_PATTERN, "203.0.113.7", "ipv4")]
 
 # -- Series in one string
 
@@ -227,7 +228,7 @@ def _read_country(text: str) -> str | None:
 
 def _series(pattern: str, reason: str, example: str, read: Callable[[str], str | None] | None = None) -> SeriesRule:
     whole = f"^ *{pattern} *(, *{pattern} *)*$"
-    form = read or _reader(re.compile(pattern))
+    form = read or reader(re.compile(pattern))
     return SeriesRule(LIST_CHARACTERS, form, f"{reason}, separated by commas", whole, example)
 
 

@@ -10,9 +10,9 @@ from typing import Annotated, Any, ClassVar, TypeVar
 from pydantic import PrivateAttr, ValidationError
 from typing_extensions import TypedDict
 
-from chalicelib.cards.protocol.fields import Level, rule_in
+from chalicelib.cards.protocol.fields import Level
 from chalicelib.cards.protocol.status_codes import refused_fields
-from chalicelib.foundation.fields.message import Message
+from chalicelib.foundation.fields.field_types import Message, rule_in
 from chalicelib.foundation.fields.problems import Problem, problems_of
 from chalicelib.foundation.lazy_dataclasses import dataclass
 

@@ -11,8 +11,8 @@ from functools import cache
 from typing import Any, get_args
 
 from chalicelib.foundation import jsontext, log
-from chalicelib.foundation.fields.field_rules import IdRule
-from chalicelib.foundation.fields.message import PROBLEMS, OpenMessage
+from chalicelib.foundation.fields.field_types import PROBLEMS, OpenMessage
+from chalicelib.foundation.fields.number_rules import IdRule
 from chalicelib.foundation.fields.problems import InvalidMessage, Problem
 from chalicelib.foundation.http.outbound import Reply
 from chalicelib.foundation.lazy_dataclasses import dataclass

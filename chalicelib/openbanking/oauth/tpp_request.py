@@ -7,7 +7,7 @@ from dataclasses import field
 from functools import cached_property
 from typing import Any, Protocol, TypeVar
 
-from chalicelib.foundation.fields.message import Message
+from chalicelib.foundation.fields.field_types import Message
 from chalicelib.foundation.fields.problems import InvalidMessage
 from chalicelib.foundation.identifiers import OpaqueToken
 from chalicelib.foundation.lazy_dataclasses import dataclass

@@ -10,10 +10,11 @@ from __future__ import annotations
 from functools import partial
 from typing import Annotated, Any, TypeGuard
 
-from chalicelib.foundation.fields.field_rules import UNPRINTABLE, IdRule, Notation, NumberRule, TextRule
+from chalicelib.foundation.fields.decimal_rules import NumberRule
+from chalicelib.foundation.fields.field_types import PRINTABLE, FormRule, Notation
+from chalicelib.foundation.fields.number_rules import IdRule
 from chalicelib.foundation.fields.problems import fault
 from chalicelib.foundation.lazy_dataclasses import dataclass
-from chalicelib.openbanking.protocol.fields import PRINTABLE_TEXT
 
 LONGEST_ID = 255
 LONGEST_PAYMENT_ID = 1024
@@ -66,15 +67,14 @@ BankPaymentId = Annotated[str, BankIdRule(LONGEST_ID, named=LONGEST_PAYMENT_ID)]
 """The id of a payment in a bank's response."""
 BankPageKey = Annotated[
     str,
-    TextRule(
+    FormRule(
         lambda text: _check(text, LONGEST_PAGE_KEY),
-        None,
         {
             "minLength": 1,
             "maxLength": LONGEST_PAGE_KEY,
-            "pattern": f"^[^{UNPRINTABLE}]*$",
-            "description": PRINTABLE_TEXT,
-            "examples": ["Invoice 17"],
+            "pattern": PRINTABLE.pattern,
+            "description": PRINTABLE.description,
+            "examples": [PRINTABLE.example],
         },
     ),
 ]

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Self
 
 from pydantic import model_validator
 
-from chalicelib.foundation.fields.message import Message
+from chalicelib.foundation.fields.field_types import Message
 from chalicelib.foundation.fields.problems import fault
 from chalicelib.foundation.fields.registries import decimals
 

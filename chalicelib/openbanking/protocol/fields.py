@@ -10,95 +10,75 @@ and ``WebAddress``. Every type also provides its JSON Schema.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import suppress
-from datetime import date
-from decimal import Context, Decimal, FloatOperation, Inexact
-from functools import partial, reduce
-from typing import TYPE_CHECKING, Annotated, Any
-from unicodedata import category
+from functools import partial
+from typing import Annotated, Any
 
 from pydantic import Field
 from typing_extensions import TypeAliasType
 
-from chalicelib.foundation.fields.field_rules import (
+from chalicelib.foundation.fields.decimal_rules import AmountRule, NumberRule
+from chalicelib.foundation.fields.field_types import (
     BLANK,
+    DAY,
     NO_LETTERS,
-    NUMERIC,
+    PRINTABLE,
     UNPRINTABLE,
     UNWRITTEN,
-    AmountRule,
-    DigitsRule,
-    IdRule,
+    Characters,
+    FormRule,
     Notation,
-    NumberRule,
-    TextRule,
-    WholeRule,
+    in_names,
+    read_day,
 )
 from chalicelib.foundation.fields.ibans import is_iban
+from chalicelib.foundation.fields.number_rules import DigitsRule, IdRule, WholeRule
 from chalicelib.foundation.fields.problems import fault
 from chalicelib.foundation.fields.registries import countries, currencies
 from chalicelib.foundation.fields.written_text import is_blank, is_written
 from chalicelib.foundation.http.addresses import InvalidAddress, check_address
 
-
-def _text(check: Callable[[str], str], pattern: str, description: str, example: str) -> Notation:
-    """A notation for strings that pass ``check``."""
-
-    def rule(length: int) -> TextRule:
-        schema = {"pattern": pattern, "description": description, "examples": [example[:length].strip()]}
-        return TextRule(check, length, schema)
-
-    return Notation(str, rule)
-
-
-def _characters(fits: Callable[[str], bool], what: str) -> Callable[[str], str]:
-    """A check of a string's characters; ``what`` says which fit."""
-
-    def check(value: str) -> str:
-        return value if fits(value) else fault("characters", f"must be {what}")
-
-    return check
-
-
-def _is_in_names(character: str) -> bool:
-    return character.isalpha() or character in _NAME_PUNCTUATION or category(character).startswith("M")
-
-
-def _name(letters: str, description: str, example: str, *, digits: bool = False) -> Notation:
-    """A notation for names; ``letters`` describes the allowed characters in error messages."""
-
-    def check(value: str) -> str:
-        if not _USUAL_NAME.fullmatch(value) and not all(
-            _is_in_names(each) or (digits and each.isdecimal()) for each in value
-        ):
-            fault("characters", f"must contain only {letters} and the punctuation used in names")
-        return fault("characters", "must not be blank") if is_blank(value) else value
-
-    no_letters = rf"!-%*+{':' if digits else '0'}-@\[-`{{-~{NO_LETTERS}{UNWRITTEN}"
-    return _text(check, f"^[{BLANK}]*[^{BLANK}{no_letters}][^{no_letters}]*$", description, example)
-
-
-_USUAL_NAME = re.compile("[A-Za-zÀ-ÖØ-öø-\u02c1\u0400-\u0481\u048a-\u052f\u1e00-\u1eff '\u2019.,&/()-]+")
-_NAME_PUNCTUATION = " '\u2019-.,&/()\u00a0\u00ad\u200c\u200d"
-PRINTABLE_TEXT, LETTERS_ONLY = "Printable text", "Letters"
-
-AN = _text(_characters(str.isprintable, "printable text"), f"^[^{UNPRINTABLE}]*$", PRINTABLE_TEXT, "Invoice 17")
+AN = PRINTABLE.notation()
 """Printable text (the specification's letters, digits and ``. ! @`` would exclude many addresses and names)."""
-Text = _text(_characters(is_written, "printable text"), f"^[^{UNWRITTEN}]*$", PRINTABLE_TEXT, "Invoice 17")
+Text = Characters(
+    is_written, PRINTABLE.reason, f"^[^{UNWRITTEN}]*$", PRINTABLE.description, PRINTABLE.example
+).notation()
 """Text that people write, such as a reference: printable, with no-break spaces, soft hyphens and joiners."""
-A = _text(
-    _characters(str.isalpha, "letters only"), rf"^[^\u0020-@\[-`{{-~{NO_LETTERS}{UNPRINTABLE}]*$", LETTERS_ONLY, "EUR"
+A = Characters(
+    str.isalpha, "must be letters only", rf"^[^\u0020-@\[-`{{-~{NO_LETTERS}{UNPRINTABLE}]*$", "Letters", "EUR"
+).notation()
+
+
+def _is_visible(text: str) -> bool:
+    return not is_blank(text) or fault("characters", "must not be blank")
+
+
+def _name(letters: str, no_letters: str, is_letter: Callable[[str], bool], description: str, example: str) -> Notation:
+    """A notation for names; ``letters`` describes the permitted characters, ``no_letters`` the others of ASCII."""
+    fits = in_names("'\u2019-.,&/()", _is_visible, is_letter)
+    others = rf"{no_letters}\[-`{{-~{NO_LETTERS}{UNWRITTEN}"
+    reason = f"must contain only {letters} and the punctuation used in names"
+    pattern = f"^[{BLANK}]*[^{BLANK}{others}][^{others}]*$"
+    return Characters(fits, reason, pattern, description, example).notation()
+
+
+Name = _name(
+    "letters, spaces",
+    "!-%*+0-@",
+    str.isalpha,
+    "A name: letters, spaces and ' \u2019 - . , & / ( ), without digits",
+    "Zoë O'Brien",
 )
-Name = _name("letters, spaces", "A name: letters, spaces and ' \u2019 - . , & / ( ), without digits", "Zoë O'Brien")
 """The name of a person or town. Where the specification says letters, combining marks, spaces and punctuation are also
 accepted.
 """
 PayeeName = _name(
     "letters, digits, spaces",
+    "!-%*+:-@",
+    lambda character: character.isalpha() or character.isdecimal(),
     "The name of a payee: letters, digits, spaces and ' \u2019 - . , & / ( )",
     "Company 24 Ltd",
-    digits=True,
 )
 """The name of a payee, a person or company: like ``Name``, but digits are also allowed."""
 N = Notation(Any, NumberRule)
@@ -116,26 +96,10 @@ Whole = Notation(int, WholeRule)
 """A whole number in a query, from 1 to the number in brackets; digits only."""
 
 
-def decimal(value: object) -> Decimal:
-    """The exact value of a valid ``N`` or ``Amount``."""
-    assert isinstance(value, NUMERIC)
-    return Decimal(value)
-
-
-def exact_sum(values: Iterable[object]) -> Decimal:
-    """The exact sum of valid ``Amount`` values; ``sum`` would round to 28 digits."""
-    return reduce(_EXACT.add, map(_exact, values), Decimal())
-
-
-_EXACT = Context(prec=1000, traps=[Inexact, FloatOperation])
-_exact: Callable[[Any], Decimal] = _EXACT.create_decimal
-
-
 def _code(name: str, codes: Callable[[], frozenset[str]], kind: str, longest: int, example: str) -> Any:
-    def check(value: str) -> str:
-        return value if value in codes() else fault("value", f"is not a {kind}")
-
-    rule = TextRule(check, longest, {"description": f"A {kind}", "examples": [example]}, codes)
+    """A code of a registry."""
+    schema = {"description": f"A {kind}", "examples": [example]}
+    rule = FormRule(lambda text: text if text in codes() else None, schema, f"is not a {kind}", longest, codes=codes)
     return TypeAliasType(name, Annotated[str, rule])
 
 
@@ -146,27 +110,17 @@ Country = {
 """An ISO 3166-1 country code in capitals: ``Country[2]`` is alpha-2, ``Country[3]`` alpha-3."""
 
 
-def _iban(value: str) -> str:
-    compact = value.replace(" ", "").upper()
-    return compact if value.isascii() and is_iban(compact) else fault("value", "is not a valid IBAN")
+def _read_iban(text: str) -> str | None:
+    compact = text.replace(" ", "").upper()
+    return compact if text.isascii() and is_iban(compact) else None
 
 
 _BIC = re.compile(r"[A-Z0-9]{4}[A-Z]{2}[A-Z0-9]{2}(?:[A-Z0-9]{3})?")
 
 
-def _bic(value: str) -> str:
-    upper = value.upper()
-    return upper if value.isascii() and _BIC.fullmatch(upper) else fault("value", "is not a BIC of 8 or 11 characters")
-
-
-_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
-
-
-def _day(value: str) -> str:
-    with suppress(ValueError):
-        if _DAY.fullmatch(value):
-            return date.fromisoformat(value).isoformat()
-    return fault("date", "must be a date, YYYY-MM-DD")
+def _read_bic(text: str) -> str | None:
+    upper = text.upper()
+    return upper if text.isascii() and _BIC.fullmatch(upper) else None
 
 
 _WEB_ADDRESS = re.compile(
@@ -175,11 +129,11 @@ _WEB_ADDRESS = re.compile(
 )
 
 
-def _web_address(value: str) -> str:
+def _read_web_address(text: str) -> str | None:
     with suppress(InvalidAddress):
-        if _WEB_ADDRESS.fullmatch(value):
-            return check_address(value, local=True)
-    return fault("value", "must be an http or https URL with a host and without user information or fragment")
+        if _WEB_ADDRESS.fullmatch(text):
+            return check_address(text, local=True)
+    return None
 
 
 Timestamp = Annotated[
@@ -194,67 +148,64 @@ Uuid = Annotated[
     str, Field(pattern="^[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$", json_schema_extra={"format": "uuid"})
 ]
 
-if TYPE_CHECKING:
-    Iban = str
-    Bic = str
-    Currency = str
-    Day = str
-    WebAddress = str
-else:
-    Iban = Annotated[
-        str,
-        TextRule(
-            _iban,
-            42,
-            {
-                "format": "iban",
-                "minLength": 15,
-                "pattern": "^ *[A-Za-z] *[A-Za-z] *[0-9] *[0-9][A-Za-z0-9 ]*$",
-                "description": "An IBAN with the length, structure and check digits of its country; "
-                "lower-case letters and spaces are accepted",
-                "examples": ["GB33BUKB20201555555555"],
-            },
-        ),
-    ]
-    Bic = Annotated[
-        str,
-        TextRule(
-            _bic,
-            11,
-            {
-                "minLength": 8,
-                "pattern": "^[A-Za-z0-9]{4}[A-Za-z]{2}[A-Za-z0-9]{2}(?:[A-Za-z0-9]{3})?$",
-                "description": "A BIC of 8 or 11 characters",
-                "examples": ["DEUTDEFF"],
-            },
-        ),
-    ]
-    Currency = _code("Currency", currencies, "currency code (ISO 4217)", 3, "EUR")
-    Day = Annotated[
-        str,
-        TextRule(
-            _day,
-            None,
-            {
-                "format": "date",
-                "minLength": 10,
-                "maxLength": 10,
-                "pattern": f"^{_DAY.pattern}$",
-                "description": "A date, YYYY-MM-DD",
-                "examples": ["2026-01-31"],
-            },
-        ),
-    ]
-    WebAddress = Annotated[
-        str,
-        TextRule(
-            _web_address,
-            2048,
-            {
-                "format": "uri",
-                "pattern": f"^{_WEB_ADDRESS.pattern}$",
-                "description": "An absolute http or https URL without user information or fragment",
-                "examples": ["https://tpp.example.com/callback"],
-            },
-        ),
-    ]
+Iban = Annotated[
+    str,
+    FormRule(
+        _read_iban,
+        {
+            "minLength": 15,
+            "pattern": "^ *[A-Za-z] *[A-Za-z] *[0-9] *[0-9][A-Za-z0-9 ]*$",
+            "description": "An IBAN with the length, structure and check digits of its country; "
+            "lower-case letters and spaces are accepted",
+            "examples": ["GB33BUKB20201555555555"],
+        },
+        "is not a valid IBAN",
+        longest=42,
+        format="iban",
+    ),
+]
+Bic = Annotated[
+    str,
+    FormRule(
+        _read_bic,
+        {
+            "minLength": 8,
+            "pattern": "^[A-Za-z0-9]{4}[A-Za-z]{2}[A-Za-z0-9]{2}(?:[A-Za-z0-9]{3})?$",
+            "description": "A BIC of 8 or 11 characters",
+            "examples": ["DEUTDEFF"],
+        },
+        "is not a BIC of 8 or 11 characters",
+        longest=11,
+    ),
+]
+Currency = _code("Currency", currencies, "currency code (ISO 4217)", 3, "EUR")
+Day = Annotated[
+    str,
+    FormRule(
+        read_day,
+        {
+            "minLength": 10,
+            "maxLength": 10,
+            "pattern": f"^{DAY.pattern}$",
+            "description": "A date, YYYY-MM-DD",
+            "examples": ["2026-01-31"],
+        },
+        "must be a date, YYYY-MM-DD",
+        kind="date",
+        format="date",
+    ),
+]
+WebAddress = Annotated[
+    str,
+    FormRule(
+        _read_web_address,
+        {
+            "pattern": f"^{_WEB_ADDRESS.pattern}$",
+            "description": "An absolute http or https URL without user information or fragment",
+            "examples": ["https://tpp.example.com/callback"],
+        },
+        "must be an http or https URL with a host and without user information or fragment",
+        longest=2048,
+        format="uri",
+    ),
+]

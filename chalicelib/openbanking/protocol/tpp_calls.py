@@ -6,8 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from chalicelib.foundation.fields.field_rules import TextRule
-from chalicelib.foundation.fields.message import Message
+from chalicelib.foundation.fields.field_types import FormRule, Message
 from chalicelib.foundation.fields.problems import fault
 from chalicelib.openbanking.protocol.bank_identifiers import LONGEST_PAYMENT_ID
 from chalicelib.openbanking.protocol.errors import Fault, FrontDoorError
@@ -197,14 +196,14 @@ class PaymentStatusQuery(Message):
 
 def _one_of(
     known: Callable[[], frozenset[str]], longest: int, description: str, spelled: Callable[[str], str] = str
-) -> TextRule:
+) -> FormRule:
     """One of the ``known`` names, after ``spelled`` has put what was given into their spelling."""
 
     def check(given: str) -> str:
         name = spelled(given)
         return name if name in known() else fault("value", f"must be one of {', '.join(sorted(known()))}")
 
-    return TextRule(check, longest, {"description": description}, known)
+    return FormRule(check, {"description": description}, longest=longest, codes=known)
 
 
 def _scope_names() -> frozenset[str]:
@@ -219,11 +218,11 @@ def _in_capitals(name: str) -> str:
     return name.upper() if name.isascii() else name
 
 
-def _country(letters: str) -> str:
-    is_code = len(letters) == 2 and letters.isascii() and letters.isalpha()
-    return letters.upper() if is_code else fault("value", "must be a two-letter country code (ISO 3166-1)")
+def _read_country(letters: str) -> str | None:
+    return letters.upper() if len(letters) == 2 and letters.isascii() and letters.isalpha() else None
 
 
+_COUNTRY_RULE = FormRule(_read_country, {"pattern": "^[A-Za-z]{2}$"}, "must be a two-letter country code (ISO 3166-1)")
 _SCHEME_RULE = _one_of(_scheme_names, SCHEME, "A payment scheme, in capitals or small letters", _in_capitals)
 
 
@@ -232,7 +231,7 @@ class BankSearchQuery(Message):
 
     page: Whole[1_000_000] = 1
     """The page number. Example: ``1``."""
-    country: Annotated[str, TextRule(_country, None, {"pattern": "^[A-Za-z]{2}$"})] | None = None
+    country: Annotated[str, _COUNTRY_RULE] | None = None
     """Only banks of this country (ISO 3166-1, two letters in any case). Example if sent: ``"DE"``."""
     q: AN[64] | None = None
     """Only banks whose name or BIC contains this text, in any case. Example if sent: ``"demo"``."""

@@ -4,8 +4,8 @@ from typing import Annotated, Any, Self
 
 from pydantic import model_validator
 
-from chalicelib.foundation.fields.field_rules import IdRule
-from chalicelib.foundation.fields.message import Message, OpenMessage
+from chalicelib.foundation.fields.field_types import Message, OpenMessage
+from chalicelib.foundation.fields.number_rules import IdRule
 from chalicelib.foundation.fields.problems import fault
 from chalicelib.openbanking.protocol.bank_identifiers import LONGEST_ID, BankId, BankNumber
 from chalicelib.openbanking.protocol.fields import AN, A, Iban, N, Text, Whole

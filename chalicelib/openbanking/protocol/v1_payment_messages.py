@@ -6,8 +6,9 @@ from typing import Annotated, Any, Self
 
 from pydantic import Field, WithJsonSchema, model_validator
 
-from chalicelib.foundation.fields.field_rules import IdRule
-from chalicelib.foundation.fields.message import Message, OpenMessage
+from chalicelib.foundation.fields.decimal_rules import decimal, exact_sum
+from chalicelib.foundation.fields.field_types import Message, OpenMessage
+from chalicelib.foundation.fields.number_rules import IdRule
 from chalicelib.foundation.fields.problems import InvalidMessage, fault
 from chalicelib.openbanking.protocol.bank_identifiers import LONGEST_ID, BankPaymentId
 from chalicelib.openbanking.protocol.british_accounts import contradicts
@@ -25,8 +26,6 @@ from chalicelib.openbanking.protocol.fields import (
     PayeeName,
     Text,
     WebAddress,
-    decimal,
-    exact_sum,
 )
 from chalicelib.openbanking.protocol.payment_enumerations import SCHEME, VERSION_1_SCHEMES, schemes_schema
 from chalicelib.openbanking.protocol.v1_account_messages import AccountRequest

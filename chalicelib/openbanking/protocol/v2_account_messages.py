@@ -5,8 +5,8 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import model_validator
 
-from chalicelib.foundation.fields.field_rules import IdRule
-from chalicelib.foundation.fields.message import Message, OpenMessage
+from chalicelib.foundation.fields.field_types import Message, OpenMessage
+from chalicelib.foundation.fields.number_rules import IdRule
 from chalicelib.foundation.fields.problems import fault
 from chalicelib.openbanking.protocol.bank_identifiers import LONGEST_ID, LONGEST_PAGE_KEY, BankId, BankPageKey
 from chalicelib.openbanking.protocol.fields import AN, A, Day, Id, N, Text, Whole

@@ -5,13 +5,14 @@ from typing import Annotated, Any, Self
 
 from pydantic import Field, WithJsonSchema, model_validator
 
-from chalicelib.foundation.fields.field_rules import DigitsRule
-from chalicelib.foundation.fields.message import Message, OpenMessage
+from chalicelib.foundation.fields.decimal_rules import decimal
+from chalicelib.foundation.fields.field_types import Message, OpenMessage
+from chalicelib.foundation.fields.number_rules import DigitsRule
 from chalicelib.foundation.fields.problems import fault
 from chalicelib.openbanking.protocol.bank_identifiers import LONGEST_PAYMENT_ID, BankPaymentId
 from chalicelib.openbanking.protocol.british_accounts import contradicts
 from chalicelib.openbanking.protocol.currency_amounts import InCurrency
-from chalicelib.openbanking.protocol.fields import AN, A, Amount, Country, Currency, Iban, Text, WebAddress, decimal
+from chalicelib.openbanking.protocol.fields import AN, A, Amount, Country, Currency, Iban, Text, WebAddress
 from chalicelib.openbanking.protocol.payment_enumerations import SCHEME, VERSION_2_SCHEMES, schemes_schema
 from chalicelib.openbanking.protocol.payment_statuses import CODES
 from chalicelib.openbanking.protocol.v1_payment_messages import BULK_ITEMS, sums_by_currency

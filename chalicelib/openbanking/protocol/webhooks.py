@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from typing import Any, Literal, TypedDict
 
-from chalicelib.foundation.fields.message import Message, OpenMessage
+from chalicelib.foundation.fields.field_types import Message, OpenMessage
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.openbanking.protocol.bank_calls import RevokeToken
 from chalicelib.openbanking.protocol.fields import AN

@@ -9,7 +9,7 @@ from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 
 from chalicelib.foundation.crypto import signatures
 from chalicelib.foundation.dynamodb.store import Item
-from chalicelib.foundation.fields.message import Message
+from chalicelib.foundation.fields.field_types import Message
 from chalicelib.foundation.fields.problems import InvalidMessage
 from chalicelib.foundation.fields.written_text import InvalidTitle, read_title
 from chalicelib.foundation.http.addresses import InvalidAddress, check_address, check_query

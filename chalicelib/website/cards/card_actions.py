@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from chalicelib.cards.protocol import values
-from chalicelib.cards.protocol.fields import rule_in
 from chalicelib.cards.protocol.message import Needs, Request
-from chalicelib.cards.protocol.rules import CodeRule, CodeWordRule, OneOfRule, ValueRule
 from chalicelib.cards.protocol.states import CARD_MOVES, CARD_RULES, CARD_STATES, PIN_IS_BLOCKED
+from chalicelib.foundation.fields.field_types import ValueRule, rule_in
+from chalicelib.foundation.fields.number_rules import CodeRule, CodeWordRule, OneOfRule
 from chalicelib.foundation.fields.registries import country_numbers
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.website.cards.card_text import currency_code

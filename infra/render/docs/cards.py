@@ -10,10 +10,10 @@ from chalicelib.cards.protocol.account_messages import CreateAccount
 from chalicelib.cards.protocol.card_events import EVENTS
 from chalicelib.cards.protocol.card_messages import CreateCard, WithDelivery
 from chalicelib.cards.protocol.holder_messages import WithHolder
-from chalicelib.cards.protocol.list_rules import SeriesRule, TextsRule
 from chalicelib.cards.protocol.message import Needs, NeedsOne, Request
-from chalicelib.cards.protocol.rules import CodeWordRule, OneOfRule
 from chalicelib.cards.requests.action import Action
+from chalicelib.foundation.fields.list_rules import SeriesRule, TextsRule
+from chalicelib.foundation.fields.number_rules import CodeWordRule, OneOfRule
 from infra.render.openapi.cards import examples, notation, purposes, tables
 from infra.render.openapi.cards.answer_models import answer_of, data_of
 from infra.render.openapi.cards.schemas import ENVELOPE, Json, order_members, rule_in

@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
-from chalicelib.foundation.fields.message import Message, OpenMessage
+from chalicelib.foundation.fields.field_types import Message, OpenMessage
 from chalicelib.openbanking.protocol.bank_identifiers import LONGEST_PAYMENT_ID
 from chalicelib.openbanking.protocol.fields import AN, Bic
 from chalicelib.openbanking.protocol.payment_enumerations import PaymentOutcome

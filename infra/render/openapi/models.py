@@ -9,7 +9,7 @@ from typing import Annotated, Any, NotRequired, get_args, get_origin, get_type_h
 from pydantic import BaseModel, Field, create_model
 from pydantic.alias_generators import to_snake
 
-from chalicelib.foundation.fields.message import Message, OpenMessage
+from chalicelib.foundation.fields.field_types import Message, OpenMessage
 from chalicelib.openbanking.protocol.own_answers import Success
 from infra.render.openapi import member_docs
 from infra.render.openapi.value_tables import TABLES

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_type_hints
 
-from chalicelib.foundation.fields.message import Message
+from chalicelib.foundation.fields.field_types import Message
 from chalicelib.openbanking.api import oauth_api, tpp_api
 from chalicelib.openbanking.flows.bank.directory import describe_bank, list_banks
 from chalicelib.openbanking.flows.bank.performance_reports import record_day

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from chalicelib.foundation.call_limits import LimitReached
-from chalicelib.foundation.fields.message import Message
+from chalicelib.foundation.fields.field_types import Message
 from chalicelib.foundation.fields.problems import InvalidMessage
 from chalicelib.foundation.http.outbound import GivenUp
 from chalicelib.foundation.http.web import BODY_BYTES, FORM, JSON, Incoming, UnreadableBody

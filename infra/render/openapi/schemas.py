@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
-from chalicelib.foundation.fields.field_rules import OR_A_NUMBER
-from chalicelib.foundation.fields.message import OpenMessage
-from chalicelib.openbanking.protocol.fields import LETTERS_ONLY, PRINTABLE_TEXT
+from chalicelib.foundation.fields.field_types import OpenMessage
+from chalicelib.foundation.fields.number_rules import OR_A_NUMBER
 from chalicelib.openbanking.protocol.oauth_security import ASSERTION_TYPE
 from chalicelib.openbanking.protocol.payment_statuses import CODES, NUMBERS
 from chalicelib.openbanking.protocol.versions import VERSIONS
@@ -32,7 +31,7 @@ Way = Literal["body", "texts", "sent"]
 that the service sends, with defaults filled in and nulls omitted.
 """
 
-_SELF_EVIDENT = (PRINTABLE_TEXT, LETTERS_ONLY)
+_SELF_EVIDENT = ("Printable text", "Letters")
 _COMPACT_IBAN = {
     "type": "string",
     "format": "iban",

@@ -17,7 +17,7 @@ from jsonschema import Draft202012Validator
 from pydantic import create_model
 
 from chalicelib.foundation import jsontext
-from chalicelib.foundation.fields.message import Message
+from chalicelib.foundation.fields.field_types import Message
 from chalicelib.foundation.fields.problems import InvalidMessage
 from chalicelib.foundation.fields.written_text import is_written
 from chalicelib.openbanking.protocol import fields

@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chalicelib.foundation import jsontext
-from chalicelib.foundation.fields.message import Message, OpenMessage
+from chalicelib.foundation.fields.decimal_rules import decimal, exact_sum
+from chalicelib.foundation.fields.field_types import Message, OpenMessage
 from chalicelib.foundation.fields.problems import InvalidMessage, Problem, fault
 from chalicelib.foundation.fields.written_text import is_blank
 from chalicelib.foundation.jsontext import Number as Written
@@ -32,8 +33,6 @@ from chalicelib.openbanking.protocol.fields import (
     Name,
     WebAddress,
     Whole,
-    decimal,
-    exact_sum,
 )
 
 

@@ -15,7 +15,7 @@ from typing_extensions import is_typeddict
 from chalicelib.cards.protocol.card_events import EVENTS, CardEventType
 from chalicelib.cards.protocol.message import NULL, Answer
 from chalicelib.cards.requests.action import Action
-from chalicelib.foundation.fields.message import Message
+from chalicelib.foundation.fields.field_types import Message
 
 
 class AnswerModel(Message):

@@ -8,7 +8,8 @@ from typing import Any, get_args
 
 from pydantic.fields import FieldInfo
 
-from chalicelib.cards.protocol import fields, list_rules, rules
+from chalicelib.cards.protocol import fields
+from chalicelib.foundation.fields import field_types, list_rules, number_rules
 from infra.render.openapi.cards.schemas import rule_in
 from infra.render.openapi.models import is_list, models_in
 
@@ -48,9 +49,9 @@ TYPES: Mapping[str, str] = {
 _FORMS = {"email": "email {}", "ipv4": "IPv4 {}", "date": "date", "": "IBAN"}
 _BARE: dict[type, str] = {int: "number", str: "text", Decimal: "number"}
 _TEXTS = {
-    rule.reason: name
+    rule.characters: name
     for name in ("AN", "A", "ANS", "AS")
-    if isinstance(rule := fields.rule_of(getattr(fields, name)[1]), rules.CharacterRule)
+    if isinstance(rule := field_types.rule_of(getattr(fields, name)[1]), field_types.TextRule)
 }
 
 
@@ -66,7 +67,7 @@ def field_notation(field: FieldInfo) -> str:
     return " or ".join(_BARE[part] for part in (field.annotation, *get_args(field.annotation)) if part in _BARE)
 
 
-def rule_notation(rule: rules.ValueRule) -> str:
+def rule_notation(rule: field_types.ValueRule) -> str:
     """The type notation of a rule. Raises: LookupError, if the rule has none."""
     return _NOTATIONS[type(rule)](rule)
 
@@ -75,21 +76,21 @@ def _length(shortest: int, longest: int) -> str:
     return str(longest) if shortest == longest else f"{shortest}-{longest}"
 
 
-def _choices(rule: rules.OneOfRule) -> str:
+def _choices(rule: number_rules.OneOfRule) -> str:
     return "flag" if rule.meanings is fields.FLAG else "choice"
 
 
-_NOTATIONS: Mapping[type[rules.ValueRule], Callable[[Any], str]] = {
-    rules.IntegerRule: lambda rule: f"N {_length(rule.shortest, rule.longest)}",
-    rules.NumericIdRule: lambda rule: f"digits {_length(rule.shortest, rule.longest)}",
-    rules.RangeRule: lambda rule: f"{rule.lowest} to {rule.highest}",
-    rules.CharacterRule: lambda rule: f"{_TEXTS[rule.reason]} {_length(rule.shortest, rule.longest)}",
-    rules.OneOfRule: _choices,
-    rules.NumberWordRule: _choices,
-    rules.CodeWordRule: lambda _: "choice",
-    rules.CodeRule: lambda rule: "currency" if "currency" in rule.called else "country",
-    rules.PaginatorRule: lambda _: "page",
-    rules.FormRule: lambda rule: _FORMS[rule.format].format(_length(rule.shortest, rule.longest)),
+_NOTATIONS: Mapping[type[field_types.ValueRule], Callable[[Any], str]] = {
+    number_rules.IntegerRule: lambda rule: f"N {_length(rule.shortest, rule.longest)}",
+    number_rules.NumericIdRule: lambda rule: f"digits {_length(rule.shortest, rule.longest)}",
+    number_rules.RangeRule: lambda rule: f"{rule.lowest} to {rule.highest}",
+    field_types.TextRule: lambda rule: f"{_TEXTS[rule.characters]} {_length(rule.shortest, rule.longest)}",
+    number_rules.OneOfRule: _choices,
+    number_rules.NumberWordRule: _choices,
+    number_rules.CodeWordRule: lambda _: "choice",
+    number_rules.CodeRule: lambda rule: "currency" if "currency" in rule.called else "country",
+    fields.PaginatorRule: lambda _: "page",
+    field_types.FormRule: lambda rule: _FORMS[rule.format].format(_length(rule.shortest, rule.longest)),
     list_rules.ListRule: lambda rule: f"list of {rule_notation(rule.entry)}",
     list_rules.SeriesRule: lambda _: "series",
     list_rules.TextsRule: lambda _: "texts",

@@ -13,10 +13,10 @@ from pydantic.fields import FieldInfo
 
 from chalicelib.cards.protocol import fields
 from chalicelib.cards.protocol.message import Request
-from chalicelib.cards.protocol.rules import CharacterRule, ValueRule
 from chalicelib.cards.protocol.status_codes import Status, refused_field
 from chalicelib.cards.protocol.values import API_VERSION
 from chalicelib.cards.requests.action import Action
+from chalicelib.foundation.fields.field_types import ValueRule, rule_of
 from infra.render.openapi import member_docs
 from infra.render.openapi.cards import conditions, purposes
 from infra.render.openapi.cards.answer_models import answer_of
@@ -150,7 +150,7 @@ class CardSchemas:
         if action.is_continued:
             properties |= {"has_more_records": _MORE}
         if action.shape == "id":
-            properties |= {"id": {**_rule_schema(fields.rule_of(fields.Id), "answered"), "description": "The holder"}}
+            properties |= {"id": {**_rule_schema(rule_of(fields.Id), "answered"), "description": "The holder"}}
         schema = {
             "type": "object",
             "description": f"The success response of `{action.name}`",
@@ -261,9 +261,7 @@ def _full_schema(rule: ValueRule, way: Way) -> Json:
 
 def _rule_schema(rule: ValueRule, way: Way) -> Json:
     schema = _full_schema(rule, way)
-    # forbidden characters are irrelevant in responses
-    left_out = {"pattern"} if way == "answered" and type(rule) is CharacterRule else set()
-    return {key: _without_examples(value) for key, value in schema.items() if key not in {"examples", *left_out}}
+    return {key: _without_examples(value) for key, value in schema.items() if key != "examples"}
 
 
 def _without_examples(value: Any) -> Any:

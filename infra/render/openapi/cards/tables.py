@@ -8,8 +8,8 @@ from typing import Any
 from chalicelib.cards.actions import ACTIONS, SIMULATOR_ACTIONS
 from chalicelib.cards.protocol import payment_states, schemes, states, values
 from chalicelib.cards.protocol.card_events import EVENTS
-from chalicelib.cards.protocol.rules import CodeWordRule, OneOfRule
 from chalicelib.cards.protocol.status_codes import Status
+from chalicelib.foundation.fields.number_rules import CodeWordRule, OneOfRule
 from infra.render.openapi.cards.answer_models import answer_of, data_of
 from infra.render.openapi.cards.schemas import rule_in
 from infra.render.openapi.introduction import table

@@ -16,7 +16,7 @@ from app import app
 from chalicelib.cards.protocol.status_codes import Status
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.crypto import event_signing
-from chalicelib.foundation.fields.message import Message
+from chalicelib.foundation.fields.field_types import Message
 from chalicelib.foundation.http.web import OTHERS
 from chalicelib.openbanking.protocol import errors, own_answers
 from chalicelib.openbanking.protocol.bank_calls import BANK_CALLS

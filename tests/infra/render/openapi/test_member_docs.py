@@ -6,7 +6,7 @@ from typing import TypedDict
 
 import pytest
 
-from chalicelib.foundation.fields.message import Message
+from chalicelib.foundation.fields.field_types import Message
 from chalicelib.openbanking.protocol import errors, own_answers, v1_account_messages
 from chalicelib.openbanking.protocol.bank_calls import RevokeToken, RevokeTokenV2, SaveConsentV2
 from chalicelib.openbanking.protocol.v1_payment_messages import FundsAccount

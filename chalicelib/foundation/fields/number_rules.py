@@ -1,7 +1,6 @@
-"""Validation rules and JSON Schemas behind the card API's field types.
+"""The rules of whole numbers, of identifiers, and of codes that a list or a registry has.
 
-A number may be a JSON number or a string of digits. It becomes an ``int``, or a string of digits if leading zeros
-matter. Its length is the number of digits. Error messages never quote a value.
+A number may be a JSON number or a string of digits; its length is the number of digits.
 """
 
 from __future__ import annotations
@@ -10,79 +9,48 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from pydantic import GetCoreSchemaHandler
-from pydantic_core import CoreSchema, core_schema
-
+from chalicelib.foundation.fields.field_types import UNPRINTABLE, Json, ValueRule, check_length, text_of
 from chalicelib.foundation.fields.problems import fault
-from chalicelib.foundation.fields.written_text import is_blank, is_written
 from chalicelib.foundation.lazy_dataclasses import dataclass
-
-Json = dict[str, Any]
-
-
-class ValueRule:
-    """Validates a value; ``check`` returns the parsed value."""
-
-    __slots__ = ()
-
-    def check(self, value: Any) -> Any:
-        raise NotImplementedError
-
-    def json_schema(self) -> Json:
-        """The JSON Schema of a request value."""
-        raise NotImplementedError
-
-    def answer_schema(self) -> Json:
-        """The JSON Schema of a response value."""
-        return self.json_schema()
-
-    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        return core_schema.no_info_plain_validator_function(self.check)
-
 
 _DIGITS = re.compile(r"[0-9]*")
 
 
-def digits_of(value: Any, shortest: int, longest: int, what: str = "digits") -> str:
+def digits_of(value: Any, longest: int, shortest: int = 1, unit: str = "digits") -> str:
     """Return the digits of a JSON number or a digit string, and check their number."""
     text = str(value) if type(value) is int and value >= 0 else value
     if type(text) is not str or not _DIGITS.fullmatch(text):
         fault("type", "must be a whole number")
-    return text_of(text, shortest, longest, what)
+    if not shortest <= len(text) <= longest:
+        check_length(len(text), longest, shortest, unit)
+    return text
 
 
-def text_of(value: Any, shortest: int, longest: int, what: str = "characters") -> str:
-    """Return a string, and check its length; ``what`` is counted."""
-    if type(value) is not str:
-        fault("type", "must be a string")
-    if not shortest <= len(value) <= longest:
-        said = f"exactly {longest}" if shortest == longest else f"{shortest} to {longest}"
-        fault("length", f"must have {said} {what if longest > 1 else what.removesuffix('s')}")
-    return str(value)
-
-
-def is_printable(text: str) -> bool:
-    return is_written(text) and not is_blank(text)
+def _digit_bounds(longest: int, shortest: int) -> Json:
+    """The JSON Schema of digits, as a number or a string."""
+    return {
+        "minimum": 0 if shortest == 1 else 10 ** (shortest - 1),
+        "maximum": 10**longest - 1,
+        "pattern": f"^[0-9]{{{shortest},{longest}}}$",
+    }
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class IntegerRule(ValueRule):
     """An integer with a minimum and maximum number of digits."""
 
-    shortest: int
     longest: int
+    shortest: int = 1
 
     def check(self, value: Any) -> int:
         if type(value) is int and 10 ** (self.shortest - 1) <= value < 10**self.longest:
             return value
-        return int(digits_of(value, self.shortest, self.longest))
+        return int(digits_of(value, self.longest, self.shortest))
 
     def json_schema(self) -> Json:
         return {
             "type": ["integer", "string"],
-            "minimum": 0 if self.shortest == 1 else 10 ** (self.shortest - 1),
-            "maximum": 10**self.longest - 1,
-            "pattern": f"^[0-9]{{{self.shortest},{self.longest}}}$",
+            **_digit_bounds(self.longest, self.shortest),
             "description": "A whole number or a string of digits",
             "examples": [int("1234567890123456789"[: max(self.shortest, min(self.longest, 4))])],
         }
@@ -95,19 +63,17 @@ class IntegerRule(ValueRule):
 class NumericIdRule(ValueRule):
     """A numeric identifier, as a string that keeps leading zeros."""
 
-    shortest: int
     longest: int
+    shortest: int = 1
     example: str = ""
 
     def check(self, value: Any) -> str:
-        return digits_of(value, self.shortest, self.longest)
+        return digits_of(value, self.longest, self.shortest)
 
     def json_schema(self) -> Json:
         return {
             "type": ["string", "integer"],
-            "minimum": 0 if self.shortest == 1 else 10 ** (self.shortest - 1),
-            "maximum": 10**self.longest - 1,
-            "pattern": f"^[0-9]{{{self.shortest},{self.longest}}}$",
+            **_digit_bounds(self.longest, self.shortest),
             "description": "Digits; a string keeps leading zeros",
             "examples": [self.example or "4929123412341234123"[: self.longest]],
         }
@@ -120,8 +86,8 @@ class NumericIdRule(ValueRule):
 class RangeRule(ValueRule):
     """An integer in a range. ``digits`` limits its digits; by default, to the number of digits in ``highest``."""
 
-    lowest: int
     highest: int
+    lowest: int
     digits: int = 0
 
     @property
@@ -129,7 +95,7 @@ class RangeRule(ValueRule):
         return self.digits or len(str(self.highest))
 
     def check(self, value: Any) -> int:
-        number = int(digits_of(value, 1, self.longest))
+        number = int(digits_of(value, self.longest))
         if not self.lowest <= number <= self.highest:
             fault("value", f"must be from {self.lowest} to {self.highest}")
         return number
@@ -148,39 +114,115 @@ class RangeRule(ValueRule):
         return {"type": "integer", "minimum": self.lowest, "maximum": self.highest}
 
 
+_WHOLE = re.compile(r"[0-9]{1,9}")
+
+
 @dataclass(frozen=True, slots=True, eq=False)
-class PaginatorRule(ValueRule):
-    """A page of a list: ``item_count`` entries from the zero-based ``offset``."""
+class WholeRule(ValueRule):
+    """A whole number from 1 to ``highest``, as a number or a string of digits; converted to ``int``."""
 
-    most: int
-    digits: int
+    highest: int
 
-    def check(self, value: Any) -> tuple[int, int]:
-        if type(value) is not dict:
-            fault("type", "must be an object")
-        if any(name not in ("item_count", "offset") for name in value):
-            fault("unknown", "must have only item_count and offset")
-        found = []
-        for name in ("item_count", "offset"):
-            if value.get(name) is None:
-                fault("missing", f"must have {name}")
-            found.append(int(digits_of(value[name], 1, self.digits, f"digits in {name}")))
-        if not 1 <= found[0] <= self.most:
-            fault("value", f"must have an item_count from 1 to {self.most}")
-        return found[0], found[1]
+    def check(self, value: Any) -> int:
+        text = str(value)
+        if not _WHOLE.fullmatch(text) or not 1 <= int(text) <= self.highest:
+            fault("value", f"must be a whole number from 1 to {self.highest}")
+        return int(text)
 
     def json_schema(self) -> Json:
-        count = {"type": ["integer", "string"], "minimum": 1, "maximum": self.most, "pattern": "^[0-9]{1,11}$"}
         return {
-            "type": "object",
-            "properties": {
-                "item_count": count | {"description": f"Entries per page, at most {self.most}"},
-                "offset": IntegerRule(1, self.digits).json_schema()
-                | {"description": "Zero-based index of the first entry"},
-            },
-            "required": ["item_count", "offset"],
-            "additionalProperties": False,
-            "examples": [{"item_count": 20, "offset": 0}],
+            "type": "integer",
+            "minimum": 1,
+            "maximum": self.highest,
+            "description": f"A whole number from 1 to {self.highest}",
+            "examples": [self.highest],
+        }
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DigitsRule(ValueRule):
+    """An identifier of digits, with a maximum length.
+
+    With ``width``, a JSON number is converted to text of at least that many digits, with its leading zeros restored.
+    """
+
+    longest: int
+    width: int = 0
+
+    def check(self, value: Any) -> Any:
+        if not isinstance(value, str | int) or isinstance(value, bool):
+            fault("type", "must be digits")
+        text = str(value)
+        if not _DIGITS.fullmatch(text):
+            fault("characters", "must be digits only")
+        if not 1 <= len(text) <= self.longest:
+            check_length(len(text), self.longest, unit="digits")
+        return text.zfill(self.width) if self.width and isinstance(value, int) else value
+
+    def json_schema(self) -> Json:
+        zeros = f"a number is padded to {self.width} digits" if self.width else "a string keeps leading zeros"
+        return {
+            "type": ["string", "integer"],
+            "minLength": 1,
+            "maxLength": self.longest,
+            "pattern": "^[0-9]+$",
+            "minimum": 0,
+            "maximum": 10**self.longest - 1,
+            "description": f"At most {self.longest} digits; {zeros}",
+            "examples": ["12345678"[: self.longest]],
+        }
+
+
+OR_A_NUMBER = ", or a whole number"
+"""The suffix of an identifier's description."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class IdRule(ValueRule):
+    """A bank's identifier: a string, or a whole JSON number that is converted to its digits.
+
+    Attributes:
+        longest: the maximum length of the text.
+        digits: whether only digits are allowed.
+        width: the length to which a number is padded with leading zeros; strings are unchanged.
+        beside: the companion member; if it is absent, a number is not padded.
+    """
+
+    longest: int
+    digits: bool = False
+    width: int = 0
+    beside: str | None = None
+
+    def check(self, value: Any) -> Any:
+        text = self.text(value)
+        if not isinstance(text, str):
+            fault("type", "must be a string or a whole number")
+        if not 1 <= len(text) <= self.longest:
+            check_length(len(text), self.longest, unit="digits" if self.digits else "characters")
+        if self.digits and not _DIGITS.fullmatch(text):
+            fault("characters", "must be digits only")
+        return text if text.isprintable() else fault("characters", "must be printable text")
+
+    def text(self, value: Any, *, alone: bool = False) -> Any:
+        """Convert a whole number to text, unpadded if ``alone`` (no companion member); other values are unchanged."""
+        if not isinstance(value, int) or isinstance(value, bool):
+            return value
+        return str(value) if alone or value < 0 else str(value).zfill(self.width)
+
+    def json_schema(self) -> Json:
+        text: Json = {"pattern": f"^[^{UNPRINTABLE}]*$", "description": f"Printable text{OR_A_NUMBER}"}
+        digits: Json = {
+            "pattern": "^[0-9]+$",
+            "minimum": 0,
+            "maximum": 10**self.longest - 1,
+            "description": f"At most {self.longest} digits{OR_A_NUMBER}",
+        }
+        return {
+            "type": ["string", "integer"],
+            "minLength": 1,
+            "maxLength": self.longest,
+            **(digits if self.digits else text),
+            "examples": ["12345678"[: self.longest]],
         }
 
 
@@ -192,7 +234,7 @@ class OneOfRule(ValueRule):
     digits: int = 1
 
     def check(self, value: Any) -> int:
-        number = int(digits_of(value, 1, self.digits))
+        number = int(digits_of(value, self.digits))
         if number not in self.meanings:
             fault("value", f"must be {_join_alternatives(map(str, self.meanings))}")
         return number
@@ -207,9 +249,6 @@ class OneOfRule(ValueRule):
 
     def answer_schema(self) -> Json:
         return {"type": "integer", "enum": list(self.meanings), "description": self.json_schema()["description"]}
-
-    def __hash__(self) -> int:
-        return hash((tuple(self.meanings), self.digits))
 
 
 class NumberWordRule(OneOfRule):
@@ -240,7 +279,7 @@ class CodeWordRule(ValueRule):
     def check(self, value: Any) -> str:
         if self.shortest and type(value) is int and value >= 0:
             value = str(value)
-        word = text_of(value, self.shortest or self.length, self.length)
+        word = text_of(value, self.length, self.shortest or self.length)
         if self.shortest:
             word = next((each for each in self.meanings if each.lower() == word.lower()), word)
         if word not in self.meanings:
@@ -250,9 +289,6 @@ class CodeWordRule(ValueRule):
     def json_schema(self) -> Json:
         described = "; ".join(f"{letter} {meaning}" for letter, meaning in self.meanings.items())
         return {"type": "string", "enum": list(self.meanings), "description": described}
-
-    def __hash__(self) -> int:
-        return hash(tuple(self.meanings))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -264,7 +300,7 @@ class CodeRule(ValueRule):
     example: int
 
     def check(self, value: Any) -> int:
-        code = int(digits_of(value, 1, 3))
+        code = int(digits_of(value, 3))
         if code not in self.registry():
             fault("value", f"is not a {self.called}")
         return code
@@ -276,65 +312,6 @@ class CodeRule(ValueRule):
 
     def answer_schema(self) -> Json:
         return {"type": "integer", "enum": sorted(self.registry()), "description": f"A {self.called}"}
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class CharacterRule(ValueRule):
-    """A string with a minimum and maximum length, of permitted characters only; ``allowed`` tests them."""
-
-    shortest: int
-    longest: int
-    allowed: Callable[[str], object]
-    reason: str
-    pattern: str
-    example: str
-
-    def check(self, value: Any) -> str:
-        text = text_of(value, self.shortest, self.longest)
-        if not self.allowed(text):
-            fault("characters", f"must be {self.reason}")
-        return text
-
-    def json_schema(self) -> Json:
-        example = (self.example * (self.shortest // len(self.example) + 1))[: max(self.shortest, len(self.example))]
-        return {
-            "type": "string",
-            "minLength": self.shortest,
-            "maxLength": self.longest,
-            "pattern": self.pattern,
-            "description": capitalize(self.reason),
-            "examples": [example[: self.longest].strip()],
-        }
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class FormRule(CharacterRule):
-    """A string in a specific format, named ``called`` in messages.
-
-    ``read`` returns the normalised value, or ``None`` if the format is wrong; ``format`` is its name in JSON Schema.
-    """
-
-    read: Callable[[str], str | None]
-    called: str
-    format: str = ""
-    described: str = ""
-
-    def check(self, value: Any) -> str:
-        found = self.read(CharacterRule.check(self, value))
-        if found is None:
-            fault("value", f"must be {self.called}")
-        return str(found)
-
-    def json_schema(self) -> Json:
-        schema = {"type": "string"} | ({"format": self.format} if self.format else {}) | CharacterRule.json_schema(self)
-        if self.shortest == self.longest:  # the pattern says it
-            del schema["minLength"], schema["maxLength"]
-        return schema | {"description": self.described or capitalize(self.called), "examples": [self.example]}
-
-
-def capitalize(text: str) -> str:
-    """Return the text with its first letter in upper case."""
-    return text[:1].upper() + text[1:]
 
 
 def _join_alternatives(values: Any) -> str:

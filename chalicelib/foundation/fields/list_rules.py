@@ -1,4 +1,4 @@
-"""Validation rules and JSON Schemas for fields with multiple values."""
+"""The rules of lists and objects."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any, cast
 
 from pydantic_core import PydanticCustomError
 
-from chalicelib.cards.protocol.rules import Json, ValueRule, capitalize, text_of
 from chalicelib.foundation import jsontext
+from chalicelib.foundation.fields.field_types import Json, ValueRule, capitalize, text_of
 from chalicelib.foundation.fields.problems import Kind, fault
 from chalicelib.foundation.fields.written_text import is_blank, is_written
 from chalicelib.foundation.lazy_dataclasses import dataclass
@@ -67,7 +67,7 @@ class SeriesRule(ValueRule):
 
     def check(self, value: Any) -> tuple[str, ...]:
         entries = []
-        for part in text_of(value, 1, self.longest).split(","):
+        for part in text_of(value, self.longest, 1).split(","):
             entry = self.form(part.strip())
             if entry is None:
                 fault("value", f"must be {self.reason}")

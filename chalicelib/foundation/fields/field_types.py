@@ -1,0 +1,317 @@
+"""Messages and the types of their members: one notation, one kind of rule, and the rules of texts.
+
+Patterns in JSON Schema use ECMA-262 syntax and are exact within Latin-1. Where a check is stricter (letters of all
+scripts, check digits), the pattern is wider and the description states the rule.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import date
+from itertools import islice
+from typing import Annotated, Any, TypeVar, get_args
+from unicodedata import category
+
+from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler, GetJsonSchemaHandler, ValidationError
+from pydantic.fields import FieldInfo
+from pydantic_core import CoreSchema, core_schema
+
+from chalicelib.foundation.fields.problems import InvalidMessage, Kind, Problem, fault, problems_of
+from chalicelib.foundation.fields.written_text import is_blank, is_written
+from chalicelib.foundation.lazy_dataclasses import dataclass
+
+Json = dict[str, Any]
+PROBLEMS = 50
+"""The most problems that one response lists."""
+M = TypeVar("M", bound="Message")
+
+
+class Message(BaseModel):
+    """A JSON object; members that its model does not declare are rejected."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True, hide_input_in_errors=True)
+
+    @classmethod
+    def read(cls: type[M], value: object, most: int | None = PROBLEMS) -> M:
+        """Validate a parsed JSON value. Raises: InvalidMessage, with at most so many problems; all without a limit."""
+        if not isinstance(value, dict):
+            raise InvalidMessage([Problem("", "type", "the body must be a JSON object")])
+        try:
+            return cls.model_validate(value)
+        except ValidationError as error:
+            raise InvalidMessage(list(islice(problems_of(cls, error), most))) from None
+
+
+class OpenMessage(Message):
+    """A JSON object that may have members its model does not declare."""
+
+    model_config = ConfigDict(extra="allow")
+
+
+class ValueRule:
+    """Validates a value; ``check`` returns the parsed value."""
+
+    __slots__ = ()
+
+    def check(self, value: Any) -> Any:
+        raise NotImplementedError
+
+    def json_schema(self) -> Json:
+        """The JSON Schema of a request value. It never rejects a valid value, but may accept invalid ones."""
+        raise NotImplementedError
+
+    def answer_schema(self) -> Json:
+        """The JSON Schema of a response value."""
+        return self.json_schema()
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_plain_validator_function(self.check)
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> Json:
+        return self.json_schema()
+
+
+@dataclass(frozen=True, slots=True)
+class Notation:
+    """A type with its bounds in brackets, in the specification's notation: ``N[20]``, ``AN[1, 10]``.
+
+    A list has the type of its entries in brackets.
+
+    Attributes:
+        rule: makes a rule of the upper bound, and of the lower one if there is any.
+        exact: whether a single number is both bounds, rather than the upper one.
+    """
+
+    kind: Any
+    rule: Callable[..., ValueRule]
+    exact: bool = False
+
+    def __getitem__(self, bounds: Any) -> Any:
+        if isinstance(bounds, tuple):
+            lower, upper = bounds
+            return Annotated[self.kind, self.rule(upper, lower)]
+        return Annotated[self.kind, self.rule(bounds, bounds) if self.exact else self.rule(bounds)]
+
+
+def rule_of(annotation: Any) -> ValueRule:
+    """The rule of an annotated field type."""
+    found: ValueRule = next(each for each in annotation.__metadata__ if isinstance(each, ValueRule))
+    return found
+
+
+def rule_in(field: FieldInfo) -> ValueRule:
+    """The rule of a model's field, which may be optional."""
+    rules = [each for each in field.metadata if isinstance(each, ValueRule)]
+    return rules[0] if rules else rule_of(next(each for each in get_args(field.annotation) if each is not type(None)))
+
+
+def check_length(length: int, longest: int, shortest: int = 0, unit: str = "characters") -> None:
+    """Refuse a length out of its bounds. Without a minimum, only the empty text is too short."""
+    if (shortest or 1) <= length <= longest:
+        return
+    if not shortest:
+        fault("length", f"must have at most {longest} {unit}" if length else "must not be empty")
+    bounds = f"exactly {longest}" if shortest == longest else f"{shortest} to {longest}"
+    fault("length", f"must have {bounds} {unit if longest > 1 else unit.removesuffix('s')}")
+
+
+def text_of(value: Any, longest: int | None, shortest: int = 0) -> str:
+    """Return a string, and check its length if it has a maximum."""
+    if type(value) is not str:
+        fault("type", "must be a string")
+    if longest is not None:
+        check_length(len(value), longest, shortest)
+    return value
+
+
+def capitalize(text: str) -> str:
+    """Return the text with its first letter in upper case."""
+    return text[:1].upper() + text[1:]
+
+
+# -- Texts
+
+UNPRINTABLE = (
+    r"\u0000-\u001f\u007f-\u00a0\u00ad\u061c\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000"
+    r"\ue000-\uf8ff\ufeff\ufff9-\ufffb"
+)
+"""A regular expression's character class: controls, formatting, private use, and all spaces except U+0020.
+
+It covers the Basic Multilingual Plane only: beyond it, JavaScript needs the ``u`` flag for ranges.
+"""
+
+UNWRITTEN = (
+    r"\u0000-\u001f\u007f-\u009f\u061c\u1680\u180e\u2000-\u200b\u200e\u200f\u2028-\u202f\u205f-\u206f\u3000"
+    r"\ue000-\uf8ff\ufeff\ufff9-\ufffb"
+)
+"""The same without what people write: no-break spaces, soft hyphens and joiners (see ``written_text``)."""
+
+BLANK = r" \u00a0\u00ad\u200c\u200d"
+"""A regular expression's character class: the characters of names that cannot be seen."""
+
+NO_LETTERS = r"\u00a1-\u00a9\u00ab\u00ac\u00ae-\u00b4\u00b6-\u00b9\u00bb-\u00bf\u00d7\u00f7"
+"""A regular expression's character class: the non-letters of Latin-1 beyond ASCII."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Characters:
+    """The characters of a notation.
+
+    Attributes:
+        fits: whether a text has only these; it may also raise a ``fault`` of its own.
+        reason: says which characters a text must have.
+        pattern: the same for JSON Schema.
+        example: shortened or repeated to the length of a type.
+    """
+
+    fits: Callable[[str], object]
+    reason: str
+    pattern: str
+    description: str
+    example: str
+
+    def notation(self, *, exact: bool = False) -> Notation:
+        """The notation of texts of these characters."""
+        return Notation(str, lambda longest, shortest=0: TextRule(self, longest, shortest), exact)
+
+
+class _SizedRule(ValueRule):
+    """A text with a maximum length, perhaps a minimum length, that ``accept`` reads.
+
+    Attributes:
+        longest: the maximum length; ``None`` if ``accept`` checks the length.
+        shortest: the minimum length; 0 if only the empty text is too short.
+    """
+
+    __slots__ = ()
+    longest: int | None
+    shortest: int
+
+    def accept(self, text: str) -> str:
+        raise NotImplementedError
+
+    def check(self, value: Any) -> str:
+        is_sized = type(value) is str and self.longest is not None and self.shortest <= len(value) <= self.longest
+        return self.accept(value if is_sized and value else text_of(value, self.longest, self.shortest))
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Leave type and length to pydantic, which is faster, where it knows the bounds for a problem's reason."""
+        if self.shortest:
+            return ValueRule.__get_pydantic_core_schema__(self, source, handler)
+        least = None if self.longest is None else 1
+        text = core_schema.str_schema(strict=True, min_length=least, max_length=self.longest)
+        return core_schema.no_info_after_validator_function(self.accept, text)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TextRule(_SizedRule):
+    """A text of permitted characters."""
+
+    characters: Characters
+    longest: int
+    shortest: int = 0
+
+    def accept(self, text: str) -> str:
+        return text if self.characters.fits(text) else fault("characters", self.characters.reason)
+
+    def json_schema(self) -> Json:
+        shortest, example = self.shortest or 1, self.characters.example
+        example = (example * (shortest // len(example) + 1))[: max(shortest, len(example))]
+        return {
+            "type": "string",
+            "minLength": shortest,
+            "maxLength": self.longest,
+            "pattern": self.characters.pattern,
+            "description": self.characters.description,
+            "examples": [example[: self.longest].strip()],
+        }
+
+    def answer_schema(self) -> Json:
+        """The same without the pattern: in responses, it does not matter which characters are forbidden."""
+        return {name: value for name, value in self.json_schema().items() if name != "pattern"}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FormRule(_SizedRule):
+    """A text in a form, such as a date.
+
+    Attributes:
+        read: returns the text as it is kept, or ``None`` if the form is wrong; may also raise a ``fault`` of its own.
+        reason: says which form a text must have; ``kind`` is the kind of this fault.
+        characters: the characters, if they are checked before the form.
+        format: the form's name in JSON Schema; ``schema`` has further members.
+        codes: returns all valid texts for the ``enum`` of the schema.
+    """
+
+    read: Callable[[str], str | None]
+    schema: Json
+    reason: str = ""
+    longest: int | None = None
+    shortest: int = 0
+    characters: Characters | None = None
+    kind: Kind = "value"
+    format: str = ""
+    codes: Callable[[], frozenset[str]] | None = None
+
+    def accept(self, text: str) -> str:
+        if self.characters is not None and not self.characters.fits(text):
+            fault("characters", self.characters.reason)
+        found = self.read(text)
+        return fault(self.kind, self.reason) if found is None else found
+
+    def json_schema(self) -> Json:
+        named = {"format": self.format} if self.format else {}
+        is_variable = self.longest is not None and self.longest != self.shortest  # otherwise, the pattern says it
+        lengths = {"minLength": self.shortest or 1, "maxLength": self.longest} if is_variable else {}
+        codes = {"enum": sorted(self.codes())} if self.codes else {}
+        return {"type": "string", **named, **lengths, **codes, **self.schema}
+
+
+PRINTABLE = Characters(
+    str.isprintable, "must be printable text", f"^[^{UNPRINTABLE}]*$", "Printable text", "Invoice 17"
+)
+
+
+def is_visible(text: str) -> bool:
+    """Whether people can have written a text, and see it."""
+    return (text.isprintable() or is_written(text)) and not (text.isspace() if text.isascii() else is_blank(text))
+
+
+_JOINERS = "\u00a0\u00ad\u200c\u200d"
+_USUAL_LETTERS = "A-Za-zÀ-ÖØ-öø-\u02c1\u0400-\u0481\u048a-\u052f\u1e00-\u1eff"
+
+
+def in_names(
+    punctuation: str, has_enough: Callable[[str], object], is_letter: Callable[[str], bool] = str.isalpha
+) -> Callable[[str], object]:
+    """Whether a text has only letters of any script, combining marks, spaces, joiners and ``punctuation``.
+
+    It must also pass ``has_enough``, as every text with a letter does.
+    """
+    others = f" {re.escape(punctuation)}"
+    usual = re.compile(f"[{others}]*[{_USUAL_LETTERS}][{_USUAL_LETTERS}{others}]*")
+    no_letters = f" {punctuation}{_JOINERS}"
+
+    def fits(text: str) -> object:
+        return usual.fullmatch(text) or (
+            all(is_letter(each) or each in no_letters or category(each)[0] == "M" for each in text) and has_enough(text)
+        )
+
+    return fits
+
+
+DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+
+
+def read_day(text: str) -> str | None:
+    """A date, YYYY-MM-DD; ``None`` for any other text."""
+    try:
+        return date.fromisoformat(text).isoformat() if DAY.fullmatch(text) else None
+    except ValueError:
+        return None
+
+
+def reader(pattern: re.Pattern[str]) -> Callable[[str], str | None]:
+    """A form that is a regular expression."""
+    return lambda text: text if pattern.fullmatch(text) else None
