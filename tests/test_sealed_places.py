@@ -14,7 +14,7 @@ from chalicelib.sealed_places import SEALED_PLACES
 from tests.causeway import Causeway
 from tests.infra.deployment import for_stage
 from tests.openbanking.faults import items
-from tests.upgrade.sealing import reseal_all, seal_something_everywhere
+from tests.upgrade.play import reseal_all, seal_something_everywhere
 
 OWN_KEYS = "demo-banks"
 """The table that is sealed with keys of the demonstration banks."""

@@ -33,8 +33,7 @@ from tests.delivery.conftest import (
     unrecorded_delivery,
 )
 from tests.kit.logs import metric_values
-from tests.volume.loading import BATCH
-from tests.volume.records import records
+from tests.volume.records import BATCH, records
 from tests.volume.round_trips import RoundTrips
 
 pytestmark = pytest.mark.dynamodb

@@ -1,18 +1,216 @@
-"""Put small defects into core modules at random, one at a time, and see whether the unit tests notice."""
+"""Put small defects into core modules at random, one at a time, and see whether the unit tests notice.
+
+The operators that make mutants are cosmic-ray's. The tests closest to a module run first, until one fails.
+"""
 
 from __future__ import annotations
 
+import ast
+import random
+import re
 import secrets
+import shutil
+import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from queue import SimpleQueue
 
+from cosmic_ray.ast import ast_nodes, get_ast
+from cosmic_ray.mutating import mutate_code
+from cosmic_ray.plugins import get_operator, operator_names
+
 from infra import command
-from tests.mutants.drawing import Mutant, draw
-from tests.mutants.hunt import Hunt, Outcome
+from infra.repository import ROOT
+
+MODULES = (
+    "chalicelib/openbanking/flows/tpp_authentication.py",
+    "chalicelib/openbanking/flows/payments/*.py",
+    "chalicelib/openbanking/records/payments.py",
+    "chalicelib/openbanking/flows/consent/*.py",
+    "chalicelib/openbanking/records/consents.py",
+    "chalicelib/foundation/dynamodb/*.py",
+    "chalicelib/foundation/http/outbound.py",
+    "chalicelib/openbanking/bank_client/bank_circuits.py",
+    "chalicelib/cards/ledger/*.py",
+    "chalicelib/cards/authorization/auth*.py",
+    "chalicelib/delivery/*.py",
+)
+"""Where mutants are made: what must not be wrong."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mutant:
+    """A module with one defect. ``line`` is the first that differs, ``before`` and ``after`` are its texts."""
+
+    module: Path
+    operator: str
+    line: int
+    before: str
+    after: str
+    code: str
+
+    def __str__(self) -> str:
+        return f"{self.module.relative_to(ROOT)}:{self.line}\n    - {self.before}\n    + {self.after}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where an operator could change a module: the operator, and which of its occurrences."""
+
+    module: Path
+    operator: str
+    occurrence: int
+
+
+def modules() -> list[Path]:
+    return [file for pattern in MODULES for file in sorted(ROOT.glob(pattern)) if file.name != "__init__.py"]
+
+
+def draw(seed: str, count: int) -> list[Mutant]:
+    """``count`` mutants that differ in what they do; the same seed draws the same of the same code.
+
+    A line is drawn first and then one of its mutants: most operators would change the same few lines.
+    """
+    lines: dict[tuple[Path, int], list[_Place]] = {}
+    for module in modules():
+        for line, place in _places(module):
+            lines.setdefault((module, line), []).append(place)
+    chance = random.Random(seed)
+    order = [*lines]
+    chance.shuffle(order)
+    drawn = (_first_that_matters(chance.sample(lines[key], len(lines[key]))) for key in order)
+    return [mutant for mutant, _ in zip((each for each in drawn if each), range(count), strict=False)]
+
+
+def _places(module: Path) -> Iterator[tuple[int, _Place]]:
+    tree = get_ast(_source(module))
+    for name in operator_names():
+        operator_class = get_operator(name)
+        if operator_class.arguments():
+            continue
+        operator = operator_class()
+        positions = (start for node in ast_nodes(tree) for start, _ in operator.mutation_positions(node))
+        for occurrence, (line, _) in enumerate(positions):
+            yield line, _Place(module, name, occurrence)
+
+
+def _first_that_matters(places: list[_Place]) -> Mutant | None:
+    """The first whose code can be compiled and does something else: types and docstrings do nothing."""
+    for place in places:
+        source = _source(place.module)
+        code = mutate_code(source, get_operator(place.operator)(), place.occurrence)
+        if code and _meaning(code) not in (None, _meaning(source)):
+            return _mutant(place, source, code)
+    return None
+
+
+def _mutant(place: _Place, source: str, code: str) -> Mutant:
+    pairs = zip(source.splitlines(), code.splitlines(), strict=False)
+    line, before, after = next((n, a, b) for n, (a, b) in enumerate(pairs, 1) if a != b)
+    return Mutant(place.module, place.operator.rpartition("/")[2], line, before.strip(), after.strip(), code)
+
+
+@cache
+def _source(module: Path) -> str:
+    return module.read_text(encoding="utf-8")
+
+
+def _meaning(code: str) -> str | None:
+    """What a module does, without its types and docstrings; ``None`` if it is not Python any more."""
+    try:
+        tree = ast.parse(code)
+    except SyntaxError:
+        return None
+    for node in ast.walk(tree):
+        match node:
+            case ast.FunctionDef():
+                node.returns = None
+            case ast.arg():
+                node.annotation = None
+            case ast.AnnAssign():
+                node.annotation = ast.Constant(None)
+            case ast.Expr(ast.Constant()):
+                node.value = ast.Constant(None)
+    return ast.dump(tree)
+
+
+UNIT = "not faults and not pages and not year and not sdk and not rehearsal and not e2e"
+SECONDS = 1200
+OWN_SECONDS = 300
+"""A mutant on which all tests, or those of its module, take longer has made something endless: it was noticed."""
+
+_LEFT_OUT = shutil.ignore_patterns(".git", ".local", ".venv*", "build", "*_cache", ".hypothesis", "__pycache__")
+_FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+)", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of a mutant: the test that failed, or ``None`` if it survived."""
+
+    mutant: Mutant
+    killed_by: str | None
+
+
+class Hunt:
+    """A copy of the project in ``folder``, for one mutant at a time."""
+
+    def __init__(self, folder: Path) -> None:
+        self._root = folder / "project"
+        shutil.copytree(ROOT, self._root, ignore=_LEFT_OUT)
+
+    def kill(self, mutant: Mutant) -> Outcome:
+        """Run tests on ``mutant`` until one fails."""
+        file = self._root / mutant.module.relative_to(ROOT)
+        before = file.read_text(encoding="utf-8")
+        self._write(file, mutant.code)
+        try:
+            rounds = (self._failure(each) for each in tests_for(mutant.module))
+            return Outcome(mutant, next((failed for failed in rounds if failed), None))
+        finally:
+            self._write(file, before)
+
+    def failure_without_mutant(self, processes: int) -> str | None:
+        """The test that fails in the copy as it is, which would seem to kill every mutant."""
+        return self._failure(["--numprocesses", str(processes), "--dist", "loadfile", "tests"])
+
+    def _failure(self, tests: list[str]) -> str | None:
+        """The first test that fails; ``None`` if all pass."""
+        seconds = OWN_SECONDS if all(test.endswith(".py") for test in tests) else SECONDS
+        command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-m", UNIT, *tests]
+        try:
+            result = subprocess.run(
+                command, cwd=self._root, capture_output=True, text=True, check=False, timeout=seconds
+            )
+        except subprocess.TimeoutExpired:
+            return "it never ended"
+        if result.returncode in (0, _NONE_COLLECTED):
+            return None
+        found = _FAILED.search(result.stdout)
+        return found[1] if found else result.stdout.strip().rpartition("\n")[2] or "the tests could not be collected"
+
+    def _write(self, file: Path, code: str) -> None:
+        """Write a module and forget its compiled form, whose age and size could be those of another mutant."""
+        file.write_text(code, encoding="utf-8")
+        for compiled in file.parent.glob(f"__pycache__/{file.stem}.*"):
+            compiled.unlink()
+
+
+_NONE_COLLECTED = 5
+
+
+def tests_for(module: Path) -> list[list[str]]:
+    """The rounds of tests: the module's own, those of its package, all."""
+    parts = module.relative_to(ROOT / "chalicelib").with_suffix("").parts
+    folder = ROOT / "tests" / Path(*parts[:-1])
+    own = sorted(str(file.relative_to(ROOT)) for file in folder.glob(f"test_{parts[-1]}*.py"))
+    return [each for each in (own, [f"tests/{parts[0]}"], ["tests"]) if each]
+
 
 GOAL = 0.95
 """The share of mutants that must die."""

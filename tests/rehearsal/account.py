@@ -1,4 +1,4 @@
-"""What an account has, read back from the emulator."""
+"""The content of an account, read back from the emulator."""
 
 from __future__ import annotations
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-from tests.shape.modules import Function, Module
-from tests.shape.names import Names
+from tests.shape.modules import Function, Module, Names
 
 _CONTEXT, _LOCAL = "contextvars.ContextVar", "threading.local"
 OF_THE_PROCESS = {

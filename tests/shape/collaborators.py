@@ -6,8 +6,7 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from tests.kit.source_code import BOOTSTRAP
-from tests.shape.modules import Function, Module, matching
-from tests.shape.names import Names, parameters
+from tests.shape.modules import Function, Module, Names, matching, parameters
 
 _CONTAINERS = ("chalicelib/**/*container.py", *BOOTSTRAP)
 _PROPERTIES = {"property", "functools.cached_property"}

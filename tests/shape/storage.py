@@ -6,8 +6,7 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from tests.kit.source_code import FLOWS, within
-from tests.shape.modules import Module, matching
-from tests.shape.names import Names, parameters
+from tests.shape.modules import Module, Names, matching, parameters
 
 _STORE = "chalicelib.foundation.dynamodb.store.Store"
 _WRITES = {"transact", "put", "update", "delete"}

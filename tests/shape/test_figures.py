@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from tests.kit.source_code import ROOT
-from tests.shape.figures import Figure, read_static
+from tests.shape.__main__ import Figure, read_static
 
 CEILINGS = {
     "store writes in flows": 0,

@@ -6,8 +6,15 @@ import textwrap
 
 import pytest
 
-from tests.shape.modules import Module
-from tests.shape.sizes import LONGEST_FUNCTION, LONGEST_MODULE, lines, long_functions, long_modules, statements
+from tests.shape.modules import (
+    LONGEST_FUNCTION,
+    LONGEST_MODULE,
+    Module,
+    lines,
+    long_functions,
+    long_modules,
+    statements,
+)
 
 
 @pytest.mark.parametrize(

@@ -7,13 +7,14 @@ from datetime import date
 from typing import Any
 
 from chalicelib.demo_bank.setup import install
+from chalicelib.foundation.crypto.resealing import SETTLE_SECONDS
 from chalicelib.foundation.http.outbound import Reply
 from tests.cards.issuer import Issuer, NewCard
 from tests.causeway import Causeway
 from tests.demo_bank.connected_banks import Psu, authorize, payment, tokens, wire_banks
 from tests.demo_bank.parties import query_of
+from tests.openbanking.payments import Pisp, payment_answer
 from tests.statistics import bank_days
-from tests.upgrade.sealing import seal_something_everywhere
 from tests.website.web_user import WebUser
 
 EMAIL = "tpp@example.com"
@@ -106,3 +107,33 @@ def _reads(card: NewCard, payer_id: int) -> Iterator[tuple[str, dict[str, int]]]
     for account_id in (card.account_id, payer_id):
         yield "getAccounts", {"account_id": account_id}
         yield "getTransactions", {"account_id": account_id, **EVER}
+
+
+def seal_something_everywhere(causeway: Causeway) -> None:
+    causeway.tpp.set_events_url()
+    pisp = Pisp(causeway, 2, "direct")
+    pisp.bank_answers(payment_answer(2, "P-1"))
+    pisp.pay("key-1")
+    Pisp(causeway, 1, "direct", deferred=True).order()
+    tokens = causeway.tpp.tokens(1)
+    causeway.tpp.call("POST", "/tpp/token", {"refresh_token": tokens["refresh_token"]})
+    causeway.tpp.poll_events()
+    causeway.tpp.send_test_event()
+    issuer = Issuer(causeway)
+    issuer.card(card_virtual=0, request_reference_id=issuer.reference())
+    members = {"client_id": causeway.tpp.client_id, "bic": "ALPHGB21", "scopes": ["account.list"]}
+    causeway.hub.website.journeys.begin("tpp@example.com", "of-the-tpp", members, "verifier")
+
+
+def reseal_all(causeway: Causeway) -> None:
+    causeway.hub.keyring.rotate_data_key()
+    causeway.clock.advance(SETTLE_SECONDS)
+    causeway.hub.resealing.request()
+    for _ in range(3):
+        progress = causeway.hub.resealing.run(causeway.clock.monotonic() + 1)
+        assert progress is not None
+        if progress.finished_at is not None:
+            return
+        assert progress.resealed, f"left: {progress.left}"
+        causeway.clock.advance(SETTLE_SECONDS)
+    raise AssertionError("values are left")

@@ -22,8 +22,7 @@ from tests.causeway import Causeway
 from tests.demo_bank.connected_banks import wire_banks
 from tests.kit.time import ManualClock
 from tests.upgrade import data_file
-from tests.upgrade.play import EMAIL, SCOPES
-from tests.upgrade.sealing import reseal_all
+from tests.upgrade.play import EMAIL, SCOPES, reseal_all
 from tests.website.web_user import WebUser
 
 FACTS, LINES = data_file.read()

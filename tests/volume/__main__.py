@@ -21,8 +21,7 @@ from infra.local.dynamodb_engine import EngineFailed
 from infra.local.dynamodb_local import DynamoDBLocal
 from infra.local.resources import create_resources
 from tests.kit import emulator
-from tests.volume.loading import load
-from tests.volume.records import records
+from tests.volume.records import load, records
 from tests.volume.round_trips import RoundTrips
 
 DUE = 100

@@ -1,4 +1,4 @@
-"""Round trips: how often a piece of code waits for AWS, counted below the store.
+"""Round trips: the waits for AWS in a piece of code, counted below the store.
 
 A call by itself is one round trip. So are calls made together, as many as may be under way at the same time: their wave
 takes as long as one call. Where one of them makes several calls, one after the other, the wave counts as many.
