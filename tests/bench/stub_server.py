@@ -1,8 +1,8 @@
-"""AWS and a bank as measured requests meet them, in a process of its own.
+"""AWS and a bank for measured requests, in a process of its own.
 
 AWS is the emulator behind it. After ``POST /-/replay``, calls that were seen since ``POST /-/record`` get the answers
 that they got then, whatever the emulator's tables contain: reads of the same body, writes of the same tables.
-``GET /-/exchanges`` takes out what came since it was last asked. The process prints its two ports.
+``GET /-/exchanges`` takes out what came since its last call. The process prints its two ports.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _TABLES = re.compile(r'"TableName": "([^"]*)"')
 
 
 class Parties:
-    """What AWS and the bank answer, and what they were asked."""
+    """The answers of AWS and the bank, and their exchanges."""
 
     def __init__(self, emulator: str) -> None:
         self._emulator = emulator
@@ -78,8 +78,8 @@ class Parties:
             self._local.connection = http.client.HTTPConnection(urlsplit(self._emulator).netloc)
         self._local.connection.request("POST", "/", body, dict(headers))
         with self._local.connection.getresponse() as response:
-            kept = ("content-type", "x-amz-crc32")
-            given = {name: value for name, value in response.headers.items() if name.lower() in kept}
+            copied = ("content-type", "x-amz-crc32")
+            given = {name: value for name, value in response.headers.items() if name.lower() in copied}
             return response.status, given, response.read()
 
 
@@ -123,8 +123,8 @@ def _server(parties: Parties) -> ThreadingHTTPServer:
 
 if __name__ == "__main__":
     exit_with_parent()
-    asked = Parties(sys.argv[1])
-    aws, bank = _server(asked), _server(asked)
+    parties = Parties(sys.argv[1])
+    aws, bank = _server(parties), _server(parties)
     threading.Thread(target=aws.serve_forever, daemon=True).start()
     print(aws.server_port, bank.server_port, flush=True)
     bank.serve_forever()

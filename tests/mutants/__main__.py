@@ -41,7 +41,7 @@ MODULES = (
     "chalicelib/cards/authorization/auth*.py",
     "chalicelib/delivery/*.py",
 )
-"""Where mutants are made: what must not be wrong."""
+"""The modules that are changed: their defects would cost most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,7 +217,7 @@ GOAL = 0.95
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Draw, hunt, and tell; answers the exit code."""
+    """Draw, hunt and print; returns the exit code."""
     parser = command.parser("tests.mutants", __doc__)
     parser.add_argument("--seed", default="", help="what the mutants are drawn by; one of its own when left out")
     parser.add_argument("--count", type=int, default=100, help="so many mutants")

@@ -1,4 +1,4 @@
-"""Chalice's command with a client that says what moto wants to hear, and notes what it calls.
+"""Chalice's command with a client whose documents moto accepts, and which notes its calls.
 
 AWS takes Chalice's Swagger 2.0 as it is; moto wants it to be called OpenAPI 3, and to have a description.
 """

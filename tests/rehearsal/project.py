@@ -38,7 +38,7 @@ print(json.dumps({
 
 
 class Project:
-    """The copy: with an address for each stage, and for this machine's processor unless said otherwise."""
+    """The copy: with an address for each stage, and for this machine's processor unless another is given."""
 
     def __init__(self, root: Path, processor: str | None = None) -> None:
         self.root, self.calls = root, root / "calls"
@@ -58,7 +58,7 @@ class Project:
         (self.root / ".chalice/config.json").write_text(json.dumps(config), encoding="utf-8")
 
     def settings(self, stage: str, function: str = "") -> dict[str, Any]:
-        """What ``config.json`` says of one function of a stage, the interface if it has no name."""
+        """The settings of ``config.json`` for one function of a stage, the interface if it has no name."""
         config = self.config
         there = config["stages"][stage]
         of_function = [part["lambda_functions"][function] if function else {} for part in (config, there)]
@@ -115,10 +115,10 @@ def _understood(source: dict[str, Any]) -> dict[str, Any]:
 
 @cache
 def registered(stage: str) -> dict[str, Any]:
-    """What the application has in a stage: routes, consumers, schedules, and their functions."""
+    """The parts of the application in a stage: routes, consumers, schedules, and their functions."""
     environ = {**os.environ, "STAGE": stage, "PUBLIC_URL": ADDRESSES[stage]}
-    said = subprocess.run(
+    output = subprocess.run(
         [sys.executable, "-c", _REGISTERED], cwd=ROOT, env=environ, capture_output=True, text=True, check=True
     ).stdout
-    found: dict[str, Any] = json.loads(said)
+    found: dict[str, Any] = json.loads(output)
     return found

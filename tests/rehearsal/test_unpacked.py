@@ -1,4 +1,4 @@
-"""The zip files, unpacked into an empty environment: every handler answers what AWS sends it."""
+"""The zip files, unpacked into an empty environment: every handler answers the events of AWS."""
 
 from __future__ import annotations
 
@@ -50,23 +50,23 @@ class Function:
     answers: Path
 
     def call(self, handler: str, *events: Mapping[str, Any]) -> list[Any]:
-        said = self._run(runtime.__file__, handler, said_in=events)
-        self._loaded_its_own(said["files"])
-        assert said["botocore"] == lock.read(ROOT / "requirements.txt")["botocore"].version
-        found: list[Any] = said["answers"]
+        output = self._run(runtime.__file__, handler, stdin=events)
+        self._loaded_its_own(output["files"])
+        assert output["botocore"] == lock.read(ROOT / "requirements.txt")["botocore"].version
+        found: list[Any] = output["answers"]
         return found
 
     def use_libraries(self, modules: Sequence[str]) -> None:
         """Import ``modules``, and use libraries as the service does."""
-        self._loaded_its_own(self._run(libraries.__file__, said_in=modules))
+        self._loaded_its_own(self._run(libraries.__file__, stdin=modules))
 
-    def _run(self, script: str, *arguments: str, said_in: Sequence[Any]) -> Any:
-        """What a script writes that knows the application and its layer only."""
+    def _run(self, script: str, *arguments: str, stdin: Sequence[Any]) -> Any:
+        """The output of a script that can import the application and its layer only."""
         environ = {name: value for name, value in os.environ.items() if name.startswith("AWS_")}
         command = [sys.executable, "-I", "-S", "-B", script, str(self.code), str(self.layer)]
         done = subprocess.run(
             [*command, *arguments, str(self.answers)],
-            input=json.dumps(said_in),
+            input=json.dumps(stdin),
             env=environ | ENVIRONMENT | {"AWS_LAMBDA_FUNCTION_NAME": "rehearsed"},
             cwd=self.code,
             capture_output=True,
@@ -92,19 +92,19 @@ def function(deployed: Project, tmp_path_factory: pytest.TempPathFactory) -> Fun
     return Function(place / "appcode", libraries, place / "answers.json")
 
 
-def operator(*arguments: str, said_in: str = "") -> Any:
-    """What the operator's command line answers, which is told ``said_in``."""
-    said = subprocess.run(
+def operator(*arguments: str, stdin: str = "") -> Any:
+    """The output of the operator's command line."""
+    output = subprocess.run(
         [sys.executable, "-m", "infra.admin", *arguments, "--json"],
-        input=said_in,
+        input=stdin,
         env=os.environ | ENVIRONMENT,
         cwd=ROOT,
         capture_output=True,
         text=True,
         check=False,
     )
-    assert said.returncode == 0, said.stdout + said.stderr
-    return json.loads(said.stdout)
+    assert output.returncode == 0, output.stdout + output.stderr
+    return json.loads(output.stdout)
 
 
 @pytest.fixture(scope="session")
@@ -116,7 +116,7 @@ def started(deployed: Project) -> None:
 
 
 def request(method: str, path: str, resource: str = "", **headers: str) -> dict[str, Any]:
-    """What API Gateway makes of a request."""
+    """The event that API Gateway makes of a request."""
     names = re.findall(r"\{(\w+)\}", resource)
     found = re.fullmatch(re.sub(r"\{\w+\}", "([^/]+)", resource or path), path)
     assert found is not None
@@ -178,7 +178,7 @@ def test_the_layer_has_all_modules_imported_by_the_service(function: Function) -
 
 
 def test_the_unpacked_deliver_handler_attempts_the_deliveries_of_a_batch(function: Function, started: None) -> None:
-    operator("users", "add", "ada@example.com", "--terms-accepted", "--password-stdin", said_in="rain on a tin roof")
+    operator("users", "add", "ada@example.com", "--terms-accepted", "--password-stdin", stdin="rain on a tin roof")
     client = operator(
         *("clients", "add", "--owner", "ada@example.com", "--title", "Rehearsed"),
         *("--events-url", "https://receiver.invalid/events"),

@@ -1,4 +1,4 @@
-"""Ambient contexts: what a function can know of its request without being given it."""
+"""Ambient contexts: state of a request that a function can read without a parameter."""
 
 from __future__ import annotations
 

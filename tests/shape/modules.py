@@ -126,11 +126,11 @@ class Names:
             if isinstance(each, str):
                 yield from self._follow(".".join([each, *rest]), "")
 
-    def _follow(self, full: str, asked: str) -> Iterator[str]:
-        """What a full name stands for, unless it is what was ``asked``: a definition."""
+    def _follow(self, full: str, origin: str) -> Iterator[str]:
+        """The names that a full name stands for; ``origin`` itself if it is defined there."""
         package, _, name = full.rpartition(".")
         source = self._modules.get(package)
-        known = source is not None and full != asked and name in self._bindings_of(source)
+        known = source is not None and full != origin and name in self._bindings_of(source)
         yield from self._bound(source, name) if source is not None and known else (full,)
 
     def _bindings_of(self, module: Module) -> Bindings:

@@ -1,4 +1,4 @@
-"""What flows and records know of storage: calls of the store, its errors, and the table of idempotency."""
+"""Use of storage by flows and records: calls of the store, its errors, and the table of idempotency."""
 
 from __future__ import annotations
 

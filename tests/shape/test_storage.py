@@ -95,9 +95,9 @@ def test_a_handler_is_listed_with_file_line_and_errors() -> None:
     assert store_error_handlers([ERRORS, STORE, Module("app.py", source)]) == ["app.py:3 Busy, ConditionFailed"]
 
 
-@pytest.mark.parametrize("room", ["foundation", "delivery", "demo_bank"])
-def test_store_error_handlers_of_foundation_delivery_and_demo_bank_are_not_counted(room: str) -> None:
-    module = Module(f"chalicelib/{room}/worker.py", f"{OF_STORE} Busy\ntry: ...\nexcept Busy: ...")
+@pytest.mark.parametrize("package", ["foundation", "delivery", "demo_bank"])
+def test_store_error_handlers_of_foundation_delivery_and_demo_bank_are_not_counted(package: str) -> None:
+    module = Module(f"chalicelib/{package}/worker.py", f"{OF_STORE} Busy\ntry: ...\nexcept Busy: ...")
 
     assert store_error_handlers([ERRORS, STORE, module]) == []
 

@@ -1,4 +1,4 @@
-"""Files, switches and functions of what runs are counted; two requests stay the same whenever they are traced."""
+"""Files, switches and functions of executed code are counted; a repeated request has the same trace."""
 
 from __future__ import annotations
 

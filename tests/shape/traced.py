@@ -1,4 +1,4 @@
-"""How much of the code one request runs through: files, calls from one file to another, and functions."""
+"""The code that one request executes: files, calls from one file to another, and functions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a release writes into every table: a TPP, a PSU, a programme manager and an operator at work."""
+"""Records of a release in every table, written by a TPP, a PSU, a programme manager and an operator."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ EVER = {"date_from": 0, "date_to": 99_999_999_999, "item_count": 100}
 def play(causeway: Causeway) -> dict[str, Any]:
     """Fill every table. Returns the facts that are needed to use the data."""
     WebUser(causeway).register(EMAIL)
-    made = causeway.hub.openbanking.clients.create(owner=EMAIL, title="Budget Friend")
-    causeway.tpp.client, causeway.tpp.client_secret = made.client, made.secret
+    created = causeway.hub.openbanking.clients.create(owner=EMAIL, title="Budget Friend")
+    causeway.tpp.client, causeway.tpp.client_secret = created.client, created.secret
     bank_days.store_calls(causeway.hub.store, bank_days.ALPHA, bank_days.DAY, answered=["10:00:00"])
     bank_days.advance_to(causeway, date(2026, 3, 4))
     bank_days.ingest(causeway)
@@ -48,16 +48,16 @@ def play(causeway: Causeway) -> dict[str, Any]:
 
 def _use_bank(causeway: Causeway, bank: str) -> dict[str, Any]:
     """Tokens of a consent, a code of another that is not redeemed, and a payment that the PSU has confirmed."""
-    held = tokens(causeway, bank, scopes=SCOPES[bank], state=f"used at {bank}")
+    granted = tokens(causeway, bank, scopes=SCOPES[bank], state=f"used at {bank}")
     headers = {"idempotency-key": f"order-{bank}"}
     order = payment(causeway, bank)
     path = "/tpp/payment_initiation"
-    answer = causeway.tpp.call("POST", path, order, bearer=held["access_token"], headers=headers)
+    answer = causeway.tpp.call("POST", path, order, bearer=granted["access_token"], headers=headers)
     assert answer.status == 200, answer
     Psu(causeway, bank).pay(answer.body["confirmation_url"])
     waiting = Psu(causeway, bank).approve(authorize(causeway, bank, state=f"waiting at {bank}")["redirect_url"])
     return {
-        "tokens": {name: held[name] for name in ("access_token", "refresh_token")},
+        "tokens": {name: granted[name] for name in ("access_token", "refresh_token")},
         "code": query_of(waiting)["code"],
         "order": order,
         "idempotency_key": headers["idempotency-key"],
@@ -68,31 +68,31 @@ def _use_bank(causeway: Causeway, bank: str) -> dict[str, Any]:
 def _fail_to_deliver(causeway: Causeway) -> dict[str, str]:
     """An event whose receiver was away, and the secret that it is signed with."""
     clients = causeway.hub.openbanking.clients
-    made = clients.create(owner=EMAIL, title="Receiver", events_url=causeway.receiver.url)
-    assert made.events_secret is not None
-    event_id = causeway.hub.openbanking.tpp_events.send_test(made.client)
+    created = clients.create(owner=EMAIL, title="Receiver", events_url=causeway.receiver.url)
+    assert created.events_secret is not None
+    event_id = causeway.hub.openbanking.tpp_events.send_test(created.client)
     causeway.receiver.answers = [Reply(500, b"", {}, 0.01)]
     causeway.hub.delivery.worker.attempt(event_id)
     assert causeway.delivery(event_id).attempts == 1
-    return {"event_id": event_id, "secret": made.events_secret}
+    return {"event_id": event_id, "secret": created.events_secret}
 
 
 def _use_card(issuer: Issuer) -> dict[str, Any]:
-    """A card with a purchase that is cleared and one that is held, and an account with a payment on its way.
+    """A card with a purchase that is cleared and one that is pending, and an account with a payment on its way.
 
     Returns what the reads of them answer, by action.
     """
     card = issuer.spendable(50_000)
     issuer.clearing(issuer.purchase(card.card_id, 1_999), 1_999)
     issuer.purchase(card.card_id, 2_500)
-    payer = issuer.funded_address(10_000)
-    issuer.pending_payment(payer, 4_000)
+    debtor = issuer.funded_address(10_000)
+    issuer.pending_payment(debtor, 4_000)
     return {
         "credentials": issuer.causeway.card_credentials,
         "card_id": card.card_id,
         "reads": [
             {"action": action, "members": members, "data": issuer.data(action, **members)}
-            for action, members in _reads(card, payer["account_id"])
+            for action, members in _reads(card, debtor["account_id"])
         ],
     }
 

@@ -43,12 +43,12 @@ def storage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 def causeway(storage: None) -> Iterator[Causeway]:
     """A new process of the service, between the demonstration banks, at the time when the data were written."""
     clock = ManualClock(datetime.fromisoformat(FACTS["written_at"]))
-    made = Causeway(bootstrap.Hub(Settings.from_environment({"STAGE": "local"}), clock), {})
-    with made.installed(), wire_banks(made):
-        made.tpp.client = made.hub.openbanking.clients.get(FACTS["client"]["client_id"])
-        made.tpp.client_secret = FACTS["client"]["secret"]
-        made.card_secrets = {"full": FACTS["cards"]["credentials"]}
-        yield made
+    service = Causeway(bootstrap.Hub(Settings.from_environment({"STAGE": "local"}), clock), {})
+    with service.installed(), wire_banks(service):
+        service.tpp.client = service.hub.openbanking.clients.get(FACTS["client"]["client_id"])
+        service.tpp.client_secret = FACTS["client"]["secret"]
+        service.card_secrets = {"full": FACTS["cards"]["credentials"]}
+        yield service
 
 
 def test_released_data_has_items_of_every_table() -> None:
@@ -120,12 +120,12 @@ def test_doctor_finds_no_inconsistency_in_released_data(causeway: Causeway) -> N
 
 
 def test_a_released_user_signs_in_and_sees_the_clients(causeway: Causeway) -> None:
-    person = WebUser(causeway)
-    person.sign_in(EMAIL)
-    person.get("/clients")
+    user = WebUser(causeway)
+    user.sign_in(EMAIL)
+    user.get("/clients")
 
-    assert "Budget Friend" in person.text
-    assert "Receiver" in person.text
+    assert "Budget Friend" in user.text
+    assert "Receiver" in user.text
 
 
 def test_every_released_sealed_value_is_resealed_with_a_new_key(causeway: Causeway) -> None:

@@ -1,4 +1,4 @@
-"""A million records, of which a hundred are due, and what it takes to queue those.
+"""Queue a hundred due deliveries among a million records, and count the round trips.
 
 The tables are in a DynamoDB Local of its own, the queue is the emulator's, in this process.
 """
@@ -30,7 +30,7 @@ GOAL = 8
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Load, sweep, and tell; answers the exit code."""
+    """Load, sweep and print; returns; answers the exit code."""
     parser = command.parser("tests.volume", __doc__)
     parser.add_argument("--records", type=int, default=1_000_000)
     options = parser.parse_args(arguments)
@@ -67,15 +67,15 @@ def _sweep(hub: Hub, count: int, due: int) -> int:
 
 def _progress(count: int) -> Callable[[int], None]:
     """Prints a line for every tenth of ``count``."""
-    started, told = time.monotonic(), 0
+    started, printed = time.monotonic(), 0
 
-    def tell(written: int) -> None:
-        nonlocal told
-        if written * 10 // count > told:
-            told = written * 10 // count
+    def print_tenth(written: int) -> None:
+        nonlocal printed
+        if written * 10 // count > printed:
+            printed = written * 10 // count
             print(f"{written:>11,} records written, {time.monotonic() - started:.0f} s", flush=True)
 
-    return tell
+    return print_tenth
 
 
 if __name__ == "__main__":

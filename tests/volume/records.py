@@ -43,7 +43,7 @@ _thread = local()
 
 
 def load(table: str, items: Iterable[Item], progress: Callable[[int], None]) -> None:
-    """Write packed items; ``progress`` is told of how many are written after every batch."""
+    """Write packed items; ``progress`` gets the number of written ones after every batch."""
     batches = _batches(items)
     written = 0
     with ThreadPoolExecutor(_CONNECTIONS) as pool:
@@ -70,9 +70,9 @@ def _write(table: str, items: list[Item]) -> int:
     connection = _connection()
     connection.request("POST", "/", body, _HEADERS)
     answer = connection.getresponse()
-    said = answer.read()
-    assert answer.status == 200, said
-    assert not json.loads(said).get("UnprocessedItems"), said
+    content = answer.read()
+    assert answer.status == 200, content
+    assert not json.loads(content).get("UnprocessedItems"), content
     return len(items)
 
 
