@@ -13,13 +13,13 @@ from tests.cards.issuer import Envelope, Issuer
 
 LOOK, WRITE, CLAIM, QUERY = "BatchGetItem", "TransactWriteItems", "PutItem", "Query"
 SHARDS = (QUERY,) * 16
-"""What is asked at the same time of a list that is spread over partitions."""
+"""The parallel queries of a list that is spread over partitions."""
 RESERVE = "PutItem"
-"""What reserves the position of a row in a list over all cards."""
+"""The call that reserves the position of a row in a list over all cards."""
 RESERVING = (LOOK, LOOK, RESERVE)
 """Two looks; the second one and the reservation are made at the same time."""
 PROVIDER = "PutItem"
-"""What the sandbox's provider writes down of an order; any other provider is called in its place."""
+"""The sandbox provider's write of an order; any other provider is called in its place."""
 EVERY_ACTION = {**ACTIONS, **SIMULATOR_ACTIONS}
 
 
@@ -62,7 +62,7 @@ class Case:
 
     @property
     def calls(self) -> list[str]:
-        """What it takes without a reference."""
+        """The calls without a reference."""
         return [*self.looks, *([self.write] if self.writes else []), *self.asked]
 
     @property

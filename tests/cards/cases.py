@@ -191,7 +191,7 @@ CARD_CASES = [
     Case("simulateAuthentication by rule", of_purchase(rule=True), looks=(LOOK, "Query"), writes=False),
 ]
 OPENED, TAKEN, SENT_BACK = (LOOK, WRITE), (PROVIDER, WRITE), (PROVIDER, LOOK, WRITE)
-"""What follows when the provider is asked. An address it opens without writing, and the numbers are looked for then."""
+"""The calls after the provider is asked. It opens an address without writing, and the numbers are read then."""
 MONEY_CASES = [
     # external payments
     Case("assignExternalPaymentAddress", of_account(epm_method_id=UK, currency_ison=GBP), looks=TWO, asked=OPENED),

@@ -13,25 +13,25 @@ from tests.causeway import Causeway
 
 
 @pytest.fixture
-def issuer(causeway: Causeway) -> Issuer:
+def new_issuer(causeway: Causeway) -> Issuer:
     """An issuer without records."""
     return Issuer(causeway)
 
 
 @pytest.fixture(scope="module")
-def shared_issuer(shared_causeway: Causeway) -> Iterator[Issuer]:
-    """An issuer that all tests of a module share; none of them may use ``issuer`` or ``causeway``."""
+def issuer(shared_causeway: Causeway) -> Iterator[Issuer]:
+    """An issuer that all tests of a module share; none of them may use ``new_issuer`` or ``causeway``."""
     causeway = shared_causeway.again()
     with causeway.installed():
         yield Issuer(causeway)
 
 
 @pytest.fixture(scope="module")
-def strict_issuer(shared_issuer: Issuer) -> Issuer:
+def strict_issuer(issuer: Issuer) -> Issuer:
     """An issuer with rules for every reason to decline there is."""
-    return with_strict_rules(shared_issuer)
+    return with_strict_rules(issuer)
 
 
 @pytest.fixture
-def portal(shared_issuer: Issuer) -> Portal:
-    return shared_issuer.hub.cards.portal
+def portal(issuer: Issuer) -> Portal:
+    return issuer.hub.cards.portal

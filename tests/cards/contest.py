@@ -35,7 +35,7 @@ def processes(issuer: Issuer) -> list[Issuer]:
 
 
 def at_once(calls: Sequence[Callable[[], T]]) -> list[T]:
-    """What ``calls`` answer that begin at the same time.
+    """The answers of ``calls`` that begin at the same time.
 
     The emulator is not made for threads: there they take turns at every call of the storage.
     """
@@ -56,7 +56,7 @@ def decided(call: Callable[[], Envelope]) -> Envelope:
 
 
 def race(calls: Sequence[Callable[[], Envelope]]) -> list[Envelope]:
-    """What was decided upon calls that begin at the same time."""
+    """The final answers of calls that begin at the same time."""
     return at_once([partial(decided, call) for call in calls])
 
 

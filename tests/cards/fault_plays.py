@@ -25,7 +25,7 @@ from tests.openbanking.faults import FAULTS, Fault, Hit, Snapshot, table_of
 
 MANNERS = WITHOUT, WITH_REFERENCE, REPEATED = ("without a reference", "with a reference", "repeated")
 MONEY = tuple(f"{CARDS}.{room}" for room in ("payments", "ledger"))
-"""Where money is moved."""
+"""The modules that move money."""
 NETWORK = tuple(
     f"{CARDS}.{room}"
     for room in (
@@ -33,9 +33,9 @@ NETWORK = tuple(
         *("storage.time_ordered", "storage.reserved_rows", "storage.due_index"),
     )
 )
-"""Where cards are used, and where that is reported and shown."""
+"""The modules of the use of cards, of its reports and of the portal."""
 PROVING = f"{CARDS}.reconciliation"
-"""Where the ledger is proved."""
+"""The modules that prove the ledger."""
 _AS_OFTEN = 2
 """So often a read is hit at the same place by the same fault."""
 _PARTS_OF_A_PROCESS = (
@@ -117,7 +117,7 @@ class Play:
         return False
 
     def _shape(self) -> list[str]:
-        """What stands there, without what differs between two runs."""
+        """The stored rows, without the values that differ between two runs."""
         return StoredCards(self._causeway).shape()
 
     def _check(self) -> None:
@@ -206,7 +206,7 @@ def _form(data: Any) -> Any:
 
 
 class Played(Protocol):
-    """What can be played with a fault; ``untouched`` has seen its calls."""
+    """A case that can run with a fault; ``untouched`` has seen its calls."""
 
     untouched: Fault
 
@@ -234,7 +234,7 @@ class Targets:
                 self.hits[fault.kind] |= fault.hit.sites
 
     def missed(self, sites: Iterator[Site]) -> list[str]:
-        """What was not hit by every kind of fault."""
+        """The calls that were not hit by every kind of fault."""
         expected = set(sites)
         return sorted(f"{site}: {kind}" for kind, hit in self.hits.items() for site in expected - hit)
 

@@ -1,4 +1,4 @@
-"""What a member of a request takes and what it refuses, by the type that the specification's table gives it."""
+"""Valid and invalid values of request members, by the type in the specification's table."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NO_NUMBER: Refused = [
 NO_LIST: Refused = [([], TYPE), ([1], TYPE)]
 
 TRANSACTION_TYPES = (0, 1, 2, 9, 10, 11, 12, 19, 20, 21, 22, 23, 26, 28, 30, 39)
-"""What a card is used for."""
+"""The uses of a card."""
 ENTRY_MODES = (0, 1, 2, 5, 7, 10, 80, 81, 90, 91)
 RESPONSE_CODES = (
     *("00", "10", "14", "41", "43", "46", "51", "54", "55", "57", "59", "61", "62", "65", "75", "78", "91", "96"),
@@ -41,13 +41,13 @@ STEPS = ("opened", "won", "lost")
 def refused(member: Member) -> Refused:
     """Values that a member refuses, each with the code."""
     kind, _, rest = member.type.partition(":")
-    return _REFUSED[kind](member, rest)
+    return _VALUES[kind][0](member, rest)
 
 
 def taken(member: Member) -> dict[str, tuple[Any, Any]]:
     """Values that a member takes, each with what it means."""
     kind, _, rest = member.type.partition(":")
-    return {f"{value!r:.40}": (value, meant) for value, meant in _TAKEN[kind](member, rest)}
+    return {f"{value!r:.40}": (value, meant) for value, meant in _VALUES[kind][1](member, rest)}
 
 
 # -- numbers
@@ -82,10 +82,6 @@ def _no_code(member: Member, _: str = "") -> Refused:
 def _no_currency(member: Member, _: str = "") -> Refused:
     """Metals, units of account, the code for tests and that of no currency are no money."""
     return [*_no_code(member), *((code, VALUE) for code in (999, "999", 959, 960, 963, 964, 994))]
-
-
-def _no_level(member: Member, _: str = "") -> Refused:
-    return [*NO_NUMBER, *NO_LIST, ("1001", VALUE), (1001, VALUE)]
 
 
 def _one_of(member: Member, values: str) -> list[tuple[Any, Any]]:
@@ -254,7 +250,7 @@ def _inner(member: Member, kind: str) -> Member:
 def _no_list_of(member: Member, kind: str) -> Refused:
     inner = _inner(member, kind)
     single = [(value, code) for value, code in refused(inner) if not isinstance(value, list) and value not in _TRIMMED]
-    good, other = _two(kind)
+    good, other = ("SCTINST", "SCT") if kind == "SCHEME" else ("978", "826")
     several = [([good, value], code) for value, code in single]
     commas = [(f"{good},{value}", code) for value, code in single if isinstance(value, str)]
     eleven = _eleven(kind)
@@ -269,17 +265,10 @@ def _no_list_of(member: Member, kind: str) -> Refused:
     ]
 
 
-def _two(kind: str) -> tuple[str, str]:
-    """Two entries of a list that may stand beside each other."""
-    return ("SCTINST", "SCT") if kind == "SCHEME" else ("978", "826")
-
-
 def _eleven(kind: str) -> list[str]:
     if kind == "CURRENCY":
         return ["978", "826", "840", "036", "124", "208", "392", "578", "752", "756", "985"]
-    if kind == "SCHEME":
-        return [f"X{number}" for number in range(1, 12)]
-    return [str(number) for number in range(1, 12)]
+    return [f"X{number}" if kind == "SCHEME" else str(number) for number in range(1, 12)]
 
 
 def _lists_of(member: Member, kind: str) -> list[tuple[Any, Any]]:
@@ -341,100 +330,72 @@ def _names(member: Member, _: str) -> list[tuple[Any, Any]]:
     return [(["Corner Shop"], ("Corner Shop",)), (["Zoë", "Books, etc."], ("Zoë", "Books, etc.")), ([whole], (whole,))]
 
 
+_NO_DAYS = ("1990-02-30", "31-01-1990", "1990/01/31", "1990-13-01", "\u0661990-01-31", "0000-00-00")
 _NO_DATE: Refused = [
     *NO_TEXT,
     *((text, LENGTH) for text in ("1990-1-31", "1990-01-31T", "19900131")),
-    *(
-        (text, VALUE)
-        for text in ("1990-02-30", "31-01-1990", "1990/01/31", "1990-13-01", "\u0661990-01-31", "0000-00-00")
-    ),
+    *((text, VALUE) for text in _NO_DAYS),
 ]
-
-_REFUSED: Mapping[str, Callable[[Member, str], Refused]] = {
-    "ID": _no_number,
-    "N": _no_number,
-    "DIGITS": _no_number,
-    "CURRENCY": _no_currency,
-    "COUNTRY": _no_code,
-    "LEVEL": _no_level,
-    "MONTHS": lambda member, _: [*NO_NUMBER, *NO_LIST, (0, VALUE), (301, VALUE), ("999", VALUE)],
-    "MONTH": lambda member, _: [*NO_NUMBER, *NO_LIST, (0, VALUE), ("00", VALUE), (13, VALUE), ("012", LENGTH)],
-    "FLAG": lambda member, _: _none_of(member, "0,1"),
-    "OF": _none_of,
-    "REASON": _none_of_these(0, 999, "21"),
-    "TRANSACTION_TYPE": _none_of_these(3, 60, 70, "99"),
-    "ENTRY_MODE": _none_of_these(3, "99"),
-    "RESPONSE_CODE": lambda member, _: [*NO_TEXT, ("0", LENGTH), ("000", LENGTH), ("Z9", VALUE), ("0-", VALUE)],
-    "DATE": lambda member, _: _NO_DATE,
-    "AN": _no_text_of(" -_.\u00e9\u0661\n"),
-    "BRITISH_NUMBER": lambda member, _: [
-        *NO_TEXT,
-        *((text, VALUE) for text in ("1", "12345", "1234567A", "123456789")),
-    ],
-    "A": _no_text_of(" 1-\u00e9"),
-    "ANS": _no_text_of("\x00\n\t\x7f\u202e\u200b"),
-    "AS": _no_text_of("1@_/,\n\x00\u0661\u00d7"),
-    "PASSWORD": _no_text_of("\x00\n\u202e"),
-    "AMOUNT": _no_amount,
-    "METHOD": _none_of_these(0, 3, "03"),
-    "LIMIT_TYPE": _none_of_these(0, 4, "9"),
-    "ARUDD": _none_of_these(10, "11", 999_999),
-    "DEBIT_REASON": _no_word,
-    "SCHEME": _no_word,
-    "RESULT": _no_word,
-    "STEP": _no_word,
-    "IBAN": _no_iban,
-    "EMAIL": _no_email,
-    "IPV4": _no_ipv4,
-    "PAGINATOR": lambda member, _: _NO_PAGE,
-    "ITEM_COUNT": _no_item_count,
-    "OBJECT": lambda member, _: _NO_OBJECT,
-    "EXT-LIST": _no_list_of,
-    "PAIRS": _PAIRS[0],
-    "MCCS": _MCCS[0],
-    "COUNTRIES": _COUNTRIES[0],
-    "NAMES": _no_names,
-}
 _CODES = [(978, 978), ("978", 978), (826, 826), (36, 36), ("36", 36), ("036", 36), ("008", 8), (8, 8)]
-_TAKEN: Mapping[str, Any] = {
-    "ID": _numbers,
-    "N": _numbers,
-    "DIGITS": _digits,
-    "CURRENCY": lambda member, _: [*_CODES, *((code, code) for code in (532, 950, 951, 952, 953))],
-    "COUNTRY": lambda member, _: [(code, meant) for code, meant in _CODES if meant != 978],
-    "LEVEL": lambda member, _: [(0, 0), ("0", 0), (1000, 1000), ("1000", 1000), ("0300", 300)],
-    "MONTHS": lambda member, _: [(1, 1), ("1", 1), (300, 300), ("300", 300), ("036", 36)],
-    "MONTH": lambda member, _: [(1, 1), ("01", 1), ("1", 1), (12, 12), ("12", 12)],
-    "FLAG": lambda member, _: _one_of(member, "0,1"),
-    "OF": _one_of,
-    "REASON": _each_of(tuple(range(1, 21))),
-    "TRANSACTION_TYPE": _each_of(TRANSACTION_TYPES),
-    "ENTRY_MODE": _each_of(ENTRY_MODES),
-    "RESPONSE_CODE": lambda member, _: [(code, code) for code in RESPONSE_CODES],
-    "DATE": lambda member, _: [(day, day) for day in ("1990-01-31", "2024-02-29", "2099-12-31")],
-    "AN": _texts_of("a", "Z", "7"),
-    "BRITISH_NUMBER": lambda member, _: [(text, text.zfill(8)) for text in ("31926819", "1926819", "926819")],
-    "A": _texts_of("e", "N"),
-    "ANS": _texts_of("a", "\u00eb", "\u6771", "'", "7"),
-    "AS": _texts_of("a", "\u00eb", "\u6771", "\u0416", "\u0627"),
-    "PASSWORD": _texts_of("a", "7", "!"),
-    "AMOUNT": _amounts,
-    "METHOD": _each_of((1, 2)),
-    "LIMIT_TYPE": _each_of((1, 2, 3)),
-    "ARUDD": _each_of(tuple(range(10))),
-    "DEBIT_REASON": _words(*ARUDD_REASONS, *SEPA_REASONS),
-    "SCHEME": _words(*SCHEMES),
-    "RESULT": _words(*RESULTS),
-    "STEP": _words(*STEPS),
-    "IBAN": _ibans,
-    "EMAIL": _emails,
-    "IPV4": _ipv4,
-    "PAGINATOR": lambda member, _: _PAGES,
-    "ITEM_COUNT": lambda member, _: [(1, 1), ("1", 1), (100, 100), ("00000000100", 100)],
-    "OBJECT": lambda member, _: _OBJECTS,
-    "EXT-LIST": _lists_of,
-    "PAIRS": _PAIRS[1],
-    "MCCS": _MCCS[1],
-    "COUNTRIES": _COUNTRIES[1],
-    "NAMES": _names,
+
+_VALUES: Mapping[str, tuple[Callable[[Member, str], Refused], Any]] = {
+    "ID": (_no_number, _numbers),
+    "N": (_no_number, _numbers),
+    "DIGITS": (_no_number, _digits),
+    "CURRENCY": (_no_currency, lambda member, _: [*_CODES, *((code, code) for code in (532, 950, 951, 952, 953))]),
+    "COUNTRY": (_no_code, lambda member, _: [(code, meant) for code, meant in _CODES if meant != 978]),
+    "LEVEL": (
+        lambda member, _: [*NO_NUMBER, *NO_LIST, ("1001", VALUE), (1001, VALUE)],
+        lambda member, _: [(0, 0), ("0", 0), (1000, 1000), ("1000", 1000), ("0300", 300)],
+    ),
+    "MONTHS": (
+        lambda member, _: [*NO_NUMBER, *NO_LIST, (0, VALUE), (301, VALUE), ("999", VALUE)],
+        lambda member, _: [(1, 1), ("1", 1), (300, 300), ("300", 300), ("036", 36)],
+    ),
+    "MONTH": (
+        lambda member, _: [*NO_NUMBER, *NO_LIST, (0, VALUE), ("00", VALUE), (13, VALUE), ("012", LENGTH)],
+        lambda member, _: [(1, 1), ("01", 1), ("1", 1), (12, 12), ("12", 12)],
+    ),
+    "FLAG": (lambda member, _: _none_of(member, "0,1"), lambda member, _: _one_of(member, "0,1")),
+    "OF": (_none_of, _one_of),
+    "REASON": (_none_of_these(0, 999, "21"), _each_of(tuple(range(1, 21)))),
+    "TRANSACTION_TYPE": (_none_of_these(3, 60, 70, "99"), _each_of(TRANSACTION_TYPES)),
+    "ENTRY_MODE": (_none_of_these(3, "99"), _each_of(ENTRY_MODES)),
+    "RESPONSE_CODE": (
+        lambda member, _: [*NO_TEXT, ("0", LENGTH), ("000", LENGTH), ("Z9", VALUE), ("0-", VALUE)],
+        lambda member, _: [(code, code) for code in RESPONSE_CODES],
+    ),
+    "DATE": (
+        lambda member, _: _NO_DATE,
+        lambda member, _: [(day, day) for day in ("1990-01-31", "2024-02-29", "2099-12-31")],
+    ),
+    "AN": (_no_text_of(" -_.\u00e9\u0661\n"), _texts_of("a", "Z", "7")),
+    "BRITISH_NUMBER": (
+        lambda member, _: [*NO_TEXT, *((text, VALUE) for text in ("1", "12345", "1234567A", "123456789"))],
+        lambda member, _: [(text, text.zfill(8)) for text in ("31926819", "1926819", "926819")],
+    ),
+    "A": (_no_text_of(" 1-\u00e9"), _texts_of("e", "N")),
+    "ANS": (_no_text_of("\x00\n\t\x7f\u202e\u200b"), _texts_of("a", "\u00eb", "\u6771", "'", "7")),
+    "AS": (_no_text_of("1@_/,\n\x00\u0661\u00d7"), _texts_of("a", "\u00eb", "\u6771", "\u0416", "\u0627")),
+    "PASSWORD": (_no_text_of("\x00\n\u202e"), _texts_of("a", "7", "!")),
+    "AMOUNT": (_no_amount, _amounts),
+    "METHOD": (_none_of_these(0, 3, "03"), _each_of((1, 2))),
+    "LIMIT_TYPE": (_none_of_these(0, 4, "9"), _each_of((1, 2, 3))),
+    "ARUDD": (_none_of_these(10, "11", 999_999), _each_of(tuple(range(10)))),
+    "DEBIT_REASON": (_no_word, _words(*ARUDD_REASONS, *SEPA_REASONS)),
+    "SCHEME": (_no_word, _words(*SCHEMES)),
+    "RESULT": (_no_word, _words(*RESULTS)),
+    "STEP": (_no_word, _words(*STEPS)),
+    "IBAN": (_no_iban, _ibans),
+    "EMAIL": (_no_email, _emails),
+    "IPV4": (_no_ipv4, _ipv4),
+    "PAGINATOR": (lambda member, _: _NO_PAGE, lambda member, _: _PAGES),
+    "ITEM_COUNT": (_no_item_count, lambda member, _: [(1, 1), ("1", 1), (100, 100), ("00000000100", 100)]),
+    "OBJECT": (lambda member, _: _NO_OBJECT, lambda member, _: _OBJECTS),
+    "EXT-LIST": (_no_list_of, _lists_of),
+    "PAIRS": _PAIRS,
+    "MCCS": _MCCS,
+    "COUNTRIES": _COUNTRIES,
+    "NAMES": (_no_names, _names),
 }
+"""By type: the values that a member refuses, and those that it takes."""

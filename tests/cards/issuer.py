@@ -40,7 +40,7 @@ EUR, GBP, USD = 978, 826, 840
 GERMANY, BRITAIN = 276, 826
 UK, SEPA = 1, 2
 METHODS = {GBP: UK, EUR: SEPA}
-"""How external payments in a currency travel."""
+"""The method of external payments in a currency."""
 SCHEMES = {UK: "FPS", SEPA: "SCT"}
 EXTERNAL_IBANS = {UK: "GB29NWBK60161331926819", SEPA: "DE89370400440532013000"}
 """Accounts at other banks (examples of the IBAN registry), by the method that pays to them."""
@@ -86,7 +86,7 @@ DELIVERY = {
 
 @dataclass(frozen=True)
 class Envelope:
-    """What an action answered; ``raw`` is the text that it came in, ``retry_after`` the seconds of the header."""
+    """An action's answer; ``raw`` is its text, ``retry_after`` the seconds of the header."""
 
     raw: str
     members: Mapping[str, Any]
@@ -106,7 +106,7 @@ class Envelope:
 
     @property
     def id(self) -> int | None:
-        """What stands beside the data after createHolder and updateHolder."""
+        """The id beside the data after createHolder and updateHolder."""
         return self.members.get("id")
 
     @property
@@ -121,7 +121,7 @@ class Envelope:
 
 @dataclass(frozen=True)
 class NewCard:
-    """What createCard answered, member by member; ``expiration`` is its year and month."""
+    """The members of createCard's answer; ``expiration`` has its year and month."""
 
     card_id: int
     card_request_id: int
@@ -264,21 +264,21 @@ class Issuer:
         return account
 
     def authentication(self, card_id: int, **members: Any) -> Any:
-        """What an online shop's request for 3-D Secure came to; the card has to be active to be challenged."""
+        """An online shop's request for 3-D Secure; only an active card is challenged."""
         purchase = {"card_id": card_id, "amount": 1999, "currency_ison": EUR}
         return self.data("simulateAuthentication", **purchase | members)
 
     def authorization(self, **members: Any) -> Any:
-        """What the network is answered; ``members`` name the card by ``card_id`` or ``pan``."""
+        """The answer to an authorization; ``members`` name the card by ``card_id`` or ``pan``."""
         least = {"transaction_type": 39, "amount": 0, "currency_ison": EUR}
         return self.data("simulateAuthorization", **least | members)
 
     def purchase(self, card_id: int, amount: int, **members: Any) -> Any:
-        """What the network is answered to a purchase; in euros unless ``members`` say otherwise."""
+        """The answer to a purchase; in euros unless ``members`` say otherwise."""
         return self.authorization(card_id=card_id, transaction_type=0, amount=amount, **members)
 
     def clearing(self, asked: Mapping[str, Any], amount: int, **members: Any) -> Any:
-        """What came of a collection in euros that belongs to an authorization, which was answered ``asked``."""
+        """The clearing in euros of an authorization, given by its answer ``asked``."""
         least = {"trans_link": asked["trans_link"], "amount": amount, "currency_ison": EUR}
         return self.data("simulateClearing", **least | members)
 
@@ -319,13 +319,13 @@ class Issuer:
         return address
 
     def inbound(self, address: Mapping[str, Any], amount: int, **members: Any) -> Any:
-        """What came of a payment from another bank to an address."""
+        """A payment from another bank to an address."""
         least = {"epm_address_id": address["id"], "amount": amount, "currency_ison": address["currency_ison"]}
         least |= {"scheme": SCHEMES[address["epm_method_id"]], "sender_name": "Bob"}
         return self.data("simulateInboundPayment", **least | members)
 
     def transfer(self, address: Mapping[str, Any], amount: int, **members: Any) -> Envelope:
-        """What a payment from an address is answered; to another bank unless ``members`` say otherwise."""
+        """The answer to a payment from an address; to another bank unless ``members`` say otherwise."""
         least = {"epm_address_id": address["id"], "amount": amount, "currency_ison": address["currency_ison"]}
         if not any(name.startswith("destination_") and name != "destination_account_name" for name in members):
             least |= {"destination_iban": EXTERNAL_IBANS[address["epm_method_id"]]}
@@ -338,7 +338,7 @@ class Issuer:
         return int(answer.data["id"])
 
     def result(self, epm_transaction_id: int, result: str, **members: Any) -> Any:
-        """What came of the provider's report of a payment out."""
+        """The provider's report of a payment out."""
         return self.data("simulateOutboundResult", epm_transaction_id=epm_transaction_id, result=result, **members)
 
     def mandate(self, address: Mapping[str, Any], **members: Any) -> int:
@@ -347,7 +347,7 @@ class Issuer:
         return int(self.data("simulateMandate", **least | members)["epm_mandate_id"])
 
     def debit(self, epm_mandate_id: int, amount: int, *, passed: bool = False) -> Any:
-        """What came of a direct debit: it is announced, or with ``passed`` its cut-off has passed, too."""
+        """A direct debit that is announced, or with ``passed`` one whose cut-off has passed, too."""
         announced = self.data("simulateDirectDebit", epm_mandate_id=epm_mandate_id, amount=amount)
         if not passed:
             return announced

@@ -18,7 +18,7 @@ from itertools import product
 from typing import Any, Literal
 
 Form = Literal["text", "squeezed", "upper"]
-"""How what was written is looked at: as it is, without the spaces and hyphens among digits, or in capitals."""
+"""The form in which text is searched: as it is, without spaces and hyphens among digits, or in capitals."""
 
 FORMS = {
     "pan": re.compile("[0-9]{12,19}"),
@@ -27,7 +27,7 @@ FORMS = {
     "acs_password": re.compile("(?s).{6,128}"),
     "validation_value": re.compile("[0-9]{6}"),
 }
-"""What the fields look like in clear; neither masked nor encrypted values do."""
+"""The patterns of fields in clear; neither masked nor encrypted values match."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ class Seen:
 
 
 def account_part(pan: str) -> int:
-    """What formats 0 and 3 combine the PIN with: the last twelve digits of the number before its check digit."""
+    """The account part of formats 0 and 3: the last twelve digits of the number before its check digit."""
     return int(pan[-13:-1], 16)
 
 
@@ -106,7 +106,7 @@ def _encoded(kind: str, raw: bytes) -> Iterator[Needle]:
 
 
 def _base64(kind: str, raw: bytes) -> Iterator[Needle]:
-    """What of a text's base64 is the same whatever stands before and after it, for each of three places to begin."""
+    """The part of a text's base64 that does not depend on its surroundings, for each of three offsets."""
     for before in range(3):
         text = base64.b64encode(bytes(before) + raw)[: (before + len(raw)) * 4 // 3].decode()
         core = text[(0, 2, 3)[before] :]
@@ -156,7 +156,7 @@ class Leak:
 
 
 class Written:
-    """What was written, piece by piece: each value with its place, the path of member names that leads to it."""
+    """Written values, each with its place: the path of member names that leads to it."""
 
     def __init__(self) -> None:
         self.pieces: list[tuple[str, str]] = []
@@ -214,7 +214,7 @@ _LOOKS: dict[Form, Callable[[str], str]] = {
 
 @dataclass
 class Coincidences:
-    """How often one place had a PIN or CVC2 of the moment, and how often that was to be expected by chance."""
+    """The number of current PINs or CVC2s at one place, and the number to be expected by chance."""
 
     _counts: dict[tuple[str, str], _Count] = field(default_factory=dict)
 
@@ -268,7 +268,7 @@ def leaks(written: Written, seen: Seen) -> list[Leak]:
 
 
 def _likely(written: Written, seen: Seen) -> Iterator[Needle]:
-    """What of very many cards stands somewhere, found out without searching for each: nothing that is encoded."""
+    """The data of very many cards that were written, found without a search for each; encoded data are left out."""
     runs = set(re.findall("[0-9]{12,}", written.whole["squeezed"]))
     numbers = {run[start : start + length] for run in runs for length in _LENGTHS for start in range(len(run))}
     words = set(re.findall(r"\w+", written.whole["text"]))

@@ -56,7 +56,7 @@ class Watch:
             seen.note(name, text, card)
 
     def found(self) -> list[Leak]:
-        """What can be read of the card data noted since the last time."""
+        """The leaks of the card data noted since the last call."""
         seen, calls, lines, bodies = self.seen, self._calls, self._lines, self._bodies
         self._begin()
         if not seen:
@@ -128,7 +128,7 @@ class Watch:
         self.note("pin", pin, pan)
 
     def _asked(self, event: Mapping[str, Any], answer: Mapping[str, Any]) -> None:
-        """What a caller sends and sees is kept nowhere either, be it right or wrong."""
+        """Note card data in requests and answers, be they right or wrong."""
         if (event.get("requestContext") or {}).get("resourcePath") in INTERFACES:
             self._members(event["body"])
             self._members(answer["body"])
@@ -160,7 +160,7 @@ def observed(real: Callable[..., Any], after: Callable[..., None]) -> Callable[.
 
 
 def _stored(operation: str, parameters: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """What a call of AWS leaves behind, by place."""
+    """The values that a call of AWS stores, by place."""
     match parameters:
         case {"TransactItems": members}:
             for member in members:
@@ -220,7 +220,7 @@ FIELDS: tuple[Sealed, ...] = get_args(Sealed)
 
 
 def read_in_stack(content: Mapping[str, Any], log: Path) -> list[Leak]:
-    """What can be read of all cards of the stack whose file says ``content``; ``log`` is what it printed."""
+    """The leaks of all cards of the stack with the file ``content``; ``log`` is its output."""
     with patch.dict(os.environ, content["environment"]):
         hub = bootstrap.Hub(Settings.from_environment(content["environment"]))
         seen = opened(hub)

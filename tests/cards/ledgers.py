@@ -1,4 +1,4 @@
-"""What the ledger and the table of external payments say, and that every balance is the sum of its account's rows."""
+"""Rows of the ledger and of external payments, and the proof that every balance is the sum of its account's rows."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def transactions(issuer: Issuer, account: int | str) -> list[Item]:
 
 
 def entries(row: Item) -> dict[tuple[str, int], int]:
-    """What a movement enters, by book and currency; an account's own books are named without the account."""
+    """The entries of a movement, by book and currency; an account's own books are named without the account."""
     return {(book.removeprefix(f"{row['owner']}:"), currency): amount for book, currency, amount in row["entries"]}
 
 

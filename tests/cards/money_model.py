@@ -1,4 +1,4 @@
-"""Money as the documentation describes it, in a small model that shares no code with the service.
+"""A small model of payments as they are documented, which shares no code with the service.
 
 Three accounts of one holder in a programme of its own: in pounds without fees, in pounds with fees, and in dollars with
 an address that takes euros. All amounts are in minor units, and these currencies have two decimals.
@@ -71,7 +71,7 @@ def rounded(exact: Fraction) -> int:
 
 
 def worth(amount: int, of: int, to: int) -> int:
-    """What an amount counts as in limits."""
+    """The worth of an amount in limits."""
     return amount if of == to else rounded(amount * Fraction(RATES[of, to]))
 
 
@@ -94,7 +94,7 @@ class Account:
         return self.settled - self.held
 
     def converted(self, amount: int, sign: int) -> int:
-        """What a payment comes to without fees: rounded up where it leaves (1), and down where it arrives (-1)."""
+        """A payment without fees: rounded up where it leaves (1), and down where it arrives (-1)."""
         if self.other == self.currency:
             return amount
         markup = Fraction(MARKUPS.get((self.other, self.currency), "0")) / 100
@@ -112,15 +112,15 @@ class Account:
         return min(max(rounded(Fraction(amount, 100)), 5), 90, amount)
 
     def taken(self, kind: str, amount: int) -> int:
-        """What the account pays for a payment out or a collection."""
+        """The debit of a payment out or a collection."""
         return self.converted(amount, 1) + self.fee(kind, amount)
 
     def given(self, amount: int) -> int:
-        """What it gets of a payment in."""
+        """The credit of a payment in."""
         return self.converted(amount, -1) - self.fee(IN, amount)
 
     def reversed(self, kind: str, amount: int) -> int:
-        """What goes back of a payment: everything but fees that are not the conversion's."""
+        """The amount that a return brings back: everything but fees that are not the conversion's."""
         return self.converted(amount, -1 if kind == IN else 1)
 
 
@@ -146,11 +146,11 @@ class Payment:
 
 
 SET: Mapping[str, tuple[int | None, int]] = {"2.2": (8, 500_000), "2.3": (None, 2_000_000), "3.1": (None, 900_000)}
-"""How often and how much the entries of limit groups let pass that count; ``2.1`` is for single payments."""
+"""Count and amount of the limit entries that count; ``2.1`` is for single payments."""
 
 
 class Limits:
-    """What was used of the limits, by entry and owner: the start of the window, how often, and how much."""
+    """The use of the limits, by entry and owner: the start of the window, count and amount."""
 
     def __init__(self) -> None:
         self.used: dict[str, tuple[int, int, int]] = {}

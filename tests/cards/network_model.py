@@ -1,4 +1,4 @@
-"""What cards are used for as the documentation describes it, in a small model that shares no code with the service.
+"""A small model of the use of cards as it is documented, which shares no code with the service.
 
 Three cards of one holder in a programme of its own: one with an account in euros and one in pounds and no fees; one in
 pounds with fees and no limits of its own; and one beside it on the same account. All amounts are in minor units.
@@ -23,7 +23,7 @@ PURCHASE, REFUND = 0, 20
 APPROVED, IN_PART, NO_FUNDS, OVER_AMOUNT, OVER_COUNT, RESTRICTED = "00", "10", "51", "61", "65", "62"
 ACCOUNT_STATUS, WRONG_STATE, FINAL, OTHER_AMOUNT, OTHER_CURRENCY, TOO_MUCH = 4003, 4008, 4002, 2005, 5003, 5004
 GIVEN = 300_000
-"""What every account gets in the beginning."""
+"""The opening balance of every account."""
 
 
 def programme() -> dict[str, Any]:
@@ -114,7 +114,7 @@ class Card:
 
 @dataclass
 class Collected:
-    """What was cleared in a currency, what that took of the account, and what of both was given back."""
+    """The amounts cleared in a currency and debited for that, and the refunded part of both."""
 
     amount: int = 0
     debited: int = 0
@@ -122,7 +122,7 @@ class Collected:
     credited: int = 0
 
     def refund(self, amount: int, currency: int, to: int) -> tuple[int, int]:
-        """What a refund is at the base rate, and the fee of its conversion; rates never change here."""
+        """A refund at the base rate, and the fee of its conversion; rates never change here."""
         taken, base, brought = (worth(self.amount, currency, to, 1 + sign * MARKUP) for sign in (1, 0, -1))
 
         def share(whole: int, given_back: int) -> int:
@@ -137,7 +137,7 @@ class Collected:
 
 @dataclass(frozen=True)
 class Price:
-    """What an amount comes to: ``total`` on the account, ``shown`` in the transaction, ``beside`` in others.
+    """The price of an amount: ``total`` on the account, ``shown`` in the transaction, ``beside`` in others.
 
     ``bare`` is the total without fees but that of the conversion, ``blended`` the other fees in what is shown.
     """
@@ -176,7 +176,7 @@ Place = tuple[str, str, int]
 
 @dataclass
 class Counted:
-    """What was counted in windows."""
+    """The use of limits, counted in windows."""
 
     amounts: Counter[Place] = field(default_factory=Counter)
     counts: Counter[Place] = field(default_factory=Counter)
@@ -236,7 +236,7 @@ class Transaction:
     blended: int = 0
 
     def bare(self, amount: int) -> int:
-        """What of a disputed amount is no share of blended fees."""
+        """The part of a disputed amount that is no share of blended fees."""
         return share(self.shown - self.blended, amount, self.shown)
 
 
@@ -271,7 +271,7 @@ ENTRIES = (
 
 
 class Limits:
-    """What was used of the limits."""
+    """The use of the limits."""
 
     def __init__(self, holder: int) -> None:
         self.holder = holder
@@ -327,6 +327,6 @@ class Limits:
         self.countries -= Counter((place, of.country) for place in counted.countries)
 
     def shown(self, owner: str, now: int) -> Mapping[str, tuple[int, int]]:
-        """What is used by one of them now, by the entry: how often, and how much."""
+        """The use by one of them now, by entry: count and amount."""
         places = {entry.key: (owner, entry.key, entry.start(now)) for entry in ENTRIES if entry.duration}
         return {key: (self.used.counts[place], self.used.amounts[place]) for key, place in places.items()}

@@ -15,7 +15,7 @@ FEE_WITH_COUNTRY = 304
 """A fee group that asks for the country; the default one asks for the region."""
 FUNDS = 1_000_000
 AUTHORIZED = 2500
-"""What was authorized for requests of the network, in cents."""
+"""The authorized amount for requests of the network, in cents."""
 
 
 def create_records(
@@ -73,7 +73,7 @@ _ON_ADDRESS = frozenset(
         "transferToExternalPayment",
     )
 )
-"""What wants an address of the account, or what came and went by one."""
+"""Actions that need an address of the account, or payments by one."""
 
 
 def _with_payments(issuer: Issuer, action: str, records: Records) -> Records:
@@ -136,7 +136,7 @@ _PROVIDED: Mapping[str, Callable[[Issuer, Records, Any], Records]] = {
 
 
 _ON_AUTHORIZATION = ("simulateIncrement", "simulateReversal", "simulateExpiry", "simulateClearing", "simulateRefund")
-"""What wants an authorization."""
+"""Actions that need an authorization."""
 
 
 def _with_authorization(issuer: Issuer, action: str, records: Records) -> Records:

@@ -24,7 +24,7 @@ _ONE_RUN_ONLY = frozenset(
         *("proof", "claim", "attempt", "answer", "fingerprint"),
     )
 )
-"""What differs between two runs that do the same: identifiers, and what is drawn or sealed."""
+"""Values that differ between two runs that do the same: identifiers, and drawn or sealed values."""
 _ONE_USE_ONLY = frozenset(
     (
         *("owner", "part", "id", "at", "last_at", "written_by", "movement", "auth_code", "trans_link", "of"),
@@ -74,7 +74,7 @@ class StoredCards:
         return {row["id"]: row for row in self.of(kind) if row["part"] == kind}
 
     def shape(self) -> list[str]:
-        """What stands there, without what differs between two runs; in an order of its own."""
+        """The stored rows, sorted, without the values that differ between two runs."""
         rows = [row for row in self._rows if row["part"] != "sequences"]
         return sorted(_shape(row, _ONE_RUN_ONLY) for row in [*rows, *self._claims])
 
@@ -143,7 +143,7 @@ class StoredCards:
         assert rules == heads | lists
 
     def _check_use(self, records: list[Item]) -> None:
-        """What is used is marked so: the operator cannot remove it."""
+        """Entries in use are marked so: the operator cannot remove them."""
         for record in records:
             for kind, number in _uses(record):
                 entry = self._programmes[f"manager#{record['manager_id']}", f"{kind}#{number}"]
@@ -199,7 +199,7 @@ def check(causeway: Causeway, before: Collection[tuple[str, int]] = ()) -> None:
 
 
 def shape(causeway: Causeway) -> list[str]:
-    """What is stored, without what differs between two runs."""
+    """The stored rows, without the values that differ between two runs."""
     rows = [row for table in ("ledger", "card-activity") for row in items(causeway, table) if _is_written(row)]
     events = [f"event {row['kind']} {row['topic']}" for row in items(causeway, "deliveries") if row["part"] == RECORD]
     return sorted([*(_shape(row, _ONE_USE_ONLY) for row in rows), *events, *StoredCards(causeway).shape()])

@@ -49,7 +49,7 @@ class StoredMoney:
             assert [number for number, payment in self.payments.items() if "asks" in payment] == []
 
     def shape(self) -> list[str]:
-        """What stands there without what differs between two runs."""
+        """The stored rows, without the values that differ between two runs."""
         accounts = (f"{[row.get(name, 0) for name in BALANCES]}" for row in self.accounts.values())
         payments = (f"{row['payment']} {row['state']} {row['held']} {'asks' in row}" for row in self.payments.values())
         causes = (row["cause"] for rows in self.rows.values() for row in rows)
@@ -91,7 +91,7 @@ class StoredMoney:
         assert account.get("movements", 0) == len(self.rows.get(owner, ()))
 
     def _check_transactions(self, owner: str) -> None:
-        """What an account is shown is what was booked, and every transaction is found by its number."""
+        """An account's transactions match its bookings, and every transaction is found by its number."""
         shown: Counter[str] = Counter()
         for row in self.transactions.get(owner, ()):
             shown[row["written_by"]] += _effect(row)
@@ -120,7 +120,7 @@ class StoredMoney:
         assert +held == +Counter({currency: -amount for currency, amount in pending.items()})
 
     def _check_holds(self) -> None:
-        """What is held of an account is held for payments that are pending; what was held was released once."""
+        """Holds of an account belong to pending payments, and every hold was released once."""
         for owner in self.accounts:
             left: Counter[int] = Counter()
             times: Counter[tuple[int, bool]] = Counter()
@@ -152,7 +152,7 @@ class StoredMoney:
                 assert "return_transaction_id" in payment
 
     def _check_counters(self) -> None:
-        """What is counted is what the payments have counted that came to something."""
+        """Counters are the sum of the payments that were not rejected."""
         used: Counter[tuple[str, str, int]] = Counter()
         times: Counter[tuple[str, str, int]] = Counter()
         for payment in self.payments.values():
@@ -181,7 +181,7 @@ class StoredMoney:
 
 
 def _effect(transaction: Item) -> int:
-    """What a transaction adds to the settled balance: the fee of a conversion may stand beside its amount."""
+    """The effect of a transaction on the settled balance: the fee of a conversion may stand beside its amount."""
     gives = transaction["direction"] == "credit"
     beside = 0 if transaction["conversion_fee_blended"] else transaction["conversion_fee"]
     is_return = transaction["transaction_type"] in (63, 64)

@@ -13,24 +13,22 @@ from tests.cards.specification import TABLES, Member
 from tests.cards.whole_requests import BY_ACTION, Records
 
 EVERY = pytest.mark.parametrize("action", BY_ACTION)
-"""What is null when there is none; whatever else has no value is left out."""
+"""Members that are null without a value; all others are left out then."""
 OF_NOBODY = {
     "assignExternalPaymentAddressForSpecialAccount": {"holder_id"},
     "simulateInboundPayment": {"reason"},
     "simulateDirectDebit": {"reason"},
 }
-"""What no answer here has: a special account is no holder's, and what succeeds has no reason not to."""
+"""Members that no answer here has: a special account has no holder, and a success no reason of a failure."""
 
 
 @EVERY
-def test_an_action_accepts_every_request_member_and_returns_every_answer_member(
-    shared_issuer: Issuer, action: str
-) -> None:
+def test_an_action_accepts_every_request_member_and_returns_every_answer_member(issuer: Issuer, action: str) -> None:
     answered: set[str] = set()
 
     for n in range(len(whole_requests.whole(action))):
-        members = whole_requests.whole(action, request_records.create_records(shared_issuer, action))[n]
-        for row in rows(action, call(shared_issuer, action, members)):
+        members = whole_requests.whole(action, request_records.create_records(issuer, action))[n]
+        for row in rows(action, call(issuer, action, members)):
             check(action, row)
             answered |= set(row)
 
@@ -38,21 +36,21 @@ def test_an_action_accepts_every_request_member_and_returns_every_answer_member(
 
 
 @EVERY
-def test_an_action_accepts_a_request_without_optional_members(shared_issuer: Issuer, action: str) -> None:
-    records: Records = request_records.create_records(shared_issuer, action)
+def test_an_action_accepts_a_request_without_optional_members(issuer: Issuer, action: str) -> None:
+    records: Records = request_records.create_records(issuer, action)
 
-    for row in rows(action, call(shared_issuer, action, whole_requests.least(action, records))):
+    for row in rows(action, call(issuer, action, whole_requests.least(action, records))):
         check(action, row)
 
 
 @EVERY
-def test_an_action_accepts_numbers_as_digit_strings(shared_issuer: Issuer, action: str) -> None:
+def test_an_action_accepts_numbers_as_digit_strings(issuer: Issuer, action: str) -> None:
     """Accept a digit string for every number, and an ISO code with its leading zeros."""
-    records = request_records.create_records(shared_issuer, action)
+    records = request_records.create_records(issuer, action)
     members = whole_requests.whole(action, records)[0]
     in_words = {name: _in_words(TABLES[action].request[name], value) for name, value in members.items()}
 
-    for row in rows(action, call(shared_issuer, action, in_words)):
+    for row in rows(action, call(issuer, action, in_words)):
         check(action, row)
 
 
@@ -65,9 +63,9 @@ def _in_words(member: Member, value: Any) -> Any:
 
 
 @EVERY
-def test_a_repeated_request_without_a_reference_is_executed_again(shared_issuer: Issuer, action: str) -> None:
+def test_a_repeated_request_without_a_reference_is_executed_again(issuer: Issuer, action: str) -> None:
     """Deduplicate nothing: a second request fails only because of the changes of the first one."""
-    members = whole_requests.whole(action, request_records.create_records(shared_issuer, action))[0]
+    members = whole_requests.whole(action, request_records.create_records(issuer, action))[0]
     expected = {
         "activateCard": 4006,
         "unblockPin": 4007,
@@ -81,7 +79,7 @@ def test_a_repeated_request_without_a_reference_is_executed_again(shared_issuer:
         "simulateDispute": 4008,
     }
 
-    first, second = (call(shared_issuer, action, members) for _ in range(2))
+    first, second = (call(issuer, action, members) for _ in range(2))
 
     assert (first.status_code, second.status_code) == (None, expected.get(action))
     assert second.duplicated == 0

@@ -111,35 +111,35 @@ def test_a_near_valid_request_is_accepted_or_refused_with_a_code_between_2001_an
 @settings(relaxed, max_examples=50)
 @given(near())
 def test_near_valid_requests_never_cause_an_internal_error(
-    shared_issuer: Issuer, lines: Lines, asked: tuple[str, Members]
+    issuer: Issuer, lines: Lines, asked: tuple[str, Members]
 ) -> None:
     """Name records that do not exist: nearly every request is refused, and the others succeed."""
     action, members = asked
     members.pop("access_key", None)
 
-    answer = call(shared_issuer, action, members)
+    answer = call(issuer, action, members)
 
     assert answer.status == "success" or answer.status_code in NOT_INTERNAL, (action, members, answer.raw)
     assert "defect" not in lines.text
 
 
 @pytest.fixture(scope="module")
-def standing(shared_issuer: Issuer) -> Mapping[Any, Any]:
+def standing(issuer: Issuer) -> Mapping[Any, Any]:
     """The records of an account with money, by the numbers that requests of nobody have in their place."""
-    records = asdict(request_records.create_records(shared_issuer, "changeDDExternalPaymentStatus"))
+    records = asdict(request_records.create_records(issuer, "changeDDExternalPaymentStatus"))
     return {value: records[name] for name, value in asdict(whole_requests.NO_RECORDS).items()}
 
 
 @settings(relaxed, max_examples=60)
 @given(near(sorted({case.action.name for case in MONEY_CASES})))
 def test_near_valid_money_requests_never_cause_an_internal_error(
-    shared_issuer: Issuer, lines: Lines, standing: Mapping[Any, Any], asked: tuple[str, Members]
+    issuer: Issuer, lines: Lines, standing: Mapping[Any, Any], asked: tuple[str, Members]
 ) -> None:
     action, members = asked
     members.pop("access_key", None)
     named = {name: standing.get(value, value) if type(value) is int else value for name, value in members.items()}
 
-    answer = call(shared_issuer, action, named)
+    answer = call(issuer, action, named)
 
     assert answer.status == "success" or answer.status_code in NOT_INTERNAL, (action, named, answer.raw)
     assert "defect" not in lines.text
@@ -148,31 +148,31 @@ def test_near_valid_money_requests_never_cause_an_internal_error(
 @pytest.mark.parametrize(
     "name", ["", " ", "\x00", "a" * 1000, "__proto__", "self", "cls", "body", "nulls", "_nulls", "further"]
 )
-def test_an_unknown_member_of_any_name_returns_code_2008(shared_issuer: Issuer, name: str) -> None:
-    answer = call(shared_issuer, "updateHolder", {"holder_id": "x", name: 1})
+def test_an_unknown_member_of_any_name_returns_code_2008(issuer: Issuer, name: str) -> None:
+    answer = call(issuer, "updateHolder", {"holder_id": "x", name: 1})
 
     assert answer.status_code == 2002, "the first fault in the order of the table"
     assert "is not recognised" in answer.message
-    alone = call(shared_issuer, "getDesign", {"program_id": 101, name: 1})
+    alone = call(issuer, "getDesign", {"program_id": 101, name: 1})
     assert alone.status_code == 2008
 
 
 @pytest.mark.parametrize("action", BY_ACTION)
 def test_every_action_rejects_half_of_a_surrogate_pair_as_invalid_json(
-    shared_issuer: Issuer, monkeypatch: pytest.MonkeyPatch, action: str
+    issuer: Issuer, monkeypatch: pytest.MonkeyPatch, action: str
 ) -> None:
-    bodies = [body for whole in whole_requests.whole(action) for body in spoil(shared_issuer.body(action, **whole))]
-    with nothing_changes(shared_issuer.causeway, monkeypatch):
+    bodies = [body for whole in whole_requests.whole(action) for body in spoil(issuer.body(action, **whole))]
+    with nothing_changes(issuer.causeway, monkeypatch):
         for body in bodies:
-            answer = shared_issuer.send(jsontext.dumps(body).encode(), simulator=action in SIMULATOR_ACTIONS)
+            answer = issuer.send(jsontext.dumps(body).encode(), simulator=action in SIMULATOR_ACTIONS)
             assert answer.status_code == Status.NOT_JSON, body
             assert "half of a surrogate pair" in answer.message
 
 
-def test_a_request_with_60000_members_returns_code_2008_in_a_short_answer(shared_issuer: Issuer) -> None:
+def test_a_request_with_60000_members_returns_code_2008_in_a_short_answer(issuer: Issuer) -> None:
     many = {f"m{number}": number for number in range(60_000)}
 
-    answer = call(shared_issuer, "getDesign", many)
+    answer = call(issuer, "getDesign", many)
 
     assert answer.status_code == 2008
     assert len(answer.raw) < 20_000

@@ -37,18 +37,16 @@ def logging_of_bodies(value: Any, path: str = "") -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def packaged() -> dict[str, dict[str, Any]]:
-    """What ``chalice package`` makes of each shared_issuer, but for the code itself."""
-    return {shared_issuer: packaged_stage(shared_issuer) for shared_issuer in STAGES}
+    """What ``chalice package`` makes of each issuer, but for the code itself."""
+    return {issuer: packaged_stage(issuer) for issuer in STAGES}
 
 
-@pytest.mark.parametrize("shared_issuer", STAGES)
-def test_no_stage_enables_body_logging_in_api_gateway(shared_issuer: str, packaged: dict[str, Any]) -> None:
-    (interface,) = [
-        each for each in packaged[shared_issuer]["Resources"].values() if each["Type"] == "AWS::Serverless::Api"
-    ]
+@pytest.mark.parametrize("issuer", STAGES)
+def test_no_stage_enables_body_logging_in_api_gateway(issuer: str, packaged: dict[str, Any]) -> None:
+    (interface,) = [each for each in packaged[issuer]["Resources"].values() if each["Type"] == "AWS::Serverless::Api"]
 
     assert {"/api", "/simulator"} <= set(interface["Properties"]["DefinitionBody"]["paths"])
-    assert list(logging_of_bodies(packaged[shared_issuer])) == []
+    assert list(logging_of_bodies(packaged[issuer])) == []
     assert list(logging_of_bodies(CONFIG)) == []
 
 

@@ -26,7 +26,7 @@ LEADING_ON = (
 )
 """With a reference these reads take 3: a record, what it leads to, and the claim, which has the answer."""
 LONGER = (ANNOUNCED,)
-"""What takes more than 3; programme managers do not call it: a mandate leads to its address, that to its account."""
+"""The action with more than 3 calls, of the simulator only: a mandate leads to its address, that to its account."""
 
 
 @pytest.fixture

@@ -57,7 +57,7 @@ class CardLife(RuleBasedStateMachine):
             self.issuer.clock.advance(62 * DAY)
 
     def _new_body(self, card: dict[str, Any]) -> None:
-        """What createCard and reissueCard begin with."""
+        """The first state of a card after createCard and reissueCard."""
         self.stored = "N"
         self.pan, self.cvc2 = card["pan"], card["cvc2"]
         self.expiry = card["expiration"]["year"], card["expiration"]["month"]
@@ -71,7 +71,7 @@ class CardLife(RuleBasedStateMachine):
         return "E" if self.stored in "NATR" and self.expiry < (now.year, now.month) else self.stored
 
     def _only_in(self, states: str, otherwise: int | None = OK) -> int | None:
-        """What a write comes to that is possible in some states only."""
+        """The expected code of a write that is possible in some states only."""
         return FINAL if self.status == "B" else otherwise if self.status in states else WRONG_STATE
 
     def _wrong_today(self, kind: str) -> int:
@@ -353,13 +353,13 @@ def play(issuer: Issuer, life: Life, state: str, how: settings) -> None:
 
 
 @EACH
-def test_random_card_and_account_histories_match_the_model(issuer: Issuer, life: Life, state: str) -> None:
+def test_random_card_and_account_histories_match_the_model(new_issuer: Issuer, life: Life, state: str) -> None:
     """Run the same few histories every time; the slow test runs many more."""
-    play(issuer, life, state, settings(max_examples=3, stateful_step_count=10, derandomize=True))
+    play(new_issuer, life, state, settings(max_examples=3, stateful_step_count=10, derandomize=True))
 
 
 @pytest.mark.faults
 @EACH
-def test_long_random_card_and_account_histories_match_the_model(issuer: Issuer, life: Life, state: str) -> None:
+def test_long_random_card_and_account_histories_match_the_model(new_issuer: Issuer, life: Life, state: str) -> None:
     """Run different histories every time."""
-    play(issuer, life, state, settings(max_examples=10, stateful_step_count=40))
+    play(new_issuer, life, state, settings(max_examples=10, stateful_step_count=40))

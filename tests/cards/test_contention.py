@@ -31,8 +31,8 @@ ACCOUNTS = 100
 
 
 @pytest.fixture
-def issuers(issuer: Issuer) -> list[Issuer]:
-    return processes(issuer)
+def issuers(new_issuer: Issuer) -> list[Issuer]:
+    return processes(new_issuer)
 
 
 def all_do(issuers: Sequence[Issuer], action: str, bodies: Sequence[dict[str, Any]]) -> list[Envelope]:

@@ -10,9 +10,9 @@ from tests.kit.source_code import ROOT, reached, within
 
 CARDS = "chalicelib.cards"
 DOORS = ["chalicelib.cards.api.card_api", "chalicelib.cards.jobs"]
-"""What requests and the schedule come in by."""
+"""The entry points of requests and of the schedule."""
 CONTAINER = "chalicelib.cards.container"
-"""What makes the room's parts when they are first asked for."""
+"""The module that creates the package's parts on first use."""
 _FIRST_READ = (
     "import app, sys; from chalicelib.bootstrap import hub; from chalicelib.openbanking.flows.reads.relay import relay;"
     "parts = set(relay.__annotations__) & set(type(hub().openbanking).__annotations__);"

@@ -25,8 +25,8 @@ _WAIT_FOR_THE_SCHEDULE = 61
 
 
 @pytest.fixture
-def issuers(issuer: Issuer) -> list[Issuer]:
-    return processes(issuer)
+def issuers(new_issuer: Issuer) -> list[Issuer]:
+    return processes(new_issuer)
 
 
 def paying(
@@ -156,11 +156,11 @@ def test_a_parallel_schedule_repeat_and_provider_report_complete_a_payment_once(
 
 
 def test_a_schedule_that_completes_a_payment_first_stores_the_answer_of_its_request(
-    issuer: Issuer, monkeypatch: pytest.MonkeyPatch
+    new_issuer: Issuer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Take more than a minute at the provider: the request returns the answer that the schedule has stored."""
-    address, other = issuer.funded_address(10_000), issuer.with_own_clock()
-    provider = issuer.hub.cards.payment_provider
+    address, other = new_issuer.funded_address(10_000), new_issuer.with_own_clock()
+    provider = new_issuer.hub.cards.payment_provider
     submit: Callable[[ProviderOrder], Receipt] = provider.submit
 
     def slowly(order: ProviderOrder) -> Receipt:
@@ -170,14 +170,14 @@ def test_a_schedule_that_completes_a_payment_first_stores_the_answer_of_its_requ
         return receipt
 
     monkeypatch.setattr(provider, "submit", slowly)
-    members = {"request_reference_id": issuer.reference()}
-    answer, again = (issuer.transfer(address, 4_000, **members) for _ in range(2))
+    members = {"request_reference_id": new_issuer.reference()}
+    answer, again = (new_issuer.transfer(address, 4_000, **members) for _ in range(2))
 
     assert answer.status == "success"
     assert answer.duplicated == 0
     assert again.duplicated == 1
     assert answer.data == again.data
-    books = check(issuer, address["account_id"])
+    books = check(new_issuer, address["account_id"])
     assert list(books.orders) == [answer.data["id"]]
 
 
@@ -221,7 +221,7 @@ def test_accounts_equal_the_sum_of_their_ledger_rows_after_mixed_parallel_paymen
         return ways[number % len(ways)]
 
     def patient(call: Callable[[], Envelope]) -> Envelope:
-        """What waits for the schedule is left to it."""
+        """Leave payments that wait for the schedule alone."""
         answers = (call() for _ in itertools.count())
         return next(answer for answer in answers if answer.status_code != Status.CONFLICT)
 

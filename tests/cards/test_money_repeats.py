@@ -67,31 +67,29 @@ def test_the_cases_cover_every_write_that_moves_money() -> None:
 
 
 @pytest.mark.parametrize("action", SPOILT)
-def test_a_repeat_returns_the_stored_answer_after_the_action_became_impossible(
-    shared_issuer: Issuer, action: str
-) -> None:
-    records = request_records.create_records(shared_issuer, action)
+def test_a_repeat_returns_the_stored_answer_after_the_action_became_impossible(issuer: Issuer, action: str) -> None:
+    records = request_records.create_records(issuer, action)
     members = whole_requests.whole(action, records)[0]
     spoil, code = SPOILT[action]
-    first = call(shared_issuer, action, members | {"request_reference_id": (reference := shared_issuer.reference())})
+    first = call(issuer, action, members | {"request_reference_id": (reference := issuer.reference())})
 
-    spoil(shared_issuer, records)
-    before = shared_issuer.balances(records.account_id)
-    repeat = call(shared_issuer.with_own_clock(), action, members | {"request_reference_id": reference})
-    after = shared_issuer.balances(records.account_id)
-    another = call(shared_issuer, action, members | {"request_reference_id": shared_issuer.reference()})
+    spoil(issuer, records)
+    before = issuer.balances(records.account_id)
+    repeat = call(issuer.with_own_clock(), action, members | {"request_reference_id": reference})
+    after = issuer.balances(records.account_id)
+    another = call(issuer, action, members | {"request_reference_id": issuer.reference()})
 
     assert is_repeat(first, repeat)
     assert after == before
     assert (another.status_code or 0, another.duplicated) == (code, 0)
 
 
-def test_a_repeat_of_a_transfer_returns_its_answer_after_the_balance_is_used_up(shared_issuer: Issuer) -> None:
-    address = shared_issuer.funded_address(500)
-    reference = {"request_reference_id": shared_issuer.reference()}
+def test_a_repeat_of_a_transfer_returns_its_answer_after_the_balance_is_used_up(issuer: Issuer) -> None:
+    address = issuer.funded_address(500)
+    reference = {"request_reference_id": issuer.reference()}
 
-    answers = [shared_issuer.transfer(address, 500, **reference) for _ in range(3)]
+    answers = [issuer.transfer(address, 500, **reference) for _ in range(3)]
 
     assert all(is_repeat(answers[0], answer) for answer in answers[1:])
-    assert shared_issuer.transfer(address, 1).status_code == 5001
-    assert shared_issuer.balances(address["account_id"]) == (0, 500, 0)
+    assert issuer.transfer(address, 1).status_code == 5001
+    assert issuer.balances(address["account_id"]) == (0, 500, 0)

@@ -43,8 +43,8 @@ def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def issuers(issuer: Issuer) -> list[Issuer]:
-    return processes(issuer)
+def issuers(new_issuer: Issuer) -> list[Issuer]:
+    return processes(new_issuer)
 
 
 def cards_of_one_account(issuer: Issuer, balance: int, **members: Any) -> list[NewCard]:

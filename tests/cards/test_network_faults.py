@@ -94,7 +94,7 @@ def work(causeway: Causeway) -> None:
 
 
 def _held(causeway: Causeway) -> int:
-    """What is held on all accounts."""
+    """The holds on all accounts."""
     return sum(row["held"] for row in items(causeway, "cards") if row["part"] == "account")
 
 
@@ -203,7 +203,7 @@ DUE: dict[Callable[[Issuer], None], int] = {
     holds_of_two_cards: 2,
     a_hold_that_cannot_be_released: 0,
 }
-"""What the schedule finds, and how many of it a run finishes."""
+"""The items that the schedule finds, and the number that a run finishes."""
 _USE = {"transaction_type": 0, "amount": 1, "currency_ison": EUR}
 LISTS: Mapping[str, Sequence[float]] = {
     "a page after a writer died": [],
@@ -243,7 +243,7 @@ class Run:
             return self._issuer.hub.cards.call(expire_holds)
 
     def _shape(self) -> list[str]:
-        """What stands there, whichever run it was that got so far."""
+        """The stored rows, whichever run wrote them."""
         return [re.sub(r"'(updated_at|last_at)', \d+", "", row) for row in shape(self._issuer.causeway)]
 
     def _settle(self) -> None:
@@ -304,7 +304,7 @@ class Recovery:
         self._issuer.hub.delivery.worker.attempt(self._task)
 
     def _shape(self) -> list[str]:
-        """What stands there, whichever attempt it was that got so far."""
+        """The stored rows, whichever attempt wrote them."""
         return [row for row in shape(self._issuer.causeway) if RESERVED_BY not in row]
 
 

@@ -82,7 +82,7 @@ def settle_down(issuer: Issuer) -> None:
 
 
 def shape(causeway: Causeway) -> list[str]:
-    """What stands there, without times and names; what is claimed, and whether it is answered."""
+    """The stored rows without times and names, and the claims with their answers."""
     claims = (f"claim {sorted(row)}" for row in items(causeway, "idempotency"))
     return sorted([*StoredMoney(causeway).shape(), *claims])
 

@@ -23,25 +23,29 @@ NARROWER: Mapping[str, Mapping[str, Any]] = {
 
 @pytest.mark.parametrize("narrower", NARROWER.values(), ids=NARROWER)
 def test_a_repeat_of_a_card_creation_returns_its_answer_under_a_stricter_programme(
-    issuer: Issuer, narrower: Mapping[str, Any]
+    new_issuer: Issuer, narrower: Mapping[str, Any]
 ) -> None:
     programme = {"design_ids": [1, 2], "auto_conversion": True}
     manager = setups.manager(
         card_programmes=[setups.card_programme(**programme)],
         credentials=[setups.credential("app", modes=setups.PLAIN, allow_plain=True)],
     )
-    (plan,) = setups.loaded(issuer.hub, manager)
-    issuer.secrets["app"] = asdict(plan.secrets["app"])
+    (plan,) = setups.loaded(new_issuer.hub, manager)
+    new_issuer.secrets["app"] = asdict(plan.secrets["app"])
     members = of_new_card(card_program_id=1, card_design_id=1, card_validity_period=48, auto_conversion=1)
-    members |= {"card_country_ison": GERMANY, "holder_limit_group_id": 3, "request_reference_id": issuer.reference()}
+    members |= {
+        "card_country_ison": GERMANY,
+        "holder_limit_group_id": 3,
+        "request_reference_id": new_issuer.reference(),
+    }
     members |= HOLDER_BLOCK
-    first = issuer.as_caller("app").do("createCard", **members)
-    setups.loaded(issuer.hub, manager | {"card_programmes": [setups.card_programme(**{**programme, **narrower})]})
+    first = new_issuer.as_caller("app").do("createCard", **members)
+    setups.loaded(new_issuer.hub, manager | {"card_programmes": [setups.card_programme(**{**programme, **narrower})]})
 
-    later = issuer.with_own_clock(days=1 / 24).as_caller("app")
+    later = new_issuer.with_own_clock(days=1 / 24).as_caller("app")
     repeat, another = (
         later.do("createCard", **members),
-        later.do("createCard", **members | {"request_reference_id": issuer.reference()}),
+        later.do("createCard", **members | {"request_reference_id": new_issuer.reference()}),
     )
 
     assert first.status == "success"

@@ -24,7 +24,7 @@ AROUND_MIDNIGHT = pytest.mark.parametrize("second", [-3, 3])
 
 @pytest.fixture(params=[CLOCK_SKEW_SECONDS, -CLOCK_SKEW_SECONDS], ids=["ahead", "behind"])
 def ahead(request: pytest.FixtureRequest) -> float:
-    """How far the clock of the other process is ahead."""
+    """The seconds that the clock of the other process is ahead."""
     return float(request.param)
 
 
@@ -46,7 +46,7 @@ def advance_to(issuer: Issuer, moment: str, second: int = 0) -> None:
     ids=["a day", "a month"],
 )
 def test_a_limit_window_never_counts_more_than_the_limit(
-    issuer: Issuer,
+    new_issuer: Issuer,
     ahead: float,
     second: int,
     window: str,
@@ -56,8 +56,8 @@ def test_a_limit_window_never_counts_more_than_the_limit(
     most: int,
 ) -> None:
     """Count each movement once: in the window of its process or, if a later one has begun, in that."""
-    user = new_holder(with_prices(issuer), **groups)
-    advance_to(issuer, midnight, second)
+    user = new_holder(with_prices(new_issuer), **groups)
+    advance_to(new_issuer, midnight, second)
     beside = replace(user, issuer=user.issuer.with_clock_ahead(ahead))
 
     answers = [each.request_authorization(amount) for _ in range(2 * most + 1) for each in (user, beside)]
@@ -76,47 +76,51 @@ def window_of(user: Holder, answer: Any, window: str) -> int:
 
 
 @AROUND_MIDNIGHT
-def test_wrong_cvc2s_at_two_processes_block_the_right_one_for_a_day(issuer: Issuer, ahead: float, second: int) -> None:
-    card = issuer.card_in("A")
+def test_wrong_cvc2s_at_two_processes_block_the_right_one_for_a_day(
+    new_issuer: Issuer, ahead: float, second: int
+) -> None:
+    card = new_issuer.card_in("A")
     wrong = "000" if card.cvc2 != "000" else "111"
     guess = {"card_id": card.card_id, "transaction_type": 39, "amount": 0, "currency_ison": EUR}
-    advance_to(issuer, "2026-03-03", second)
-    issuers = issuer, issuer.with_clock_ahead(ahead)
+    advance_to(new_issuer, "2026-03-03", second)
+    issuers = new_issuer, new_issuer.with_clock_ahead(ahead)
 
     for each in issuers * 6:
         each.authorization(**guess, cvc2=wrong)
 
     assert {each.authorization(**guess, cvc2=card.cvc2)["response_code"] for each in issuers} == {"N7"}
-    issuer.clock.advance(DAY + 2 * CLOCK_SKEW_SECONDS)
+    new_issuer.clock.advance(DAY + 2 * CLOCK_SKEW_SECONDS)
     assert {each.authorization(**guess, cvc2=card.cvc2)["response_code"] for each in issuers} == {"00"}
 
 
 # -- times
 
 
-def test_the_schedule_releases_a_hold_when_it_is_due_by_the_clock_of_its_process(issuer: Issuer, ahead: float) -> None:
-    user, other = new_holder(with_prices(issuer)), issuer.with_clock_ahead(ahead)
+def test_the_schedule_releases_a_hold_when_it_is_due_by_the_clock_of_its_process(
+    new_issuer: Issuer, ahead: float
+) -> None:
+    user, other = new_holder(with_prices(new_issuer)), new_issuer.with_clock_ahead(ahead)
     link = user.authorize(40_00)["trans_link"]
-    until = issuer.clock.time() + HOLD_SECONDS
+    until = new_issuer.clock.time() + HOLD_SECONDS
 
-    issuer.clock.advance(until - 1 - other.clock.time())
+    new_issuer.clock.advance(until - 1 - other.clock.time())
     assert (other.hub.cards.call(expire_holds), user.hold(link)[0]) == (0, "H")
-    issuer.clock.advance(1)
+    new_issuer.clock.advance(1)
     assert (other.hub.cards.call(expire_holds), user.hold(link)[0]) == (1, "X")
 
 
 # -- order
 
 
-def test_account_entries_of_two_processes_are_in_order(issuer: Issuer, ahead: float) -> None:
-    user = new_holder(with_prices(issuer))
+def test_account_entries_of_two_processes_are_in_order(new_issuer: Issuer, ahead: float) -> None:
+    user = new_holder(with_prices(new_issuer))
     beside = replace(user, issuer=user.issuer.with_clock_ahead(ahead))
 
     for first, second in ((user, beside), (beside, user)):
         second.reverse(first.authorize(10_00)["trans_link"])
 
     assert user.movement_causes() == ["authorization", "reversal"] * 2
-    times = [row["at"] for row in movements(issuer, user.account)]
+    times = [row["at"] for row in movements(new_issuer, user.account)]
     assert times == sorted(set(times))
     listed = user.issuer.data("getCardsActivity", card_id=user.card_id, date_from=0, date_to=10**10, item_count=9)
     assert [row["authorize_type"] for row in listed] == [1, 4] * 2

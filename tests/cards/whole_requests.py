@@ -38,12 +38,12 @@ Members = dict[str, Any]
 EVERY_ACTION: Mapping[str, Action] = {**ACTIONS, **SIMULATOR_ACTIONS}
 BY_ACTION = sorted(EVERY_ACTION)
 TAKEN = 900
-"""What requests of the network are about, in cents: an authorization has enough for two of them."""
+"""The amount of the network's requests, in cents: an authorization has enough for two of them."""
 
 
 @dataclass(frozen=True)
 class Records:
-    """What a request names: a holder, an account of its, a card on that account, and what is known of the card.
+    """Records that a request names: a holder, its account, a card on that account, and the data of the card.
 
     ``address_id`` is the account's in the UK; what follows came and went by it. ``own_iban`` leads to somebody else's
     account here, and ``other_card_id`` has the fees of another group. ``trans_link`` is an authorization of the card.
@@ -263,7 +263,7 @@ def _values_of(records: Records) -> Members:
 
 
 Way = Members
-"""What a whole request has otherwise; ``LEFT_OUT`` where another member excludes one."""
+"""The other values of a whole request; ``LEFT_OUT`` where another member excludes one."""
 
 
 def _without(*names: str) -> Way:

@@ -28,7 +28,7 @@ ANYWHERE, NO_CASH, AUTHENTICATED = 601, 602, 603
 UNWATCHED, WATCHED, WATCHED_TOO = 401, 402, 403
 """Risk groups; the rules of the latter two are by merchant category, as below."""
 OF_MCC = {"1001": SUSPICIOUS, "1002": NOTIFY, "1003": TO_RISK, "1004": TO_SUSPENDED, "1005": REJECT}
-"""What each rule does that goes by category alone."""
+"""The action of each rule that goes by category alone."""
 ALL_AT_ONCE, THIRD_TIME, LARGE = "1006", "1007", "1008"
 """Categories with all actions, with a rejection from the third attempt a day on, and with one above 10.00 EUR."""
 EACH_CARD, TWICE_A_DAY, ONE_COUNTRY = 203, 204, 205
@@ -117,7 +117,7 @@ def code(user: Holder, amount: int = 10_00, currency: int = GBP, **members: Any)
 
 
 def advised(user: Holder, amount: int, currency: int = GBP, **members: Any) -> Any:
-    """What the network is answered when it has approved a purchase itself."""
+    """The answer to an advice of an approved purchase."""
     least = {"card_id": user.card_id, "transaction_type": 0, "amount": amount, "currency_ison": currency}
     return user.issuer.data("simulateAdvice", **least | {"response_code": "00"} | members)
 
@@ -164,7 +164,7 @@ def complete(row: Item) -> Item:
 
 
 def rows(user: Holder, lists: Sequence[Timeline]) -> list[Item]:
-    """What stands in lists about a card, in the order of its recording, without where it stands."""
+    """The rows of lists about a card, in the order of their recording, without their keys."""
     store = user.issuer.hub.store
     found = [
         row for each in lists for row in store.rows(each.table, ("owner", each.owner), sort_prefix=("part", each.name))

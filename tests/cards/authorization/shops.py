@@ -79,7 +79,7 @@ _LIMITS: dict[int, tuple[int, list[Content]]] = {
 
 
 def content(number: int | None = None, rates: Mapping[tuple[int, int], tuple[str, str]] | None = None) -> Content:
-    """What a file says of such a programme manager; of the one with an id, or a new one."""
+    """The file of this programme; of the manager with an id, or of a new one."""
     accounts = {
         "currencies": [EUR, GBP],
         "fee_group_ids": [FREE],
@@ -144,26 +144,26 @@ class Shop:
         return answer
 
     def request_authorization(self, amount: int, currency: int = GBP, **members: Any) -> Any:
-        """What a purchase is answered."""
+        """The answer to a purchase."""
         least = {"card_id": self.card_id, "transaction_type": 0, "amount": amount, "currency_ison": currency}
         return self.issuer.data("simulateAuthorization", **least | members)
 
     def increment(self, link: str, amount: int) -> Any:
-        """What an increment is answered."""
+        """The answer to an increment."""
         return self.issuer.data("simulateIncrement", trans_link=link, amount=amount)
 
     def reverse(self, link: str, amount: int | None = None) -> Any:
         return self.issuer.data("simulateReversal", **_given(trans_link=link, amount=amount))
 
     def clear(self, link: str | None, amount: int, currency: int = GBP, **members: Any) -> Any:
-        """What the clearing of an authorization is answered, or of nothing that was authorized."""
+        """The clearing of an authorization, or one without authorization."""
         return _succeeded(self.submit("simulateClearing", link, amount, currency, **members))
 
     def refund(self, link: str | None, amount: int, currency: int = GBP, **members: Any) -> Any:
         return _succeeded(self.submit("simulateRefund", link, amount, currency, **members))
 
     def submit(self, action: str, link: str | None, amount: int, currency: int = GBP, **members: Any) -> Envelope:
-        """What a clearing or a refund is answered, which may be refused."""
+        """The answer to a clearing or a refund, which may be refused."""
         least = {"card_id": self.card_id} if link is None else {"trans_link": link}
         return self.issuer.sim(action, **least | {"amount": amount, "currency_ison": currency} | members)
 
@@ -195,7 +195,7 @@ class Holder(Shop):
         return kept.settled, kept.held, kept.reserved, kept.available
 
     def record(self, link: str) -> Authorization:
-        """What a ``trans_link`` stands for by now; it waits for its time as long as it is held, and no longer."""
+        """The authorization of a ``trans_link``; it has a due time exactly as long as it is held."""
         item = self.issuer.hub.store.get(*Authorization.key(int(link)))
         assert item is not None
         found = Authorization.from_item(item)
@@ -218,7 +218,7 @@ class Holder(Shop):
         return [row for row in rows if "card_id" in row]
 
     def movement_causes(self, account: int | None = None) -> list[str]:
-        """What the ledger calls the movements of an account, without the payment that it began with."""
+        """The causes of an account's movements, without its first payment."""
         return [row["cause"] for row in movements(self.issuer, account or self.account)][1:]
 
     def limit_usage(self, *windows: str) -> list[tuple[int, int]]:

@@ -33,10 +33,10 @@ NOW = 1_772_442_000
 
 
 @pytest.fixture(scope="module")
-def issuer(shared_issuer: Issuer) -> Iterator[Issuer]:
+def issuer(issuer: Issuer) -> Iterator[Issuer]:
     """After all tests the whole ledger is proven."""
-    yield with_prices(shared_issuer)
-    prove_ledger(shared_issuer.hub.store)
+    yield with_prices(issuer)
+    prove_ledger(issuer.hub.store)
 
 
 def rows(card: Holder, of: Timeline | None = None) -> list[Item]:
@@ -47,12 +47,12 @@ def rows(card: Holder, of: Timeline | None = None) -> list[Item]:
 
 
 def members(row: Item) -> Item:
-    """What a row says, without where it stands and who wrote it."""
+    """A row without its key and its writer."""
     return {name: value for name, value in row.items() if name not in ("owner", "part", "written_by")}
 
 
 def advised(card: Holder, amount: int, code: str = "00") -> Any:
-    """What an advice is answered."""
+    """The answer to an advice."""
     use = {"card_id": card.card_id, "transaction_type": 0, "amount": amount, "currency_ison": GBP}
     return card.issuer.data("simulateAdvice", response_code=code, **use)
 
@@ -481,7 +481,7 @@ def test_cards_with_a_shared_account_have_increasing_row_times(issuer: Issuer) -
 
 
 def _on(card: Holder) -> dict[str, Any]:
-    """What orders another card for the same account."""
+    """The order of another card for the same account."""
     least = {"card_program_id": 101, "card_country_ison": BRITAIN, "card_virtual": 1, "card_name_line_3": "ZOE ONEIL"}
     return least | {
         "holder_id": card.card.holder_id,

@@ -250,7 +250,7 @@ OBSTACLES: list[tuple[str, str, Callable[[Attempt], Attempt]]] = [
     ("count", "65", lambda attempt: attempt.of_card(limit_group_id=NEVER)),
     ("balance", "51", lambda attempt: attempt.of_account(settled=0)),
 ]
-"""What may be in the way, in the order in which it is looked at."""
+"""The reasons to decline, in the order of the checks."""
 
 
 @pytest.fixture(scope="module")
@@ -326,7 +326,7 @@ def test_declines_51_61_and_59_carry_the_charge(card_data: CardData, user: Holde
 
 
 def total(attempt: Attempt, amount: int) -> int:
-    """What an amount comes to, fees and conversion included."""
+    """The total of an amount, fees and conversion included."""
     card_context, asked = attempt.card_context, attempt.asked
     party = card_context.posting_context(card_context.accounts[0])
     facts = asked.use.attributes(asked.currency, party.holder_country)

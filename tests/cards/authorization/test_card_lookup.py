@@ -93,7 +93,7 @@ def test_an_account_above_the_access_level_shows_zero_balances(strict_issuer: Is
     assert (answers[500]["available_balance"], answers[500]["settled_balance"]) == (30_00, 50_00)
 
 
-def test_a_card_number_of_another_programme_manager_returns_14(strict_issuer: Issuer, shared_issuer: Issuer) -> None:
-    foreign = shared_issuer.card_in("A")
+def test_a_card_number_of_another_programme_manager_returns_14(strict_issuer: Issuer, issuer: Issuer) -> None:
+    foreign = issuer.card_in("A")
 
     assert strict_issuer.authorization(pan=foreign.pan, currency_ison=GBP)["response_code"] == "14"

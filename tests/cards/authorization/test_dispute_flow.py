@@ -20,14 +20,14 @@ ENDS = ("won", "lost")
 
 
 @pytest.fixture(scope="module")
-def issuer(shared_issuer: Issuer) -> Iterator[Issuer]:
+def issuer(issuer: Issuer) -> Iterator[Issuer]:
     """After all tests the whole ledger is proven."""
-    yield with_prices(shared_issuer)
-    prove_ledger(shared_issuer.hub.store)
+    yield with_prices(issuer)
+    prove_ledger(issuer.hub.store)
 
 
 def bought(card: Holder, amount: int, currency: int = GBP, **members: Any) -> Any:
-    """What a clearing of nothing that was authorized is answered."""
+    """The answer to a clearing without authorization."""
     return card.clear(None, amount, currency, **members)
 
 

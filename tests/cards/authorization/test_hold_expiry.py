@@ -26,9 +26,9 @@ pytestmark = pytest.mark.faults
 
 
 @pytest.fixture(scope="module")
-def module_issuer(shared_issuer: Issuer) -> Iterator[Issuer]:
-    yield with_prices(shared_issuer)
-    prove_ledger(shared_issuer.hub.store)
+def module_issuer(issuer: Issuer) -> Iterator[Issuer]:
+    yield with_prices(issuer)
+    prove_ledger(issuer.hub.store)
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ def issuer(module_issuer: Issuer) -> Iterator[Issuer]:
 
 
 def expire(issuer: Issuer) -> int:
-    """How many holds a run of the schedule releases."""
+    """The number of holds that a run of the schedule releases."""
     return issuer.hub.cards.call(expire_holds)
 
 

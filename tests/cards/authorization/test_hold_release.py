@@ -41,10 +41,10 @@ FRANCE = 250
 
 
 @pytest.fixture(scope="module")
-def issuer(shared_issuer: Issuer) -> Iterator[Issuer]:
+def issuer(issuer: Issuer) -> Iterator[Issuer]:
     """After all tests the whole ledger is proven."""
-    yield with_prices(shared_issuer)
-    prove_ledger(shared_issuer.hub.store)
+    yield with_prices(issuer)
+    prove_ledger(issuer.hub.store)
 
 
 def expired(card: Holder, link: str) -> Any:

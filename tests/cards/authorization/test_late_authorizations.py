@@ -74,7 +74,7 @@ def crowded(user: Holder, step: float = STEP) -> Iterator[None]:
 
 @contextlib.contextmanager
 def timed(issuer: Issuer) -> Iterator[list[float]]:
-    """How many seconds have gone by, waits included."""
+    """The seconds that have passed, waits included."""
     took: list[float] = []
     began = issuer.clock.monotonic()
     with patch.object(issuer.hub.store, "pause", issuer.clock.advance):
@@ -248,9 +248,8 @@ def test_an_unknown_number_returns_14_after_the_deadline(strict_issuer: Issuer) 
     assert messages(user) == []
 
 
-def test_a_late_decline_sends_an_authorization_event(shared_issuer: Issuer) -> None:
-    with shared_issuer.causeway.manager_wants_events():
-        issuer = shared_issuer
+def test_a_late_decline_sends_an_authorization_event(issuer: Issuer) -> None:
+    with issuer.causeway.manager_wants_events():
         card = issuer.spendable(5000)
         user = Holder(issuer, card)
         heard = Listener(issuer)

@@ -37,10 +37,10 @@ FRANCE = 250
 
 
 @pytest.fixture(scope="module")
-def issuer(shared_issuer: Issuer) -> Iterator[Issuer]:
+def issuer(issuer: Issuer) -> Iterator[Issuer]:
     """After all tests the whole ledger is proven."""
-    yield with_prices(shared_issuer)
-    prove_ledger(shared_issuer.hub.store)
+    yield with_prices(issuer)
+    prove_ledger(issuer.hub.store)
 
 
 def bought(card: Holder, amount: int, currency: int = GBP, **members: Any) -> str:
@@ -171,11 +171,11 @@ def test_a_clearing_without_authorization_is_refunded_by_its_link(issuer: Issuer
 
 
 @pytest.fixture(scope="module")
-def yen(shared_issuer: Issuer) -> Issuer:
+def yen(issuer: Issuer) -> Issuer:
     """A programme manager at which 60 yen are 38 pence, 37.8 exactly, and no conversion costs anything."""
     made = content(rates={(YEN, GBP): ("0.0063", "0"), (EUR, GBP): ("0.8", "0")})
-    loaded(shared_issuer.hub, made)
-    return shared_issuer.with_credential("yen", manager=made["id"])
+    loaded(issuer.hub, made)
+    return issuer.with_credential("yen", manager=made["id"])
 
 
 def test_many_small_refunds_credit_no_more_than_the_purchase_debited(yen: Issuer) -> None:
@@ -249,17 +249,17 @@ def test_two_concurrent_refunds_credit_no_more_than_the_purchase_debited(yen: Is
     assert (card.record(link).debited, card.record(link).credited) == ({str(YEN): 2}, {str(YEN): 2})
 
 
-def test_refunds_at_a_better_rate_credit_the_debited_amount_and_at_a_worse_rate_less(shared_issuer: Issuer) -> None:
+def test_refunds_at_a_better_rate_credit_the_debited_amount_and_at_a_worse_rate_less(issuer: Issuer) -> None:
     made = content(rates={(YEN, GBP): ("0.0063", "0")})
-    loaded(shared_issuer.hub, made)
-    issuer = shared_issuer.with_credential("moving", manager=made["id"])
+    loaded(issuer.hub, made)
+    issuer = issuer.with_credential("moving", manager=made["id"])
     card = new_holder(issuer, 100_00)
     better, worse = bought(card, 60, YEN), bought(card, 60, YEN)
 
     for rate, link, brought in (("0.0126", better, [19, 19]), ("0.00315", worse, [9, 10])):
         changed = content(made["id"], {(YEN, GBP): (rate, "0")})
-        loaded(shared_issuer.hub, changed)
-        shared_issuer.hub.cards.programmes._cache.clear()
+        loaded(issuer.hub, changed)
+        issuer.hub.cards.programmes._cache.clear()
         assert [card.refund(link, 30, YEN)["holder_amount"] for _ in range(2)] == brought
 
 

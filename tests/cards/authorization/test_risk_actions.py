@@ -1,4 +1,4 @@
-"""What comes of risk rules that fire when a card is used: each action by itself, and what is written down of it."""
+"""Actions of risk rules that fire when a card is used: each action by itself, and its records."""
 
 from __future__ import annotations
 

@@ -40,15 +40,15 @@ def breaking(issuer: Issuer, ring: str, service: str) -> Unreliable:
 
 @pytest.mark.parametrize(("ring", "service"), PLACES)
 def test_card_creation_fails_without_keys_and_succeeds_when_keys_are_available_again(
-    issuer: Issuer, ring: str, service: str
+    new_issuer: Issuer, ring: str, service: str
 ) -> None:
-    fresh = issuer.with_own_clock()
+    fresh = new_issuer.with_own_clock()
     unreliable = breaking(fresh, ring, service)
-    members = of_new_card(request_reference_id=issuer.reference(), **HOLDER_BLOCK)
-    before = StoredCards(issuer.causeway).shape()
+    members = of_new_card(request_reference_id=new_issuer.reference(), **HOLDER_BLOCK)
+    before = StoredCards(new_issuer.causeway).shape()
 
     refused = fresh.do("createCard", **members)
-    left = StoredCards(issuer.causeway).shape()
+    left = StoredCards(new_issuer.causeway).shape()
     unreliable.broken = False
     made, again = fresh.do("createCard", **members), fresh.do("createCard", **members)
 
@@ -57,40 +57,42 @@ def test_card_creation_fails_without_keys_and_succeeds_when_keys_are_available_a
     assert made.duplicated == 0
     assert again.duplicated == 1
     assert again.data == made.data
-    StoredCards(issuer.causeway).check()
+    StoredCards(new_issuer.causeway).check()
 
 
 @pytest.mark.parametrize("action", ["getCardNumber", "getPin", "getCvc2", "getCardAcsPassword", "setPin"])
 @pytest.mark.parametrize(("ring", "service"), PLACES)
 def test_card_data_actions_fail_without_keys_and_succeed_when_keys_are_available_again(
-    issuer: Issuer, action: str, ring: str, service: str
+    new_issuer: Issuer, action: str, ring: str, service: str
 ) -> None:
-    card = issuer.card(card_virtual=0, card_pin=PIN)
+    card = new_issuer.card(card_virtual=0, card_pin=PIN)
     members = {"card_id": card.card_id} | ({"pin": PIN} if action == "setPin" else {})
     needed = ring == "keyring" or action in ("getCvc2", "setPin")
-    fresh = issuer.with_own_clock()
+    fresh = new_issuer.with_own_clock()
     unreliable = breaking(fresh, ring, service)
 
     first = fresh.do(action, **members)
     unreliable.broken = False
 
     assert first.status_code == (Status.INTERNAL if needed else None)
-    assert fresh.data(action, **members) == issuer.data(action, **members)
+    assert fresh.data(action, **members) == new_issuer.data(action, **members)
 
 
 @pytest.mark.parametrize(("ring", "service"), PLACES)
-def test_a_process_with_cached_keys_works_while_keys_are_unavailable(issuer: Issuer, ring: str, service: str) -> None:
-    issuer.card(card_virtual=0)
-    breaking(issuer, ring, service)
-    issuer.clock.advance(61)
+def test_a_process_with_cached_keys_works_while_keys_are_unavailable(
+    new_issuer: Issuer, ring: str, service: str
+) -> None:
+    new_issuer.card(card_virtual=0)
+    breaking(new_issuer, ring, service)
+    new_issuer.clock.advance(61)
 
-    card = issuer.card(card_virtual=0)
-    assert issuer.data("getPin", card_id=card.card_id) == {"pin": card.pin}
+    card = new_issuer.card(card_virtual=0)
+    assert new_issuer.data("getPin", card_id=card.card_id) == {"pin": card.pin}
 
 
 @pytest.mark.parametrize(("ring", "service"), PLACES)
-def test_actions_that_need_no_key_work_without_keys(issuer: Issuer, ring: str, service: str) -> None:
-    account, fresh = issuer.account(), issuer.with_own_clock()
+def test_actions_that_need_no_key_work_without_keys(new_issuer: Issuer, ring: str, service: str) -> None:
+    account, fresh = new_issuer.account(), new_issuer.with_own_clock()
     breaking(fresh, ring, service)
 
     assert fresh.data("getAccounts", account_id=account)[0]["id"] == account

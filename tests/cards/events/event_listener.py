@@ -40,7 +40,7 @@ class Listener:
         return [body["data"] for body in found]
 
     def forget(self) -> None:
-        """What has happened up to now does not count."""
+        """Ignore the events up to now."""
         self.deliveries()
 
     def _body(self, delivery: Delivery) -> Any:

@@ -19,16 +19,16 @@ from tests.cards.issuer import DAY, EUR, EVERYDAY_ACCOUNT, MANAGER, ONLINE, PREP
 
 
 def opened(key: rsa.RSAPrivateKey, text: str, label: str) -> str:
-    """What was encrypted for whoever has the key."""
+    """A value, decrypted with the private key."""
     sha = hashes.SHA256()
     scheme = padding.OAEP(padding.MGF1(sha), sha, label.encode())
     return key.decrypt(base64.b64decode(text, validate=True), scheme).decode()
 
 
 @pytest.fixture(scope="module")
-def listener(shared_issuer: Issuer) -> Iterator[Listener]:
-    with shared_issuer.causeway.manager_wants_events():
-        yield Listener(shared_issuer)
+def listener(issuer: Issuer) -> Iterator[Listener]:
+    with issuer.causeway.manager_wants_events():
+        yield Listener(issuer)
 
 
 @pytest.fixture
@@ -322,7 +322,7 @@ def test_a_programme_change_that_adds_a_group_sends_an_event_without_a_previous_
 
 
 def changed(told: list[Told]) -> list[tuple[str, str]]:
-    """What kinds of payments came to which states."""
+    """The kinds of payments with their final states."""
     return [(each["kind"], each["state"]) for each in told]
 
 

@@ -32,7 +32,7 @@ def cards(causeway: Causeway) -> Iterator[CardContainer]:
 
 
 def in_use(causeway: Causeway, manager_id: int = NEW) -> list[str]:
-    """What events are signed with now."""
+    """The current signing secret of events."""
     return open_secrets(
         manager_id, causeway.hub.store.get(*secrets_key(NEW)), causeway.hub.vault, causeway.clock.time()
     )

@@ -16,12 +16,12 @@ def shown(issuer: Issuer, account_id: int) -> dict[str, Any]:
     return dict(account)
 
 
-def test_a_new_account_has_the_requested_members(shared_issuer: Issuer) -> None:
-    account = shared_issuer.account(
+def test_a_new_account_has_the_requested_members(issuer: Issuer) -> None:
+    account = issuer.account(
         currency_ison="826", account_status="R", fee_group_id=302, risk_rules_group_id=403, limit_group_id=212
     )
 
-    found = shown(shared_issuer, account)
+    found = shown(issuer, account)
 
     assert found == {
         "id": account,
@@ -31,7 +31,7 @@ def test_a_new_account_has_the_requested_members(shared_issuer: Issuer) -> None:
         "settled_balance": 0,
         "reserved_balance": 0,
         "account_status": "R",
-        "date_updated": shared_issuer.clock.time(),
+        "date_updated": issuer.clock.time(),
         "program_id": EVERYDAY_ACCOUNT,
         "limit_group_id": 212,
         "fee_group_id": 302,
@@ -41,72 +41,67 @@ def test_a_new_account_has_the_requested_members(shared_issuer: Issuer) -> None:
 
 @pytest.mark.parametrize(("programme", "groups"), [(501, (211, 301, 401)), (502, (None, 303, 401))])
 def test_a_new_account_takes_missing_groups_from_its_programme(
-    shared_issuer: Issuer, programme: int, groups: tuple[int | None, int, int]
+    issuer: Issuer, programme: int, groups: tuple[int | None, int, int]
 ) -> None:
-    found = shown(shared_issuer, shared_issuer.account(program_id=programme))
+    found = shown(issuer, issuer.account(program_id=programme))
 
     assert (found["limit_group_id"], found["fee_group_id"], found["risk_group_id"]) == groups
 
 
-def test_an_account_without_a_limit_group_shows_null(shared_issuer: Issuer) -> None:
-    account = shared_issuer.account(program_id=PREPAID_ACCOUNT)
+def test_an_account_without_a_limit_group_shows_null(issuer: Issuer) -> None:
+    account = issuer.account(program_id=PREPAID_ACCOUNT)
 
-    assert '"limit_group_id":null' in shared_issuer.do("getAccounts", account_id=account).raw
-    [row] = shared_issuer.data("getHolderAccounts", holder_id=shown(shared_issuer, account)["holder_id"])
+    assert '"limit_group_id":null' in issuer.do("getAccounts", account_id=account).raw
+    [row] = issuer.data("getHolderAccounts", holder_id=shown(issuer, account)["holder_id"])
     assert row["limit_group_id"] is None
 
 
 @pytest.mark.parametrize(("name", "number"), [("fee_group_id", 303), ("risk_rules_group_id", 403)])
-def test_a_new_account_with_a_group_outside_the_programme_returns_2005(
-    shared_issuer: Issuer, name: str, number: int
-) -> None:
+def test_a_new_account_with_a_group_outside_the_programme_returns_2005(issuer: Issuer, name: str, number: int) -> None:
     programme = EVERYDAY_ACCOUNT if name == "fee_group_id" else PREPAID_ACCOUNT
-    members = {**LEAST, "program_id": programme, "holder_id": shared_issuer.holder(), name: number}
+    members = {**LEAST, "program_id": programme, "holder_id": issuer.holder(), name: number}
 
-    answer = shared_issuer.do("createAccount", **members)
+    answer = issuer.do("createAccount", **members)
 
     assert (answer.status_code, name in answer.message) == (2005, True)
 
 
-def test_a_currency_outside_the_programme_returns_5003(shared_issuer: Issuer) -> None:
-    members = LEAST | {"holder_id": shared_issuer.holder(), "currency_ison": GBP}
+def test_a_currency_outside_the_programme_returns_5003(issuer: Issuer) -> None:
+    members = LEAST | {"holder_id": issuer.holder(), "currency_ison": GBP}
 
-    assert shared_issuer.do("createAccount", **members).status == "success"
-    assert shared_issuer.do("createAccount", **members | {"program_id": PREPAID_ACCOUNT}).status_code == 5003
-    assert shared_issuer.do("createAccount", **members | {"currency_ison": 392}).status_code == 5003
+    assert issuer.do("createAccount", **members).status == "success"
+    assert issuer.do("createAccount", **members | {"program_id": PREPAID_ACCOUNT}).status_code == 5003
+    assert issuer.do("createAccount", **members | {"currency_ison": 392}).status_code == 5003
 
 
 @pytest.mark.parametrize("form", [list, lambda ids: ",".join(map(str, ids)), lambda ids: list(map(str, ids))])
-def test_a_new_account_is_added_to_cards_after_their_existing_accounts(shared_issuer: Issuer, form: Any) -> None:
-    holder = shared_issuer.holder()
-    cards = [shared_issuer.card(holder_id=holder), shared_issuer.card(holder_id=holder)]
+def test_a_new_account_is_added_to_cards_after_their_existing_accounts(issuer: Issuer, form: Any) -> None:
+    holder = issuer.holder()
+    cards = [issuer.card(holder_id=holder), issuer.card(holder_id=holder)]
 
-    account = shared_issuer.account(holder_id=holder, cards=form([card.card_id for card in cards]), currency_ison=USD)
+    account = issuer.account(holder_id=holder, cards=form([card.card_id for card in cards]), currency_ison=USD)
 
     for card in cards:
-        assert [row["id"] for row in shared_issuer.data("getAccounts", card_id=card.card_id)] == [
-            card.account_id,
-            account,
-        ]
-        details = shared_issuer.data("getCardDetails", card_id=card.card_id)
+        assert [row["id"] for row in issuer.data("getAccounts", card_id=card.card_id)] == [card.account_id, account]
+        details = issuer.data("getCardDetails", card_id=card.card_id)
         assert (details["primary_account_id"], details["default_currency_ison"]) == (card.account_id, EUR)
 
 
-def test_a_single_card_id_is_accepted_instead_of_a_list(shared_issuer: Issuer) -> None:
-    card = shared_issuer.card()
+def test_a_single_card_id_is_accepted_instead_of_a_list(issuer: Issuer) -> None:
+    card = issuer.card()
 
-    account = shared_issuer.account(holder_id=card.holder_id, cards=card.card_id)
+    account = issuer.account(holder_id=card.holder_id, cards=card.card_id)
 
-    assert len(shared_issuer.data("getAccounts", card_id=card.card_id)) == 2
-    assert shared_issuer.do("getAccounts", account_id=account, card_id=card.card_id).status == "success"
+    assert len(issuer.data("getAccounts", card_id=card.card_id)) == 2
+    assert issuer.do("getAccounts", account_id=account, card_id=card.card_id).status == "success"
 
 
-def test_get_accounts_returns_a_list_by_card_by_account_and_by_both(shared_issuer: Issuer) -> None:
-    card = shared_issuer.card(card_currency_ison=[GBP, EUR])
+def test_get_accounts_returns_a_list_by_card_by_account_and_by_both(issuer: Issuer) -> None:
+    card = issuer.card(card_currency_ison=[GBP, EUR])
 
-    by_card = shared_issuer.data("getAccounts", card_id=card.card_id)
-    by_account = shared_issuer.data("getAccounts", account_id=card.account_id)
-    by_both = shared_issuer.data("getAccounts", account_id=card.account_id, card_id=card.card_id)
+    by_card = issuer.data("getAccounts", card_id=card.card_id)
+    by_account = issuer.data("getAccounts", account_id=card.account_id)
+    by_both = issuer.data("getAccounts", account_id=card.account_id, card_id=card.card_id)
 
     assert [account["currency_ison"] for account in by_card] == [GBP, EUR]
     assert by_account == by_both == by_card[:1]
@@ -115,45 +110,41 @@ def test_get_accounts_returns_a_list_by_card_by_account_and_by_both(shared_issue
 # -- changes
 
 
-def test_a_status_change_keeps_its_reason_and_note_until_the_next_change(shared_issuer: Issuer) -> None:
-    account = shared_issuer.account()
+def test_a_status_change_keeps_its_reason_and_note_until_the_next_change(issuer: Issuer) -> None:
+    account = issuer.account()
 
-    shared_issuer.clock.advance(60)
-    shared_issuer.data(
-        "changeAccountStatus", account_id=account, account_status="S", reason_code="09", note="Zoë's call"
-    )
-    changed = shown(shared_issuer, account)
-    shared_issuer.data("changeAccountStatus", account_id=account, account_status="S")
-    again = shown(shared_issuer, account)
+    issuer.clock.advance(60)
+    issuer.data("changeAccountStatus", account_id=account, account_status="S", reason_code="09", note="Zoë's call")
+    changed = shown(issuer, account)
+    issuer.data("changeAccountStatus", account_id=account, account_status="S")
+    again = shown(issuer, account)
 
     assert (changed["status_change_reason_code"], changed["status_change_note"]) == (9, "Zoë's call")
-    assert changed["date_updated"] == shared_issuer.clock.time()
+    assert changed["date_updated"] == issuer.clock.time()
     assert not {name for name in again if name.startswith("status_change_")}
 
 
-def test_an_account_moves_only_to_a_programme_with_its_currency(shared_issuer: Issuer) -> None:
-    account, pounds = shared_issuer.account(), shared_issuer.account(currency_ison=GBP)
+def test_an_account_moves_only_to_a_programme_with_its_currency(issuer: Issuer) -> None:
+    account, pounds = issuer.account(), issuer.account(currency_ison=GBP)
 
-    shared_issuer.data("changeAccountProgramId", account_id=account, account_program_id=str(PREPAID_ACCOUNT))
+    issuer.data("changeAccountProgramId", account_id=account, account_program_id=str(PREPAID_ACCOUNT))
 
-    assert shown(shared_issuer, account)["program_id"] == PREPAID_ACCOUNT
-    refused = shared_issuer.do("changeAccountProgramId", account_id=pounds, account_program_id=PREPAID_ACCOUNT)
+    assert shown(issuer, account)["program_id"] == PREPAID_ACCOUNT
+    refused = issuer.do("changeAccountProgramId", account_id=pounds, account_program_id=PREPAID_ACCOUNT)
     assert refused.status_code == 5003
-    assert (
-        shared_issuer.do("changeAccountProgramId", account_id=account, account_program_id=PREPAID).status_code == 3004
-    )
-    assert shown(shared_issuer, pounds)["program_id"] == EVERYDAY_ACCOUNT
+    assert issuer.do("changeAccountProgramId", account_id=account, account_program_id=PREPAID).status_code == 3004
+    assert shown(issuer, pounds)["program_id"] == EVERYDAY_ACCOUNT
 
 
-def test_a_programme_change_replaces_groups_missing_in_the_new_programme(shared_issuer: Issuer) -> None:
-    account = shared_issuer.account(fee_group_id=302, risk_rules_group_id=402)
-    other = shared_issuer.account(risk_rules_group_id=403)
+def test_a_programme_change_replaces_groups_missing_in_the_new_programme(issuer: Issuer) -> None:
+    account = issuer.account(fee_group_id=302, risk_rules_group_id=402)
+    other = issuer.account(risk_rules_group_id=403)
 
     for each in (account, other):
-        shared_issuer.data("changeAccountProgramId", account_id=each, account_program_id=PREPAID_ACCOUNT)
+        issuer.data("changeAccountProgramId", account_id=each, account_program_id=PREPAID_ACCOUNT)
 
-    assert (shown(shared_issuer, account)["fee_group_id"], shown(shared_issuer, account)["risk_group_id"]) == (303, 402)
-    assert shown(shared_issuer, other)["risk_group_id"] == 401
+    assert (shown(issuer, account)["fee_group_id"], shown(issuer, account)["risk_group_id"]) == (303, 402)
+    assert shown(issuer, other)["risk_group_id"] == 401
 
 
 @pytest.mark.parametrize(
@@ -164,16 +155,14 @@ def test_a_programme_change_replaces_groups_missing_in_the_new_programme(shared_
         ("assignAccountToFeeRuleGroup", "fee_group_id", 302, "fee_group_id"),
     ],
 )
-def test_an_account_is_assigned_to_a_group(
-    shared_issuer: Issuer, action: str, name: str, number: int, member: str
-) -> None:
-    account = shared_issuer.account()
-    before = shown(shared_issuer, account)
-    shared_issuer.clock.advance(60)
+def test_an_account_is_assigned_to_a_group(issuer: Issuer, action: str, name: str, number: int, member: str) -> None:
+    account = issuer.account()
+    before = shown(issuer, account)
+    issuer.clock.advance(60)
 
-    shared_issuer.data(action, account_id=account, **{name: number})
+    issuer.data(action, account_id=account, **{name: number})
 
-    assert shown(shared_issuer, account) == before | {member: number, "date_updated": shared_issuer.clock.time()}
+    assert shown(issuer, account) == before | {member: number, "date_updated": issuer.clock.time()}
 
 
 @pytest.mark.parametrize(
@@ -184,25 +173,25 @@ def test_an_account_is_assigned_to_a_group(
     ],
 )
 def test_assigning_a_group_outside_the_programme_returns_2005(
-    shared_issuer: Issuer, action: str, members: dict[str, int]
+    issuer: Issuer, action: str, members: dict[str, int]
 ) -> None:
-    account = shared_issuer.account(program_id=PREPAID_ACCOUNT)
+    account = issuer.account(program_id=PREPAID_ACCOUNT)
 
-    answer = shared_issuer.do(action, account_id=account, **members)
+    answer = issuer.do(action, account_id=account, **members)
 
     assert (answer.status_code, next(iter(members)) in answer.message) == (2005, True)
 
 
-def test_more_than_ten_cards_return_2003_and_repeated_cards_2005(shared_issuer: Issuer) -> None:
+def test_more_than_ten_cards_return_2003_and_repeated_cards_2005(issuer: Issuer) -> None:
     cards = list(range(1, 12))
 
-    assert shared_issuer.do("createAccount", **LEAST, holder_id=1, cards=cards).status_code == 2003
-    assert shared_issuer.do("createAccount", **LEAST, holder_id=1, cards=[1, 1]).status_code == 2005
+    assert issuer.do("createAccount", **LEAST, holder_id=1, cards=cards).status_code == 2003
+    assert issuer.do("createAccount", **LEAST, holder_id=1, cards=[1, 1]).status_code == 2005
 
 
-def test_a_new_suspended_account_with_cards_returns_4003(shared_issuer: Issuer) -> None:
-    card = shared_issuer.card()
+def test_a_new_suspended_account_with_cards_returns_4003(issuer: Issuer) -> None:
+    card = issuer.card()
     asked = LEAST | {"account_status": "S", "holder_id": card.holder_id, "cards": card.card_id}
 
-    assert shared_issuer.do("createAccount", **asked).status_code == 4003
-    assert shared_issuer.do("createAccount", **asked | {"account_status": "R"}).status == "success"
+    assert issuer.do("createAccount", **asked).status_code == 4003
+    assert issuer.do("createAccount", **asked | {"account_status": "R"}).status == "success"

@@ -38,12 +38,12 @@ def refusal(issuer: Issuer, **members: Any) -> tuple[int | None, str]:
     return answer.status_code, answer.message
 
 
-def test_a_new_card_has_the_requested_members(shared_issuer: Issuer) -> None:
+def test_a_new_card_has_the_requested_members(issuer: Issuer) -> None:
     physical = whole("createCard", NO_RECORDS)[0]
 
-    card = shared_issuer.card(**physical)
+    card = issuer.card(**physical)
 
-    assert details(shared_issuer, card) == {
+    assert details(issuer, card) == {
         "card_id": card.card_id,
         "holder_id": card.holder_id,
         "primary_account_id": card.account_id,
@@ -72,7 +72,7 @@ def test_a_new_card_has_the_requested_members(shared_issuer: Issuer) -> None:
     }
     assert (card.pin, card.acs_password) == (PIN, "quiet-Otter 1!")
     assert card.expiration == {"year": 2028, "month": 3}
-    accounts = shared_issuer.data("getAccounts", card_id=card.card_id)
+    accounts = issuer.data("getAccounts", card_id=card.card_id)
     assert [account["currency_ison"] for account in accounts] == [GBP, EUR, USD]
     assert {account["limit_group_id"] for account in accounts} == {212}
     assert {account["holder_id"] for account in accounts} == {card.holder_id}
@@ -87,12 +87,12 @@ def test_a_new_card_has_the_requested_members(shared_issuer: Issuer) -> None:
     ],
 )
 def test_a_new_card_takes_missing_members_from_its_programme(
-    shared_issuer: Issuer, programme: int, expected: tuple[Any, ...]
+    issuer: Issuer, programme: int, expected: tuple[Any, ...]
 ) -> None:
-    card = shared_issuer.card(card_program_id=programme)
+    card = issuer.card(card_program_id=programme)
 
-    found = details(shared_issuer, card)
-    [account] = shared_issuer.data("getAccounts", card_id=card.card_id)
+    found = details(issuer, card)
+    [account] = issuer.data("getAccounts", card_id=card.card_id)
 
     names: tuple[str, ...] = (
         "product_id",
@@ -108,37 +108,37 @@ def test_a_new_card_takes_missing_members_from_its_programme(
     assert not {"reference_number", "name_line_4", "status_change_note"} & set(found)
 
 
-def test_a_card_number_is_valid_and_has_the_prefix_of_its_programme(shared_issuer: Issuer) -> None:
+def test_a_card_number_is_valid_and_has_the_prefix_of_its_programme(issuer: Issuer) -> None:
     for programme, beginning, length in ((EVERYDAY, "222300", 16), (PREPAID, "40000012", 16), (ONLINE, "40000034", 19)):
-        card = shared_issuer.card(card_program_id=programme)
+        card = issuer.card(card_program_id=programme)
         assert card.pan.startswith(beginning)
         assert len(card.pan) == length
         assert numbers.is_valid(card.pan)
         assert re.fullmatch("[0-9]{3}", card.cvc2)
 
 
-def test_a_missing_pin_and_acs_password_are_generated(shared_issuer: Issuer) -> None:
-    cards = [shared_issuer.card(card_virtual=0) for _ in range(3)]
+def test_a_missing_pin_and_acs_password_are_generated(issuer: Issuer) -> None:
+    cards = [issuer.card(card_virtual=0) for _ in range(3)]
 
     assert all(re.fullmatch("[0-9]{4}", card.pin) and not pins_and_passwords.is_simple(card.pin) for card in cards)
     assert len({card.acs_password for card in cards}) == 3
     assert all(6 <= len(card.acs_password) <= 128 for card in cards)
 
 
-def test_a_virtual_card_has_no_pin_and_no_delivery_order(shared_issuer: Issuer) -> None:
+def test_a_virtual_card_has_no_pin_and_no_delivery_order(issuer: Issuer) -> None:
     ignored = {"card_pin": "1", "order_shipping_method": 999, "delivery_zipcode": "x" * 99, "order_delivery_code": "?"}
 
-    card = shared_issuer.card(**ignored)
+    card = issuer.card(**ignored)
 
     assert card.pin == ""
-    assert shared_issuer.data("getPin", card_id=card.card_id) == {"pin": ""}
-    assert not [item for item in shared_issuer.hub.store.scan("cards") if item["owner"] == f"card#{card.card_id}"][1:]
+    assert issuer.data("getPin", card_id=card.card_id) == {"pin": ""}
+    assert not [item for item in issuer.hub.store.scan("cards") if item["owner"] == f"card#{card.card_id}"][1:]
 
 
-def test_the_order_of_a_physical_card_has_every_delivery_member(shared_issuer: Issuer) -> None:
-    card = shared_issuer.card(card_virtual=0, **WHOLE_DELIVERY)
+def test_the_order_of_a_physical_card_has_every_delivery_member(issuer: Issuer) -> None:
+    card = issuer.card(card_virtual=0, **WHOLE_DELIVERY)
 
-    items = [item for item in shared_issuer.hub.store.scan("cards") if item["owner"] == f"card#{card.card_id}"]
+    items = [item for item in issuer.hub.store.scan("cards") if item["owner"] == f"card#{card.card_id}"]
     [order] = [item for item in items if item["part"].startswith("order#")]
     assert order["delivery"] == WHOLE_DELIVERY
     assert order["part"].endswith(str(card.card_request_id))
@@ -148,49 +148,47 @@ def test_the_order_of_a_physical_card_has_every_delivery_member(shared_issuer: I
 
 
 @pytest.mark.parametrize("form", [[GBP, EUR], "826,978", ["826", EUR], "826 , 978"])
-def test_each_currency_gets_an_account_and_the_first_is_the_default_of_the_card(
-    shared_issuer: Issuer, form: Any
-) -> None:
-    card = shared_issuer.card(card_currency_ison=form)
+def test_each_currency_gets_an_account_and_the_first_is_the_default_of_the_card(issuer: Issuer, form: Any) -> None:
+    card = issuer.card(card_currency_ison=form)
 
-    accounts = shared_issuer.data("getAccounts", card_id=card.card_id)
+    accounts = issuer.data("getAccounts", card_id=card.card_id)
     assert [account["currency_ison"] for account in accounts] == [GBP, EUR]
     assert accounts[0]["id"] == card.account_id
-    assert details(shared_issuer, card)["default_currency_ison"] == GBP
+    assert details(issuer, card)["default_currency_ison"] == GBP
 
 
-def test_a_single_currency_is_accepted_and_a_missing_one_is_the_programmes(shared_issuer: Issuer) -> None:
+def test_a_single_currency_is_accepted_and_a_missing_one_is_the_programmes(issuer: Issuer) -> None:
     for form, expected in ((USD, USD), ("840", USD), ("", EUR), ([], EUR), (None, EUR)):
-        assert details(shared_issuer, shared_issuer.card(card_currency_ison=form))["default_currency_ison"] == expected
+        assert details(issuer, issuer.card(card_currency_ison=form))["default_currency_ison"] == expected
 
 
-def test_currencies_outside_the_programme_repeated_or_above_ten_are_rejected(shared_issuer: Issuer) -> None:
-    assert refusal(shared_issuer, card_currency_ison=[EUR, 36])[0] == 5003
-    assert refusal(shared_issuer, card_program_id=PREPAID, card_currency_ison=GBP)[0] == 5003
-    assert refusal(shared_issuer, card_currency_ison="978,978")[0] == 2005
-    assert refusal(shared_issuer, card_currency_ison="978,826,840,36,124,208,392,578,752,756,985")[0] == 2003
+def test_currencies_outside_the_programme_repeated_or_above_ten_are_rejected(issuer: Issuer) -> None:
+    assert refusal(issuer, card_currency_ison=[EUR, 36])[0] == 5003
+    assert refusal(issuer, card_program_id=PREPAID, card_currency_ison=GBP)[0] == 5003
+    assert refusal(issuer, card_currency_ison="978,978")[0] == 2005
+    assert refusal(issuer, card_currency_ison="978,826,840,36,124,208,392,578,752,756,985")[0] == 2003
 
 
-def test_a_card_is_created_on_existing_accounts(shared_issuer: Issuer) -> None:
-    owner, holder = shared_issuer.holder(), shared_issuer.holder()
-    accounts = [shared_issuer.account(holder_id=owner, currency_ison=USD), shared_issuer.account(holder_id=owner)]
+def test_a_card_is_created_on_existing_accounts(issuer: Issuer) -> None:
+    owner, holder = issuer.holder(), issuer.holder()
+    accounts = [issuer.account(holder_id=owner, currency_ison=USD), issuer.account(holder_id=owner)]
 
-    card = shared_issuer.card(holder_id=holder, account_id=accounts, account_owner_id=[owner, owner])
+    card = issuer.card(holder_id=holder, account_id=accounts, account_owner_id=[owner, owner])
 
     assert (card.holder_id, card.account_id) == (holder, accounts[0])
-    assert [row["id"] for row in shared_issuer.data("getAccounts", card_id=card.card_id)] == accounts
-    assert details(shared_issuer, card)["default_currency_ison"] == USD
-    assert shared_issuer.data("getHolderAccounts", holder_id=holder) == []
+    assert [row["id"] for row in issuer.data("getAccounts", card_id=card.card_id)] == accounts
+    assert details(issuer, card)["default_currency_ison"] == USD
+    assert issuer.data("getHolderAccounts", holder_id=holder) == []
 
 
-def test_invalid_lists_of_existing_accounts_are_rejected(shared_issuer: Issuer) -> None:
+def test_invalid_lists_of_existing_accounts_are_rejected(issuer: Issuer) -> None:
     eleven = list(range(1, 12))
 
-    assert refusal(shared_issuer, account_id=eleven, account_owner_id=eleven)[0] == 2003
-    assert refusal(shared_issuer, account_id=[5, 5], account_owner_id=[1, 1])[0] == 2005
-    assert refusal(shared_issuer, account_id=[5, 6])[0] == 2006
-    assert refusal(shared_issuer, account_id=[5, 6], account_owner_id=[1])[0] == 2003
-    assert refusal(shared_issuer, account_id=5, account_owner_id=1, card_currency_ison=EUR)[0] == 2007
+    assert refusal(issuer, account_id=eleven, account_owner_id=eleven)[0] == 2003
+    assert refusal(issuer, account_id=[5, 5], account_owner_id=[1, 1])[0] == 2005
+    assert refusal(issuer, account_id=[5, 6])[0] == 2006
+    assert refusal(issuer, account_id=[5, 6], account_owner_id=[1])[0] == 2003
+    assert refusal(issuer, account_id=5, account_owner_id=1, card_currency_ison=EUR)[0] == 2007
 
 
 # -- what the programme allows
@@ -214,15 +212,15 @@ def test_invalid_lists_of_existing_accounts_are_rejected(shared_issuer: Issuer) 
     ],
 )
 def test_a_member_that_the_programme_does_not_allow_returns_2005(
-    shared_issuer: Issuer, programme: int, members: dict[str, Any]
+    issuer: Issuer, programme: int, members: dict[str, Any]
 ) -> None:
-    code, message = refusal(shared_issuer, card_program_id=programme, **members)
+    code, message = refusal(issuer, card_program_id=programme, **members)
 
     assert code == 2005
     assert any(name in message for name in members)
 
 
-def test_auto_conversion_defaults_to_the_setting_of_the_programme(shared_issuer: Issuer) -> None:
+def test_auto_conversion_defaults_to_the_setting_of_the_programme(issuer: Issuer) -> None:
     """A card with auto conversion pays any currency from its default account; without it, 57."""
     for members, expected in (
         ({}, "00"),
@@ -230,31 +228,31 @@ def test_auto_conversion_defaults_to_the_setting_of_the_programme(shared_issuer:
         ({"auto_conversion": "0"}, "57"),
         ({"card_program_id": PREPAID}, "57"),
     ):
-        card = shared_issuer.card_in("A", **members)
+        card = issuer.card_in("A", **members)
         for currency, code in ((EUR, "00"), (USD, expected)):
-            assert shared_issuer.authorization(card_id=card.card_id, currency_ison=currency)["response_code"] == code
+            assert issuer.authorization(card_id=card.card_id, currency_ison=currency)["response_code"] == code
 
 
 @pytest.mark.parametrize(("months", "expiry"), [(1, (2026, 4)), ("10", (2027, 1)), (60, (2031, 3)), (None, (2029, 3))])
-def test_a_card_expires_after_the_requested_months(shared_issuer: Issuer, months: Any, expiry: tuple[int, int]) -> None:
-    card = shared_issuer.card(card_validity_period=months)
+def test_a_card_expires_after_the_requested_months(issuer: Issuer, months: Any, expiry: tuple[int, int]) -> None:
+    card = issuer.card(card_validity_period=months)
 
-    found = details(shared_issuer, card)
+    found = details(issuer, card)
     assert (found["expiry_year"], found["expiry_month"]) == expiry
     assert card.expiration == {"year": expiry[0], "month": expiry[1]}
 
 
-def test_ids_of_new_cards_ascend(shared_issuer: Issuer) -> None:
-    cards = [shared_issuer.card() for _ in range(3)]
+def test_ids_of_new_cards_ascend(issuer: Issuer) -> None:
+    cards = [issuer.card() for _ in range(3)]
 
     for name in ("card_id", "card_request_id", "holder_id", "account_id"):
         numbers = [getattr(card, name) for card in cards]
         assert numbers == sorted(set(numbers))
 
 
-def test_a_card_country_is_accepted_as_number_or_text(shared_issuer: Issuer) -> None:
+def test_a_card_country_is_accepted_as_number_or_text(issuer: Issuer) -> None:
     for country, meant in ((BRITAIN, BRITAIN), ("826", BRITAIN), ("036", 36), (36, 36)):
-        assert details(shared_issuer, shared_issuer.card(card_country_ison=country))["country_ison"] == meant
+        assert details(issuer, issuer.card(card_country_ison=country))["country_ison"] == meant
 
 
 EMBOSSED = (
@@ -266,17 +264,17 @@ EMBOSSED = (
 @pytest.mark.parametrize("action", ["createCard", "reissueCard"])
 @pytest.mark.parametrize("text", ["ZOE^ONEIL", "ZOE/ONEIL", "ZOE \U0001f600", "Ζωή Νιλ"])
 @pytest.mark.parametrize("virtual", [0, 1])
-def test_unprintable_embossing_text_returns_2004(shared_issuer: Issuer, action: str, text: str, virtual: int) -> None:
-    card = shared_issuer.card(card_virtual=virtual)
+def test_unprintable_embossing_text_returns_2004(issuer: Issuer, action: str, text: str, virtual: int) -> None:
+    card = issuer.card(card_virtual=virtual)
     least = LEAST | {"card_virtual": virtual} if action == "createCard" else {"card_id": card.card_id}
     common = least | HOLDER_BLOCK if action == "createCard" else least
     common |= DELIVERY | {"card_name_line_3": "Zoë O\u2019Neil"}
     names = [name for name in EMBOSSED if name in TABLES[action].request]
 
     for name in names:
-        answer = shared_issuer.do(action, **common | {name: text})
+        answer = issuer.do(action, **common | {name: text})
         assert (answer.status_code, name in answer.message, text in answer.message) == (2004, True, False)
-    answer = shared_issuer.do(action, **common | dict.fromkeys(names, text))
+    answer = issuer.do(action, **common | dict.fromkeys(names, text))
     assert (answer.status_code, all(name in answer.message for name in names)) == (2004, True)
-    assert shared_issuer.data("getCardDetails", card_id=card.card_id)["name_line_3"] == "ZOE ONEIL"
-    assert shared_issuer.do(action, **common).status == "success"
+    assert issuer.data("getCardDetails", card_id=card.card_id)["name_line_3"] == "ZOE ONEIL"
+    assert issuer.do(action, **common).status == "success"

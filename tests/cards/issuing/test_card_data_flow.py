@@ -1,4 +1,4 @@
-"""What a credential is shown of card data: plain, masked, encrypted or nothing, wherever they are answered."""
+"""The card data that a credential sees: plain, masked, encrypted or absent, in every answer."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ WISHES = {"card_virtual": 0, "card_pin": PIN, "acs_password": PASSWORD}
 
 
 def opened(card_id: int, field: str, shown: str) -> str:
-    """What an encrypted value says to whom has the private key."""
+    """An encrypted value, decrypted with the private key."""
     label = f"{card_id}|{field}".encode()
     scheme = padding.OAEP(padding.MGF1(hashes.SHA256()), hashes.SHA256(), label)
     return key_pair()[0].decrypt(base64.b64decode(shown, validate=True), scheme).decode()
@@ -33,7 +33,7 @@ def with_mode(issuer: Issuer, field: str, mode: str) -> Issuer:
 
 
 def seen(card_id: int, field: str, mode: str, shown: Any) -> Any:
-    """What a value says that was shown in a mode; masked and absent values stay as they are."""
+    """A disclosed value in plain; masked and absent values stay as they are."""
     if mode != "encrypted":
         return shown
     if field == "expiry":
@@ -64,15 +64,15 @@ def of_answer(data: Mapping[str, Any]) -> dict[str, Any]:
 @pytest.mark.parametrize(("field", "mode"), MODES)
 @pytest.mark.parametrize("action", ["createCard", "reissueCard"])
 def test_a_new_card_shows_its_data_in_the_modes_of_the_credential(
-    shared_issuer: Issuer, action: str, field: str, mode: str
+    issuer: Issuer, action: str, field: str, mode: str
 ) -> None:
-    caller = with_mode(shared_issuer, field, mode)
+    caller = with_mode(issuer, field, mode)
     if action == "createCard":
-        data = caller.data("createCard", **whole_card(shared_issuer))
+        data = caller.data("createCard", **whole_card(issuer))
     else:
-        card = shared_issuer.card(**WISHES)
+        card = issuer.card(**WISHES)
         data = caller.data("reissueCard", card_id=card.card_id, card_name_line_3="ZOE", generate_new_pin=0, **DELIVERY)
-    clear, found = clear_of(shared_issuer, data["card_id"]), of_answer(data)
+    clear, found = clear_of(issuer, data["card_id"]), of_answer(data)
 
     assert (clear["pin"], clear["acs_password"]) == (PIN, PASSWORD)
     for name, value in found.items():
@@ -91,9 +91,9 @@ def whole_card(issuer: Issuer) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(("field", "mode"), MODES)
-def test_a_getter_shows_its_field_in_the_mode_of_the_credential(shared_issuer: Issuer, field: str, mode: str) -> None:
-    caller, card = with_mode(shared_issuer, field, mode), shared_issuer.card(**WISHES)
-    clear = clear_of(shared_issuer, card.card_id)
+def test_a_getter_shows_its_field_in_the_mode_of_the_credential(issuer: Issuer, field: str, mode: str) -> None:
+    caller, card = with_mode(issuer, field, mode), issuer.card(**WISHES)
+    clear = clear_of(issuer, card.card_id)
 
     details = caller.data("getCardDetails", card_id=card.card_id)
     shown = (details.get("expiry_year"), details.get("expiry_month"))
@@ -110,11 +110,11 @@ def test_a_getter_shows_its_field_in_the_mode_of_the_credential(shared_issuer: I
         assert seen(card.card_id, field, mode, answer.data[field]) == expected(field, mode, clear[field])
 
 
-def test_encryption_is_randomized_and_bound_to_card_and_field(shared_issuer: Issuer) -> None:
-    caller = shared_issuer.with_credential(
+def test_encryption_is_randomized_and_bound_to_card_and_field(issuer: Issuer) -> None:
+    caller = issuer.with_credential(
         "all-encrypted", modes=dict.fromkeys(FIELDS, "encrypted"), encryption_key=key_pair()[1]
     )
-    card = shared_issuer.card(**WISHES)
+    card = issuer.card(**WISHES)
 
     first, second = (caller.data("getPin", card_id=card.card_id)["pin"] for _ in range(2))
 
@@ -126,8 +126,8 @@ def test_encryption_is_randomized_and_bound_to_card_and_field(shared_issuer: Iss
 
 
 @pytest.mark.parametrize("mode", ["plain", "encrypted", "absent"])
-def test_a_virtual_cards_pin_is_empty_in_every_mode(shared_issuer: Issuer, mode: str) -> None:
-    caller = with_mode(shared_issuer, "pin", mode)
+def test_a_virtual_cards_pin_is_empty_in_every_mode(issuer: Issuer, mode: str) -> None:
+    caller = with_mode(issuer, "pin", mode)
     card: NewCard = caller.card()
 
     assert card.pin == ""
@@ -135,9 +135,9 @@ def test_a_virtual_cards_pin_is_empty_in_every_mode(shared_issuer: Issuer, mode:
     assert answer.status_code == 1103 if mode == "absent" else answer.data == {"pin": ""}
 
 
-def test_each_demonstration_credential_shows_card_data_in_its_modes(shared_issuer: Issuer) -> None:
-    card = shared_issuer.card(**WISHES)
-    support, encrypted, other = (shared_issuer.as_caller(name) for name in ("support", "encrypted", "other"))
+def test_each_demonstration_credential_shows_card_data_in_its_modes(issuer: Issuer) -> None:
+    card = issuer.card(**WISHES)
+    support, encrypted, other = (issuer.as_caller(name) for name in ("support", "encrypted", "other"))
 
     assert support.data("getCardNumber", card_id=card.card_id) == {"pan": f"222300******{card.pan[-4:]}"}
     assert not {"expiry_year", "expiry_month"} & set(support.data("getCardDetails", card_id=card.card_id))

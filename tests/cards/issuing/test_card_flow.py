@@ -10,7 +10,7 @@ from tests.cards.issuer import DAY, EVERYDAY, ONLINE, PREPAID, Issuer, NewCard
 
 
 def known(card: NewCard) -> dict[str, Any]:
-    """What of a new card may be told at its activation."""
+    """The data of a new card that may be sent with its activation."""
     assert card.expiration is not None
     return {
         "card_request_id": card.card_request_id,
@@ -34,33 +34,33 @@ FIELDS = ("card_request_id", "card_pan", "card_cvc2", "card_expiration_year", "c
 
 
 @pytest.mark.parametrize("name", FIELDS)
-def test_a_wrong_activation_field_returns_6001(shared_issuer: Issuer, name: str) -> None:
-    card = shared_issuer.card()
+def test_a_wrong_activation_field_returns_6001(issuer: Issuer, name: str) -> None:
+    card = issuer.card()
     right = known(card)
 
-    alone = shared_issuer.do("activateCard", card_id=card.card_id, **{name: wrong(name, right[name])})
-    among = shared_issuer.do("activateCard", card_id=card.card_id, **right | {name: wrong(name, right[name])})
+    alone = issuer.do("activateCard", card_id=card.card_id, **{name: wrong(name, right[name])})
+    among = issuer.do("activateCard", card_id=card.card_id, **right | {name: wrong(name, right[name])})
     answers = [alone.status_code, among.status_code]
 
     assert answers == [6001, 6001]
-    assert shared_issuer.data("getCardStatus", card_id=card.card_id) == {"card_status": "N"}
-    assert shared_issuer.do("activateCard", card_id=card.card_id, **{name: str(right[name])}).status == "success"
-    assert shared_issuer.data("getCardStatus", card_id=card.card_id) == {"card_status": "A"}
+    assert issuer.data("getCardStatus", card_id=card.card_id) == {"card_status": "N"}
+    assert issuer.do("activateCard", card_id=card.card_id, **{name: str(right[name])}).status == "success"
+    assert issuer.data("getCardStatus", card_id=card.card_id) == {"card_status": "A"}
 
 
-def test_five_failed_activations_block_the_activation_until_midnight(shared_issuer: Issuer) -> None:
+def test_five_failed_activations_block_the_activation_until_midnight(issuer: Issuer) -> None:
     """The block is per card and ends at midnight UTC; right data are refused as well."""
-    card, other = shared_issuer.card(), shared_issuer.card()
+    card, other = issuer.card(), issuer.card()
     right = known(card)
 
     for _ in range(5):
-        assert shared_issuer.do("activateCard", card_id=card.card_id, card_request_id=987).status_code == 6001
-    assert shared_issuer.do("activateCard", card_id=card.card_id, card_request_id=987).status_code == 8004
-    assert shared_issuer.do("activateCard", card_id=card.card_id, **right).status_code == 8004
-    assert shared_issuer.do("activateCard", card_id=other.card_id, **known(other)).status == "success"
-    before_midnight = shared_issuer.with_own_clock(days=(15 * 3600 - 1) / DAY)
+        assert issuer.do("activateCard", card_id=card.card_id, card_request_id=987).status_code == 6001
+    assert issuer.do("activateCard", card_id=card.card_id, card_request_id=987).status_code == 8004
+    assert issuer.do("activateCard", card_id=card.card_id, **right).status_code == 8004
+    assert issuer.do("activateCard", card_id=other.card_id, **known(other)).status == "success"
+    before_midnight = issuer.with_own_clock(days=(15 * 3600 - 1) / DAY)
     assert before_midnight.do("activateCard", card_id=card.card_id, **right).status_code == 8004
-    tomorrow = shared_issuer.with_own_clock(days=15 / 24)
+    tomorrow = issuer.with_own_clock(days=15 / 24)
     assert tomorrow.do("activateCard", card_id=card.card_id, card_request_id=987).status_code == 6001
     assert tomorrow.do("activateCard", card_id=card.card_id, **right).status == "success"
 
@@ -75,21 +75,21 @@ def test_five_failed_activations_block_the_activation_until_midnight(shared_issu
         ("changeCardSchemeAccountUpdatesStatus", "participating", 1, "participating"),
     ],
 )
-def test_a_card_is_assigned_to_a_group(shared_issuer: Issuer, action: str, name: str, number: int, member: str) -> None:
-    card = shared_issuer.card()
-    before = shared_issuer.data("getCardDetails", card_id=card.card_id)
+def test_a_card_is_assigned_to_a_group(issuer: Issuer, action: str, name: str, number: int, member: str) -> None:
+    card = issuer.card()
+    before = issuer.data("getCardDetails", card_id=card.card_id)
 
-    shared_issuer.data(action, card_id=card.card_id, **{name: number})
+    issuer.data(action, card_id=card.card_id, **{name: number})
 
-    assert shared_issuer.data("getCardDetails", card_id=card.card_id) == before | {member: number}
+    assert issuer.data("getCardDetails", card_id=card.card_id) == before | {member: number}
 
 
-def test_participation_in_scheme_account_updates_is_switched_on_and_off(shared_issuer: Issuer) -> None:
-    card = shared_issuer.card().card_id
+def test_participation_in_scheme_account_updates_is_switched_on_and_off(issuer: Issuer) -> None:
+    card = issuer.card().card_id
 
     for flag, shown in ((1, 1), ("0", 0), ("1", 1), (0, 0)):
-        shared_issuer.data("changeCardSchemeAccountUpdatesStatus", card_id=card, participating=flag)
-        assert shared_issuer.data("getCardDetails", card_id=card)["participating"] == shown
+        issuer.data("changeCardSchemeAccountUpdatesStatus", card_id=card, participating=flag)
+        assert issuer.data("getCardDetails", card_id=card)["participating"] == shown
 
 
 @pytest.mark.parametrize(
@@ -101,28 +101,28 @@ def test_participation_in_scheme_account_updates_is_switched_on_and_off(shared_i
     ],
 )
 def test_get_design_returns_each_name_under_both_members(
-    shared_issuer: Issuer, programme: int, designs: dict[int, str]
+    issuer: Issuer, programme: int, designs: dict[int, str]
 ) -> None:
-    assert shared_issuer.data("getDesign", program_id=programme) == [
+    assert issuer.data("getDesign", program_id=programme) == [
         {"card_design_id": number, "card_design_name": name, "name": name} for number, name in designs.items()
     ]
 
 
-def test_designs_of_an_account_programme_return_3004(shared_issuer: Issuer) -> None:
-    assert shared_issuer.do("getDesign", program_id=501).status_code == 3004
+def test_designs_of_an_account_programme_return_3004(issuer: Issuer) -> None:
+    assert issuer.do("getDesign", program_id=501).status_code == 3004
 
 
-def test_a_new_acs_password_replaces_the_old_one(shared_issuer: Issuer) -> None:
-    card = shared_issuer.card(acs_password="quiet-Otter 1!")
+def test_a_new_acs_password_replaces_the_old_one(issuer: Issuer) -> None:
+    card = issuer.card(acs_password="quiet-Otter 1!")
 
     for password in ("sixsix", "Łódź, 東京 & more", "x" * 128):
-        shared_issuer.data("changeCardAcsPassword", card_id=card.card_id, acs_password=password)
-        assert shared_issuer.data("getCardAcsPassword", card_id=card.card_id) == {"acs_password": password}
+        issuer.data("changeCardAcsPassword", card_id=card.card_id, acs_password=password)
+        assert issuer.data("getCardAcsPassword", card_id=card.card_id) == {"acs_password": password}
 
 
-def test_a_pin_keeps_its_leading_zeros(shared_issuer: Issuer) -> None:
-    card = shared_issuer.card_in("A", card_virtual=0, card_pin="0071")
+def test_a_pin_keeps_its_leading_zeros(issuer: Issuer) -> None:
+    card = issuer.card_in("A", card_virtual=0, card_pin="0071")
 
-    assert (card.pin, shared_issuer.data("getPin", card_id=card.card_id)) == ("0071", {"pin": "0071"})
-    assert shared_issuer.authorization(card_id=card.card_id, pin="0071")["response_code"] == "00"
-    assert shared_issuer.do("setPin", card_id=card.card_id, pin=71).status_code == 2003
+    assert (card.pin, issuer.data("getPin", card_id=card.card_id)) == ("0071", {"pin": "0071"})
+    assert issuer.authorization(card_id=card.card_id, pin="0071")["response_code"] == "00"
+    assert issuer.do("setPin", card_id=card.card_id, pin=71).status_code == 2003

@@ -31,27 +31,27 @@ def code(issuer: Issuer, card: NewCard, **members: Any) -> int | None:
 
 @pytest.mark.parametrize("pan", [None, OLD, NEW, "0", "1"])
 @pytest.mark.parametrize("pin", [None, OLD, NEW, "0", "1"])
-def test_reissue_keeps_or_replaces_number_and_pin(shared_issuer: Issuer, pan: Any, pin: Any) -> None:
+def test_reissue_keeps_or_replaces_number_and_pin(issuer: Issuer, pan: Any, pin: Any) -> None:
     """By default the number stays and the PIN is replaced."""
-    card = physical(shared_issuer)
+    card = physical(issuer)
 
-    new = reissued(shared_issuer, card, generate_new_pan=pan, generate_new_pin=pin, card_pin="4826")
+    new = reissued(issuer, card, generate_new_pan=pan, generate_new_pin=pin, card_pin="4826")
 
     assert (new.pan == card.pan) is (pan in (None, OLD, "0"))
     assert new.pin == (PIN if pin in (OLD, "0") else "4826")
     assert new.acs_password == card.acs_password
-    assert shared_issuer.data("getCardNumber", card_id=card.card_id) == {"pan": new.pan}
-    assert shared_issuer.data("getPin", card_id=card.card_id) == {"pin": new.pin}
-    assert shared_issuer.data("getCvc2", card_id=card.card_id) == {"cvc2": new.cvc2}
+    assert issuer.data("getCardNumber", card_id=card.card_id) == {"pan": new.pan}
+    assert issuer.data("getPin", card_id=card.card_id) == {"pin": new.pin}
+    assert issuer.data("getCvc2", card_id=card.card_id) == {"cvc2": new.cvc2}
 
 
-def test_a_reissued_card_keeps_its_ids_and_awaits_activation(shared_issuer: Issuer) -> None:
-    card = physical(shared_issuer, card_reference_id="Ref7", card_name_line_4="SOEHNE", card_validity_period=24)
-    shared_issuer.data("changeCardStatus", card_id=card.card_id, status="T", reason_code=9, note="why")
-    shared_issuer.data("changeCardSchemeAccountUpdatesStatus", card_id=card.card_id, participating=1)
-    before = details(shared_issuer, card)
+def test_a_reissued_card_keeps_its_ids_and_awaits_activation(issuer: Issuer) -> None:
+    card = physical(issuer, card_reference_id="Ref7", card_name_line_4="SOEHNE", card_validity_period=24)
+    issuer.data("changeCardStatus", card_id=card.card_id, status="T", reason_code=9, note="why")
+    issuer.data("changeCardSchemeAccountUpdatesStatus", card_id=card.card_id, participating=1)
+    before = details(issuer, card)
 
-    new = reissued(shared_issuer, card, card_name_line_3="Z ONEIL", card_name_line_4="NO")
+    new = reissued(issuer, card, card_name_line_3="Z ONEIL", card_name_line_4="NO")
 
     assert new.card_id == card.card_id
     assert new.holder_id == card.holder_id
@@ -59,58 +59,56 @@ def test_a_reissued_card_keeps_its_ids_and_awaits_activation(shared_issuer: Issu
     assert new.card_request_id > card.card_request_id
     changed = {"status": "N", "name_line_3": "Z ONEIL", "name_line_4": "NO", "expiry_year": 2029, "expiry_month": 3}
     kept = {name: value for name, value in before.items() if not name.startswith("status_change_")}
-    assert details(shared_issuer, card) == kept | changed
+    assert details(issuer, card) == kept | changed
     assert new.expiration == {"year": 2029, "month": 3}
-    assert (
-        shared_issuer.do("activateCard", card_id=card.card_id, card_request_id=card.card_request_id).status_code == 6001
-    )
-    shared_issuer.data("activateCard", card_id=card.card_id, card_request_id=new.card_request_id)
+    assert issuer.do("activateCard", card_id=card.card_id, card_request_id=card.card_request_id).status_code == 6001
+    issuer.data("activateCard", card_id=card.card_id, card_request_id=new.card_request_id)
 
 
-def test_reissue_resets_the_pin_tries(shared_issuer: Issuer) -> None:
-    card = physical(shared_issuer)
-    shared_issuer.block_pin(card.card_id)
+def test_reissue_resets_the_pin_tries(issuer: Issuer) -> None:
+    card = physical(issuer)
+    issuer.block_pin(card.card_id)
 
-    reissued(shared_issuer, card, generate_new_pin=OLD)
+    reissued(issuer, card, generate_new_pin=OLD)
 
-    found = details(shared_issuer, card)
+    found = details(issuer, card)
     assert (found["invalid_pin_tries"], found["pin_status"]) == (0, 0)
-    shared_issuer.data("activateCard", card_id=card.card_id)
-    assert shared_issuer.authorization(card_id=card.card_id, pin=PIN)["response_code"] == "00"
+    issuer.data("activateCard", card_id=card.card_id)
+    assert issuer.authorization(card_id=card.card_id, pin=PIN)["response_code"] == "00"
 
 
 # -- the number
 
 
-def test_a_kept_number_expires_at_least_a_month_later(shared_issuer: Issuer) -> None:
+def test_a_kept_number_expires_at_least_a_month_later(issuer: Issuer) -> None:
     """The same expiry would give the same CVC2."""
-    card = physical(shared_issuer)
+    card = physical(issuer)
     assert card.expiration == {"year": 2029, "month": 3}
 
-    kept = reissued(shared_issuer, card)
-    new = reissued(shared_issuer, card, generate_new_pan=NEW)
-    later = reissued(shared_issuer.with_own_clock(days=120), card)
+    kept = reissued(issuer, card)
+    new = reissued(issuer, card, generate_new_pan=NEW)
+    later = reissued(issuer.with_own_clock(days=120), card)
 
     assert kept.expiration == {"year": 2029, "month": 4}
     assert new.expiration == {"year": 2029, "month": 3}
     assert later.expiration == {"year": 2029, "month": 6}
 
 
-def test_a_kept_number_expires_at_most_a_month_after_the_longest_validity(shared_issuer: Issuer) -> None:
+def test_a_kept_number_expires_at_most_a_month_after_the_longest_validity(issuer: Issuer) -> None:
     """The longest validity is 60 months, counted from today."""
-    card = physical(shared_issuer, card_validity_period=60)
+    card = physical(issuer, card_validity_period=60)
     assert card.expiration == {"year": 2031, "month": 3}
 
-    assert reissued(shared_issuer, card).expiration == {"year": 2031, "month": 4}
-    answer = shared_issuer.do("reissueCard", card_id=card.card_id, **BODY)
+    assert reissued(issuer, card).expiration == {"year": 2031, "month": 4}
+    answer = issuer.do("reissueCard", card_id=card.card_id, **BODY)
     assert (answer.status_code, "generate_new_pan" in answer.message) == (2005, True)
-    assert reissued(shared_issuer.with_own_clock(days=31), card).expiration == {"year": 2031, "month": 5}
-    assert reissued(shared_issuer, card, generate_new_pan=NEW).expiration == {"year": 2029, "month": 3}
+    assert reissued(issuer.with_own_clock(days=31), card).expiration == {"year": 2031, "month": 5}
+    assert reissued(issuer, card, generate_new_pan=NEW).expiration == {"year": 2029, "month": 3}
 
 
-def test_reissue_renews_an_expired_card(shared_issuer: Issuer) -> None:
-    card = physical(shared_issuer, card_validity_period=1)
-    ahead = shared_issuer.with_own_clock(days=62)
+def test_reissue_renews_an_expired_card(issuer: Issuer) -> None:
+    card = physical(issuer, card_validity_period=1)
+    ahead = issuer.with_own_clock(days=62)
     assert details(ahead, card)["status"] == "E"
 
     new = reissued(ahead, card)
@@ -119,119 +117,115 @@ def test_reissue_renews_an_expired_card(shared_issuer: Issuer) -> None:
 
 
 @pytest.mark.parametrize(("status", "old"), [("A", "14"), ("T", "14"), ("R", "14"), ("L", "41"), ("S", "43")])
-def test_the_old_number_of_a_reissued_card_is_declined(shared_issuer: Issuer, status: str, old: str) -> None:
-    card = physical(shared_issuer, status)
+def test_the_old_number_of_a_reissued_card_is_declined(issuer: Issuer, status: str, old: str) -> None:
+    card = physical(issuer, status)
 
-    new = reissued(shared_issuer, card, generate_new_pan=NEW)
-    shared_issuer.data("activateCard", card_id=card.card_id)
+    new = reissued(issuer, card, generate_new_pan=NEW)
+    issuer.data("activateCard", card_id=card.card_id)
 
-    assert shared_issuer.authorization(pan=card.pan)["response_code"] == old
-    assert shared_issuer.authorization(pan=new.pan)["response_code"] == "00"
+    assert issuer.authorization(pan=card.pan)["response_code"] == old
+    assert issuer.authorization(pan=new.pan)["response_code"] == "00"
 
 
 @pytest.mark.parametrize("status", ["L", "S"])
-def test_a_lost_or_stolen_card_requires_a_new_number(shared_issuer: Issuer, status: str) -> None:
-    card = physical(shared_issuer, status)
+def test_a_lost_or_stolen_card_requires_a_new_number(issuer: Issuer, status: str) -> None:
+    card = physical(issuer, status)
 
     for members in ({}, {"generate_new_pan": 0}):
-        answer = shared_issuer.do("reissueCard", card_id=card.card_id, **BODY, **members)
+        answer = issuer.do("reissueCard", card_id=card.card_id, **BODY, **members)
         assert (answer.status_code, "generate_new_pan" in answer.message) == (2005, True)
-    assert details(shared_issuer, card)["status"] == status
-    reissued(shared_issuer, card, generate_new_pan=NEW)
+    assert details(issuer, card)["status"] == status
+    reissued(issuer, card, generate_new_pan=NEW)
 
 
 # -- virtual and physical
 
 
-def test_a_virtual_card_becomes_physical_with_a_new_pin(shared_issuer: Issuer) -> None:
-    card = shared_issuer.card()
+def test_a_virtual_card_becomes_physical_with_a_new_pin(issuer: Issuer) -> None:
+    card = issuer.card()
     turned = {"virtual": 0, "card_program_id": EVERYDAY}
 
-    assert code(shared_issuer, card, virtual=0) == 2006
-    assert code(shared_issuer, card, **turned, generate_new_pin=OLD) == 2005
-    without = shared_issuer.do("reissueCard", card_id=card.card_id, **NAME, **turned)
+    assert code(issuer, card, virtual=0) == 2006
+    assert code(issuer, card, **turned, generate_new_pin=OLD) == 2005
+    without = issuer.do("reissueCard", card_id=card.card_id, **NAME, **turned)
     assert without.status_code == 2006
     assert all(name in without.message for name in DELIVERY)
-    new = reissued(shared_issuer, card, **turned, card_pin=PIN)
+    new = reissued(issuer, card, **turned, card_pin=PIN)
 
-    assert (new.pin, details(shared_issuer, card)["virtual"]) == (PIN, 0)
-    assert shared_issuer.data("getPin", card_id=card.card_id) == {"pin": PIN}
-    orders = [item for item in shared_issuer.hub.store.scan("cards") if item["owner"] == f"card#{card.card_id}"]
+    assert (new.pin, details(issuer, card)["virtual"]) == (PIN, 0)
+    assert issuer.data("getPin", card_id=card.card_id) == {"pin": PIN}
+    orders = [item for item in issuer.hub.store.scan("cards") if item["owner"] == f"card#{card.card_id}"]
     assert [item["delivery"] for item in orders if item["part"].startswith("order#")] == [DELIVERY]
 
 
-def test_a_physical_card_becomes_virtual_and_has_no_pin(shared_issuer: Issuer) -> None:
-    card = physical(shared_issuer)
+def test_a_physical_card_becomes_virtual_and_has_no_pin(issuer: Issuer) -> None:
+    card = physical(issuer)
     junk = {"card_pin": "1", "delivery_zipcode": 7, "order_delivery_code": "?", "order_shipping_method": 999}
 
-    assert code(shared_issuer, card, virtual=1) == 2006
+    assert code(issuer, card, virtual=1) == 2006
     new = NewCard(
-        **shared_issuer.data("reissueCard", card_id=card.card_id, **NAME, virtual=1, card_program_id=EVERYDAY, **junk)
+        **issuer.data("reissueCard", card_id=card.card_id, **NAME, virtual=1, card_program_id=EVERYDAY, **junk)
     )
 
-    assert (new.pin, details(shared_issuer, card)["virtual"]) == ("", 1)
-    assert shared_issuer.data("getPin", card_id=card.card_id) == {"pin": ""}
-    back = reissued(shared_issuer, card, virtual=0, card_program_id=EVERYDAY)
+    assert (new.pin, details(issuer, card)["virtual"]) == ("", 1)
+    assert issuer.data("getPin", card_id=card.card_id) == {"pin": ""}
+    back = reissued(issuer, card, virtual=0, card_program_id=EVERYDAY)
     assert back.pin not in ("", PIN)
 
 
-def test_a_card_that_stays_virtual_needs_no_delivery(shared_issuer: Issuer) -> None:
-    card = shared_issuer.card()
+def test_a_card_that_stays_virtual_needs_no_delivery(issuer: Issuer) -> None:
+    card = issuer.card()
 
     for members in ({}, {"virtual": 1}, {"order_shipping_method": 999999}, {"virtual": "1", "card_pin": "1"}):
-        answer = shared_issuer.do("reissueCard", card_id=card.card_id, **NAME, **members)
+        answer = issuer.do("reissueCard", card_id=card.card_id, **NAME, **members)
         assert (answer.status, answer.data["pin"]) == ("success", "")
 
 
 @pytest.mark.parametrize("junk", [{"delivery_zipcode": 7}, {"order_delivery_code": "BULK7"}, {"card_pin": "1"}])
-def test_pin_and_delivery_members_are_validated_only_for_physical_cards(
-    shared_issuer: Issuer, junk: dict[str, Any]
-) -> None:
-    virtual, plastic = shared_issuer.card(), physical(shared_issuer)
+def test_pin_and_delivery_members_are_validated_only_for_physical_cards(issuer: Issuer, junk: dict[str, Any]) -> None:
+    virtual, plastic = issuer.card(), physical(issuer)
 
-    assert shared_issuer.do("reissueCard", card_id=virtual.card_id, **NAME, **junk).status == "success"
-    assert shared_issuer.do("reissueCard", card_id=987654321, **NAME, **junk).status_code == 3002
-    answer = shared_issuer.do("reissueCard", card_id=plastic.card_id, **BODY | junk)
+    assert issuer.do("reissueCard", card_id=virtual.card_id, **NAME, **junk).status == "success"
+    assert issuer.do("reissueCard", card_id=987654321, **NAME, **junk).status_code == 3002
+    answer = issuer.do("reissueCard", card_id=plastic.card_id, **BODY | junk)
     assert answer.status_code is not None
     assert 2002 <= answer.status_code <= 2006
     assert any(name in answer.message for name in (*junk, "bulk_city"))
-    missing = shared_issuer.do("reissueCard", card_id=virtual.card_id, **junk)
+    missing = issuer.do("reissueCard", card_id=virtual.card_id, **junk)
     assert (missing.status_code, "card_name_line_3" in missing.message) == (2001, True)
 
 
-def test_a_reissued_physical_card_requires_a_delivery(shared_issuer: Issuer) -> None:
-    card = physical(shared_issuer)
+def test_a_reissued_physical_card_requires_a_delivery(issuer: Issuer) -> None:
+    card = physical(issuer)
 
-    answer = shared_issuer.do("reissueCard", card_id=card.card_id, **NAME)
+    answer = issuer.do("reissueCard", card_id=card.card_id, **NAME)
 
     assert answer.status_code == 2006
     assert all(name in answer.message for name in DELIVERY)
-    assert code(shared_issuer, card, order_shipping_method=999) == 2005
-    assert code(shared_issuer, card) is None
+    assert code(issuer, card, order_shipping_method=999) == 2005
+    assert code(issuer, card) is None
 
 
-def test_a_physical_reissue_in_a_virtual_programme_returns_2005(shared_issuer: Issuer) -> None:
-    card = physical(shared_issuer, card_currency_ison=[EUR, GBP])
+def test_a_physical_reissue_in_a_virtual_programme_returns_2005(issuer: Issuer) -> None:
+    card = physical(issuer, card_currency_ison=[EUR, GBP])
 
     for virtual in ({}, {"virtual": 0}):
-        answer = shared_issuer.do(
+        answer = issuer.do(
             "reissueCard", card_id=card.card_id, **BODY, **virtual, card_program_id=ONLINE, generate_new_pan=NEW
         )
         assert answer.status_code == 2005
-    assert code(shared_issuer, card, virtual=1, card_program_id=ONLINE, generate_new_pan=NEW) is None
+    assert code(issuer, card, virtual=1, card_program_id=ONLINE, generate_new_pan=NEW) is None
 
 
 # -- programmes
 
 
-def test_a_programme_change_replaces_groups_missing_in_the_new_programme(shared_issuer: Issuer) -> None:
-    card = physical(
-        shared_issuer, auto_conversion=0, card_fee_group_id=301, card_limit_group_id=201, card_usage_group_id=603
-    )
+def test_a_programme_change_replaces_groups_missing_in_the_new_programme(issuer: Issuer) -> None:
+    card = physical(issuer, auto_conversion=0, card_fee_group_id=301, card_limit_group_id=201, card_usage_group_id=603)
 
-    new = reissued(shared_issuer, card, card_program_id=PREPAID, generate_new_pan=NEW)
+    new = reissued(issuer, card, card_program_id=PREPAID, generate_new_pan=NEW)
 
-    found = details(shared_issuer, card)
+    found = details(issuer, card)
     assert new.pan.startswith("40000012")
     assert found["program_id"] == PREPAID
     assert found["fees_group_id"] == 301
@@ -244,35 +238,34 @@ def test_a_programme_change_replaces_groups_missing_in_the_new_programme(shared_
     assert new.expiration == {"year": 2028, "month": 3}
 
 
-def test_reissue_sets_the_requested_groups_and_keeps_the_rest(shared_issuer: Issuer) -> None:
-    card = physical(shared_issuer, card_design_id=22)
+def test_reissue_sets_the_requested_groups_and_keeps_the_rest(issuer: Issuer) -> None:
+    card = physical(issuer, card_design_id=22)
 
-    reissued(shared_issuer, card, card_fee_group_id=302, risk_rules_group_id="402")
+    reissued(issuer, card, card_fee_group_id=302, risk_rules_group_id="402")
 
-    found = details(shared_issuer, card)
+    found = details(issuer, card)
     assert found["fees_group_id"] == 302
     assert found["risk_group_id"] == 402
     assert found["card_design_id"] == 22
     assert (
-        code(shared_issuer, card, card_program_id=PREPAID, generate_new_pan=NEW, auto_conversion=0, card_design_id=22)
-        == 2005
+        code(issuer, card, card_program_id=PREPAID, generate_new_pan=NEW, auto_conversion=0, card_design_id=22) == 2005
     )
 
 
-def test_a_programme_with_another_prefix_requires_a_new_number(shared_issuer: Issuer) -> None:
-    card = physical(shared_issuer, auto_conversion=0)
+def test_a_programme_with_another_prefix_requires_a_new_number(issuer: Issuer) -> None:
+    card = physical(issuer, auto_conversion=0)
 
-    answer = shared_issuer.do("reissueCard", card_id=card.card_id, **BODY, card_program_id=PREPAID)
+    answer = issuer.do("reissueCard", card_id=card.card_id, **BODY, card_program_id=PREPAID)
 
     assert (answer.status_code, "generate_new_pan" in answer.message) == (2005, True)
 
 
-def test_a_programme_without_the_cards_currency_or_country_is_rejected(shared_issuer: Issuer) -> None:
-    dollars = physical(shared_issuer, auto_conversion=0, card_currency_ison=USD)
-    abroad = physical(shared_issuer, auto_conversion=0, card_country_ison=840)
+def test_a_programme_without_the_cards_currency_or_country_is_rejected(issuer: Issuer) -> None:
+    dollars = physical(issuer, auto_conversion=0, card_currency_ison=USD)
+    abroad = physical(issuer, auto_conversion=0, card_country_ison=840)
 
-    assert code(shared_issuer, dollars, card_program_id=PREPAID, generate_new_pan=NEW) == 5003
-    assert code(shared_issuer, abroad, card_program_id=PREPAID, generate_new_pan=NEW) == 2005
+    assert code(issuer, dollars, card_program_id=PREPAID, generate_new_pan=NEW) == 5003
+    assert code(issuer, abroad, card_program_id=PREPAID, generate_new_pan=NEW) == 2005
 
 
 @pytest.mark.parametrize(
@@ -291,15 +284,15 @@ def test_a_programme_without_the_cards_currency_or_country_is_rejected(shared_is
     ],
 )
 def test_reissue_keeps_changes_or_rejects_auto_conversion(
-    shared_issuer: Issuer, had: int, members: dict[str, Any], expected: int
+    issuer: Issuer, had: int, members: dict[str, Any], expected: int
 ) -> None:
-    card = physical(shared_issuer, auto_conversion=had)
+    card = physical(issuer, auto_conversion=had)
 
-    answer = shared_issuer.do("reissueCard", card_id=card.card_id, **BODY, **members)
+    answer = issuer.do("reissueCard", card_id=card.card_id, **BODY, **members)
 
     if expected == 2005:
         assert (answer.status_code, "auto_conversion" in answer.message) == (2005, True)
         return
-    shared_issuer.data("activateCard", card_id=card.card_id)
-    code = shared_issuer.authorization(card_id=card.card_id, currency_ison=USD)["response_code"]
+    issuer.data("activateCard", card_id=card.card_id)
+    code = issuer.authorization(card_id=card.card_id, currency_ison=USD)["response_code"]
     assert code == ("00" if expected else "57")

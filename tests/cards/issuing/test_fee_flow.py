@@ -15,8 +15,8 @@ FEE = "createCustomFee"
 
 
 @pytest.fixture(scope="module")
-def tariff(shared_issuer: Issuer) -> Issuer:
-    return with_tariff(shared_issuer)
+def tariff(issuer: Issuer) -> Issuer:
+    return with_tariff(issuer)
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +31,7 @@ def ask(issuer: Issuer, **members: Any) -> Envelope:
 
 
 def charged(issuer: Issuer, account: int, **members: Any) -> int:
-    """What the account has less after a fee."""
+    """The amount that a fee debits."""
     before = issuer.balances(account)[0]
     answer = ask(issuer, account_id=account, **members)
     assert answer.status == "success", answer.raw
@@ -310,14 +310,14 @@ def test_get_card_fees_lists_the_entries_of_the_cards_fee_group(tariff: Issuer) 
 
 
 @pytest.mark.parametrize(("level", "code"), [(500, None), (499, 3002)])
-def test_fees_of_a_card_above_the_access_level_return_3002(shared_issuer: Issuer, level: int, code: int | None) -> None:
-    card = shared_issuer.card(access_level=500)
+def test_fees_of_a_card_above_the_access_level_return_3002(issuer: Issuer, level: int, code: int | None) -> None:
+    card = issuer.card(access_level=500)
     paginator = {"item_count": 1, "offset": 0}
 
-    answer = shared_issuer.do("getCardFees", card_id=card.card_id, access_level=level, paginator=paginator)
+    answer = issuer.do("getCardFees", card_id=card.card_id, access_level=level, paginator=paginator)
 
     assert answer.status_code == code
-    assert fees_of(shared_issuer.as_caller("other"), card.card_id).status_code == 3002
+    assert fees_of(issuer.as_caller("other"), card.card_id).status_code == 3002
 
 
 @pytest.mark.parametrize(
@@ -325,19 +325,19 @@ def test_fees_of_a_card_above_the_access_level_return_3002(shared_issuer: Issuer
     [(LEFT_OUT, [301, 302, 303, 304]), (EVERYDAY, [301, 302, 304]), (PREPAID, [301, 303]), (502, [303])],
 )
 def test_get_fees_groups_lists_all_groups_or_those_of_a_programme(
-    shared_issuer: Issuer, programme: int, groups: list[int]
+    issuer: Issuer, programme: int, groups: list[int]
 ) -> None:
-    found = shared_issuer.data("getFeesGroups", program_id=programme)
+    found = issuer.data("getFeesGroups", program_id=programme)
 
     assert [group["id"] for group in found] == groups
     assert {"id": 301, "name": "Standard Fees"} in found or 301 not in groups
 
 
-def test_fee_groups_of_an_unknown_programme_return_3004(shared_issuer: Issuer) -> None:
-    assert shared_issuer.do("getFeesGroups", program_id=1101).status_code == 3004
-    other = shared_issuer.as_caller("other")
+def test_fee_groups_of_an_unknown_programme_return_3004(issuer: Issuer) -> None:
+    assert issuer.do("getFeesGroups", program_id=1101).status_code == 3004
+    other = issuer.as_caller("other")
     assert (OTHER_MANAGER, [group["id"] for group in other.data("getFeesGroups")]) == (2, [1301])
 
 
-def test_every_balance_is_the_sum_of_its_rows(shared_issuer: Issuer) -> None:
-    prove(shared_issuer)
+def test_every_balance_is_the_sum_of_its_rows(issuer: Issuer) -> None:
+    prove(issuer)

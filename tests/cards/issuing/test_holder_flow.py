@@ -44,46 +44,44 @@ def shown(issuer: Issuer, holder_id: int) -> dict[str, Any]:
     return dict(issuer.data("getHolder", holder_id=holder_id))
 
 
-def test_get_holder_shows_every_registered_member(shared_issuer: Issuer) -> None:
-    holder = shared_issuer.holder(**WHOLE_HOLDER)
+def test_get_holder_shows_every_registered_member(issuer: Issuer) -> None:
+    holder = issuer.holder(**WHOLE_HOLDER)
 
-    assert shown(shared_issuer, holder) == {**WHOLE_HOLDER, "id": holder, "access_level": 0}
+    assert shown(issuer, holder) == {**WHOLE_HOLDER, "id": holder, "access_level": 0}
 
 
-def test_get_holder_omits_members_that_were_not_registered(shared_issuer: Issuer) -> None:
-    holder = shared_issuer.holder()
+def test_get_holder_omits_members_that_were_not_registered(issuer: Issuer) -> None:
+    holder = issuer.holder()
 
-    assert shown(shared_issuer, holder) == {**HOLDER_DETAILS, "id": holder, "access_level": 0, "holder_type": "0"}
+    assert shown(issuer, holder) == {**HOLDER_DETAILS, "id": holder, "access_level": 0, "holder_type": "0"}
 
 
 @pytest.mark.parametrize("given", [1, "1"])
-def test_a_holder_type_sent_as_number_or_text_is_shown_as_text(shared_issuer: Issuer, given: Any) -> None:
-    holder = shared_issuer.holder(**WHOLE_HOLDER | {"holder_type": given})
-    card = shared_issuer.card(holder_type=given, holder_business_name="Neil & Daughters Ltd")
+def test_a_holder_type_sent_as_number_or_text_is_shown_as_text(issuer: Issuer, given: Any) -> None:
+    holder = issuer.holder(**WHOLE_HOLDER | {"holder_type": given})
+    card = issuer.card(holder_type=given, holder_business_name="Neil & Daughters Ltd")
 
-    assert shown(shared_issuer, holder)["holder_type"] == "1"
-    assert shared_issuer.data("getHolder", card_id=card.card_id)["holder_type"] == "1"
+    assert shown(issuer, holder)["holder_type"] == "1"
+    assert issuer.data("getHolder", card_id=card.card_id)["holder_type"] == "1"
 
 
-def test_an_unvalidated_email_of_an_older_record_stays_until_an_update(shared_issuer: Issuer) -> None:
+def test_an_unvalidated_email_of_an_older_record_stays_until_an_update(issuer: Issuer) -> None:
     """Older records may have invalid email and IP addresses."""
     odd = {"email": "call me", "ip_address": "1234567"}
-    holder = shared_issuer.holder(**WHOLE_HOLDER)
+    holder = issuer.holder(**WHOLE_HOLDER)
     key = {"owner": f"holder#{holder}", "part": "holder"}
-    item = shared_issuer.hub.store.get("cards", key) or {}
-    shared_issuer.hub.store.put("cards", {**item, "details": item["details"] | odd})
+    item = issuer.hub.store.get("cards", key) or {}
+    issuer.hub.store.put("cards", {**item, "details": item["details"] | odd})
 
-    assert shown(shared_issuer, holder) == {**WHOLE_HOLDER, **odd, "id": holder, "access_level": 0}
-    assert shared_issuer.do("updateHolder", holder_id=holder, business_name="Neil Ltd", **MANDATORY).id == holder
-    assert shown(shared_issuer, holder)["email"] == odd["email"]
-    shared_issuer.do("updateHolder", holder_id=holder, business_name="Neil Ltd", **MANDATORY, email="zoe@example.com")
-    assert {name: shown(shared_issuer, holder)[name] for name in odd} == odd | {"email": "zoe@example.com"}
+    assert shown(issuer, holder) == {**WHOLE_HOLDER, **odd, "id": holder, "access_level": 0}
+    assert issuer.do("updateHolder", holder_id=holder, business_name="Neil Ltd", **MANDATORY).id == holder
+    assert shown(issuer, holder)["email"] == odd["email"]
+    issuer.do("updateHolder", holder_id=holder, business_name="Neil Ltd", **MANDATORY, email="zoe@example.com")
+    assert {name: shown(issuer, holder)[name] for name in odd} == odd | {"email": "zoe@example.com"}
 
 
-def test_a_phone_number_is_shown_as_text_and_codes_as_numbers(shared_issuer: Issuer) -> None:
-    found = shown(
-        shared_issuer, shared_issuer.holder(phone_number=447700900123, country_ison="036", industry_id="0007")
-    )
+def test_a_phone_number_is_shown_as_text_and_codes_as_numbers(issuer: Issuer) -> None:
+    found = shown(issuer, issuer.holder(phone_number=447700900123, country_ison="036", industry_id="0007"))
 
     assert found["phone_number"] == "447700900123"
     assert found["country_ison"] == 36
@@ -91,28 +89,28 @@ def test_a_phone_number_is_shown_as_text_and_codes_as_numbers(shared_issuer: Iss
 
 
 @pytest.mark.parametrize("make", ["account", "card"])
-def test_a_holder_block_registers_the_same_holder_as_create_holder(shared_issuer: Issuer, make: str) -> None:
+def test_a_holder_block_registers_the_same_holder_as_create_holder(issuer: Issuer, make: str) -> None:
     """The block has its own member names; a member that it lacks is not shown."""
-    made = shared_issuer.card(**WHOLE_BLOCK).holder_id if make == "card" else None
+    made = issuer.card(**WHOLE_BLOCK).holder_id if make == "card" else None
     if make == "account":
-        [account] = shared_issuer.data("getAccounts", account_id=shared_issuer.account(**WHOLE_BLOCK))
+        [account] = issuer.data("getAccounts", account_id=issuer.account(**WHOLE_BLOCK))
         made = account["holder_id"]
     assert made is not None
 
     expected = {name: value for name, value in WHOLE_HOLDER.items() if name != "additional_charset_id"}
-    assert shown(shared_issuer, made) == {**expected, "id": made, "access_level": 17}
+    assert shown(issuer, made) == {**expected, "id": made, "access_level": 17}
 
 
-def test_a_holder_block_without_a_limit_group_gets_the_programmes_group(shared_issuer: Issuer) -> None:
-    with_group, without = shared_issuer.card(), shared_issuer.card(card_program_id=PREPAID)
+def test_a_holder_block_without_a_limit_group_gets_the_programmes_group(issuer: Issuer) -> None:
+    with_group, without = issuer.card(), issuer.card(card_program_id=PREPAID)
 
-    assert shown(shared_issuer, with_group.holder_id)["holder_limit_group_id"] == 221
-    assert "holder_limit_group_id" not in shown(shared_issuer, without.holder_id)
+    assert shown(issuer, with_group.holder_id)["holder_limit_group_id"] == 221
+    assert "holder_limit_group_id" not in shown(issuer, without.holder_id)
 
 
-def test_create_and_update_return_the_id_beside_empty_data(shared_issuer: Issuer) -> None:
-    created = shared_issuer.do("createHolder", **HOLDER_DETAILS)
-    updated = shared_issuer.do("updateHolder", **HOLDER_DETAILS, holder_id=created.id)
+def test_create_and_update_return_the_id_beside_empty_data(issuer: Issuer) -> None:
+    created = issuer.do("createHolder", **HOLDER_DETAILS)
+    updated = issuer.do("updateHolder", **HOLDER_DETAILS, holder_id=created.id)
 
     assert created.raw == f'{{"status":"success","duplicated":0,"id":{created.id},"data":[]}}'
     assert updated.raw == created.raw
@@ -121,13 +119,13 @@ def test_create_and_update_return_the_id_beside_empty_data(shared_issuer: Issuer
 # -- updateHolder
 
 
-def test_an_update_replaces_all_but_type_access_level_and_ip_address(shared_issuer: Issuer) -> None:
-    holder = shared_issuer.holder(**WHOLE_HOLDER, access_level=5)
+def test_an_update_replaces_all_but_type_access_level_and_ip_address(issuer: Issuer) -> None:
+    holder = issuer.holder(**WHOLE_HOLDER, access_level=5)
 
-    answer = shared_issuer.do("updateHolder", holder_id=str(holder), **UPDATED)
+    answer = issuer.do("updateHolder", holder_id=str(holder), **UPDATED)
 
     assert answer.id == holder
-    assert shown(shared_issuer, holder) == {
+    assert shown(issuer, holder) == {
         **UPDATED,
         "id": holder,
         "holder_type": "1",
@@ -136,26 +134,26 @@ def test_an_update_replaces_all_but_type_access_level_and_ip_address(shared_issu
     }
 
 
-def test_a_missing_optional_field_keeps_its_value(shared_issuer: Issuer) -> None:
-    holder = shared_issuer.holder(**WHOLE_HOLDER)
+def test_a_missing_optional_field_keeps_its_value(issuer: Issuer) -> None:
+    holder = issuer.holder(**WHOLE_HOLDER)
 
-    shared_issuer.do("updateHolder", holder_id=holder, **MANDATORY, business_name="Neil Ltd")
+    issuer.do("updateHolder", holder_id=holder, **MANDATORY, business_name="Neil Ltd")
 
     kept = {name: WHOLE_HOLDER[name] for name in KEPT_OPTIONAL}
-    assert shown(shared_issuer, holder).items() >= {**kept, **MANDATORY, "business_name": "Neil Ltd"}.items()
+    assert shown(issuer, holder).items() >= {**kept, **MANDATORY, "business_name": "Neil Ltd"}.items()
 
 
 @pytest.mark.parametrize("name", KEPT_OPTIONAL)
-def test_null_empties_an_optional_field(shared_issuer: Issuer, name: str) -> None:
-    holder = shared_issuer.holder(**WHOLE_HOLDER)
-    before = shown(shared_issuer, holder)
+def test_null_empties_an_optional_field(issuer: Issuer, name: str) -> None:
+    holder = issuer.holder(**WHOLE_HOLDER)
+    before = shown(issuer, holder)
     same = {key: WHOLE_HOLDER[key] for key in (*HOLDER_DETAILS, "business_name")}
 
-    assert shared_issuer.do("updateHolder", holder_id=holder, **same, **{name: None}).id == holder
+    assert issuer.do("updateHolder", holder_id=holder, **same, **{name: None}).id == holder
 
-    assert shown(shared_issuer, holder) == {key: value for key, value in before.items() if key != name}
-    shared_issuer.do("updateHolder", holder_id=holder, **same, **{name: WHOLE_HOLDER[name]})
-    assert shown(shared_issuer, holder) == before
+    assert shown(issuer, holder) == {key: value for key, value in before.items() if key != name}
+    issuer.do("updateHolder", holder_id=holder, **same, **{name: WHOLE_HOLDER[name]})
+    assert shown(issuer, holder) == before
 
 
 TODAY, YESTERDAY, TOMORROW = "2026-03-02", "2026-03-01", "2026-03-03"
@@ -169,80 +167,76 @@ WRONG_DATES = {
 
 @pytest.mark.parametrize("name", WRONG_DATES)
 @pytest.mark.parametrize("action", ["createHolder", "updateHolder", "createAccount", "createCard"])
-def test_a_birth_date_in_the_future_or_an_expired_document_returns_2005(
-    shared_issuer: Issuer, action: str, name: str
-) -> None:
-    holder = shared_issuer.holder(**WHOLE_HOLDER)
-    before = shown(shared_issuer, holder)
+def test_a_birth_date_in_the_future_or_an_expired_document_returns_2005(issuer: Issuer, action: str, name: str) -> None:
+    holder = issuer.holder(**WHOLE_HOLDER)
+    before = shown(issuer, holder)
     body = whole_requests.whole(action, whole_requests.Records(holder))[0]
     body = {key: value for key, value in body.items() if key not in ("holder_id", "cards")}
     body |= {"holder_id": holder} if action == "updateHolder" else {}
     field = name if name in body else f"holder_{name}"
     right, wrong = WRONG_DATES[name]
 
-    assert shared_issuer.do(action, **body | {field: right}).status == "success"
-    answer = shared_issuer.do(action, **body | {field: wrong})
+    assert issuer.do(action, **body | {field: right}).status == "success"
+    answer = issuer.do(action, **body | {field: wrong})
     assert (answer.status_code, field in answer.message) == (2005, True)
     if action == "updateHolder":
-        assert shown(shared_issuer, holder)[name] == right != before[name]
+        assert shown(issuer, holder)[name] == right != before[name]
 
 
-def test_an_expired_stored_document_does_not_block_an_update(shared_issuer: Issuer) -> None:
-    holder = shared_issuer.holder(**WHOLE_HOLDER | {"kyc_document_expiration_date": TODAY})
-    later = shared_issuer.with_own_clock(days=400)
+def test_an_expired_stored_document_does_not_block_an_update(issuer: Issuer) -> None:
+    holder = issuer.holder(**WHOLE_HOLDER | {"kyc_document_expiration_date": TODAY})
+    later = issuer.with_own_clock(days=400)
 
     assert later.do("updateHolder", holder_id=holder, **MANDATORY, business_name="Neil Ltd").status == "success"
     answer = later.do("updateHolder", holder_id=holder, **MANDATORY | {"kyc_document_expiration_date": TODAY})
     assert answer.status_code == 2005
 
 
-def test_a_repeat_after_the_document_expired_returns_the_first_answer(shared_issuer: Issuer) -> None:
-    body = WHOLE_HOLDER | {"kyc_document_expiration_date": TODAY, "request_reference_id": shared_issuer.reference()}
-    first = shared_issuer.do("createHolder", **body)
+def test_a_repeat_after_the_document_expired_returns_the_first_answer(issuer: Issuer) -> None:
+    body = WHOLE_HOLDER | {"kyc_document_expiration_date": TODAY, "request_reference_id": issuer.reference()}
+    first = issuer.do("createHolder", **body)
 
-    again = shared_issuer.with_own_clock(days=2).do("createHolder", **body)
+    again = issuer.with_own_clock(days=2).do("createHolder", **body)
     assert (again.duplicated, again.id) == (1, first.id)
 
 
-def test_null_in_a_mandatory_field_returns_2001_and_changes_nothing(shared_issuer: Issuer) -> None:
-    holder = shared_issuer.holder(**WHOLE_HOLDER)
-    before = shown(shared_issuer, holder)
+def test_null_in_a_mandatory_field_returns_2001_and_changes_nothing(issuer: Issuer) -> None:
+    holder = issuer.holder(**WHOLE_HOLDER)
+    before = shown(issuer, holder)
 
     for name in HOLDER_DETAILS:
-        answer = shared_issuer.do("updateHolder", holder_id=holder, **UPDATED | {name: None})
+        answer = issuer.do("updateHolder", holder_id=holder, **UPDATED | {name: None})
         assert (answer.status_code, name in answer.message) == (2001, True)
-    assert shown(shared_issuer, holder) == before
+    assert shown(issuer, holder) == before
 
 
-def test_updating_a_business_without_a_name_returns_2006(shared_issuer: Issuer) -> None:
-    business, person = shared_issuer.holder(**WHOLE_HOLDER), shared_issuer.holder()
+def test_updating_a_business_without_a_name_returns_2006(issuer: Issuer) -> None:
+    business, person = issuer.holder(**WHOLE_HOLDER), issuer.holder()
     unnamed = {name: value for name, value in UPDATED.items() if name != "business_name"}
 
     for absent in ({}, {"business_name": None}):
-        answer = shared_issuer.do("updateHolder", holder_id=business, **unnamed, **absent)
+        answer = issuer.do("updateHolder", holder_id=business, **unnamed, **absent)
         assert (answer.status_code, "business_name" in answer.message) == (2006, True)
-    assert shared_issuer.do("updateHolder", holder_id=person, **unnamed).id == person
+    assert issuer.do("updateHolder", holder_id=person, **unnamed).id == person
 
 
 @pytest.mark.parametrize("name", ["holder_type", "ip_address"])
-def test_updating_the_type_or_ip_address_returns_2008(shared_issuer: Issuer, name: str) -> None:
-    answer = shared_issuer.do(
-        "updateHolder", holder_id=shared_issuer.holder(), **HOLDER_DETAILS, **{name: WHOLE_HOLDER[name]}
-    )
+def test_updating_the_type_or_ip_address_returns_2008(issuer: Issuer, name: str) -> None:
+    answer = issuer.do("updateHolder", holder_id=issuer.holder(), **HOLDER_DETAILS, **{name: WHOLE_HOLDER[name]})
 
     assert (answer.status_code, name in answer.message) == (2008, True)
 
 
 @pytest.mark.parametrize(("programme", "changes"), [(101, True), (102, False), (103, True)])
 def test_a_country_changes_only_if_the_programme_allows_country_changes(
-    shared_issuer: Issuer, programme: int, changes: bool
+    issuer: Issuer, programme: int, changes: bool
 ) -> None:
     """Otherwise the country is ignored and the other members are updated."""
-    holder = shared_issuer.card(card_program_id=programme, **WHOLE_BLOCK | {"holder_access_level": 0}).holder_id
+    holder = issuer.card(card_program_id=programme, **WHOLE_BLOCK | {"holder_access_level": 0}).holder_id
 
     for country, expected in ((GERMANY, GERMANY), (None, None)):
-        answer = shared_issuer.do("updateHolder", holder_id=holder, **UPDATED | {"country_ison": country})
-        found = shown(shared_issuer, holder)
+        answer = issuer.do("updateHolder", holder_id=holder, **UPDATED | {"country_ison": country})
+        found = shown(issuer, holder)
         assert answer.id == holder
         assert found.get("country_ison") == (expected if changes else BRITAIN)
         assert found["city"] == "Lerwick"
@@ -250,45 +244,45 @@ def test_a_country_changes_only_if_the_programme_allows_country_changes(
 
 @pytest.mark.parametrize(("programme", "changes"), [(501, True), (502, False)])
 def test_an_account_programme_decides_on_country_changes_of_its_holders(
-    shared_issuer: Issuer, programme: int, changes: bool
+    issuer: Issuer, programme: int, changes: bool
 ) -> None:
-    [account] = shared_issuer.data("getAccounts", account_id=shared_issuer.account(program_id=programme))
+    [account] = issuer.data("getAccounts", account_id=issuer.account(program_id=programme))
     holder = account["holder_id"]
 
-    shared_issuer.do("updateHolder", holder_id=holder, **HOLDER_DETAILS, country_ison=GERMANY)
+    issuer.do("updateHolder", holder_id=holder, **HOLDER_DETAILS, country_ison=GERMANY)
 
-    assert shown(shared_issuer, holder)["country_ison"] == (GERMANY if changes else HOLDER_BLOCK["holder_country_ison"])
+    assert shown(issuer, holder)["country_ison"] == (GERMANY if changes else HOLDER_BLOCK["holder_country_ison"])
 
 
 # -- lists
 
 
-def test_get_holder_accounts_omits_status_reasons(shared_issuer: Issuer) -> None:
-    holder = shared_issuer.holder()
-    accounts = [shared_issuer.account(holder_id=holder), shared_issuer.account(holder_id=holder, currency_ison=826)]
-    shared_issuer.data("changeAccountStatus", account_id=accounts[0], account_status="R", reason_code=9, note="why")
+def test_get_holder_accounts_omits_status_reasons(issuer: Issuer) -> None:
+    holder = issuer.holder()
+    accounts = [issuer.account(holder_id=holder), issuer.account(holder_id=holder, currency_ison=826)]
+    issuer.data("changeAccountStatus", account_id=accounts[0], account_status="R", reason_code=9, note="why")
 
-    listed = shared_issuer.data("getHolderAccounts", holder_id=holder)
+    listed = issuer.data("getHolderAccounts", holder_id=holder)
 
     assert [account["id"] for account in listed] == accounts
     for row in listed:
-        [alone] = shared_issuer.data("getAccounts", account_id=row["id"])
+        [alone] = issuer.data("getAccounts", account_id=row["id"])
         expected = {name: value for name, value in alone.items() if not name.startswith("status_change_")}
         assert row == expected
 
 
-def test_a_holder_without_accounts_has_an_empty_list(shared_issuer: Issuer) -> None:
-    assert shared_issuer.data("getHolderAccounts", holder_id=shared_issuer.holder()) == []
+def test_a_holder_without_accounts_has_an_empty_list(issuer: Issuer) -> None:
+    assert issuer.data("getHolderAccounts", holder_id=issuer.holder()) == []
 
 
-def test_a_holder_has_at_most_100_accounts(shared_issuer: Issuer) -> None:
-    holder = shared_issuer.holder()
+def test_a_holder_has_at_most_100_accounts(issuer: Issuer) -> None:
+    holder = issuer.holder()
     for _ in range(33):
-        shared_issuer.card(holder_id=holder, card_currency_ison="978,826,840")
+        issuer.card(holder_id=holder, card_currency_ison="978,826,840")
     least = {"currency_ison": 978, "account_status": "A", "program_id": 501, "skip_holder_validation": 0}
 
     card = {"card_program_id": 101, "card_country_ison": 276, "card_virtual": 1, "card_name_line_3": "ZOE"}
-    assert shared_issuer.do("createCard", **card, holder_id=holder, card_currency_ison="978,826").status_code == 2003
-    assert shared_issuer.do("createAccount", holder_id=holder, **least).status == "success"
-    assert shared_issuer.do("createAccount", holder_id=holder, **least).status_code == 2003
-    assert len(shared_issuer.data("getHolderAccounts", holder_id=holder)) == 100
+    assert issuer.do("createCard", **card, holder_id=holder, card_currency_ison="978,826").status_code == 2003
+    assert issuer.do("createAccount", holder_id=holder, **least).status == "success"
+    assert issuer.do("createAccount", holder_id=holder, **least).status_code == 2003
+    assert len(issuer.data("getHolderAccounts", holder_id=holder)) == 100

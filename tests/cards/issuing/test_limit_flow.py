@@ -23,8 +23,8 @@ CARD, ACCOUNT, HOLDER = 1, 2, 3
 
 
 @pytest.fixture(scope="module")
-def shared_tariff(shared_issuer: Issuer) -> Issuer:
-    return with_tariff(shared_issuer)
+def shared_tariff(issuer: Issuer) -> Issuer:
+    return with_tariff(issuer)
 
 
 @pytest.fixture
@@ -280,12 +280,12 @@ def test_the_status_of_a_single_payment_limit_is_valid_now(tariff: Issuer) -> No
     assert entry["date_valid"] == tariff.clock.time()
 
 
-def test_pages_of_limits_show_the_total_count(shared_issuer: Issuer) -> None:
-    account = shared_issuer.account()
+def test_pages_of_limits_show_the_total_count(issuer: Issuer) -> None:
+    account = issuer.account()
 
     def page(action: str, item_count: int, offset: int) -> Envelope:
         paginator = {"item_count": item_count, "offset": offset}
-        return shared_issuer.do(action, record_id=account, limit_type=ACCOUNT, paginator=paginator)
+        return issuer.do(action, record_id=account, limit_type=ACCOUNT, paginator=paginator)
 
     for action in ("getLimits", "getLimitsStatus"):
         whole = page(action, 100, 0)
@@ -297,22 +297,22 @@ def test_pages_of_limits_show_the_total_count(shared_issuer: Issuer) -> None:
 @pytest.mark.parametrize(("limit_type", "code"), [(CARD, 3002), (ACCOUNT, 3001), (HOLDER, 3003)])
 @pytest.mark.parametrize("action", ["getLimits", "getLimitsStatus"])
 def test_limits_of_a_record_above_the_access_level_are_not_found(
-    shared_issuer: Issuer, action: str, limit_type: int, code: int
+    issuer: Issuer, action: str, limit_type: int, code: int
 ) -> None:
-    card = shared_issuer.card(access_level=500, holder_access_level=500)
+    card = issuer.card(access_level=500, holder_access_level=500)
     number = {CARD: card.card_id, ACCOUNT: card.account_id, HOLDER: card.holder_id}[limit_type]
     members = {"record_id": number, "limit_type": limit_type, "paginator": {"item_count": 1, "offset": 0}}
 
-    assert shared_issuer.do(action, **members, access_level=500).status == "success"
-    assert shared_issuer.do(action, **members, access_level=499).status_code == code
-    assert shared_issuer.as_caller("other").do(action, **members).status_code == code
-    assert shared_issuer.do(action, **members | {"record_id": 999_999_999}).status_code == code
+    assert issuer.do(action, **members, access_level=500).status == "success"
+    assert issuer.do(action, **members, access_level=499).status_code == code
+    assert issuer.as_caller("other").do(action, **members).status_code == code
+    assert issuer.do(action, **members | {"record_id": 999_999_999}).status_code == code
 
 
-def test_a_record_without_a_limit_group_has_no_limits(shared_issuer: Issuer) -> None:
-    account = shared_issuer.account(program_id=502)
+def test_a_record_without_a_limit_group_has_no_limits(issuer: Issuer) -> None:
+    account = issuer.account(program_id=502)
 
-    assert statuses(shared_issuer, account) == []
+    assert statuses(issuer, account) == []
 
 
 @pytest.mark.parametrize(
@@ -331,17 +331,15 @@ def test_a_record_without_a_limit_group_has_no_limits(shared_issuer: Issuer) -> 
     ],
 )
 def test_get_limits_groups_lists_the_groups_of_a_type_and_programme(
-    shared_issuer: Issuer, limit_type: int, programme: int, groups: list[int]
+    issuer: Issuer, limit_type: int, programme: int, groups: list[int]
 ) -> None:
-    found = shared_issuer.data("getLimitsGroups", limit_type=limit_type, program_id=programme)
+    found = issuer.data("getLimitsGroups", limit_type=limit_type, program_id=programme)
 
     assert [group["id"] for group in found] == groups
     assert all(set(group) == {"id", "name"} for group in found)
 
 
-def test_limit_groups_of_an_unknown_programme_or_type_are_rejected(shared_issuer: Issuer) -> None:
-    assert shared_issuer.do("getLimitsGroups", limit_type=CARD, program_id=1101).status_code == 3004
-    assert shared_issuer.do("getLimitsGroups", limit_type=4).status_code == 2005
-    assert [group["id"] for group in shared_issuer.as_caller("other").data("getLimitsGroups", limit_type=CARD)] == [
-        1201
-    ]
+def test_limit_groups_of_an_unknown_programme_or_type_are_rejected(issuer: Issuer) -> None:
+    assert issuer.do("getLimitsGroups", limit_type=CARD, program_id=1101).status_code == 3004
+    assert issuer.do("getLimitsGroups", limit_type=4).status_code == 2005
+    assert [group["id"] for group in issuer.as_caller("other").data("getLimitsGroups", limit_type=CARD)] == [1201]

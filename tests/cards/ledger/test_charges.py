@@ -1,4 +1,4 @@
-"""What movements come to: the amount at its rate, with fees, as accounts pay and show it and the ledger books it."""
+"""Charges of movements: the amount at its rate with fees, on the account, in transactions and in the ledger."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from tests.cards.tariff import BLENDED, DINAR, SEPARATE, YEN, with_tariff
 
 
 @pytest.fixture(scope="module")
-def tariff(shared_issuer: Issuer) -> Issuer:
-    return with_tariff(shared_issuer)
+def tariff(issuer: Issuer) -> Issuer:
+    return with_tariff(issuer)
 
 
 # -- fees
@@ -194,15 +194,15 @@ def test_a_fee_and_a_conversion_add_up(tariff: Issuer) -> None:
     assert booked["conversion", GBP] == 800
 
 
-def test_each_side_of_an_internal_transfer_has_its_own_rates_and_fees(shared_issuer: Issuer, tariff: Issuer) -> None:
-    source = shared_issuer.funded_address(10_000, EUR)
+def test_each_side_of_an_internal_transfer_has_its_own_rates_and_fees(issuer: Issuer, tariff: Issuer) -> None:
+    source = issuer.funded_address(10_000, EUR)
     account = tariff.account(currency_ison=GBP, fee_group_id=SEPARATE)
 
-    shared_issuer.pending_payment(
+    issuer.pending_payment(
         source, 5000, destination_iban=tariff.address(account, SEPA)["iban"]
     )  # 40.00, less 1.00 for the conversion and 1 %
 
-    assert shared_issuer.balances(source["account_id"]) == (5000, 5000, 0)
+    assert issuer.balances(source["account_id"]) == (5000, 5000, 0)
     assert tariff.balances(account) == (4000 - 100 - 40, 3860, 0)
     main, fee = transactions(tariff, account)
     assert main["holder_amount"] == 3900

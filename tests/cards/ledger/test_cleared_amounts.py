@@ -1,4 +1,4 @@
-"""What was collected bounds what is given back: rounding brings nobody more, however a refund is divided."""
+"""Refunds never exceed the cleared amount, however they are divided and rounded."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def converted(amount: int, rate: Decimal, markup: Decimal, of: int, to: int, *, 
 
 
 class Shop:
-    """What a shop has collected in parts, and what it gives back."""
+    """A shop's partial clearings and refunds."""
 
     def __init__(self, parts: list[int], rate: Decimal, markup: Decimal, of: int, to: int) -> None:
         self.markup, self.pair = markup, (of, to)
@@ -36,7 +36,7 @@ class Shop:
             self.state = self.state.add_clearing(each)
 
     def gives_back(self, amount: int, rate: Decimal) -> Conversion:
-        """What one refund comes to at a rate."""
+        """One refund at a rate."""
         taken, brought = (
             converted(self.state.amount, rate, self.markup, *self.pair, debit=debit) for debit in (True, False)
         )

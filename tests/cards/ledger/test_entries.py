@@ -149,61 +149,61 @@ def test_a_special_account_has_its_own_ledger_rows() -> None:
     assert ["special_account#3.801:settled", EUR, 10] in row["entries"]
 
 
-def test_only_one_of_two_movements_from_the_same_read_is_written(shared_issuer: Issuer) -> None:
-    number = shared_issuer.account()
-    item = shared_issuer.hub.store.get(*Account.key(number))
+def test_only_one_of_two_movements_from_the_same_read_is_written(issuer: Issuer) -> None:
+    number = issuer.account()
+    item = issuer.hub.store.get(*Account.key(number))
     assert item is not None
     made = [Movement("test", AT, attempt) for attempt in ("W1", "W2")]
     for each in made:
         each.book(Account.from_item(item), 100, EXTERNAL)
 
-    shared_issuer.hub.store.transact(made[0].operations())
+    issuer.hub.store.transact(made[0].operations())
     with pytest.raises(ConditionFailed):
-        shared_issuer.hub.store.transact(made[1].operations())
+        issuer.hub.store.transact(made[1].operations())
 
-    assert shared_issuer.balances(number) == (100, 100, 0)
-    prove(shared_issuer)
+    assert issuer.balances(number) == (100, 100, 0)
+    prove(issuer)
 
 
-def test_a_movement_is_written_together_with_its_transactions(shared_issuer: Issuer) -> None:
-    number = shared_issuer.account()
-    item = shared_issuer.hub.store.get(*Account.key(number))
+def test_a_movement_is_written_together_with_its_transactions(issuer: Issuer) -> None:
+    number = issuer.account()
+    item = issuer.hub.store.get(*Account.key(number))
     assert item is not None
     mine, made = Account.from_item(item), Movement("test", AT, "W3")
     made.book(mine, -100, FEES)
     members: dict[str, Any] = {"transaction_type": 70, "direction": "debit", "trans_link": "F1", "currency": EUR}
     made.list_transaction(mine, Transaction(id=77_000_000_001, amount=100, holder_amount=100, **members))
 
-    shared_issuer.hub.store.transact(made.operations())
+    issuer.hub.store.transact(made.operations())
 
-    found = shared_issuer.hub.store.rows("ledger", ("owner", f"account#{number}"))
+    found = issuer.hub.store.rows("ledger", ("owner", f"account#{number}"))
     assert [row["part"] for row in found] == ["movement#000000000001", f"transaction#{AT}#77000000001"]
 
 
-def test_balances_are_the_sum_of_the_rows_after_many_movements(shared_issuer: Issuer) -> None:
-    euros, pounds = shared_issuer.funded_address(100_000, EUR), shared_issuer.funded_address(100_000)
-    abroad = shared_issuer.address(pounds["account_id"], SEPA)
+def test_balances_are_the_sum_of_the_rows_after_many_movements(issuer: Issuer) -> None:
+    euros, pounds = issuer.funded_address(100_000, EUR), issuer.funded_address(100_000)
+    abroad = issuer.address(pounds["account_id"], SEPA)
     for round_number in (1, 2):
         amount = 1000 * round_number + 7
-        settled, rejected, returned = (shared_issuer.pending_payment(abroad, amount) for _ in range(3))
-        shared_issuer.result(settled, "settled")
-        shared_issuer.result(rejected, "rejected")
-        shared_issuer.result(returned, "settled")
-        shared_issuer.result(returned, "returned")
-        shared_issuer.pending_payment(abroad, amount, destination_iban=euros["iban"])
-        shared_issuer.pending_payment(euros, amount, destination_iban=abroad["iban"])
-        shared_issuer.transfer(euros, amount, destination_account_name="Refuse Ltd")
-        shared_issuer.debit(shared_issuer.mandate(pounds), amount, passed=True)
-        came = shared_issuer.inbound(abroad, amount)["epm_transaction_id"]
-        shared_issuer.data("inboundReturn", epm_transaction_id=came, reason=1)
+        settled, rejected, returned = (issuer.pending_payment(abroad, amount) for _ in range(3))
+        issuer.result(settled, "settled")
+        issuer.result(rejected, "rejected")
+        issuer.result(returned, "settled")
+        issuer.result(returned, "returned")
+        issuer.pending_payment(abroad, amount, destination_iban=euros["iban"])
+        issuer.pending_payment(euros, amount, destination_iban=abroad["iban"])
+        issuer.transfer(euros, amount, destination_account_name="Refuse Ltd")
+        issuer.debit(issuer.mandate(pounds), amount, passed=True)
+        came = issuer.inbound(abroad, amount)["epm_transaction_id"]
+        issuer.data("inboundReturn", epm_transaction_id=came, reason=1)
         fee = {"fee_group_id": 301, "fee_code": "CARDREPL", "description": "Fee"}
-        shared_issuer.data("createCustomFee", account_id=pounds["account_id"], **fee)
-        shared_issuer.clock.advance(3600)
+        issuer.data("createCustomFee", account_id=pounds["account_id"], **fee)
+        issuer.clock.advance(3600)
 
-    prove(shared_issuer)
+    prove(issuer)
     for address in (euros, pounds):
-        available, settled, _ = shared_issuer.balances(address["account_id"])
-        [*_, last] = movements(shared_issuer, address["account_id"])
+        available, settled, _ = issuer.balances(address["account_id"])
+        [*_, last] = movements(issuer, address["account_id"])
         assert last["settled"] == settled
         assert last["held"] == settled - available
         assert available == settled - last["held"]

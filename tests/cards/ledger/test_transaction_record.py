@@ -73,19 +73,19 @@ def test_a_card_transaction_is_copied_to_both_lists_of_the_card() -> None:
     assert (pointer.item["authorization_id"], pointer.item["card_id"]) == (17, 5)
 
 
-def test_a_second_transaction_with_the_same_id_is_rejected(shared_issuer: Issuer) -> None:
-    shared_issuer.hub.store.transact([*put_transaction(fee(900_000_042), account(), AT, "W1")])
+def test_a_second_transaction_with_the_same_id_is_rejected(issuer: Issuer) -> None:
+    issuer.hub.store.transact([*put_transaction(fee(900_000_042), account(), AT, "W1")])
 
     with pytest.raises(ConditionFailed):
-        shared_issuer.hub.store.transact([*put_transaction(fee(900_000_042), account(), AT + 1, "W2")])
+        issuer.hub.store.transact([*put_transaction(fee(900_000_042), account(), AT + 1, "W2")])
 
 
-def test_transactions_of_an_account_are_in_recording_order(shared_issuer: Issuer) -> None:
-    address = shared_issuer.funded_address(10_000)
-    shared_issuer.result(shared_issuer.pending_payment(address, 100), "settled")
-    shared_issuer.debit(shared_issuer.mandate(address), 100, passed=True)
+def test_transactions_of_an_account_are_in_recording_order(issuer: Issuer) -> None:
+    address = issuer.funded_address(10_000)
+    issuer.result(issuer.pending_payment(address, 100), "settled")
+    issuer.debit(issuer.mandate(address), 100, passed=True)
 
-    found = transactions(shared_issuer, address["account_id"])
+    found = transactions(issuer, address["account_id"])
 
     assert [row["transaction_type"] for row in found] == [60, 61, 62]
     times = [row["at"] for row in found]
@@ -93,28 +93,28 @@ def test_transactions_of_an_account_are_in_recording_order(shared_issuer: Issuer
     assert [row["id"] for row in found] == sorted(row["id"] for row in found)
 
 
-def test_the_lookup_item_of_a_transaction_references_its_row(shared_issuer: Issuer) -> None:
-    address = shared_issuer.address()
-    number = shared_issuer.inbound(address, 2500)["transaction_id"]
+def test_the_lookup_item_of_a_transaction_references_its_row(issuer: Issuer) -> None:
+    address = issuer.address()
+    number = issuer.inbound(address, 2500)["transaction_id"]
 
-    pointer = shared_issuer.hub.store.get(*transaction_key(number))
+    pointer = issuer.hub.store.get(*transaction_key(number))
 
     assert pointer is not None
-    [row] = transactions(shared_issuer, address["account_id"])
+    [row] = transactions(issuer, address["account_id"])
     assert (pointer["account"], pointer["part_of_account"]) == (row["owner"], row["part"])
     assert pointer["manager_id"] == 1
     assert pointer["access_level"] == 0
     assert pointer["holder_amount"] == 2500
 
 
-def test_payments_of_a_cards_address_are_listed_under_the_card(shared_issuer: Issuer) -> None:
-    card = shared_issuer.card()
-    address = shared_issuer.address(card.account_id, 2, card_id=card.card_id)
+def test_payments_of_a_cards_address_are_listed_under_the_card(issuer: Issuer) -> None:
+    card = issuer.card()
+    address = issuer.address(card.account_id, 2, card_id=card.card_id)
 
-    shared_issuer.inbound(address, 100)
+    issuer.inbound(address, 100)
 
-    [row] = transactions(shared_issuer, card.account_id)
+    [row] = transactions(issuer, card.account_id)
     assert row["card_id"] == card.card_id
     for owner in (None, f"account#{card.account_id}"):
         table, place = timeline(owner, card.card_id).key(row["at"], row["id"])
-        assert shared_issuer.hub.store.get(table, place) == row | place
+        assert issuer.hub.store.get(table, place) == row | place

@@ -1,4 +1,4 @@
-"""What was used of limits: one item for each card, account and holder, written by one at a time."""
+"""Usage counters of limits: one item for each card, account and holder, with one writer at a time."""
 
 from __future__ import annotations
 

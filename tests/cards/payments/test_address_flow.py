@@ -21,8 +21,8 @@ CHANGE = "changeExternalPaymentAddressStatus"
 
 
 @pytest.fixture(scope="module")
-def tariff(shared_issuer: Issuer) -> Issuer:
-    return with_tariff(shared_issuer)
+def tariff(issuer: Issuer) -> Issuer:
+    return with_tariff(issuer)
 
 
 def paying(address: Any) -> dict[str, Any]:
@@ -34,11 +34,11 @@ def paying(address: Any) -> dict[str, Any]:
 # -- opening
 
 
-def test_a_uk_address_has_sort_code_account_number_and_iban(shared_issuer: Issuer) -> None:
-    account = shared_issuer.account(currency_ison=GBP)
-    [holder] = [row["holder_id"] for row in shared_issuer.data("getAccounts", account_id=account)]
+def test_a_uk_address_has_sort_code_account_number_and_iban(issuer: Issuer) -> None:
+    account = issuer.account(currency_ison=GBP)
+    [holder] = [row["holder_id"] for row in issuer.data("getAccounts", account_id=account)]
 
-    [address] = shared_issuer.data(ASSIGN, account_id=account, epm_method_id=UK, currency_ison=GBP, risk_score=12)
+    [address] = issuer.data(ASSIGN, account_id=account, epm_method_id=UK, currency_ison=GBP, risk_score=12)
 
     number = address["account_number"]
     assert address["iban"].endswith(f"{address['sort_code']}{number}")
@@ -66,8 +66,8 @@ def test_a_uk_address_has_sort_code_account_number_and_iban(shared_issuer: Issue
     }
 
 
-def test_a_sepa_address_has_an_iban_and_bic_of_the_requested_country(shared_issuer: Issuer) -> None:
-    address = shared_issuer.address(method=SEPA, country_ison=FRANCE, account_name="Rent only")
+def test_a_sepa_address_has_an_iban_and_bic_of_the_requested_country(issuer: Issuer) -> None:
+    address = issuer.address(method=SEPA, country_ison=FRANCE, account_name="Rent only")
 
     assert address["iban"][:2] == "FR"
     assert address["bic"][4:6] == "FR"
@@ -78,44 +78,44 @@ def test_a_sepa_address_has_an_iban_and_bic_of_the_requested_country(shared_issu
     assert address.keys().isdisjoint({"sort_code", "account_number", "card_id"})
 
 
-def test_an_address_country_defaults_to_the_country_of_the_holder(shared_issuer: Issuer) -> None:
-    account = shared_issuer.account(holder_country_ison=FRANCE)
+def test_an_address_country_defaults_to_the_country_of_the_holder(issuer: Issuer) -> None:
+    account = issuer.account(holder_country_ison=FRANCE)
 
-    assert shared_issuer.address(account, SEPA)["country_ison"] == FRANCE
-    assert shared_issuer.address(account, SEPA, country_ison=GERMANY)["country_ison"] == GERMANY
-
-
-def test_an_address_outside_sepa_gets_a_bank_in_germany(shared_issuer: Issuer) -> None:
-    assert shared_issuer.address(method=SEPA, country_ison=BRAZIL)["country_ison"] == GERMANY
+    assert issuer.address(account, SEPA)["country_ison"] == FRANCE
+    assert issuer.address(account, SEPA, country_ison=GERMANY)["country_ison"] == GERMANY
 
 
-def test_an_address_without_any_country_returns_2006(shared_issuer: Issuer) -> None:
-    account = shared_issuer.account(holder_id=shared_issuer.holder())
+def test_an_address_outside_sepa_gets_a_bank_in_germany(issuer: Issuer) -> None:
+    assert issuer.address(method=SEPA, country_ison=BRAZIL)["country_ison"] == GERMANY
+
+
+def test_an_address_without_any_country_returns_2006(issuer: Issuer) -> None:
+    account = issuer.account(holder_id=issuer.holder())
     members = {"account_id": account, "epm_method_id": SEPA, "currency_ison": EUR}
 
-    answer = shared_issuer.do(ASSIGN, **members)
+    answer = issuer.do(ASSIGN, **members)
 
     assert (answer.status_code, "country_ison" in answer.message) == (2006, True)
-    assert shared_issuer.data(ASSIGN, **members, country_ison=FRANCE)[0]["country_ison"] == FRANCE
+    assert issuer.data(ASSIGN, **members, country_ison=FRANCE)[0]["country_ison"] == FRANCE
 
 
-def test_an_address_has_the_business_name_of_its_holder(shared_issuer: Issuer) -> None:
-    account = shared_issuer.account(holder_type=1, holder_business_name="Neil & Daughters Ltd")
+def test_an_address_has_the_business_name_of_its_holder(issuer: Issuer) -> None:
+    account = issuer.account(holder_type=1, holder_business_name="Neil & Daughters Ltd")
 
-    assert shared_issuer.address(account, SEPA)["account_name"] == "Neil & Daughters Ltd"
+    assert issuer.address(account, SEPA)["account_name"] == "Neil & Daughters Ltd"
 
 
-def test_an_address_cuts_the_holder_name_to_70_characters(shared_issuer: Issuer) -> None:
-    account = shared_issuer.account(holder_first_name="A" * 50, holder_last_name="B" * 50)
+def test_an_address_cuts_the_holder_name_to_70_characters(issuer: Issuer) -> None:
+    account = issuer.account(holder_first_name="A" * 50, holder_last_name="B" * 50)
 
-    assert shared_issuer.address(account, SEPA)["account_name"] == f"{'A' * 50} {'B' * 19}"
+    assert issuer.address(account, SEPA)["account_name"] == f"{'A' * 50} {'B' * 19}"
 
 
 @pytest.mark.parametrize(("method", "currency"), [(UK, EUR), (SEPA, GBP), (UK, USD)])
-def test_a_currency_of_another_method_returns_5003(shared_issuer: Issuer, method: int, currency: int) -> None:
-    account = shared_issuer.account(currency_ison=GBP)
+def test_a_currency_of_another_method_returns_5003(issuer: Issuer, method: int, currency: int) -> None:
+    account = issuer.account(currency_ison=GBP)
 
-    answer = shared_issuer.do(ASSIGN, account_id=account, epm_method_id=method, currency_ison=currency)
+    answer = issuer.do(ASSIGN, account_id=account, epm_method_id=method, currency_ison=currency)
 
     assert answer.status_code == 5003
 
@@ -128,41 +128,39 @@ def test_an_account_in_another_currency_needs_exchange_rates_for_an_address(tari
 
 
 @pytest.mark.parametrize(("status", "refusal"), [("A", None), ("R", None), ("S", 4003), ("C", 4003)])
-def test_only_active_and_restricted_accounts_get_addresses(
-    shared_issuer: Issuer, status: str, refusal: int | None
-) -> None:
-    account = shared_issuer.account_in(status, currency_ison=GBP)
+def test_only_active_and_restricted_accounts_get_addresses(issuer: Issuer, status: str, refusal: int | None) -> None:
+    account = issuer.account_in(status, currency_ison=GBP)
 
-    answer = shared_issuer.do(ASSIGN, account_id=account, epm_method_id=UK, currency_ison=GBP)
+    answer = issuer.do(ASSIGN, account_id=account, epm_method_id=UK, currency_ison=GBP)
 
     assert answer.status_code == refusal
 
 
-def test_an_address_accepts_only_a_card_of_its_account(shared_issuer: Issuer) -> None:
-    card, another = shared_issuer.card(), shared_issuer.card()
+def test_an_address_accepts_only_a_card_of_its_account(issuer: Issuer) -> None:
+    card, another = issuer.card(), issuer.card()
 
-    address = shared_issuer.address(card.account_id, SEPA, card_id=card.card_id)
+    address = issuer.address(card.account_id, SEPA, card_id=card.card_id)
 
     assert address["card_id"] == card.card_id
     members = {"account_id": card.account_id, "epm_method_id": SEPA, "currency_ison": EUR}
-    assert shared_issuer.do(ASSIGN, **members, card_id=another.card_id).status_code == 3002
-    assert shared_issuer.do(ASSIGN, **members, card_id=999_999_999).status_code == 3002
+    assert issuer.do(ASSIGN, **members, card_id=another.card_id).status_code == 3002
+    assert issuer.do(ASSIGN, **members, card_id=999_999_999).status_code == 3002
 
 
-def test_an_account_name_refused_by_the_provider_returns_7001(shared_issuer: Issuer) -> None:
-    account = shared_issuer.account(currency_ison=GBP)
+def test_an_account_name_refused_by_the_provider_returns_7001(issuer: Issuer) -> None:
+    account = issuer.account(currency_ison=GBP)
     members = {"account_id": account, "epm_method_id": UK, "currency_ison": GBP}
 
-    answer = shared_issuer.do(ASSIGN, **members, account_name="Refuse this")
+    answer = issuer.do(ASSIGN, **members, account_name="Refuse this")
 
     assert (answer.status_code, "Refuse this" in answer.message) == (7001, False)
-    assert shared_issuer.data("getAccountExternalPaymentAddresses", account_id=account) == []
+    assert issuer.data("getAccountExternalPaymentAddresses", account_id=account) == []
 
 
 def test_a_pending_address_rejects_payments_until_the_schedule_opens_the_address(
-    shared_issuer: Issuer, monkeypatch: pytest.MonkeyPatch
+    issuer: Issuer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    account, reference = shared_issuer.account(currency_ison=GBP), shared_issuer.reference()
+    account, reference = issuer.account(currency_ison=GBP), issuer.reference()
     members = {"account_id": account, "epm_method_id": UK, "currency_ison": GBP, "request_reference_id": reference}
     asked: list[AddressRequest] = []
 
@@ -171,60 +169,60 @@ def test_a_pending_address_rejects_payments_until_the_schedule_opens_the_address
         raise ProviderSilent("no answer")
 
     with monkeypatch.context() as patched:
-        patched.setattr(shared_issuer.hub.cards.payment_provider, "open_address", silent)
-        assert shared_issuer.do(ASSIGN, **members).status_code == 8001
-    pending = shared_issuer.data("getExternalPaymentAddress", epm_address_id=asked[0].address_id)
+        patched.setattr(issuer.hub.cards.payment_provider, "open_address", silent)
+        assert issuer.do(ASSIGN, **members).status_code == 8001
+    pending = issuer.data("getExternalPaymentAddress", epm_address_id=asked[0].address_id)
     assert pending["assignment_state"] == 2
     assert pending["active"] == 0
     assert "iban" not in pending
-    assert shared_issuer.transfer(pending, 100, destination_iban="GB29NWBK60161331926819").status_code == 4008
-    assert shared_issuer.do(CHANGE, epm_address_id=pending["id"], status="S").status_code == 4008
-    assert shared_issuer.data("simulateInboundPayment", **paying(pending))["state"] == "J"
-    assert shared_issuer.data("getAccountExternalPaymentAddresses", account_id=account) == []
+    assert issuer.transfer(pending, 100, destination_iban="GB29NWBK60161331926819").status_code == 4008
+    assert issuer.do(CHANGE, epm_address_id=pending["id"], status="S").status_code == 4008
+    assert issuer.data("simulateInboundPayment", **paying(pending))["state"] == "J"
+    assert issuer.data("getAccountExternalPaymentAddresses", account_id=account) == []
 
-    shared_issuer.clock.advance(60)
-    assert shared_issuer.hub.cards.call(finish_due_payments) == 1
+    issuer.clock.advance(60)
+    assert issuer.hub.cards.call(finish_due_payments) == 1
 
-    [address] = shared_issuer.data("getAccountExternalPaymentAddresses", account_id=account)
-    repeat = shared_issuer.do(ASSIGN, **members)
+    [address] = issuer.data("getAccountExternalPaymentAddresses", account_id=account)
+    repeat = issuer.do(ASSIGN, **members)
     assert (repeat.duplicated, repeat.data) == (1, [address])
     assert address["id"] == pending["id"]
     assert address["assignment_state"] == 1
     assert address["active"] == 1
-    assert shared_issuer.inbound(address, 100)["state"] == "S"
+    assert issuer.inbound(address, 100)["state"] == "S"
 
 
-def test_a_repeated_assignment_opens_one_address(shared_issuer: Issuer) -> None:
-    account = shared_issuer.account(currency_ison=GBP)
+def test_a_repeated_assignment_opens_one_address(issuer: Issuer) -> None:
+    account = issuer.account(currency_ison=GBP)
     members: dict[str, Any] = {"account_id": account, "epm_method_id": UK, "currency_ison": GBP}
-    members["request_reference_id"] = shared_issuer.reference()
+    members["request_reference_id"] = issuer.reference()
 
-    first, repeat = shared_issuer.do(ASSIGN, **members), shared_issuer.do(ASSIGN, **members)
+    first, repeat = issuer.do(ASSIGN, **members), issuer.do(ASSIGN, **members)
 
     assert (repeat.duplicated, repeat.data) == (1, first.data)
-    assert len(shared_issuer.data("getAccountExternalPaymentAddresses", account_id=account)) == 1
+    assert len(issuer.data("getAccountExternalPaymentAddresses", account_id=account)) == 1
 
 
 def test_an_address_above_the_maximum_of_an_account_returns_2003(
-    shared_issuer: Issuer, monkeypatch: pytest.MonkeyPatch
+    issuer: Issuer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(address_flow, "MOST_ADDRESSES", 2)
-    account = shared_issuer.account(currency_ison=GBP)
-    numbers = [shared_issuer.address(account)["id"], shared_issuer.address(account, SEPA)["id"]]
+    account = issuer.account(currency_ison=GBP)
+    numbers = [issuer.address(account)["id"], issuer.address(account, SEPA)["id"]]
 
-    answer = shared_issuer.do(ASSIGN, account_id=account, epm_method_id=UK, currency_ison=GBP)
+    answer = issuer.do(ASSIGN, account_id=account, epm_method_id=UK, currency_ison=GBP)
 
     assert (answer.status_code, "account_id" in answer.message) == (2003, True)
-    shown = shared_issuer.data("getAccountExternalPaymentAddresses", account_id=account)
+    shown = issuer.data("getAccountExternalPaymentAddresses", account_id=account)
     assert [address["id"] for address in shown] == numbers
 
 
 # -- special accounts
 
 
-def test_a_special_account_gets_addresses_without_a_holder(shared_issuer: Issuer) -> None:
-    first = shared_issuer.special_address()
-    second = shared_issuer.special_address(account_name="Second")
+def test_a_special_account_gets_addresses_without_a_holder(issuer: Issuer) -> None:
+    first = issuer.special_address()
+    second = issuer.special_address(account_name="Second")
 
     assert first["account_id"] == SPECIAL_GBP
     assert first["account_type"] == 2
@@ -232,32 +230,29 @@ def test_a_special_account_gets_addresses_without_a_holder(shared_issuer: Issuer
     assert "holder_id" not in first
     assert (second["account_name"], second["country_ison"]) == ("Second", BRITAIN)
     assert first["account_number"] != second["account_number"]
-    assert shared_issuer.special_address(SPECIAL_EUR, SEPA)["iban"].startswith("DE")
-    assert shared_issuer.special_address(SPECIAL_EUR, SEPA, country_ison=FRANCE)["iban"].startswith("FR")
+    assert issuer.special_address(SPECIAL_EUR, SEPA)["iban"].startswith("DE")
+    assert issuer.special_address(SPECIAL_EUR, SEPA, country_ison=FRANCE)["iban"].startswith("FR")
 
 
-def test_a_special_account_of_another_programme_manager_returns_3013(shared_issuer: Issuer) -> None:
+def test_a_special_account_of_another_programme_manager_returns_3013(issuer: Issuer) -> None:
     members = {"epm_method_id": UK, "currency_ison": GBP}
 
+    assert issuer.as_caller("other").do(ASSIGN_SPECIAL, special_account_id=SPECIAL_GBP, **members).status_code == 3013
+    assert issuer.do(ASSIGN_SPECIAL, special_account_id=1801, **members).status_code == 3013
     assert (
-        shared_issuer.as_caller("other").do(ASSIGN_SPECIAL, special_account_id=SPECIAL_GBP, **members).status_code
-        == 3013
-    )
-    assert shared_issuer.do(ASSIGN_SPECIAL, special_account_id=1801, **members).status_code == 3013
-    assert (
-        shared_issuer.do(ASSIGN_SPECIAL, special_account_id=SPECIAL_GBP, **members | {"currency_ison": EUR}).status_code
+        issuer.do(ASSIGN_SPECIAL, special_account_id=SPECIAL_GBP, **members | {"currency_ison": EUR}).status_code
         == 5003
     )
 
 
-def test_special_accounts_of_two_managers_with_one_number_are_separate(shared_issuer: Issuer, tariff: Issuer) -> None:
-    theirs, ours = shared_issuer.special_address(), tariff.special_address(SPECIAL)
+def test_special_accounts_of_two_managers_with_one_number_are_separate(issuer: Issuer, tariff: Issuer) -> None:
+    theirs, ours = issuer.special_address(), tariff.special_address(SPECIAL)
     tariff.inbound(ours, 700)
 
-    assert shared_issuer.do("getExternalPaymentAddress", epm_address_id=ours["id"]).status_code == 3010
-    assert shared_issuer.inbound(theirs, 100)["settled_balance"] == 100
+    assert issuer.do("getExternalPaymentAddress", epm_address_id=ours["id"]).status_code == 3010
+    assert issuer.inbound(theirs, 100)["settled_balance"] == 100
     assert tariff.inbound(ours, 1)["settled_balance"] == 701
-    prove(shared_issuer)
+    prove(issuer)
 
 
 @pytest.mark.parametrize(("level", "refusal"), [(HIDDEN, None), (HIDDEN - 1, 3013)])
@@ -275,64 +270,64 @@ def test_a_special_account_above_the_access_level_returns_3013(tariff: Issuer, l
         assert answer.data[0]["access_level"] == HIDDEN
 
 
-def test_a_special_address_accepts_a_card_of_the_programme_manager(shared_issuer: Issuer) -> None:
-    card = shared_issuer.card()
+def test_a_special_address_accepts_a_card_of_the_programme_manager(issuer: Issuer) -> None:
+    card = issuer.card()
 
-    assert shared_issuer.special_address(card_id=card.card_id)["card_id"] == card.card_id
+    assert issuer.special_address(card_id=card.card_id)["card_id"] == card.card_id
     members = {"special_account_id": SPECIAL_GBP, "epm_method_id": UK, "currency_ison": GBP}
-    assert shared_issuer.do(ASSIGN_SPECIAL, **members, card_id=999_999_999).status_code == 3002
+    assert issuer.do(ASSIGN_SPECIAL, **members, card_id=999_999_999).status_code == 3002
 
 
 # -- showing
 
 
-def test_an_address_shows_its_status_with_reason_and_note(shared_issuer: Issuer) -> None:
-    address = shared_issuer.address()
+def test_an_address_shows_its_status_with_reason_and_note(issuer: Issuer) -> None:
+    address = issuer.address()
 
     def shown() -> dict[str, object]:
-        return dict(shared_issuer.data("getExternalPaymentAddress", epm_address_id=address["id"]))
+        return dict(issuer.data("getExternalPaymentAddress", epm_address_id=address["id"]))
 
     assert shown() == address | {"status": "A"}
-    shared_issuer.data(CHANGE, epm_address_id=address["id"], status="S", reason_code=9, note="asked for")
+    issuer.data(CHANGE, epm_address_id=address["id"], status="S", reason_code=9, note="asked for")
     off = dict.fromkeys(("direct_credit", "direct_debit", "inbound", "outbound"), 0)
     suspended = {f"{name}_enabled": value for name, value in off.items()} | {"active": 0}
     reasons = {"status_change_reason_code": 9, "status_change_note": "asked for"}
     assert shown() == address | suspended | {"status": "S"} | reasons
-    shared_issuer.data(CHANGE, epm_address_id=address["id"], status="A")
+    issuer.data(CHANGE, epm_address_id=address["id"], status="A")
     assert shown() == address | {"status": "A"}
 
 
 @pytest.mark.parametrize(("level", "refusal"), [(500, None), (499, 3010)])
-def test_an_address_above_the_access_level_returns_3010(shared_issuer: Issuer, level: int, refusal: int | None) -> None:
-    address = shared_issuer.address(shared_issuer.account(access_level=500, currency_ison=GBP))
+def test_an_address_above_the_access_level_returns_3010(issuer: Issuer, level: int, refusal: int | None) -> None:
+    address = issuer.address(issuer.account(access_level=500, currency_ison=GBP))
 
-    answer = shared_issuer.do("getExternalPaymentAddress", epm_address_id=address["id"], access_level=level)
+    answer = issuer.do("getExternalPaymentAddress", epm_address_id=address["id"], access_level=level)
 
     assert (address["access_level"], answer.status_code) == (500, refusal)
 
 
-def test_addresses_of_another_programme_manager_return_3010(shared_issuer: Issuer) -> None:
-    address, other = shared_issuer.address(), shared_issuer.as_caller("other")
+def test_addresses_of_another_programme_manager_return_3010(issuer: Issuer) -> None:
+    address, other = issuer.address(), issuer.as_caller("other")
 
     assert other.do("getExternalPaymentAddress", epm_address_id=address["id"]).status_code == 3010
     assert other.do(CHANGE, epm_address_id=address["id"], status="S").status_code == 3010
     assert other.transfer(address, 100).status_code == 3010
     listed = other.do("getAccountExternalPaymentAddresses", account_id=address["account_id"])
     assert listed.status_code == 3001
-    assert shared_issuer.do("getExternalPaymentAddress", epm_address_id=999_999_999).status_code == 3010
+    assert issuer.do("getExternalPaymentAddress", epm_address_id=999_999_999).status_code == 3010
 
 
 # -- status
 
 
 @pytest.mark.parametrize("before", "AS")
-def test_an_address_changes_between_active_and_suspended_until_blocked(shared_issuer: Issuer, before: str) -> None:
-    number = shared_issuer.address()["id"]
-    codes = [change(shared_issuer, number, status) for status in (before, before, "A", "S", "S", before, "B")]
+def test_an_address_changes_between_active_and_suspended_until_blocked(issuer: Issuer, before: str) -> None:
+    number = issuer.address()["id"]
+    codes = [change(issuer, number, status) for status in (before, before, "A", "S", "S", before, "B")]
 
     assert codes == [None] * 7
-    assert [change(shared_issuer, number, status) for status in ADDRESS_STATES] == [4002, 4002, 4002]
-    assert shared_issuer.data("getExternalPaymentAddress", epm_address_id=number)["status"] == "B"
+    assert [change(issuer, number, status) for status in ADDRESS_STATES] == [4002, 4002, 4002]
+    assert issuer.data("getExternalPaymentAddress", epm_address_id=number)["status"] == "B"
 
 
 def change(issuer: Issuer, number: int, status: str) -> int | None:
@@ -345,16 +340,15 @@ def change(issuer: Issuer, number: int, status: str) -> int | None:
 
 @pytest.mark.parametrize(("asked", "level"), [({}, 300), ({"access_level": 500}, 500), ({"access_level": 0}, 0)])
 def test_an_address_has_the_requested_access_level_or_that_of_its_account(
-    shared_issuer: Issuer, asked: dict[str, int], level: int
+    issuer: Issuer, asked: dict[str, int], level: int
 ) -> None:
-    address = shared_issuer.address(shared_issuer.account(access_level=300, currency_ison=GBP), **asked)
+    address = issuer.address(issuer.account(access_level=300, currency_ison=GBP), **asked)
 
     assert address["access_level"] == level
     shown = [
-        shared_issuer.do("getExternalPaymentAddress", epm_address_id=address["id"], access_level=n)
-        for n in (level, 1000)
+        issuer.do("getExternalPaymentAddress", epm_address_id=address["id"], access_level=n) for n in (level, 1000)
     ]
     assert [answer.status_code for answer in shown] == [None, None]
     if level:
-        hidden = shared_issuer.do("getExternalPaymentAddress", epm_address_id=address["id"], access_level=level - 1)
+        hidden = issuer.do("getExternalPaymentAddress", epm_address_id=address["id"], access_level=level - 1)
         assert hidden.status_code == 3010

@@ -1,4 +1,4 @@
-"""Who was on the other side of an external payment: rows of types 60 to 64 and events say so, as far as it is known."""
+"""Counterparties of external payments: rows of types 60 to 64 and events name them, as far as they are known."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ AMOUNT = 300
 
 
 @pytest.fixture(scope="module")
-def told(shared_issuer: Issuer) -> Iterator[Issuer]:
+def told(issuer: Issuer) -> Iterator[Issuer]:
     """An issuer that wants events."""
-    with shared_issuer.causeway.manager_wants_events():
-        yield shared_issuer
+    with issuer.causeway.manager_wants_events():
+        yield issuer
 
 
 def rows(issuer: Issuer, account: int) -> list[Any]:
@@ -40,7 +40,7 @@ def row(issuer: Issuer, account: int, number: int) -> Any:
 
 
 def other_side(shown: Members) -> dict[str, Any]:
-    """What a row or an event says of the other side."""
+    """The counterparty of a row or an event."""
     return {name: shown[name] for name in (*NAMES, REMITTANCE) if name in shown}
 
 

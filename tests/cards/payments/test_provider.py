@@ -1,4 +1,4 @@
-"""What stands where no provider of external payments is."""
+"""The placeholder for a missing provider of external payments."""
 
 from __future__ import annotations
 

@@ -53,17 +53,17 @@ class Watched:
 
 
 @pytest.fixture
-def provider(issuer: Issuer) -> Watched:
-    return Watched(issuer)
+def provider(new_issuer: Issuer) -> Watched:
+    return Watched(new_issuer)
 
 
 @pytest.fixture
-def breaking(issuer: Issuer) -> Iterator[Callable[..., Callable[[ProviderOrder], None]]]:
+def breaking(new_issuer: Issuer) -> Iterator[Callable[..., Callable[[ProviderOrder], None]]]:
     """Makes what has the next write break: nothing of it is written, or all of it, and its answer is lost."""
     with contextlib.ExitStack() as stack:
 
         def breaks(*, applied: bool) -> Callable[[ProviderOrder], None]:
-            return lambda _: stack.enter_context(issuer.causeway.answer_lost("transact", applied=applied))
+            return lambda _: stack.enter_context(new_issuer.causeway.answer_lost("transact", applied=applied))
 
         yield breaks
 
@@ -76,13 +76,13 @@ def raising(error: Exception) -> Callable[[ProviderOrder], None]:
 
 
 def later(issuer: Issuer, seconds: int = 60) -> int:
-    """How many payments the schedule has moved so much later."""
+    """The number of payments that the schedule moves after some time."""
     issuer.clock.advance(seconds)
     return issuer.hub.cards.call(finish_due_payments)
 
 
 def held(issuer: Issuer, address: Any) -> list[int]:
-    """What was held, and released, movement by movement."""
+    """The holds and releases, movement by movement."""
     rows = movements(issuer, address["account_id"])
     return [amount for row in rows if (amount := entries(row).get(("held", GBP), 0))]
 
@@ -91,161 +91,163 @@ def held(issuer: Issuer, address: Any) -> list[int]:
 
 
 def test_the_schedule_completes_a_transfer_interrupted_before_the_provider_call(
-    issuer: Issuer, provider: Watched
+    new_issuer: Issuer, provider: Watched
 ) -> None:
-    address, reference = issuer.funded_address(10_000), issuer.reference()
+    address, reference = new_issuer.funded_address(10_000), new_issuer.reference()
     provider.once(BEFORE, raising(RuntimeError("the process is gone")))
 
-    assert issuer.transfer(address, 2500, request_reference_id=reference).status_code == 9001
+    assert new_issuer.transfer(address, 2500, request_reference_id=reference).status_code == 9001
 
     [number] = provider.submitted
-    assert (state(issuer, number), issuer.balances(address["account_id"])) == ("P", (7500, 10_000, 0))
-    assert issuer.transfer(address, 2500, request_reference_id=reference).status_code == 8001
-    assert issuer.transfer(address, 2501, request_reference_id=reference).status_code == 8002
-    assert (later(issuer, 59), provider.found) == (0, [])
-    assert (later(issuer, 1), provider.submitted) == (1, [number, number])
-    answer = issuer.transfer(address, 2500, request_reference_id=reference)
+    assert (state(new_issuer, number), new_issuer.balances(address["account_id"])) == ("P", (7500, 10_000, 0))
+    assert new_issuer.transfer(address, 2500, request_reference_id=reference).status_code == 8001
+    assert new_issuer.transfer(address, 2501, request_reference_id=reference).status_code == 8002
+    assert (later(new_issuer, 59), provider.found) == (0, [])
+    assert (later(new_issuer, 1), provider.submitted) == (1, [number, number])
+    answer = new_issuer.transfer(address, 2500, request_reference_id=reference)
     assert (answer.duplicated, answer.data["id"]) == (1, number)
     assert answer.data["external_transaction_reference"] == 9_000_000_000 + number
-    assert (later(issuer), held(issuer, address)) == (0, [2500])
-    assert issuer.result(number, "settled")["available_balance"] == 7500
-    prove(issuer)
+    assert (later(new_issuer), held(new_issuer, address)) == (0, [2500])
+    assert new_issuer.result(number, "settled")["available_balance"] == 7500
+    prove(new_issuer)
 
 
 @pytest.mark.parametrize("applied", [False, True], ids=["lost", "written"])
 def test_a_transfer_interrupted_after_the_provider_call_is_submitted_once(
-    issuer: Issuer, provider: Watched, breaking: Any, applied: bool
+    new_issuer: Issuer, provider: Watched, breaking: Any, applied: bool
 ) -> None:
-    address, reference = issuer.funded_address(10_000), issuer.reference()
+    address, reference = new_issuer.funded_address(10_000), new_issuer.reference()
     provider.once(AFTER, breaking(applied=applied))
 
-    assert issuer.transfer(address, 2500, request_reference_id=reference).status_code == (None if applied else 9001)
+    assert new_issuer.transfer(address, 2500, request_reference_id=reference).status_code == (None if applied else 9001)
 
-    assert later(issuer) == (0 if applied else 1)
-    answer = issuer.transfer(address, 2500, request_reference_id=reference)
+    assert later(new_issuer) == (0 if applied else 1)
+    answer = new_issuer.transfer(address, 2500, request_reference_id=reference)
     assert (answer.duplicated, answer.data["id"]) == (1, provider.submitted[0])
     assert len(provider.submitted) == 1
-    assert held(issuer, address) == [2500]
+    assert held(new_issuer, address) == [2500]
 
 
 @pytest.mark.parametrize("applied", [False, True], ids=["lost", "written"])
 def test_an_unrecorded_refusal_is_recorded_once(
-    issuer: Issuer, provider: Watched, breaking: Any, applied: bool
+    new_issuer: Issuer, provider: Watched, breaking: Any, applied: bool
 ) -> None:
-    address, reference = issuer.funded_address(10_000), issuer.reference()
+    address, reference = new_issuer.funded_address(10_000), new_issuer.reference()
     members = {"destination_account_name": "Refuse Ltd", "request_reference_id": reference}
     provider.once(AFTER, breaking(applied=applied))
 
-    assert issuer.transfer(address, 2500, **members).status_code == (7001 if applied else 9001)
+    assert new_issuer.transfer(address, 2500, **members).status_code == (7001 if applied else 9001)
 
-    later(issuer)
-    answer = issuer.transfer(address, 2500, **members)
+    later(new_issuer)
+    answer = new_issuer.transfer(address, 2500, **members)
     assert (answer.status_code, answer.duplicated) == (7001, 1)
-    assert held(issuer, address) == [2500, -2500]
-    assert (state(issuer, provider.submitted[0]), len(provider.submitted)) == ("J", 1)
+    assert held(new_issuer, address) == [2500, -2500]
+    assert (state(new_issuer, provider.submitted[0]), len(provider.submitted)) == ("J", 1)
 
 
 @pytest.mark.parametrize("applied", [False, True], ids=["lost", "written"])
 def test_a_transfer_with_a_lost_answer_to_its_hold_is_submitted_once(
-    issuer: Issuer, provider: Watched, applied: bool
+    new_issuer: Issuer, provider: Watched, applied: bool
 ) -> None:
-    address, reference = issuer.funded_address(10_000), issuer.reference()
-    with issuer.causeway.answer_lost("transact", applied=applied):
-        assert issuer.transfer(address, 2500, request_reference_id=reference).status_code == (None if applied else 9001)
+    address, reference = new_issuer.funded_address(10_000), new_issuer.reference()
+    with new_issuer.causeway.answer_lost("transact", applied=applied):
+        assert new_issuer.transfer(address, 2500, request_reference_id=reference).status_code == (
+            None if applied else 9001
+        )
     assert len(provider.submitted) == int(applied)
 
-    assert later(issuer) == 0
-    answer = issuer.transfer(address, 2500, request_reference_id=reference)
+    assert later(new_issuer) == 0
+    answer = new_issuer.transfer(address, 2500, request_reference_id=reference)
 
     assert (answer.status, answer.duplicated) == ("success", int(applied))
-    assert (len(provider.submitted), held(issuer, address)) == (1, [2500])
+    assert (len(provider.submitted), held(new_issuer, address)) == (1, [2500])
 
 
 @pytest.mark.parametrize(("name", "asked"), [("Silent Ltd", 1), ("Lost Ltd", 2)])
 def test_an_order_known_to_the_provider_is_not_submitted_again(
-    issuer: Issuer, provider: Watched, name: str, asked: int
+    new_issuer: Issuer, provider: Watched, name: str, asked: int
 ) -> None:
-    address, reference = issuer.funded_address(10_000), issuer.reference()
+    address, reference = new_issuer.funded_address(10_000), new_issuer.reference()
     members = {"destination_account_name": name, "request_reference_id": reference}
 
-    assert issuer.transfer(address, 2500, **members).status_code == 8001
-    assert [later(issuer), later(issuer)] == [1, 0]
+    assert new_issuer.transfer(address, 2500, **members).status_code == 8001
+    assert [later(new_issuer), later(new_issuer)] == [1, 0]
 
-    assert issuer.transfer(address, 2500, **members).duplicated == 1
+    assert new_issuer.transfer(address, 2500, **members).duplicated == 1
     assert len(provider.submitted) == asked
     assert len(set(provider.submitted)) == 1
-    assert held(issuer, address) == [2500]
+    assert held(new_issuer, address) == [2500]
 
 
-def test_the_schedule_completes_a_payment_without_a_request_reference(issuer: Issuer, provider: Watched) -> None:
-    address = issuer.funded_address(10_000)
+def test_the_schedule_completes_a_payment_without_a_request_reference(new_issuer: Issuer, provider: Watched) -> None:
+    address = new_issuer.funded_address(10_000)
 
-    assert issuer.transfer(address, 2500, destination_account_name="Lost Ltd").status_code == 8001
-    assert later(issuer) == 1
+    assert new_issuer.transfer(address, 2500, destination_account_name="Lost Ltd").status_code == 8001
+    assert later(new_issuer) == 1
 
-    assert payment(issuer, provider.submitted[0]).provider_reference
-    assert issuer.result(provider.submitted[0], "settled")["settled_balance"] == 7500
+    assert payment(new_issuer, provider.submitted[0]).provider_reference
+    assert new_issuer.result(provider.submitted[0], "settled")["settled_balance"] == 7500
 
 
-def test_a_silent_provider_gets_the_order_again_every_minute(issuer: Issuer, provider: Watched) -> None:
-    address, silent = issuer.funded_address(10_000), raising(ProviderSilent("no answer"))
+def test_a_silent_provider_gets_the_order_again_every_minute(new_issuer: Issuer, provider: Watched) -> None:
+    address, silent = new_issuer.funded_address(10_000), raising(ProviderSilent("no answer"))
     provider.once(BEFORE, silent)
-    assert issuer.transfer(address, 2500).status_code == 8001
+    assert new_issuer.transfer(address, 2500).status_code == 8001
 
     for asked in (1, 2):
         provider.once(BEFORE, silent)
-        assert (later(issuer, 59), len(provider.submitted)) == (0, asked)
-        assert (later(issuer, 1), len(provider.submitted)) == (0, asked + 1)
+        assert (later(new_issuer, 59), len(provider.submitted)) == (0, asked)
+        assert (later(new_issuer, 1), len(provider.submitted)) == (0, asked + 1)
 
-    assert later(issuer) == 1
+    assert later(new_issuer) == 1
     assert len(set(provider.submitted)) == 1
-    assert held(issuer, address) == [2500]
+    assert held(new_issuer, address) == [2500]
 
 
-def test_two_concurrent_processes_complete_a_payment_once(issuer: Issuer, provider: Watched) -> None:
-    address = issuer.funded_address(10_000)
-    issuer.transfer(address, 2500, destination_account_name="Lost Ltd")
+def test_two_concurrent_processes_complete_a_payment_once(new_issuer: Issuer, provider: Watched) -> None:
+    address = new_issuer.funded_address(10_000)
+    new_issuer.transfer(address, 2500, destination_account_name="Lost Ltd")
     moved: list[int] = []
-    provider.once(BEFORE, lambda _: moved.append(issuer.with_own_clock().hub.cards.call(finish_due_payments)))
+    provider.once(BEFORE, lambda _: moved.append(new_issuer.with_own_clock().hub.cards.call(finish_due_payments)))
 
-    assert later(issuer) == 1
+    assert later(new_issuer) == 1
 
     assert moved == [0]
     assert len(provider.submitted) == 2
-    assert held(issuer, address) == [2500]
+    assert held(new_issuer, address) == [2500]
 
 
 # -- meanwhile
 
 
-def test_a_repeat_during_the_provider_call_returns_8001(issuer: Issuer, provider: Watched) -> None:
-    address, reference = issuer.funded_address(10_000), issuer.reference()
+def test_a_repeat_during_the_provider_call_returns_8001(new_issuer: Issuer, provider: Watched) -> None:
+    address, reference = new_issuer.funded_address(10_000), new_issuer.reference()
     repeats: list[Any] = []
 
     def repeat(_: ProviderOrder) -> None:
-        repeats.append(issuer.transfer(address, 2500, request_reference_id=reference))
+        repeats.append(new_issuer.transfer(address, 2500, request_reference_id=reference))
 
     provider.once(BEFORE, repeat)
-    answer = issuer.transfer(address, 2500, request_reference_id=reference)
+    answer = new_issuer.transfer(address, 2500, request_reference_id=reference)
 
     assert (answer.status, [each.status_code for each in repeats]) == ("success", [8001])
-    assert (len(provider.submitted), held(issuer, address)) == (1, [2500])
+    assert (len(provider.submitted), held(new_issuer, address)) == (1, [2500])
 
 
 def test_a_waiting_repeat_returns_the_answer_after_the_completion(
-    issuer: Issuer, provider: Watched, monkeypatch: pytest.MonkeyPatch
+    new_issuer: Issuer, provider: Watched, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    address, reference = issuer.funded_address(10_000), issuer.reference()
+    address, reference = new_issuer.funded_address(10_000), new_issuer.reference()
     members = {"destination_account_name": "Silent Ltd", "request_reference_id": reference}
-    issuer.transfer(address, 2500, **members)
+    new_issuer.transfer(address, 2500, **members)
     waits: list[int] = []
 
     def wait(attempt: int, _: float) -> None:
         waits.append(attempt)
-        later(issuer)
+        later(new_issuer)
 
-    monkeypatch.setattr(issuer.hub.store, "wait", wait)
-    answer = issuer.transfer(address, 2500, **members)
+    monkeypatch.setattr(new_issuer.hub.store, "wait", wait)
+    answer = new_issuer.transfer(address, 2500, **members)
 
     assert (answer.duplicated, len(waits)) == (1, 1)
 
@@ -261,46 +263,46 @@ def test_a_waiting_repeat_returns_the_answer_after_the_completion(
     ],
 )
 def test_a_payment_result_may_arrive_before_the_answer_of_the_provider(
-    issuer: Issuer, provider: Watched, name: str, told: list[str], code: int | None
+    new_issuer: Issuer, provider: Watched, name: str, told: list[str], code: int | None
 ) -> None:
-    address, reference = issuer.funded_address(10_000), issuer.reference()
+    address, reference = new_issuer.funded_address(10_000), new_issuer.reference()
     members = {"destination_account_name": name, "request_reference_id": reference}
 
     def report(order: ProviderOrder) -> None:
         for result in told:
-            issuer.result(order.payment_id, result)
+            new_issuer.result(order.payment_id, result)
 
     provider.once(BEFORE, report)
-    answer = issuer.transfer(address, 2500, **members)
+    answer = new_issuer.transfer(address, 2500, **members)
     if name != "Alice":
-        assert (answer.status_code, later(issuer)) == (8001, 1)
-        answer = issuer.transfer(address, 2500, **members)
+        assert (answer.status_code, later(new_issuer)) == (8001, 1)
+        answer = new_issuer.transfer(address, 2500, **members)
 
     [number] = provider.submitted
     assert answer.status_code == code
     if code is None:
-        assert answer.data["transaction_id"] == payment(issuer, number).transaction_id
-    assert (later(issuer), held(issuer, address)) == (0, [2500, -2500])
-    assert issuer.balances(address["account_id"])[0] == (7500 if told == ["settled"] else 10_000)
-    assert payment(issuer, number).due_at is None
+        assert answer.data["transaction_id"] == payment(new_issuer, number).transaction_id
+    assert (later(new_issuer), held(new_issuer, address)) == (0, [2500, -2500])
+    assert new_issuer.balances(address["account_id"])[0] == (7500 if told == ["settled"] else 10_000)
+    assert payment(new_issuer, number).due_at is None
 
 
-def test_an_outcome_is_decided_again_after_a_concurrent_payment(issuer: Issuer, provider: Watched) -> None:
-    address = issuer.funded_address(10_000)
-    provider.once(AFTER, lambda _: issuer.inbound(address, 100))
+def test_an_outcome_is_decided_again_after_a_concurrent_payment(new_issuer: Issuer, provider: Watched) -> None:
+    address = new_issuer.funded_address(10_000)
+    provider.once(AFTER, lambda _: new_issuer.inbound(address, 100))
 
-    assert issuer.transfer(address, 2500, destination_account_name="Refuse Ltd").status_code == 7001
+    assert new_issuer.transfer(address, 2500, destination_account_name="Refuse Ltd").status_code == 7001
 
-    assert issuer.balances(address["account_id"]) == (10_100, 10_100, 0)
-    assert held(issuer, address) == [2500, -2500]
-    prove(issuer)
+    assert new_issuer.balances(address["account_id"]) == (10_100, 10_100, 0)
+    assert held(new_issuer, address) == [2500, -2500]
+    prove(new_issuer)
 
 
 def test_an_order_has_the_payment_id_of_the_written_attempt(
-    issuer: Issuer, provider: Watched, monkeypatch: pytest.MonkeyPatch
+    new_issuer: Issuer, provider: Watched, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    address, reference = issuer.funded_address(10_000), issuer.reference()
-    store, attempts = issuer.hub.store, iter(("overtaken", "answer lost"))
+    address, reference = new_issuer.funded_address(10_000), new_issuer.reference()
+    store, attempts = new_issuer.hub.store, iter(("overtaken", "answer lost"))
     transact = store.transact
 
     def play(operations: Any) -> None:
@@ -308,7 +310,7 @@ def test_an_order_has_the_payment_id_of_the_written_attempt(
             case "overtaken":
                 with monkeypatch.context() as patching:
                     patching.setattr(store, "transact", transact)
-                    issuer.inbound(address, 100)
+                    new_issuer.inbound(address, 100)
                 transact(operations)
             case "answer lost":
                 transact(operations)
@@ -317,12 +319,12 @@ def test_an_order_has_the_payment_id_of_the_written_attempt(
                 transact(operations)
 
     monkeypatch.setattr(store, "transact", play)
-    answer = issuer.transfer(address, 2500, request_reference_id=reference)
+    answer = new_issuer.transfer(address, 2500, request_reference_id=reference)
 
     assert provider.submitted == [answer.data["id"]]
-    assert state(issuer, answer.data["id"]) == "P"
+    assert state(new_issuer, answer.data["id"]) == "P"
     assert next(attempts, None) is None
-    prove(issuer)
+    prove(new_issuer)
 
 
 # -- returns
@@ -330,46 +332,46 @@ def test_an_order_has_the_payment_id_of_the_written_attempt(
 
 @pytest.mark.parametrize("applied", [False, True], ids=["lost", "written"])
 def test_an_interrupted_return_is_completed_once(
-    issuer: Issuer, provider: Watched, breaking: Any, applied: bool
+    new_issuer: Issuer, provider: Watched, breaking: Any, applied: bool
 ) -> None:
-    address, reference = issuer.address(method=UK), issuer.reference()
-    number = issuer.inbound(address, 2500)["epm_transaction_id"]
+    address, reference = new_issuer.address(method=UK), new_issuer.reference()
+    number = new_issuer.inbound(address, 2500)["epm_transaction_id"]
     members = {"epm_transaction_id": number, "request_reference_id": reference}
     provider.once(AFTER, breaking(applied=applied))
 
-    assert issuer.do("inboundReturn", **members).status_code == (None if applied else 9001)
-    assert later(issuer) == (0 if applied else 1)
+    assert new_issuer.do("inboundReturn", **members).status_code == (None if applied else 9001)
+    assert later(new_issuer) == (0 if applied else 1)
 
-    assert issuer.do("inboundReturn", **members).duplicated == 1
-    assert (state(issuer, number), held(issuer, address)) == ("R", [2500, -2500])
-    assert (len(provider.submitted), issuer.balances(address["account_id"])) == (1, (0, 0, 0))
+    assert new_issuer.do("inboundReturn", **members).duplicated == 1
+    assert (state(new_issuer, number), held(new_issuer, address)) == ("R", [2500, -2500])
+    assert (len(provider.submitted), new_issuer.balances(address["account_id"])) == (1, (0, 0, 0))
 
 
-def test_a_direct_debit_stays_paid_if_the_provider_refuses_its_return(issuer: Issuer, provider: Watched) -> None:
-    address = issuer.funded_address(2500)
-    number = issuer.debit(issuer.mandate(address), 2500, passed=True)["epm_transaction_id"]
+def test_a_direct_debit_stays_paid_if_the_provider_refuses_its_return(new_issuer: Issuer, provider: Watched) -> None:
+    address = new_issuer.funded_address(2500)
+    number = new_issuer.debit(new_issuer.mandate(address), 2500, passed=True)["epm_transaction_id"]
     members = {"returned_epm_transaction_id": number, "reason": "MD06"}
     provider.once(AFTER, lambda _: Receipt(accepted=False, reason="too late"))
 
-    refused = issuer.do("directDebitReturn", **members)
+    refused = new_issuer.do("directDebitReturn", **members)
 
     assert (refused.status_code, "too late" in refused.message) == (7001, True)
-    assert (state(issuer, number), issuer.balances(address["account_id"])) == ("S", (0, 0, 0))
-    assert issuer.do("directDebitReturn", **members).status == "success"
-    assert (state(issuer, number), issuer.balances(address["account_id"])) == ("R", (2500, 2500, 0))
-    assert held(issuer, address) == []
+    assert (state(new_issuer, number), new_issuer.balances(address["account_id"])) == ("S", (0, 0, 0))
+    assert new_issuer.do("directDebitReturn", **members).status == "success"
+    assert (state(new_issuer, number), new_issuer.balances(address["account_id"])) == ("R", (2500, 2500, 0))
+    assert held(new_issuer, address) == []
 
 
 # -- without a provider
 
 
-def test_a_transfer_without_a_provider_returns_7001_and_leaves_no_hold(issuer: Issuer) -> None:
-    address = issuer.funded_address(2500)
-    apart = issuer.with_own_clock()
+def test_a_transfer_without_a_provider_returns_7001_and_leaves_no_hold(new_issuer: Issuer) -> None:
+    address = new_issuer.funded_address(2500)
+    apart = new_issuer.with_own_clock()
     apart.hub.cards.__dict__["payment_provider"] = NoProvider()
 
     assert apart.transfer(address, 100).status_code == 7001
     members = {"account_id": address["account_id"], "epm_method_id": UK, "currency_ison": GBP}
     assert apart.do("assignExternalPaymentAddress", **members).status_code == 7001
 
-    assert issuer.balances(address["account_id"]) == (2500, 2500, 0)
+    assert new_issuer.balances(address["account_id"]) == (2500, 2500, 0)

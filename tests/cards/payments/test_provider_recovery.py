@@ -25,28 +25,28 @@ def silent(issuer: Issuer, count: int) -> list[int]:
 
 
 def waiting(issuer: Issuer) -> list[int]:
-    """What is in the index of due times."""
+    """The items of the index of due times."""
     return sorted(row["id"] for row in issuer.hub.store.scan("external-payments") if row.get("due_at") is not None)
 
 
-def test_the_schedule_completes_pending_payments_once_after_a_minute(issuer: Issuer) -> None:
-    numbers = silent(issuer, 3)
-    cards = issuer.hub.cards
-    assert waiting(issuer) == numbers
+def test_the_schedule_completes_pending_payments_once_after_a_minute(new_issuer: Issuer) -> None:
+    numbers = silent(new_issuer, 3)
+    cards = new_issuer.hub.cards
+    assert waiting(new_issuer) == numbers
 
-    issuer.clock.advance(59)
+    new_issuer.clock.advance(59)
     assert cards.call(finish_due_payments) == 0
-    issuer.clock.advance(1)
+    new_issuer.clock.advance(1)
     assert cards.call(finish_due_payments) == 3
-    assert waiting(issuer) == []
+    assert waiting(new_issuer) == []
     assert cards.call(finish_due_payments) == 0
 
 
 def test_a_failing_payment_does_not_delay_other_payments(
-    issuer: Issuer, monkeypatch: pytest.MonkeyPatch, lines: Lines
+    new_issuer: Issuer, monkeypatch: pytest.MonkeyPatch, lines: Lines
 ) -> None:
-    numbers = silent(issuer, 3)
-    provider = issuer.hub.cards.payment_provider
+    numbers = silent(new_issuer, 3)
+    provider = new_issuer.hub.cards.payment_provider
     real = provider.find
 
     def find(payment_id: int) -> Receipt | None:
@@ -54,68 +54,70 @@ def test_a_failing_payment_does_not_delay_other_payments(
             raise RuntimeError("what nobody has thought of")
         return real(payment_id)
 
-    issuer.clock.advance(60)
+    new_issuer.clock.advance(60)
     with monkeypatch.context() as patched:
         patched.setattr(provider, "find", find)
-        assert issuer.hub.cards.call(finish_due_payments) == 2
-    assert (waiting(issuer), "not finished" in lines.text) == ([numbers[1]], True)
-    issuer.clock.advance(60)
-    assert (issuer.hub.cards.call(finish_due_payments), waiting(issuer)) == (1, [])
+        assert new_issuer.hub.cards.call(finish_due_payments) == 2
+    assert (waiting(new_issuer), "not finished" in lines.text) == ([numbers[1]], True)
+    new_issuer.clock.advance(60)
+    assert (new_issuer.hub.cards.call(finish_due_payments), waiting(new_issuer)) == (1, [])
 
 
-def test_a_run_past_its_time_limit_starts_no_payment(issuer: Issuer) -> None:
-    silent(issuer, 2)
-    issuer.clock.advance(60)
-    now = issuer.clock.monotonic()
+def test_a_run_past_its_time_limit_starts_no_payment(new_issuer: Issuer) -> None:
+    silent(new_issuer, 2)
+    new_issuer.clock.advance(60)
+    now = new_issuer.clock.monotonic()
 
-    assert [issuer.hub.cards.call(finish_due_payments, until) for until in (now - 1, now)] == [0, 2]
+    assert [new_issuer.hub.cards.call(finish_due_payments, until) for until in (now - 1, now)] == [0, 2]
 
 
 def test_a_run_handles_a_maximum_of_payments_and_the_next_run_continues(
-    issuer: Issuer, monkeypatch: pytest.MonkeyPatch
+    new_issuer: Issuer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    silent(issuer, 3)
-    issuer.clock.advance(60)
+    silent(new_issuer, 3)
+    new_issuer.clock.advance(60)
     monkeypatch.setattr("chalicelib.cards.storage.due_index.MOST", 2)
 
-    assert [issuer.hub.cards.call(finish_due_payments) for _ in range(3)] == [2, 1, 0]
+    assert [new_issuer.hub.cards.call(finish_due_payments) for _ in range(3)] == [2, 1, 0]
 
 
-def test_a_direct_debit_with_a_concurrent_payment_is_decided_in_the_next_run(issuer: Issuer) -> None:
-    address = issuer.funded_address(2500)
-    number = issuer.debit(issuer.mandate(address), 2500)["epm_transaction_id"]
-    issuer.clock.advance(DAY)
-    cards = issuer.hub.cards
+def test_a_direct_debit_with_a_concurrent_payment_is_decided_in_the_next_run(new_issuer: Issuer) -> None:
+    address = new_issuer.funded_address(2500)
+    number = new_issuer.debit(new_issuer.mandate(address), 2500)["epm_transaction_id"]
+    new_issuer.clock.advance(DAY)
+    cards = new_issuer.hub.cards
 
-    with issuer.causeway.meanwhile("transact", lambda: issuer.pending_payment(address, 1)):
-        assert (cards.call(finish_due_payments), state(issuer, number)) == (0, "P")
-    assert (cards.call(finish_due_payments), state(issuer, number)) == (1, "J")
-    prove(issuer)
+    with new_issuer.causeway.meanwhile("transact", lambda: new_issuer.pending_payment(address, 1)):
+        assert (cards.call(finish_due_payments), state(new_issuer, number)) == (0, "P")
+    assert (cards.call(finish_due_payments), state(new_issuer, number)) == (1, "J")
+    prove(new_issuer)
 
 
-def test_a_decision_concurrent_with_the_cut_off_counts(issuer: Issuer) -> None:
-    address = issuer.funded_address(2500)
-    number = issuer.debit(issuer.mandate(address), 2500)["epm_transaction_id"]
-    late, cards = issuer.with_own_clock(days=1), issuer.with_own_clock(days=1).hub.cards
+def test_a_decision_concurrent_with_the_cut_off_counts(new_issuer: Issuer) -> None:
+    address = new_issuer.funded_address(2500)
+    number = new_issuer.debit(new_issuer.mandate(address), 2500)["epm_transaction_id"]
+    late, cards = new_issuer.with_own_clock(days=1), new_issuer.with_own_clock(days=1).hub.cards
     decision = {"epm_transaction_id": number, "should_pay": 0, "reason": 1}
 
-    with issuer.causeway.meanwhile("transact", lambda: issuer.data("changeDDExternalPaymentStatus", **decision)):
-        assert (cards.call(finish_due_payments), state(issuer, number)) == (0, "P")
-    assert (cards.call(finish_due_payments), state(issuer, number)) == (1, "J")
+    with new_issuer.causeway.meanwhile(
+        "transact", lambda: new_issuer.data("changeDDExternalPaymentStatus", **decision)
+    ):
+        assert (cards.call(finish_due_payments), state(new_issuer, number)) == (0, "P")
+    assert (cards.call(finish_due_payments), state(new_issuer, number)) == (1, "J")
     assert late.balances(address["account_id"]) == (2500, 2500, 0)
 
 
-def test_the_job_logs_the_number_of_finished_payments(issuer: Issuer, lines: Lines) -> None:
+def test_the_job_logs_the_number_of_finished_payments(new_issuer: Issuer, lines: Lines) -> None:
     from chalicelib.cards import jobs
 
-    numbers = silent(issuer, 2)
-    assert hub() is issuer.hub
+    numbers = silent(new_issuer, 2)
+    assert hub() is new_issuer.hub
 
     for seconds in (59, 1, 1):
-        issuer.clock.advance(seconds)
+        new_issuer.clock.advance(seconds)
         run_schedule(jobs.finish)
 
     said = [line["payments"] for line in lines.all() if line["message"] == "payments finished"]
     assert said == [2]
-    assert waiting(issuer) == []
+    assert waiting(new_issuer) == []
     assert len(numbers) == 2

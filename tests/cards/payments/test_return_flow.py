@@ -15,8 +15,8 @@ INBOUND, CREDIT, DEBIT = "inboundReturn", "directCreditReturn", "directDebitRetu
 
 
 @pytest.fixture(scope="module")
-def tariff(shared_issuer: Issuer) -> Issuer:
-    return with_tariff(shared_issuer)
+def tariff(issuer: Issuer) -> Issuer:
+    return with_tariff(issuer)
 
 
 def came(issuer: Issuer, amount: int, scheme: str = "FPS", **members: Any) -> tuple[Any, int]:
@@ -49,30 +49,26 @@ def of_every_kind(issuer: Issuer, address: Any) -> dict[str, int]:
     return found
 
 
-def test_each_return_action_accepts_only_settled_payments_of_its_kind(shared_issuer: Issuer) -> None:
-    payments = of_every_kind(shared_issuer, shared_issuer.funded_address(5000))
+def test_each_return_action_accepts_only_settled_payments_of_its_kind(issuer: Issuer) -> None:
+    payments = of_every_kind(issuer, issuer.funded_address(5000))
     own = {INBOUND: "settled in", CREDIT: "direct credit", DEBIT: "settled debit"}
 
     codes = {
-        back(shared_issuer, number, action).status_code
+        back(issuer, number, action).status_code
         for action, kind in own.items()
         for other, number in payments.items()
         if other != kind
     }
 
     assert codes == {4008}
-    assert [back(shared_issuer, payments[kind], action).status_code for action, kind in own.items()] == [
-        None,
-        None,
-        None,
-    ]
+    assert [back(issuer, payments[kind], action).status_code for action, kind in own.items()] == [None, None, None]
 
 
-def test_a_return_sends_back_the_whole_amount(shared_issuer: Issuer) -> None:
-    address, number = came(shared_issuer, 2500)
-    shared_issuer.inbound(address, 100)
+def test_a_return_sends_back_the_whole_amount(issuer: Issuer) -> None:
+    address, number = came(issuer, 2500)
+    issuer.inbound(address, 100)
 
-    answer = back(shared_issuer, number, reason=2, reference="Not ours")
+    answer = back(issuer, number, reason=2, reference="Not ours")
 
     own = {name: address[name] for name in ("id", "account_number", "account_name", "iban", "sort_code")}
     assert answer.data == {
@@ -85,38 +81,38 @@ def test_a_return_sends_back_the_whole_amount(shared_issuer: Issuer) -> None:
         "transaction_id": answer.data["transaction_id"],
         "trans_link": answer.data["trans_link"],
         "source_bank_account_address": [own | {"bic": ""}],
-        "created_at": str(shared_issuer.clock.time()),
+        "created_at": str(issuer.clock.time()),
     }
-    assert shared_issuer.balances(address["account_id"]) == (100, 100, 0)
-    assert (state(shared_issuer, number), state(shared_issuer, answer.data["id"])) == ("R", "S")
-    first, *_, last = transactions(shared_issuer, address["account_id"])
+    assert issuer.balances(address["account_id"]) == (100, 100, 0)
+    assert (state(issuer, number), state(issuer, answer.data["id"])) == ("R", "S")
+    first, *_, last = transactions(issuer, address["account_id"])
     assert last["id"] == answer.data["transaction_id"]
     assert last["transaction_type"] == 64
     assert last["direction"] == "debit"
     assert last["trans_link"] == first["trans_link"]
     assert last["reference"] == "Not ours"
     assert last["parent_id"] == first["id"]
-    held = [entries(row).get(("held", GBP)) for row in movements(shared_issuer, address["account_id"])]
+    held = [entries(row).get(("held", GBP)) for row in movements(issuer, address["account_id"])]
     assert held == [None, None, 2500, -2500]
 
 
 @pytest.mark.parametrize(("action", "scheme"), [(INBOUND, "FPS"), (CREDIT, "BACS"), (INBOUND, "SCT")])
-def test_a_second_return_of_a_payment_returns_4004(shared_issuer: Issuer, action: str, scheme: str) -> None:
-    address, number = came(shared_issuer, 2500, scheme)
-    shared_issuer.inbound(address, 2500)
+def test_a_second_return_of_a_payment_returns_4004(issuer: Issuer, action: str, scheme: str) -> None:
+    address, number = came(issuer, 2500, scheme)
+    issuer.inbound(address, 2500)
     reasons = {"reason": 1} if action == INBOUND else {"return_reason_id": 1}
 
-    answers = [back(shared_issuer, number, action, **reasons, reference=text) for text in ("one", "two")]
+    answers = [back(issuer, number, action, **reasons, reference=text) for text in ("one", "two")]
 
     assert [answer.status_code for answer in answers] == [None, 4004]
-    assert shared_issuer.balances(address["account_id"]) == (2500, 2500, 0)
+    assert issuer.balances(address["account_id"]) == (2500, 2500, 0)
 
 
-def test_a_repeated_return_gets_the_first_answer(shared_issuer: Issuer) -> None:
-    _, number = came(shared_issuer, 2500)
-    members = {"request_reference_id": shared_issuer.reference()}
+def test_a_repeated_return_gets_the_first_answer(issuer: Issuer) -> None:
+    _, number = came(issuer, 2500)
+    members = {"request_reference_id": issuer.reference()}
 
-    first, again = back(shared_issuer, number, **members), back(shared_issuer, number, **members)
+    first, again = back(issuer, number, **members), back(issuer, number, **members)
 
     assert (again.duplicated, again.data) == (1, first.data)
 
@@ -126,56 +122,56 @@ def test_a_repeated_return_gets_the_first_answer(shared_issuer: Issuer) -> None:
     [("FPS", {}, None), ("SCT", {}, 2006), ("SCTINST", {}, 2006), ("SCT", {"reason": 1}, None)],
 )
 def test_a_sepa_return_without_a_reason_returns_2006(
-    shared_issuer: Issuer, scheme: str, reason: dict[str, Any], code: int | None
+    issuer: Issuer, scheme: str, reason: dict[str, Any], code: int | None
 ) -> None:
-    _, number = came(shared_issuer, 2500, scheme)
+    _, number = came(issuer, 2500, scheme)
 
-    assert back(shared_issuer, number, **reason).status_code == code
+    assert back(issuer, number, **reason).status_code == code
 
 
-def test_a_direct_credit_return_has_empty_data(shared_issuer: Issuer) -> None:
-    address, number = came(shared_issuer, 2500, "BACS")
+def test_a_direct_credit_return_has_empty_data(issuer: Issuer) -> None:
+    address, number = came(issuer, 2500, "BACS")
 
-    answer = back(shared_issuer, number, CREDIT)
+    answer = back(issuer, number, CREDIT)
 
-    assert (answer.data, shared_issuer.balances(address["account_id"])) == ([], (0, 0, 0))
+    assert (answer.data, issuer.balances(address["account_id"])) == ([], (0, 0, 0))
 
 
 @pytest.mark.parametrize(("left", "code"), [(2500, None), (2499, 5001)])
-def test_a_return_above_the_available_balance_returns_5001(shared_issuer: Issuer, left: int, code: int | None) -> None:
-    address, number = came(shared_issuer, 2500)
-    shared_issuer.inbound(address, 1000)
-    shared_issuer.pending_payment(address, 3500 - left)
+def test_a_return_above_the_available_balance_returns_5001(issuer: Issuer, left: int, code: int | None) -> None:
+    address, number = came(issuer, 2500)
+    issuer.inbound(address, 1000)
+    issuer.pending_payment(address, 3500 - left)
 
-    assert back(shared_issuer, number).status_code == code
-    assert state(shared_issuer, number) == ("S" if code else "R")
+    assert back(issuer, number).status_code == code
+    assert state(issuer, number) == ("S" if code else "R")
 
 
 @pytest.mark.parametrize(("status", "code"), [("A", None), ("R", 4003), ("S", 4003)])
 def test_a_return_from_a_suspended_or_restricted_account_returns_4003(
-    shared_issuer: Issuer, status: str, code: int | None
+    issuer: Issuer, status: str, code: int | None
 ) -> None:
-    address, number = came(shared_issuer, 2500)
-    direct = shared_issuer.inbound(address, 100, scheme="BACS")["epm_transaction_id"]
-    shared_issuer.data("changeAccountStatus", account_id=address["account_id"], account_status=status)
+    address, number = came(issuer, 2500)
+    direct = issuer.inbound(address, 100, scheme="BACS")["epm_transaction_id"]
+    issuer.data("changeAccountStatus", account_id=address["account_id"], account_status=status)
 
-    assert back(shared_issuer, number).status_code == code
-    assert back(shared_issuer, direct, CREDIT).status_code == code
+    assert back(issuer, number).status_code == code
+    assert back(issuer, direct, CREDIT).status_code == code
 
 
 @pytest.mark.parametrize("status", "ARSC")
-def test_a_direct_debit_is_returned_in_every_account_status(shared_issuer: Issuer, status: str) -> None:
-    address = shared_issuer.funded_address(2500)
-    number = shared_issuer.debit(shared_issuer.mandate(address), 2500, passed=True)["epm_transaction_id"]
-    shared_issuer.data("changeAccountStatus", account_id=address["account_id"], account_status=status)
+def test_a_direct_debit_is_returned_in_every_account_status(issuer: Issuer, status: str) -> None:
+    address = issuer.funded_address(2500)
+    number = issuer.debit(issuer.mandate(address), 2500, passed=True)["epm_transaction_id"]
+    issuer.data("changeAccountStatus", account_id=address["account_id"], account_status=status)
 
-    answer = back(shared_issuer, number, DEBIT, reference="Unknown to us")
+    answer = back(issuer, number, DEBIT, reference="Unknown to us")
 
     assert (answer.status_code, answer.data) == (None, [])
-    assert shared_issuer.balances(address["account_id"]) == (2500, 2500, 0)
-    assert state(shared_issuer, number) == "R"
-    assert back(shared_issuer, number, DEBIT).status_code == 4004
-    last = transactions(shared_issuer, address["account_id"])[-1]
+    assert issuer.balances(address["account_id"]) == (2500, 2500, 0)
+    assert state(issuer, number) == "R"
+    assert back(issuer, number, DEBIT).status_code == 4004
+    last = transactions(issuer, address["account_id"])[-1]
     assert last["transaction_type"] == 63
     assert last["direction"] == "credit"
     assert last["reference"] == "Unknown to us"
@@ -183,81 +179,79 @@ def test_a_direct_debit_is_returned_in_every_account_status(shared_issuer: Issue
 
 @pytest.mark.parametrize(("reason", "code"), [("0", None), ("B", None), ("MS03", None), ("C", 2005), ("AC02", 2005)])
 def test_a_direct_debit_return_accepts_only_bacs_and_sepa_reasons(
-    shared_issuer: Issuer, reason: str, code: int | None
+    issuer: Issuer, reason: str, code: int | None
 ) -> None:
-    address = shared_issuer.funded_address(100)
-    number = shared_issuer.debit(shared_issuer.mandate(address), 100, passed=True)["epm_transaction_id"]
+    address = issuer.funded_address(100)
+    number = issuer.debit(issuer.mandate(address), 100, passed=True)["epm_transaction_id"]
 
-    assert back(shared_issuer, number, DEBIT, reason=reason).status_code == code
+    assert back(issuer, number, DEBIT, reason=reason).status_code == code
 
 
 # -- what the provider says
 
 
-def test_a_payment_can_be_returned_after_a_refused_return(
-    shared_issuer: Issuer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    address, number = came(shared_issuer, 2500, sender_name="Refuse Ltd")
-    reference = shared_issuer.reference()
+def test_a_payment_can_be_returned_after_a_refused_return(issuer: Issuer, monkeypatch: pytest.MonkeyPatch) -> None:
+    address, number = came(issuer, 2500, sender_name="Refuse Ltd")
+    reference = issuer.reference()
 
-    refused = back(shared_issuer, number, request_reference_id=reference)
+    refused = back(issuer, number, request_reference_id=reference)
 
-    assert (refused.status_code, shared_issuer.balances(address["account_id"])) == (7001, (2500, 2500, 0))
-    assert state(shared_issuer, number) == "S"
-    assert back(shared_issuer, number, request_reference_id=reference).duplicated == 1
-    assert back(shared_issuer, number).status_code == 7001
+    assert (refused.status_code, issuer.balances(address["account_id"])) == (7001, (2500, 2500, 0))
+    assert state(issuer, number) == "S"
+    assert back(issuer, number, request_reference_id=reference).duplicated == 1
+    assert back(issuer, number).status_code == 7001
     monkeypatch.setattr("chalicelib.cards.payments.sandbox_provider.REFUSE", "NO_RECORDS")
-    assert back(shared_issuer, number).status == "success"
-    assert (state(shared_issuer, number), shared_issuer.balances(address["account_id"])) == ("R", (0, 0, 0))
+    assert back(issuer, number).status == "success"
+    assert (state(issuer, number), issuer.balances(address["account_id"])) == ("R", (0, 0, 0))
 
 
 @pytest.mark.parametrize("name", ["Silent Ltd", "Lost Ltd"])
-def test_the_schedule_completes_a_return_with_a_lost_answer(shared_issuer: Issuer, name: str) -> None:
-    address, number = came(shared_issuer, 2500, sender_name=name)
-    reference = shared_issuer.reference()
+def test_the_schedule_completes_a_return_with_a_lost_answer(issuer: Issuer, name: str) -> None:
+    address, number = came(issuer, 2500, sender_name=name)
+    reference = issuer.reference()
 
-    assert back(shared_issuer, number, request_reference_id=reference).status_code == 8001
-    assert shared_issuer.balances(address["account_id"]) == (0, 2500, 0)
-    assert back(shared_issuer, number).status_code == 4004, "it is on its way"
-    shared_issuer.clock.advance(60)
-    shared_issuer.hub.cards.call(finish_due_payments)
-    answer = back(shared_issuer, number, request_reference_id=reference)
+    assert back(issuer, number, request_reference_id=reference).status_code == 8001
+    assert issuer.balances(address["account_id"]) == (0, 2500, 0)
+    assert back(issuer, number).status_code == 4004, "it is on its way"
+    issuer.clock.advance(60)
+    issuer.hub.cards.call(finish_due_payments)
+    answer = back(issuer, number, request_reference_id=reference)
 
     assert answer.duplicated == 1
     assert answer.data["settlement_amount"] == 2500
-    assert state(shared_issuer, number) == "R"
-    assert shared_issuer.balances(address["account_id"]) == (0, 0, 0)
+    assert state(issuer, number) == "R"
+    assert issuer.balances(address["account_id"]) == (0, 0, 0)
 
 
 # -- at home
 
 
-def test_an_internal_transfer_is_returned_to_its_source_account(shared_issuer: Issuer, tariff: Issuer) -> None:
-    source, target = shared_issuer.funded_address(10_000), tariff.address()
-    paid = shared_issuer.pending_payment(source, 2500, destination_iban=target["iban"])
-    arrived = payment(shared_issuer, paid).counterpart
+def test_an_internal_transfer_is_returned_to_its_source_account(issuer: Issuer, tariff: Issuer) -> None:
+    source, target = issuer.funded_address(10_000), tariff.address()
+    paid = issuer.pending_payment(source, 2500, destination_iban=target["iban"])
+    arrived = payment(issuer, paid).counterpart
     assert arrived is not None
 
     answer = back(tariff, arrived)
 
     assert (answer.status, "destination_bank_account_address" in answer.data) == ("success", False)
-    assert state(shared_issuer, paid) == "R"
-    assert state(shared_issuer, arrived) == "R"
-    assert state(shared_issuer, answer.data["id"]) == "S"
-    assert shared_issuer.balances(source["account_id"]) == (10_000, 10_000, 0)
+    assert state(issuer, paid) == "R"
+    assert state(issuer, arrived) == "R"
+    assert state(issuer, answer.data["id"]) == "S"
+    assert issuer.balances(source["account_id"]) == (10_000, 10_000, 0)
     assert tariff.balances(target["account_id"]) == (0, 0, 0)
-    assert [row["transaction_type"] for row in transactions(shared_issuer, source["account_id"])] == [60, 61, 63]
+    assert [row["transaction_type"] for row in transactions(issuer, source["account_id"])] == [60, 61, 63]
     assert back(tariff, arrived).status_code == 4004
-    assert shared_issuer.sim("simulateOutboundResult", epm_transaction_id=paid, result="settled").status_code == 4004
+    assert issuer.sim("simulateOutboundResult", epm_transaction_id=paid, result="settled").status_code == 4004
 
 
-def test_an_internal_return_restores_the_payer_and_keeps_the_fees(shared_issuer: Issuer, tariff: Issuer) -> None:
+def test_an_internal_return_restores_the_payer_and_keeps_the_fees(issuer: Issuer, tariff: Issuer) -> None:
     account = tariff.account(currency_ison=GBP, fee_group_id=SEPARATE)
-    source, target = shared_issuer.funded_address(10_000, EUR), tariff.address(account, SEPA)
-    paid = shared_issuer.pending_payment(
+    source, target = issuer.funded_address(10_000, EUR), tariff.address(account, SEPA)
+    paid = issuer.pending_payment(
         source, 5000, destination_iban=target["iban"]
     )  # 40.00, 1.00 for the conversion, a fee of 0.40
-    arrived = payment(shared_issuer, paid).counterpart
+    arrived = payment(issuer, paid).counterpart
     assert (arrived is not None, tariff.balances(account)[0]) == (True, 3860)
 
     assert back(tariff, arrived or 0, reason=1).status_code == 5001
@@ -265,44 +259,40 @@ def test_an_internal_return_restores_the_payer_and_keeps_the_fees(shared_issuer:
     assert tariff.balances(account)[0] == 3930
     assert back(tariff, arrived or 0, reason=1).data["settlement_amount"] == 3900
 
-    assert shared_issuer.balances(source["account_id"]) == (10_000, 10_000, 0)
+    assert issuer.balances(source["account_id"]) == (10_000, 10_000, 0)
     assert tariff.balances(account) == (30, 30, 0)
 
 
 @pytest.mark.parametrize(("status", "code"), [("S", None), ("R", None), ("C", 7001)])
-def test_an_internal_return_to_a_closed_account_returns_7001(
-    shared_issuer: Issuer, status: str, code: int | None
-) -> None:
-    source, target = shared_issuer.funded_address(2500), shared_issuer.address()
-    arrived = payment(
-        shared_issuer, shared_issuer.pending_payment(source, 2500, destination_iban=target["iban"])
-    ).counterpart
-    shared_issuer.data("changeAccountStatus", account_id=source["account_id"], account_status=status)
+def test_an_internal_return_to_a_closed_account_returns_7001(issuer: Issuer, status: str, code: int | None) -> None:
+    source, target = issuer.funded_address(2500), issuer.address()
+    arrived = payment(issuer, issuer.pending_payment(source, 2500, destination_iban=target["iban"])).counterpart
+    issuer.data("changeAccountStatus", account_id=source["account_id"], account_status=status)
 
-    assert back(shared_issuer, arrived or 0).status_code == code
-    assert shared_issuer.balances(source["account_id"])[0] == (0 if code else 2500)
-    assert shared_issuer.balances(target["account_id"])[0] == (2500 if code else 0)
+    assert back(issuer, arrived or 0).status_code == code
+    assert issuer.balances(source["account_id"])[0] == (0 if code else 2500)
+    assert issuer.balances(target["account_id"])[0] == (2500 if code else 0)
 
 
 # -- whose
 
 
 @pytest.mark.parametrize(("level", "code"), [(500, None), (499, 3011)])
-def test_a_payment_above_the_access_level_returns_3011(shared_issuer: Issuer, level: int, code: int | None) -> None:
-    address = shared_issuer.address(shared_issuer.account(access_level=500, currency_ison=GBP))
-    number = shared_issuer.inbound(address, 100)["epm_transaction_id"]
+def test_a_payment_above_the_access_level_returns_3011(issuer: Issuer, level: int, code: int | None) -> None:
+    address = issuer.address(issuer.account(access_level=500, currency_ison=GBP))
+    number = issuer.inbound(address, 100)["epm_transaction_id"]
 
-    assert shared_issuer.as_caller("other").do(INBOUND, epm_transaction_id=number).status_code == 3011
-    assert back(shared_issuer, number, access_level=level).status_code == code
-
-
-def test_a_payment_to_a_special_account_is_returned(shared_issuer: Issuer) -> None:
-    address = shared_issuer.special_address(SPECIAL_EUR, SEPA)
-    told = shared_issuer.inbound(address, 2500)
-
-    assert back(shared_issuer, told["epm_transaction_id"], reason=1).status == "success"
-    assert shared_issuer.inbound(address, 1)["settled_balance"] == told["settled_balance"] - 2500 + 1
+    assert issuer.as_caller("other").do(INBOUND, epm_transaction_id=number).status_code == 3011
+    assert back(issuer, number, access_level=level).status_code == code
 
 
-def test_every_balance_is_the_sum_of_its_rows(shared_issuer: Issuer) -> None:
-    prove(shared_issuer)
+def test_a_payment_to_a_special_account_is_returned(issuer: Issuer) -> None:
+    address = issuer.special_address(SPECIAL_EUR, SEPA)
+    told = issuer.inbound(address, 2500)
+
+    assert back(issuer, told["epm_transaction_id"], reason=1).status == "success"
+    assert issuer.inbound(address, 1)["settled_balance"] == told["settled_balance"] - 2500 + 1
+
+
+def test_every_balance_is_the_sum_of_its_rows(issuer: Issuer) -> None:
+    prove(issuer)

@@ -1,4 +1,4 @@
-"""What comes from outside: payments in, and what the simulator takes of them and of results."""
+"""Inbound payments and results of payments through the simulator."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ DAY = 24 * 3600
 
 
 @pytest.fixture(scope="module")
-def tariff(shared_issuer: Issuer) -> Issuer:
-    return with_tariff(shared_issuer)
+def tariff(issuer: Issuer) -> Issuer:
+    return with_tariff(issuer)
 
 
 def members(address: Any, amount: int = 100, **others: Any) -> dict[str, Any]:
@@ -24,10 +24,10 @@ def members(address: Any, amount: int = 100, **others: Any) -> dict[str, Any]:
     return least | {"scheme": "FPS" if address["epm_method_id"] == UK else "SCT", "sender_name": "Bob"} | others
 
 
-def test_a_payment_in_is_booked_at_once(shared_issuer: Issuer) -> None:
-    address = shared_issuer.address()
+def test_a_payment_in_is_booked_at_once(issuer: Issuer) -> None:
+    address = issuer.address()
 
-    told = shared_issuer.data(IN, **members(address, 2500, reference="Salary"))
+    told = issuer.data(IN, **members(address, 2500, reference="Salary"))
 
     assert told == {
         "epm_transaction_id": told["epm_transaction_id"],
@@ -36,12 +36,12 @@ def test_a_payment_in_is_booked_at_once(shared_issuer: Issuer) -> None:
         "available_balance": 2500,
         "settled_balance": 2500,
     }
-    [row] = transactions(shared_issuer, address["account_id"])
+    [row] = transactions(issuer, address["account_id"])
     assert row["id"] == told["transaction_id"]
     assert row["transaction_type"] == 60
     assert row["direction"] == "credit"
     assert (row["amount"], row["reference"]) == (2500, "Salary")
-    [movement] = movements(shared_issuer, address["account_id"])
+    [movement] = movements(issuer, address["account_id"])
     assert entries(movement) == {("settled", GBP): 2500, ("external", GBP): -2500}
 
 
@@ -50,22 +50,22 @@ def test_a_payment_in_is_booked_at_once(shared_issuer: Issuer) -> None:
     [("A", "A", "S"), ("R", "A", "S"), ("S", "A", "J"), ("C", "A", "J"), ("A", "S", "J"), ("A", "B", "J")],
 )
 def test_a_payment_in_to_a_suspended_closed_or_blocked_destination_bounces(
-    shared_issuer: Issuer, account: str, address: str, final: str
+    issuer: Issuer, account: str, address: str, final: str
 ) -> None:
-    target = shared_issuer.address()
-    shared_issuer.data("changeAccountStatus", account_id=target["account_id"], account_status=account)
-    shared_issuer.data("changeExternalPaymentAddressStatus", epm_address_id=target["id"], status=address)
+    target = issuer.address()
+    issuer.data("changeAccountStatus", account_id=target["account_id"], account_status=account)
+    issuer.data("changeExternalPaymentAddressStatus", epm_address_id=target["id"], status=address)
 
-    told = shared_issuer.data(IN, **members(target, 2500))
+    told = issuer.data(IN, **members(target, 2500))
 
     assert told["state"] == final
     assert ("transaction_id" in told) == (final == "S")
     assert ("reason" in told) == (final == "J")
-    assert len(movements(shared_issuer, target["account_id"])) == (1 if final == "S" else 0)
-    assert shared_issuer.balances(target["account_id"])[0] == told["available_balance"] == (2500 if final == "S" else 0)
+    assert len(movements(issuer, target["account_id"])) == (1 if final == "S" else 0)
+    assert issuer.balances(target["account_id"])[0] == told["available_balance"] == (2500 if final == "S" else 0)
     if final == "J":
-        assert payment(shared_issuer, told["epm_transaction_id"]).reason
-        assert shared_issuer.do("inboundReturn", epm_transaction_id=told["epm_transaction_id"]).status_code == 4008
+        assert payment(issuer, told["epm_transaction_id"]).reason
+        assert issuer.do("inboundReturn", epm_transaction_id=told["epm_transaction_id"]).status_code == 4008
 
 
 @pytest.mark.parametrize(
@@ -82,17 +82,17 @@ def test_a_payment_in_to_a_suspended_closed_or_blocked_destination_bounces(
     ],
 )
 def test_a_payment_in_by_a_scheme_of_another_method_returns_2005(
-    shared_issuer: Issuer, method: int, scheme: str, code: int | None
+    issuer: Issuer, method: int, scheme: str, code: int | None
 ) -> None:
-    assert shared_issuer.sim(IN, **members(shared_issuer.address(method=method), scheme=scheme)).status_code == code
+    assert issuer.sim(IN, **members(issuer.address(method=method), scheme=scheme)).status_code == code
 
 
-def test_a_payment_in_of_zero_or_in_another_currency_is_rejected(shared_issuer: Issuer) -> None:
-    address = shared_issuer.address()
+def test_a_payment_in_of_zero_or_in_another_currency_is_rejected(issuer: Issuer) -> None:
+    address = issuer.address()
 
-    assert shared_issuer.sim(IN, **members(address, currency_ison=EUR)).status_code == 5003
-    assert shared_issuer.sim(IN, **members(address, 0)).status_code == 2005
-    assert shared_issuer.sim(IN, **members(address, 1)).status == "success"
+    assert issuer.sim(IN, **members(address, currency_ison=EUR)).status_code == 5003
+    assert issuer.sim(IN, **members(address, 0)).status_code == 2005
+    assert issuer.sim(IN, **members(address, 1)).status == "success"
 
 
 def test_the_largest_amounts_are_booked_exactly(tariff: Issuer) -> None:
@@ -108,22 +108,22 @@ def test_the_largest_amounts_are_booked_exactly(tariff: Issuer) -> None:
 
 @pytest.mark.parametrize(("level", "code"), [(500, None), (499, 3010)])
 def test_a_payment_in_to_an_address_above_the_access_level_returns_3010(
-    shared_issuer: Issuer, level: int, code: int | None
+    issuer: Issuer, level: int, code: int | None
 ) -> None:
-    address = shared_issuer.address(shared_issuer.account(access_level=500, currency_ison=GBP))
+    address = issuer.address(issuer.account(access_level=500, currency_ison=GBP))
 
-    assert shared_issuer.as_caller("other").sim(IN, **members(address)).status_code == 3010
-    assert shared_issuer.sim(IN, **members(address), access_level=level).status_code == code
+    assert issuer.as_caller("other").sim(IN, **members(address)).status_code == 3010
+    assert issuer.sim(IN, **members(address), access_level=level).status_code == code
 
 
-def test_a_repeated_payment_in_is_booked_once(shared_issuer: Issuer) -> None:
-    address, reference = shared_issuer.address(), shared_issuer.reference()
+def test_a_repeated_payment_in_is_booked_once(issuer: Issuer) -> None:
+    address, reference = issuer.address(), issuer.reference()
 
-    first, again = (shared_issuer.sim(IN, **members(address), request_reference_id=reference) for _ in range(2))
+    first, again = (issuer.sim(IN, **members(address), request_reference_id=reference) for _ in range(2))
 
     assert again.duplicated == 1
     assert again.data == first.data
-    assert shared_issuer.balances(address["account_id"])[0] == 100
+    assert issuer.balances(address["account_id"])[0] == 100
 
 
 def test_a_payment_in_above_a_limit_bounces(tariff: Issuer) -> None:
@@ -155,23 +155,23 @@ def test_a_payment_in_below_a_minor_unit_of_the_account_is_booked_as_zero(tariff
     ],
 )
 def test_a_direct_debit_with_missing_or_conflicting_members_is_rejected(
-    shared_issuer: Issuer, given: dict[str, int], code: int
+    issuer: Issuer, given: dict[str, int], code: int
 ) -> None:
-    assert shared_issuer.sim("simulateDirectDebit", **given).status_code == code
+    assert issuer.sim("simulateDirectDebit", **given).status_code == code
 
 
-def test_a_result_is_accepted_only_for_a_payment_out(shared_issuer: Issuer) -> None:
-    address = shared_issuer.funded_address(1000)
-    came = shared_issuer.inbound(address, 100)["epm_transaction_id"]
-    debit = shared_issuer.debit(shared_issuer.mandate(address), 100)["epm_transaction_id"]
+def test_a_result_is_accepted_only_for_a_payment_out(issuer: Issuer) -> None:
+    address = issuer.funded_address(1000)
+    came = issuer.inbound(address, 100)["epm_transaction_id"]
+    debit = issuer.debit(issuer.mandate(address), 100)["epm_transaction_id"]
     result = {"result": "settled"}
 
-    assert shared_issuer.sim("simulateOutboundResult", epm_transaction_id=came, **result).status_code == 4008
-    assert shared_issuer.sim("simulateOutboundResult", epm_transaction_id=debit, **result).status_code == 4008
-    assert shared_issuer.sim("simulateOutboundResult", epm_transaction_id=999_999_999, **result).status_code == 3011
-    assert shared_issuer.sim("simulateOutboundResult", epm_transaction_id=came, result="lost").status_code == 2005
-    assert shared_issuer.sim("simulateOutboundResult", epm_transaction_id=came, result="vanished").status_code == 2005
+    assert issuer.sim("simulateOutboundResult", epm_transaction_id=came, **result).status_code == 4008
+    assert issuer.sim("simulateOutboundResult", epm_transaction_id=debit, **result).status_code == 4008
+    assert issuer.sim("simulateOutboundResult", epm_transaction_id=999_999_999, **result).status_code == 3011
+    assert issuer.sim("simulateOutboundResult", epm_transaction_id=came, result="lost").status_code == 2005
+    assert issuer.sim("simulateOutboundResult", epm_transaction_id=came, result="vanished").status_code == 2005
 
 
-def test_every_balance_is_the_sum_of_its_rows(shared_issuer: Issuer) -> None:
-    prove(shared_issuer)
+def test_every_balance_is_the_sum_of_its_rows(issuer: Issuer) -> None:
+    prove(issuer)

@@ -17,8 +17,8 @@ BARCLAYS, RIGHT, WRONG = "202959", "63748472", "63748473"
 
 
 @pytest.fixture(scope="module")
-def tariff(shared_issuer: Issuer) -> Issuer:
-    return with_tariff(shared_issuer)
+def tariff(issuer: Issuer) -> Issuer:
+    return with_tariff(issuer)
 
 
 @pytest.fixture(scope="module")
@@ -30,11 +30,11 @@ def rich(tariff: Issuer) -> dict[int, Any]:
 # -- hold, then a result
 
 
-def test_a_payment_out_is_held_until_its_settlement(shared_issuer: Issuer) -> None:
-    address = shared_issuer.funded_address(10_000)
+def test_a_payment_out_is_held_until_its_settlement(issuer: Issuer) -> None:
+    address = issuer.funded_address(10_000)
     account = address["account_id"]
 
-    answer = shared_issuer.transfer(address, 2500, reference_number="INV 7", description="Rent", note="thanks")
+    answer = issuer.transfer(address, 2500, reference_number="INV 7", description="Rent", note="thanks")
 
     number = answer.data["id"]
     own = {name: address[name] for name in ("id", "account_number", "account_name", "iban", "sort_code")}
@@ -47,15 +47,15 @@ def test_a_payment_out_is_held_until_its_settlement(shared_issuer: Issuer) -> No
         "instructed_currency": GBP,
         "source_bank_account_address": [own | {"bic": ""}],
         "destination_bank_account_address": [{"account_name": "Alice", "iban": EXTERNAL_IBANS[UK]}],
-        "created_at": str(shared_issuer.clock.time()),
+        "created_at": str(issuer.clock.time()),
     }
-    assert shared_issuer.balances(account) == (7500, 10_000, 0)
-    assert [row["transaction_type"] for row in transactions(shared_issuer, account)] == [60]
-    told = shared_issuer.result(number, "settled")
+    assert issuer.balances(account) == (7500, 10_000, 0)
+    assert [row["transaction_type"] for row in transactions(issuer, account)] == [60]
+    told = issuer.result(number, "settled")
     assert told["state"] == "S"
     assert told["available_balance"] == 7500
     assert told["settled_balance"] == 7500
-    [row] = [row for row in transactions(shared_issuer, account) if row["id"] == told["transaction_id"]]
+    [row] = [row for row in transactions(issuer, account) if row["id"] == told["transaction_id"]]
     assert row["transaction_type"] == 61
     assert row["direction"] == "debit"
     assert row["amount"] == 2500
@@ -66,40 +66,40 @@ def test_a_payment_out_is_held_until_its_settlement(shared_issuer: Issuer) -> No
 
 
 @pytest.mark.parametrize(("result", "final", "left"), [("settled", "S", 7500), ("rejected", "J", 10_000)])
-def test_a_repeated_result_releases_the_hold_once(shared_issuer: Issuer, result: str, final: str, left: int) -> None:
-    address = shared_issuer.funded_address(10_000)
-    number = shared_issuer.pending_payment(address, 2500)
+def test_a_repeated_result_releases_the_hold_once(issuer: Issuer, result: str, final: str, left: int) -> None:
+    address = issuer.funded_address(10_000)
+    number = issuer.pending_payment(address, 2500)
 
-    first, again = shared_issuer.result(number, result), shared_issuer.result(number, result)
+    first, again = issuer.result(number, result), issuer.result(number, result)
 
     assert first == again
-    assert (again["state"], shared_issuer.balances(address["account_id"])) == (final, (left, left, 0))
-    held = [entries(row).get(("held", GBP)) for row in movements(shared_issuer, address["account_id"])]
+    assert (again["state"], issuer.balances(address["account_id"])) == (final, (left, left, 0))
+    held = [entries(row).get(("held", GBP)) for row in movements(issuer, address["account_id"])]
     assert held == [None, 2500, -2500]
 
 
-def test_a_rejected_payment_lists_no_transaction(shared_issuer: Issuer) -> None:
-    address = shared_issuer.funded_address(10_000)
+def test_a_rejected_payment_lists_no_transaction(issuer: Issuer) -> None:
+    address = issuer.funded_address(10_000)
 
-    told = shared_issuer.result(shared_issuer.pending_payment(address, 2500), "rejected", reason="AC04")
+    told = issuer.result(issuer.pending_payment(address, 2500), "rejected", reason="AC04")
 
     assert "transaction_id" not in told
-    assert [row["transaction_type"] for row in transactions(shared_issuer, address["account_id"])] == [60]
+    assert [row["transaction_type"] for row in transactions(issuer, address["account_id"])] == [60]
 
 
-def test_a_returned_payment_is_credited_once(shared_issuer: Issuer) -> None:
-    address = shared_issuer.funded_address(10_000)
-    number = shared_issuer.pending_payment(address, 2500)
-    settled = shared_issuer.result(number, "settled")
+def test_a_returned_payment_is_credited_once(issuer: Issuer) -> None:
+    address = issuer.funded_address(10_000)
+    number = issuer.pending_payment(address, 2500)
+    settled = issuer.result(number, "settled")
 
-    returned, again = shared_issuer.result(number, "returned"), shared_issuer.result(number, "returned")
+    returned, again = issuer.result(number, "returned"), issuer.result(number, "returned")
 
     assert returned == again
     assert returned["transaction_id"] != settled["transaction_id"]
     assert returned["state"] == "R"
     assert returned["available_balance"] == 10_000
     assert returned["settled_balance"] == 10_000
-    out, back = transactions(shared_issuer, address["account_id"])[1:]
+    out, back = transactions(issuer, address["account_id"])[1:]
     assert back["id"] == returned["transaction_id"]
     assert back["transaction_type"] == 63
     assert back["direction"] == "credit"
@@ -118,109 +118,107 @@ def test_a_returned_payment_is_credited_once(shared_issuer: Issuer) -> None:
     ],
 )
 def test_a_contradicting_result_is_rejected_and_changes_nothing(
-    shared_issuer: Issuer, told: list[str], then: str, code: int
+    issuer: Issuer, told: list[str], then: str, code: int
 ) -> None:
-    address = shared_issuer.funded_address(10_000)
-    number = shared_issuer.pending_payment(address, 2500)
+    address = issuer.funded_address(10_000)
+    number = issuer.pending_payment(address, 2500)
     for result in told:
-        shared_issuer.result(number, result)
-    before = shared_issuer.balances(address["account_id"])
+        issuer.result(number, result)
+    before = issuer.balances(address["account_id"])
 
-    answer = shared_issuer.sim("simulateOutboundResult", epm_transaction_id=number, result=then)
+    answer = issuer.sim("simulateOutboundResult", epm_transaction_id=number, result=then)
 
-    assert (answer.status_code, shared_issuer.balances(address["account_id"])) == (code, before)
-
-
-def test_results_are_booked_for_a_suspended_account_and_a_blocked_address(shared_issuer: Issuer) -> None:
-    address = shared_issuer.funded_address(10_000)
-    settled, rejected = shared_issuer.pending_payment(address, 2500), shared_issuer.pending_payment(address, 500)
-    shared_issuer.data("changeAccountStatus", account_id=address["account_id"], account_status="S")
-    shared_issuer.data(CHANGE, epm_address_id=address["id"], status="B")
-
-    assert shared_issuer.result(settled, "settled")["state"] == "S"
-    assert shared_issuer.result(rejected, "rejected")["state"] == "J"
-    assert shared_issuer.result(settled, "returned")["available_balance"] == 10_000
+    assert (answer.status_code, issuer.balances(address["account_id"])) == (code, before)
 
 
-def test_closing_an_account_with_a_pending_payment_returns_4008(shared_issuer: Issuer) -> None:
-    address = shared_issuer.funded_address(2500)
-    number = shared_issuer.pending_payment(address, 2500)
+def test_results_are_booked_for_a_suspended_account_and_a_blocked_address(issuer: Issuer) -> None:
+    address = issuer.funded_address(10_000)
+    settled, rejected = issuer.pending_payment(address, 2500), issuer.pending_payment(address, 500)
+    issuer.data("changeAccountStatus", account_id=address["account_id"], account_status="S")
+    issuer.data(CHANGE, epm_address_id=address["id"], status="B")
+
+    assert issuer.result(settled, "settled")["state"] == "S"
+    assert issuer.result(rejected, "rejected")["state"] == "J"
+    assert issuer.result(settled, "returned")["available_balance"] == 10_000
+
+
+def test_closing_an_account_with_a_pending_payment_returns_4008(issuer: Issuer) -> None:
+    address = issuer.funded_address(2500)
+    number = issuer.pending_payment(address, 2500)
     close = {"account_id": address["account_id"], "account_status": "C"}
 
-    assert shared_issuer.do("changeAccountStatus", **close).status_code == 4008
-    shared_issuer.result(number, "settled")
-    assert shared_issuer.do("changeAccountStatus", **close).status == "success"
+    assert issuer.do("changeAccountStatus", **close).status_code == 4008
+    issuer.result(number, "settled")
+    assert issuer.do("changeAccountStatus", **close).status == "success"
 
 
 # -- funds
 
 
 @pytest.mark.parametrize(("amount", "code"), [(10_000, None), (10_001, 5001)])
-def test_a_payment_above_the_available_balance_returns_5001(
-    shared_issuer: Issuer, amount: int, code: int | None
-) -> None:
-    address = shared_issuer.funded_address(10_000)
+def test_a_payment_above_the_available_balance_returns_5001(issuer: Issuer, amount: int, code: int | None) -> None:
+    address = issuer.funded_address(10_000)
 
-    answer = shared_issuer.transfer(address, amount)
+    answer = issuer.transfer(address, amount)
 
     assert answer.status_code == code
-    assert shared_issuer.balances(address["account_id"])[0] == (0 if code is None else 10_000)
+    assert issuer.balances(address["account_id"])[0] == (0 if code is None else 10_000)
 
 
-def test_a_held_amount_is_not_available_to_another_payment(shared_issuer: Issuer) -> None:
-    address = shared_issuer.funded_address(10_000)
-    first = shared_issuer.pending_payment(address, 6000)
+def test_a_held_amount_is_not_available_to_another_payment(issuer: Issuer) -> None:
+    address = issuer.funded_address(10_000)
+    first = issuer.pending_payment(address, 6000)
 
-    assert shared_issuer.transfer(address, 4001).status_code == 5001
-    assert shared_issuer.transfer(address, 4000).status == "success"
-    shared_issuer.result(first, "rejected")
-    assert shared_issuer.transfer(address, 6001).status_code == 5001
-    assert shared_issuer.transfer(address, 6000).status == "success"
+    assert issuer.transfer(address, 4001).status_code == 5001
+    assert issuer.transfer(address, 4000).status == "success"
+    issuer.result(first, "rejected")
+    assert issuer.transfer(address, 6001).status_code == 5001
+    assert issuer.transfer(address, 6000).status == "success"
 
 
-def test_a_payment_of_zero_returns_2005(shared_issuer: Issuer) -> None:
-    assert shared_issuer.transfer(shared_issuer.funded_address(100), 0).status_code == 2005
+def test_a_payment_of_zero_returns_2005(issuer: Issuer) -> None:
+    assert issuer.transfer(issuer.funded_address(100), 0).status_code == 2005
 
 
 # -- who may pay
 
 
 @pytest.mark.parametrize(("status", "code"), [("A", None), ("R", 4003), ("S", 4003)])
-def test_only_an_active_account_pays(shared_issuer: Issuer, status: str, code: int | None) -> None:
-    address = shared_issuer.funded_address(10_000)
-    shared_issuer.data("changeAccountStatus", account_id=address["account_id"], account_status=status)
+def test_only_an_active_account_pays(issuer: Issuer, status: str, code: int | None) -> None:
+    address = issuer.funded_address(10_000)
+    issuer.data("changeAccountStatus", account_id=address["account_id"], account_status=status)
 
-    assert shared_issuer.transfer(address, 100).status_code == code
+    assert issuer.transfer(address, 100).status_code == code
 
 
 @pytest.mark.parametrize(("status", "code"), [("A", None), ("S", 4008), ("B", 4008)])
-def test_only_an_active_address_pays(shared_issuer: Issuer, status: str, code: int | None) -> None:
-    address = shared_issuer.funded_address(10_000)
-    shared_issuer.data(CHANGE, epm_address_id=address["id"], status=status)
+def test_only_an_active_address_pays(issuer: Issuer, status: str, code: int | None) -> None:
+    address = issuer.funded_address(10_000)
+    issuer.data(CHANGE, epm_address_id=address["id"], status=status)
 
-    assert shared_issuer.transfer(address, 100).status_code == code
+    assert issuer.transfer(address, 100).status_code == code
 
 
-def test_a_payment_in_a_currency_other_than_the_addresss_returns_5003(shared_issuer: Issuer) -> None:
-    address = shared_issuer.funded_address(10_000)
+def test_a_payment_in_a_currency_other_than_the_addresss_returns_5003(issuer: Issuer) -> None:
+    address = issuer.funded_address(10_000)
 
-    assert shared_issuer.transfer(address, 100, currency_ison=EUR).status_code == 5003
+    assert issuer.transfer(address, 100, currency_ison=EUR).status_code == 5003
 
 
 @pytest.mark.parametrize(("level", "code"), [(500, None), (499, 3010)])
 def test_a_payment_from_an_address_above_the_access_level_returns_3010(
-    shared_issuer: Issuer, level: int, code: int | None
+    issuer: Issuer, level: int, code: int | None
 ) -> None:
-    address = shared_issuer.funded_address(10_000, access_level=500)
+    address = issuer.funded_address(10_000, access_level=500)
 
-    answer = shared_issuer.transfer(address, 100, access_level=level)
+    answer = issuer.transfer(address, 100, access_level=level)
 
     assert answer.status_code == code
     if code is None:
         result = {"epm_transaction_id": answer.data["id"], "result": "settled"}
-        assert shared_issuer.sim("simulateOutboundResult", **result, access_level=499).status_code == 3011
-        assert shared_issuer.as_caller("other").sim("simulateOutboundResult", **result).status_code == 3011
-        assert shared_issuer.sim("simulateOutboundResult", **result, access_level=500).status == "success"
+        assert issuer.sim("simulateOutboundResult", **result, access_level=499).status_code == 3011
+        assert issuer.as_caller("other").sim("simulateOutboundResult", **result).status_code == 3011
+        assert issuer.sim("simulateOutboundResult", **result, access_level=500).status == "success"
 
 
 # -- where to, and how
@@ -323,34 +321,30 @@ def test_the_first_scheme_that_takes_the_amount_is_used(
         assert payment(tariff, answer.data["id"]).scheme == taken
 
 
-def test_a_payment_refused_by_the_provider_returns_7001_and_leaves_no_hold(shared_issuer: Issuer) -> None:
-    address = shared_issuer.funded_address(10_000)
+def test_a_payment_refused_by_the_provider_returns_7001_and_leaves_no_hold(issuer: Issuer) -> None:
+    address = issuer.funded_address(10_000)
 
-    answer = shared_issuer.transfer(
-        address, 100, destination_account_name="Refuse Ltd", request_reference_id="refused-000001"
-    )
+    answer = issuer.transfer(address, 100, destination_account_name="Refuse Ltd", request_reference_id="refused-000001")
 
-    assert (answer.status_code, shared_issuer.balances(address["account_id"])) == (7001, (10_000, 10_000, 0))
-    again = shared_issuer.transfer(
-        address, 100, destination_account_name="Refuse Ltd", request_reference_id="refused-000001"
-    )
+    assert (answer.status_code, issuer.balances(address["account_id"])) == (7001, (10_000, 10_000, 0))
+    again = issuer.transfer(address, 100, destination_account_name="Refuse Ltd", request_reference_id="refused-000001")
     assert (again.status_code, again.duplicated) == (7001, 1)
-    assert len(movements(shared_issuer, address["account_id"])) == 3
+    assert len(movements(issuer, address["account_id"])) == 3
 
 
-def test_a_repeated_payment_moves_money_once(shared_issuer: Issuer) -> None:
-    address = shared_issuer.funded_address(10_000)
-    reference = shared_issuer.reference()
+def test_a_repeated_payment_moves_money_once(issuer: Issuer) -> None:
+    address = issuer.funded_address(10_000)
+    reference = issuer.reference()
 
-    first = shared_issuer.transfer(address, 100, request_reference_id=reference)
-    shared_issuer.result(first.data["id"], "settled")
-    again = shared_issuer.transfer(address, 100, request_reference_id=reference)
-    other = shared_issuer.transfer(address, 101, request_reference_id=reference)
+    first = issuer.transfer(address, 100, request_reference_id=reference)
+    issuer.result(first.data["id"], "settled")
+    again = issuer.transfer(address, 100, request_reference_id=reference)
+    other = issuer.transfer(address, 101, request_reference_id=reference)
 
     assert (again.duplicated, again.data) == (1, first.data)
     assert (other.duplicated, other.status_code) == (0, 8002)
-    assert shared_issuer.balances(address["account_id"]) == (9900, 9900, 0)
+    assert issuer.balances(address["account_id"]) == (9900, 9900, 0)
 
 
-def test_every_balance_is_the_sum_of_its_rows(shared_issuer: Issuer) -> None:
-    prove(shared_issuer)
+def test_every_balance_is_the_sum_of_its_rows(issuer: Issuer) -> None:
+    prove(issuer)

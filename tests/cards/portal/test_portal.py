@@ -24,19 +24,19 @@ NOWHERE = 999_999_999
 
 
 @pytest.fixture(scope="module")
-def card(shared_issuer: Issuer) -> NewCard:
+def card(issuer: Issuer) -> NewCard:
     """A card that no test uses any more."""
-    return used_card(shared_issuer)
+    return used_card(issuer)
 
 
-def used_card(shared_issuer: Issuer) -> NewCard:
+def used_card(issuer: Issuer) -> NewCard:
     """A card with two accounts that was used."""
-    made = shared_issuer.card_in("A", card_currency_ison=[EUR, USD], card_reference_id="REF7")
-    shared_issuer.give(made.account_id, 100_00)
-    held = shared_issuer.purchase(made.card_id, 25_00, merchant_name="Corner Shop")
-    shared_issuer.purchase(made.card_id, 900_00)
-    shared_issuer.clearing(held, 20_00, final=0)
-    shared_issuer.clock.advance(5)
+    made = issuer.card_in("A", card_currency_ison=[EUR, USD], card_reference_id="REF7")
+    issuer.give(made.account_id, 100_00)
+    held = issuer.purchase(made.card_id, 25_00, merchant_name="Corner Shop")
+    issuer.purchase(made.card_id, 900_00)
+    issuer.clearing(held, 20_00, final=0)
+    issuer.clock.advance(5)
     return made
 
 
@@ -77,13 +77,11 @@ def test_the_portal_shows_a_card_with_its_accounts_addresses_and_currencies(port
     assert found["currencies"] == [978, 826, 840]
 
 
-def test_the_portal_shows_fees_and_credits_among_the_transactions_of_a_card(
-    portal: Portal, shared_issuer: Issuer
-) -> None:
-    made = shared_issuer.card_in("A")
-    shared_issuer.give(made.account_id, 10_00)
+def test_the_portal_shows_fees_and_credits_among_the_transactions_of_a_card(portal: Portal, issuer: Issuer) -> None:
+    made = issuer.card_in("A")
+    issuer.give(made.account_id, 10_00)
     fee = {"fee_group_id": 301, "fee_code": "CARDREPL", "description": "a new card", "amount": 100}
-    shared_issuer.data("createCustomFee", card_id=made.card_id, account_id=made.account_id, currency_ison=EUR, **fee)
+    issuer.data("createCustomFee", card_id=made.card_id, account_id=made.account_id, currency_ison=EUR, **fee)
 
     types = [row["transaction_type"] for row in shown(portal, made.card_id)["accounts"][0]["transactions"]]
 
@@ -108,10 +106,8 @@ def test_the_lists_of_a_card_show_the_latest_rows_first(portal: Portal, card: Ne
     assert len(shown(portal, card.card_id, balance_count=2)["accounts"][0]["balances"]) == 2
 
 
-def test_the_card_list_shows_the_newest_cards_first_in_pages(
-    portal: Portal, shared_issuer: Issuer, card: NewCard
-) -> None:
-    made = [shared_issuer.card().card_id for _ in range(3)]
+def test_the_card_list_shows_the_newest_cards_first_in_pages(portal: Portal, issuer: Issuer, card: NewCard) -> None:
+    made = [issuer.card().card_id for _ in range(3)]
     first = list_cards(portal, item_count=2)
     second = list_cards(portal, item_count=2, before=first["data"][-1]["card_id"])
     rest = list_cards(portal, before=second["data"][-1]["card_id"])
@@ -123,11 +119,11 @@ def test_the_card_list_shows_the_newest_cards_first_in_pages(
     assert (first["data"][0]["holder_name"], first["data"][0]["program_name"]) == ("Zoë O'Neil-Smith", "Everyday Card")
 
 
-def test_the_activity_list_shows_the_latest_rows_first_in_pages(portal: Portal, shared_issuer: Issuer) -> None:
-    card, other = used_card(shared_issuer), shared_issuer.card_in("A")
+def test_the_activity_list_shows_the_latest_rows_first_in_pages(portal: Portal, issuer: Issuer) -> None:
+    card, other = used_card(issuer), issuer.card_in("A")
     for used in (card, other):
-        shared_issuer.clock.advance(1)
-        shared_issuer.purchase(used.card_id, 900_00)
+        issuer.clock.advance(1)
+        issuer.purchase(used.card_id, 900_00)
     of_all = portal.read(MANAGER, "listActivity", item_count=2)
     place = {"before_at": of_all["data"][-1]["at"], "before_id": of_all["data"][-1]["authorize_id"]}
     further = portal.read(MANAGER, "listActivity", item_count=2, **place)
@@ -140,11 +136,9 @@ def test_the_activity_list_shows_the_latest_rows_first_in_pages(portal: Portal, 
     assert [row["response_code"] for row in of_card["data"]] == ["51", "51", "00"]
 
 
-def test_a_reissued_card_is_listed_once(portal: Portal, shared_issuer: Issuer) -> None:
-    made = shared_issuer.card_in("L")
-    shared_issuer.data(
-        "reissueCard", card_id=made.card_id, generate_new_pan=1, generate_new_pin=1, card_name_line_3="ZOE O"
-    )
+def test_a_reissued_card_is_listed_once(portal: Portal, issuer: Issuer) -> None:
+    made = issuer.card_in("L")
+    issuer.data("reissueCard", card_id=made.card_id, generate_new_pan=1, generate_new_pin=1, card_name_line_3="ZOE O")
 
     assert [each["card_id"] for each in list_cards(portal)["data"]].count(made.card_id) == 1
 
@@ -158,23 +152,21 @@ def statement(portal: Portal, card_id: int, since: int, until: int, **members: A
     return data
 
 
-def test_the_transactions_of_a_statement_add_up_from_opening_to_closing_balance(
-    portal: Portal, shared_issuer: Issuer
-) -> None:
-    made = shared_issuer.spendable(500_00)
-    shared_issuer.clock.advance(DAY)
-    since = shared_issuer.clock.time()
+def test_the_transactions_of_a_statement_add_up_from_opening_to_closing_balance(portal: Portal, issuer: Issuer) -> None:
+    made = issuer.spendable(500_00)
+    issuer.clock.advance(DAY)
+    since = issuer.clock.time()
     for amount, currency in ((20_00, EUR), (30_00, USD)):
-        held = shared_issuer.authorization(
+        held = issuer.authorization(
             card_id=made.card_id, transaction_type=0, amount=amount, currency_ison=currency, merchant_name="Shop"
         )
-        shared_issuer.clearing(held, amount, currency_ison=currency)
-    until = shared_issuer.clock.time()
-    shared_issuer.clock.advance(DAY)
-    shared_issuer.give(made.account_id, 7_00)
-    shared_issuer.clock.advance(5)
+        issuer.clearing(held, amount, currency_ison=currency)
+    until = issuer.clock.time()
+    issuer.clock.advance(DAY)
+    issuer.give(made.account_id, 7_00)
+    issuer.clock.advance(5)
     (past,) = [statement(portal, made.card_id, since, until + 60)]
-    later = statement(portal, made.card_id, until + 61, shared_issuer.clock.time())
+    later = statement(portal, made.card_id, until + 61, issuer.clock.time())
     empty = statement(portal, made.card_id, 1, since - DAY - 3600)
 
     assert past["opening_balance"] == 500_00
@@ -186,26 +178,24 @@ def test_the_transactions_of_a_statement_add_up_from_opening_to_closing_balance(
 
 
 @pytest.mark.parametrize("many", [1, 99, 101, 250])
-def test_an_opening_balance_takes_at_most_4_batch_reads(portal: Portal, shared_issuer: Issuer, many: int) -> None:
-    made = shared_issuer.card_in("A")
-    account = Account.from_item(shared_issuer.hub.store.get(*Account.key(made.account_id)) or {})
+def test_an_opening_balance_takes_at_most_4_batch_reads(portal: Portal, issuer: Issuer, many: int) -> None:
+    made = issuer.card_in("A")
+    account = Account.from_item(issuer.hub.store.get(*Account.key(made.account_id)) or {})
     begun = account.movements
     for number in range(1, many + 1):
         row = {"at": number * 1000, "settled": number * 10, "held": 0, "reserved": 0}
-        shared_issuer.hub.store.put("ledger", movement_key(account.owner, begun + number)[1] | row)
+        issuer.hub.store.put("ledger", movement_key(account.owner, begun + number)[1] | row)
     moved = {"movements": begun + many, "settled": many * 10, "version": account.version + 1}
-    shared_issuer.hub.store.put("cards", (shared_issuer.hub.store.get(*account.place) or {}) | moved)
+    issuer.hub.store.put("cards", (issuer.hub.store.get(*account.place) or {}) | moved)
     for second in {1, 2, many // 2 + 1, many, many + 1}:
-        with record_calls(shared_issuer.causeway) as calls:
+        with record_calls(issuer.causeway) as calls:
             found = statement(portal, made.card_id, second, 10**10)
         assert found["opening_balance"] == (second - 1) * 10
         assert calls.count(READS) <= 4
 
 
-def test_a_statement_of_an_account_of_another_card_is_refused(
-    portal: Portal, shared_issuer: Issuer, card: NewCard
-) -> None:
-    other = shared_issuer.card()
+def test_a_statement_of_an_account_of_another_card_is_refused(portal: Portal, issuer: Issuer, card: NewCard) -> None:
+    other = issuer.card()
 
     assert refused(statement, portal, card.card_id, 1, 2, account_id=other.account_id) == Status.NO_ACCOUNT
     assert refused(statement, portal, NOWHERE, 1, 2) == Status.NO_CARD
@@ -258,35 +248,33 @@ def test_the_portal_rejects_card_api_actions_outside_its_list(portal: Portal, ca
     assert refused(portal.act, MANAGER, action, "reference-portal", **members) is Status.UNKNOWN_ACTION
 
 
-def test_the_card_api_rejects_the_actions_of_the_portal(shared_issuer: Issuer, card: NewCard) -> None:
-    answers = [shared_issuer.do("showCard", card_id=card.card_id), shared_issuer.sim("listCards", item_count=1)]
+def test_the_card_api_rejects_the_actions_of_the_portal(issuer: Issuer, card: NewCard) -> None:
+    answers = [issuer.do("showCard", card_id=card.card_id), issuer.sim("listCards", item_count=1)]
 
     assert [answer.status_code for answer in answers] == [1002, 1002]
 
 
-def test_the_portals_credential_has_no_keys(shared_issuer: Issuer) -> None:
+def test_the_portals_credential_has_no_keys(issuer: Issuer) -> None:
     made = Credential(1000, None, MODES, manager_id=MANAGER, name=NAME, keys=())
 
     assert made.keys == ()
-    assert NAME not in shared_issuer.hub.cards.programmes.set_up(MANAGER).credentials
+    assert NAME not in issuer.hub.cards.programmes.set_up(MANAGER).credentials
 
 
 # -- what is done, and how much it takes
 
 
-def test_two_calls_with_one_reference_are_executed_once(portal: Portal, shared_issuer: Issuer) -> None:
-    used = shared_issuer.spendable(10_00)
+def test_two_calls_with_one_reference_are_executed_once(portal: Portal, issuer: Issuer) -> None:
+    used = issuer.spendable(10_00)
     members = {"card_id": used.card_id, "transaction_type": 0, "amount": 6_00, "currency_ison": EUR}
     answers = [portal.act(MANAGER, "simulateAuthorization", "reference-twice", **members) for _ in range(2)]
 
     assert answers[0] == answers[1]
-    assert shared_issuer.balances(used.account_id)[0] == 4_00
+    assert issuer.balances(used.account_id)[0] == 4_00
 
 
-def test_the_portal_pages_take_a_fixed_number_of_storage_calls(
-    portal: Portal, shared_issuer: Issuer, card: NewCard
-) -> None:
-    with record_calls(shared_issuer.causeway) as calls:
+def test_the_portal_pages_take_a_fixed_number_of_storage_calls(portal: Portal, issuer: Issuer, card: NewCard) -> None:
+    with record_calls(issuer.causeway) as calls:
         list_cards(portal)
         portal.read(MANAGER, "listActivity", item_count=25)
         shown(portal, card.card_id)

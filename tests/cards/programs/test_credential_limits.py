@@ -21,9 +21,9 @@ LIMITED = "limited"
 
 
 @pytest.fixture
-def limited(issuer: Issuer) -> Issuer:
+def limited(new_issuer: Issuer) -> Issuer:
     """A credential that may make two calls a minute."""
-    return issuer.with_credential(LIMITED, calls_per_minute=2)
+    return new_issuer.with_credential(LIMITED, calls_per_minute=2)
 
 
 def ask(issuer: Issuer, **members: Any) -> Envelope:
@@ -84,13 +84,13 @@ def test_a_credential_without_its_own_limit_uses_the_limit_of_the_setting(shared
     assert codes(issuer.with_credential("own", calls_per_minute=1), 2) == [None, TOO_MANY]
 
 
-def test_a_credential_of_an_earlier_version_has_no_own_limit(issuer: Issuer) -> None:
-    key_digest = digest(issuer.secrets["full"]["access_key"])
-    item = issuer.hub.store.get(*credential_key(key_digest))
+def test_a_credential_of_an_earlier_version_has_no_own_limit(new_issuer: Issuer) -> None:
+    key_digest = digest(new_issuer.secrets["full"]["access_key"])
+    item = new_issuer.hub.store.get(*credential_key(key_digest))
 
     assert item is not None
     assert "calls_per_minute" not in item
-    assert issuer.hub.cards.credentials.get(1, "full").calls_per_minute is None
+    assert new_issuer.hub.cards.credentials.get(1, "full").calls_per_minute is None
 
 
 def test_both_addresses_and_both_keys_of_a_credential_share_its_limit(limited: Issuer) -> None:
@@ -104,10 +104,10 @@ def test_both_addresses_and_both_keys_of_a_credential_share_its_limit(limited: I
     assert is_over(ask(limited, **new_key))
 
 
-def test_credentials_do_not_use_up_each_others_limits(issuer: Issuer, limited: Issuer) -> None:
+def test_credentials_do_not_use_up_each_others_limits(new_issuer: Issuer, limited: Issuer) -> None:
     assert codes(limited, 3) == [None, None, TOO_MANY]
 
-    assert codes(issuer, 3) == [None, None, None]
+    assert codes(new_issuer, 3) == [None, None, None]
 
 
 def test_each_process_counts_calls_separately(limited: Issuer) -> None:

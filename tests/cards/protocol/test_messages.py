@@ -180,7 +180,7 @@ def test_the_first_faulty_field_in_table_order_determines_the_code(action: str) 
 
 
 def _beside(name: str, meant: Any) -> Members:
-    """What has to change in a whole request for a member to have a value."""
+    """The further changes of a whole request that a value of a member requires."""
     if name == "account_id" and type(meant) is tuple:
         return {"account_owner_id": [5] * len(meant)}
     if name == "account_id" and meant is None:

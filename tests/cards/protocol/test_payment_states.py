@@ -113,72 +113,70 @@ def test_the_state_tables_cover_every_action_on_addresses_mandates_and_payments(
 
 
 @pytest.mark.parametrize("action", ADDRESS)
-def test_an_action_on_an_address_returns_the_code_for_each_address_state(shared_issuer: Issuer, action: str) -> None:
+def test_an_action_on_an_address_returns_the_code_for_each_address_state(issuer: Issuer, action: str) -> None:
     for state, expected in ADDRESS[action].items():
-        records = request_records.create_records(shared_issuer, action)
-        shared_issuer.data("changeExternalPaymentAddressStatus", epm_address_id=records.address_id, status=state)
+        records = request_records.create_records(issuer, action)
+        issuer.data("changeExternalPaymentAddressStatus", epm_address_id=records.address_id, status=state)
 
-        answer = call(shared_issuer, action, whole_requests.whole(action, records)[0])
+        answer = call(issuer, action, whole_requests.whole(action, records)[0])
 
         assert (answer.status_code or OK) == expected, (state, answer.raw)
-        assert shared_issuer.data("getExternalPaymentAddress", epm_address_id=records.address_id)["status"] == state
+        assert issuer.data("getExternalPaymentAddress", epm_address_id=records.address_id)["status"] == state
 
 
 @pytest.mark.parametrize("state", ADDRESS_MOVES)
-def test_a_status_change_of_an_address_follows_the_state_table(shared_issuer: Issuer, state: str) -> None:
+def test_a_status_change_of_an_address_follows_the_state_table(issuer: Issuer, state: str) -> None:
     for asked, expected in ADDRESS_MOVES[state].items():
-        address = address_in(shared_issuer, state)
+        address = address_in(issuer, state)
         why = {"reason_code": 9, "note": f"to {asked}"}
 
-        answer = shared_issuer.do(
-            "changeExternalPaymentAddressStatus", epm_address_id=address["id"], status=asked, **why
-        )
+        answer = issuer.do("changeExternalPaymentAddressStatus", epm_address_id=address["id"], status=asked, **why)
 
         assert (answer.status_code or OK) == expected
-        found = shown(shared_issuer, address)
+        found = shown(issuer, address)
         assert found["status"] == (asked if expected == OK else state)
         assert found.get("status_change_note") == (f"to {asked}" if expected == OK else None)
         assert found.get("status_change_reason_code") == (9 if expected == OK else None)
 
 
 @pytest.mark.parametrize(("state", "active"), [("A", 1), ("S", 0), ("B", 0)])
-def test_an_address_receives_payments_only_while_active(shared_issuer: Issuer, state: str, active: int) -> None:
-    address = address_in(shared_issuer, state)
+def test_an_address_receives_payments_only_while_active(issuer: Issuer, state: str, active: int) -> None:
+    address = address_in(issuer, state)
 
-    found = shown(shared_issuer, address)
-    came = shared_issuer.inbound(address, 50)
+    found = shown(issuer, address)
+    came = issuer.inbound(address, 50)
 
     enabled = ("active", "direct_debit_enabled", "inbound_enabled", "outbound_enabled")
     assert {found[name] for name in enabled} == {active}
     assert came["state"] == ("S" if active else "J")
-    assert shared_issuer.balances(address["account_id"])[0] == FUNDS + 50 * active
+    assert issuer.balances(address["account_id"])[0] == FUNDS + 50 * active
 
 
-def test_a_status_change_without_a_reason_removes_the_previous_reason(shared_issuer: Issuer) -> None:
-    address = address_in(shared_issuer, "A")
+def test_a_status_change_without_a_reason_removes_the_previous_reason(issuer: Issuer) -> None:
+    address = address_in(issuer, "A")
     asked = {"epm_address_id": address["id"], "status": "S"}
-    shared_issuer.data("changeExternalPaymentAddressStatus", **asked, **whole_requests.WHY)
-    shared_issuer.data("changeExternalPaymentAddressStatus", **asked)
+    issuer.data("changeExternalPaymentAddressStatus", **asked, **whole_requests.WHY)
+    issuer.data("changeExternalPaymentAddressStatus", **asked)
 
-    assert not {"status_change_reason_code", "status_change_note"} & shown(shared_issuer, address).keys()
+    assert not {"status_change_reason_code", "status_change_note"} & shown(issuer, address).keys()
 
 
 # -- mandates
 
 
 @pytest.mark.parametrize("state", MANDATE["cancelExternalPaymentMandate"])
-def test_a_mandate_is_cancelled_once_and_rejects_later_direct_debits(shared_issuer: Issuer, state: str) -> None:
-    address = shared_issuer.funded_address(FUNDS)
-    mandate = shared_issuer.mandate(address)
+def test_a_mandate_is_cancelled_once_and_rejects_later_direct_debits(issuer: Issuer, state: str) -> None:
+    address = issuer.funded_address(FUNDS)
+    mandate = issuer.mandate(address)
     if state == "C":
-        shared_issuer.data("cancelExternalPaymentMandate", epm_mandate_id=mandate, reason=2)
+        issuer.data("cancelExternalPaymentMandate", epm_mandate_id=mandate, reason=2)
 
-    collected = shared_issuer.debit(mandate, 50)
-    answer = shared_issuer.do("cancelExternalPaymentMandate", epm_mandate_id=mandate, reason=2)
+    collected = issuer.debit(mandate, 50)
+    answer = issuer.do("cancelExternalPaymentMandate", epm_mandate_id=mandate, reason=2)
 
     assert (answer.status_code or OK) == MANDATE["cancelExternalPaymentMandate"][state]
     assert collected["state"] == ("P" if state == "A" else "J")
-    assert shared_issuer.debit(mandate, 50)["state"] == "J"
+    assert issuer.debit(mandate, 50)["state"] == "J"
 
 
 # -- payments
@@ -248,13 +246,13 @@ PLACES: Mapping[str, Callable[[Issuer], int]] = {
     "return.S": _return("Bob"),
 }
 DIRECT_CREDITS = {"in.S": _in("BACS"), "in.J": _in("BACS", state="S"), "in.R": _in("BACS", returned=True)}
-"""How a payment gets to each place; DIRECT_CREDITS are those that directCreditReturn is for."""
+"""The way of a payment to each state; DIRECT_CREDITS are those that directCreditReturn is for."""
 
 
 @pytest.fixture(scope="module")
-def standing(shared_issuer: Issuer) -> Mapping[str, int]:
+def standing(issuer: Issuer) -> Mapping[str, int]:
     """A payment at each place, for what is refused and changes nothing."""
-    return {place: made(shared_issuer) for place, made in PLACES.items()}
+    return {place: made(issuer) for place, made in PLACES.items()}
 
 
 def request(action: str, payment: int) -> Members:
@@ -264,81 +262,79 @@ def request(action: str, payment: int) -> Members:
 
 @pytest.mark.parametrize("action", PAYMENT)
 def test_an_action_on_a_payment_returns_the_code_for_each_kind_and_state(
-    shared_issuer: Issuer, standing: Mapping[str, int], action: str
+    issuer: Issuer, standing: Mapping[str, int], action: str
 ) -> None:
     ways = {**PLACES, **DIRECT_CREDITS} if action == "directCreditReturn" else PLACES
     for place, expected in PAYMENT[action].items():
         fresh = expected == OK or ways[place] is not PLACES[place]
-        payment = ways[place](shared_issuer) if fresh else standing[place]
+        payment = ways[place](issuer) if fresh else standing[place]
 
-        answer = call(shared_issuer, action, request(action, payment))
+        answer = call(issuer, action, request(action, payment))
 
         assert (answer.status_code or OK) == expected, (place, answer.raw)
         if expected != OK:
-            assert ledgers.state(shared_issuer, payment) == place[-1]
+            assert ledgers.state(issuer, payment) == place[-1]
 
 
 @pytest.mark.parametrize("result", RESULTS)
 def test_a_provider_result_moves_an_outbound_payment_to_allowed_states_only(
-    shared_issuer: Issuer, standing: Mapping[str, int], result: str
+    issuer: Issuer, standing: Mapping[str, int], result: str
 ) -> None:
     letter = {"settled": "S", "rejected": "J", "returned": "R"}[result]
     for place, expected in RESULTS[result].items():
-        payment = PLACES[place](shared_issuer) if expected == OK else standing[place]
+        payment = PLACES[place](issuer) if expected == OK else standing[place]
 
-        answer = shared_issuer.sim("simulateOutboundResult", epm_transaction_id=payment, result=result)
+        answer = issuer.sim("simulateOutboundResult", epm_transaction_id=payment, result=result)
 
         assert (answer.status_code or OK) == expected, (place, answer.raw)
-        assert ledgers.state(shared_issuer, payment) == (letter if expected == OK else place[-1])
+        assert ledgers.state(issuer, payment) == (letter if expected == OK else place[-1])
 
 
 @pytest.mark.parametrize(("action", "scheme"), [("inboundReturn", "BACS"), ("directCreditReturn", "FPS")])
-def test_direct_credits_are_returned_by_their_own_action(shared_issuer: Issuer, action: str, scheme: str) -> None:
-    payment = _in(scheme)(shared_issuer)
+def test_direct_credits_are_returned_by_their_own_action(issuer: Issuer, action: str, scheme: str) -> None:
+    payment = _in(scheme)(issuer)
 
-    assert shared_issuer.do(action, epm_transaction_id=payment).status_code == 4008
-    assert shared_issuer.do(RETURNS[scheme], epm_transaction_id=payment).status == "success"
+    assert issuer.do(action, epm_transaction_id=payment).status_code == 4008
+    assert issuer.do(RETURNS[scheme], epm_transaction_id=payment).status == "success"
 
 
 @pytest.mark.parametrize(("method", "code"), [(1, None), (2, 2006)])
-def test_a_sepa_return_requires_a_reason(shared_issuer: Issuer, method: int, code: int | None) -> None:
-    came = shared_issuer.inbound(shared_issuer.address(method=method), 50)["epm_transaction_id"]
+def test_a_sepa_return_requires_a_reason(issuer: Issuer, method: int, code: int | None) -> None:
+    came = issuer.inbound(issuer.address(method=method), 50)["epm_transaction_id"]
 
-    assert shared_issuer.do("inboundReturn", epm_transaction_id=came, reason=LEFT_OUT).status_code == code
+    assert issuer.do("inboundReturn", epm_transaction_id=came, reason=LEFT_OUT).status_code == code
     if method != UK:
-        assert shared_issuer.do("inboundReturn", epm_transaction_id=came, reason=1).status == "success"
+        assert issuer.do("inboundReturn", epm_transaction_id=came, reason=1).status == "success"
 
 
-def test_a_refused_return_can_be_requested_again(shared_issuer: Issuer) -> None:
-    address = shared_issuer.funded_address(FUNDS)
-    came = shared_issuer.inbound(address, 50, sender_name="Refuse me")["epm_transaction_id"]
+def test_a_refused_return_can_be_requested_again(issuer: Issuer) -> None:
+    address = issuer.funded_address(FUNDS)
+    came = issuer.inbound(address, 50, sender_name="Refuse me")["epm_transaction_id"]
 
-    answers = [shared_issuer.do("inboundReturn", epm_transaction_id=came) for _ in range(2)]
+    answers = [issuer.do("inboundReturn", epm_transaction_id=came) for _ in range(2)]
 
     assert [answer.status_code for answer in answers] == [7001, 7001]
-    assert ledgers.state(shared_issuer, came) == "S"
-    assert shared_issuer.balances(address["account_id"])[0] == FUNDS + 50
+    assert ledgers.state(issuer, came) == "S"
+    assert issuer.balances(address["account_id"])[0] == FUNDS + 50
 
 
-def test_a_second_return_of_a_payment_with_a_pending_return_returns_code_4004(shared_issuer: Issuer) -> None:
-    came = shared_issuer.inbound(shared_issuer.funded_address(FUNDS), 50, sender_name="Silent Bob")[
-        "epm_transaction_id"
-    ]
+def test_a_second_return_of_a_payment_with_a_pending_return_returns_code_4004(issuer: Issuer) -> None:
+    came = issuer.inbound(issuer.funded_address(FUNDS), 50, sender_name="Silent Bob")["epm_transaction_id"]
 
-    answers = [shared_issuer.do("inboundReturn", epm_transaction_id=came) for _ in range(2)]
+    answers = [issuer.do("inboundReturn", epm_transaction_id=came) for _ in range(2)]
 
     assert [answer.status_code for answer in answers] == [8001, 4004]
 
 
-def test_a_direct_debit_accepts_repeated_decisions_until_its_cut_off(shared_issuer: Issuer) -> None:
-    address = shared_issuer.funded_address(FUNDS)
-    debit = shared_issuer.debit(shared_issuer.mandate(address), 50)
+def test_a_direct_debit_accepts_repeated_decisions_until_its_cut_off(issuer: Issuer) -> None:
+    address = issuer.funded_address(FUNDS)
+    debit = issuer.debit(issuer.mandate(address), 50)
     decided = {"epm_transaction_id": debit["epm_transaction_id"], "reason": 7}
-    just_before = shared_issuer.with_own_clock(days=(debit["cut_off"] - shared_issuer.clock.time() - 1) / 86400)
-    at_it = shared_issuer.with_own_clock(days=(debit["cut_off"] - shared_issuer.clock.time()) / 86400)
+    just_before = issuer.with_own_clock(days=(debit["cut_off"] - issuer.clock.time() - 1) / 86400)
+    at_it = issuer.with_own_clock(days=(debit["cut_off"] - issuer.clock.time()) / 86400)
 
     for should_pay in (0, 1, 0, 0):
-        shared_issuer.data("changeDDExternalPaymentStatus", should_pay=should_pay, **decided)
+        issuer.data("changeDDExternalPaymentStatus", should_pay=should_pay, **decided)
     assert just_before.do("changeDDExternalPaymentStatus", should_pay=0, **decided).status == "success"
     assert at_it.do("changeDDExternalPaymentStatus", should_pay=1, **decided).status_code == 4008
-    assert shared_issuer.data("simulateDirectDebit", epm_transaction_id=decided["epm_transaction_id"])["state"] == "J"
+    assert issuer.data("simulateDirectDebit", epm_transaction_id=decided["epm_transaction_id"])["state"] == "J"

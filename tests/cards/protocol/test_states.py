@@ -40,10 +40,10 @@ READS = (
     *("getAccounts", "getCvc2", "getCardDetails", "getCardNumber", "getPin", "getCardStatus", "getCardAcsPassword"),
     *("getHolder", "getCardFees", "getCardsActivity", "getFinancialAuthorizes", "getTransactions"),
 )
-"""What may be asked of a card in every state."""
+"""The reads that are possible for a card in every state."""
 
 MENTIONING = ("assignExternalPaymentAddress", "assignExternalPaymentAddressForSpecialAccount", "createCustomFee")
-"""What names a card, and changes nothing of it: any state lets it pass but B, on which there are no writes."""
+"""Actions that name a card without changing it: possible in every state but B, which allows no writes."""
 NAMED = {action: {state: 4002 if state == "B" else OK for state in "NATRLSEB"} for action in MENTIONING}
 
 MOVES = state_table(
@@ -114,35 +114,35 @@ class Placed:
 
 
 @pytest.fixture(scope="module")
-def ahead(shared_issuer: Issuer) -> Issuer:
+def ahead(issuer: Issuer) -> Issuer:
     """62 days later, when a card of one month has expired."""
-    return shared_issuer.with_own_clock(days=62)
+    return issuer.with_own_clock(days=62)
 
 
 @pytest.fixture(scope="module")
-def standing(shared_issuer: Issuer, ahead: Issuer) -> Mapping[str, Placed]:
+def standing(issuer: Issuer, ahead: Issuer) -> Mapping[str, Placed]:
     """A card in each state, for what is refused and changes nothing."""
-    return {state: placed(shared_issuer, ahead, state) for state in MOVES}
+    return {state: placed(issuer, ahead, state) for state in MOVES}
 
 
-def placed(shared_issuer: Issuer, ahead: Issuer, state: str, action: str = "") -> Placed:
+def placed(issuer: Issuer, ahead: Issuer, state: str, action: str = "") -> Placed:
     """A card in a state; with a blocked PIN for unblockPin, with something to confirm for authenticationConfirm."""
     validity = {"card_validity_period": 1} if state == "E" else {}
-    card = shared_issuer.card(card_virtual=0, card_pin=PIN, **validity)
+    card = issuer.card(card_virtual=0, card_pin=PIN, **validity)
     records = whole_requests.Records(card.holder_id, card.account_id, card.card_id, card.card_request_id)
     if state != "N" or action == "authenticationConfirm":
-        shared_issuer.data("activateCard", card_id=card.card_id)
+        issuer.data("activateCard", card_id=card.card_id)
     if action == "unblockPin" and state != "N":
-        shared_issuer.block_pin(card.card_id)
+        issuer.block_pin(card.card_id)
     if action == "authenticationConfirm":
-        asked = shared_issuer.authentication(card.card_id)
+        asked = issuer.authentication(card.card_id)
         values = (asked["auth_request_id"], card.pan, card.cvc2, 2029, 3, asked["validation_value"])
         records = whole_requests.Records(card.holder_id, card.account_id, card.card_id, card.card_request_id, *values)
         if state == "N":
-            shared_issuer.data("reissueCard", card_id=card.card_id, card_name_line_3="ZOE ONEIL", **DELIVERY)
+            issuer.data("reissueCard", card_id=card.card_id, card_name_line_3="ZOE ONEIL", **DELIVERY)
     if state in "TRLSB":
-        shared_issuer.data("changeCardStatus", card_id=card.card_id, status=state)
-    return Placed(ahead if state == "E" else shared_issuer, records)
+        issuer.data("changeCardStatus", card_id=card.card_id, status=state)
+    return Placed(ahead if state == "E" else issuer, records)
 
 
 def request(action: str, records: whole_requests.Records) -> Members:
@@ -152,7 +152,7 @@ def request(action: str, records: whole_requests.Records) -> Members:
 
 
 def page(action: str) -> Members:
-    """What a read that answers a page needs besides."""
+    """The further members of a read that answers a page."""
     if EVERY_ACTION[action].is_continued:
         return {"date_from": 0, "date_to": 1, "item_count": 1}
     return {"paginator": {"item_count": 1, "offset": 0}} if EVERY_ACTION[action].is_paged else {}
@@ -194,10 +194,10 @@ def test_the_state_tables_cover_every_action_on_cards_and_accounts() -> None:
 
 @pytest.mark.parametrize(("action", "state"), CARD_CASES)
 def test_an_action_on_a_card_returns_the_code_for_each_card_state(
-    shared_issuer: Issuer, ahead: Issuer, standing: Mapping[str, Placed], action: str, state: str
+    issuer: Issuer, ahead: Issuer, standing: Mapping[str, Placed], action: str, state: str
 ) -> None:
     passes = CARD[action][state] == OK or action == "authenticationConfirm"
-    place = placed(shared_issuer, ahead, state, action) if passes else standing[state]
+    place = placed(issuer, ahead, state, action) if passes else standing[state]
     before = place.issuer.data("getCardDetails", card_id=place.records.card_id)
 
     answer = place.issuer.do(action, **request(action, place.records))
@@ -235,9 +235,9 @@ def test_an_action_that_refers_to_a_card_returns_the_code_for_each_card_state(
 
 @pytest.mark.parametrize(("state", "asked"), MOVE_CASES)
 def test_a_status_change_of_a_card_follows_the_state_table(
-    shared_issuer: Issuer, ahead: Issuer, standing: Mapping[str, Placed], state: str, asked: str
+    issuer: Issuer, ahead: Issuer, standing: Mapping[str, Placed], state: str, asked: str
 ) -> None:
-    place = placed(shared_issuer, ahead, state) if MOVES[state][asked] == OK else standing[state]
+    place = placed(issuer, ahead, state) if MOVES[state][asked] == OK else standing[state]
     why = {"reason_code": 9, "note": f"to {asked}"}
 
     answer = place.issuer.do("changeCardStatus", card_id=place.records.card_id, status=asked, **why)
@@ -248,27 +248,27 @@ def test_a_status_change_of_a_card_follows_the_state_table(
     assert found == (moved if answer.status_code is None else {"card_status": state})
 
 
-def test_a_status_change_without_a_reason_removes_the_previous_reason(shared_issuer: Issuer) -> None:
-    card = shared_issuer.card_in("A").card_id
-    shared_issuer.data("changeCardStatus", card_id=card, status="T", reason_code=9, note="why")
-    shared_issuer.data("changeCardStatus", card_id=card, status="T")
+def test_a_status_change_without_a_reason_removes_the_previous_reason(issuer: Issuer) -> None:
+    card = issuer.card_in("A").card_id
+    issuer.data("changeCardStatus", card_id=card, status="T", reason_code=9, note="why")
+    issuer.data("changeCardStatus", card_id=card, status="T")
 
-    assert shared_issuer.data("getCardStatus", card_id=card) == {"card_status": "T"}
+    assert issuer.data("getCardStatus", card_id=card) == {"card_status": "T"}
 
 
-def test_a_status_change_to_expired_or_not_activated_returns_code_2005(shared_issuer: Issuer) -> None:
-    card = shared_issuer.card_in("A").card_id
+def test_a_status_change_to_expired_or_not_activated_returns_code_2005(issuer: Issuer) -> None:
+    card = issuer.card_in("A").card_id
 
     for status in ("E", "N", "a", "X"):
-        assert shared_issuer.do("changeCardStatus", card_id=card, status=status).status_code == 2005
+        assert issuer.do("changeCardStatus", card_id=card, status=status).status_code == 2005
 
 
-def test_a_card_expires_at_the_end_of_its_expiry_month(shared_issuer: Issuer) -> None:
+def test_a_card_expires_at_the_end_of_its_expiry_month(issuer: Issuer) -> None:
     """Expire at the end of April with one month from 2 March; lost, stolen and blocked cards keep their status."""
-    cards = {state: shared_issuer.card_in(state, card_validity_period=1).card_id for state in "NATRLSB"}
+    cards = {state: issuer.card_in(state, card_validity_period=1).card_id for state in "NATRLSB"}
 
     for days, expired in ((59.62, False), (59.63, True)):  # 9 o'clock in the morning is 0.375 of a day
-        later = shared_issuer.with_own_clock(days=days)
+        later = issuer.with_own_clock(days=days)
         found = {state: later.data("getCardStatus", card_id=card)["card_status"] for state, card in cards.items()}
         assert found == {state: "E" if expired and state in "NATR" else state for state in cards}
 
@@ -277,67 +277,67 @@ def test_a_card_expires_at_the_end_of_its_expiry_month(shared_issuer: Issuer) ->
 
 
 @pytest.mark.parametrize("action", ACCOUNT)
-def test_an_action_on_an_account_returns_the_code_for_each_account_state(shared_issuer: Issuer, action: str) -> None:
+def test_an_action_on_an_account_returns_the_code_for_each_account_state(issuer: Issuer, action: str) -> None:
     for state, expected in ACCOUNT[action].items():
-        account = shared_issuer.account_in(state)
-        [before] = shared_issuer.data("getAccounts", account_id=account)
+        account = issuer.account_in(state)
+        [before] = issuer.data("getAccounts", account_id=account)
         records = whole_requests.Records(before["holder_id"], account)
         reads = EVERY_ACTION[action].effect == "read"
         members = {"account_id": account, **page(action)} if reads else whole_requests.whole(action, records)[-1]
 
-        answer = shared_issuer.do(action, **members)
+        answer = issuer.do(action, **members)
 
         assert (answer.status_code or OK) == expected, (state, answer.raw)
-        [after] = shared_issuer.data("getAccounts", account_id=account)
+        [after] = issuer.data("getAccounts", account_id=account)
         assert after["account_status"] == state
         assert (after == before) is (reads or action == "createCard" or expected != OK)
 
 
 @pytest.mark.parametrize("state", ACCOUNT_MOVES)
-def test_a_status_change_of_an_account_follows_the_state_table(shared_issuer: Issuer, state: str) -> None:
+def test_a_status_change_of_an_account_follows_the_state_table(issuer: Issuer, state: str) -> None:
     for asked, expected in ACCOUNT_MOVES[state].items():
-        account = shared_issuer.account_in(state)
+        account = issuer.account_in(state)
         why = {"reason_code": 2, "note": f"to {asked}"}
 
-        answer = shared_issuer.do("changeAccountStatus", account_id=account, account_status=asked, **why)
+        answer = issuer.do("changeAccountStatus", account_id=account, account_status=asked, **why)
 
         assert (answer.status_code or OK) == expected
-        [found] = shared_issuer.data("getAccounts", account_id=account)
+        [found] = issuer.data("getAccounts", account_id=account)
         assert found["account_status"] == (asked if expected == OK else state)
         assert found.get("status_change_note") == (f"to {asked}" if expected == OK else None)
 
 
 @pytest.mark.parametrize("balances", [{"settled": 1}, {"held": 1}, {"reserved": 1}, {"settled": 5, "held": 5}])
-def test_closing_an_account_with_money_returns_code_4008(shared_issuer: Issuer, balances: dict[str, int]) -> None:
-    account = shared_issuer.account()
-    shared_issuer.hub.store.update("cards", {"owner": f"account#{account}", "part": "account"}, set=balances)
+def test_closing_an_account_with_money_returns_code_4008(issuer: Issuer, balances: dict[str, int]) -> None:
+    account = issuer.account()
+    issuer.hub.store.update("cards", {"owner": f"account#{account}", "part": "account"}, set=balances)
 
-    assert shared_issuer.do("changeAccountStatus", account_id=account, account_status="C").status_code == 4008
-    assert shared_issuer.do("changeAccountStatus", account_id=account, account_status="S").status == "success"
+    assert issuer.do("changeAccountStatus", account_id=account, account_status="C").status_code == 4008
+    assert issuer.do("changeAccountStatus", account_id=account, account_status="S").status == "success"
 
 
-def test_a_new_account_can_be_active_suspended_or_restricted_but_not_closed(shared_issuer: Issuer) -> None:
+def test_a_new_account_can_be_active_suspended_or_restricted_but_not_closed(issuer: Issuer) -> None:
     for status in "ASR":
-        [found] = shared_issuer.data("getAccounts", account_id=shared_issuer.account(account_status=status))
+        [found] = issuer.data("getAccounts", account_id=issuer.account(account_status=status))
         assert found["account_status"] == status
-    opened = {"currency_ison": EUR, "program_id": 501, "skip_holder_validation": 0, "holder_id": shared_issuer.holder()}
-    assert shared_issuer.do("createAccount", **opened, account_status="C").status_code == 2005
+    opened = {"currency_ison": EUR, "program_id": 501, "skip_holder_validation": 0, "holder_id": issuer.holder()}
+    assert issuer.do("createAccount", **opened, account_status="C").status_code == 2005
 
 
 # -- money of an account
 
 
 @pytest.mark.parametrize("action", MONEY_ACCOUNT)
-def test_an_action_on_money_returns_the_code_for_each_account_state(shared_issuer: Issuer, action: str) -> None:
+def test_an_action_on_money_returns_the_code_for_each_account_state(issuer: Issuer, action: str) -> None:
     for state, expected in MONEY_ACCOUNT[action].items():
-        records = request_records.create_records(shared_issuer, action)
-        put_into(shared_issuer, records.account_id, state)
-        before = shared_issuer.balances(records.account_id)
+        records = request_records.create_records(issuer, action)
+        put_into(issuer, records.account_id, state)
+        before = issuer.balances(records.account_id)
 
-        answer = shared_issuer.do(action, **whole_requests.whole(action, records)[0])
+        answer = issuer.do(action, **whole_requests.whole(action, records)[0])
 
         assert (answer.status_code or OK) == expected, (state, answer.raw)
-        assert expected == OK or shared_issuer.balances(records.account_id) == before
+        assert expected == OK or issuer.balances(records.account_id) == before
 
 
 def put_into(issuer: Issuer, account: int, state: str) -> None:
@@ -347,63 +347,61 @@ def put_into(issuer: Issuer, account: int, state: str) -> None:
 
 @pytest.mark.parametrize(("state", "arrives"), [("A", True), ("R", True), ("S", False), ("C", False)])
 def test_an_inbound_payment_credits_active_and_restricted_accounts_and_is_rejected_otherwise(
-    shared_issuer: Issuer, state: str, arrives: bool
+    issuer: Issuer, state: str, arrives: bool
 ) -> None:
-    address = shared_issuer.funded_address(FUNDS)
-    put_into(shared_issuer, address["account_id"], state)
+    address = issuer.funded_address(FUNDS)
+    put_into(issuer, address["account_id"], state)
 
-    came = shared_issuer.inbound(address, 50)
+    came = issuer.inbound(address, 50)
 
     assert (came["state"], "transaction_id" in came) == (("S", True) if arrives else ("J", False))
-    assert shared_issuer.balances(address["account_id"])[0] == FUNDS + 50 * arrives
+    assert issuer.balances(address["account_id"])[0] == FUNDS + 50 * arrives
 
 
 @pytest.mark.parametrize(("state", "pays"), [("A", True), ("R", False), ("S", False), ("C", False)])
-def test_a_direct_debit_is_collected_from_an_active_account_only(shared_issuer: Issuer, state: str, pays: bool) -> None:
-    address = shared_issuer.funded_address(FUNDS)
-    mandate = shared_issuer.mandate(address)
-    put_into(shared_issuer, address["account_id"], state)
+def test_a_direct_debit_is_collected_from_an_active_account_only(issuer: Issuer, state: str, pays: bool) -> None:
+    address = issuer.funded_address(FUNDS)
+    mandate = issuer.mandate(address)
+    put_into(issuer, address["account_id"], state)
 
-    collected = shared_issuer.debit(mandate, 50, passed=True)
+    collected = issuer.debit(mandate, 50, passed=True)
 
     assert collected["state"] == ("S" if pays else "J")
-    assert shared_issuer.balances(address["account_id"])[0] == FUNDS - 50 * pays
+    assert issuer.balances(address["account_id"])[0] == FUNDS - 50 * pays
 
 
 # -- PINs
 
 
-def test_three_wrong_pins_block_the_pin_until_unblocked_and_a_new_pin_clears_the_tries(shared_issuer: Issuer) -> None:
-    card = shared_issuer.card_in("A", card_virtual=0, card_pin=PIN)
+def test_three_wrong_pins_block_the_pin_until_unblocked_and_a_new_pin_clears_the_tries(issuer: Issuer) -> None:
+    card = issuer.card_in("A", card_virtual=0, card_pin=PIN)
 
     def tried(pin: str) -> tuple[str, int, int]:
-        code = shared_issuer.authorization(card_id=card.card_id, pin=pin)["response_code"]
-        details = shared_issuer.data("getCardDetails", card_id=card.card_id)
+        code = issuer.authorization(card_id=card.card_id, pin=pin)["response_code"]
+        details = issuer.data("getCardDetails", card_id=card.card_id)
         return code, details["invalid_pin_tries"], details["pin_status"]
 
     assert [tried("0000"), tried("1111"), tried(PIN)] == [("55", 1, 0), ("55", 2, 0), ("00", 0, 0)]
     assert [tried("0000"), tried("0000"), tried("0000")] == [("55", 1, 0), ("55", 2, 0), ("75", 3, 1)]
     assert tried(PIN) == ("75", 3, 1)
-    assert shared_issuer.do("setPin", card_id=card.card_id, pin="4826").status_code == 6003
-    assert shared_issuer.data("getCardDetails", card_id=card.card_id)["invalid_pin_tries_max_limit"] == 3
-    shared_issuer.data("unblockPin", card_id=card.card_id)
-    assert shared_issuer.do("unblockPin", card_id=card.card_id).status_code == 4007
+    assert issuer.do("setPin", card_id=card.card_id, pin="4826").status_code == 6003
+    assert issuer.data("getCardDetails", card_id=card.card_id)["invalid_pin_tries_max_limit"] == 3
+    issuer.data("unblockPin", card_id=card.card_id)
+    assert issuer.do("unblockPin", card_id=card.card_id).status_code == 4007
     assert [tried("0000"), tried(PIN)] == [("55", 1, 0), ("00", 0, 0)]
     tried("0000")
-    shared_issuer.data("setPin", card_id=card.card_id, pin="4826")
+    issuer.data("setPin", card_id=card.card_id, pin="4826")
     assert [tried("4826"), tried(PIN)] == [("00", 0, 0), ("55", 1, 0)]
 
 
 @pytest.mark.parametrize("pin", ["0000", "7777", "0123", "6789", "9876", "3210"])
-def test_every_action_that_sets_a_pin_rejects_a_simple_one(shared_issuer: Issuer, pin: str) -> None:
-    card = shared_issuer.card_in("A", card_virtual=0)
+def test_every_action_that_sets_a_pin_rejects_a_simple_one(issuer: Issuer, pin: str) -> None:
+    card = issuer.card_in("A", card_virtual=0)
     records = whole_requests.Records(card.holder_id, card.account_id, card.card_id)
 
-    assert shared_issuer.do("setPin", card_id=card.card_id, pin=pin).status_code == 6002
+    assert issuer.do("setPin", card_id=card.card_id, pin=pin).status_code == 6002
     for action in ("createCard", "reissueCard"):
-        assert (
-            shared_issuer.do(action, **whole_requests.whole(action, records)[0] | {"card_pin": pin}).status_code == 6002
-        )
+        assert issuer.do(action, **whole_requests.whole(action, records)[0] | {"card_pin": pin}).status_code == 6002
     for good in ("8901", "7989", "1122", "0012"):
-        assert shared_issuer.do("setPin", card_id=card.card_id, pin=good).status == "success"
-        assert shared_issuer.data("getPin", card_id=card.card_id) == {"pin": good}
+        assert issuer.do("setPin", card_id=card.card_id, pin=good).status == "success"
+        assert issuer.data("getPin", card_id=card.card_id) == {"pin": good}

@@ -177,8 +177,8 @@ def test_every_status_code_has_a_case() -> None:
 
 
 @pytest.mark.parametrize("code", PROVOKED)
-def test_each_status_code_is_returned_for_its_cause_with_a_message(shared_issuer: Issuer, code: int) -> None:
-    answer = PROVOKED[code](shared_issuer)
+def test_each_status_code_is_returned_for_its_cause_with_a_message(issuer: Issuer, code: int) -> None:
+    answer = PROVOKED[code](issuer)
 
     assert answer.status == "error"
     assert answer.duplicated == 0

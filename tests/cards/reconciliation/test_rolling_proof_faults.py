@@ -37,7 +37,7 @@ def one_is_broken(ledger: Ledger) -> None:
 
 
 def one_was_broken(ledger: Ledger) -> None:
-    """It is known to be, and holds by now; its movements with others are looked at again."""
+    """Break an account, find the break, and repair it; its movements with others are checked again."""
     settled = ledger.account(ledger.first, settled=1)["settled"]
     ledger.go_on()
     ledger.account(ledger.first, settled=settled)

@@ -80,7 +80,7 @@ WHOLE_MESSAGE: Row = LEAST_MESSAGE | {
     "risk_rule_ids": "7,9",
     "date_valid": "2026-03-09",
 }
-"""What the richest message has; the fee of its conversion is blended, and it has no other."""
+"""The members of the richest message; the fee of its conversion is blended, and it has no other."""
 FEES_APART: Row = {"is_conversion_fee_blended": 0, "transaction_fee": 60, "blended_fee": 60}
 """Fees that a financial authorize shows."""
 
@@ -103,7 +103,7 @@ LEAST_TRANSACTION: Row = {
     "mti": 1240,
     "at": AT,
 }
-"""What every transaction has."""
+"""The members of every transaction."""
 NETWORK: Row = {
     "risk_rule_ids": "7",
     "interchange_rate_designator": "75",

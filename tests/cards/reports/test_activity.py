@@ -26,13 +26,13 @@ _halves = itertools.count()
 
 
 @pytest.fixture
-def minute(shared_issuer: Issuer) -> int:
-    """Where half a minute begins that no other test has, in Unix milliseconds, some hours ago."""
-    return milliseconds(shared_issuer.clock) - 3 * 3600 * _SECOND + next(_halves) * 30 * _SECOND
+def minute(issuer: Issuer) -> int:
+    """The start of half a minute that no other test uses, in Unix milliseconds, some hours ago."""
+    return milliseconds(issuer.clock) - 3 * 3600 * _SECOND + next(_halves) * 30 * _SECOND
 
 
 def report(issuer: Issuer, listed: str, card: int, **members: Any) -> Envelope:
-    """What a list is answered with; every row of today unless dates are given."""
+    """A list's answer; every row of today unless dates are given."""
     now = issuer.clock.time()
     least = {"date_from": now - 4 * 3600, "date_to": now + 3600, "item_count": 100}
     return issuer.do(listed.partition(" ")[0], **LISTED[listed](card) | least | members)
@@ -49,123 +49,119 @@ def within(at: int) -> dict[str, int]:
 
 
 @EVERY
-def test_messages_are_listed_in_recording_order(shared_issuer: Issuer, minute: int, listed: str) -> None:
-    card = shared_issuer.card().card_id
-    third, first, second = (message(shared_issuer, card, minute + later) for later in (200, 0, 100))
+def test_messages_are_listed_in_recording_order(issuer: Issuer, minute: int, listed: str) -> None:
+    card = issuer.card().card_id
+    third, first, second = (message(issuer, card, minute + later) for later in (200, 0, 100))
 
-    assert ids(report(shared_issuer, listed, card, **within(minute))) == [first, second, third]
+    assert ids(report(issuer, listed, card, **within(minute))) == [first, second, third]
 
 
-def test_get_financial_authorizes_lists_only_messages_that_take_money(shared_issuer: Issuer, minute: int) -> None:
-    card = shared_issuer.card().card_id
-    taken = message(shared_issuer, card, minute)
-    declined = message(shared_issuer, card, minute + 1, financial=False, response_code="51", actual=0)
+def test_get_financial_authorizes_lists_only_messages_that_take_money(issuer: Issuer, minute: int) -> None:
+    card = issuer.card().card_id
+    taken = message(issuer, card, minute)
+    declined = message(issuer, card, minute + 1, financial=False, response_code="51", actual=0)
 
-    assert ids(report(shared_issuer, "getCardsActivity", card)) == [taken, declined]
-    assert ids(report(shared_issuer, "getFinancialAuthorizes", card)) == [taken]
+    assert ids(report(issuer, "getCardsActivity", card)) == [taken, declined]
+    assert ids(report(issuer, "getFinancialAuthorizes", card)) == [taken]
 
 
 @EVERY
-def test_a_date_range_includes_its_first_and_last_second(shared_issuer: Issuer, minute: int, listed: str) -> None:
-    card, second = shared_issuer.card().card_id, minute // _SECOND + 5
+def test_a_date_range_includes_its_first_and_last_second(issuer: Issuer, minute: int, listed: str) -> None:
+    card, second = issuer.card().card_id, minute // _SECOND + 5
     before, first, last, after = (
-        message(shared_issuer, card, at)
+        message(issuer, card, at)
         for at in (second * _SECOND - 1, second * _SECOND, (second + 2) * _SECOND - 1, (second + 2) * _SECOND)
     )
 
-    assert ids(report(shared_issuer, listed, card, date_from=second, date_to=second + 1)) == [first, last]
-    assert before not in ids(report(shared_issuer, listed, card, date_from=second, date_to=second))
-    assert ids(report(shared_issuer, listed, card, date_from=second + 2, date_to=second + 2)) == [after]
+    assert ids(report(issuer, listed, card, date_from=second, date_to=second + 1)) == [first, last]
+    assert before not in ids(report(issuer, listed, card, date_from=second, date_to=second))
+    assert ids(report(issuer, listed, card, date_from=second + 2, date_to=second + 2)) == [after]
 
 
 @EVERY
-def test_reversed_dates_return_2005(shared_issuer: Issuer, listed: str) -> None:
-    refused = report(shared_issuer, listed, 1, date_from=2, date_to=1)
+def test_reversed_dates_return_2005(issuer: Issuer, listed: str) -> None:
+    refused = report(issuer, listed, 1, date_from=2, date_to=1)
 
     assert (refused.status_code, refused.message) == (2005, "date_to must not be before date_from")
 
 
 @EVERY
 @pytest.mark.parametrize(("item_count", "code"), [(0, 2005), (101, 2005), (10**10, 2005), (10**11, 2003)])
-def test_a_page_has_1_to_100_rows(shared_issuer: Issuer, listed: str, item_count: int, code: int) -> None:
-    assert report(shared_issuer, listed, 1, item_count=item_count).status_code == code
+def test_a_page_has_1_to_100_rows(issuer: Issuer, listed: str, item_count: int, code: int) -> None:
+    assert report(issuer, listed, 1, item_count=item_count).status_code == code
 
 
 @EVERY
 @pytest.mark.parametrize("item_count", [1, 2, 5])
-def test_pages_list_every_message_once_in_order(
-    shared_issuer: Issuer, minute: int, listed: str, item_count: int
-) -> None:
-    card = shared_issuer.card().card_id
-    written = [message(shared_issuer, card, minute + later) for later in range(5)]
+def test_pages_list_every_message_once_in_order(issuer: Issuer, minute: int, listed: str, item_count: int) -> None:
+    card = issuer.card().card_id
+    written = [message(issuer, card, minute + later) for later in range(5)]
 
-    pages = paged(partial(report, shared_issuer, listed, card, **within(minute)), "authorize_id", item_count)
+    pages = paged(partial(report, issuer, listed, card, **within(minute)), "authorize_id", item_count)
 
     assert [number for each in pages for number in each] == written
     assert {len(each) for each in pages[:-1]} <= {item_count}
 
 
 @EVERY
-def test_a_page_with_the_last_row_has_no_more_records(shared_issuer: Issuer, minute: int, listed: str) -> None:
-    card = shared_issuer.card().card_id
+def test_a_page_with_the_last_row_has_no_more_records(issuer: Issuer, minute: int, listed: str) -> None:
+    card = issuer.card().card_id
     for later in range(2):
-        message(shared_issuer, card, minute + later)
+        message(issuer, card, minute + later)
 
-    answers = [report(shared_issuer, listed, card, item_count=count, **within(minute)) for count in (1, 2, 3)]
+    answers = [report(issuer, listed, card, item_count=count, **within(minute)) for count in (1, 2, 3)]
 
     assert [answer.members["has_more_records"] for answer in answers] == ["Y", "N", "N"]
     assert list(answers[0].members) == ["status", "duplicated", "has_more_records", "data"]
 
 
 @EVERY
-def test_a_list_without_rows_is_empty(shared_issuer: Issuer, listed: str) -> None:
-    answer = report(shared_issuer, listed, shared_issuer.card().card_id, date_from=1, date_to=2)
+def test_a_list_without_rows_is_empty(issuer: Issuer, listed: str) -> None:
+    answer = report(issuer, listed, issuer.card().card_id, date_from=1, date_to=2)
 
     assert (answer.data, answer.members["has_more_records"]) == ([], "N")
 
 
 @EVERY
-def test_an_unknown_last_id_returns_3012(shared_issuer: Issuer, listed: str) -> None:
-    card = shared_issuer.card().card_id
+def test_an_unknown_last_id_returns_3012(issuer: Issuer, listed: str) -> None:
+    card = issuer.card().card_id
 
     for unknown in (0, 987_654_321, "99999999999999999999"):
-        assert report(shared_issuer, listed, card, last_id=unknown).status_code == 3012
+        assert report(issuer, listed, card, last_id=unknown).status_code == 3012
 
 
 @BOTH
-def test_a_last_id_of_another_card_returns_3012(shared_issuer: Issuer, minute: int, action: str) -> None:
-    card, other = shared_issuer.card().card_id, shared_issuer.card().card_id
-    number = message(shared_issuer, other, minute)
+def test_a_last_id_of_another_card_returns_3012(issuer: Issuer, minute: int, action: str) -> None:
+    card, other = issuer.card().card_id, issuer.card().card_id
+    number = message(issuer, other, minute)
 
-    assert report(shared_issuer, action, card, last_id=number).status_code == 3012
-    assert report(shared_issuer, action, other, last_id=number).status == "success"
+    assert report(issuer, action, card, last_id=number).status_code == 3012
+    assert report(issuer, action, other, last_id=number).status == "success"
 
 
-def test_get_financial_authorizes_rejects_the_last_id_of_a_non_financial_message(
-    shared_issuer: Issuer, minute: int
-) -> None:
-    card = shared_issuer.card().card_id
-    declined, taken = message(shared_issuer, card, minute, financial=False), message(shared_issuer, card, minute + 1)
+def test_get_financial_authorizes_rejects_the_last_id_of_a_non_financial_message(issuer: Issuer, minute: int) -> None:
+    card = issuer.card().card_id
+    declined, taken = message(issuer, card, minute, financial=False), message(issuer, card, minute + 1)
 
-    assert report(shared_issuer, "getFinancialAuthorizes", card, last_id=declined).status_code == 3012
-    assert report(shared_issuer, "getFinancialAuthorizes", card, last_id=taken).data == []
-    assert ids(report(shared_issuer, "getCardsActivity", card, last_id=declined)) == [taken]
+    assert report(issuer, "getFinancialAuthorizes", card, last_id=declined).status_code == 3012
+    assert report(issuer, "getFinancialAuthorizes", card, last_id=taken).data == []
+    assert ids(report(issuer, "getCardsActivity", card, last_id=declined)) == [taken]
 
 
 @EVERY
-def test_a_last_id_may_be_outside_the_date_range(shared_issuer: Issuer, minute: int, listed: str) -> None:
-    card = shared_issuer.card().card_id
-    early, inside, late = (message(shared_issuer, card, minute + later * _SECOND) for later in (0, 5, 10))
+def test_a_last_id_may_be_outside_the_date_range(issuer: Issuer, minute: int, listed: str) -> None:
+    card = issuer.card().card_id
+    early, inside, late = (message(issuer, card, minute + later * _SECOND) for later in (0, 5, 10))
     dates = {"date_from": minute // _SECOND + 4, "date_to": minute // _SECOND + 6}
 
-    assert ids(report(shared_issuer, listed, card, last_id=early, **dates)) == [inside]
-    assert ids(report(shared_issuer, listed, card, last_id=late, **dates)) == []
+    assert ids(report(issuer, listed, card, last_id=early, **dates)) == [inside]
+    assert ids(report(issuer, listed, card, last_id=late, **dates)) == []
 
 
 @EVERY
-def test_messages_of_another_programme_manager_are_not_found(shared_issuer: Issuer, minute: int, listed: str) -> None:
-    card, other = shared_issuer.card().card_id, shared_issuer.as_caller("other")
-    number = message(shared_issuer, card, minute)
+def test_messages_of_another_programme_manager_are_not_found(issuer: Issuer, minute: int, listed: str) -> None:
+    card, other = issuer.card().card_id, issuer.as_caller("other")
+    number = message(issuer, card, minute)
 
     found = report(other, listed, card, **within(minute))
     after = report(other, listed, card, last_id=number)
@@ -178,33 +174,30 @@ def test_messages_of_another_programme_manager_are_not_found(shared_issuer: Issu
 
 
 @BOTH
-def test_a_card_above_the_access_level_returns_3002(shared_issuer: Issuer, action: str) -> None:
-    card = shared_issuer.card(access_level=500).card_id
+def test_a_card_above_the_access_level_returns_3002(issuer: Issuer, action: str) -> None:
+    card = issuer.card(access_level=500).card_id
 
-    assert report(shared_issuer, action, card, access_level=499).status_code == 3002
-    assert report(shared_issuer, action, card, access_level=500).status == "success"
-    assert report(shared_issuer.with_credential(f"below {action}", access_level=499), action, card).status_code == 3002
+    assert report(issuer, action, card, access_level=499).status_code == 3002
+    assert report(issuer, action, card, access_level=500).status == "success"
+    assert report(issuer.with_credential(f"below {action}", access_level=499), action, card).status_code == 3002
 
 
-def test_the_list_of_all_cards_omits_messages_above_the_access_level(shared_issuer: Issuer, minute: int) -> None:
-    cards = {level: shared_issuer.card(access_level=level).card_id for level in (0, 500)}
+def test_the_list_of_all_cards_omits_messages_above_the_access_level(issuer: Issuer, minute: int) -> None:
+    cards = {level: issuer.card(access_level=level).card_id for level in (0, 500)}
     rows = [
-        (level, message(shared_issuer, cards[level], minute + later, level=level))
-        for later, level in enumerate((0, 500) * 3)
+        (level, message(issuer, cards[level], minute + later, level=level)) for later, level in enumerate((0, 500) * 3)
     ]
     low = [number for level, number in rows if level == 0]
     everything = "getCardsActivity of all"
 
-    assert ids(report(shared_issuer, everything, 0, access_level=500, **within(minute))) == [
-        number for _, number in rows
-    ]
-    pages = paged(partial(report, shared_issuer, everything, 0, access_level=499, **within(minute)), "authorize_id", 2)
+    assert ids(report(issuer, everything, 0, access_level=500, **within(minute))) == [number for _, number in rows]
+    pages = paged(partial(report, issuer, everything, 0, access_level=499, **within(minute)), "authorize_id", 2)
     assert pages == [low[:2], low[2:]]
 
 
-def test_the_list_of_all_cards_rejects_a_last_id_above_the_access_level(shared_issuer: Issuer, minute: int) -> None:
-    number = message(shared_issuer, shared_issuer.card(access_level=500).card_id, minute, level=500)
-    everything = partial(report, shared_issuer, "getCardsActivity of all", 0, last_id=number)
+def test_the_list_of_all_cards_rejects_a_last_id_above_the_access_level(issuer: Issuer, minute: int) -> None:
+    number = message(issuer, issuer.card(access_level=500).card_id, minute, level=500)
+    everything = partial(report, issuer, "getCardsActivity of all", 0, last_id=number)
 
     assert everything(access_level=499).status_code == 3012
     assert everything(access_level=500).status == "success"
@@ -213,25 +206,25 @@ def test_the_list_of_all_cards_rejects_a_last_id_above_the_access_level(shared_i
 # -- what arrives
 
 
-def test_the_list_of_all_cards_shows_a_message_after_one_second(shared_issuer: Issuer) -> None:
+def test_the_list_of_all_cards_shows_a_message_after_one_second(issuer: Issuer) -> None:
     """Concurrent writers may still add a row before a younger one."""
-    card, now = shared_issuer.card().card_id, milliseconds(shared_issuer.clock)
-    old, young = message(shared_issuer, card, now - _SECOND), message(shared_issuer, card, now - _SECOND + 1)
+    card, now = issuer.card().card_id, milliseconds(issuer.clock)
+    old, young = message(issuer, card, now - _SECOND), message(issuer, card, now - _SECOND + 1)
     dates = {"date_from": now // _SECOND - 5, "date_to": now // _SECOND + 5}
 
-    assert ids(report(shared_issuer, "getCardsActivity", card, **dates)) == [old, young]
-    assert ids(report(shared_issuer, "getCardsActivity of all", card, **dates)) == [old]
+    assert ids(report(issuer, "getCardsActivity", card, **dates)) == [old, young]
+    assert ids(report(issuer, "getCardsActivity of all", card, **dates)) == [old]
 
 
 @EVERY
-def test_messages_that_arrive_during_paging_are_listed_once(shared_issuer: Issuer, minute: int, listed: str) -> None:
-    card = shared_issuer.card().card_id
-    written = [message(shared_issuer, card, minute + later) for later in range(4)]
+def test_messages_that_arrive_during_paging_are_listed_once(issuer: Issuer, minute: int, listed: str) -> None:
+    card = issuer.card().card_id
+    written = [message(issuer, card, minute + later) for later in range(4)]
 
     def arriving(**members: Any) -> Envelope:
         if len(written) < 8:
-            written.append(message(shared_issuer, card, minute + len(written)))
-        return report(shared_issuer, listed, card, **within(minute), **members)
+            written.append(message(issuer, card, minute + len(written)))
+        return report(issuer, listed, card, **within(minute), **members)
 
     pages = paged(arriving, "authorize_id", 2)
 
@@ -241,13 +234,13 @@ def test_messages_that_arrive_during_paging_are_listed_once(shared_issuer: Issue
 # -- what it takes
 
 
-def test_a_page_takes_one_read_and_one_query_or_16_queries_for_all_cards(shared_issuer: Issuer, minute: int) -> None:
-    card = shared_issuer.card().card_id
-    number = message(shared_issuer, card, minute)
+def test_a_page_takes_one_read_and_one_query_or_16_queries_for_all_cards(issuer: Issuer, minute: int) -> None:
+    card = issuer.card().card_id
+    number = message(issuer, card, minute)
     taken: dict[str, list[str]] = {}
     for listed in LISTED:
-        with record_calls(shared_issuer.causeway) as calls:
-            report(shared_issuer, listed, card, last_id=number)
+        with record_calls(issuer.causeway) as calls:
+            report(issuer, listed, card, last_id=number)
         taken[listed] = calls
 
     assert taken == {
@@ -257,16 +250,14 @@ def test_a_page_takes_one_read_and_one_query_or_16_queries_for_all_cards(shared_
     }
 
 
-def test_a_repeated_request_returns_the_first_page(shared_issuer: Issuer, minute: int) -> None:
-    card, reference = shared_issuer.card().card_id, shared_issuer.reference()
-    message(shared_issuer, card, minute)
-    asked = partial(
-        report, shared_issuer, "getCardsActivity of all", card, request_reference_id=reference, **within(minute)
-    )
+def test_a_repeated_request_returns_the_first_page(issuer: Issuer, minute: int) -> None:
+    card, reference = issuer.card().card_id, issuer.reference()
+    message(issuer, card, minute)
+    asked = partial(report, issuer, "getCardsActivity of all", card, request_reference_id=reference, **within(minute))
     first = asked()
-    message(shared_issuer, card, minute + 1)
+    message(issuer, card, minute + 1)
 
-    with record_calls(shared_issuer.causeway) as calls:
+    with record_calls(issuer.causeway) as calls:
         again = asked()
 
     assert calls == ["BatchGetItem"]

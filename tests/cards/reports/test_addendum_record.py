@@ -40,17 +40,17 @@ def ids(answer: Envelope) -> list[int]:
 
 
 @pytest.fixture(autouse=True)
-def later(shared_issuer: Issuer) -> int:
+def later(issuer: Issuer) -> int:
     """No test sees what another one has told; answers its first second."""
-    shared_issuer.clock.advance(3)
-    return shared_issuer.clock.time()
+    issuer.clock.advance(3)
+    return issuer.clock.time()
 
 
-def test_an_addendum_is_listed_with_its_original_data(shared_issuer: Issuer, later: int) -> None:
-    number = transaction(shared_issuer)
-    addendum = told(shared_issuer, number)
+def test_an_addendum_is_listed_with_its_original_data(issuer: Issuer, later: int) -> None:
+    number = transaction(issuer)
+    addendum = told(issuer, number)
 
-    [row] = report(shared_issuer, number).data
+    [row] = report(issuer, number).data
 
     assert row == {
         "id": addendum,
@@ -61,23 +61,21 @@ def test_an_addendum_is_listed_with_its_original_data(shared_issuer: Issuer, lat
     }
 
 
-def test_addendums_of_one_second_keep_their_order(shared_issuer: Issuer) -> None:
-    number = transaction(shared_issuer)
-    every = [told(shared_issuer, number) for _ in range(3)]
+def test_addendums_of_one_second_keep_their_order(issuer: Issuer) -> None:
+    number = transaction(issuer)
+    every = [told(issuer, number) for _ in range(3)]
 
-    assert ids(report(shared_issuer, number)) == every
+    assert ids(report(issuer, number)) == every
 
 
 @OVERALL
 @pytest.mark.parametrize("item_count", [1, 2, 5])
-def test_pages_list_every_addendum_once_in_order(
-    shared_issuer: Issuer, later: int, overall: bool, item_count: int
-) -> None:
-    number = transaction(shared_issuer)
-    every = [told(shared_issuer, number) for _ in range(5)]
-    shared_issuer.clock.advance(2)
+def test_pages_list_every_addendum_once_in_order(issuer: Issuer, later: int, overall: bool, item_count: int) -> None:
+    number = transaction(issuer)
+    every = [told(issuer, number) for _ in range(5)]
+    issuer.clock.advance(2)
 
-    asked = partial(report, shared_issuer, None if overall else number, date_imported_from=later)
+    asked = partial(report, issuer, None if overall else number, date_imported_from=later)
     pages = paged(asked, "id", item_count)
 
     assert [each for page in pages for each in page] == every
@@ -85,86 +83,84 @@ def test_pages_list_every_addendum_once_in_order(
 
 
 @OVERALL
-def test_a_date_range_includes_its_first_and_last_second(shared_issuer: Issuer, later: int, overall: bool) -> None:
-    number, every = transaction(shared_issuer), []
+def test_a_date_range_includes_its_first_and_last_second(issuer: Issuer, later: int, overall: bool) -> None:
+    number, every = transaction(issuer), []
     for _ in range(4):
-        every.append(told(shared_issuer, number))
-        shared_issuer.clock.advance(1)
+        every.append(told(issuer, number))
+        issuer.clock.advance(1)
 
     dates = {"date_imported_from": later + 1, "date_imported_to": later + 2}
-    assert ids(report(shared_issuer, None if overall else number, **dates)) == every[1:3]
+    assert ids(report(issuer, None if overall else number, **dates)) == every[1:3]
 
 
 @OVERALL
-def test_reversed_dates_return_2005(shared_issuer: Issuer, overall: bool) -> None:
-    refused = report(shared_issuer, None if overall else 1, date_imported_from=2, date_imported_to=1)
+def test_reversed_dates_return_2005(issuer: Issuer, overall: bool) -> None:
+    refused = report(issuer, None if overall else 1, date_imported_from=2, date_imported_to=1)
 
     assert refused.status_code == 2005
     assert refused.message == "date_imported_to must not be before date_imported_from"
 
 
 @OVERALL
-def test_an_unknown_last_id_returns_3012(shared_issuer: Issuer, overall: bool) -> None:
-    number = transaction(shared_issuer)
+def test_an_unknown_last_id_returns_3012(issuer: Issuer, overall: bool) -> None:
+    number = transaction(issuer)
 
     for unknown in (0, 987_654_321, "99999999999999999999"):
-        assert report(shared_issuer, None if overall else number, last_id=unknown).status_code == 3012
+        assert report(issuer, None if overall else number, last_id=unknown).status_code == 3012
 
 
-def test_a_last_id_of_another_transaction_returns_3012(shared_issuer: Issuer) -> None:
-    first, second = transaction(shared_issuer), transaction(shared_issuer)
-    addendum = told(shared_issuer, first)
+def test_a_last_id_of_another_transaction_returns_3012(issuer: Issuer) -> None:
+    first, second = transaction(issuer), transaction(issuer)
+    addendum = told(issuer, first)
 
-    assert report(shared_issuer, second, last_id=addendum).status_code == 3012
-    assert report(shared_issuer, first, last_id=addendum).data == []
+    assert report(issuer, second, last_id=addendum).status_code == 3012
+    assert report(issuer, first, last_id=addendum).data == []
 
 
-def test_addendums_that_arrive_during_paging_are_listed_once(shared_issuer: Issuer) -> None:
-    number = transaction(shared_issuer)
-    every = [told(shared_issuer, number) for _ in range(3)]
+def test_addendums_that_arrive_during_paging_are_listed_once(issuer: Issuer) -> None:
+    number = transaction(issuer)
+    every = [told(issuer, number) for _ in range(3)]
 
     def asked(**members: Any) -> Envelope:
         if len(every) < 7:
-            every.append(told(shared_issuer, number))
-        return report(shared_issuer, number, **members)
+            every.append(told(issuer, number))
+        return report(issuer, number, **members)
 
     assert [each for page in paged(asked, "id", 2) for each in page] == every
 
 
-def test_the_list_of_all_addendums_shows_an_addendum_after_one_second(shared_issuer: Issuer, later: int) -> None:
-    addendum = told(shared_issuer, transaction(shared_issuer))
+def test_the_list_of_all_addendums_shows_an_addendum_after_one_second(issuer: Issuer, later: int) -> None:
+    addendum = told(issuer, transaction(issuer))
 
-    assert ids(report(shared_issuer, date_imported_from=later)) == []
-    shared_issuer.clock.advance(1)
-    assert ids(report(shared_issuer, date_imported_from=later)) == [addendum]
+    assert ids(report(issuer, date_imported_from=later)) == []
+    issuer.clock.advance(1)
+    assert ids(report(issuer, date_imported_from=later)) == [addendum]
 
 
 # -- who sees them
 
 
-def test_transactions_and_addendums_above_the_access_level_are_not_found(shared_issuer: Issuer, later: int) -> None:
-    low, high = transaction(shared_issuer), transaction(shared_issuer, access_level=500)
-    seen, hidden = told(shared_issuer, low), told(shared_issuer, high)
-    shared_issuer.clock.advance(1)
+def test_transactions_and_addendums_above_the_access_level_are_not_found(issuer: Issuer, later: int) -> None:
+    low, high = transaction(issuer), transaction(issuer, access_level=500)
+    seen, hidden = told(issuer, low), told(issuer, high)
+    issuer.clock.advance(1)
 
     assert (
-        shared_issuer.sim(
+        issuer.sim(
             "simulateAddendum", transaction_id=high, addendum_type="x", data=LODGING, access_level=499
         ).status_code
         == 3012
     )
-    assert report(shared_issuer, high, access_level=499).status_code == 3012
-    assert ids(report(shared_issuer, date_imported_from=later, access_level=499)) == [seen]
-    assert report(shared_issuer, access_level=499, last_id=hidden).status_code == 3012
-    assert ids(report(shared_issuer, date_imported_from=later, access_level=500)) == [seen, hidden]
+    assert report(issuer, high, access_level=499).status_code == 3012
+    assert ids(report(issuer, date_imported_from=later, access_level=499)) == [seen]
+    assert report(issuer, access_level=499, last_id=hidden).status_code == 3012
+    assert ids(report(issuer, date_imported_from=later, access_level=500)) == [seen, hidden]
 
 
-def test_transactions_and_addendums_of_another_programme_manager_are_not_found(
-    shared_issuer: Issuer, later: int
-) -> None:
-    number = transaction(shared_issuer)
-    addendum, other = told(shared_issuer, number), shared_issuer.as_caller("other")
-    shared_issuer.clock.advance(1)
+def test_transactions_and_addendums_of_another_programme_manager_are_not_found(issuer: Issuer, later: int) -> None:
+    number = transaction(issuer)
+    addendum, other = told(issuer, number), issuer.as_caller("other")
+    issuer.clock.advance(1)
 
     assert other.sim("simulateAddendum", transaction_id=number, addendum_type="x", data=LODGING).status_code == 3012
     assert report(other, number).status_code == 3012
@@ -172,52 +168,52 @@ def test_transactions_and_addendums_of_another_programme_manager_are_not_found(
     assert report(other).data == []
 
 
-def test_an_unknown_transaction_returns_3012(shared_issuer: Issuer) -> None:
+def test_an_unknown_transaction_returns_3012(issuer: Issuer) -> None:
     for unknown in (0, 987_654_321):
-        refused = shared_issuer.sim("simulateAddendum", transaction_id=unknown, addendum_type="x", data=LODGING)
-        assert (refused.status_code, report(shared_issuer, last_id=unknown).status_code) == (3012, 3012)
-    assert report(shared_issuer, 987_654_321).status_code == 3012
+        refused = issuer.sim("simulateAddendum", transaction_id=unknown, addendum_type="x", data=LODGING)
+        assert (refused.status_code, report(issuer, last_id=unknown).status_code) == (3012, 3012)
+    assert report(issuer, 987_654_321).status_code == 3012
 
 
 # -- what it takes
 
 
-def test_an_addendum_takes_three_round_trips_and_a_page_of_a_transaction_two(shared_issuer: Issuer) -> None:
-    number = transaction(shared_issuer)
-    with record_calls(shared_issuer.causeway) as telling:
-        addendum = told(shared_issuer, number)
-    with record_calls(shared_issuer.causeway) as listing:
-        report(shared_issuer, number, last_id=addendum)
-    with record_calls(shared_issuer.causeway) as over_all:
-        report(shared_issuer)
+def test_an_addendum_takes_three_round_trips_and_a_page_of_a_transaction_two(issuer: Issuer) -> None:
+    number = transaction(issuer)
+    with record_calls(issuer.causeway) as telling:
+        addendum = told(issuer, number)
+    with record_calls(issuer.causeway) as listing:
+        report(issuer, number, last_id=addendum)
+    with record_calls(issuer.causeway) as over_all:
+        report(issuer)
 
     assert telling == ["BatchGetItem", "PutItem", "TransactWriteItems"]
     assert listing == ["BatchGetItem", "Query"]
     assert over_all == ["Query"] * 16
 
 
-def test_a_repeated_addendum_is_stored_once(shared_issuer: Issuer) -> None:
-    number = transaction(shared_issuer)
+def test_a_repeated_addendum_is_stored_once(issuer: Issuer) -> None:
+    number = transaction(issuer)
     members = {
         "transaction_id": number,
         "addendum_type": "x",
         "data": LODGING,
-        "request_reference_id": shared_issuer.reference(),
+        "request_reference_id": issuer.reference(),
     }
 
-    first, second = (shared_issuer.sim("simulateAddendum", **members) for _ in range(2))
+    first, second = (issuer.sim("simulateAddendum", **members) for _ in range(2))
 
     assert first.duplicated == 0
     assert second.duplicated == 1
     assert first.data == second.data
-    assert ids(report(shared_issuer, number)) == [first.data["id"]]
+    assert ids(report(issuer, number)) == [first.data["id"]]
 
 
-def test_addendum_data_are_an_object_of_at_most_2000_bytes_as_json(shared_issuer: Issuer) -> None:
-    number = transaction(shared_issuer)
+def test_addendum_data_are_an_object_of_at_most_2000_bytes_as_json(issuer: Issuer) -> None:
+    number = transaction(issuer)
     most = {"text": "é" * 994 + "a"}
 
-    assert told(shared_issuer, number, data=most)
+    assert told(issuer, number, data=most)
     for data, code in (({"text": "é" * 995}, 2003), ({}, 2003), ([], 2002), ("x", 2002)):
-        refused = shared_issuer.sim("simulateAddendum", transaction_id=number, addendum_type="x", data=data)
+        refused = issuer.sim("simulateAddendum", transaction_id=number, addendum_type="x", data=data)
         assert refused.status_code == code

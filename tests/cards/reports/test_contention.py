@@ -44,7 +44,7 @@ def follow(issuer: Issuer, action: str, name: str, is_over: Callable[[], bool], 
 def raced(
     issuer: Issuer, writing: Sequence[Callable[[], int]], reading: Callable[..., list[int]]
 ) -> tuple[set[int], list[int]]:
-    """What all have written, and what was read meanwhile."""
+    """The numbers written, and the pages read meanwhile."""
     written: list[int] = []
 
     def write(first: int) -> list[int]:
@@ -57,36 +57,40 @@ def raced(
 
 
 @pytest.mark.parametrize("by", ["card", "account"])
-def test_pages_list_concurrent_transactions_of_a_card_once(issuer: Issuer, by: str) -> None:
-    card = issuer.card()
-    other = issuer.account(holder_id=card.holder_id, cards=[card.card_id], currency_ison=GBP)
+def test_pages_list_concurrent_transactions_of_a_card_once(new_issuer: Issuer, by: str) -> None:
+    card = new_issuer.card()
+    other = new_issuer.account(holder_id=card.holder_id, cards=[card.card_id], currency_ison=GBP)
     accounts = [card.account_id, other] if by == "card" else [other]
-    addresses = [issuer.address(account, card_id=card.card_id)["id"] for account in accounts]
-    writers = [issuer.with_own_clock(days=AHEAD * (number % 2)) for number in range(WRITERS)]
+    addresses = [new_issuer.address(account, card_id=card.card_id)["id"] for account in accounts]
+    writers = [new_issuer.with_own_clock(days=AHEAD * (number % 2)) for number in range(WRITERS)]
     payment = {"amount": 100, "currency_ison": GBP, "scheme": "FPS", "sender_name": "Bob"}
     writing = [
         partial(decided, writer, "simulateInboundPayment", epm_address_id=address, **payment)
         for writer, address in zip(writers * PAYMENTS, itertools.cycle(addresses), strict=False)
     ]
-    listed: dict[str, Any] = {"date_from": 0, "date_to": issuer.clock.time() + 3600}
+    listed: dict[str, Any] = {"date_from": 0, "date_to": new_issuer.clock.time() + 3600}
     listed |= {"card_id": card.card_id} if by == "card" else {"account_id": other}
 
-    written, read = raced(issuer, writing, partial(follow, issuer, "getTransactions", "transaction_id", **listed))
+    written, read = raced(
+        new_issuer, writing, partial(follow, new_issuer, "getTransactions", "transaction_id", **listed)
+    )
 
     assert len(read) == len(written) == WRITERS * PAYMENTS
     assert set(read) == written
-    [row, *_] = issuer.data("getTransactions", item_count=100, **listed)
+    [row, *_] = new_issuer.data("getTransactions", item_count=100, **listed)
     assert row["transaction_id"] == read[0]
 
 
-def test_pages_list_concurrent_addendums_of_a_transaction_once(issuer: Issuer) -> None:
-    number = issuer.inbound(issuer.address(), 100)["transaction_id"]
-    writers = [issuer.with_own_clock(days=AHEAD * (each % 2)) for each in range(WRITERS)]
+def test_pages_list_concurrent_addendums_of_a_transaction_once(new_issuer: Issuer) -> None:
+    number = new_issuer.inbound(new_issuer.address(), 100)["transaction_id"]
+    writers = [new_issuer.with_own_clock(days=AHEAD * (each % 2)) for each in range(WRITERS)]
     told = {"transaction_id": number, "addendum_type": "lodging", "data": {"nights": 2}}
     writing = [partial(decided, writer, "simulateAddendum", **told) for writer in writers * PAYMENTS]
-    listed = {"date_imported_from": 0, "date_imported_to": issuer.clock.time() + 3600, "transaction_id": number}
+    listed = {"date_imported_from": 0, "date_imported_to": new_issuer.clock.time() + 3600, "transaction_id": number}
 
-    written, read = raced(issuer, writing, partial(follow, issuer, "getFinancialDetailAddendums", "id", **listed))
+    written, read = raced(
+        new_issuer, writing, partial(follow, new_issuer, "getFinancialDetailAddendums", "id", **listed)
+    )
 
     assert len(read) == len(written) == WRITERS * PAYMENTS
     assert set(read) == written

@@ -106,8 +106,8 @@ def addendums(issuer: Issuer) -> ListOfAll:
 
 
 @pytest.fixture(params=[activity, addendums], ids=["activity of all cards", "addendums of all"])
-def listed(request: pytest.FixtureRequest, shared_issuer: Issuer) -> ListOfAll:
-    of_all: ListOfAll = request.param(shared_issuer)
+def listed(request: pytest.FixtureRequest, issuer: Issuer) -> ListOfAll:
+    of_all: ListOfAll = request.param(issuer)
     return of_all
 
 
@@ -126,53 +126,49 @@ def landing(after: Callable[[], None]) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("seconds", [3, 10, 14.5])
-def test_a_row_committed_late_is_listed_on_a_later_page(
-    shared_issuer: Issuer, listed: ListOfAll, seconds: float
-) -> None:
+def test_a_row_committed_late_is_listed_on_a_later_page(issuer: Issuer, listed: ListOfAll, seconds: float) -> None:
     poller, others = listed.poller, []
 
     def go_on() -> None:
         for _ in range(3):
             others.append(listed.rival())
-            shared_issuer.clock.advance(seconds / 3)
+            issuer.clock.advance(seconds / 3)
             poller.poll()
 
     with landing(go_on):
         late = listed.write()
-    shared_issuer.clock.advance(2)
+    issuer.clock.advance(2)
     poller.follow()
 
     assert sorted(poller.seen) == sorted([late, *others])
 
 
-def test_a_list_stops_before_a_row_that_is_being_written(shared_issuer: Issuer, listed: ListOfAll) -> None:
+def test_a_list_stops_before_a_row_that_is_being_written(issuer: Issuer, listed: ListOfAll) -> None:
     poller, shown = listed.poller, []
 
     def look() -> None:
         listed.rival()
-        shared_issuer.clock.advance(5)
+        issuer.clock.advance(5)
         shown.append(poller.poll())
 
     first = listed.rival()
-    shared_issuer.clock.advance(0.1)
+    issuer.clock.advance(0.1)
     with landing(look):
         listed.write()
 
     assert shown == [[first]]
 
 
-def test_a_page_has_more_records_while_a_row_of_its_dates_is_being_written(
-    shared_issuer: Issuer, listed: ListOfAll
-) -> None:
-    until, more = shared_issuer.clock.time() + 1, list[str]()
+def test_a_page_has_more_records_while_a_row_of_its_dates_is_being_written(issuer: Issuer, listed: ListOfAll) -> None:
+    until, more = issuer.clock.time() + 1, list[str]()
     ends = {name: until if name.endswith("to") else value for name, value in listed.poller.dates.items()}
 
     def look() -> str:
-        more.append(shared_issuer.do(listed.poller.action, **ends | {"item_count": PAGE}).members["has_more_records"])
+        more.append(issuer.do(listed.poller.action, **ends | {"item_count": PAGE}).members["has_more_records"])
         return more[-1]
 
     def look_later() -> None:
-        shared_issuer.clock.advance(5)
+        issuer.clock.advance(5)
         look()
 
     with landing(look_later):
@@ -183,52 +179,48 @@ def test_a_page_has_more_records_while_a_row_of_its_dates_is_being_written(
 
 @pytest.mark.parametrize("seconds", [0, 5, 14])
 def test_a_transaction_with_a_lost_answer_is_listed_after_its_commit(
-    shared_issuer: Issuer, listed: ListOfAll, seconds: float
+    issuer: Issuer, listed: ListOfAll, seconds: float
 ) -> None:
     with sent_but_not_applied() as sent, contextlib.suppress(NotWritten):
         listed.write()
     other = listed.rival()
-    shared_issuer.clock.advance(seconds)
+    issuer.clock.advance(seconds)
     listed.poller.follow()
 
-    shared_issuer.hub.store.transact(sent[-1])
-    shared_issuer.clock.advance(2)
+    issuer.hub.store.transact(sent[-1])
+    issuer.clock.advance(2)
     listed.poller.follow()
 
     assert len(listed.poller.seen) == len(set(listed.poller.seen)) == 2
     assert other in listed.poller.seen
 
 
-def test_a_list_waits_15_seconds_for_a_dead_writer_and_then_refuses_its_row(
-    shared_issuer: Issuer, listed: ListOfAll
-) -> None:
+def test_a_list_waits_15_seconds_for_a_dead_writer_and_then_refuses_its_row(issuer: Issuer, listed: ListOfAll) -> None:
     with sent_but_not_applied() as sent, contextlib.suppress(NotWritten):
         listed.write()
     other = listed.rival()
 
-    shared_issuer.clock.advance(ABANDONED_AFTER / 1000 - 0.01)
+    issuer.clock.advance(ABANDONED_AFTER / 1000 - 0.01)
     assert listed.poller.follow() == []
-    shared_issuer.clock.advance(0.01)
+    issuer.clock.advance(0.01)
     assert listed.poller.follow() == []
     assert listed.poller.follow() == [other]
 
     with pytest.raises(ConditionFailed):
-        shared_issuer.hub.store.transact(sent[-1])
-    shared_issuer.clock.advance(60)
+        issuer.hub.store.transact(sent[-1])
+    issuer.clock.advance(60)
     assert listed.poller.follow() == []
 
 
-def test_cancelling_the_row_of_a_dead_writer_takes_one_more_round_trip(
-    shared_issuer: Issuer, listed: ListOfAll
-) -> None:
+def test_cancelling_the_row_of_a_dead_writer_takes_one_more_round_trip(issuer: Issuer, listed: ListOfAll) -> None:
     calls = []
-    shared_issuer.clock.advance(61)
+    issuer.clock.advance(61)
     listed.poller.poll()  # reads anew what is cached for a minute
     with sent_but_not_applied(), contextlib.suppress(NotWritten):
         listed.write()
     for seconds in (5, 10, 1):
-        shared_issuer.clock.advance(seconds)
-        with record_calls(shared_issuer.causeway) as made:
+        issuer.clock.advance(seconds)
+        with record_calls(issuer.causeway) as made:
             listed.poller.poll()
         calls.append(made)
 
@@ -236,91 +228,89 @@ def test_cancelling_the_row_of_a_dead_writer_takes_one_more_round_trip(
 
 
 def test_a_transaction_slower_than_15_seconds_fails_and_its_row_is_never_listed(
-    shared_issuer: Issuer, listed: ListOfAll
+    issuer: Issuer, listed: ListOfAll
 ) -> None:
     """Requests are decided again for only ten seconds."""
 
     def look() -> None:
-        shared_issuer.clock.advance(ABANDONED_AFTER / 1000)
+        issuer.clock.advance(ABANDONED_AFTER / 1000)
         listed.poller.follow()
 
     with landing(look), pytest.raises(NotWritten):
         listed.write()
-    shared_issuer.clock.advance(2)
+    issuer.clock.advance(2)
 
     assert listed.poller.follow() == []
     after = listed.write()
-    shared_issuer.clock.advance(2)
+    issuer.clock.advance(2)
     assert listed.poller.follow() == [after]
 
 
-def test_a_request_reserves_a_new_row_after_a_cancelled_reservation(shared_issuer: Issuer, listed: ListOfAll) -> None:
+def test_a_request_reserves_a_new_row_after_a_cancelled_reservation(issuer: Issuer, listed: ListOfAll) -> None:
     """The cancelling process has a clock that is ahead."""
-    cancel = [lambda: cancel_abandoned(shared_issuer.hub.store, "card-activity", reserved_rows(shared_issuer), 10**13)]
+    cancel = [lambda: cancel_abandoned(issuer.hub.store, "card-activity", reserved_rows(issuer), 10**13)]
     with landing(lambda: cancel.pop()() if cancel else None):
         row = listed.write()
-    shared_issuer.clock.advance(2)
+    issuer.clock.advance(2)
 
     assert listed.poller.follow() == [row]
 
 
 @pytest.mark.parametrize("milliseconds", [CONFIRMED_WITHIN, CONFIRMED_WITHIN + 1, 8_000])
-def test_a_row_with_a_late_reservation_is_not_skipped(
-    shared_issuer: Issuer, listed: ListOfAll, milliseconds: int
-) -> None:
+def test_a_row_with_a_late_reservation_is_not_skipped(issuer: Issuer, listed: ListOfAll, milliseconds: int) -> None:
     """A poller that reads before the reservation exists does not see the reservation."""
     other = listed.rival()
-    with slow_reservations(shared_issuer, milliseconds, listed.poller.follow):
+    with slow_reservations(issuer, milliseconds, listed.poller.follow):
         late = listed.write()
-    shared_issuer.clock.advance(20)
+    issuer.clock.advance(20)
     listed.poller.follow()
 
     assert sorted(listed.poller.seen) == sorted([late, other])
 
 
-def test_late_confirmations_of_every_reservation_leave_no_reservation(shared_issuer: Issuer, listed: ListOfAll) -> None:
-    before = reserved_rows(shared_issuer)
-    with late_confirmations(shared_issuer), pytest.raises(NotWritten, match="8003"):
+def test_late_confirmations_of_every_reservation_leave_no_reservation(issuer: Issuer, listed: ListOfAll) -> None:
+    before = reserved_rows(issuer)
+    with late_confirmations(issuer), pytest.raises(NotWritten, match="8003"):
         listed.write()
 
-    assert reserved_rows(shared_issuer) == before
+    assert reserved_rows(issuer) == before
     other = listed.rival()
-    shared_issuer.clock.advance(2)
+    issuer.clock.advance(2)
     assert listed.poller.follow() == [other]
 
 
-def test_the_mark_of_an_unwritten_row_expires_after_a_day(shared_issuer: Issuer, listed: ListOfAll) -> None:
+def test_the_mark_of_an_unwritten_row_expires_after_a_day(issuer: Issuer, listed: ListOfAll) -> None:
     with patch.object(Store, "transact", side_effect=Conflict("busy")), pytest.raises(NotWritten):
         listed.write()
 
-    marks = [row for row in shared_issuer.hub.store.scan("card-activity") if CANCELLED in row]
+    marks = [row for row in issuer.hub.store.scan("card-activity") if CANCELLED in row]
     assert marks
     assert {row["expires_at"] - int(row["part"].split("#")[1]) // 1000 for row in marks} == {MARK_RETENTION}
 
 
-def test_a_request_that_fails_with_conflicts_leaves_no_reservation(shared_issuer: Issuer, listed: ListOfAll) -> None:
+def test_a_request_that_fails_with_conflicts_leaves_no_reservation(issuer: Issuer, listed: ListOfAll) -> None:
     with patch.object(Store, "transact", side_effect=Conflict("busy")), pytest.raises(NotWritten):
         listed.write()
     other = listed.rival()
-    shared_issuer.clock.advance(2)
+    issuer.clock.advance(2)
 
     assert listed.poller.follow() == [other]
 
 
-def test_a_card_number_above_the_access_level_leaves_no_reservation(shared_issuer: Issuer) -> None:
-    listed, card = activity(shared_issuer), shared_issuer.card_in("A", access_level=30)
+def test_a_card_number_above_the_access_level_leaves_no_reservation(issuer: Issuer) -> None:
+    listed, card = activity(issuer), issuer.card_in("A", access_level=30)
     use = {"pan": card.pan, "transaction_type": 0, "amount": 1, "currency_ison": EUR, "access_level": 0}
-    assert shared_issuer.sim("simulateAuthorization", **use).data["response_code"] == "14"
-    assert shared_issuer.sim("simulateAdvice", response_code="00", **use).status_code == 3002
+    assert issuer.sim("simulateAuthorization", **use).data["response_code"] == "14"
+    assert issuer.sim("simulateAdvice", response_code="00", **use).status_code == 3002
     other = listed.rival()
-    shared_issuer.clock.advance(2)
+    issuer.clock.advance(2)
 
     assert listed.poller.follow() == [other]
 
 
 @pytest.mark.parametrize("seed", range(6))
 def test_pages_list_every_row_once_while_rows_commit_late_or_never(
-    shared_issuer: Issuer, listed: ListOfAll, seed: int
+    issuer: Issuer, listed: ListOfAll, seed: int
 ) -> None:
     dice, poller = random.Random(seed), listed.poller
     written: list[int] = []
@@ -328,13 +318,13 @@ def test_pages_list_every_row_once_while_rows_commit_late_or_never(
 
     def meanwhile() -> None:
         written.extend(listed.rival() for _ in range(dice.randint(0, 3)))
-        shared_issuer.clock.advance(dice.choice((0, 0.2, 1, 3, 9)))
+        issuer.clock.advance(dice.choice((0, 0.2, 1, 3, 9)))
         poller.poll()
 
     def land() -> None:
         for operations in pending:
             with contextlib.suppress(ConditionFailed):
-                shared_issuer.hub.store.transact(operations)
+                issuer.hub.store.transact(operations)
                 written.extend(_numbers(operations))
         pending.clear()
 
@@ -351,7 +341,7 @@ def test_pages_list_every_row_once_while_rows_commit_late_or_never(
         meanwhile()
     land()
     for _ in range(4):
-        shared_issuer.clock.advance(20)
+        issuer.clock.advance(20)
         poller.follow()
 
     assert len(poller.seen) == len(set(poller.seen))

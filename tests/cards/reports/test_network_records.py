@@ -1,4 +1,4 @@
-"""What the network does with a card, as the reports show it: every record has the members of its table."""
+"""The network's messages in the reports: every record has the members of its table."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ Rows = Mapping[str, list[dict[str, Any]]]
 
 
 @pytest.fixture(scope="module")
-def asked(shared_issuer: Issuer) -> Mapping[str, Any]:
-    """What the network was answered, message by message; the card's account is in euros."""
-    card = shared_issuer.spendable(100_000).card_id
-    first = shared_issuer.purchase(card, 2500, **SHOP, **USE)
-    other = shared_issuer.purchase(card, 1000, currency_ison=USD, **SHOP)
-    declined = shared_issuer.purchase(card, 9_000_000)
-    more = shared_issuer.data("simulateIncrement", trans_link=first["trans_link"], amount=500)
-    back = shared_issuer.data("simulateReversal", trans_link=other["trans_link"], amount=400)
-    cleared = shared_issuer.clearing(first, 3000, **SHOP)
-    shared_issuer.clearing(other, 600, currency_ison=USD)
-    shared_issuer.data("simulateRefund", trans_link=first["trans_link"], amount=100, currency_ison=EUR)
-    shared_issuer.data("simulateDispute", transaction_id=cleared["transaction_id"], step="opened", amount=1000)
+def asked(issuer: Issuer) -> Mapping[str, Any]:
+    """The answers to the network, message by message; the card's account is in euros."""
+    card = issuer.spendable(100_000).card_id
+    first = issuer.purchase(card, 2500, **SHOP, **USE)
+    other = issuer.purchase(card, 1000, currency_ison=USD, **SHOP)
+    declined = issuer.purchase(card, 9_000_000)
+    more = issuer.data("simulateIncrement", trans_link=first["trans_link"], amount=500)
+    back = issuer.data("simulateReversal", trans_link=other["trans_link"], amount=400)
+    cleared = issuer.clearing(first, 3000, **SHOP)
+    issuer.clearing(other, 600, currency_ison=USD)
+    issuer.data("simulateRefund", trans_link=first["trans_link"], amount=100, currency_ison=EUR)
+    issuer.data("simulateDispute", transaction_id=cleared["transaction_id"], step="opened", amount=1000)
     return {
         "card": card,
         "first": first,
@@ -53,10 +53,10 @@ def asked(shared_issuer: Issuer) -> Mapping[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def rows(shared_issuer: Issuer, asked: Mapping[str, Any]) -> Rows:
-    """What each report lists of the card."""
-    members = {"card_id": asked["card"], "date_from": 0, "date_to": shared_issuer.clock.time() + 9, "item_count": 100}
-    return {action: shared_issuer.data(action, **members) for action in MODELS}
+def rows(issuer: Issuer, asked: Mapping[str, Any]) -> Rows:
+    """The rows of the card in each report."""
+    members = {"card_id": asked["card"], "date_from": 0, "date_to": issuer.clock.time() + 9, "item_count": 100}
+    return {action: issuer.data(action, **members) for action in MODELS}
 
 
 @pytest.mark.parametrize("action", MODELS)
@@ -126,9 +126,9 @@ def test_a_foreign_transaction_shows_its_amount_in_the_accounts_currency(rows: R
     assert converted["holder_amount"] >= converted["holder_billing_amount"]
 
 
-def test_a_page_starts_after_the_last_id_of_an_increment(shared_issuer: Issuer, asked: Mapping[str, Any]) -> None:
-    members = {"card_id": asked["card"], "date_from": 0, "date_to": shared_issuer.clock.time() + 9, "item_count": 100}
+def test_a_page_starts_after_the_last_id_of_an_increment(issuer: Issuer, asked: Mapping[str, Any]) -> None:
+    members = {"card_id": asked["card"], "date_from": 0, "date_to": issuer.clock.time() + 9, "item_count": 100}
 
-    after = shared_issuer.data("getCardsActivity", **members, last_id=asked["more"]["authorize_id"])
+    after = issuer.data("getCardsActivity", **members, last_id=asked["more"]["authorize_id"])
 
     assert [row["authorize_id"] for row in after] == [asked["back"]["authorize_id"]]

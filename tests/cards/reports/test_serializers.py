@@ -75,7 +75,7 @@ BOOKED = (
     *("holder_billing_amount", "holder_billing_currency_ison", "holder_amount", "holder_currency_ison"),
     *("settlement_date", "reconciliation_date"),
 )
-"""What a transaction always has, though the interface would let it be absent."""
+"""Members of every transaction, though the interface calls them conditional."""
 
 
 def mandatory(table: Mapping[str, Any]) -> set[str]:

@@ -1,4 +1,4 @@
-"""How rows add up: by nothing but the rule that the documents print, an account's rows come to its settled balance."""
+"""Sums of rows: by the documented rule alone, an account's rows add up to its settled balance."""
 
 from __future__ import annotations
 
@@ -153,14 +153,14 @@ PROGRAMMES = pytest.mark.parametrize("program", [BLENDING, NOT_BLENDING], ids=["
 
 
 def effect(row: Mapping[str, Any]) -> int:
-    """What a row counts in the settled balance, as the page prints it."""
+    """The effect of a row on the settled balance, as the page prints it."""
     amount: int = row["holder_amount"] if row["transaction_type"] in CREDITS else -row["holder_amount"]
     return amount - (0 if row["is_conversion_fee_blended"] else row.get("currency_conversion_fee", 0))
 
 
 @pytest.fixture(scope="module")
-def issuer(shared_issuer: Issuer) -> Issuer:
-    return with_prices(shared_issuer, "sums")
+def issuer(issuer: Issuer) -> Issuer:
+    return with_prices(issuer, "sums")
 
 
 def test_docs_list_every_credit_transaction_type() -> None:

@@ -39,14 +39,14 @@ class Money:
 
 
 @pytest.fixture(scope="module")
-def money(shared_issuer: Issuer) -> Money:
+def money(issuer: Issuer) -> Money:
     """Five payments, a second apart."""
-    card = shared_issuer.card()
-    address = shared_issuer.address(card.account_id, 2, card_id=card.card_id)
+    card = issuer.card()
+    address = issuer.address(card.account_id, 2, card_id=card.card_id)
     came = []
     for amount in range(100, 105):
-        came.append(shared_issuer.inbound(address, amount)["transaction_id"])
-        shared_issuer.clock.advance(1)
+        came.append(issuer.inbound(address, amount)["transaction_id"])
+        issuer.clock.advance(1)
     return Money(card, address, came)
 
 
@@ -62,150 +62,138 @@ def ids(issuer: Issuer, **members: Any) -> list[int]:
 # -- whose
 
 
-def test_transactions_of_a_card_and_of_an_account_are_listed_in_order(shared_issuer: Issuer, money: Money) -> None:
-    assert ids(shared_issuer, **money.of_card) == ids(shared_issuer, **money.of_account) == money.came
-    assert ids(shared_issuer, **money.of_card, **money.of_account) == money.came
+def test_transactions_of_a_card_and_of_an_account_are_listed_in_order(issuer: Issuer, money: Money) -> None:
+    assert ids(issuer, **money.of_card) == ids(issuer, **money.of_account) == money.came
+    assert ids(issuer, **money.of_card, **money.of_account) == money.came
 
 
-def test_a_card_lists_transactions_of_both_accounts_and_an_account_only_its_own(shared_issuer: Issuer) -> None:
-    card = shared_issuer.card()
-    other = shared_issuer.account(holder_id=card.holder_id, cards=[card.card_id], currency_ison=GBP)
+def test_a_card_lists_transactions_of_both_accounts_and_an_account_only_its_own(issuer: Issuer) -> None:
+    card = issuer.card()
+    other = issuer.account(holder_id=card.holder_id, cards=[card.card_id], currency_ison=GBP)
     accounts = [card.account_id, other, card.account_id]
-    addresses = {account: shared_issuer.address(account, card_id=card.card_id) for account in (card.account_id, other)}
-    came = [shared_issuer.inbound(addresses[account], 100)["transaction_id"] for account in accounts]
+    addresses = {account: issuer.address(account, card_id=card.card_id) for account in (card.account_id, other)}
+    came = [issuer.inbound(addresses[account], 100)["transaction_id"] for account in accounts]
 
-    assert ids(shared_issuer, card_id=card.card_id) == came
-    assert ids(shared_issuer, card_id=card.card_id, account_id=card.account_id) == [came[0], came[2]]
-    assert ids(shared_issuer, card_id=card.card_id, account_id=other) == [came[1]]
-    assert ids(shared_issuer, account_id=other) == [came[1]]
-
-
-def test_a_payment_without_a_card_is_listed_only_under_the_account(shared_issuer: Issuer) -> None:
-    card = shared_issuer.card()
-    came = shared_issuer.inbound(shared_issuer.address(card.account_id, 2), 100)["transaction_id"]
-
-    assert ids(shared_issuer, account_id=card.account_id) == [came]
-    assert ids(shared_issuer, card_id=card.card_id) == []
+    assert ids(issuer, card_id=card.card_id) == came
+    assert ids(issuer, card_id=card.card_id, account_id=card.account_id) == [came[0], came[2]]
+    assert ids(issuer, card_id=card.card_id, account_id=other) == [came[1]]
+    assert ids(issuer, account_id=other) == [came[1]]
 
 
-def test_an_account_that_is_not_on_the_card_returns_3002(shared_issuer: Issuer, money: Money) -> None:
-    other = shared_issuer.account()
+def test_a_payment_without_a_card_is_listed_only_under_the_account(issuer: Issuer) -> None:
+    card = issuer.card()
+    came = issuer.inbound(issuer.address(card.account_id, 2), 100)["transaction_id"]
 
-    assert (
-        shared_issuer.do("getTransactions", **today(shared_issuer), **money.of_card, account_id=other).status_code
-        == 3002
-    )
-
-
-def test_a_request_without_card_and_account_or_without_dates_returns_2006(shared_issuer: Issuer, money: Money) -> None:
-    assert shared_issuer.do("getTransactions", **today(shared_issuer)).status_code == 2006
-    assert shared_issuer.do("getTransactions", item_count=1, **money.of_card).status_code == 2006
-    assert shared_issuer.do("getTransactions", item_count=1, date_from=1, **money.of_card).status_code == 2006
+    assert ids(issuer, account_id=card.account_id) == [came]
+    assert ids(issuer, card_id=card.card_id) == []
 
 
-def test_transactions_are_visible_by_the_access_level_of_the_requested_card_or_account(shared_issuer: Issuer) -> None:
-    card = shared_issuer.card()
-    hidden = shared_issuer.account(access_level=500, holder_id=card.holder_id, cards=[card.card_id])
-    came = shared_issuer.inbound(shared_issuer.address(hidden, card_id=card.card_id), 100)["transaction_id"]
-    below = {**today(shared_issuer), "access_level": 499}
+def test_an_account_that_is_not_on_the_card_returns_3002(issuer: Issuer, money: Money) -> None:
+    other = issuer.account()
 
-    assert ids(shared_issuer, card_id=card.card_id, access_level=499) == [came]
-    assert shared_issuer.do("getTransactions", **below, account_id=hidden).status_code == 3001
-    assert shared_issuer.do("getTransactions", **below, account_id=hidden, card_id=card.card_id).status_code == 3001
-    assert shared_issuer.do("getTransactions", **below | {"access_level": 500}, account_id=hidden).status == "success"
+    assert issuer.do("getTransactions", **today(issuer), **money.of_card, account_id=other).status_code == 3002
+
+
+def test_a_request_without_card_and_account_or_without_dates_returns_2006(issuer: Issuer, money: Money) -> None:
+    assert issuer.do("getTransactions", **today(issuer)).status_code == 2006
+    assert issuer.do("getTransactions", item_count=1, **money.of_card).status_code == 2006
+    assert issuer.do("getTransactions", item_count=1, date_from=1, **money.of_card).status_code == 2006
+
+
+def test_transactions_are_visible_by_the_access_level_of_the_requested_card_or_account(issuer: Issuer) -> None:
+    card = issuer.card()
+    hidden = issuer.account(access_level=500, holder_id=card.holder_id, cards=[card.card_id])
+    came = issuer.inbound(issuer.address(hidden, card_id=card.card_id), 100)["transaction_id"]
+    below = {**today(issuer), "access_level": 499}
+
+    assert ids(issuer, card_id=card.card_id, access_level=499) == [came]
+    assert issuer.do("getTransactions", **below, account_id=hidden).status_code == 3001
+    assert issuer.do("getTransactions", **below, account_id=hidden, card_id=card.card_id).status_code == 3001
+    assert issuer.do("getTransactions", **below | {"access_level": 500}, account_id=hidden).status == "success"
 
 
 # -- which
 
 
-def test_a_date_range_includes_its_first_and_last_second(shared_issuer: Issuer, money: Money) -> None:
+def test_a_date_range_includes_its_first_and_last_second(issuer: Issuer, money: Money) -> None:
     [first, *_] = money.came
-    start = _start(shared_issuer, money)
+    start = _start(issuer, money)
 
-    assert ids(shared_issuer, **money.of_card, date_from=start, date_to=start) == [first]
-    assert ids(shared_issuer, **money.of_account, date_from=start + 1, date_to=start + 2) == money.came[1:3]
-    assert ids(shared_issuer, **money.of_card, date_from=start + 5, date_to=start + 9) == []
+    assert ids(issuer, **money.of_card, date_from=start, date_to=start) == [first]
+    assert ids(issuer, **money.of_account, date_from=start + 1, date_to=start + 2) == money.came[1:3]
+    assert ids(issuer, **money.of_card, date_from=start + 5, date_to=start + 9) == []
 
 
-def _start(shared_issuer: Issuer, money: Money) -> int:
+def _start(issuer: Issuer, money: Money) -> int:
     """The second in which the first payment came."""
-    [account] = shared_issuer.data("getAccounts", **money.of_account)
+    [account] = issuer.data("getAccounts", **money.of_account)
     last: int = account["date_updated"]
     return last - 4
 
 
 @pytest.mark.parametrize("item_count", [1, 2, 5, 100])
 @pytest.mark.parametrize("by", ["card", "account", "both"])
-def test_pages_list_every_transaction_once_in_order(
-    shared_issuer: Issuer, money: Money, by: str, item_count: int
-) -> None:
+def test_pages_list_every_transaction_once_in_order(issuer: Issuer, money: Money, by: str, item_count: int) -> None:
     whose = {"card": money.of_card, "account": money.of_account, "both": money.of_card | money.of_account}[by]
 
-    pages = paged(
-        partial(shared_issuer.do, "getTransactions", **today(shared_issuer) | whose), "transaction_id", item_count
-    )
+    pages = paged(partial(issuer.do, "getTransactions", **today(issuer) | whose), "transaction_id", item_count)
 
     assert [number for each in pages for number in each] == money.came
     assert {len(each) for each in pages[:-1]} <= {item_count}
 
 
-def test_a_last_id_of_another_list_returns_3012(shared_issuer: Issuer, money: Money) -> None:
-    elsewhere = shared_issuer.inbound(shared_issuer.address(), 100)["transaction_id"]
+def test_a_last_id_of_another_list_returns_3012(issuer: Issuer, money: Money) -> None:
+    elsewhere = issuer.inbound(issuer.address(), 100)["transaction_id"]
 
     for whose in (money.of_card, money.of_account, money.of_card | money.of_account):
         for unknown in (elsewhere, 987_654_321, 0, "99999999999999999999"):
-            assert (
-                shared_issuer.do("getTransactions", **today(shared_issuer), **whose, last_id=unknown).status_code
-                == 3012
-            )
+            assert issuer.do("getTransactions", **today(issuer), **whose, last_id=unknown).status_code == 3012
 
 
-def test_a_transaction_is_found_by_its_id_with_or_without_dates(shared_issuer: Issuer, money: Money) -> None:
-    wanted, start = money.came[1], _start(shared_issuer, money)
+def test_a_transaction_is_found_by_its_id_with_or_without_dates(issuer: Issuer, money: Money) -> None:
+    wanted, start = money.came[1], _start(issuer, money)
     asked = {"transaction_id": wanted, "item_count": 1}
 
     for whose in (money.of_card, money.of_account, money.of_card | money.of_account):
-        found = shared_issuer.do("getTransactions", **asked, **whose)
+        found = issuer.do("getTransactions", **asked, **whose)
         assert [row["transaction_id"] for row in found.data] == [wanted]
         assert found.members["has_more_records"] == "N"
-    assert ids(shared_issuer, **asked, **money.of_card, date_from=start + 1, date_to=start + 1) == [wanted]
-    assert ids(shared_issuer, **asked, **money.of_card, date_from=start + 2, date_to=start + 9) == []
-    assert ids(shared_issuer, **asked, **money.of_card, last_id=wanted) == []
-    assert ids(shared_issuer, **asked, **money.of_card, last_id=money.came[0]) == [wanted]
+    assert ids(issuer, **asked, **money.of_card, date_from=start + 1, date_to=start + 1) == [wanted]
+    assert ids(issuer, **asked, **money.of_card, date_from=start + 2, date_to=start + 9) == []
+    assert ids(issuer, **asked, **money.of_card, last_id=wanted) == []
+    assert ids(issuer, **asked, **money.of_card, last_id=money.came[0]) == [wanted]
 
 
-def test_a_transaction_of_another_card_or_account_returns_3012(shared_issuer: Issuer, money: Money) -> None:
-    elsewhere = shared_issuer.inbound(shared_issuer.address(), 100)["transaction_id"]
+def test_a_transaction_of_another_card_or_account_returns_3012(issuer: Issuer, money: Money) -> None:
+    elsewhere = issuer.inbound(issuer.address(), 100)["transaction_id"]
 
     for whose in (money.of_card, money.of_account):
         for unknown in (elsewhere, 987_654_321, 0):
             asked = {"transaction_id": unknown, "item_count": 1}
-            assert shared_issuer.do("getTransactions", **asked, **whose).status_code == 3012
+            assert issuer.do("getTransactions", **asked, **whose).status_code == 3012
 
 
-def test_transactions_booked_during_paging_are_listed_once(shared_issuer: Issuer) -> None:
-    address = shared_issuer.funded_address(1000)
-    booked = ids(shared_issuer, account_id=address["account_id"])
+def test_transactions_booked_during_paging_are_listed_once(issuer: Issuer) -> None:
+    address = issuer.funded_address(1000)
+    booked = ids(issuer, account_id=address["account_id"])
 
     def asked(**members: Any) -> Any:
         if len(booked) < 7:
-            booked.append(shared_issuer.inbound(address, 1)["transaction_id"])
-        return shared_issuer.do(
-            "getTransactions", **today(shared_issuer) | {"account_id": address["account_id"]} | members
-        )
+            booked.append(issuer.inbound(address, 1)["transaction_id"])
+        return issuer.do("getTransactions", **today(issuer) | {"account_id": address["account_id"]} | members)
 
     pages = paged(asked, "transaction_id", 2)
 
     assert [number for each in pages for number in each] == booked
 
 
-def test_a_page_takes_one_read_and_one_query(shared_issuer: Issuer, money: Money) -> None:
+def test_a_page_takes_one_read_and_one_query(issuer: Issuer, money: Money) -> None:
     for members in (money.of_card, money.of_account, money.of_card | money.of_account):
-        with record_calls(shared_issuer.causeway) as calls:
-            ids(shared_issuer, **members, last_id=money.came[0])
+        with record_calls(issuer.causeway) as calls:
+            ids(issuer, **members, last_id=money.came[0])
         assert calls == ["BatchGetItem", "Query"]
-    with record_calls(shared_issuer.causeway) as calls:
-        ids(shared_issuer, **money.of_card, transaction_id=money.came[0])
+    with record_calls(issuer.causeway) as calls:
+        ids(issuer, **money.of_card, transaction_id=money.came[0])
     assert calls == ["BatchGetItem"] * 2
 
 
@@ -213,24 +201,22 @@ def test_a_page_takes_one_read_and_one_query(shared_issuer: Issuer, money: Money
 
 
 @pytest.fixture(scope="module")
-def kinds(shared_issuer: Issuer) -> Mapping[str, Any]:
+def kinds(issuer: Issuer) -> Mapping[str, Any]:
     """A transaction of every kind that external payments and fees have, as it is shown."""
-    account = shared_issuer.account(currency_ison=GBP, fee_group_id=WITH_FEES)
-    address = shared_issuer.address(account)
-    made = {"in": shared_issuer.inbound(address, 10_000, reference="INVOICE 7")["transaction_id"]}
-    paid = shared_issuer.pending_payment(address, 300, description="Rent", reference_number="FLAT 2")
-    made["out"] = shared_issuer.result(paid, "settled")["transaction_id"]
-    made["out, returned"] = shared_issuer.result(paid, "returned")["transaction_id"]
-    home = shared_issuer.transfer(address, 100, destination_iban=shared_issuer.address()["iban"]).data
+    account = issuer.account(currency_ison=GBP, fee_group_id=WITH_FEES)
+    address = issuer.address(account)
+    made = {"in": issuer.inbound(address, 10_000, reference="INVOICE 7")["transaction_id"]}
+    paid = issuer.pending_payment(address, 300, description="Rent", reference_number="FLAT 2")
+    made["out"] = issuer.result(paid, "settled")["transaction_id"]
+    made["out, returned"] = issuer.result(paid, "returned")["transaction_id"]
+    home = issuer.transfer(address, 100, destination_iban=issuer.address()["iban"]).data
     made["home"] = home["transaction_id"]
-    debit = shared_issuer.debit(shared_issuer.mandate(address), 700, passed=True)
+    debit = issuer.debit(issuer.mandate(address), 700, passed=True)
     fee = {"fee_group_id": 301, "fee_code": "CARDREPL", "description": "New card", "transaction_id": made["in"]}
-    made["custom fee"] = shared_issuer.data("createCustomFee", account_id=account, **fee)["transaction_id"]
-    came = shared_issuer.inbound(address, 200)
-    assert (
-        shared_issuer.do("inboundReturn", epm_transaction_id=came["epm_transaction_id"], reason=1).status == "success"
-    )
-    rows = shared_issuer.data("getTransactions", **today(shared_issuer), account_id=account)
+    made["custom fee"] = issuer.data("createCustomFee", account_id=account, **fee)["transaction_id"]
+    came = issuer.inbound(address, 200)
+    assert issuer.do("inboundReturn", epm_transaction_id=came["epm_transaction_id"], reason=1).status == "success"
+    rows = issuer.data("getTransactions", **today(issuer), account_id=account)
     shown = {name: next(row for row in rows if row["transaction_id"] == number) for name, number in made.items()}
     of_debit = [row for row in rows if row.get("epm_transaction_id") == debit["epm_transaction_id"]]
     shown["debit"], shown["fee of the debit"] = of_debit
@@ -291,11 +277,11 @@ def test_a_transaction_shows_its_reference_and_description(kinds: Mapping[str, A
     assert "card_id" not in kinds["custom fee"]
 
 
-def test_a_converted_transaction_shows_its_rate_and_billing_amount(shared_issuer: Issuer) -> None:
-    account = shared_issuer.account(currency_ison=EUR)
-    shared_issuer.inbound(shared_issuer.address(account), 1000)
+def test_a_converted_transaction_shows_its_rate_and_billing_amount(issuer: Issuer) -> None:
+    account = issuer.account(currency_ison=EUR)
+    issuer.inbound(issuer.address(account), 1000)
 
-    [row] = shared_issuer.data("getTransactions", **today(shared_issuer), account_id=account)
+    [row] = issuer.data("getTransactions", **today(issuer), account_id=account)
 
     assert (row["transaction_amount"], row["transaction_currency_ison"]) == (1000, GBP)
     assert (row["holder_billing_amount"], row["holder_billing_currency_ison"]) == (1159, EUR)  # 1159.6, and it arrives

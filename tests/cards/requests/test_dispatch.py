@@ -55,17 +55,17 @@ def code(answer: Envelope) -> int | None:
     ],
     ids=range(13),
 )
-def test_a_body_other_than_a_json_object_returns_code_1001(shared_issuer: Issuer, body: bytes) -> None:
-    assert code(shared_issuer.send(body)) == 1001
-    assert code(shared_issuer.send(body, simulator=True)) == 1001
+def test_a_body_other_than_a_json_object_returns_code_1001(issuer: Issuer, body: bytes) -> None:
+    assert code(issuer.send(body)) == 1001
+    assert code(issuer.send(body, simulator=True)) == 1001
 
 
-def test_a_body_of_more_than_a_megabyte_returns_code_1005(shared_issuer: Issuer) -> None:
-    body = jsontext.dumps(shared_issuer.body("getDesign", program_id=101)).encode()
+def test_a_body_of_more_than_a_megabyte_returns_code_1005(issuer: Issuer) -> None:
+    body = jsontext.dumps(issuer.body("getDesign", program_id=101)).encode()
 
-    assert shared_issuer.send(body.ljust(1_000_000)).status == "success"
-    assert code(shared_issuer.send(body.ljust(1_000_001))) == 1005
-    assert code(shared_issuer.send(b"x" * 1_000_001)) == 1005
+    assert issuer.send(body.ljust(1_000_000)).status == "success"
+    assert code(issuer.send(body.ljust(1_000_001))) == 1005
+    assert code(issuer.send(b"x" * 1_000_001)) == 1005
 
 
 # -- credentials
@@ -73,24 +73,24 @@ def test_a_body_of_more_than_a_megabyte_returns_code_1005(shared_issuer: Issuer)
 
 @pytest.mark.parametrize("name", CREDENTIALS)
 @pytest.mark.parametrize("wrong", ["another's", LEFT_OUT, None, "", 7, [], {}, True, "é" * 20, "x" * 100_000])
-def test_a_wrong_part_of_a_credential_returns_code_1101(shared_issuer: Issuer, name: str, wrong: Any) -> None:
-    value = shared_issuer.secrets["encrypted"][name] if wrong == "another's" else wrong
+def test_a_wrong_part_of_a_credential_returns_code_1101(issuer: Issuer, name: str, wrong: Any) -> None:
+    value = issuer.secrets["encrypted"][name] if wrong == "another's" else wrong
 
-    assert code(shared_issuer.do("getDesign", program_id=101, **{name: value})) == 1101
+    assert code(issuer.do("getDesign", program_id=101, **{name: value})) == 1101
 
 
-def test_mixed_parts_of_two_credentials_return_code_1101(shared_issuer: Issuer) -> None:
+def test_mixed_parts_of_two_credentials_return_code_1101(issuer: Issuer) -> None:
     for parts in itertools.product(("full", "other"), repeat=3):
-        shown = {name: shared_issuer.secrets[who][name] for name, who in zip(CREDENTIALS, parts, strict=True)}
-        assert (code(shared_issuer.do("getDesign", program_id=101, **shown)) == 1101) is (len(set(parts)) > 1)
+        shown = {name: issuer.secrets[who][name] for name, who in zip(CREDENTIALS, parts, strict=True)}
+        assert (code(issuer.do("getDesign", program_id=101, **shown)) == 1101) is (len(set(parts)) > 1)
 
 
 # -- action and version
 
 
 @pytest.mark.parametrize("action", [LEFT_OUT, None, "", "getdesign", "GetDesign", "getDesign ", 7, ["getDesign"], {}])
-def test_an_unknown_action_returns_code_1002(shared_issuer: Issuer, action: Any) -> None:
-    assert code(shared_issuer.do("getDesign", program_id=101, action=action)) == 1002
+def test_an_unknown_action_returns_code_1002(issuer: Issuer, action: Any) -> None:
+    assert code(issuer.do("getDesign", program_id=101, action=action)) == 1002
 
 
 @pytest.mark.parametrize(
@@ -115,31 +115,29 @@ def test_an_unknown_action_returns_code_1002(shared_issuer: Issuer, action: Any)
         (7, "action is missing or unknown"),
     ],
 )
-def test_the_message_for_an_unknown_action_names_the_closest_match(
-    shared_issuer: Issuer, action: Any, message: str
-) -> None:
+def test_the_message_for_an_unknown_action_names_the_closest_match(issuer: Issuer, action: Any, message: str) -> None:
     """Quote at most 50 characters of the name, with question marks for those outside printable ASCII."""
-    assert shared_issuer.do("getDesign", action=action).message == message
+    assert issuer.do("getDesign", action=action).message == message
 
 
-def test_an_action_of_the_other_interface_returns_code_1002_and_its_address(shared_issuer: Issuer) -> None:
-    assert code(shared_issuer.do("simulateAuthorization")) == 1002
-    assert code(shared_issuer.sim("getDesign", program_id=101)) == 1002
-    assert "POST /simulator" in shared_issuer.do("simulateAuthorization").message
-    assert "POST /api" in shared_issuer.sim("getDesign", program_id=101).message
+def test_an_action_of_the_other_interface_returns_code_1002_and_its_address(issuer: Issuer) -> None:
+    assert code(issuer.do("simulateAuthorization")) == 1002
+    assert code(issuer.sim("getDesign", program_id=101)) == 1002
+    assert "POST /simulator" in issuer.do("simulateAuthorization").message
+    assert "POST /api" in issuer.sim("getDesign", program_id=101).message
 
 
-def test_every_api_version_except_1_2_returns_code_1003(shared_issuer: Issuer) -> None:
+def test_every_api_version_except_1_2_returns_code_1003(issuer: Issuer) -> None:
     for right in ("1.2", Number("1.2")):
-        assert code(shared_issuer.do("getDesign", program_id=101, api_version=right)) is None
+        assert code(issuer.do("getDesign", program_id=101, api_version=right)) is None
     wrong: Any
     for wrong in (LEFT_OUT, None, "", "1.20", "1.1", "2", " 1.2", 1, 12, ["1.2"], {}, True):
-        assert code(shared_issuer.do("getDesign", program_id=101, api_version=wrong)) == 1003
+        assert code(issuer.do("getDesign", program_id=101, api_version=wrong)) == 1003
 
 
 @pytest.mark.parametrize("reference", ["0123456789", "A-z" * 85, None])
-def test_a_reference_of_letters_digits_and_hyphens_is_accepted(shared_issuer: Issuer, reference: Any) -> None:
-    assert code(shared_issuer.do("getDesign", program_id=101, request_reference_id=reference)) is None
+def test_a_reference_of_letters_digits_and_hyphens_is_accepted(issuer: Issuer, reference: Any) -> None:
+    assert code(issuer.do("getDesign", program_id=101, request_reference_id=reference)) is None
 
 
 @pytest.mark.parametrize(
@@ -147,42 +145,40 @@ def test_a_reference_of_letters_digits_and_hyphens_is_accepted(shared_issuer: Is
     ["", "012345678", "x" * 256, "0123_56789", "01234 6789", "0123456789\n", "é123456789", 1234567890, ["0123456789"]],
 )
 @EVERY
-def test_an_invalid_reference_returns_code_1004_for_every_action(
-    shared_issuer: Issuer, action: str, reference: Any
-) -> None:
-    assert code(call(shared_issuer, action, {"request_reference_id": reference})) == 1004
+def test_an_invalid_reference_returns_code_1004_for_every_action(issuer: Issuer, action: str, reference: Any) -> None:
+    assert code(call(issuer, action, {"request_reference_id": reference})) == 1004
 
 
 # -- access
 
 
 @pytest.fixture(scope="module")
-def idle(shared_issuer: Issuer) -> Issuer:
+def idle(issuer: Issuer) -> Issuer:
     """A credential that may do nothing."""
-    return shared_issuer.with_credential("idle", actions=frozenset())
+    return issuer.with_credential("idle", actions=frozenset())
 
 
 @EVERY
 def test_an_action_outside_the_list_of_a_credential_returns_code_1103(
-    shared_issuer: Issuer, idle: Issuer, action: str
+    issuer: Issuer, idle: Issuer, action: str
 ) -> None:
     assert code(call(idle, action, {})) == 1103
 
-    allowed = shared_issuer.with_credential(f"only-{action}", actions=frozenset((action,)))
+    allowed = issuer.with_credential(f"only-{action}", actions=frozenset((action,)))
     assert code(call(allowed, action, {})) in ((None,) if is_valid(action, {}) else (2001, 2006))
     assert all(code(call(allowed, other, {})) == 1103 for other in BY_ACTION if other != action)
 
 
 @pytest.mark.parametrize("action", REVEALS)
-def test_the_reveal_of_a_field_with_the_mode_absent_returns_code_1103(shared_issuer: Issuer, action: str) -> None:
-    blind = shared_issuer.with_credential(f"without-{action}", modes=ALL_PLAIN | {REVEALS[action]: "absent"})
+def test_the_reveal_of_a_field_with_the_mode_absent_returns_code_1103(issuer: Issuer, action: str) -> None:
+    blind = issuer.with_credential(f"without-{action}", modes=ALL_PLAIN | {REVEALS[action]: "absent"})
 
     assert code(call(blind, action, {})) == 1103
     assert all(code(call(blind, other, {})) == 2001 for other in REVEALS if other != action)
 
 
-def test_the_support_credential_of_the_demonstration_programme_can_only_read(shared_issuer: Issuer) -> None:
-    card, support = shared_issuer.card(), shared_issuer.as_caller("support")
+def test_the_support_credential_of_the_demonstration_programme_can_only_read(issuer: Issuer) -> None:
+    card, support = issuer.card(), issuer.as_caller("support")
 
     assert code(support.do("getCardStatus", card_id=card.card_id)) is None
     assert code(support.do("createHolder")) == 1103
@@ -222,18 +218,16 @@ PAIRS = [pair for pair in itertools.combinations(FAULTS, 2) if pair != (4003, 50
 
 
 @pytest.mark.parametrize(("earlier", "later"), PAIRS)
-def test_the_first_fault_in_the_order_of_checks_determines_the_code(
-    shared_issuer: Issuer, earlier: int, later: int
-) -> None:
+def test_the_first_fault_in_the_order_of_checks_determines_the_code(issuer: Issuer, earlier: int, later: int) -> None:
     least = {"card_program_id": 101, "card_country_ison": 276, "card_virtual": 1, "card_name_line_3": "ZOE"}
-    faults = FAULTS[earlier](shared_issuer) | FAULTS[later](shared_issuer)
+    faults = FAULTS[earlier](issuer) | FAULTS[later](issuer)
 
-    assert code(shared_issuer.do("createCard", **least | HOLDER_BLOCK | faults)) == earlier
+    assert code(issuer.do("createCard", **least | HOLDER_BLOCK | faults)) == earlier
 
 
-def test_json_and_length_are_checked_before_the_credentials(shared_issuer: Issuer) -> None:
-    assert code(shared_issuer.send(b'{"access_key": "wrong"')) == 1001
-    assert code(shared_issuer.send(jsontext.dumps({"access_key": "x" * 1_000_000}).encode())) == 1005
+def test_json_and_length_are_checked_before_the_credentials(issuer: Issuer) -> None:
+    assert code(issuer.send(b'{"access_key": "wrong"')) == 1001
+    assert code(issuer.send(jsontext.dumps({"access_key": "x" * 1_000_000}).encode())) == 1005
 
 
 def test_the_rights_of_a_credential_are_checked_before_the_fields(idle: Issuer) -> None:
@@ -258,32 +252,30 @@ ENTRIES_OF = {
 
 
 @pytest.mark.parametrize("action", ENTRIES_OF)
-def test_existence_is_checked_before_state(shared_issuer: Issuer, action: str) -> None:
+def test_existence_is_checked_before_state(issuer: Issuer, action: str) -> None:
     """Name missing entries beside a blocked card and a closed account."""
-    made = request_records.create_records(shared_issuer, action, status="B")
-    shared_issuer.data("changeAccountStatus", account_id=made.account_id, account_status="C")
+    made = request_records.create_records(issuer, action, status="B")
+    issuer.data("changeAccountStatus", account_id=made.account_id, account_status="C")
     request = whole_requests.whole(action, made)[-1]
 
-    assert code(shared_issuer.do(action, **request)) in (4002, 4003)
-    found = {name: code(shared_issuer.do(action, **request | {name: 999})) for name in ENTRIES_OF[action]}
+    assert code(issuer.do(action, **request)) in (4002, 4003)
+    found = {name: code(issuer.do(action, **request | {name: 999})) for name in ENTRIES_OF[action]}
     assert {name: found[name] for name in found if not 3000 < (found[name] or 0) < 4000} == {}
 
 
 @pytest.mark.parametrize("name", ["fee_group_id", "risk_rules_group_id", "limit_group_id", "holder_limit_group_id"])
-def test_existence_is_checked_before_the_currency_of_a_new_account(shared_issuer: Issuer, name: str) -> None:
+def test_existence_is_checked_before_the_currency_of_a_new_account(issuer: Issuer, name: str) -> None:
     least = {"currency_ison": 36, "account_status": "A", "program_id": 501, "skip_holder_validation": 0, **HOLDER_BLOCK}
 
-    assert code(shared_issuer.do("createAccount", **least)) == 5003
-    assert 3000 < (code(shared_issuer.do("createAccount", **least, **{name: 999})) or 0) < 4000
+    assert code(issuer.do("createAccount", **least)) == 5003
+    assert 3000 < (code(issuer.do("createAccount", **least, **{name: 999})) or 0) < 4000
 
 
 # -- what is told, and when the service fails
 
 
-def test_an_error_message_names_members_but_not_their_values(shared_issuer: Issuer) -> None:
-    answer = shared_issuer.do(
-        "createHolder", first_name="Z03-secret", phone_number="secret-1", city=["secret"], last_name=7
-    )
+def test_an_error_message_names_members_but_not_their_values(issuer: Issuer) -> None:
+    answer = issuer.do("createHolder", first_name="Z03-secret", phone_number="secret-1", city=["secret"], last_name=7)
 
     assert code(answer) == 2004
     assert all(name in answer.message for name in ("first_name", "phone_number", "city", "last_name", "zip_code"))
@@ -291,24 +283,22 @@ def test_an_error_message_names_members_but_not_their_values(shared_issuer: Issu
 
 
 @pytest.mark.parametrize("call_of_store", ["batch_get", "transact"])
-def test_a_storage_failure_returns_code_9001_and_a_later_repeat_is_executed(
-    shared_issuer: Issuer, call_of_store: str
-) -> None:
-    card, reference = shared_issuer.card(), shared_issuer.reference()
+def test_a_storage_failure_returns_code_9001_and_a_later_repeat_is_executed(issuer: Issuer, call_of_store: str) -> None:
+    card, reference = issuer.card(), issuer.reference()
     request = {"card_id": card.card_id, "acs_password": "quiet-Otter 9!", "request_reference_id": reference}
 
-    with shared_issuer.causeway.storage_gone(call_of_store):
-        answer = shared_issuer.do("changeCardAcsPassword", **request)
+    with issuer.causeway.storage_gone(call_of_store):
+        answer = issuer.do("changeCardAcsPassword", **request)
 
     assert code(answer) == 9001
     assert "same request_reference_id" in answer.message
-    again = shared_issuer.do("changeCardAcsPassword", **request)
+    again = issuer.do("changeCardAcsPassword", **request)
     assert (again.status, again.duplicated) == ("success", 0)
 
 
-def test_an_exception_returns_code_9001_and_is_logged_without_the_body(shared_issuer: Issuer, lines: Lines) -> None:
+def test_an_exception_returns_code_9001_and_is_logged_without_the_body(issuer: Issuer, lines: Lines) -> None:
     with patch.object(dispatch.Dispatcher, "_decide", side_effect=ZeroDivisionError("secret")):
-        answer = shared_issuer.do("getDesign", program_id=101)
+        answer = issuer.do("getDesign", program_id=101)
 
     assert code(answer) == 9001
     assert "secret" not in answer.raw
@@ -316,17 +306,17 @@ def test_an_exception_returns_code_9001_and_is_logged_without_the_body(shared_is
         ("ERROR", "failed"),
         ("INFO", "error response"),
     ]
-    assert shared_issuer.secrets["full"]["access_api_key"] not in lines.text
+    assert issuer.secrets["full"]["access_api_key"] not in lines.text
 
 
 @pytest.mark.parametrize("busy", [Conflict, Throttled])
-def test_a_request_that_loses_every_attempt_returns_code_8003(shared_issuer: Issuer, busy: type[StoreError]) -> None:
-    card = shared_issuer.card()
-    reference = shared_issuer.reference()
+def test_a_request_that_loses_every_attempt_returns_code_8003(issuer: Issuer, busy: type[StoreError]) -> None:
+    card = issuer.card()
+    reference = issuer.reference()
 
-    with patch.object(shared_issuer.hub.store, "transact", side_effect=busy("busy")) as tried:
-        answer = shared_issuer.do("setPin", card_id=card.card_id, pin="7305", request_reference_id=reference)
+    with patch.object(issuer.hub.store, "transact", side_effect=busy("busy")) as tried:
+        answer = issuer.do("setPin", card_id=card.card_id, pin="7305", request_reference_id=reference)
 
     assert code(answer) == 8003
     assert tried.call_count > 1
-    assert shared_issuer.do("setPin", card_id=card.card_id, pin="7305", request_reference_id=reference).duplicated == 0
+    assert issuer.do("setPin", card_id=card.card_id, pin="7305", request_reference_id=reference).duplicated == 0

@@ -65,9 +65,9 @@ def request_with(records: Records, action: str, name: str) -> Members:
 
 
 @pytest.fixture(scope="module")
-def standing(shared_issuer: Issuer) -> Records:
+def standing(issuer: Issuer) -> Records:
     """Records that no test changes."""
-    return request_records.create_records(shared_issuer, "createCustomFee")
+    return request_records.create_records(issuer, "createCustomFee")
 
 
 def test_the_cases_cover_every_member_that_refers_to_a_record_or_an_entry() -> None:
@@ -76,7 +76,7 @@ def test_the_cases_cover_every_member_that_refers_to_a_record_or_an_entry() -> N
 
 @pytest.mark.parametrize(("action", "name"), NAMED, ids=ids(NAMED))
 def test_a_missing_record_or_entry_returns_the_code_of_its_kind(
-    shared_issuer: Issuer, standing: Records, action: str, name: str
+    issuer: Issuer, standing: Records, action: str, name: str
 ) -> None:
     request = request_with(standing, action, name)
 
@@ -84,7 +84,7 @@ def test_a_missing_record_or_entry_returns_the_code_of_its_kind(
     zeros = member.shortest if member.type == "DIGITS" else 0
     unknown = [str(number).zfill(zeros) for number in UNKNOWN if len(str(number)) <= member.longest]
 
-    found = {number: call(shared_issuer, action, request | {name: number}) for number in unknown}
+    found = {number: call(issuer, action, request | {name: number}) for number in unknown}
 
     assert {answer.status_code for answer in found.values()} == {(RECORDS | ENTRIES)[name]}
     assert not any(number in answer.message for number, answer in found.items() if int(number))
@@ -92,12 +92,12 @@ def test_a_missing_record_or_entry_returns_the_code_of_its_kind(
 
 @pytest.mark.parametrize(("action", "name"), OF_ENTRIES, ids=ids(OF_ENTRIES))
 def test_an_entry_of_another_programme_manager_returns_the_code_for_a_missing_one(
-    shared_issuer: Issuer, standing: Records, action: str, name: str
+    issuer: Issuer, standing: Records, action: str, name: str
 ) -> None:
     request = request_with(standing, action, name)
 
     for number in OTHER_MANAGERS[ENTRIES[name]]:
-        assert call(shared_issuer, action, request | {name: number}).status_code == ENTRIES[name]
+        assert call(issuer, action, request | {name: number}).status_code == ENTRIES[name]
 
 
 OF_TYPE = {"limits_group_id": 1, "card_limit_group_id": 1, "account_limit_group_id": 2, "holder_limit_group_id": 3}
@@ -106,19 +106,19 @@ LIMITS = [(action, name) for action, name in OF_ENTRIES if name in OF_TYPE]
 
 
 @pytest.mark.parametrize(("action", "name"), LIMITS, ids=ids(LIMITS))
-def test_a_limit_group_of_another_type_returns_code_3005(shared_issuer: Issuer, action: str, name: str) -> None:
-    request = request_with(request_records.create_records(shared_issuer, action), action, name)
+def test_a_limit_group_of_another_type_returns_code_3005(issuer: Issuer, action: str, name: str) -> None:
+    request = request_with(request_records.create_records(issuer, action), action, name)
     groups = {1: 203, 2: 211, 3: 221}
 
     for limit_type, number in groups.items():
-        answer = call(shared_issuer, action, request | {name: number})
+        answer = call(issuer, action, request | {name: number})
         assert (answer.status_code == 3005) is (limit_type != OF_TYPE[name]), answer.raw
 
 
 @pytest.fixture(scope="module")
-def foreign(shared_issuer: Issuer) -> Mapping[str, Any]:
+def foreign(issuer: Issuer) -> Mapping[str, Any]:
     """Records of the other programme manager, by the members that would name them."""
-    other = shared_issuer.as_caller("other")
+    other = issuer.as_caller("other")
     holder = other.holder(**HOLDER_DETAILS | {"holder_limit_group_id": 1221})
     card = other.card(card_program_id=1101, holder_id=holder)
     other.data("activateCard", card_id=card.card_id)
@@ -135,9 +135,9 @@ def foreign(shared_issuer: Issuer) -> Mapping[str, Any]:
 
 @pytest.mark.parametrize(("action", "name"), OF_RECORDS, ids=ids(OF_RECORDS))
 def test_a_record_of_another_programme_manager_returns_the_code_for_a_missing_one(
-    shared_issuer: Issuer, standing: Records, foreign: Mapping[str, Any], action: str, name: str
+    issuer: Issuer, standing: Records, foreign: Mapping[str, Any], action: str, name: str
 ) -> None:
-    answer = call(shared_issuer, action, request_with(standing, action, name) | {name: foreign[name]})
+    answer = call(issuer, action, request_with(standing, action, name) | {name: foreign[name]})
 
     assert answer.status_code == RECORDS[name]
 
@@ -157,31 +157,31 @@ HIDDEN: dict[str, dict[str, Any]] = {
     "returned_epm_transaction_id": {"account_level": 500},
     "trans_link": {"card_level": 500},
 }
-"""What hides a record: what came by an account is hidden with it."""
+"""The level that hides a record: records of a hidden account are hidden with it."""
 WITH_LEVEL = [(action, name) for action, name in OF_RECORDS if name in HIDDEN]
 
 
 @pytest.fixture(scope="module")
-def below(shared_issuer: Issuer) -> Issuer:
-    return shared_issuer.with_credential("below", access_level=499)
+def below(issuer: Issuer) -> Issuer:
+    return issuer.with_credential("below", access_level=499)
 
 
 @pytest.fixture(scope="module")
-def level(shared_issuer: Issuer) -> Issuer:
-    return shared_issuer.with_credential("level", access_level=500)
+def level(issuer: Issuer) -> Issuer:
+    return issuer.with_credential("level", access_level=500)
 
 
 @pytest.mark.parametrize(("action", "name"), WITH_LEVEL, ids=ids(WITH_LEVEL))
 def test_a_record_above_the_access_level_returns_the_code_for_a_missing_one(
-    shared_issuer: Issuer, below: Issuer, level: Issuer, action: str, name: str
+    issuer: Issuer, below: Issuer, level: Issuer, action: str, name: str
 ) -> None:
-    request = request_with(request_records.create_records(shared_issuer, action, **HIDDEN[name]), action, name)
+    request = request_with(request_records.create_records(issuer, action, **HIDDEN[name]), action, name)
     own_level = {"access_level": 300} if EVERY_ACTION[action].creates else {}
     without = {key: value for key, value in request.items() if key != "access_level"} | own_level
 
     assert call(below, action, without).status_code == RECORDS[name]
     if not own_level:
-        assert call(shared_issuer, action, request | {"access_level": 499}).status_code == RECORDS[name]
+        assert call(issuer, action, request | {"access_level": 499}).status_code == RECORDS[name]
     assert call(level, action, without).status == "success"
 
 
@@ -192,16 +192,16 @@ def test_an_access_level_above_that_of_the_credential_returns_code_1102(below: I
     assert call(below, action, {"access_level": 499, "colour_of_hair": 1}).status_code in (2001, 2006, 2008)
 
 
-def test_the_access_level_of_a_creation_applies_to_the_new_record_only(shared_issuer: Issuer, below: Issuer) -> None:
+def test_the_access_level_of_a_creation_applies_to_the_new_record_only(issuer: Issuer, below: Issuer) -> None:
     """Find the caller's own holder of level 400 with access_level 0 on createAccount and createCard."""
     holder = below.holder(access_level=400)
 
     account = below.account(holder_id=holder, access_level=0)
     card = below.card(holder_id=holder, account_id=account, account_owner_id=holder, access_level=100)
 
-    assert shared_issuer.do("getAccounts", account_id=account, access_level=0).status == "success"
-    assert shared_issuer.do("getCardStatus", card_id=card.card_id, access_level=99).status_code == 3002
-    assert shared_issuer.do("getCardStatus", card_id=card.card_id, access_level=100).status == "success"
+    assert issuer.do("getAccounts", account_id=account, access_level=0).status == "success"
+    assert issuer.do("getCardStatus", card_id=card.card_id, access_level=99).status_code == 3002
+    assert issuer.do("getCardStatus", card_id=card.card_id, access_level=100).status == "success"
 
 
 @pytest.mark.parametrize("action", ["createAccount", "createCard"])
@@ -221,52 +221,51 @@ def seen_from(issuer: Issuer, action: str, **members: Any) -> int:
     return next(level for level in (0, 400, 500, 1000) if issuer.do(action, **members, access_level=level).data)
 
 
-def test_access_levels_default_to_those_of_the_programme_and_to_0_for_separate_holders(shared_issuer: Issuer) -> None:
-    plain = shared_issuer.card()
-    online = shared_issuer.card(card_program_id=103)
-    chosen = shared_issuer.card(card_program_id=103, access_level=0, holder_access_level=400)
+def test_access_levels_default_to_those_of_the_programme_and_to_0_for_separate_holders(issuer: Issuer) -> None:
+    plain = issuer.card()
+    online = issuer.card(card_program_id=103)
+    chosen = issuer.card(card_program_id=103, access_level=0, holder_access_level=400)
 
     for card, expected in ((plain, (0, 0, 0)), (online, (500, 500, 500)), (chosen, (0, 0, 400))):
         assert (
-            seen_from(shared_issuer, "getCardStatus", card_id=card.card_id),
-            seen_from(shared_issuer, "getAccounts", account_id=card.account_id),
-            seen_from(shared_issuer, "getHolder", holder_id=card.holder_id),
+            seen_from(issuer, "getCardStatus", card_id=card.card_id),
+            seen_from(issuer, "getAccounts", account_id=card.account_id),
+            seen_from(issuer, "getHolder", holder_id=card.holder_id),
         ) == expected
-    assert shared_issuer.data("getHolder", holder_id=shared_issuer.holder())["access_level"] == 0
-    assert shared_issuer.data("getHolder", holder_id=shared_issuer.holder(access_level=7))["access_level"] == 7
-    assert shared_issuer.data("getHolder", holder_id=online.holder_id)["access_level"] == 500
+    assert issuer.data("getHolder", holder_id=issuer.holder())["access_level"] == 0
+    assert issuer.data("getHolder", holder_id=issuer.holder(access_level=7))["access_level"] == 7
+    assert issuer.data("getHolder", holder_id=online.holder_id)["access_level"] == 500
 
 
-def test_lists_omit_accounts_above_the_access_level(shared_issuer: Issuer) -> None:
-    holder = shared_issuer.holder()
-    low, high = shared_issuer.account(holder_id=holder), shared_issuer.account(holder_id=holder, access_level=600)
-    card = shared_issuer.card(holder_id=holder, account_id=[high, low], account_owner_id=[holder, holder])
+def test_lists_omit_accounts_above_the_access_level(issuer: Issuer) -> None:
+    holder = issuer.holder()
+    low, high = issuer.account(holder_id=holder), issuer.account(holder_id=holder, access_level=600)
+    card = issuer.card(holder_id=holder, account_id=[high, low], account_owner_id=[holder, holder])
 
     for action, members in (("getHolderAccounts", {"holder_id": holder}), ("getAccounts", {"card_id": card.card_id})):
         at_level = {
-            level: {row["id"] for row in shared_issuer.data(action, **members, access_level=level)}
-            for level in (0, 599, 600)
+            level: {row["id"] for row in issuer.data(action, **members, access_level=level)} for level in (0, 599, 600)
         }
         assert at_level == {0: {low}, 599: {low}, 600: {low, high}}
 
 
 def test_a_transaction_of_an_account_above_the_access_level_returns_code_3012(
-    shared_issuer: Issuer, below: Issuer, level: Issuer
+    issuer: Issuer, below: Issuer, level: Issuer
 ) -> None:
-    card = shared_issuer.card()
-    hidden = shared_issuer.account(access_level=500, holder_id=card.holder_id, cards=[card.card_id])
-    came = shared_issuer.inbound(shared_issuer.address(hidden), 5000)
+    card = issuer.card()
+    hidden = issuer.account(access_level=500, holder_id=card.holder_id, cards=[card.card_id])
+    came = issuer.inbound(issuer.address(hidden), 5000)
     fee = {"card_id": card.card_id, "transaction_id": came["transaction_id"], "fee_group_id": 301}
     fee |= {"fee_code": "CARDREPL", "description": "New card"}
 
     assert below.do("createCustomFee", **fee).status_code == 3012
-    assert shared_issuer.do("createCustomFee", **fee, access_level=499).status_code == 3012
+    assert issuer.do("createCustomFee", **fee, access_level=499).status_code == 3012
     assert level.do("createCustomFee", **fee).status == "success"
 
 
 @pytest.mark.parametrize("action", ["getLimits", "getLimitsStatus"])
 def test_a_missing_record_id_returns_the_code_of_its_limit_type(
-    shared_issuer: Issuer, foreign: Mapping[str, Any], action: str
+    issuer: Issuer, foreign: Mapping[str, Any], action: str
 ) -> None:
     page = {"paginator": {"item_count": 1, "offset": 0}}
     theirs = {1: (3002, "card_id"), 2: (3001, "account_id"), 3: (3003, "holder_id")}
@@ -274,65 +273,62 @@ def test_a_missing_record_id_returns_the_code_of_its_limit_type(
     for limit_type, (code, name) in theirs.items():
         for number in (*UNKNOWN, foreign[name]):
             asked = {"record_id": number, "limit_type": limit_type, **page}
-            assert shared_issuer.do(action, **asked).status_code == code
+            assert issuer.do(action, **asked).status_code == code
 
 
 # -- what belongs together
 
 
-def test_a_card_of_another_holder_or_account_returns_code_3002(shared_issuer: Issuer) -> None:
-    one, other = shared_issuer.card(), shared_issuer.card()
+def test_a_card_of_another_holder_or_account_returns_code_3002(issuer: Issuer) -> None:
+    one, other = issuer.card(), issuer.card()
 
-    assert shared_issuer.do("getHolder", holder_id=one.holder_id, card_id=one.card_id).data["id"] == one.holder_id
-    assert shared_issuer.do("getHolder", holder_id=one.holder_id, card_id=other.card_id).status_code == 3002
-    assert shared_issuer.do("getHolder", card_id=other.card_id).data["id"] == other.holder_id
-    [account] = shared_issuer.data("getAccounts", account_id=one.account_id, card_id=one.card_id)
+    assert issuer.do("getHolder", holder_id=one.holder_id, card_id=one.card_id).data["id"] == one.holder_id
+    assert issuer.do("getHolder", holder_id=one.holder_id, card_id=other.card_id).status_code == 3002
+    assert issuer.do("getHolder", card_id=other.card_id).data["id"] == other.holder_id
+    [account] = issuer.data("getAccounts", account_id=one.account_id, card_id=one.card_id)
     assert account["id"] == one.account_id
-    assert shared_issuer.do("getAccounts", account_id=one.account_id, card_id=other.card_id).status_code == 3002
+    assert issuer.do("getAccounts", account_id=one.account_id, card_id=other.card_id).status_code == 3002
 
 
-def test_a_new_account_accepts_cards_of_other_holders_only_with_skip_holder_validation(shared_issuer: Issuer) -> None:
-    own, strangers = shared_issuer.card(), shared_issuer.card()
+def test_a_new_account_accepts_cards_of_other_holders_only_with_skip_holder_validation(issuer: Issuer) -> None:
+    own, strangers = issuer.card(), issuer.card()
     opened = {"holder_id": own.holder_id, "cards": [own.card_id, strangers.card_id]}
     least = {"currency_ison": 978, "account_status": "A", "program_id": 501}
 
-    assert shared_issuer.do("createAccount", **least, **opened, skip_holder_validation=0).status_code == 3002
+    assert issuer.do("createAccount", **least, **opened, skip_holder_validation=0).status_code == 3002
     new_holder = {**least, **HOLDER_BLOCK, "cards": own.card_id}
-    assert shared_issuer.do("createAccount", **new_holder, skip_holder_validation=0).status_code == 3002
-    account = shared_issuer.data("createAccount", **least, **opened, skip_holder_validation=1)["id"]
+    assert issuer.do("createAccount", **new_holder, skip_holder_validation=0).status_code == 3002
+    account = issuer.data("createAccount", **least, **opened, skip_holder_validation=1)["id"]
     for card in (own, strangers):
-        assert [row["id"] for row in shared_issuer.data("getAccounts", card_id=card.card_id)] == [
-            card.account_id,
-            account,
-        ]
+        assert [row["id"] for row in issuer.data("getAccounts", card_id=card.card_id)] == [card.account_id, account]
 
 
 @pytest.mark.parametrize("action", ["assignExternalPaymentAddress", "createCustomFee"])
-def test_an_account_with_a_card_of_another_account_returns_code_3002(shared_issuer: Issuer, action: str) -> None:
-    one, other = shared_issuer.card(), shared_issuer.card()
+def test_an_account_with_a_card_of_another_account_returns_code_3002(issuer: Issuer, action: str) -> None:
+    one, other = issuer.card(), issuer.card()
     whole = whole_requests.whole(action)[0] | {"account_id": one.account_id, "transaction_id": None}
     whole = {name: value for name, value in whole.items() if value is not None}
 
-    assert shared_issuer.do(action, **whole | {"card_id": other.card_id}).status_code == 3002
-    assert shared_issuer.do(action, **whole | {"card_id": one.card_id}).status_code in (None, 5001)
+    assert issuer.do(action, **whole | {"card_id": other.card_id}).status_code == 3002
+    assert issuer.do(action, **whole | {"card_id": one.card_id}).status_code in (None, 5001)
 
 
-def test_a_fee_for_a_transaction_of_another_account_returns_code_3012(shared_issuer: Issuer) -> None:
-    one, other = shared_issuer.card(), shared_issuer.card()
-    theirs = shared_issuer.inbound(shared_issuer.address(other.account_id), 5000)["transaction_id"]
+def test_a_fee_for_a_transaction_of_another_account_returns_code_3012(issuer: Issuer) -> None:
+    one, other = issuer.card(), issuer.card()
+    theirs = issuer.inbound(issuer.address(other.account_id), 5000)["transaction_id"]
     fee = {"transaction_id": theirs, "fee_group_id": 301, "fee_code": "CARDREPL", "description": "New card"}
 
-    assert shared_issuer.do("createCustomFee", account_id=one.account_id, **fee).status_code == 3012
-    assert shared_issuer.do("createCustomFee", account_id=other.account_id, **fee).status == "success"
+    assert issuer.do("createCustomFee", account_id=one.account_id, **fee).status_code == 3012
+    assert issuer.do("createCustomFee", account_id=other.account_id, **fee).status == "success"
 
 
-def test_account_owners_in_another_order_than_the_accounts_return_code_3003(shared_issuer: Issuer) -> None:
-    one, other = shared_issuer.card(), shared_issuer.card()
+def test_account_owners_in_another_order_than_the_accounts_return_code_3003(issuer: Issuer) -> None:
+    one, other = issuer.card(), issuer.card()
     least = {"card_program_id": 101, "card_country_ison": GERMANY, "card_virtual": 1, "card_name_line_3": "ZOE ONEIL"}
     accounts = {"holder_id": one.holder_id, "account_id": [one.account_id, other.account_id]}
 
-    wrong = shared_issuer.do("createCard", **least, **accounts, account_owner_id=[other.holder_id, one.holder_id])
-    right = shared_issuer.do("createCard", **least, **accounts, account_owner_id=[one.holder_id, other.holder_id])
+    wrong = issuer.do("createCard", **least, **accounts, account_owner_id=[other.holder_id, one.holder_id])
+    right = issuer.do("createCard", **least, **accounts, account_owner_id=[one.holder_id, other.holder_id])
 
     assert wrong.status_code == 3003
     assert right.data["account_id"] == one.account_id

@@ -25,7 +25,7 @@ ASKING = (
     "directDebitReturn",
     "directCreditReturn",
 )
-"""What is answered with what the provider has answered."""
+"""The answer with the provider's result."""
 
 
 @contextmanager
@@ -38,43 +38,42 @@ def silence() -> Iterator[None]:
 
 
 def finish(issuer: Issuer) -> None:
-    """What the schedule does after two minutes."""
+    """The schedule, two minutes later."""
     issuer.with_own_clock(days=2 / (24 * 60)).hub.cards.call(finish_due_payments)
 
 
 @pytest.mark.parametrize("action", ASKING)
 def test_a_repeat_returns_8001_until_the_provider_answers_and_then_the_stored_answer(
-    shared_issuer: Issuer, action: str
+    issuer: Issuer, action: str
 ) -> None:
-    members = request(shared_issuer, action)
+    members = request(issuer, action)
     other_body = members | {"access_level": members["access_level"] - 1}
     with silence():
-        first = call(shared_issuer, action, members)
+        first = call(issuer, action, members)
 
-    meanwhile = [call(issuer, action, members) for issuer in (shared_issuer, shared_issuer.with_own_clock())]
+    meanwhile = [call(issuer, action, members) for issuer in (issuer, issuer.with_own_clock())]
     assert [answer.status_code for answer in (first, *meanwhile)] == [8001, 8001, 8001]
-    assert call(shared_issuer, action, other_body).status_code == 8002
+    assert call(issuer, action, other_body).status_code == 8002
 
-    finish(shared_issuer)
+    finish(issuer)
     afterwards = [
-        call(issuer, action, members)
-        for issuer in (shared_issuer, shared_issuer.with_own_clock(), shared_issuer.with_own_clock(days=29))
+        call(issuer, action, members) for issuer in (issuer, issuer.with_own_clock(), issuer.with_own_clock(days=29))
     ]
     assert {(answer.status, answer.duplicated) for answer in afterwards} == {("success", 1)}
     assert len({answer.raw for answer in afterwards}) == 1
     for row in afterwards[0].data if type(afterwards[0].data) is list else [afterwards[0].data]:
         check(action, row)
-    assert call(shared_issuer, action, other_body).status_code == 8002
+    assert call(issuer, action, other_body).status_code == 8002
 
 
 @pytest.mark.parametrize("action", ASKING)
-def test_a_repeat_waits_briefly_for_the_stored_answer(shared_issuer: Issuer, action: str) -> None:
-    members = request(shared_issuer, action)
+def test_a_repeat_waits_briefly_for_the_stored_answer(issuer: Issuer, action: str) -> None:
+    members = request(issuer, action)
     with silence():
-        first = call(shared_issuer, action, members)
+        first = call(issuer, action, members)
 
-    with shared_issuer.causeway.meanwhile("wait", lambda: finish(shared_issuer)):
-        repeat = call(shared_issuer, action, members)
+    with issuer.causeway.meanwhile("wait", lambda: finish(issuer)):
+        repeat = call(issuer, action, members)
 
     assert first.status_code == 8001
     assert repeat.status == "success"
@@ -82,34 +81,32 @@ def test_a_repeat_waits_briefly_for_the_stored_answer(shared_issuer: Issuer, act
 
 
 @pytest.mark.parametrize("action", ASKING)
-def test_a_repeat_during_the_provider_call_returns_8001_and_makes_no_second_call(
-    shared_issuer: Issuer, action: str
-) -> None:
-    members, meanwhile = request(shared_issuer, action), []
+def test_a_repeat_during_the_provider_call_returns_8001_and_makes_no_second_call(issuer: Issuer, action: str) -> None:
+    members, meanwhile = request(issuer, action), []
     asked = "open_address" if action.startswith("assign") else "submit"
     really = getattr(SandboxProvider, asked)
 
     def ask(provider: SandboxProvider, order: Any) -> Any:
-        meanwhile.append(call(shared_issuer.with_own_clock(), action, members))
+        meanwhile.append(call(issuer.with_own_clock(), action, members))
         return really(provider, order)
 
     with patch.object(SandboxProvider, asked, ask):
-        first = call(shared_issuer, action, members)
+        first = call(issuer, action, members)
 
     assert [answer.status_code for answer in meanwhile] == [8001], "and the provider is asked once"
     assert first.status == "success"
-    assert is_repeat(first, call(shared_issuer, action, members))
+    assert is_repeat(first, call(issuer, action, members))
 
 
 @pytest.mark.parametrize("name", ["account_name", "destination_account_name"])
-def test_a_late_refusal_of_the_provider_is_returned_to_repeats(shared_issuer: Issuer, name: str) -> None:
+def test_a_late_refusal_of_the_provider_is_returned_to_repeats(issuer: Issuer, name: str) -> None:
     action = "assignExternalPaymentAddress" if name == "account_name" else "transferToExternalPayment"
-    members = request(shared_issuer, action) | {name: "Refuse me"}
+    members = request(issuer, action) | {name: "Refuse me"}
     with silence():
-        assert call(shared_issuer, action, members).status_code == 8001
+        assert call(issuer, action, members).status_code == 8001
 
-    finish(shared_issuer)
-    answers = [call(shared_issuer, action, members) for _ in range(2)]
+    finish(issuer)
+    answers = [call(issuer, action, members) for _ in range(2)]
 
     assert {(answer.status_code, answer.duplicated) for answer in answers} == {(7001, 1)}
     assert answers[0].raw == answers[1].raw

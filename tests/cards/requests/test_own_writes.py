@@ -30,24 +30,24 @@ def all_answers_lost(causeway: Causeway, write: str) -> Fault:
 @pytest.mark.parametrize("with_reference", [True, False])
 @pytest.mark.parametrize("case", WRITES, ids=str)
 def test_a_request_with_lost_storage_responses_returns_the_answer_from_its_own_write(
-    issuer: Issuer, case: Case, with_reference: bool
+    new_issuer: Issuer, case: Case, with_reference: bool
 ) -> None:
-    members = dict(case.members(warmed(issuer)))
+    members = dict(case.members(warmed(new_issuer)))
     if with_reference:
-        members["request_reference_id"] = issuer.reference()
+        members["request_reference_id"] = new_issuer.reference()
 
-    with all_answers_lost(issuer.causeway, WRITE if with_reference else case.write) as fault:
-        answer = case.do(issuer, **members)
+    with all_answers_lost(new_issuer.causeway, WRITE if with_reference else case.write) as fault:
+        answer = case.do(new_issuer, **members)
 
     assert fault.hit, "the transaction's response was lost"
     assert answer.status_code in (None, 6001, 6004), answer.raw
     if with_reference:
-        assert case.do(issuer, **members).duplicated == 1
+        assert case.do(new_issuer, **members).duplicated == 1
 
 
-def test_the_outcome_is_unknown_if_the_write_and_its_check_are_unanswered(issuer: Issuer) -> None:
-    warmed(issuer)
-    store = issuer.hub.store
+def test_the_outcome_is_unknown_if_the_write_and_its_check_are_unanswered(new_issuer: Issuer) -> None:
+    warmed(new_issuer)
+    store = new_issuer.hub.store
 
     with pytest.MonkeyPatch.context() as patching:
 
@@ -56,19 +56,19 @@ def test_the_outcome_is_unknown_if_the_write_and_its_check_are_unanswered(issuer
             raise AnswerLost("no answer came in time")
 
         patching.setattr(store, "transact", lose)
-        answer = issuer.do("createAccount", **ACCOUNT, **HOLDER_BLOCK)
+        answer = new_issuer.do("createAccount", **ACCOUNT, **HOLDER_BLOCK)
 
     assert answer.status_code == 9001
     assert "it is not known whether the request was carried out" in answer.message
 
 
-def test_an_unknown_outcome_returns_code_9001_without_a_claim_that_nothing_changed(issuer: Issuer) -> None:
-    warmed(issuer)
-    accounts = len(items(issuer.causeway, "cards"))
+def test_an_unknown_outcome_returns_code_9001_without_a_claim_that_nothing_changed(new_issuer: Issuer) -> None:
+    warmed(new_issuer)
+    accounts = len(items(new_issuer.causeway, "cards"))
 
-    with patch.object(issuer.hub.store, "transact", side_effect=AnswerLost("a transaction in progress")):
-        answer = issuer.do("createAccount", **ACCOUNT, **HOLDER_BLOCK)
+    with patch.object(new_issuer.hub.store, "transact", side_effect=AnswerLost("a transaction in progress")):
+        answer = new_issuer.do("createAccount", **ACCOUNT, **HOLDER_BLOCK)
 
     assert answer.status_code == 9001
     assert "it is not known whether the request was carried out" in answer.message
-    assert len(items(issuer.causeway, "cards")) == accounts
+    assert len(items(new_issuer.causeway, "cards")) == accounts

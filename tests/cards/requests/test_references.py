@@ -22,13 +22,13 @@ WITH_CARD_DATA = [name for name, action in EVERY_ACTION.items() if action.seals]
 
 
 @EVERY
-def test_a_repeat_returns_the_first_answer(shared_issuer: Issuer, action: str) -> None:
+def test_a_repeat_returns_the_first_answer(issuer: Issuer, action: str) -> None:
     """Repeat also in another process, with numbers as strings and members in another order."""
-    members = request(shared_issuer, action)
+    members = request(issuer, action)
     elsewhere = dict(reversed(members.items())) | {"access_level": str(members["access_level"])}
 
-    first, second = (call(shared_issuer, action, members) for _ in range(2))
-    third = call(shared_issuer.with_own_clock(), action, elsewhere)
+    first, second = (call(issuer, action, members) for _ in range(2))
+    third = call(issuer.with_own_clock(), action, elsewhere)
 
     assert first.status == "success", first.raw
     assert is_repeat(first, second)
@@ -36,50 +36,50 @@ def test_a_repeat_returns_the_first_answer(shared_issuer: Issuer, action: str) -
 
 
 @EVERY
-def test_a_reference_used_for_another_request_returns_code_8002(shared_issuer: Issuer, action: str) -> None:
+def test_a_reference_used_for_another_request_returns_code_8002(issuer: Issuer, action: str) -> None:
     """Treat another access level as another request, and another action, too."""
-    members = request(shared_issuer, action)
-    first = call(shared_issuer, action, members)
+    members = request(issuer, action)
+    first = call(issuer, action, members)
 
-    other_body = call(shared_issuer, action, members | {"access_level": members["access_level"] - 1})
+    other_body = call(issuer, action, members | {"access_level": members["access_level"] - 1})
     reference = {"request_reference_id": members["request_reference_id"]}
-    other_action = shared_issuer.do("getDesign", program_id=102, **reference)
+    other_action = issuer.do("getDesign", program_id=102, **reference)
 
     assert (other_body.status_code, other_body.duplicated) == (8002, 0)
     assert (other_action.status_code, other_action.duplicated) == (8002, 0)
-    assert is_repeat(first, call(shared_issuer, action, members))
+    assert is_repeat(first, call(issuer, action, members))
 
 
-def test_each_credential_has_references_of_its_own(shared_issuer: Issuer) -> None:
-    members = {"program_id": 101, "request_reference_id": shared_issuer.reference()}
-    shared_issuer.data("getDesign", **members)
+def test_each_credential_has_references_of_its_own(issuer: Issuer) -> None:
+    members = {"program_id": 101, "request_reference_id": issuer.reference()}
+    issuer.data("getDesign", **members)
 
-    assert shared_issuer.as_caller("encrypted").do("getDesign", **members).duplicated == 0
-    assert shared_issuer.as_caller("other").do("getDesign", **members | {"program_id": 1101}).duplicated == 0
+    assert issuer.as_caller("encrypted").do("getDesign", **members).duplicated == 0
+    assert issuer.as_caller("other").do("getDesign", **members | {"program_id": 1101}).duplicated == 0
 
 
-def test_a_repeat_with_different_ignored_fields_is_the_same_request(shared_issuer: Issuer) -> None:
-    card = shared_issuer.card()
+def test_a_repeat_with_different_ignored_fields_is_the_same_request(issuer: Issuer) -> None:
+    card = issuer.card()
     least = {"card_program_id": 101, "card_country_ison": "276", "card_virtual": 1, "card_name_line_3": "ZOE ONEIL"}
-    members = {**least, "holder_id": card.holder_id, "request_reference_id": shared_issuer.reference()}
-    first = shared_issuer.do("createCard", **members)
+    members = {**least, "holder_id": card.holder_id, "request_reference_id": issuer.reference()}
+    first = issuer.do("createCard", **members)
 
     ignored = {"holder_first_name": 7, "delivery_city": [], "card_pin": "1", "card_country_ison": 276}
     assert is_repeat(
-        first, shared_issuer.do("createCard", **members | ignored | {"card_currency_ison": "", "account_id": None})
+        first, issuer.do("createCard", **members | ignored | {"card_currency_ison": "", "account_id": None})
     )
-    assert shared_issuer.do("createCard", **members | {"card_name_line_3": "ZOE O'NEIL"}).status_code == 8002
+    assert issuer.do("createCard", **members | {"card_name_line_3": "ZOE O'NEIL"}).status_code == 8002
 
 
-def test_an_update_with_null_is_another_request_than_one_without_the_member(shared_issuer: Issuer) -> None:
-    holder = shared_issuer.holder(title="Dr")
+def test_an_update_with_null_is_another_request_than_one_without_the_member(issuer: Issuer) -> None:
+    holder = issuer.holder(title="Dr")
     [whole] = whole_requests.whole("updateHolder", whole_requests.Records(holder_id=holder))
-    members = {**whole, "title": None, "request_reference_id": shared_issuer.reference()}
-    first = shared_issuer.do("updateHolder", **members)
+    members = {**whole, "title": None, "request_reference_id": issuer.reference()}
+    first = issuer.do("updateHolder", **members)
 
-    assert is_repeat(first, shared_issuer.do("updateHolder", **members))
+    assert is_repeat(first, issuer.do("updateHolder", **members))
     without = {name: value for name, value in members.items() if name != "title"}
-    assert shared_issuer.do("updateHolder", **without).status_code == 8002
+    assert issuer.do("updateHolder", **without).status_code == 8002
 
 
 # -- which answers are kept
@@ -142,98 +142,98 @@ KEPT: dict[int, Fault] = {
 
 
 @pytest.mark.parametrize("code", KEPT)
-def test_a_repeat_returns_the_stored_error_after_the_state_has_changed(shared_issuer: Issuer, code: int) -> None:
-    action, members, between, others = KEPT[code](shared_issuer)
-    members |= {"request_reference_id": shared_issuer.reference()}
+def test_a_repeat_returns_the_stored_error_after_the_state_has_changed(issuer: Issuer, code: int) -> None:
+    action, members, between, others = KEPT[code](issuer)
+    members |= {"request_reference_id": issuer.reference()}
 
-    first = shared_issuer.do(action, **members)
-    shared_issuer.data(between, **others)
+    first = issuer.do(action, **members)
+    issuer.data(between, **others)
 
     assert first.status_code == code
-    assert is_repeat(first, shared_issuer.do(action, **members))
-    assert shared_issuer.do(action, **members | {"access_level": 1}).status_code == 8002
+    assert is_repeat(first, issuer.do(action, **members))
+    assert issuer.do(action, **members | {"access_level": 1}).status_code == 8002
 
 
 def test_a_repeat_that_stops_waiting_returns_the_answer_stored_meanwhile(
-    shared_issuer: Issuer, monkeypatch: pytest.MonkeyPatch
+    issuer: Issuer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    card = shared_issuer.card()
-    members = {"card_id": card.card_id, "request_reference_id": shared_issuer.reference()}
+    card = issuer.card()
+    members = {"card_id": card.card_id, "request_reference_id": issuer.reference()}
     answers = []
 
     def answer_first() -> None:
-        answers.append(shared_issuer.do("activateCard", **members))
+        answers.append(issuer.do("activateCard", **members))
         monkeypatch.setattr(QueuePlace, "is_over", True)
 
-    with shared_issuer.causeway.meanwhile("transact", answer_first):
-        answers.append(shared_issuer.do("activateCard", **members))
+    with issuer.causeway.meanwhile("transact", answer_first):
+        answers.append(issuer.do("activateCard", **members))
 
     assert is_repeat(*answers)
 
 
-def test_repeats_of_a_mismatch_count_one_attempt(shared_issuer: Issuer) -> None:
-    action, members, *_ = wrong_data(shared_issuer)
-    members |= {"request_reference_id": shared_issuer.reference()}
+def test_repeats_of_a_mismatch_count_one_attempt(issuer: Issuer) -> None:
+    action, members, *_ = wrong_data(issuer)
+    members |= {"request_reference_id": issuer.reference()}
 
-    answers = [shared_issuer.do(action, **members) for _ in range(7)]
+    answers = [issuer.do(action, **members) for _ in range(7)]
 
     assert {answer.status_code for answer in answers} == {6001}
 
 
-def test_a_corrected_request_can_reuse_the_reference_of_a_malformed_one(shared_issuer: Issuer) -> None:
+def test_a_corrected_request_can_reuse_the_reference_of_a_malformed_one(issuer: Issuer) -> None:
     """Store no error 1xxx, 2xxx (including those that depend on the programme) or 8xxx."""
-    card, locked = shared_issuer.card(), shared_issuer.card()
+    card, locked = issuer.card(), issuer.card()
     whole = {"card_program_id": 101, "card_country_ison": 276, "card_virtual": 1, "card_name_line_3": "ZOE ONEIL"}
     faults: list[tuple[int, str, Members, Members]] = [
         (1003, "getPin", {"api_version": "1.1"}, {"api_version": "1.2"}),
-        (1101, "getPin", {"access_key": "x" * 20}, {"access_key": shared_issuer.secrets["full"]["access_key"]}),
+        (1101, "getPin", {"access_key": "x" * 20}, {"access_key": issuer.secrets["full"]["access_key"]}),
         (1102, "getPin", {"access_level": 1001}, {"access_level": 1000}),
         (2002, "setPin", {"pin": [PIN]}, {"pin": PIN}),
         (2005, "createCard", {**whole, **HOLDER_BLOCK, "card_design_id": 24}, {"card_design_id": 23}),
         (8004, "activateCard", {"card_id": locked.card_id, "card_request_id": 987}, {"card_id": card.card_id}),
     ]
     for _ in range(5):
-        assert shared_issuer.do("activateCard", card_id=locked.card_id, card_request_id=987).status_code == 6001
+        assert issuer.do("activateCard", card_id=locked.card_id, card_request_id=987).status_code == 6001
 
     for code, action, wrong, right in faults:
         own = {"card_id": card.card_id} if action != "createCard" else {}
-        members = own | wrong | {"request_reference_id": shared_issuer.reference()}
+        members = own | wrong | {"request_reference_id": issuer.reference()}
         for _ in range(2):
-            assert (shared_issuer.do(action, **members).status_code, code) == (code, code)
+            assert (issuer.do(action, **members).status_code, code) == (code, code)
         mended = members | right | ({"card_request_id": card.card_request_id} if action == "activateCard" else {})
-        answer = shared_issuer.do(action, **mended)
+        answer = issuer.do(action, **mended)
         assert (answer.status, answer.duplicated) == ("success", 0), answer.raw
 
 
 # -- for how long
 
 
-def test_a_reference_is_stored_for_30_days(shared_issuer: Issuer) -> None:
-    members = request(shared_issuer, "getHolder")
-    first = shared_issuer.do("getHolder", **members)
+def test_a_reference_is_stored_for_30_days(issuer: Issuer) -> None:
+    members = request(issuer, "getHolder")
+    first = issuer.do("getHolder", **members)
 
-    assert is_repeat(first, shared_issuer.with_own_clock(days=30 - 1 / DAY).do("getHolder", **members))
-    anew = shared_issuer.with_own_clock(days=30).do("getHolder", **members | {"access_level": 0})
+    assert is_repeat(first, issuer.with_own_clock(days=30 - 1 / DAY).do("getHolder", **members))
+    anew = issuer.with_own_clock(days=30).do("getHolder", **members | {"access_level": 0})
     assert (anew.status, anew.duplicated) == ("success", 0)
-    assert shared_issuer.do("getHolder", **members).status_code == 8002
+    assert issuer.do("getHolder", **members).status_code == 8002
 
 
 @pytest.mark.parametrize("action", WITH_CARD_DATA)
-def test_a_repeat_returns_card_data_for_one_day(shared_issuer: Issuer, action: str, lines: Lines) -> None:
-    members = request(shared_issuer, action)
+def test_a_repeat_returns_card_data_for_one_day(issuer: Issuer, action: str, lines: Lines) -> None:
+    members = request(issuer, action)
     before = len(audit(lines))
-    first = shared_issuer.do(action, **members)
+    first = issuer.do(action, **members)
     revealed = audit(lines)[before:]
 
-    assert is_repeat(first, shared_issuer.with_own_clock(days=1 - 1 / DAY).do(action, **members))
+    assert is_repeat(first, issuer.with_own_clock(days=1 - 1 / DAY).do(action, **members))
     assert audit(lines)[before:] == revealed * 2
     assert set(revealed) == {"pan", "pin", "cvc2", "acs_password", "expiry"}
-    later = shared_issuer.with_own_clock(days=1).do(action, **members)
+    later = issuer.with_own_clock(days=1).do(action, **members)
     assert (later.status, later.duplicated) == ("success", 1)
     kept = {name: value for name, value in first.data.items() if name not in ("pan", "pin", "cvc2")}
     assert later.data == kept | {"acs_password": ""}
     assert later.data["expiration"]
-    assert shared_issuer.with_own_clock(days=29).do(action, **members).raw == later.raw
+    assert issuer.with_own_clock(days=29).do(action, **members).raw == later.raw
 
 
 def audit(lines: Lines) -> list[Any]:
@@ -241,30 +241,30 @@ def audit(lines: Lines) -> list[Any]:
     return [line["field"] for line in lines.all() if line["message"] == "card data revealed"]
 
 
-def test_a_reused_reference_after_30_days_never_returns_card_data_of_the_old_request(shared_issuer: Issuer) -> None:
-    members = request(shared_issuer, "createCard")
-    first = shared_issuer.do("createCard", **members)
-    anew = shared_issuer.with_own_clock(days=30).do("createCard", **members)
+def test_a_reused_reference_after_30_days_never_returns_card_data_of_the_old_request(issuer: Issuer) -> None:
+    members = request(issuer, "createCard")
+    first = issuer.do("createCard", **members)
+    anew = issuer.with_own_clock(days=30).do("createCard", **members)
 
     assert anew.duplicated == 0
     assert anew.data["card_id"] != first.data["card_id"]
-    assert is_repeat(anew, shared_issuer.with_own_clock(days=30.5).do("createCard", **members))
-    later = shared_issuer.with_own_clock(days=31).do("createCard", **members).data
+    assert is_repeat(anew, issuer.with_own_clock(days=30.5).do("createCard", **members))
+    later = issuer.with_own_clock(days=31).do("createCard", **members).data
     assert ("pan" in later, later["acs_password"]) == (False, "")
 
 
-def test_a_repeat_omits_card_data_that_the_credential_may_no_longer_see(shared_issuer: Issuer) -> None:
+def test_a_repeat_omits_card_data_that_the_credential_may_no_longer_see(issuer: Issuer) -> None:
     name = "once-plain"
-    caller = shared_issuer.with_credential(name)
+    caller = issuer.with_credential(name)
     holder = caller.holder()
     [_, virtual] = whole_requests.whole("createCard", whole_requests.Records(holder, caller.account(holder_id=holder)))
     members = virtual | {"request_reference_id": caller.reference()}
     first = caller.do("createCard", **members)
     assert is_repeat(first, caller.do("createCard", **members))
 
-    digest_of = identifiers.digest(shared_issuer.secrets[name]["access_key"])
+    digest_of = identifiers.digest(issuer.secrets[name]["access_key"])
     rights = credentials.Rights(1000, None, dict.fromkeys(ALL_PLAIN, "absent"))
-    shared_issuer.hub.store.transact([credentials.update_credential(digest_of, rights)])
+    issuer.hub.store.transact([credentials.update_credential(digest_of, rights)])
     again = caller.with_own_clock().do("createCard", **members)
 
     assert (again.status, again.duplicated) == ("success", 1)
@@ -277,39 +277,37 @@ def test_a_repeat_omits_card_data_that_the_credential_may_no_longer_see(shared_i
 
 
 @pytest.mark.parametrize("action", REVEALS)
-def test_a_repeated_reveal_is_executed_again(shared_issuer: Issuer, action: str, lines: Lines) -> None:
-    card = shared_issuer.card_in("A", card_virtual=0)
-    members = {"card_id": card.card_id, "request_reference_id": shared_issuer.reference()}
-    first = shared_issuer.do(action, **members)
+def test_a_repeated_reveal_is_executed_again(issuer: Issuer, action: str, lines: Lines) -> None:
+    card = issuer.card_in("A", card_virtual=0)
+    members = {"card_id": card.card_id, "request_reference_id": issuer.reference()}
+    first = issuer.do(action, **members)
 
-    shared_issuer.data("setPin", card_id=card.card_id, pin="4826")
-    shared_issuer.data("changeCardAcsPassword", card_id=card.card_id, acs_password="loud-Heron 7?")
-    again = shared_issuer.do(action, **members)
+    issuer.data("setPin", card_id=card.card_id, pin="4826")
+    issuer.data("changeCardAcsPassword", card_id=card.card_id, acs_password="loud-Heron 7?")
+    again = issuer.do(action, **members)
 
     assert (first.duplicated, again.duplicated) == (0, 1)
     new = {"getPin": {"pin": "4826"}, "getCardAcsPassword": {"acs_password": "loud-Heron 7?"}}
     assert again.data == new.get(action, first.data)
     assert audit(lines)[-2:] == [EVERY_ACTION[action].field] * 2
-    assert shared_issuer.do(action, **members | {"access_level": 1}).status_code == 8002
+    assert issuer.do(action, **members | {"access_level": 1}).status_code == 8002
 
 
-def test_a_repeated_reveal_that_is_refused_is_marked_as_duplicated(shared_issuer: Issuer) -> None:
-    card, low = shared_issuer.card(access_level=0), shared_issuer.with_credential("low", access_level=0)
-    members = {"card_id": card.card_id, "request_reference_id": shared_issuer.reference()}
+def test_a_repeated_reveal_that_is_refused_is_marked_as_duplicated(issuer: Issuer) -> None:
+    card, low = issuer.card(access_level=0), issuer.with_credential("low", access_level=0)
+    members = {"card_id": card.card_id, "request_reference_id": issuer.reference()}
     low.data("getPin", **members)
 
-    shared_issuer.hub.store.update("cards", {"owner": f"card#{card.card_id}", "part": "card"}, set={"access_level": 1})
+    issuer.hub.store.update("cards", {"owner": f"card#{card.card_id}", "part": "card"}, set={"access_level": 1})
     again = low.do("getPin", **members)
 
     assert (again.status_code, again.duplicated) == (3002, 1)
 
 
 @pytest.mark.parametrize("action", REVEALS)
-def test_the_stored_claim_of_a_reveal_has_no_answer(shared_issuer: Issuer, action: str) -> None:
-    before = {item["claim"] for item in shared_issuer.hub.store.scan("idempotency")}
-    shared_issuer.data(
-        action, card_id=shared_issuer.card(card_virtual=0).card_id, request_reference_id=shared_issuer.reference()
-    )
+def test_the_stored_claim_of_a_reveal_has_no_answer(issuer: Issuer, action: str) -> None:
+    before = {item["claim"] for item in issuer.hub.store.scan("idempotency")}
+    issuer.data(action, card_id=issuer.card(card_virtual=0).card_id, request_reference_id=issuer.reference())
 
-    [claim] = [item for item in shared_issuer.hub.store.scan("idempotency") if item["claim"] not in before]
+    [claim] = [item for item in issuer.hub.store.scan("idempotency") if item["claim"] not in before]
     assert "answer" not in claim

@@ -21,7 +21,7 @@ _numbers = itertools.count(1)
 
 
 class Things:
-    """What waits in an index, and a run of it that takes what it looks after from there."""
+    """The items of an index, and a run that takes due items from it."""
 
     def __init__(self, issuer: Issuer) -> None:
         self.clock, self.store = issuer.clock, issuer.hub.store
@@ -55,9 +55,9 @@ def _key(number: int) -> Item:
 
 
 @pytest.fixture
-def things(shared_issuer: Issuer) -> Iterator[Things]:
-    """Nothing waits any more afterwards."""
-    made = Things(shared_issuer)
+def things(issuer: Issuer) -> Iterator[Things]:
+    """Assert that the index is empty afterwards."""
+    made = Things(issuer)
     yield made
     made.clock.advance(3600)
     made.run()

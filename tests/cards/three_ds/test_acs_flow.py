@@ -37,41 +37,41 @@ def outcome(issuer: Issuer, card_id: int, **members: Any) -> str:
 
 
 @pytest.mark.parametrize("name", CRITERIA)
-def test_a_whitelist_rule_matches_if_one_entry_of_its_list_matches(shared_issuer: Issuer, name: str) -> None:
-    card = shared_issuer.card_in("A").card_id
+def test_a_whitelist_rule_matches_if_one_entry_of_its_list_matches(issuer: Issuer, name: str) -> None:
+    card = issuer.card_in("A").card_id
     entries, other = CRITERIA[name]
-    assert outcome(shared_issuer, card) == "challenge"
+    assert outcome(issuer, card) == "challenge"
 
-    rule(shared_issuer, card, **{name: entries})
+    rule(issuer, card, **{name: entries})
 
-    assert outcome(shared_issuer, card) == "frictionless"
-    assert outcome(shared_issuer, card, **other) == "challenge"
-    assert outcome(shared_issuer, card, **dict.fromkeys(other)) == "challenge"
+    assert outcome(issuer, card) == "frictionless"
+    assert outcome(issuer, card, **other) == "challenge"
+    assert outcome(issuer, card, **dict.fromkeys(other)) == "challenge"
 
 
-def test_a_whitelist_rule_matches_only_if_every_criterion_matches(shared_issuer: Issuer) -> None:
-    card = shared_issuer.card_in("A").card_id
+def test_a_whitelist_rule_matches_only_if_every_criterion_matches(issuer: Issuer) -> None:
+    card = issuer.card_in("A").card_id
 
-    rule(shared_issuer, card, **{name: entries for name, (entries, _) in CRITERIA.items()})
+    rule(issuer, card, **{name: entries for name, (entries, _) in CRITERIA.items()})
 
-    assert outcome(shared_issuer, card) == "frictionless"
+    assert outcome(issuer, card) == "frictionless"
     for _, other in CRITERIA.values():
-        assert outcome(shared_issuer, card, **other) == "challenge"
+        assert outcome(issuer, card, **other) == "challenge"
 
 
-def test_one_matching_rule_gives_a_frictionless_outcome_for_its_card_only(shared_issuer: Issuer) -> None:
-    card, other = shared_issuer.card_in("A").card_id, shared_issuer.card_in("A").card_id
+def test_one_matching_rule_gives_a_frictionless_outcome_for_its_card_only(issuer: Issuer) -> None:
+    card, other = issuer.card_in("A").card_id, issuer.card_in("A").card_id
 
-    numbers = [rule(shared_issuer, card, mcc="5411"), rule(shared_issuer, card, mcc="0742")]
+    numbers = [rule(issuer, card, mcc="5411"), rule(issuer, card, mcc="0742")]
 
     assert numbers == sorted(numbers)
-    assert [outcome(shared_issuer, each) for each in (card, other)] == ["frictionless", "challenge"]
+    assert [outcome(issuer, each) for each in (card, other)] == ["frictionless", "challenge"]
 
 
-def test_a_rule_with_a_maximum_amount_matches_only_its_currency(shared_issuer: Issuer) -> None:
-    card = shared_issuer.card_in("A").card_id
+def test_a_rule_with_a_maximum_amount_matches_only_its_currency(issuer: Issuer) -> None:
+    card = issuer.card_in("A").card_id
 
-    rule(shared_issuer, card, mcc="0742", maximum_amount=5000, maximum_amount_currency_ison=EUR)
+    rule(issuer, card, mcc="0742", maximum_amount=5000, maximum_amount_currency_ison=EUR)
 
     for amount, currency, expected in (
         (5000, EUR, "frictionless"),
@@ -79,12 +79,12 @@ def test_a_rule_with_a_maximum_amount_matches_only_its_currency(shared_issuer: I
         (5001, EUR, "challenge"),
         (1, GBP, "challenge"),
     ):
-        assert outcome(shared_issuer, card, amount=amount, currency_ison=currency) == expected
+        assert outcome(issuer, card, amount=amount, currency_ison=currency) == expected
 
 
-def test_whitelist_entries_above_the_maximum_length_return_2003(shared_issuer: Issuer) -> None:
+def test_whitelist_entries_above_the_maximum_length_return_2003(issuer: Issuer) -> None:
     """All four lists match at the maximum length."""
-    card = shared_issuer.card_in("A").card_id
+    card = issuer.card_in("A").card_id
     pairs = ",".join(f"4000{number:04}+S{number:05}" for number in range(4095))
     codes = ",".join(f"{number:04}" for number in range(10_000))
     lists = {
@@ -97,68 +97,68 @@ def test_whitelist_entries_above_the_maximum_length_return_2003(shared_issuer: I
         LISTS_LONGEST
     }
 
-    rule(shared_issuer, card, **lists)
+    rule(issuer, card, **lists)
 
-    assert outcome(shared_issuer, card) == "frictionless"
+    assert outcome(issuer, card) == "frictionless"
     for _, other in list(CRITERIA.values())[2:]:
-        assert outcome(shared_issuer, card, **other) == "challenge"
+        assert outcome(issuer, card, **other) == "challenge"
     for name, value in lists.items():
         longer = [*value, "x"] if isinstance(value, list) else f"{value} "
-        answer = shared_issuer.do("createCardAcsMerchantWhitelistRule", rule_name="x", card_id=card, **{name: longer})
+        answer = issuer.do("createCardAcsMerchantWhitelistRule", rule_name="x", card_id=card, **{name: longer})
         assert (answer.status_code, name in answer.message) == (2003, True)
 
 
-def test_a_repeated_rule_code_returns_2005(shared_issuer: Issuer) -> None:
+def test_a_repeated_rule_code_returns_2005(issuer: Issuer) -> None:
     """Rule codes are unique among all cards of one programme manager."""
-    one, other = shared_issuer.card_in("A").card_id, shared_issuer.card_in("A").card_id
+    one, other = issuer.card_in("A").card_id, issuer.card_in("A").card_id
     code = str(uuid.uuid4())
     first = {"rule_name": "x", "mcc": "5411", "rule_code": code}
 
-    rule(shared_issuer, one, mcc="5411", rule_code=code)
+    rule(issuer, one, mcc="5411", rule_code=code)
 
     for card in (one, other):
-        answer = shared_issuer.do("createCardAcsMerchantWhitelistRule", **first, card_id=card)
+        answer = issuer.do("createCardAcsMerchantWhitelistRule", **first, card_id=card)
         assert (answer.status_code, "rule_code" in answer.message) == (2005, True)
-    foreign = shared_issuer.as_caller("other")
+    foreign = issuer.as_caller("other")
     assert foreign.do(
         "createCardAcsMerchantWhitelistRule", **first, card_id=foreign.card(card_program_id=1101).card_id
     ).data["rule_id"]
-    rule(shared_issuer, one, mcc="5411", rule_code=code[::-1])
-    assert rule(shared_issuer, one, mcc="5411") < rule(shared_issuer, one, mcc="5411")
+    rule(issuer, one, mcc="5411", rule_code=code[::-1])
+    assert rule(issuer, one, mcc="5411") < rule(issuer, one, mcc="5411")
 
 
 # -- the cardholder's answer
 
 
 @pytest.mark.parametrize("status", ["N", "T", "R", "L", "S", "B"])
-def test_authentication_of_an_inactive_card_is_rejected(shared_issuer: Issuer, status: str) -> None:
-    card = shared_issuer.card_in(status).card_id
+def test_authentication_of_an_inactive_card_is_rejected(issuer: Issuer, status: str) -> None:
+    card = issuer.card_in(status).card_id
 
-    assert shared_issuer.authentication(card) == {"outcome": "rejected"}
+    assert issuer.authentication(card) == {"outcome": "rejected"}
 
 
 @pytest.mark.parametrize("answered", ["Y", "N"])
 @pytest.mark.parametrize("with_value", [True, False])
-def test_a_second_answer_to_a_request_returns_4008(shared_issuer: Issuer, answered: str, with_value: bool) -> None:
-    card = shared_issuer.card_in("A").card_id
-    asked = shared_issuer.authentication(card)
+def test_a_second_answer_to_a_request_returns_4008(issuer: Issuer, answered: str, with_value: bool) -> None:
+    card = issuer.card_in("A").card_id
+    asked = issuer.authentication(card)
     value = {"validation_value": asked["validation_value"]} if with_value else {}
     answer = {"auth_request_id": asked["auth_request_id"], "oob_auth_method": "2"}
 
-    first = shared_issuer.do("authenticationConfirm", **answer, confirmation_status=answered, **value)
-    again = shared_issuer.do("authenticationConfirm", **answer, confirmation_status="Y", **value)
+    first = issuer.do("authenticationConfirm", **answer, confirmation_status=answered, **value)
+    again = issuer.do("authenticationConfirm", **answer, confirmation_status="Y", **value)
 
     assert first.raw == '{"status":"success","duplicated":0,"data":{}}'
     assert again.status_code == 4008
 
 
-def test_an_answer_after_five_minutes_returns_4008(shared_issuer: Issuer) -> None:
-    card = shared_issuer.card_in("A").card_id
-    requests = [shared_issuer.authentication(card) for _ in range(2)]
-    assert {asked["expires_at"] for asked in requests} == {shared_issuer.clock.time() + 300}
+def test_an_answer_after_five_minutes_returns_4008(issuer: Issuer) -> None:
+    card = issuer.card_in("A").card_id
+    requests = [issuer.authentication(card) for _ in range(2)]
+    assert {asked["expires_at"] for asked in requests} == {issuer.clock.time() + 300}
 
     codes = [
-        shared_issuer.with_own_clock(days=seconds / 86400)
+        issuer.with_own_clock(days=seconds / 86400)
         .do(
             "authenticationConfirm",
             auth_request_id=asked["auth_request_id"],
@@ -172,25 +172,25 @@ def test_an_answer_after_five_minutes_returns_4008(shared_issuer: Issuer) -> Non
     assert codes == [None, 4008]
 
 
-def test_a_wrong_value_returns_6004_and_the_fifth_ends_the_request(shared_issuer: Issuer) -> None:
-    card = shared_issuer.card_in("A").card_id
-    asked, other = shared_issuer.authentication(card), shared_issuer.authentication(card)
+def test_a_wrong_value_returns_6004_and_the_fifth_ends_the_request(issuer: Issuer) -> None:
+    card = issuer.card_in("A").card_id
+    asked, other = issuer.authentication(card), issuer.authentication(card)
     answer = {"auth_request_id": asked["auth_request_id"], "confirmation_status": "Y", "oob_auth_method": 1}
     right, wrong = asked["validation_value"], f"{(int(asked['validation_value']) + 1) % 10**6:06}"
 
     for _ in range(4):
-        assert shared_issuer.do("authenticationConfirm", **answer, validation_value=wrong).status_code == 6004
+        assert issuer.do("authenticationConfirm", **answer, validation_value=wrong).status_code == 6004
     good = {**answer, "auth_request_id": other["auth_request_id"], "validation_value": other["validation_value"]}
-    assert shared_issuer.do("authenticationConfirm", **good | {"validation_value": "0"}).status_code == 6004
-    assert shared_issuer.do("authenticationConfirm", **good).status == "success"
-    assert shared_issuer.do("authenticationConfirm", **answer, validation_value=wrong).status_code == 6004
-    assert shared_issuer.do("authenticationConfirm", **answer, validation_value=right).status_code == 4008
+    assert issuer.do("authenticationConfirm", **good | {"validation_value": "0"}).status_code == 6004
+    assert issuer.do("authenticationConfirm", **good).status == "success"
+    assert issuer.do("authenticationConfirm", **answer, validation_value=wrong).status_code == 6004
+    assert issuer.do("authenticationConfirm", **answer, validation_value=right).status_code == 4008
 
 
-def test_a_merchant_country_matches_with_or_without_leading_zeros(shared_issuer: Issuer) -> None:
-    card = shared_issuer.card_in("A").card_id
-    rule(shared_issuer, card, merchant_country_ison="036")
+def test_a_merchant_country_matches_with_or_without_leading_zeros(issuer: Issuer) -> None:
+    card = issuer.card_in("A").card_id
+    rule(issuer, card, merchant_country_ison="036")
 
     for country, expected in ((36, "frictionless"), ("36", "frictionless"), ("036", "frictionless")):
-        assert outcome(shared_issuer, card, merchant_country_ison=country) == expected
-    assert outcome(shared_issuer, card, merchant_country_ison=BRITAIN) == "challenge"
+        assert outcome(issuer, card, merchant_country_ison=country) == expected
+    assert outcome(issuer, card, merchant_country_ison=BRITAIN) == "challenge"

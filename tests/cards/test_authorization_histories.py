@@ -65,9 +65,9 @@ CARDS = st.integers(0, 2)
 PARTIAL = st.sampled_from([0, 0, 1])
 OBSTACLES = st.sampled_from(["", "", "", "", "card", "account"])
 PARTS = st.sampled_from([0.0, 0.33, 0.5, 1.0, 1.1])
-"""How much of what there is something is about."""
+"""The part of an amount that a message is about."""
 SIGNS = {0: -1, 2: 1, 19: -1, 20: 1, 60: 1, 70: -1}
-"""What types of transactions do to a balance."""
+"""The sign of each type of transaction."""
 _numbers = itertools.count()
 
 
@@ -522,7 +522,7 @@ class NetworkLife(RuleBasedStateMachine):
 
 
 def _effect(row: Any) -> int:
-    """What a transaction of a report does to the balance: the fee of a conversion may stand beside its amount."""
+    """The effect of a report's transaction on the balance: the fee of a conversion may stand beside its amount."""
     beside = 0 if row["is_conversion_fee_blended"] else row.get("currency_conversion_fee", 0)
     return int(SIGNS[row["transaction_type"]] * row["holder_amount"] - beside)
 
