@@ -238,9 +238,7 @@ _OBJECTS = [
 
 # -- lists
 
-
-_TRIMMED = ("", " 1", "1 ")
-"""An empty list, and one entry with spaces around it."""
+_TRIMMED = ("", " 1", "1 ")  # an empty list, and one entry with spaces around it
 
 
 def _inner(member: Member, kind: str) -> Member:
