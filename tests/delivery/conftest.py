@@ -103,9 +103,9 @@ def unrecorded_delivery(causeway: Causeway, kind: str = "event", **members: Any)
 
 def record_delivery(causeway: Causeway, kind: str = "event", **members: Any) -> str:
     """Record a delivery; answers its id."""
-    made = unrecorded_delivery(causeway, kind, **members)
-    causeway.hub.store.transact(made.operations)
-    return made.delivery_ids[0]
+    delivery = unrecorded_delivery(causeway, kind, **members)
+    causeway.hub.store.transact(delivery.operations)
+    return delivery.delivery_ids[0]
 
 
 def begin_attempt(worker: Worker, delivery_id: str) -> Attempt:
@@ -117,18 +117,18 @@ def begin_attempt(worker: Worker, delivery_id: str) -> Attempt:
 def contest(calls: Sequence[Callable[[], Any]]) -> list[Any]:
     """What ``calls`` answer that are made at the same time; ``None`` for one that met too many others.
 
-    On the emulator they are made in turn: it is not made for threads.
+    On the emulator they run in turn: it is not built for threads.
     """
     turn = contextlib.nullcontext() if DYNAMODB_ENGINE else threading.Lock()
     barrier = threading.Barrier(len(calls))
 
-    def made(call: Callable[[], Any]) -> Any:
+    def compete(call: Callable[[], Any]) -> Any:
         barrier.wait()
         with turn, contextlib.suppress(Conflict):
             return call()
 
     with ThreadPoolExecutor(len(calls)) as pool:
-        return list(pool.map(made, calls))
+        return list(pool.map(compete, calls))
 
 
 def dead_letters(causeway: Causeway) -> list[str]:

@@ -169,7 +169,7 @@ def packaged_stage(stage: str) -> dict[str, Any]:
     BuildStage(steps=[SwaggerBuilder(CFNSwaggerGenerator())]).execute(
         config, DependencyBuilder().build_dependencies(graph)
     )
-    made: dict[str, Any] = SAMTemplateGenerator(config, Options()).generate(
+    packaged: dict[str, Any] = SAMTemplateGenerator(config, Options()).generate(
         DependencyBuilder().build_dependencies(graph)
     )
-    return made
+    return packaged

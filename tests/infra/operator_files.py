@@ -21,7 +21,7 @@ def faults(**members: Any) -> tuple[str, ...]:
     """The mistakes of a small set-up with these members, without the place of the programme manager."""
     with pytest.raises(InvalidProgramme) as caught:
         file.read_programmes(written(manager(**members)), "local")
-    return tuple(said.removeprefix("programme_managers.0.") for said in caught.value.faults)
+    return tuple(fault.removeprefix("programme_managers.0.") for fault in caught.value.faults)
 
 
 def catalogue_of(**members: Any) -> Catalogue:
@@ -76,8 +76,8 @@ def customer(id_: str = "noor", accounts: Sequence[Content] = (), **members: Any
 
 def account(number: str = "61000001", **members: Any) -> Content:
     """An account without transactions."""
-    made = {"number": number, "name": "Current account", "currency": "KWD"}
-    return {**made, "balance": "1250.750", "balance_on": "2026-01-01", **members}
+    members_of_file = {"number": number, "name": "Current account", "currency": "KWD"}
+    return {**members_of_file, "balance": "1250.750", "balance_on": "2026-01-01", **members}
 
 
 def transaction(day: str = "2026-02-03", amount: str = "-12.345", **members: Any) -> Content:
@@ -86,8 +86,8 @@ def transaction(day: str = "2026-02-03", amount: str = "-12.345", **members: Any
 
 def recurring_rule(every: str = "day", amount: str | None = "1.000", **members: Any) -> Content:
     """A rule; ``amount`` is ``None`` for one with an amount between two others."""
-    made = {"every": every, "counterparty": "Gulf Software", "text": "Salary", **members}
-    return made if amount is None else made | {"amount": amount}
+    members_of_file = {"every": every, "counterparty": "Gulf Software", "text": "Salary", **members}
+    return members_of_file if amount is None else members_of_file | {"amount": amount}
 
 
 def customer_file(*customers: Content) -> str:

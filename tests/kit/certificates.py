@@ -21,8 +21,8 @@ Extensions = Iterable[tuple[x509.ExtensionType, bool]]
 """Extensions, and whether each is critical."""
 
 
-def seconds(moment: datetime) -> int:
-    return int(moment.timestamp())
+def seconds(time: datetime) -> int:
+    return int(time.timestamp())
 
 
 def name(text: str) -> Name:

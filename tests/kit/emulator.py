@@ -74,7 +74,7 @@ def _answer_call(call: calls.Call, proceed: calls.Proceed) -> Members:
 def answered(call: calls.Call, region: str) -> Members:
     """The members of the answer to a call of the service. Raises: AwsError."""
     try:
-        return _answered(call.service, call.operation, call.body, region)
+        return _response(call.service, call.operation, call.body, region)
     except (Refused, TokenRefused) as refusal:
         members = refusal.members if isinstance(refusal, Refused) else {}
         raise errors.ErrorResponse(call.operation, refusal.code, str(refusal), members=members) from None
@@ -89,10 +89,10 @@ def _answer_client(client: Any, name: str, parameters: Members) -> Any:
     """Answer a client of boto3, with its own errors."""
     if isinstance(client._serializer, ParamValidationDecorator):
         client._serializer.serialize_to_request(parameters, client.meta.service_model.operation_model(name))
-    asked = json.loads(json.dumps(parameters, default=lambda value: base64.b64encode(value).decode()))
+    request = json.loads(json.dumps(parameters, default=lambda value: base64.b64encode(value).decode()))
     status, answer = 200, {}
     try:
-        answer = _answered("dynamodb", name, asked, client.meta.region_name)
+        answer = _response("dynamodb", name, request, client.meta.region_name)
     except (Refused, TokenRefused) as refusal:
         members = refusal.members if isinstance(refusal, Refused) else {}
         status, answer = 400, {"Error": {"Code": refusal.code, "Message": str(refusal)}, **members}
@@ -115,83 +115,85 @@ def _with_bytes(value: Any) -> Any:
     return value
 
 
-def _answered(service: str, operation: str, asked: Members, region: str) -> Members:
+def _response(service: str, operation: str, request: Members, region: str) -> Members:
     from moto.backends import get_backend
     from moto.core.models import DEFAULT_ACCOUNT_ID
 
     if service == "dynamodb":
-        return _carry_out(operation, asked, region)
+        return _carry_out(operation, request, region)
     backend: Any = get_backend(service)[DEFAULT_ACCOUNT_ID][region]  # type: ignore[call-overload]
-    return _ANSWERS[service, operation](backend, asked)
+    return _ANSWERS[service, operation](backend, request)
 
 
-def _carry_out(name: str, asked: Members, region: str) -> Members:
+def _carry_out(name: str, request: Members, region: str) -> Members:
     from moto.core.models import DEFAULT_ACCOUNT_ID
     from moto.dynamodb.models import dynamodb_backends
 
     backend = dynamodb_backends[DEFAULT_ACCOUNT_ID][region]
-    with tokens_of(backend).transaction(asked.get("ClientRequestToken"), asked.get("TransactItems")) as is_new:
-        return carried_out(name, asked, backend.tables) if is_new else {}
+    with tokens_of(backend).transaction(request.get("ClientRequestToken"), request.get("TransactItems")) as is_new:
+        return carried_out(name, request, backend.tables) if is_new else {}
 
 
 def _base64(value: bytes) -> str:
     return base64.b64encode(value).decode()
 
 
-def _generate_data_key(kms: Any, asked: Mapping[str, Any]) -> Members:
-    if kms.get_key_id_from_alias(asked["KeyId"]) is None:
-        raise Refused("NotFoundException", f"Alias {asked['KeyId']} is not found.")
-    plain, sealed, arn = kms.generate_data_key(asked["KeyId"], asked["EncryptionContext"], None, asked["KeySpec"])
+def _generate_data_key(kms: Any, request: Mapping[str, Any]) -> Members:
+    if kms.get_key_id_from_alias(request["KeyId"]) is None:
+        raise Refused("NotFoundException", f"Alias {request['KeyId']} is not found.")
+    plain, sealed, arn = kms.generate_data_key(request["KeyId"], request["EncryptionContext"], None, request["KeySpec"])
     return {"Plaintext": _base64(plain), "CiphertextBlob": _base64(sealed), "KeyId": arn}
 
 
-def _decrypt(kms: Any, asked: Mapping[str, Any]) -> Members:
-    sealed = base64.b64decode(asked["CiphertextBlob"])
-    plain, key_id = kms.decrypt(sealed, asked.get("EncryptionContext", {}), asked.get("KeyId"))
+def _decrypt(kms: Any, request: Mapping[str, Any]) -> Members:
+    sealed = base64.b64decode(request["CiphertextBlob"])
+    plain, key_id = kms.decrypt(sealed, request.get("EncryptionContext", {}), request.get("KeyId"))
     return {"Plaintext": _base64(plain), "KeyId": key_id}
 
 
-def _get_secret_value(secrets: Any, asked: Mapping[str, Any]) -> Members:
-    found: Members = secrets.get_secret_value(asked["SecretId"], asked.get("VersionId"), asked.get("VersionStage"))
+def _get_secret_value(secrets: Any, request: Mapping[str, Any]) -> Members:
+    found: Members = secrets.get_secret_value(
+        request["SecretId"], request.get("VersionId"), request.get("VersionStage")
+    )
     return found
 
 
-def _put_secret_value(secrets: Any, asked: Mapping[str, Any]) -> Members:
+def _put_secret_value(secrets: Any, request: Mapping[str, Any]) -> Members:
     put: Members = json.loads(
         secrets.put_secret_value(
-            secret_id=asked["SecretId"],
-            secret_string=asked["SecretString"],
+            secret_id=request["SecretId"],
+            secret_string=request["SecretString"],
             secret_binary=None,
-            client_request_token=asked["ClientRequestToken"],
+            client_request_token=request["ClientRequestToken"],
             version_stages=["AWSCURRENT"],
         )
     )
     return put
 
 
-def _queue_name(asked: Mapping[str, Any]) -> str:
-    return str(asked["QueueUrl"]).rpartition("/")[2]
+def _queue_name(request: Mapping[str, Any]) -> str:
+    return str(request["QueueUrl"]).rpartition("/")[2]
 
 
-def _get_queue_url(queues: Any, asked: Mapping[str, Any]) -> Members:
-    queue = queues.get_queue_url(asked["QueueName"])
+def _get_queue_url(queues: Any, request: Mapping[str, Any]) -> Members:
+    queue = queues.get_queue_url(request["QueueName"])
     return {"QueueUrl": queue.url(urlparse(environment.endpoint("sqs").url))}
 
 
-def _send_message(queues: Any, asked: Mapping[str, Any]) -> Members:
-    sent = queues.send_message(_queue_name(asked), asked["MessageBody"], delay_seconds=asked["DelaySeconds"])
+def _send_message(queues: Any, request: Mapping[str, Any]) -> Members:
+    sent = queues.send_message(_queue_name(request), request["MessageBody"], delay_seconds=request["DelaySeconds"])
     return {"MessageId": sent.id, "MD5OfMessageBody": sent.body_md5}
 
 
-def _send_message_batch(queues: Any, asked: Mapping[str, Any]) -> Members:
-    entries = {each["Id"]: {"MessageAttributes": {}, "DelaySeconds": None, **each} for each in asked["Entries"]}
-    sent, failed = queues.send_message_batch(_queue_name(asked), entries)
+def _send_message_batch(queues: Any, request: Mapping[str, Any]) -> Members:
+    entries = {each["Id"]: {"MessageAttributes": {}, "DelaySeconds": None, **each} for each in request["Entries"]}
+    sent, failed = queues.send_message_batch(_queue_name(request), entries)
     successful = [{"Id": each.user_id, "MessageId": each.id, "MD5OfMessageBody": each.body_md5} for each in sent]
     return {"Successful": successful, "Failed": failed}
 
 
-def _get_queue_attributes(queues: Any, asked: Mapping[str, Any]) -> Members:
-    found = queues.get_queue_attributes(_queue_name(asked), asked["AttributeNames"])
+def _get_queue_attributes(queues: Any, request: Mapping[str, Any]) -> Members:
+    found = queues.get_queue_attributes(_queue_name(request), request["AttributeNames"])
     return {"Attributes": {name: str(value) for name, value in found.items()}}
 
 

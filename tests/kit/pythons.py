@@ -32,7 +32,7 @@ name, *arguments = (sys.argv[2:] if sys.argv[1:2] == ["-m"] else sys.argv[1:]) o
 if name not in {programs}:
     os.execv("{python}", ["{python}", *sys.argv[1:]])
 with socket.socket(socket.AF_UNIX) as server:
-    server.connect("{place}")
+    server.connect("{address}")
     socket.send_fds(server, [b"."], [0, 1, 2])
     server.sendall(json.dumps([name, arguments, os.getcwd(), dict(os.environ)]).encode())
     server.shutdown(socket.SHUT_WR)
@@ -43,11 +43,11 @@ with socket.socket(socket.AF_UNIX) as server:
 @contextmanager
 def installed(folder: Path) -> Iterator[Path]:
     """Have ``folder/.venv/bin/python`` be such a Python, and give its path."""
-    place, command = folder / "warm", folder / ".venv" / "bin" / "python"
+    address, command = folder / "warm", folder / ".venv" / "bin" / "python"
     command.parent.mkdir(parents=True)
-    command.write_text(_CALLER.format(python=sys.executable, programs=PROGRAMS, place=place), "utf-8")
+    command.write_text(_CALLER.format(python=sys.executable, programs=PROGRAMS, address=address), "utf-8")
     command.chmod(0o755)
-    server = ChildProcess([sys.executable, "-m", __name__, "serve", str(place)], output=subprocess.PIPE)
+    server = ChildProcess([sys.executable, "-m", __name__, "serve", str(address)], output=subprocess.PIPE)
     try:
         server.first_line()
         yield command
@@ -55,18 +55,18 @@ def installed(folder: Path) -> Iterator[Path]:
         server.stop()
 
 
-def serve(place: str) -> None:
+def serve(address: str) -> None:
     """Carry out each command in a process that is forked for it; several may run at once."""
     from infra.local.process import exit_with_parent
 
     _import_everything()
     exit_with_parent()
-    with socket.socket(socket.AF_UNIX) as door:
-        door.bind(place)
-        door.listen()
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(address)
+        listener.listen()
         print("ready", flush=True)
         while True:
-            caller, _ = door.accept()
+            caller, _ = listener.accept()
             with caller:
                 if not os.fork():
                     _answer(caller)
@@ -96,10 +96,10 @@ def _answer(caller: socket.socket) -> NoReturn:
     """Run a command in another process, and tell the caller its exit code."""
     with caller.makefile("rb") as sent:
         _, files, _, _ = socket.recv_fds(caller, 1, 3)
-        asked = json.load(sent)
+        command = json.load(sent)
     child = os.fork()
     if not child:
-        _become(asked, files)
+        _become(command, files)
     for file in files:
         os.close(file)
     _, status = os.waitpid(child, 0)
@@ -107,9 +107,9 @@ def _answer(caller: socket.socket) -> NoReturn:
     os._exit(0)
 
 
-def _become(asked: Any, files: list[int]) -> NoReturn:
-    """Be the process that was asked for, to its end."""
-    name, arguments, folder, environ = asked
+def _become(command: Any, files: list[int]) -> NoReturn:
+    """Be the process that was command for, to its end."""
+    name, arguments, folder, environ = command
     code: Any = 1
     try:
         for number, file in enumerate(files):

@@ -1,4 +1,4 @@
-"""Storage in tests: recorders of DynamoDB calls, guards against writes, the size of items, and late answers.
+"""Storage in tests: recorders of DynamoDB calls, guards against writes, and late answers.
 
 ``LateAnswers`` is a DynamoDB whose answers get lost: an HTTP server before the emulator, whose connections end in place
 of an answer. The first call of each kind of operation is carried out and not answered. A transaction that is sent again
@@ -7,14 +7,13 @@ is then answered as the engine under test would.
 
 from __future__ import annotations
 
-import base64
 import contextlib
 import json
 import os
 import re
 import secrets
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Literal, get_args
@@ -45,14 +44,14 @@ def observe_calls(note: Callable[[Call], object]) -> Iterator[None]:
 @contextlib.contextmanager
 def record_calls(causeway: Causeway) -> Iterator[list[str]]:
     """The names of the DynamoDB calls made inside."""
-    made: list[str] = []
+    recorded: list[str] = []
 
     def note(call: Call) -> None:
         if call.service == "dynamodb":
-            made.append(call.operation)
+            recorded.append(call.operation)
 
     with observe_calls(note):
-        yield made
+        yield recorded
 
 
 @contextlib.contextmanager
@@ -74,15 +73,15 @@ def record_rows_read(causeway: Causeway, table: str) -> Iterator[list[int]]:
 @contextlib.contextmanager
 def record_transactions(causeway: Causeway) -> Iterator[list[list[str]]]:
     """The operations of each transaction made inside: what they do, and where."""
-    made: list[list[str]] = []
+    recorded: list[list[str]] = []
 
     def note(call: Call) -> None:
         if call.operation == "TransactWriteItems":
             operations = [next(iter(each.items())) for each in call.body["TransactItems"]]
-            made.append([f"{verb} {_place(operation)}" for verb, operation in operations])
+            recorded.append([f"{verb} {_place(operation)}" for verb, operation in operations])
 
     with observe_calls(note):
-        yield made
+        yield recorded
 
 
 def _place(operation: Any) -> str:
@@ -126,37 +125,6 @@ def person_cookie(causeway: Causeway) -> str:
 
     (pair,) = WebUser.signed_in(causeway, "a@example.com").cookies.items()
     return "=".join(pair)
-
-
-KILOBYTE = 1024
-"""The unit of writes: a byte more costs twice as much."""
-
-
-def item_size(item: Mapping[str, Any]) -> int:
-    """The bytes of an item as DynamoDB takes it, such as ``{"id": {"N": "5"}}``."""
-    return sum(len(name.encode()) + _value_size(value) for name, value in item.items())
-
-
-def _value_size(value: Mapping[str, Any]) -> int:
-    kind: str
-    content: Any
-    ((kind, content),) = value.items()
-    match kind:
-        case "S":
-            return len(content.encode())
-        case "N":
-            digits = str(content).lstrip("-").replace(".", "").strip("0")
-            return (len(digits) + 1) // 2 + 1 + str(content).startswith("-")
-        case "B":
-            return len(base64.b64decode(content))
-        case "M":
-            return 3 + sum(1 + len(name.encode()) + _value_size(inner) for name, inner in content.items())
-        case "L":
-            return 3 + sum(1 + _value_size(inner) for inner in content)
-        case "BOOL" | "NULL":
-            return 1
-        case _:
-            raise ValueError(f"the size of a value of the type {kind} is not known here")
 
 
 Engine = Literal["recognises tokens", "says in progress", "ignores tokens"]

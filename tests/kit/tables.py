@@ -60,10 +60,10 @@ def carried_out(operation: str, request: dict[str, Any], tables: Mapping[str, An
 
 def rows(table: Any) -> list[Row]:
     """Every item of a table, in the order of the keys."""
-    return sorted(_held(table), key=lambda row: _order(row, table.table_key_attrs))
+    return sorted(_all_rows(table), key=lambda row: _order(row, table.table_key_attrs))
 
 
-def _held(table: Any) -> Iterable[Row]:
+def _all_rows(table: Any) -> Iterable[Row]:
     return chain.from_iterable(map(dict.values, table.items.values())) if table.range_key_attr else table.items.values()
 
 
@@ -111,23 +111,23 @@ def _query(request: dict[str, Any], tables: Mapping[str, Any]) -> dict[str, Any]
             raise Invalid("Consistent reads are not supported on global secondary indexes")
         schema = [key["AttributeName"] for key in table.get_index(index, error_if_not=True).schema]
         partition, needed = _partition(request[expression], schema[0], terms), set(schema)
-        found = (row for row in _held(table) if row.keys() >= needed and plain(row[schema[0]]) == partition)
+        found = (row for row in _all_rows(table) if row.keys() >= needed and plain(row[schema[0]]) == partition)
         keys = [*schema, *(name for name in table.table_key_attrs if name not in schema)]
     page = _page([row for row in found if holds(row, terms)], keys, request)
     if index is not None:
         page["Items"] = [_projected(row, table.get_index(index).projection, keys) for row in page["Items"]]
     if "FilterExpression" in request:
-        kept = condition(request["FilterExpression"])
-        page["Items"] = [row for row in page["Items"] if kept(row, terms)]
+        passes = condition(request["FilterExpression"])
+        page["Items"] = [row for row in page["Items"] if passes(row, terms)]
     return page
 
 
 def _partition(expression: str, name: str, terms: Terms) -> tuple[str, Any]:
     """The value that the partition key is asked to have."""
-    asked = words(expression)
-    for position, word in enumerate(asked[:-2]):
-        if terms.name(word) == name and asked[position + 1] == "=":
-            value = terms.operand({}, asked[position + 2])
+    placeholders = words(expression)
+    for position, word in enumerate(placeholders[:-2]):
+        if terms.name(word) == name and placeholders[position + 1] == "=":
+            value = terms.operand({}, placeholders[position + 2])
             assert value is not None
             return plain(value)
     raise Invalid(f"Query condition missed key schema element: {name}")
@@ -136,8 +136,8 @@ def _partition(expression: str, name: str, terms: Terms) -> tuple[str, Any]:
 def _projected(row: Row, projection: Mapping[str, Any], keys: list[str]) -> Row:
     if projection["ProjectionType"] == "ALL":
         return row
-    kept = {*keys, *projection.get("NonKeyAttributes", ())}
-    return {name: value for name, value in row.items() if name in kept}
+    projected = {*keys, *projection.get("NonKeyAttributes", ())}
+    return {name: value for name, value in row.items() if name in projected}
 
 
 def _scan(request: dict[str, Any], tables: Mapping[str, Any]) -> dict[str, Any]:
@@ -156,7 +156,7 @@ def _page(found: list[Row], keys: list[str], request: Mapping[str, Any]) -> dict
     page: list[Row] = []
     size, is_measured = 0, _is_over(_MOST_IN_A_PAGE, found)
     for row in found:
-        size += _size(row) if is_measured else 0
+        size += item_size(row) if is_measured else 0
         if len(page) == request.get("Limit") or size > _MOST_IN_A_PAGE:
             break
         page.append(dict(row))
@@ -209,8 +209,8 @@ def _transact(request: dict[str, Any], tables: Mapping[str, Any]) -> dict[str, A
     if len(places) < len(changes):
         raise Invalid("Transaction request cannot include multiple operations on one item")
     if len(changes) < len(members):
-        told = ", ".join(reason["Code"] for reason in reasons)
-        message = f"Transaction cancelled, please refer cancellation reasons for specific reasons [{told}]"
+        codes = ", ".join(reason["Code"] for reason in reasons)
+        message = f"Transaction cancelled, please refer cancellation reasons for specific reasons [{codes}]"
         raise Refused("TransactionCanceledException", message, CancellationReasons=reasons)
     for change in changes:
         change.apply()
@@ -250,7 +250,7 @@ def _decided(kind: str, request: dict[str, Any], tables: Mapping[str, Any]) -> C
 
 
 def _check(table: Any, row: Row) -> None:
-    if _is_over(_MOST_IN_AN_ITEM, [row]) and _size(row) > _MOST_IN_AN_ITEM:
+    if _is_over(_MOST_IN_AN_ITEM, [row]) and item_size(row) > _MOST_IN_AN_ITEM:
         raise Invalid("Item size has exceeded the maximum allowed size")
     types = {each["AttributeName"]: each["AttributeType"] for each in table.attr}
     for name in row.keys() & types.keys():
@@ -302,8 +302,11 @@ def _is_over(limit: int, rows: list[Row]) -> bool:
     return 4 * sum(len(repr(row)) for row in rows) > limit
 
 
-def _size(row: Row) -> int:
-    """Bytes, as DynamoDB counts them, but for a few in nested values."""
+def item_size(row: Row) -> int:
+    """The bytes of an item, by which DynamoDB charges writes.
+
+    https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/CapacityUnitCalculations.html
+    """
     return sum([_text_size(name) + _value_size(value) for name, value in row.items()])
 
 
@@ -317,17 +320,21 @@ def _value_size(value: Value) -> int:
         case "S":
             return _text_size(content)
         case "N":
-            return len(content) // 2 + 2
+            digits = str(content).lstrip("-").replace(".", "").strip("0")
+            return (len(digits) + 1) // 2 + 1 + str(content).startswith("-")
         case "B":
-            return len(content) * 3 // 4
+            return int(len(content) * 3 // 4 - content.count("="))
         case "M":
-            return 3 + _size(content)
+            return 3 + len(content) + item_size(content)
         case "L":
-            return 3 + sum(map(_value_size, content))
+            return 3 + len(content) + sum(map(_value_size, content))
         case "SS" | "NS" | "BS":
             return sum(map(len, content))
     return 1
 
+
+KILOBYTE = 1024
+"""The unit of writes: a byte more costs twice as much."""
 
 OPERATIONS = {
     "BatchGetItem": _batch_get,

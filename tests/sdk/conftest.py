@@ -46,15 +46,15 @@ def version(request: pytest.FixtureRequest) -> int:
 def harness(version: int, clock: Clock) -> Iterator[BankHarness]:
     """A bank of either version."""
     clock.seconds = NOVEMBER
-    made = BankHarness(version, clock)
-    yield made
-    made.close()
+    harness = BankHarness(version, clock)
+    yield harness
+    harness.close()
 
 
 @pytest.fixture
 def harness_2(clock: Clock) -> Iterator[BankHarness]:
     """A bank of version 2."""
     clock.seconds = NOVEMBER
-    made = BankHarness(2, clock)
-    yield made
-    made.close()
+    harness = BankHarness(2, clock)
+    yield harness
+    harness.close()

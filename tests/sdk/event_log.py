@@ -22,10 +22,10 @@ Answer = int | httpx.Response | BaseException
 
 def event(number: int, kind: str = "test", *, at: float | None = None, name: str = "") -> dict[str, Any]:
     """An event that was recorded ``at`` a second after the start."""
-    moment = utc(START + (number if at is None else at))
-    body = {"type": kind, "timestamp": moment.isoformat(), "data": {"message": f"Nr. {number}, für alle"}}
+    time = utc(START + (number if at is None else at))
+    body = {"type": kind, "timestamp": time.isoformat(), "data": {"message": f"Nr. {number}, für alle"}}
     text = json.dumps(body, ensure_ascii=False)
-    return {"id": name or f"event-{number}", "type": kind, "created_at": moment.isoformat(), "body": text}
+    return {"id": name or f"event-{number}", "type": kind, "created_at": time.isoformat(), "body": text}
 
 
 @dataclass
@@ -36,14 +36,14 @@ class EventLog:
     page_size: int = 3
     answers: list[Answer] = field(default_factory=list)
     """What comes instead of the next pages."""
-    asked: list[str | None] = field(default_factory=list)
-    """The cursors."""
+    cursors: list[str | None] = field(default_factory=list)
+    """Those of all requests."""
 
     def __call__(self, request: httpx.Request) -> httpx.Response:
         after = request.url.params.get("after")
-        self.asked.append(after)
+        self.cursors.append(after)
         if self.answers:
-            return given(self.answers.pop(0))
+            return respond(self.answers.pop(0))
         start = int(after.removeprefix("place-")) if after else 0
         if after and start >= len(self.events):
             raise KeyboardInterrupt
@@ -63,14 +63,14 @@ class FakeReceiver:
     def __call__(self, request: httpx.Request) -> httpx.Response:
         self.requests.append(request)
         self.on_request()
-        return given(self.answers.pop(0) if self.answers else 204)
+        return respond(self.answers.pop(0) if self.answers else 204)
 
     @property
     def ids(self) -> list[str]:
         return [request.headers["webhook-id"] for request in self.requests]
 
 
-def given(answer: Answer) -> httpx.Response:
+def respond(answer: Answer) -> httpx.Response:
     if isinstance(answer, BaseException):
         raise answer
     return httpx.Response(answer) if isinstance(answer, int) else answer
@@ -106,10 +106,10 @@ class Listening:
         try:
             self.listener(types, file).run()
         except KeyboardInterrupt:
-            return self.told[before:]
+            return self.messages[before:]
 
     @property
-    def told(self) -> list[str]:
+    def messages(self) -> list[str]:
         return [line.partition("Z  ")[2] for line in self.lines]
 
 

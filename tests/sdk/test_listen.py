@@ -33,11 +33,11 @@ def ids(*numbers: int) -> list[str]:
 
 
 def test_each_event_is_forwarded_once_and_in_order(listening: Listening, clock: Clock) -> None:
-    told = listening.run()
+    printed = listening.run()
 
     assert listening.receiver.ids == ids(1, 2, 3, 4, 5, 6, 7)
-    assert told == [f"test  event-{number}  204 in 0 ms" for number in range(1, 8)]
-    assert listening.log.asked == [None, "place-3", "place-6", "place-7"]
+    assert printed == [f"test  event-{number}  204 in 0 ms" for number in range(1, 8)]
+    assert listening.log.cursors == [None, "place-3", "place-6", "place-7"]
     assert clock.slept == [POLL_SECONDS]
     assert listening.lines[0].startswith("2027-01-15T08:00:00Z  test")
 
@@ -149,13 +149,13 @@ def test_a_cursor_unknown_to_the_hub_is_found_again_from_the_oldest_event(listen
     listening.log.events.append(event(31, at=31 * 60))
     listening.log.events.append(event(32, at=28.5 * 60))  # visible late
     listening.log.answers = [failure(400, "PARAMETER_NOT_CONSISTENT", "after is not the next of a page")]
-    listening.log.asked.clear()
+    listening.log.cursors.clear()
 
-    told = listening.run()
+    printed = listening.run()
 
     assert listening.receiver.ids == ids(*range(1, 33))
-    assert listening.log.asked[:2] == ["place-30", None]
-    assert told[0] == "the hub no longer knows the place of the last event: looking for it from the oldest one"
+    assert listening.log.cursors[:2] == ["place-30", None]
+    assert printed[0] == "the hub no longer knows the place of the last event: looking for it from the oldest one"
 
 
 def test_a_run_killed_while_finding_its_cursor_repeats_nothing(listening: Listening) -> None:
@@ -176,9 +176,9 @@ def test_a_failing_receiver_gets_an_event_four_times_before_the_next_one(listeni
     listening.log.events = [event(1), event(2)]
     listening.receiver.answers = [500, 302, httpx.ReadTimeout("slow"), httpx.RemoteProtocolError("rude")]
 
-    told = listening.run()
+    printed = listening.run()
 
-    assert told == [
+    assert printed == [
         "test  event-1  500, again in 1 s",
         "test  event-1  302, again in 5 s",
         "test  event-1  no answer within 20 s, again in 30 s",
@@ -215,9 +215,9 @@ def test_a_410_of_the_receiver_ends_the_retries_of_an_event(listening: Listening
     listening.log.events = [event(1)]
     listening.receiver.answers = [410]
 
-    told = listening.run()
+    printed = listening.run()
 
-    assert told == ["test  event-1  410, failed at once: send it again with --resend event-1"]
+    assert printed == ["test  event-1  410, failed at once: send it again with --resend event-1"]
 
 
 def test_the_status_of_the_receiver_counts_for_any_body(listening: Listening) -> None:
@@ -236,9 +236,9 @@ def test_the_status_of_the_receiver_counts_for_any_body(listening: Listening) ->
         httpx.Response(201, content=broken()),
     ]
 
-    told = listening.run()
+    printed = listening.run()
 
-    assert told[:3] == [f"test  event-{number}  {status} in 0 ms" for number, status in ((1, 200), (2, 204), (3, 201))]
+    assert printed[:3] == [f"test  event-{number}  {status} in 0 ms" for number, status in ((1, 200), (2, 204), (3, 201))]
 
 
 @pytest.mark.parametrize("status", [301, 302, 307])
@@ -254,9 +254,9 @@ def test_an_unreachable_receiver_prints_one_line_and_is_retried(listening: Liste
     away: list[Answer] = [httpx.ConnectError("refused")] * 20
     listening.receiver.answers = [*away, 500, httpx.ConnectTimeout("late")]
 
-    told = listening.run()
+    printed = listening.run()
 
-    assert told[:4] == [
+    assert printed[:4] == [
         "the receiver is away, waiting for it: no connection (ConnectError)",
         "test  event-1  500, again in 1 s",
         "the receiver is away, waiting for it: no connection (ConnectTimeout)",
@@ -295,10 +295,10 @@ def test_an_unreachable_hub_prints_one_line_and_is_retried(
 ) -> None:
     listening.log.answers = [answer] * 7
 
-    told = listening.run()
+    printed = listening.run()
 
-    assert told[0].startswith(f"the hub is away, waiting for it: {line}")
-    assert told[1] == "test  event-1  204 in 0 ms"
+    assert printed[0].startswith(f"the hub is away, waiting for it: {line}")
+    assert printed[1] == "test  event-1  204 in 0 ms"
     assert clock.slept[:7] == [*AWAY_WAITS, AWAY_WAITS[-1], AWAY_WAITS[-1]]
 
 
@@ -329,7 +329,7 @@ def test_resending_an_event_does_not_change_the_state(listening: Listening) -> N
     assert listening.listener().resend(["event-6", "event-2"]) is True
 
     assert listening.receiver.ids == ids(6, 2)
-    assert listening.told[-1] == "test  event-2  204 in 0 ms"
+    assert listening.messages[-1] == "test  event-2  204 in 0 ms"
     assert listening.file.path.read_bytes() == before
 
 
@@ -338,7 +338,7 @@ def test_resending_reports_unknown_and_failing_events(listening: Listening) -> N
 
     assert listening.listener().resend(["event-1", "event-99"]) is False
 
-    assert listening.told == [
+    assert listening.messages == [
         "event-99  the hub does not keep such an event",
         *[f"test  event-1  no connection (ConnectError), again in {wait} s" for wait in (1, 5, 30)],
         f"test  event-1  no connection (ConnectError), failed after 4 attempts: {AGAIN}",

@@ -24,7 +24,8 @@ from infra.admin.ledger_verification import prove_ledger
 from tests.cards.authorization.issuers import complete
 from tests.cards.authorization.shops import BLENDED, NOT_BLENDING, SEPARATE, Holder, new_holder, with_prices
 from tests.cards.issuer import BRITAIN, DAY, EUR, GBP, PIN, Issuer
-from tests.kit.storage import KILOBYTE, item_size, observe_calls
+from tests.kit.storage import observe_calls
+from tests.kit.tables import KILOBYTE, item_size
 
 AUTHORIZATION, _, INCREMENT, REVERSAL, EXPIRY = AUTHORIZE_TYPES
 FRANCE = 250

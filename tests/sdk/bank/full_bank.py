@@ -78,10 +78,10 @@ class FullBank:
 def make_bank(version: int, hub: str, base_url: str, **options: Any) -> FullBank:
     """A bank with all functions."""
     settings = {"api_key": API_KEY, "private_key": private_pem(KEY), "name": "Full Bank", **options}
-    made = FullBank(Bank(version=version, hub=hub, base_url=base_url, **settings))
-    _fill_reads(made.bank, version)
-    _fill_payments(made)
-    return made
+    full_bank = FullBank(Bank(version=version, hub=hub, base_url=base_url, **settings))
+    _fill_reads(full_bank.bank, version)
+    _fill_payments(full_bank)
+    return full_bank
 
 
 def _fill_reads(bank: Bank, version: int) -> None:
@@ -114,12 +114,12 @@ def _fill_reads(bank: Bank, version: int) -> None:
         return currency == of.currency and amount <= BALANCE
 
 
-def _fill_payments(made: FullBank) -> None:
-    bank = made.bank
+def _fill_payments(full_bank: FullBank) -> None:
+    bank = full_bank.bank
 
     @bank.psu
     async def psu(request: Request) -> str:
-        return made.psu
+        return full_bank.psu
 
     @bank.pay
     async def pay(order: Order) -> None:
@@ -127,16 +127,16 @@ def _fill_payments(made: FullBank) -> None:
             raise Refused(f"this account is in {CURRENCY}")
         if order.totals[CURRENCY] > BALANCE:
             raise InsufficientFunds
-        made.orders.append(order)
+        full_bank.orders.append(order)
 
     @bank.confirmed
     async def confirmed(payment: Payment) -> None:
-        made.booked.append(payment)
-        made.before_booking(payment)
+        full_bank.booked.append(payment)
+        full_bank.before_booking(payment)
 
     @bank.revoked
     def revoked(consent: Consent) -> None:
-        made.revoked.append(consent)
+        full_bank.revoked.append(consent)
 
 
 def account(version: int, number: int) -> Account:
