@@ -1,4 +1,4 @@
-"""What the documents say is what the code has: routes, settings, limits, targets, links, and the examples."""
+"""The documents agree with the code: routes, settings, limits, targets, links, and the examples."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ from tests.kit.documents import (
 pytestmark = pytest.mark.usefixtures("rendered")
 
 LONGEST_DOCUMENT, ALL_DOCUMENTS = 3_000, 50_000
-"""How many words a document, and all that are written by hand, may have."""
+"""The most words of a document, and of all that are written by hand."""
 CODE = ("chalicelib", "infra", "sdk/src", "tests")
 DECISIONS = re.compile(r"(?:[(;] ?|\bsee )decisions[:,] [A-Z/a-z0-9]|\bthe decisions (?:say|describe)", re.IGNORECASE)
 """References to a document of decisions, which is not in the repository."""
@@ -84,7 +84,7 @@ VECTOR = json.loads((ROOT / "tests/foundation/crypto/vector.json").read_text("ut
 
 
 def longest(model: type[Message], member: str, value: Any) -> int:
-    """How much a member of a message may hold, as the refusal of ``value``, which is too long, says it."""
+    """The length of a member in the refusal of ``value``, which is too long."""
     with pytest.raises(InvalidMessage) as refused:
         model.read({member: value})
     (reason,) = [problem.reason for problem in refused.value.problems if problem.field == member]

@@ -1,4 +1,4 @@
-"""What the card API's page says of actions, fields, codes, lists and states is what the tables have."""
+"""The card API's page agrees with the tables: actions, fields, codes, lists and states."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the documents say of deliveries, events, and calls that are answered later is what the code has."""
+"""The documents agree with the code about deliveries, events, and deferred calls."""
 
 from __future__ import annotations
 

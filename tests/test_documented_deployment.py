@@ -18,7 +18,7 @@ from tests.kit.documents import DOCUMENTS, blocks, section
 TEXT = DOCUMENTS["docs/deployment.md"] + DOCUMENTS["docs/domains.md"]
 EVERYWHERE = {"query", "output"}
 RENAMED = {("sns", "subscribe"): {"notification-endpoint": "endpoint"}}
-"""What aws-cli calls otherwise than the service, since all of its commands have an option of that name."""
+"""Options that aws-cli names otherwise than the service, since all of its commands have an option of that name."""
 OWN = {
     ("s3", "mb"): set(),
     ("s3", "cp"): set(),
@@ -27,7 +27,7 @@ OWN = {
         *("template-file", "s3-bucket", "stack-name", "capabilities", "parameter-overrides", "tags")
     },
 }
-"""What aws-cli has besides the services' own operations, as far as it is used."""
+"""The commands of aws-cli besides the services' own operations, as far as they are used."""
 
 
 def commands() -> Iterator[str]:

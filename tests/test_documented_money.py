@@ -1,4 +1,4 @@
-"""What the card API's page says of money: its numbers are the code's."""
+"""The card API's page agrees with the code about money."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PAGE = CARDS
 
 
 def flat(heading: str) -> str:
-    """What stands below a heading, on one line."""
+    """The text below a heading, on one line."""
     return " ".join(section(PAGE, heading).split())
 
 

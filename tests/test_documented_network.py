@@ -1,4 +1,4 @@
-"""What the card API's page says of the card network and of reports is what happens."""
+"""The card API's page describes the card network and reports as they are."""
 
 from __future__ import annotations
 

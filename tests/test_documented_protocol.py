@@ -1,4 +1,4 @@
-"""What the concepts say of versions, webhooks, limits and errors is what the protocol's tables have."""
+"""The concepts agree with the protocol's tables: versions, webhooks, limits and errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the documents say of the web interface is what the code has."""
+"""The documents agree with the code about the web interface."""
 
 from __future__ import annotations
 

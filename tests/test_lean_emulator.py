@@ -1,4 +1,4 @@
-"""What the emulator answers within this process is what it answers a client of boto3."""
+"""The emulator in this process answers calls as it answers a client of boto3."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ NEW_EACH_TIME = ("MessageId", "Plaintext", "CiphertextBlob", "CreatedDate", "Res
 
 @pytest.fixture(scope="module")
 def sealed(resources: None) -> bytes:
-    """What a data key seals; the secrets are there, too."""
+    """A sealed data key; the secrets are there, too."""
     boto3.client("secretsmanager").create_secret(Name="answered", SecretString='{"a": 1}')
     boto3.client("secretsmanager").create_secret(Name="written")
     made = boto3.client("kms").encrypt(KeyId="alias/causeway-local", Plaintext=b"x", EncryptionContext={"of": "this"})

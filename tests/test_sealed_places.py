@@ -1,4 +1,4 @@
-"""Where values are sealed: every place is known to the job that seals them anew, and what it sealed can be opened."""
+"""Sealed values: the job that seals them anew knows every place, and what it sealed can be opened."""
 
 from __future__ import annotations
 

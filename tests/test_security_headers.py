@@ -1,4 +1,4 @@
-"""What browsers and programs are told with every answer, whoever makes it."""
+"""Security headers of every answer, to browsers and programs."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def https(shared_causeway: Causeway) -> Iterator[Causeway]:
 
 
 def check(answer: Answer) -> None:
-    """What every answer says, and every page besides."""
+    """The headers of every answer, and those of pages."""
     assert answer.headers["x-content-type-options"] == "nosniff"
     if answer.headers.get("content-type", "").startswith("text/html"):
         assert "default-src 'none'" in answer.headers["content-security-policy"]

@@ -83,7 +83,7 @@ COLLECTING = {
 
 @cache
 def layer(module: str) -> int:
-    """How high a module stands: it imports nothing that stands higher."""
+    """The layer of a module: it imports nothing of a higher one."""
     if matches(module, FOUNDATION):
         return 0
     found = (number for number, globs in reversed(list(enumerate(LAYERS))) if matches(module, globs))

@@ -56,7 +56,7 @@ RETRY_DELAYS = (5, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 5 * HOUR, 10 * HOUR, 14 * 
 
 @dataclass
 class Receiver:
-    """What a receiver got, and how it fails: ``failures`` are raised one per attempt, ``always`` at each.
+    """The requests that a receiver got, and its failures: ``failures`` are raised one per attempt, ``always`` at each.
 
     ``meanwhile`` is done once, while the receiver has the next one; ``abandon`` has what it was too late for, whose
     callers get ``last_words``.
@@ -115,7 +115,7 @@ def begin_attempt(worker: Worker, delivery_id: str) -> Attempt:
 
 
 def contest(calls: Sequence[Callable[[], Any]]) -> list[Any]:
-    """What ``calls`` answer that are made at the same time; ``None`` for one that met too many others.
+    """The results of parallel ``calls``; ``None`` for one that met too many others.
 
     On the emulator they run in turn: it is not built for threads.
     """

@@ -19,7 +19,7 @@ NOW = int(START.timestamp())
 
 
 def posted(causeway: Causeway, answer: Reply | Exception) -> Any:
-    """What comes of an event whose receiver answers so."""
+    """The outcome of an event whose receiver answers so."""
     causeway.receiver.answers = [answer]
     dispatch = Dispatch(causeway.delivery(record_delivery(causeway)), "{}")
     return event_sender.post(causeway.hub.outbound, causeway.receiver.url, SECRETS, dispatch, NOW)

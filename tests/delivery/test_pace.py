@@ -264,7 +264,7 @@ class _NoMetrics:
 
 _NO_METRICS: Any = _NoMetrics()
 _NO_VAULT: Any = None
-"""Nothing that is simulated has a body."""
+"""Simulated deliveries have no bodies."""
 
 
 GOOD, SLOW, DEAD = "good", "slow", "dead-{}"

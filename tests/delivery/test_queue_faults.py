@@ -100,7 +100,7 @@ def every_call_is_hit(request: pytest.FixtureRequest) -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def empty(causeway: Causeway, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What other tests have queued is gone."""
+    """Remove the messages of other tests."""
     PLAYED.add(request.node.name)
     monkeypatch.setattr(calls, "LONGEST_PAUSE", 0)
     for queue in ("deliveries", "deliveries-dead"):
@@ -127,7 +127,7 @@ def due(causeway: Causeway) -> set[str]:
 
 
 def swept(causeway: Causeway) -> list[str]:
-    """What the queue has after the sweeper's run in two minutes; every message is taken out."""
+    """Take all messages from the queue after the sweeper's run in two minutes."""
     causeway.clock.advance(SWEEP_WAITS[0])
     causeway.hub.delivery.call(sweep)
     return causeway.queued()

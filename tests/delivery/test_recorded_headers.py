@@ -30,7 +30,7 @@ SENT = {
 
 
 def received(**headers: str) -> dict[str, str]:
-    """What is kept of an answer with these headers to what was ``SENT``; underscores stand for hyphens."""
+    """The stored headers of an answer with these to what was ``SENT``; underscores stand for hyphens."""
     given = {name.replace("_", "-"): value for name, value in headers.items()}
     return record_headers(CapturedHeaders(SENT, given))["received"]
 

@@ -322,7 +322,7 @@ def test_the_next_sweep_queues_the_deliveries_of_a_sweep_that_storage_failed(
 
 @pytest.fixture
 def taken() -> list[str]:
-    """What the sweeper's own queue has taken."""
+    """The messages of the sweeper's own queue."""
     return []
 
 

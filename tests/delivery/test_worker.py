@@ -32,13 +32,13 @@ def wait(causeway: Causeway, delivery_id: str) -> None:
 
 
 def exchanged(sent: Mapping[str, str], received: Mapping[str, str] | None = None, body: bytes = b"") -> None:
-    """What goes over the wire during an attempt."""
+    """The calls over the wire during an attempt."""
     captured = context.captured()
     captured.sent, captured.received, captured.beginning = sent, received, body
 
 
 def replies(causeway: Causeway, delivery_id: str) -> list[str]:
-    """What is stored of the receiver's answers, oldest first."""
+    """The stored answers of the receiver, oldest first."""
     names = [entry["reply"] for entry in causeway.delivery(delivery_id).history if "reply" in entry]
     stored = causeway.hub.delivery.bodies.open_stored(delivery_id, dict.fromkeys(names, 1))
     return [stored[name] for name in names]
@@ -837,7 +837,7 @@ def test_the_outcome_of_an_attempt_is_written_when_the_dead_letter_queue_fails(
 
 @pytest.fixture(params=[Conflict, Throttled])
 def busy(request: pytest.FixtureRequest) -> Busy:
-    """What storage says when too many others want an item."""
+    """The storage's error if too many others want an item."""
     error: Busy = request.param("others want it")
     return error
 

@@ -22,7 +22,7 @@ def limits(clock: ManualClock) -> CallLimits:
 
 
 def admitted(limits: CallLimits, caller: str, limit: int, attempts: int) -> int:
-    """How many of a caller's calls in a row are admitted."""
+    """The number of a caller's calls in a row that are admitted."""
     return sum(is_admitted(limits, caller, limit) for _ in range(attempts))
 
 

@@ -38,7 +38,7 @@ def floods(connection: Connection) -> None:
 
 
 def looked_on(call: Callable[[], object]) -> CapturedHeaders:
-    """What was seen of a call, whether or not it brought an answer."""
+    """The capture of a call, with or without an answer."""
     exchange = CapturedHeaders()
     with capturing(exchange), contextlib.suppress(OutboundError):
         call()

@@ -25,7 +25,7 @@ def values(lines: list[dict[str, Any]], name: str) -> list[float]:
 
 
 def check(line: dict[str, Any]) -> None:
-    """What the specification asks of a line: every metric and dimension that is named has its value at the root."""
+    """Check a line against the specification: each named metric and dimension has its value at the root."""
     assert isinstance(line["_aws"]["Timestamp"], int)
     (directive,) = line["_aws"]["CloudWatchMetrics"]
     assert directive["Namespace"] == "Causeway"

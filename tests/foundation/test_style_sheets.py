@@ -33,7 +33,7 @@ def declarations(css: str) -> Iterator[tuple[bool, str, str]]:
 
 
 def faults(css: str) -> list[str]:
-    """What a sheet says for itself instead of with a token."""
+    """The values that a sheet spells out instead of using a token."""
     found = []
     for is_token, name, value in declarations(css):
         if is_token:

@@ -59,7 +59,7 @@ def flows() -> Iterator[tuple[type[Container], str, str, frozenset[str]]]:
 
 
 def _called(flow: ast.expr, known: Mapping[str, tuple[str, str]]) -> Iterator[tuple[str, str]]:
-    """What is called: a function, one of its module's, or two of which a condition chooses."""
+    """The called functions: one, one of its module's, or two of which a condition chooses."""
     for node in ast.walk(flow):
         match node:
             case ast.Attribute(value=ast.Name(id=name), attr=function) if ".".join(known.get(name, ())) in MODULES:

@@ -45,7 +45,7 @@ _COMPARISONS: Mapping[str, Callable[[float, float], bool]] = {
     "LessThanThreshold": lambda value, threshold: value < threshold,
 }
 LONGEST_BELOW_AN_HOUR, LONGEST = 24 * 3600, 7 * 24 * 3600
-"""How far an alarm may look back, in seconds: with periods below an hour, and with longer ones."""
+"""The longest look-back of an alarm, in seconds: with periods below an hour, and with longer ones."""
 _FURTHER = 2
 """So many periods more than it evaluates does CloudWatch look at, in the examples of its documentation."""
 OF_AWS = {
@@ -88,7 +88,7 @@ class Watched:
 
 @dataclass
 class Data:
-    """What was written of metrics, each value with its second."""
+    """The written values of metrics, each with its second."""
 
     points: dict[MetricId, list[tuple[int, float]]] = field(default_factory=dict)
 

@@ -1,4 +1,4 @@
-"""What is deployed: the template, policies and their rights, Chalice's configuration, and pins of packages."""
+"""The deployment: the template, policies and their rights, Chalice's configuration, and pins of packages."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CONFIG: dict[str, Any] = json.loads((FOLDER / "config.json").read_text("utf-8"))
 STAGES = ("dev", "prod")
 
 RIGHTS_OF_CONSUMERS = {"DeleteMessage", "GetQueueAttributes", "ReceiveMessage"}
-"""What Lambda itself does with the consumer's rights, as AWS's own AWSLambdaSQSQueueExecutionRole has it."""
+"""The actions of Lambda itself with a consumer's rights, as in AWS's own AWSLambdaSQSQueueExecutionRole."""
 
 
 def statements(file: Path) -> list[dict[str, Any]]:
@@ -71,7 +71,7 @@ def used_rights(operation: str, parameters: dict[str, Any]) -> Used:
 
 
 def policy_rights(stage: str, function: str) -> Used:
-    """What a function's policy grants, with the names of the local stage."""
+    """The rights that a function's policy grants, with the names of the local stage."""
     file = FOLDER / f"policy-{stage}{function}.json"
     rights = granted_rights(file, "dynamodb:") | granted_rights(file, "sqs:")
     return {(action, resource.replace(f"causeway-{stage}-", "causeway-local-")) for action, resource in rights}
@@ -147,7 +147,7 @@ APPLICATION: dict[str, Any] = {
 
 
 def packaged_stage(stage: str) -> dict[str, Any]:
-    """What ``chalice package`` makes of a stage, but for the code itself."""
+    """The template that ``chalice package`` writes for a stage, without the code itself."""
     from chalice.config import Config
     from chalice.deploy.appgraph import ApplicationGraphBuilder, DependencyBuilder
     from chalice.deploy.deployer import BuildStage, SwaggerBuilder

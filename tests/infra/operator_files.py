@@ -43,13 +43,13 @@ def with_entries(content: Content, fees: list[Content], limits: list[Content]) -
 
 
 def changes(causeway: Causeway, content: Content) -> list[tuple[str, str]]:
-    """What a load would do: the verbs and the titles."""
+    """The changes of a load: their verbs and titles."""
     (plan,) = planned(causeway.hub, content)
     return [(change.what, change.title) for change in plan.changes]
 
 
 def stored_rows(causeway: Causeway, content: Content) -> dict[str, Any]:
-    """What the table holds of a programme manager and of its credentials."""
+    """The rows of a programme manager and of its credentials."""
     rows = list(causeway.hub.store.scan("programmes"))
     own = [row for row in rows if row["owner"] == f"manager#{content['id']}" or row.get("manager_id") == content["id"]]
     return {f"{row['owner']} {row['part']}": row for row in own}

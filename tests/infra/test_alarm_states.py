@@ -21,7 +21,7 @@ EXAMPLES: list[tuple[int, str, State, State, State]] = [
     (2, "----0", "ALARM", "OK", "OK"),
     (2, "---X-", "ALARM", "OK", BEFORE),
 ]
-"""How many of three have to breach; values that do (X), that do not (0), and missing ones; the states by treatment."""
+"""The number of three that have to breach; values that do (X), do not (0), or are missing; states by treatment."""
 
 
 @pytest.mark.parametrize(("needed", "values", "breaching", "not_breaching", "ignored"), EXAMPLES)

@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[2]
 SCRIPT = ROOT / "infra" / "find_python.sh"
 VERSION = "3.99"
 SHIM = "#!/bin/sh\nexit 127\n"
-"""What pyenv has on PATH for a version that is installed and not selected."""
+"""A command that pyenv has on PATH for a version that is installed and not selected."""
 GOOD = "#!/bin/sh\necho {}\n"
 """An interpreter that passes the check."""
 HOW = (

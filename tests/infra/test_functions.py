@@ -28,7 +28,7 @@ STARTED_BY = {
     "rate(1 hour)": "Every hour",
     "cron(10 1 * * ? *)": "At 01:10 UTC",
 }
-"""How docs/operations.md spells a trigger."""
+"""The spelling of a trigger in docs/operations.md."""
 OF_LAMBDA = {"function-errors": "Errors", "function-throttles": "Throttles"}
 """Alarms on metrics that Lambda writes of each function."""
 
@@ -36,7 +36,7 @@ each_function = pytest.mark.parametrize("function", FUNCTIONS, ids=lambda functi
 
 
 def triggers() -> dict[str, str]:
-    """What the application registers beside its routes: the function's name, and what starts it."""
+    """The functions that the application registers beside its routes: name and trigger."""
     found = {}
     for source in app.event_sources:
         if isinstance(source, SQSEventConfig):

@@ -1,4 +1,4 @@
-"""What the policies of the interface, and of what settles demonstration banks' payments, grant is what is called.
+"""Policies of the interface, and of the settlement of demonstration banks' payments, grant exactly the calls made.
 
 People, TPPs and banks send requests, and it is noted what these take.
 """
@@ -31,7 +31,7 @@ OF_DEMO_BANKS = f"{TABLE}demo-banks"
 
 @dataclass
 class Rights:
-    """What was taken by requests, and by the test besides."""
+    """The rights used by requests, and by the test itself."""
 
     of_requests: Used = field(default_factory=set)
     besides: Used = field(default_factory=set)
@@ -72,7 +72,7 @@ def rights(connected: Causeway) -> Iterator[Rights]:
 
 
 def visit(causeway: Causeway) -> None:
-    """What a person does at the web interface."""
+    """The actions of a user at the web interface."""
     user = WebUser(causeway)
     user.register(EMAIL)
     client_id = user.create_client(events_url=causeway.receiver.url)
@@ -99,7 +99,7 @@ def visit(causeway: Causeway) -> None:
 
 
 def pay(causeway: Causeway) -> None:
-    """What TPPs, PSUs and banks do with payments, at once and later, and what banks report."""
+    """Payments of TPPs, PSUs and banks, at once and deferred, and reports of banks."""
     causeway.writes_measurements()
     for bank, scopes in PAYMENT_SCOPES.items():
         given = {"scopes": scopes, "consent_type": "one_time", "state": f"rights {bank}"}
@@ -109,7 +109,7 @@ def pay(causeway: Causeway) -> None:
 
 
 def report(causeway: Causeway) -> None:
-    """What is accepted for later, and reported of a payment that nobody knows yet."""
+    """A deferred request, and a report of a payment that is not known yet."""
     pisp = Pisp(causeway, 2, "bulk", "one_time", deferred=True)
     pisp.outcome(pisp.order("key-1"))
     causeway.tpp.call("GET", "/tpp/banks")
@@ -119,7 +119,7 @@ def report(causeway: Causeway) -> None:
 
 
 def refresh_and_list(causeway: Causeway) -> None:
-    """What a client with a key does: a refresh that keeps its refresh token, and lists of its consents and events."""
+    """Calls of a client with a key: a refresh that keeps its refresh token, and lists of its consents and events."""
     holder = KeyHolder()
     secure(causeway, holder, security_profile="fapi2")
     holder.refresh(causeway, holder.tokens(causeway)["refresh_token"])

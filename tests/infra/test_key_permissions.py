@@ -67,7 +67,7 @@ def reached(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> Callable[[Ca
 
 
 def new_card(causeway: Causeway) -> Callable[[bootstrap.Hub], object]:
-    """What the interface does that needs all keys; the demonstration banks are not installed here."""
+    """Requests of the interface that need all keys; the demonstration banks are not installed here."""
 
     def work(hub: bootstrap.Hub) -> None:
         Issuer(causeway, hub).card()
@@ -125,7 +125,7 @@ WORK: dict[str, Callable[[Causeway], Callable[[bootstrap.Hub], object]]] = {
     "-reseal": resealing,
     "-sweep": lambda causeway: lambda hub: hub.delivery.call(sweep),
 }
-"""What each function does; what settles the demonstration banks' payments has their secret and nothing else."""
+"""The work of each function; the settlement of demonstration banks' payments has their secret and nothing else."""
 
 
 @pytest.mark.parametrize("function", WORK)

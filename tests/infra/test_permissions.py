@@ -1,4 +1,4 @@
-"""What the functions call is what their policies grant, no less and no more: found out by having them work."""
+"""Policies of functions grant exactly the calls that the functions make at work."""
 
 from __future__ import annotations
 
@@ -222,7 +222,7 @@ def test_the_performance_page_uses_only_granted_rights_on_banks_and_statistics(
 
 
 def cards_at_work(causeway: Causeway) -> None:
-    """What takes all rights that cards, accounts and holders do."""
+    """Work that needs all rights on cards, accounts and holders."""
     issuer = Issuer(causeway, causeway.another_process())
     card = issuer.card(card_virtual=0, request_reference_id=issuer.reference())
     issuer.card(account_id=card.account_id, account_owner_id=card.holder_id, holder_id=card.holder_id)
@@ -233,7 +233,7 @@ def cards_at_work(causeway: Causeway) -> None:
 
 
 def money_at_work(causeway: Causeway, issuer: Issuer) -> None:
-    """What takes all rights that money does: the sandbox's provider and simulator among it."""
+    """Work that needs all rights on money, with the sandbox's provider and simulator."""
     account = issuer.account(currency_ison=EUR)
     address = open_address(issuer, "assignExternalPaymentAddress", account_id=account)
     other = open_address(issuer, "assignExternalPaymentAddressForSpecialAccount", special_account_id=802)
@@ -252,7 +252,7 @@ def money_at_work(causeway: Causeway, issuer: Issuer) -> None:
 
 
 def network_at_work(issuer: Issuer) -> int:
-    """What takes all rights that the network's messages do; answers the card."""
+    """Work that needs all rights on the network's messages; returns the card."""
     card = issuer.spendable(90_000).card_id
     asked = issuer.purchase(card, 2_500)
     for amount in (500, 900_000):
@@ -274,7 +274,7 @@ def network_at_work(issuer: Issuer) -> int:
 
 
 def reports_at_work(issuer: Issuer, card: int) -> None:
-    """What takes all rights that looking at the network's messages does, as a program and at the web interface."""
+    """Work that needs all rights to read the network's messages, as a program and at the web interface."""
     page = {"item_count": 1, "date_from": 0, "date_to": 1}
     issuer.data("getCardsActivity", **page)
     for action in ("getCardsActivity", "getFinancialAuthorizes", "getTransactions"):

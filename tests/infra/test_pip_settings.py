@@ -1,4 +1,4 @@
-"""Whatever pip is configured to do, uv does."""
+"""The settings of pip apply to uv."""
 
 from __future__ import annotations
 

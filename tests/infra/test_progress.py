@@ -38,7 +38,7 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def words(stream: Stream) -> str:
-    """What a terminal was sent, without its control sequences."""
+    """The output to a terminal, without its control sequences."""
     return re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", stream.getvalue())
 
 

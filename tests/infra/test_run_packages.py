@@ -22,7 +22,7 @@ STARTED = (
     *("infra/render", "infra/retention", "infra/yaml_file.py", "infra/deploy/functions.py", "infra/deploy/template.py"),
     *("app.py", "chalicelib", "sdk/src", "docs/guides"),
 )
-"""What runs in the environment of ``make run``: the stack, the operator's commands, the tour, the guides' programs."""
+"""Programs in the environment of ``make run``: the stack, the operator's commands, the tour, the guides' programs."""
 OWN = ("app", "chalicelib", "infra", "causeway")
 MOTO = """
 import sys

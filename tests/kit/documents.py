@@ -29,7 +29,7 @@ ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = {path.relative_to(ROOT).as_posix(): path.read_text("utf-8") for path in sorted(ROOT.glob("docs/**/*.md"))}
 README = (ROOT / "README.md").read_text("utf-8")
 EVERYTHING = "\n".join([README, *DOCUMENTS.values()])
-"""What people wrote."""
+"""README and documents, without the rendered reference."""
 OPERATIONS, ALARMS_PAGE, LOGS, PROGRAMME_FILE, DATA, STATISTICS = (
     DOCUMENTS[f"docs/{name}.md"] for name in ("operations", "alarms", "logs", "programme-file", "data", "statistics")
 )
@@ -66,7 +66,7 @@ def reference(name: str) -> str:
 
 
 def everything() -> str:
-    """What people wrote, and the reference."""
+    """README and documents, with the rendered reference."""
     return "\n".join([EVERYTHING, *map(reference, REFERENCE)])
 
 
@@ -91,7 +91,7 @@ def _cells(line: str) -> list[str]:
 
 
 def section(text: str, heading: str) -> str:
-    """What stands below a heading, up to the next of the same or a higher level."""
+    """The text below a heading, up to the next of the same or a higher level."""
     level = heading.index(" ")
     found = re.search(
         rf"^{re.escape(heading)}$(.*?)(?=^#{{1,{level}}} |\Z)",
@@ -152,7 +152,7 @@ class Step:
 
 
 def steps(text: str) -> list[Step]:
-    """What a guide has one do. Raises: ValueError: where it shows what nobody typed, or anything else in a block."""
+    """The steps of a guide. Raises: ValueError: an output without a command, or a block of another language."""
     found: list[Step] = []
     for language, content in BLOCK.findall(text):
         if language in ("sh", "python"):

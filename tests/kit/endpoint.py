@@ -1,4 +1,4 @@
-"""Where the end-to-end tests find AWS: a stack has an emulator of its own, or works on an endpoint that runs already.
+"""The AWS endpoint of the end-to-end tests: an emulator of each stack, or an endpoint that runs already.
 
 As a command, ``make test-emulator``, it runs all of them against what ``AWS_ENDPOINT_URL`` names.
 What else is at that endpoint is not touched: everything of a run has names that begin with a prefix of its own, and is
@@ -45,13 +45,13 @@ _CREDENTIALS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")
 
 
 def given(environ: Mapping[str, str]) -> dict[str, str]:
-    """What leads to the endpoint of the tests; nothing where there is none."""
+    """The variables of the tests' endpoint; empty without one."""
     names = (VARIABLE, *_ENDPOINTS, *_CREDENTIALS)
     return {name: environ[name] for name in names if environ.get(name)} if environ.get(VARIABLE) else {}
 
 
 def of_a_stack(endpoint: Mapping[str, str]) -> dict[str, str]:
-    """What leads one of the tests' stacks to what is ``given``, with names of its own there."""
+    """The variables of one of the tests' stacks at this endpoint, with a prefix of its own."""
     if not endpoint:
         return {}
     return {**endpoint, "RESOURCE_PREFIX": f"{endpoint[VARIABLE]}-{uuid.uuid4().hex[:4]}"}
@@ -135,7 +135,7 @@ def _remove_stacks(formation: Any, prefix: str) -> None:
 
 @contextmanager
 def _gone_already() -> Iterator[None]:
-    """What is gone, or going, need not be removed."""
+    """Ignore errors about resources that are gone, or going."""
     try:
         yield
     except ClientError as error:

@@ -23,11 +23,11 @@ _ORDERS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator
 
 
 class Invalid(Exception):
-    """What DynamoDB refuses with a ValidationException."""
+    """A request that DynamoDB refuses with a ValidationException."""
 
 
 class Terms:
-    """What the placeholders of a request stand for.
+    """The values of a request's placeholders.
 
     Raises: Invalid: when an expression has one that is not given, or none has one that is.
     """
@@ -143,7 +143,7 @@ def _take(left: list[str], word: str) -> None:
 
 
 def _arguments(left: list[str]) -> list[str]:
-    """What stands in parentheses, separated by commas."""
+    """The words in parentheses, separated by commas."""
     _take(left, "(")
     end = left.index(")")
     found = left[:end:2]
@@ -229,7 +229,7 @@ def updated(expression: str, row: Row, terms: Terms) -> tuple[Row, set[str]]:
 
 @cache
 def _clauses(expression: str) -> list[tuple[str, list[list[str]]]]:
-    """What is to be done, verb by verb, and the words of each change."""
+    """The verbs of an update, each with the words of its changes."""
     found: list[tuple[str, list[list[str]]]] = []
     for word in words(expression):
         if word in ("SET", "REMOVE", "ADD", "DELETE"):
@@ -273,7 +273,7 @@ def _added(before: Value | None, more: Value | None) -> Value:
 
 
 def _deleted(name: str, before: Value | None, gone: Value | None) -> Row:
-    """What is left of a set under its name; nothing of an empty one."""
+    """The rest of a set under its name; empty if none is left."""
     assert gone is not None
     ((kind, content),) = gone.items()
     if kind not in _SETS or (before is not None and before.keys() != gone.keys()):

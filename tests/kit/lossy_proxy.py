@@ -109,7 +109,7 @@ def _until_given_up(connection: socket.socket) -> None:
 
 
 class _Answer(NamedTuple):
-    """What the other side answers; without content of its own, a page."""
+    """An answer of the other side; by default a page."""
 
     status: int
     headers: Sequence[tuple[str, str]] = (("Content-Type", "text/html"),)

@@ -23,7 +23,7 @@ from tests.kit.time import PATIENCE_SECONDS
 
 REQUIRED = "REQUIRE_PROGRAMS"
 PATHS = {"chromium": os.environ.get("CHROMIUM") or "/usr/bin/chromium"}
-"""Where a program is that need not be on PATH."""
+"""The paths of programs that need not be on PATH."""
 _REASON = "not installed: "
 
 
@@ -75,11 +75,11 @@ def run(
 
 
 SDK_SOURCE = Path(__file__).parents[2] / "sdk" / "src"
-"""Where the package is."""
+"""The folder of the package."""
 
 
 def check_types(program: Path) -> str:
-    """What mypy says to a program of a user."""
+    """The output of mypy for a user's program, checked as strictly as it can."""
     options = [
         "--strict",
         "--config-file=",

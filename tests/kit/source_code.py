@@ -15,13 +15,13 @@ SOURCES = {
     for path in sorted([ROOT / "app.py", *(ROOT / "chalicelib").rglob("*.py"), *(ROOT / "infra").rglob("*.py")])
 }
 MODULES = sorted(name for name in SOURCES if not name.startswith("infra"))
-"""What is deployed."""
+"""The deployed modules."""
 FOUNDATION = ("chalicelib/foundation/**",)
 PROTOCOL = ("chalicelib/*/protocol/**",)
 RECORDS = ("chalicelib/**/records/**", "chalicelib/**/*_record.py", "chalicelib/**/storage/**")
 FLOWS = ("chalicelib/**/flows/**", "chalicelib/**/*_flow.py")
 CONTAINERS = ("chalicelib/**/*container.py", "chalicelib/cards/actions.py")
-"""What wires the parts of a room: they know its flows, and no flow knows them."""
+"""Modules that wire a package: they import its flows, and no flow imports them."""
 EDGES = (
     "chalicelib/**/api/**",
     *(f"chalicelib/**/{name}.py" for name in ("*_views", "*_api", "routes", "site", "pages")),
@@ -31,7 +31,7 @@ JOBS = ("chalicelib/*/jobs.py",)
 """Modules that a queue or a schedule starts."""
 BOOTSTRAP = ("chalicelib/bootstrap.py",)
 ENTRY_POINTS = ("app.py", "chalicelib/application.py", "chalicelib/jobs.py")
-"""What registers and binds the rooms; nothing else asks for the process's hub."""
+"""Modules that register and bind the packages; no other uses the process's hub."""
 VERSIONED = (*PROTOCOL, "chalicelib/demo_bank/format_v*.py")
 """Modules that are about one version of the bank protocol."""
 IP_VERSIONS = (4, 6)
@@ -115,7 +115,7 @@ def _imports(body: Iterable[ast.AST], at_load: bool) -> Iterator[str]:
 
 
 def own_imports(module: str) -> set[str]:
-    """What a module imports of this repository."""
+    """The modules of this repository that a module imports."""
     return {name for name in imports(module) if name in SOURCES or within(name, "infra", "tests")}
 
 
@@ -196,7 +196,7 @@ _POSITIONS = {
 
 _MAY_READ_CLOCK = re.compile(rf"time\.time\(|\b(?:{'|'.join(name.split('.')[1] for name in sorted(_CLOCKS))})\b")
 _MAY_WAIT = re.compile(rf"timeout|\bwait_for\(|\b(?:{'|'.join(_POSITIONS)})\(\s*[\w(.]")
-"""What a source has in which one of the rules may find something; the others need not be parsed."""
+"""A text in every source in which a rule may find something; other sources need not be parsed."""
 
 
 def clock_reads(source: str) -> list[int]:

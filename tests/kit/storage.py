@@ -128,8 +128,8 @@ def person_cookie(causeway: Causeway) -> str:
 
 
 Engine = Literal["recognises tokens", "says in progress", "ignores tokens"]
-"""How an engine answers a transaction that is sent again: as DynamoDB when the first one is over, as DynamoDB while it
-runs (twice), or as an emulator that carries it out once more.
+"""The answer of an engine to a transaction that is sent again: as DynamoDB when the first one is over, as DynamoDB
+while it runs (twice), or as an emulator that carries it out once more.
 """
 _IN_PROGRESS = 2
 _REGION = "eu-west-1"

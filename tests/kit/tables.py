@@ -32,7 +32,7 @@ class Refused(Exception):
 
 @dataclass(frozen=True)
 class Change:
-    """What a write comes to: an item before and after, ``None`` where there is none."""
+    """The result of a write: an item before and after, ``None`` where there is none."""
 
     table: Any
     place: tuple[Any, ...]
@@ -218,7 +218,7 @@ def _transact(request: dict[str, Any], tables: Mapping[str, Any]) -> dict[str, A
 
 
 def _decided(kind: str, request: dict[str, Any], tables: Mapping[str, Any]) -> Change:
-    """What a write comes to, if its condition holds. Raises: Refused; Invalid."""
+    """The result of a write, if its condition holds. Raises: Refused; Invalid."""
     content = {"Put": ("Item",), "Update": ("Key", "UpdateExpression")}.get(kind, ("Key",))
     shared = ("TableName", "ConditionExpression", "ExpressionAttributeNames", "ExpressionAttributeValues")
     _only(request, *content, *shared, "ReturnValuesOnConditionCheckFailure")

@@ -35,7 +35,7 @@ class EventLog:
     events: list[dict[str, Any]]
     page_size: int = 3
     answers: list[Answer] = field(default_factory=list)
-    """What comes instead of the next pages."""
+    """Answers in place of the next pages."""
     cursors: list[str | None] = field(default_factory=list)
     """Those of all requests."""
 

@@ -61,7 +61,7 @@ BY_ITSELF = {
     *("client_id", "client_secret", "client_assertion", "client_assertion_type", "grant_type", "response_type"),
     *("DPoP", "dpop_jkt"),
 }
-"""What the client adds by itself."""
+"""Members that the client adds by itself."""
 NOT_OFFERED = {"chosen_bic": "only the hub's own page sends it", "token_type_hint": "ignored by the hub"}
 """Parameters that no program needs."""
 README = (Path(__file__).parents[2] / "sdk" / "README.md").read_text("utf-8")

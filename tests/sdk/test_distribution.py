@@ -48,7 +48,7 @@ def build(source: Path, folder: Path, *options: str) -> None:
 
 
 def run(built: Built, *arguments: str, dependencies: bool = False) -> str:
-    """What a program prints that finds the installed package, the repository nowhere, and other packages if asked.
+    """The output of a program that finds the installed package, the repository nowhere, and other packages if asked.
 
     Without ``site`` (``-S``), Python does not read the file by which the environment finds the repository.
     """

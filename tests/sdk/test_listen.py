@@ -238,7 +238,8 @@ def test_the_status_of_the_receiver_counts_for_any_body(listening: Listening) ->
 
     printed = listening.run()
 
-    assert printed[:3] == [f"test  event-{number}  {status} in 0 ms" for number, status in ((1, 200), (2, 204), (3, 201))]
+    statuses = ((1, 200), (2, 204), (3, 201))
+    assert printed[:3] == [f"test  event-{number}  {status} in 0 ms" for number, status in statuses]
 
 
 @pytest.mark.parametrize("status", [301, 302, 307])

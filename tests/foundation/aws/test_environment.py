@@ -1,4 +1,4 @@
-"""Where AWS is called and with what credentials: as boto3 answers it, from the same settings."""
+"""Endpoints and credentials of AWS calls: those of boto3 with the same settings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the field vocabulary tells JSON Schema: never stricter than the check, and exact as far as a schema can be."""
+"""JSON Schemas of fields: never stricter than the check, and exact as far as a schema can be."""
 
 from __future__ import annotations
 

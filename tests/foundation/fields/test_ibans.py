@@ -130,7 +130,7 @@ def test_every_national_check_of_stdnum_is_implemented() -> None:
 
 
 def find_spec_of(country: str) -> object:
-    """Where python-stdnum has a country's own check; packages named like Python's words end with a line."""
+    """The path of python-stdnum's check for a country; packages named like Python's words end with a line."""
     package = {"IS": "is_", "IN": "in_"}.get(country, country.lower())
     try:
         return find_spec(f"stdnum.{package}.iban")

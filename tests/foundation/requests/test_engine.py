@@ -103,7 +103,7 @@ def key() -> Key:
 
 
 def others(key: Key, **members: Any) -> Callable[[], object]:
-    """What another request writes, without being noted."""
+    """A write of another request, which is not recorded."""
     item = {name: _typed(value) for name, value in {**key[1], **members}.items()}
     return lambda: send("dynamodb", "PutItem", {"TableName": f"causeway-local-{key[0]}", "Item": item})
 

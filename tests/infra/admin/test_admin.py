@@ -934,7 +934,7 @@ EVENTS_SECRET = r"(whsec_[A-Za-z0-9+/]{43}=)"
 
 
 def signing(causeway: Causeway) -> list[str]:
-    """What the events of the service's client are signed with, newest first."""
+    """The signing secrets of the events of the service's client, newest first."""
     return causeway.hub.openbanking.clients.events_secrets(causeway.hub.openbanking.clients.get(causeway.tpp.client_id))
 
 
@@ -1192,7 +1192,7 @@ def test_missing_aws_resources_are_reported_in_one_sentence(
 
 @pytest.fixture
 def stack_file(tmp_path: Path) -> Iterator[Path]:
-    """What a running stack writes."""
+    """The file of a running stack."""
     path = tmp_path / "stack.json"
     with stack_health() as stack:
         stack["environment"] |= {"AWS_ENDPOINT_URL": "http://127.0.0.1:1", "AWS_ACCESS_KEY_ID": "local"}

@@ -122,7 +122,7 @@ def test_audit_export_excludes_the_end_of_a_period(causeway: Causeway, tmp_path:
 
 
 def log_lines_until(end: int, tmp_path: Path) -> list[Any]:
-    """What is found of one line, logged in the last second of a period, in a log."""
+    """The findings in a log with one line, logged in the last second of a period."""
     path = tmp_path / "other.jsonl"
     path.write_text(json.dumps({"message": "consent ended", "timestamp": timestamp(end)}), "utf-8")
     return list(LocalLog(path).search(["consent ended"], end - 60, end))

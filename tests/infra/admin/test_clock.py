@@ -18,7 +18,7 @@ TIME = {"now": "2026-03-09T09:00:00+00:00", "offset_seconds": 604_800}
 
 
 class Stack:
-    """What the command sent, and what the stack answers."""
+    """The requests of the command, and the stack's answers."""
 
     def __init__(self) -> None:
         self.sent: list[tuple[str, str, str, Any]] = []

@@ -249,7 +249,7 @@ def removing(key: Callable[[Money], Item]) -> Tamper:
 
 
 def void(_: object) -> None:
-    """What a tampering answers is of no interest."""
+    """Its result is ignored."""
 
 
 def the_account(money: Money) -> Item:

@@ -1,4 +1,4 @@
-"""What is kept of persons: the table says all, and the commands remove what they may and nothing else."""
+"""Retention of personal data: the table lists all of it, and the commands remove what it allows and nothing else."""
 
 from __future__ import annotations
 

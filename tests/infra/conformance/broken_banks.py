@@ -249,7 +249,7 @@ class IgnoresRecordCount(SmallBank):
 
 
 class ChangesErrors(SmallBank):
-    """It sends other members in errors."""
+    """A bank with other members in errors."""
 
     def members_of_error(self) -> Members:
         raise NotImplementedError

@@ -17,14 +17,14 @@ class AcceptsAnySignature(SmallBank):
 
 
 class AcceptsSignaturesOfOtherBytes(SmallBank):
-    """It removes white space at the end of what it verifies, and adds it again."""
+    """A bank that removes white space at the end of what it verifies, and adds it again."""
 
     def accepts_signature(self, body: bytes, given: str) -> bool:
         return super().accepts_signature(body, given) or super().accepts_signature(body + b"\n", given)
 
 
 class VerifiesJsonWrittenAgain(SmallBank):
-    """It verifies the signature over JSON that it parsed and wrote again."""
+    """A bank that verifies the signature over JSON that it parsed and wrote again."""
 
     def accepts_signature(self, body: bytes, given: str) -> bool:
         try:
@@ -35,7 +35,7 @@ class VerifiesJsonWrittenAgain(SmallBank):
 
 
 class AlsoVerifiesJsonWrittenAgain(VerifiesJsonWrittenAgain):
-    """It accepts a signature over the body, too."""
+    """A bank that accepts a signature over the body, too."""
 
     def accepts_signature(self, body: bytes, given: str) -> bool:
         return SmallBank.accepts_signature(self, body, given) or super().accepts_signature(body, given)
@@ -67,7 +67,7 @@ class AcceptsAnyToken(SmallBank):
 
 
 class FindsTokens(SmallBank):
-    """It takes a token for a consent's if ``is_like`` says so."""
+    """A bank that accepts a token if ``is_like`` finds it like a consent's."""
 
     def is_like(self, given: str, token: str) -> bool:
         raise NotImplementedError

@@ -238,7 +238,7 @@ EXAMPLE_RUN = Run(
 
 
 def named_checks(reason: str) -> list[str]:
-    """What a reason sends its reader to."""
+    """The checks that a reason refers to."""
     return [name for part in re.findall(r"\bsee (.+)", reason) for name in re.split(r", | and ", part)]
 
 

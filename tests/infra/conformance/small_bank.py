@@ -28,7 +28,7 @@ API_KEY = "SMALLGB2.the-key-of-the-small-bank"
 KEY = signatures.load_private_key(signatures.generate_private_pem())
 OTHER_KEY = signatures.load_private_key(signatures.generate_private_pem())
 Decision = Callable[[bool], str]
-"""What a PSU decides: whether it is approved leads to the URL of a redirect."""
+"""A PSU's decision: from whether it approves to the URL of a redirect."""
 Fetch = Callable[[str, str, Mapping[str, str], bytes], "Answer"]
 """A request: method, URL, headers and body."""
 STATUSES: Mapping[Version, Mapping[str, Any]] = {

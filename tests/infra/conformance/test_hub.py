@@ -261,7 +261,7 @@ def test_unknown_pages_return_404(caller: Caller) -> None:
 
 
 def sent_raw(text: bytes) -> bytes:
-    """What the kit's server answers to the bytes of a request."""
+    """The response of the kit's server to the bytes of a request."""
     caller = Caller(VERSIONS[2])
     with serving(caller.hub), socket.create_connection(caller.hub.bank.listen, 5) as connection:
         connection.sendall(text)

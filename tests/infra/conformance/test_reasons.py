@@ -21,7 +21,7 @@ BY_VERSION = pytest.mark.parametrize("version", VERSIONS.values(), ids=str)
 
 
 class SignsReportsWithAnotherKey(SmallBank):
-    """It does not send the browser back if the hub refuses the report."""
+    """A bank that does not send the browser back if the hub refuses the report."""
 
     def call(self, path: str, **members: Any) -> Members:
         before = self.signing_key

@@ -1,4 +1,4 @@
-"""Whatever a bank sends, the kit judges it: no check ends in an error of the kit."""
+"""The kit judges any response of a bank: no check ends in an error of the kit."""
 
 from __future__ import annotations
 

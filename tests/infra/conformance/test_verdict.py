@@ -1,4 +1,4 @@
-"""What a run says about a bank."""
+"""The verdict of a run about a bank."""
 
 from __future__ import annotations
 

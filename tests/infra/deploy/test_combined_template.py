@@ -17,7 +17,7 @@ from tests.infra.deployment import APPLICATION, CONFIG, packaged_stage
 
 @pytest.fixture
 def application() -> dict[str, Any]:
-    """What Chalice writes."""
+    """A template as Chalice writes it."""
     return copy.deepcopy(APPLICATION)
 
 

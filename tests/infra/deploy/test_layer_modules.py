@@ -13,7 +13,7 @@ from tests.infra.deploy.layer_files import file_of, used_modules, ways_to
 from tests.kit.source_code import ROOT, SOURCES
 
 NEVER_IMPORTED = {"dateutil.zoneinfo": {"dateutil.tz.tz"}, "pydantic.v1": {"pydantic._internal._generate_schema"}}
-"""What is left out although a module of the layer imports it, in a function that is never called: to find a time
+"""Modules left out although a module of the layer imports them, in a function that is never called: to find a time
 zone by its name, and to validate a type by ``__get_validators__``.
 """
 _DATABASE = re.compile(r'numdb\.get\("([^"]+)"\)')

@@ -134,7 +134,7 @@ def test_make_run_refuses_a_package_without_a_matching_hash_in_the_development_l
 
 
 def install(project: Path) -> str:
-    """What uv says when it refuses the packages of ``make run``; empty if it installed them."""
+    """The error of uv for the packages of ``make run``; empty if it installed them."""
     packages = PACKAGES.format(set="run").split()
     command = [sys.executable, "-m", "uv", "pip", "install", "--quiet", "--target", "packages", *packages]
     done = subprocess.run(command, cwd=project, capture_output=True, text=True, check=False)

@@ -13,7 +13,7 @@ LIBC = "libc.so.6"
 
 
 def problems(folder: Path, content: bytes) -> list[str]:
-    """What is wrong with one shared object in the layer for arm64."""
+    """The problems of one shared object in the layer for arm64."""
     (folder / "module.so").write_bytes(content)
     return list(shared_objects.problems(folder, "arm64"))
 

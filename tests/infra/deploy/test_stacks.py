@@ -69,7 +69,7 @@ class CloudFormation:
 
 
 def event(resource: str, status: str, reason: str = "") -> dict[str, str]:
-    """What CloudFormation says of a resource, or of the stack itself, ``x``."""
+    """An event of CloudFormation about a resource, or about the stack itself, ``x``."""
     kind = stacks.STACK if resource == "x" else "AWS::KMS::Key"
     said = {"LogicalResourceId": resource, "ResourceType": kind, "ResourceStatus": status}
     return said | ({"ResourceStatusReason": reason} if reason else {})

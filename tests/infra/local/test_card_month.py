@@ -61,7 +61,7 @@ def played(issuer: Issuer, month: dict[str, Any]) -> Issuer:
 
 @pytest.fixture
 def whole_month(played: Issuer) -> dict[str, int]:
-    """What an uninterrupted month leaves in empty tables, which are empty again."""
+    """The items of an uninterrupted month in empty tables, which are emptied again."""
     whole = tables(played)
     played.causeway.forget_journeys()
     played.hub = played.causeway.another_process()

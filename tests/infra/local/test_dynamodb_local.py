@@ -1,4 +1,4 @@
-"""What is said when DynamoDB Local cannot be had."""
+"""Error messages if DynamoDB Local is not available."""
 
 from __future__ import annotations
 

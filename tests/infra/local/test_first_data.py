@@ -1,4 +1,4 @@
-"""What a new stack begins with: only a new one, only once, and the stack does not wait for it."""
+"""The first data of a stack: only of a new one, only once, and the stack does not wait for them."""
 
 from __future__ import annotations
 

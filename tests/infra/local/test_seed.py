@@ -1,4 +1,4 @@
-"""What a stack is seeded with: what an earlier one kept is used again as long as it is good."""
+"""The seed of a stack: it uses the data of an earlier one again as long as they are valid."""
 
 from __future__ import annotations
 

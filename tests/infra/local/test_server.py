@@ -1,4 +1,4 @@
-"""What the local HTTP server does better than Chalice's own."""
+"""Improvements of the local HTTP server over Chalice's own."""
 
 from __future__ import annotations
 

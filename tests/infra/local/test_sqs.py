@@ -22,7 +22,7 @@ REGION = "eu-west-1"
 
 
 class Saved:
-    """What was saved, and how much by each call."""
+    """The saved messages, and their number by call."""
 
     def __init__(self) -> None:
         self.texts: dict[tuple[str, str], str] = {}

@@ -31,7 +31,7 @@ from tests.kit.time import PATIENCE_SECONDS, wait_for
 
 CLEAN = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
 Kept = tuple[dict[str, str], str, int, dict[str, Any], dict[str, Any]]
-"""What has to be the same after a restart: user, public key, a page's status, and two programmes."""
+"""Data that survive a restart: user, public key, a page's status, and two programmes."""
 
 
 def run(*options: str) -> subprocess.CompletedProcess[str]:
@@ -89,7 +89,7 @@ def test_a_second_stack_is_refused_and_keeps_the_file_of_the_first(tmp_path: Pat
 
 @dataclass(frozen=True)
 class Killed:
-    """What was seen of a stack, and what it kept when it was killed."""
+    """The observations of a stack, and its data when it was killed."""
 
     content: dict[str, Any]
     running: Any

@@ -21,7 +21,7 @@ def code(tmp_path: Path) -> Path:
 
 
 class Process:
-    """What a process that starts has: an environment with one template, and a cache in the folder of all."""
+    """The start of a process: an environment with one template, and a cache in the folder of all."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

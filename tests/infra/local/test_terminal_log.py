@@ -20,7 +20,7 @@ REQUEST = {"method": "GET", "route": "/tpp/accounts", "status": 200, "millisecon
 
 @pytest.fixture
 def shown() -> Iterator[io.StringIO]:
-    """What the terminal shows; it takes colours."""
+    """The output of a terminal with colours."""
     written = io.StringIO()
     console = Console(
         file=written,

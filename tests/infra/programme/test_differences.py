@@ -1,4 +1,4 @@
-"""What a load tells of entries of groups and of rates: which differ, and since when the others are as they are."""
+"""Reports of a load about entries of groups and about rates: which differ, and since when the others are unchanged."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def small(causeway: Causeway) -> Content:
 
 
 def times(causeway: Causeway, content: Content) -> tuple[dict[str, int], dict[int, int]]:
-    """When fees and limits last changed, in seconds after the service's first load of them."""
+    """The last change of fees and limits, in seconds after the service's first load of them."""
     found, now = causeway.hub.cards.programmes.set_up(content["id"]).catalogue, causeway.clock.time()
     fees = {entry.title: entry.updated_at - now for entry in found.fee_groups[1].entries}
     return fees, {entry.id: entry.updated_at - now for entry in found.limit_groups[1].entries}

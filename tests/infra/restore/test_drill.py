@@ -119,7 +119,7 @@ def requests_of(causeway: Causeway, race: Race) -> Iterator[Requests]:
 
 
 def examine(causeway: Causeway, *, mend: bool) -> list[Finding]:
-    """What ``doctor`` finds in another process."""
+    """The findings of ``doctor`` in another process."""
     return list(find_all(Examination(causeway.another_process(), mend=mend)))
 
 

@@ -223,7 +223,7 @@ class BankHarness:
 
 
 def action_of(page: httpx.Response) -> str:
-    """Where a page's form goes."""
+    """The address of a page's form."""
     found = re.search('action="([^"]+)"', page.text)
     assert found is not None, page.text
     return found[1]

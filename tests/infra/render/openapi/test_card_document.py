@@ -48,7 +48,7 @@ EACH = pytest.mark.parametrize("action", EVERY.values(), ids=EVERY)
 
 @cache
 def document() -> Any:
-    """What is committed."""
+    """The committed document."""
     return load("cards")
 
 

@@ -35,7 +35,7 @@ METHODS = ("get", "post", "put", "patch", "delete")
 
 @cache
 def documents() -> dict[str, Any]:
-    """What is served."""
+    """The served document."""
     return {name: load(name) for name in DOCUMENTS}
 
 
@@ -189,7 +189,7 @@ def test_examples_of_errors_are_valid_by_their_models(name: str) -> None:
 
 
 def routes() -> set[tuple[str, str]]:
-    """What the application serves below the interface's paths, without catch-alls and what is for people."""
+    """The application's routes below the interface's paths, without catch-alls and pages."""
     return {
         (method.lower(), path)
         for path, methods in app.routes.items()
