@@ -1,4 +1,4 @@
-"""The stage that tests over the protocol's rows share."""
+"""The service that tests of the protocol's rows share."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from collections.abc import Iterator
 import pytest
 
 from tests.causeway import Causeway
-from tests.openbanking.stage import Stage
+from tests.openbanking.relay import Relay
 
 
 @pytest.fixture(scope="module")
-def stage(shared_causeway: Causeway) -> Iterator[Stage]:
+def relay(shared_causeway: Causeway) -> Iterator[Relay]:
     """One service, one client and one bearer per version for a whole module; not to be mixed with ``causeway``."""
     causeway = shared_causeway.again()
-    stage = Stage(causeway)
+    relay = Relay(causeway)
     with causeway.installed():
         for version in (1, 2):
-            stage.bearer(version)
-        with causeway._instead("batch_get", stage.read):
-            yield stage
+            relay.bearer(version)
+        with causeway._instead("batch_get", relay.read):
+            yield relay

@@ -1,7 +1,7 @@
-"""What the documents say of a client's consents, tokens, payments and events at a bank: a dictionary, and its rules.
+"""The documented rules of a client's consents, tokens, payments and events at a bank, on a dictionary of their state.
 
-A rule changes the model and returns what the caller is told: a status and, of a refusal, its code. It shares no code
-with the service.
+A rule changes the model and returns the caller's answer: a status and, of a refusal, its code. It shares no code with
+the service.
 """
 
 from __future__ import annotations
@@ -9,20 +9,20 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Any
 
-Said = tuple[int, str | int | None]
+Result = tuple[int, str | int | None]
 Consent = dict[str, Any]
 
-OK: Said = (200, None)
-NO_CLIENT: Said = (401, "WRONG_CREDENTIALS")
-NO_BEARER: Said = (401, "AUTHENTICATION_REQUIRED")
-WRONG: Said = (400, "FORMAT_ERROR")
-BLOCKED: Said = (403, "SERVICE_BLOCKED")
-UNKNOWN: Said = (404, "RESOURCE_UNKNOWN")
-HEADERS: Said = (400, "HEADERS_ERROR")
-RUNNING: Said = (409, "HEADERS_ERROR")
-BANK_FAILED: Said = (502, "ASPSP_UNKNOWN_ERROR")
+OK: Result = (200, None)
+NO_CLIENT: Result = (401, "WRONG_CREDENTIALS")
+NO_BEARER: Result = (401, "AUTHENTICATION_REQUIRED")
+WRONG: Result = (400, "FORMAT_ERROR")
+BLOCKED: Result = (403, "SERVICE_BLOCKED")
+UNKNOWN: Result = (404, "RESOURCE_UNKNOWN")
+HEADERS: Result = (400, "HEADERS_ERROR")
+RUNNING: Result = (409, "HEADERS_ERROR")
+BANK_FAILED: Result = (502, "ASPSP_UNKNOWN_ERROR")
 
-BANK: dict[int, dict[str, Said]] = {
+BANK: dict[int, dict[str, Result]] = {
     1: {"gone": (502, 4005), "url": (400, 4301), "saved": (409, 4205), "payment": (400, 4001)},
     2: {"gone": BLOCKED, "url": WRONG, "saved": WRONG, "payment": WRONG},
 }
@@ -61,7 +61,7 @@ class Model(dict[str, Any]):
         """Whether the end of a consent, or that it is near, was not announced yet."""
         return any(each["notices"] and each["notices"][0][1] <= self["now"] for each in self["consents"].values())
 
-    def bearer(self, consent: Consent, access: str, or_spent: bool = False) -> Said:
+    def bearer(self, consent: Consent, access: str, or_spent: bool = False) -> Result:
         if not self["active"]:
             return NO_CLIENT
         is_spent = consent["status"] == "spent" and not self.has_ended(consent)
@@ -71,14 +71,14 @@ class Model(dict[str, Any]):
 
     # -- authorization
 
-    def authorize(self) -> Said:
+    def authorize(self) -> Result:
         return OK if self["active"] else NO_CLIENT
 
     def opened(self, one_time: bool, **members: str) -> None:
         until = self["now"] + OPEN
         self["requests"].append({"state": "open", "until": until, "one_time": one_time, "cancel": None, **members})
 
-    def approve(self, request: dict[str, Any]) -> Said:
+    def approve(self, request: dict[str, Any]) -> Result:
         if not self["active"]:
             return BANK[self["version"]]["gone"]
         if request["state"] == "approved":
@@ -103,7 +103,7 @@ class Model(dict[str, Any]):
         }
         self["events"][consent_id].append(("consent.authorised", ""))
 
-    def open_at_bank(self, request: dict[str, Any]) -> Said:
+    def open_at_bank(self, request: dict[str, Any]) -> Result:
         if not self["active"]:
             return BANK[self["version"]]["gone"]
         return OK if self._is_open(request) else BANK[self["version"]]["url"]
@@ -122,7 +122,7 @@ class Model(dict[str, Any]):
 
     # -- tokens
 
-    def redeem(self, consent: Consent) -> Said:
+    def redeem(self, consent: Consent) -> Result:
         if not self["active"]:
             return NO_CLIENT
         if consent["is_redeemed"]:
@@ -131,7 +131,7 @@ class Model(dict[str, Any]):
         consent["is_redeemed"] = is_in_time
         return OK if is_in_time else WRONG
 
-    def refresh(self, consent: Consent, token: str) -> Said:
+    def refresh(self, consent: Consent, token: str) -> Result:
         if not self["active"]:
             return NO_CLIENT
         if not self.is_living(consent):
@@ -149,13 +149,13 @@ class Model(dict[str, Any]):
         consent["refresh"].append(refresh)
         consent["refreshed_at"] = self["now"]
 
-    def _misused(self, consent: Consent) -> Said:
+    def _misused(self, consent: Consent) -> Result:
         if not self.has_ended(consent):
             consent["is_misused"] = True
             self.end(consent, "service")
         return WRONG
 
-    def revoke(self, consent: Consent) -> Said:
+    def revoke(self, consent: Consent) -> Result:
         if not self["active"]:
             return NO_CLIENT
         self.end(consent, "tpp")
@@ -179,32 +179,32 @@ class Model(dict[str, Any]):
 
     # -- reads and payments
 
-    def read(self, consent: Consent, access: str) -> Said:
-        said = self.bearer(consent, access)
-        return BLOCKED if said == OK and consent["one_time"] else said
+    def read(self, consent: Consent, access: str) -> Result:
+        result = self.bearer(consent, access)
+        return BLOCKED if result == OK and consent["one_time"] else result
 
     def claim(self, key: str) -> dict[str, Any] | None:
         """What is kept of an Idempotency-Key, for a day."""
         kept = self["keys"].get(key)
         return kept if kept and self["now"] < kept["until"] else None
 
-    def repeat(self, consent: Consent, access: str, key: str, body: str) -> Said | None:
+    def repeat(self, consent: Consent, access: str, key: str, body: str) -> Result | None:
         """What a payment is told before the bank is called; ``None`` if it is called."""
-        said, kept = self.bearer(consent, access, or_spent=True), self.claim(key)
+        result, kept = self.bearer(consent, access, or_spent=True), self.claim(key)
         is_spent = consent["status"] == "spent"
-        if said != OK or (is_spent and (kept is None or kept["consent"] != consent["id"])):
-            return said if said != OK else NO_BEARER
+        if result != OK or (is_spent and (kept is None or kept["consent"] != consent["id"])):
+            return result if result != OK else NO_BEARER
         if kept is None:
             return None
         if kept["body"] != body:
             return HEADERS
-        return kept["said"] or (RUNNING if self["now"] - kept["at"] <= IN_PROGRESS else BANK_FAILED)
+        return kept["result"] or (RUNNING if self["now"] - kept["at"] <= IN_PROGRESS else BANK_FAILED)
 
-    def pay(self, consent: Consent, access: str, key: str, body: str, bank: str) -> Said | None:
+    def pay(self, consent: Consent, access: str, key: str, body: str, bank: str) -> Result | None:
         """A payment that reaches the bank, which takes it or not; ``None`` if the process dies meanwhile."""
-        said = {"takes it": OK, "dies": None}.get(bank, BANK_FAILED)
+        result = {"takes it": OK, "dies": None}.get(bank, BANK_FAILED)
         if key:
-            members = {"said": said, "text": None, "at": self["now"], "until": self["now"] + KEPT}
+            members = {"result": result, "text": None, "at": self["now"], "until": self["now"] + KEPT}
             self["keys"][key] = {"consent": consent["id"], "body": body, **members}
         if bank != "is not reached":
             self["sent"] += 1
@@ -212,7 +212,7 @@ class Model(dict[str, Any]):
                 consent["status"], consent["access"][access] = "spent", consent["until"]
         if bank == "takes it":
             self._record(f"P-{self['sent']}", consent)
-        return said
+        return result
 
     def _record(self, payment_id: str, consent: Consent) -> None:
         first = FIRST[self["version"]]
@@ -223,7 +223,7 @@ class Model(dict[str, Any]):
         if payment["history"] != [first]:
             self._changed(payment_id)
 
-    def report(self, payment_id: str, status: Any) -> Said:
+    def report(self, payment_id: str, status: Any) -> Result:
         payment = self["payments"].get(payment_id)
         if payment is None:
             self["early"][payment_id].append((status, self["now"]))
@@ -233,10 +233,10 @@ class Model(dict[str, Any]):
             self._changed(payment_id)
         return OK
 
-    def status(self, consent: Consent, access: str, payment_id: str) -> Said:
-        said, payment = self.bearer(consent, access, or_spent=True), self["payments"].get(payment_id)
-        if said != OK:
-            return said
+    def status(self, consent: Consent, access: str, payment_id: str) -> Result:
+        result, payment = self.bearer(consent, access, or_spent=True), self["payments"].get(payment_id)
+        if result != OK:
+            return result
         if consent["status"] == "spent" and (payment is None or payment["consent"] != consent["id"]):
             return NO_BEARER
         return OK if payment else UNKNOWN

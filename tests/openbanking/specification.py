@@ -350,25 +350,12 @@ TABLES: dict[int, dict[str, Table]] = {1: VERSION_1, 2: VERSION_2}
 # -- errors: version 1 by the HTTP status that the project decided on, version 2 by that of its table
 
 CODES_1 = {
-    4000: 500,
-    4001: 400,
-    4002: 500,
-    4003: 400,
+    **dict.fromkeys((4001, 4003, 4300, 4301, 4302, 4303, 4305, 4306, 4307), 400),
+    **dict.fromkeys((4200, 4201, 4202, 4203, 4204), 401),
     4004: 403,
-    4005: 502,
-    4200: 401,
-    4201: 401,
-    4202: 401,
-    4203: 401,
-    4204: 401,
     4205: 409,
-    4300: 400,
-    4301: 400,
-    4302: 400,
-    4303: 400,
-    4305: 400,
-    4306: 400,
-    4307: 400,
+    **dict.fromkeys((4000, 4002), 500),
+    4005: 502,
 }
 CODES_2 = {
     "INTERNAL_SERVER_ERROR": 500,

@@ -13,7 +13,7 @@ from chalicelib.foundation.http.outbound import Reply
 from tests.kit.inputs import spoil
 from tests.openbanking.examples import ROWS, Row, copied
 from tests.openbanking.odd_input import documented, json_value, near, odd_text, relaxed
-from tests.openbanking.stage import Stage, error_of, told
+from tests.openbanking.relay import Relay, error_of, json_bytes
 
 short = settings(relaxed, max_examples=12)
 """Per row: there are many."""
@@ -47,20 +47,20 @@ def near_within(draw: st.DrawFn, valid: dict[str, Any]) -> Any:
 @short
 @given(data=st.data())
 def test_a_status_report_with_random_input_returns_a_documented_response(
-    stage: Stage, version: int, data: st.DataObject
+    relay: Relay, version: int, data: st.DataObject
 ) -> None:
     names = ("payment_id", "payment_status") if version == 1 else ("paymentId", "paymentStatus")
     body = data.draw(near(dict(zip(names, ("P-1", 4), strict=True))))
 
-    documented(stage.causeway.banks[version].call("/payments/status", body), version)
+    documented(relay.causeway.banks[version].call("/payments/status", body), version)
 
 
 @short
 @given(data=st.data())
-def test_daily_performance_with_random_input_returns_a_documented_response(stage: Stage, data: st.DataObject) -> None:
+def test_daily_performance_with_random_input_returns_a_documented_response(relay: Relay, data: st.DataObject) -> None:
     body = data.draw(near({"date": "2026-03-01", "consentDuration": 45_000, "paymentDuration": 30_000}))
 
-    documented(stage.causeway.banks[2].call("/daily_performance", body), 2)
+    documented(relay.causeway.banks[2].call("/daily_performance", body), 2)
 
 
 # -- orders and questions of TPPs, answers of banks
@@ -70,33 +70,35 @@ def test_daily_performance_with_random_input_returns_a_documented_response(stage
 @short
 @given(data=st.data())
 def test_an_order_with_random_input_reaches_the_bank_only_when_valid(
-    stage: Stage, row: Row, data: st.DataObject
+    relay: Relay, row: Row, data: st.DataObject
 ) -> None:
-    answer = stage.ask(row, data.draw(near(row.request)))
+    answer = relay.call(row, data.draw(near(row.request)))
 
     documented(answer, 2)
-    assert len(stage.received(row)) == (answer.status == 200)
+    assert len(relay.received(row)) == (answer.status == 200)
 
 
 @pytest.mark.parametrize("row", [row for row in ROWS if row.in_query and row.table.request], ids=str)
 @short
 @given(data=st.data())
-def test_a_read_with_random_input_reaches_the_bank_only_when_valid(stage: Stage, row: Row, data: st.DataObject) -> None:
+def test_a_read_with_random_input_reaches_the_bank_only_when_valid(relay: Relay, row: Row, data: st.DataObject) -> None:
     pairs = data.draw(st.lists(st.tuples(st.sampled_from([*row.request, "colour"]), odd_text), max_size=3))
 
-    answer = stage.ask(row, raw_query=urlencode([*row.request.items(), *pairs], errors="replace"))
+    answer = relay.call(row, raw_query=urlencode([*row.request.items(), *pairs], errors="replace"))
 
     documented(answer, 2)
-    assert len(stage.received(row)) == (answer.status == 200)
+    assert len(relay.received(row)) == (answer.status == 200)
 
 
 @pytest.mark.parametrize("row", ROWS, ids=str)
 @short
 @given(data=st.data())
-def test_a_random_bank_answer_returns_200_or_502(stage: Stage, row: Row, data: st.DataObject) -> None:
+def test_a_random_bank_answer_returns_200_or_502(relay: Relay, row: Row, data: st.DataObject) -> None:
     given = data.draw(st.one_of(near(row.answer), near_within(row.answer)))
 
-    answer = stage.ask(row, answer=Reply(data.draw(st.sampled_from([200, 200, 200, 400, 500])), told(given), {}, 0))
+    answer = relay.call(
+        row, answer=Reply(data.draw(st.sampled_from([200, 200, 200, 400, 500])), json_bytes(given), {}, 0)
+    )
 
     assert answer.status in (200, 502), answer
     if answer.status == 502:
@@ -107,15 +109,15 @@ def test_a_random_bank_answer_returns_200_or_502(stage: Stage, row: Row, data: s
 
 
 @pytest.mark.parametrize("row", [row for row in ROWS if not row.in_query], ids=str)
-def test_an_order_with_invalid_utf_8_returns_400_and_is_not_sent(stage: Stage, row: Row) -> None:
+def test_an_order_with_invalid_utf_8_returns_400_and_is_not_sent(relay: Relay, row: Row) -> None:
     for body in spoil(row.request):
-        answer = stage.ask(row, body)
+        answer = relay.call(row, body)
         assert error_of(answer)[:2] == (400, "FORMAT_ERROR"), body
-        assert stage.received(row) == []
+        assert relay.received(row) == []
 
 
 @pytest.mark.parametrize("row", ROWS, ids=str)
-def test_a_bank_answer_with_invalid_utf_8_returns_502(stage: Stage, row: Row) -> None:
+def test_a_bank_answer_with_invalid_utf_8_returns_502(relay: Relay, row: Row) -> None:
     for sent in spoil(row.answer):
-        answer = stage.ask(row, answer=Reply(200, told(sent), {}, 0))
+        answer = relay.call(row, answer=Reply(200, json_bytes(sent), {}, 0))
         assert error_of(answer)[:2] == (502, "ASPSP_UNKNOWN_ERROR"), sent

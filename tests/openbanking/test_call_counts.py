@@ -17,7 +17,7 @@ from tests.openbanking.examples import BY_WEBHOOK, ROWS, Row
 from tests.openbanking.key_holder import KeyHolder, open_pushed, secure
 from tests.openbanking.kit import IBAN, TOKENS
 from tests.openbanking.payments import Pisp
-from tests.openbanking.stage import Stage
+from tests.openbanking.relay import Relay
 
 VERSIONS = pytest.mark.parametrize("version", [1, 2])
 LATER = {"prefer": "respond-async"}
@@ -34,11 +34,11 @@ def warm(causeway: Causeway) -> Causeway:
 
 @pytest.mark.parametrize("row", [row for row in ROWS if row.scope and not row.is_payment], ids=str)
 def test_a_relayed_read_takes_one_batch_get_item(warm: Causeway, row: Row) -> None:
-    stage = Stage(warm)
-    stage.bearer(row.version)
+    relay = Relay(warm)
+    relay.bearer(row.version)
 
     with record_calls(warm) as calls:
-        assert stage.ask(row).status == 200
+        assert relay.call(row).status == 200
 
     assert calls == ["BatchGetItem"]
 
@@ -436,11 +436,11 @@ def test_recording_an_event_takes_no_further_round_trip(warm: Causeway) -> None:
 
 @pytest.mark.parametrize("row", [row for row in ROWS if not row.is_payment], ids=str)
 def test_a_deferred_read_is_accepted_in_two_round_trips(warm: Causeway, row: Row) -> None:
-    stage = Stage(warm)
-    stage.ask(row)
+    relay = Relay(warm)
+    relay.call(row)
 
     with record_calls(warm) as calls:
-        assert stage.ask(row, headers=LATER).status == 202
+        assert relay.call(row, headers=LATER).status == 202
 
     assert calls == ACCEPTED
 
@@ -465,9 +465,9 @@ def test_a_deferred_payment_is_accepted_in_two_round_trips_and_its_repeat_in_one
 
 
 def test_polling_a_deferred_request_takes_one_read_and_two_with_an_answer(warm: Causeway) -> None:
-    row, stage = BY_WEBHOOK["/accounts"], Stage(warm)
-    bearer = stage.bearer(1)
-    request_id = stage.ask(row, headers=LATER).body["request_id"]
+    row, relay = BY_WEBHOOK["/accounts"], Relay(warm)
+    bearer = relay.bearer(1)
+    request_id = relay.call(row, headers=LATER).body["request_id"]
     seen = []
 
     for _ in range(2):
@@ -490,7 +490,7 @@ def test_a_delivery_attempt_takes_three_round_trips_plus_the_reads_of_its_sender
         warm.tpp.set_events_url()
         warm.hub.openbanking.tpp_events.send_test(warm.tpp.client)
     elif kind == "relay":
-        Stage(warm).ask(row, headers=LATER)
+        Relay(warm).call(row, headers=LATER)
     else:
         warm.tpp.call("POST", "/tpp/token/revoke", {"token": pisp.bearer})
     (delivery,) = warm.recorded()

@@ -21,7 +21,7 @@ from tests.kit.time import PATIENCE_SECONDS
 from tests.openbanking.accounts import Aisp, limit_reads, open_circuit
 from tests.openbanking.examples import ROWS
 from tests.openbanking.meter import BIC, LATER, counters, counts, deliver, error, measured, of
-from tests.openbanking.stage import Stage
+from tests.openbanking.relay import Relay
 
 BOTH_VERSIONS = pytest.mark.parametrize("version", [1, 2])
 SERVICES = {
@@ -56,11 +56,11 @@ def test_a_webhook_without_a_service_raises_lookup_error() -> None:
 
 @pytest.mark.parametrize("row", ROWS, ids=str)
 def test_an_answered_call_counts_once_in_its_service(causeway: Causeway, row: Any) -> None:
-    stage = Stage(causeway)
-    stage.ask(row)
+    relay = Relay(causeway)
+    relay.call(row)
 
     service = "PISP" if "payment_" in row.call and not row.in_query else SERVICES.get(row.call[5:], "PISP")
-    assert measured(causeway, lambda: stage.ask(row)) == of(row.version, service, calls=1, answered=1)
+    assert measured(causeway, lambda: relay.call(row)) == of(row.version, service, calls=1, answered=1)
 
 
 # -- whose fault
@@ -319,7 +319,7 @@ def test_each_opening_of_a_circuit_is_reported_once(causeway: Causeway, capsys: 
     aisp = Aisp(causeway)
 
     def openings() -> int:
-        return len(logs.metric_values(capsys.readouterr().out, "CircuitOpened", Stage="local", Bank="ALPHGB21"))
+        return len(logs.metric_values(capsys.readouterr().out, "CircuitOpened", Relay="local", Bank="ALPHGB21"))
 
     aisp.fail(4)
     assert openings() == 0

@@ -27,7 +27,7 @@ from tests.kit.inputs import HALF, spoil
 from tests.kit.storage import address, nothing_changes
 from tests.openbanking.key_holder import KeyHolder, secure
 from tests.openbanking.odd_input import documented
-from tests.openbanking.stage import error_of
+from tests.openbanking.relay import error_of
 
 TPP_BODIES: Mapping[str, Any] = {
     "/tpp/authorize": AuthorizeRequest,

@@ -16,8 +16,8 @@ from tests.kit.logs import Lines
 from tests.openbanking.broken_rules import NO_LIST, NO_OBJECT, NO_TEXT
 from tests.openbanking.examples import BY_WEBHOOK, ROWS, Row, spelled, with_value, without
 from tests.openbanking.kit import in_camel_case
+from tests.openbanking.relay import Relay, details_of, handed_on, json_bytes, logged_problems
 from tests.openbanking.specification import Member
-from tests.openbanking.stage import Stage, details_of, handed_on, logged_problems, told
 
 EVERY_ROW = pytest.mark.parametrize("row", ROWS, ids=str)
 HELD_ROWS = [row for row in ROWS if row.webhook != "/funds_confirmations"]  # it has two ways, and tests of its own
@@ -69,8 +69,8 @@ def mistyped(row: Row, *, mandatory: bool) -> Iterator[tuple[Member, str, Any]]:
 
 
 @pytest.mark.parametrize(("row", "member"), each_member(mandatory=True))
-def test_bank_response_without_a_mandatory_member_returns_502(stage: Stage, row: Row, member: Member) -> None:
-    answer = stage.ask(row, answer=without(row.answer, member))
+def test_bank_response_without_a_mandatory_member_returns_502(relay: Relay, row: Row, member: Member) -> None:
+    answer = relay.call(row, answer=without(row.answer, member))
 
     assert f"{member.shown} is required" in details_of(answer)
 
@@ -82,35 +82,35 @@ def with_members(*, mandatory: bool) -> pytest.MarkDecorator:
 
 @with_members(mandatory=True)
 def test_bank_response_with_a_mistyped_mandatory_member_returns_502(
-    stage: Stage, row: Row, subtests: pytest.Subtests
+    relay: Relay, row: Row, subtests: pytest.Subtests
 ) -> None:
     for member, label, value in mistyped(row, mandatory=True):
         with subtests.test(f"{member.path}-{label}"):
-            answer = stage.ask(row, answer=with_value(row.answer, member, value))
+            answer = relay.call(row, answer=with_value(row.answer, member, value))
             assert member.path.partition(".")[0].removesuffix("[]") in details_of(answer)
 
 
 @pytest.mark.parametrize(("row", "member"), each_member(mandatory=False))
 def test_optional_member_of_a_bank_response_may_be_missing_or_null(
-    stage: Stage, row: Row, member: Member, lines: Lines
+    relay: Relay, row: Row, member: Member, lines: Lines
 ) -> None:
     for given in (without(row.answer, member), with_value(row.answer, member, None)):
-        answer = stage.ask(row, answer=given)
+        answer = relay.call(row, answer=given)
         assert answer.status == 200, answer
-        assert spelled(answer.text) == spelled(told(handed_on(row, given)))
+        assert spelled(answer.text) == spelled(json_bytes(handed_on(row, given)))
     assert (logged_problems(lines) != []) is (member.requirement == "M"), "mandatory in an optional object"
 
 
 @with_members(mandatory=False)
 def test_mistyped_optional_member_reaches_the_tpp_and_is_logged(
-    stage: Stage, row: Row, lines: Lines, subtests: pytest.Subtests
+    relay: Relay, row: Row, lines: Lines, subtests: pytest.Subtests
 ) -> None:
     for member, label, value in mistyped(row, mandatory=False):
         with subtests.test(f"{member.path}-{label}"):
             given, before = with_value(row.answer, member, value), len(logged_problems(lines))
-            answer = stage.ask(row, answer=given)
+            answer = relay.call(row, answer=given)
             assert answer.status == 200, answer
-            assert spelled(answer.text) == spelled(told(handed_on(row, given)))
+            assert spelled(answer.text) == spelled(json_bytes(handed_on(row, given)))
             if (member.name, value) != ("additional_data", {}):  # whose form is the bank's
                 assert len(logged_problems(lines)) > before
 
@@ -130,22 +130,22 @@ def too_long(member: Member) -> Any:
         and not (row.is_payment and member.path in ("payment_id", "status"))  # a payment is stored under and with it
     ],
 )
-def test_overlong_member_reaches_the_tpp_and_is_logged(stage: Stage, row: Row, member: Member, lines: Lines) -> None:
+def test_overlong_member_reaches_the_tpp_and_is_logged(relay: Relay, row: Row, member: Member, lines: Lines) -> None:
     given = with_value(row.answer, member, too_long(member))
     is_listed = member.path == "accounts[].iban"  # the consent of other calls names another IBAN: it would be withheld
-    bearer = stage.bearer_for(row.version, account_ids=["1", "r1"]) if is_listed else None
+    bearer = relay.bearer_for(row.version, account_ids=["1", "r1"]) if is_listed else None
 
-    answer = stage.ask(row, answer=given, bearer=bearer)
+    answer = relay.call(row, answer=given, bearer=bearer)
 
     assert answer.status == 200, answer
-    assert spelled(answer.text) == spelled(told(handed_on(row, given)))
+    assert spelled(answer.text) == spelled(json_bytes(handed_on(row, given)))
     (problem,) = logged_problems(lines)
     assert problem.startswith(f"{member.shown} must have at most {member.length} ")
 
 
 @EVERY_ROW
-def test_valid_bank_response_logs_no_problem(stage: Stage, row: Row, lines: Lines) -> None:
-    assert stage.ask(row).status == 200
+def test_valid_bank_response_logs_no_problem(relay: Relay, row: Row, lines: Lines) -> None:
+    assert relay.call(row).status == 200
     assert logged_problems(lines) == []
 
 
@@ -154,19 +154,19 @@ def test_valid_bank_response_logs_no_problem(stage: Stage, row: Row, lines: Line
     [pytest.param(row, each, id=f"{row}-{each.path}") for row, each in members(mandatory=True) if each.type == "LIST"],
 )
 def test_mandatory_list_may_be_empty_but_rejects_entries_that_are_not_objects(
-    stage: Stage, row: Row, member: Member
+    relay: Relay, row: Row, member: Member
 ) -> None:
-    assert stage.ask(row, answer=with_value(row.answer, member, [])).status == 200
+    assert relay.call(row, answer=with_value(row.answer, member, [])).status == 200
     entries: list[Any]
     for entries in (["x"], [7], [None], [[]]):
-        details_of(stage.ask(row, answer=with_value(row.answer, member, entries)))
+        details_of(relay.call(row, answer=with_value(row.answer, member, entries)))
 
 
 LISTS = [row for row in HELD_ROWS if any("[]" in each.path and each.mandatory for each in row.table.answer)]
 
 
 @pytest.mark.parametrize("row", LISTS, ids=str)
-def test_one_invalid_list_entry_of_a_bank_response_returns_502(stage: Stage, row: Row) -> None:
+def test_one_invalid_list_entry_of_a_bank_response_returns_502(relay: Relay, row: Row) -> None:
     member = next(each for each in row.table.answer if "[]" in each.path and each.mandatory)
     given = row.answer
     entries: Any = given
@@ -176,20 +176,20 @@ def test_one_invalid_list_entry_of_a_bank_response_returns_502(stage: Stage, row
     del bad[member.name]
     entries += [copy.deepcopy(entries[0]), bad]
 
-    assert f"2.{member.name} is required" in details_of(stage.ask(row, answer=given))
+    assert f"2.{member.name} is required" in details_of(relay.call(row, answer=given))
 
 
 # -- shapes that are admitted
 
 
 @pytest.mark.parametrize("one", ["accounts", "account"])
-def test_version_1_balance_as_an_object_or_a_list_reaches_the_tpp_as_a_list(stage: Stage, one: str) -> None:
+def test_version_1_balance_as_an_object_or_a_list_reaches_the_tpp_as_a_list(relay: Relay, one: str) -> None:
     row = BY_WEBHOOK["/account_balance"]
     balance = row.answer["accounts"][0]
 
     for given in ({one: balance}, {one: [balance]}):
-        answer = stage.ask(row, answer={"status": "success", **given, "asOf": "today"})
-        assert spelled(answer.text) == spelled(told({"accounts": [balance], "asOf": "today"}))
+        answer = relay.call(row, answer={"status": "success", **given, "asOf": "today"})
+        assert spelled(answer.text) == spelled(json_bytes({"accounts": [balance], "asOf": "today"}))
 
 
 @pytest.mark.parametrize(
@@ -198,58 +198,58 @@ def test_version_1_balance_as_an_object_or_a_list_reaches_the_tpp_as_a_list(stag
     ids=["an object", "a list of one", "a list of members"],
 )
 def test_version_1_paginator_as_an_object_or_a_list_reaches_the_tpp_as_an_object(
-    stage: Stage, shape: Callable[[Any], Any]
+    relay: Relay, shape: Callable[[Any], Any]
 ) -> None:
     row = BY_WEBHOOK["/account_payments"]
     page = {"limit": 50, "current_page": Number("2.0"), "total": 3}
 
-    answer = stage.ask(row, answer=row.answer | {"paginator": shape(page)})
+    answer = relay.call(row, answer=row.answer | {"paginator": shape(page)})
 
-    assert spelled(answer.text)["paginator"] == spelled(told(page))
+    assert spelled(answer.text)["paginator"] == spelled(json_bytes(page))
 
 
 @pytest.mark.parametrize("paginator", [[], ["x"], [{"limit": 1}], [[{"limit": 1, "current_page": 1}]]], ids=repr)
-def test_paginator_of_another_shape_returns_502(stage: Stage, paginator: Any) -> None:
+def test_paginator_of_another_shape_returns_502(relay: Relay, paginator: Any) -> None:
     row = BY_WEBHOOK["/account_payments"]
 
-    assert "paginator" in details_of(stage.ask(row, answer=row.answer | {"paginator": paginator}))
+    assert "paginator" in details_of(relay.call(row, answer=row.answer | {"paginator": paginator}))
 
 
-def test_version_2_account_as_an_object_or_a_list_of_one_reaches_the_tpp_as_an_object(stage: Stage) -> None:
+def test_version_2_account_as_an_object_or_a_list_of_one_reaches_the_tpp_as_an_object(relay: Relay) -> None:
     row = BY_WEBHOOK["/v2_account"]
     account = row.answer["account"]
 
     for given in (account, [account]):
-        answer = stage.ask(row, answer={"account": given})
-        assert spelled(answer.text) == spelled(told({"account": account}))
+        answer = relay.call(row, answer={"account": given})
+        assert spelled(answer.text) == spelled(json_bytes({"account": account}))
     for given in ([], [account, account], [[account]]):
-        assert "account" in details_of(stage.ask(row, answer={"account": given}))
+        assert "account" in details_of(relay.call(row, answer={"account": given}))
 
 
 @pytest.mark.parametrize("row", [row for row in ROWS if row.version == 2], ids=str)
-def test_version_2_members_in_camel_case_reach_the_tpp_in_snake_case(stage: Stage, row: Row, lines: Lines) -> None:
-    answer = stage.ask(row, answer=in_camel_case(row.answer))
+def test_version_2_members_in_camel_case_reach_the_tpp_in_snake_case(relay: Relay, row: Row, lines: Lines) -> None:
+    answer = relay.call(row, answer=in_camel_case(row.answer))
 
-    assert spelled(answer.text) == spelled(told(handed_on(row, row.answer)))
+    assert spelled(answer.text) == spelled(json_bytes(handed_on(row, row.answer)))
     assert logged_problems(lines) == []
 
 
 @pytest.mark.parametrize("row", [row for row in HELD_ROWS if row.version == 1], ids=str)
-def test_version_1_member_names_reach_the_tpp_unchanged(stage: Stage, row: Row) -> None:
+def test_version_1_member_names_reach_the_tpp_unchanged(relay: Relay, row: Row) -> None:
     given = row.answer | {"ownDetail": {"innerValue": 1}}
 
-    answer = stage.ask(row, answer=given)
+    answer = relay.call(row, answer=given)
 
-    assert spelled(answer.text) == spelled(told(handed_on(row, given)))
+    assert spelled(answer.text) == spelled(json_bytes(handed_on(row, given)))
 
 
 @pytest.mark.parametrize("row", [row for row in ROWS if row.version == 1], ids=str)
 @pytest.mark.parametrize("status", ["missing", "ok", "", None, True, 200], ids=repr)
-def test_version_1_response_without_status_success_returns_502(stage: Stage, row: Row, status: Any) -> None:
+def test_version_1_response_without_status_success_returns_502(relay: Relay, row: Row, status: Any) -> None:
     given = {name: value for name, value in row.answer.items() if name != "status"}
     given |= {} if status == "missing" else {"status": status}
 
-    answer = stage.ask(row, answer=given)
+    answer = relay.call(row, answer=given)
 
     details_of(answer)
     if row.is_payment:
@@ -259,7 +259,7 @@ def test_version_1_response_without_status_success_returns_502(stage: Stage, row
 @pytest.mark.parametrize(("asked", "other"), [("booked", "pending"), ("pending", "booked")])
 @pytest.mark.parametrize("left_out", ["missing", "null"])
 def test_list_of_transactions_outside_the_requested_booking_status_may_be_missing(
-    stage: Stage, asked: str, other: str, left_out: str, lines: Lines
+    relay: Relay, asked: str, other: str, left_out: str, lines: Lines
 ) -> None:
     row = BY_WEBHOOK["/v2_account_transactions"]
     given, request = row.answer, row.request | {"booking_status": asked}
@@ -268,9 +268,9 @@ def test_list_of_transactions_outside_the_requested_booking_status_may_be_missin
     if left_out == "missing":
         del lists[other]
 
-    answer = stage.ask(row, request, given)
+    answer = relay.call(row, request, given)
 
-    assert (answer.status, spelled(answer.text)) == (200, spelled(told(given)))
+    assert (answer.status, spelled(answer.text)) == (200, spelled(json_bytes(given)))
     assert logged_problems(lines) == []
 
 
@@ -278,7 +278,7 @@ def test_list_of_transactions_outside_the_requested_booking_status_may_be_missin
     ("asked", "missing"), [("booked", "booked"), ("pending", "pending"), ("both", "booked"), ("both", "pending")]
 )
 def test_list_of_transactions_of_the_requested_booking_status_is_mandatory(
-    stage: Stage, asked: str, missing: str
+    relay: Relay, asked: str, missing: str
 ) -> None:
     row = BY_WEBHOOK["/v2_account_transactions"]
     given, request = row.answer, row.request | {"booking_status": asked}
@@ -286,9 +286,9 @@ def test_list_of_transactions_of_the_requested_booking_status_is_mandatory(
 
     del first["transaction_amount"]
     said = f"transactions.{missing}.0.transaction_amount is required"
-    assert said in details_of(stage.ask(row, request, given))
+    assert said in details_of(relay.call(row, request, given))
     del given["transactions"][missing]
-    assert f"transactions.{missing} is required" in details_of(stage.ask(row, request, given))
+    assert f"transactions.{missing} is required" in details_of(relay.call(row, request, given))
 
 
 # -- misbehaviour: what it is, what is said of it, and what becomes of a payment
@@ -296,7 +296,7 @@ def test_list_of_transactions_of_the_requested_booking_status_is_mandatory(
 
 def error(version: int, code: Any, text: Any = "No such account") -> bytes:
     own = {"status": "error", "error_code": code, "message": text} if version == 1 else {"code": code, "title": text}
-    return told({name: value for name, value in own.items() if value is not None})
+    return json_bytes({name: value for name, value in own.items() if value is not None})
 
 
 Made = Callable[[Row], Any]
@@ -307,12 +307,12 @@ MISBEHAVIOUR: dict[str, tuple[Made, str, str]] = {
     "too large": (lambda row: ResponseTooLarge("the answer is larger than 5 MB"), "5 MB", UNKNOWN),
     "a page": (lambda row: Reply(200, b"<html>", {}, 0), "200 and invalid JSON", UNKNOWN),
     "nothing": (lambda row: Reply(200, b"", {}, 0), "200 and invalid JSON", UNKNOWN),
-    "half an answer": (lambda row: Reply(200, told(row.answer)[:-1], {}, 0), "200 and invalid JSON", UNKNOWN),
+    "half an answer": (lambda row: Reply(200, json_bytes(row.answer)[:-1], {}, 0), "200 and invalid JSON", UNKNOWN),
     "a member twice": (lambda row: Reply(200, b'{"a":1,"a":2}', {}, 0), "200 and invalid JSON", UNKNOWN),
     "a list": (lambda row: Reply(200, b"[]", {}, 0), "200 and JSON that is not an object", UNKNOWN),
     "a text": (lambda row: Reply(200, b'"success"', {}, 0), "200 and JSON that is not an object", UNKNOWN),
     "an empty object": (lambda row: Reply(200, b"{}", {}, 0), "the bank's response", UNKNOWN),
-    "a good answer with 500": (lambda row: Reply(500, told(row.answer), {}, 0), "500", UNKNOWN),
+    "a good answer with 500": (lambda row: Reply(500, json_bytes(row.answer), {}, 0), "500", UNKNOWN),
     "a redirect": (lambda row: Reply(302, b"", {"Location": "http://127.0.0.1/"}, 0), "302", UNKNOWN),
     "a bare 400": (lambda row: Reply(400, b"", {}, 0), "400", UNKNOWN),
     "a bare 503": (lambda row: Reply(503, b"<html>", {}, 0), "503", UNKNOWN),
@@ -330,11 +330,11 @@ MISBEHAVIOUR: dict[str, tuple[Made, str, str]] = {
 
 @EVERY_ROW
 def test_bank_failure_returns_502_with_its_reason_and_the_payment_outcome(
-    stage: Stage, row: Row, subtests: pytest.Subtests
+    relay: Relay, row: Row, subtests: pytest.Subtests
 ) -> None:
     for label, (made, said, outcome) in MISBEHAVIOUR.items():
         with subtests.test(label):
-            answer = stage.ask(row, answer=made(row))
+            answer = relay.call(row, answer=made(row))
             assert said in details_of(answer)
             assert AGAIN not in answer.body["title"]
             if row.is_payment:
@@ -366,49 +366,49 @@ GOOD_TOKEN: dict[str, Made] = {
 
 @EVERY_ROW
 @pytest.mark.parametrize("made", TOKEN_REFUSED.values(), ids=TOKEN_REFUSED)
-def test_rejected_bank_token_returns_502_with_authorize_again(stage: Stage, row: Row, made: Made) -> None:
-    answer = stage.ask(row, answer=made(row))
+def test_rejected_bank_token_returns_502_with_authorize_again(relay: Relay, row: Row, made: Made) -> None:
+    answer = relay.call(row, answer=made(row))
 
     details_of(answer)
     assert (AGAIN in answer.body["title"]) is row.token, "where no token was sent, none was refused"
 
 
-def test_direct_payment_status_without_a_token_never_returns_authorize_again(stage: Stage) -> None:
+def test_direct_payment_status_without_a_token_never_returns_authorize_again(relay: Relay) -> None:
     direct, status = BY_WEBHOOK["/v2_payment_direct_single"], BY_WEBHOOK["/v2_payment_single_status"]
-    assert stage.ask(direct).status == 200
-    stage.will_answer(status, Reply(401, b"", {}, 0))
+    assert relay.call(direct).status == 200
+    relay.bank_answers(status, Reply(401, b"", {}, 0))
 
-    answer = stage.causeway.tpp.call("GET", f"/tpp/payment_status?payment_id=P-direct&bic={stage.bank(direct).bic}")
+    answer = relay.causeway.tpp.call("GET", f"/tpp/payment_status?payment_id=P-direct&bic={relay.bank(direct).bic}")
 
     assert "401" in details_of(answer)
     assert AGAIN not in answer.body["title"]
-    assert "X-Auth-Token" not in stage.received(status)[-1].headers
+    assert "X-Auth-Token" not in relay.received(status)[-1].headers
 
 
 @EVERY_ROW
 @pytest.mark.parametrize("made", GOOD_TOKEN.values(), ids=GOOD_TOKEN)
-def test_other_bank_refusals_return_502_without_authorize_again(stage: Stage, row: Row, made: Made) -> None:
-    answer = stage.ask(row, answer=made(row))
+def test_other_bank_refusals_return_502_without_authorize_again(relay: Relay, row: Row, made: Made) -> None:
+    answer = relay.call(row, answer=made(row))
 
     details_of(answer)
     assert AGAIN not in answer.body["title"]
 
 
 @pytest.mark.parametrize("row", [row for row in ROWS if row.is_payment], ids=str)
-def test_payment_response_without_a_member_leaves_the_outcome_unknown(stage: Stage, row: Row) -> None:
+def test_payment_response_without_a_member_leaves_the_outcome_unknown(relay: Relay, row: Row) -> None:
     for member in row.table.answer:
-        answer = stage.ask(row, answer=without(row.answer, member))
+        answer = relay.call(row, answer=without(row.answer, member))
         assert UNKNOWN in answer.body["title"]
 
 
 @EVERY_ROW
-def test_bank_error_masks_credentials_for_the_tpp_and_the_log(stage: Stage, row: Row, lines: Lines) -> None:
-    token, key = stage.bank_tokens[row.version], stage.bank(row).api_key
+def test_bank_error_masks_credentials_for_the_tpp_and_the_log(relay: Relay, row: Row, lines: Lines) -> None:
+    token, key = relay.bank_tokens[row.version], relay.bank(row).api_key
     secrets = [key, key.rpartition(".")[2], *([token, token.rpartition(".")[2]] if row.token else [])]
 
     for secret in secrets:
         for text in (f"bad credential {secret} ({secret})", "x" * 490 + secret):
-            answer = stage.ask(row, answer=Reply(400, error(row.version, 1, text), {}, 0))
+            answer = relay.call(row, answer=Reply(400, error(row.version, 1, text), {}, 0))
             assert "***" in details_of(answer)
             assert not any(secret[start : start + 12] in answer.text for start in range(len(secret) - 12))
     assert not any(secret in lines.text for secret in secrets)
@@ -416,8 +416,8 @@ def test_bank_error_masks_credentials_for_the_tpp_and_the_log(stage: Stage, row:
 
 @EVERY_ROW
 @pytest.mark.parametrize("text", ["a\u0000b\r\nX: y\u202e", "x" * 100_000, ["a", "list"], {"an": "object"}, 7, True])
-def test_bank_error_text_is_printable_and_has_at_most_512_characters(stage: Stage, row: Row, text: Any) -> None:
-    details = details_of(stage.ask(row, answer=Reply(400, error(row.version, 1, text), {}, 0)))
+def test_bank_error_text_is_printable_and_has_at_most_512_characters(relay: Relay, row: Row, text: Any) -> None:
+    details = details_of(relay.call(row, answer=Reply(400, error(row.version, 1, text), {}, 0)))
 
     assert details.isprintable()
     assert details.startswith("1: ")
@@ -425,9 +425,9 @@ def test_bank_error_text_is_printable_and_has_at_most_512_characters(stage: Stag
 
 
 @EVERY_ROW
-def test_next_call_after_a_bank_failure_succeeds(stage: Stage, row: Row) -> None:
-    failed: Answer = stage.ask(row, answer=Reply(500, b"{}", {}, 0))
+def test_next_call_after_a_bank_failure_succeeds(relay: Relay, row: Row) -> None:
+    failed: Answer = relay.call(row, answer=Reply(500, b"{}", {}, 0))
 
     assert failed.status == 502
-    assert stage.ask(row).status == 200
-    assert len(stage.received(row)) == 1
+    assert relay.call(row).status == 200
+    assert len(relay.received(row)) == 1

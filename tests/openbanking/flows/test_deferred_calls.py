@@ -16,7 +16,7 @@ from tests.openbanking.accounts import ACCOUNTS, DeferredRead
 from tests.openbanking.examples import BY_WEBHOOK, OTHER_IBAN, ROWS, Row, spelled
 from tests.openbanking.kit import IBAN, LATER, UNREACHABLE, Sent, WorkerKilled, accepted_id, kill_worker
 from tests.openbanking.payments import Pisp
-from tests.openbanking.stage import Stage, error_of
+from tests.openbanking.relay import Relay, error_of
 
 ALL_ROWS = pytest.mark.parametrize("row", ROWS, ids=str)
 DAY = 24 * 3600
@@ -33,15 +33,15 @@ def deferred(causeway: Causeway) -> DeferredRead:
 
 @ALL_ROWS
 def test_deferred_call_is_queued_runs_and_returns_the_immediate_response(causeway: Causeway, row: Row) -> None:
-    stage, request_id = Stage(causeway), str(uuid.uuid4())
-    waited = stage.ask(row, headers={"x-request-id": str(uuid.uuid4())})
+    relay, request_id = Relay(causeway), str(uuid.uuid4())
+    waited = relay.call(row, headers={"x-request-id": str(uuid.uuid4())})
     assert waited.status == 200
-    (sent_at_once,) = stage.received(row)
+    (sent_at_once,) = relay.received(row)
 
-    accepting = stage.ask(row, headers=LATER | {"x-request-id": request_id, "psu-ip-address": "192.0.2.7"})
-    deferred_id, bearer = accepted_id(accepting), stage.bearer(row.version) if row.token else None
+    accepting = relay.call(row, headers=LATER | {"x-request-id": request_id, "psu-ip-address": "192.0.2.7"})
+    deferred_id, bearer = accepted_id(accepting), relay.bearer(row.version) if row.token else None
     assert accepting.headers["x-request-id"] == request_id
-    assert stage.received(row) == []
+    assert relay.received(row) == []
 
     def fetched() -> Answer:
         return causeway.tpp.look_up(deferred_id, bearer)
@@ -52,12 +52,12 @@ def test_deferred_call_is_queued_runs_and_returns_the_immediate_response(causewa
         seen.append(fetched().body)
         return row.answer
 
-    stage.bank(row).answers[row.webhook] = answer
+    relay.bank(row).answers[row.webhook] = answer
     causeway.hub.delivery.worker.attempt(deferred_id)
 
     assert seen == [{"state": state, "status": None, "body": None} for state in ("queued", "running")]
     assert spelled(fetched().text) == {"state": "done", "status": ("200",), "body": spelled(waited.text)}
-    (sent,) = stage.received(row)
+    (sent,) = relay.received(row)
     assert sent.body == sent_at_once.body
     assert (sent.headers["X-Request-Id"], sent.headers["PSU-IP-Address"]) == (request_id, "192.0.2.7")
     assert ("X-Auth-Token" in sent.headers) == row.token
@@ -65,7 +65,7 @@ def test_deferred_call_is_queued_runs_and_returns_the_immediate_response(causewa
 
 @pytest.mark.parametrize("version", [1, 2])
 def test_deferred_account_list_withholds_unapproved_accounts(causeway: Causeway, version: int) -> None:
-    row, bearer = ACCOUNTS[version], Stage(causeway).bearer_for(version, ibans=[IBAN])
+    row, bearer = ACCOUNTS[version], Relay(causeway).bearer_for(version, ibans=[IBAN])
     mine = row.answer["accounts"][0]
     answer = row.answer | {"accounts": [mine, mine | {"iban": OTHER_IBAN}]}
     causeway.banks[version].answers[row.webhook] = lambda sent: answer
@@ -82,19 +82,19 @@ REFUSED = ["/accounts", "/funds_confirmations", "/v2_accounts", "/v2_account_tra
 
 @pytest.mark.parametrize("row", [BY_WEBHOOK[webhook] for webhook in REFUSED], ids=str)
 def test_deferred_call_returns_a_bank_refusal_like_an_immediate_call(causeway: Causeway, row: Row) -> None:
-    stage, headers = Stage(causeway), {"x-request-id": str(uuid.uuid4())}
+    relay, headers = Relay(causeway), {"x-request-id": str(uuid.uuid4())}
     said = b'{"status":"error","error_code":77,"message":"no"}' if row.version == 1 else b'{"code":"NO","title":"no"}'
     refusal = Reply(400, said, {}, 0.01)
-    waited = stage.ask(row, answer=refusal, headers=headers)
+    waited = relay.call(row, answer=refusal, headers=headers)
 
-    request_id = accepted_id(stage.ask(row, answer=refusal, headers=headers | LATER))
+    request_id = accepted_id(relay.call(row, answer=refusal, headers=headers | LATER))
     causeway.hub.delivery.worker.attempt(request_id)
     causeway.hub.delivery.worker.attempt(request_id)
 
     assert error_of(waited)[:2] == (502, "ASPSP_UNKNOWN_ERROR")
-    fetched = causeway.tpp.look_up(request_id, stage.bearer(row.version)).body
+    fetched = causeway.tpp.look_up(request_id, relay.bearer(row.version)).body
     assert fetched == {"state": "failed", "status": 502, "body": waited.body}
-    assert len(stage.received(row)) == 1
+    assert len(relay.received(row)) == 1
 
 
 @pytest.mark.parametrize("kind", ["single", "direct"])
@@ -228,7 +228,7 @@ def test_bearer_of_a_revoked_consent_returns_401(deferred: DeferredRead) -> None
 
 def test_only_its_client_can_fetch_the_outcome_of_a_direct_payment(causeway: Causeway) -> None:
     pisp = Pisp(causeway, 2, "direct")
-    request_id = accepted_id(Stage(causeway).ask(BY_WEBHOOK["/v2_payment_direct_single"], headers=LATER))
+    request_id = accepted_id(Relay(causeway).call(BY_WEBHOOK["/v2_payment_direct_single"], headers=LATER))
     pisp.bank_answers(BY_WEBHOOK["/v2_payment_direct_single"].answer)
     causeway.hub.delivery.worker.attempt(request_id)
     bearer = causeway.tpp.tokens(1)["access_token"]
@@ -407,8 +407,8 @@ def test_call_to_an_inactive_bank_is_not_sent(deferred: DeferredRead) -> None:
 
 
 def test_request_and_response_are_stored_encrypted_and_not_logged(causeway: Causeway, lines: Lines) -> None:
-    stage, row = Stage(causeway), BY_WEBHOOK["/funds_confirmations"]
-    request_id = accepted_id(stage.ask(row, headers=LATER | {"psu-ip-address": "192.0.2.7"}))
+    relay, row = Relay(causeway), BY_WEBHOOK["/funds_confirmations"]
+    request_id = accepted_id(relay.call(row, headers=LATER | {"psu-ip-address": "192.0.2.7"}))
     deferred = DeferredRead(causeway)
     deferred.bank_answers({"status": "success", "accounts": [ACCOUNTS[1].answer["accounts"][0] | {"name": "nobody's"}]})
     for delivery_id in (request_id, deferred.request_id):

@@ -28,8 +28,8 @@ from chalicelib.openbanking.protocol.bank_calls import (
 from chalicelib.openbanking.protocol.bank_identifiers import LONGEST_ID, LONGEST_PAGE_KEY, LONGEST_PAYMENT_ID
 from chalicelib.openbanking.protocol.tpp_calls import PaymentStatusQuery
 from tests.openbanking.examples import BY_WEBHOOK, ROWS, Row, with_value
+from tests.openbanking.relay import Relay
 from tests.openbanking.specification import Member
-from tests.openbanking.stage import Stage
 
 VERSIONS = pytest.mark.parametrize("version", [1, 2])
 DOCS = Path(__file__).parents[3] / "docs"
@@ -88,7 +88,7 @@ def member_of(row: Row, path: str) -> Member:
 
 @pytest.mark.parametrize(("webhook", "path"), ID_PLACES)
 def test_bank_answers_accept_the_same_identifiers_as_requests(
-    stage: Stage, webhook: str, path: str, subtests: pytest.Subtests
+    relay: Relay, webhook: str, path: str, subtests: pytest.Subtests
 ) -> None:
     row = BY_WEBHOOK[webhook]
     member = member_of(row, path)
@@ -97,24 +97,24 @@ def test_bank_answers_accept_the_same_identifiers_as_requests(
     bad = ("9" * (LONGEST_ID + 1),) if is_number else BAD
     for text in (*good, *bad):
         with subtests.test(f"{text[:20]!r} {len(text)}"):
-            answer = stage.ask(row, answer=with_value(row.answer, member, text))
+            answer = relay.call(row, answer=with_value(row.answer, member, text))
             assert (answer.status == 200) is (text in good), answer
             if text in bad:
                 assert f"{member.shown} must " in answer.body["additionalErrors"][0]["details"]
 
 
 @pytest.mark.parametrize("booking_status", ["booked", "pending", "both"])
-def test_a_page_key_of_a_bank_can_be_sent_back(stage: Stage, booking_status: str, subtests: pytest.Subtests) -> None:
+def test_a_page_key_of_a_bank_can_be_sent_back(relay: Relay, booking_status: str, subtests: pytest.Subtests) -> None:
     row = BY_WEBHOOK["/v2_account_transactions"]
     good = (*TEXTS, "x" * LONGEST_PAGE_KEY, "\U0001f600" * LONGEST_PAGE_KEY)
     for text in (*good, *UNPRINTABLE, "x" * (LONGEST_PAGE_KEY + 1)):
         with subtests.test(f"{text[:20]!r} {len(text)}"):
             request = {**row.request, "booking_status": booking_status}
-            answer = stage.ask(row, request, answer=row.answer | {"page_key": text})
+            answer = relay.call(row, request, answer=row.answer | {"page_key": text})
             assert (answer.status == 200) is (text in good), answer
             if answer.status == 200:
-                assert stage.ask(row, request | {"page_key": answer.body["page_key"]}).status == 200
-                assert jsontext.loads(stage.received(row)[-1].body)["page_key"] == text
+                assert relay.call(row, request | {"page_key": answer.body["page_key"]}).status == 200
+                assert jsontext.loads(relay.received(row)[-1].body)["page_key"] == text
             else:
                 assert "page_key must be printable text of at most 1024 characters" in str(answer.body)
 
@@ -139,23 +139,23 @@ def problems(model: Any, members: dict[str, Any]) -> list[str]:
     return []
 
 
-def test_an_invalid_page_key_is_detected_after_many_other_deviations(stage: Stage) -> None:
+def test_an_invalid_page_key_is_detected_after_many_other_deviations(relay: Relay) -> None:
     row = BY_WEBHOOK["/v2_account_transactions"]
     entry = {**row.answer["transactions"]["booked"][0], "remittance_information_unstructured": "x" * 141}
     answer = {**row.answer, "transactions": {"booked": [entry] * 200, "pending": []}, "page_key": "a\u200cb"}
 
-    found = stage.ask(row, answer=answer)
+    found = relay.call(row, answer=answer)
 
     assert found.status == 502
     assert "page_key must be printable text" in found.body["additionalErrors"][0]["details"]
 
 
 @pytest.mark.parametrize("empty", ["resource_id", "transaction_id", "page_key"])
-def test_an_empty_mandatory_identifier_returns_502(stage: Stage, empty: str) -> None:
+def test_an_empty_mandatory_identifier_returns_502(relay: Relay, empty: str) -> None:
     row = BY_WEBHOOK["/v2_accounts" if empty == "resource_id" else "/v2_account_transactions"]
     member = next(each for each in row.table.answer if each.name == empty)
 
-    answer = stage.ask(row, answer=with_value(row.answer, member, ""))
+    answer = relay.call(row, answer=with_value(row.answer, member, ""))
 
     assert answer.status == (502 if empty == "resource_id" else 200)
 
@@ -167,28 +167,28 @@ NAMED = [(1, "9" * LONGEST_ID), (1, "0012"), (2, "A" * LONGEST_ID), (2, "Zoë \U
 
 @pytest.mark.parametrize(("version", "account_id"), NAMED)
 def test_an_account_id_listed_by_a_bank_can_be_approved_and_requested(
-    stage: Stage, version: int, account_id: str
+    relay: Relay, version: int, account_id: str
 ) -> None:
     listed = BY_WEBHOOK["/accounts" if version == 1 else "/v2_accounts"]
-    bearer = stage.bearer_for(version, account_ids=[account_id])
+    bearer = relay.bearer_for(version, account_ids=[account_id])
     member = member_of(listed, "accounts[].id" if version == 1 else "accounts[].resource_id")
 
-    found = stage.ask(listed, answer=with_value(listed.answer, member, account_id), bearer=bearer)
+    found = relay.call(listed, answer=with_value(listed.answer, member, account_id), bearer=bearer)
     assert [account[member.name] for account in found.body["accounts"]] == [account_id]
 
     for row in ROWS:
         if row.version == version and "account_id" in row.request:
             request = {name: value for name, value in row.request.items() if name != "iban"}
-            answer = stage.ask(row, request | {"account_id": account_id}, bearer=bearer)
+            answer = relay.call(row, request | {"account_id": account_id}, bearer=bearer)
             assert answer.status == 200, answer
-            assert jsontext.loads(stage.received(row)[-1].body)["account_id"] == account_id
+            assert jsontext.loads(relay.received(row)[-1].body)["account_id"] == account_id
 
 
-def test_funds_confirmation_accepts_an_account_id_of_the_longest_length(stage: Stage) -> None:
+def test_funds_confirmation_accepts_an_account_id_of_the_longest_length(relay: Relay) -> None:
     row = BY_WEBHOOK["/funds_confirmations"]
-    bearer = stage.bearer_for(1, account_ids=["A" * LONGEST_ID])
+    bearer = relay.bearer_for(1, account_ids=["A" * LONGEST_ID])
 
-    answer = stage.ask(row, row.request | {"account": {"account_id": "A" * LONGEST_ID}}, bearer=bearer)
+    answer = relay.call(row, row.request | {"account": {"account_id": "A" * LONGEST_ID}}, bearer=bearer)
 
     assert answer.status == 200, answer
 

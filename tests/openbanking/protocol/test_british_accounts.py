@@ -11,7 +11,7 @@ from chalicelib.foundation.jsontext import Number
 from chalicelib.openbanking.records.consents import consent_key
 from tests.openbanking.examples import BY_WEBHOOK, Json
 from tests.openbanking.kit import error_code
-from tests.openbanking.stage import Stage, error_of
+from tests.openbanking.relay import Relay, error_of
 
 VERSIONS = pytest.mark.parametrize("version", [1, 2])
 MEMBER = {1: "account_numbers", 2: "accountNumbers"}
@@ -52,76 +52,76 @@ NONE: list[Any] = [
 ]
 
 
-def consent(stage: Stage, version: int, *numbers: Any) -> Any:
+def consent(relay: Relay, version: int, *numbers: Any) -> Any:
     """The bank's answer to a consent that names these account numbers."""
-    url = stage.causeway.tpp.authorize(version)["redirect_url"]
-    body = stage.causeway.banks[version].consent_body(url, ibans=[])
-    return stage.causeway.banks[version].call("/consent", body | {MEMBER[version]: list(numbers)})
+    url = relay.causeway.tpp.authorize(version)["redirect_url"]
+    body = relay.causeway.banks[version].consent_body(url, ibans=[])
+    return relay.causeway.banks[version].call("/consent", body | {MEMBER[version]: list(numbers)})
 
 
 @VERSIONS
 def test_an_invalid_account_number_in_a_consent_returns_400(
-    stage: Stage, version: int, subtests: pytest.Subtests
+    relay: Relay, version: int, subtests: pytest.Subtests
 ) -> None:
     for number in NONE:
         with subtests.test(repr(number)):
-            answer = consent(stage, version, "31926819", number)
+            answer = consent(relay, version, "31926819", number)
             assert error_code(answer, version) == (400, 4001 if version == 1 else "INVALID_MODEL_TYPE"), answer
             assert f"{MEMBER[version]}.1" in answer.text
 
 
 @VERSIONS
 @pytest.mark.parametrize("number", WITH_SORT_CODE + ALONE, ids=repr)
-def test_a_consent_accepts_every_form_of_an_account_number(stage: Stage, version: int, number: Any) -> None:
-    assert consent(stage, version, number).status == 200
+def test_a_consent_accepts_every_form_of_an_account_number(relay: Relay, version: int, number: Any) -> None:
+    assert consent(relay, version, number).status == 200
 
 
 ORDERS = [row for row in map(BY_WEBHOOK.get, ("/v2_payment_single", "/v2_payment_bulk")) if row]
 
 
-def asked_of(stage: Stage, bearer: str, number: Any, sort_code: Any = None) -> list[int]:
+def asked_of(relay: Relay, bearer: str, number: Any, sort_code: Any = None) -> list[int]:
     """The statuses of payments and of a question about an account."""
     account: Json = {"account_number": number} | ({} if sort_code is None else {"sort_code": sort_code})
-    statuses = [stage.ask(row, row.request | {"debtor_account": account}, bearer=bearer).status for row in ORDERS]
+    statuses = [relay.call(row, row.request | {"debtor_account": account}, bearer=bearer).status for row in ORDERS]
     funds = BY_WEBHOOK["/v2_funds_confirmations"]
-    return [*statuses, stage.ask(funds, funds.request | {"account": account}, bearer=bearer).status]
+    return [*statuses, relay.call(funds, funds.request | {"account": account}, bearer=bearer).status]
 
 
 @pytest.mark.parametrize("written", WITH_SORT_CODE, ids=repr)
-def test_an_approved_number_with_a_sort_code_pays_in_either_order(stage: Stage, written: Any) -> None:
-    bearer = stage.bearer_for(2, account_numbers=[written])
+def test_an_approved_number_with_a_sort_code_pays_in_either_order(relay: Relay, written: Any) -> None:
+    bearer = relay.bearer_for(2, account_numbers=[written])
 
-    assert asked_of(stage, bearer, "31926819", "040004") == [200] * 3
-    assert asked_of(stage, bearer, 31926819, 40004) == [200] * 3
+    assert asked_of(relay, bearer, "31926819", "040004") == [200] * 3
+    assert asked_of(relay, bearer, 31926819, 40004) == [200] * 3
     for number, sort_code in (("31926819", "040005"), ("31926810", "040004"), ("04000431", "926819")):
-        assert asked_of(stage, bearer, number, sort_code) == [403] * 3
+        assert asked_of(relay, bearer, number, sort_code) == [403] * 3
 
 
 @pytest.mark.parametrize("written", ALONE, ids=repr)
-def test_an_approved_number_without_a_sort_code_pays_with_any_sort_code(stage: Stage, written: Any) -> None:
-    bearer = stage.bearer_for(2, account_numbers=[written])
+def test_an_approved_number_without_a_sort_code_pays_with_any_sort_code(relay: Relay, written: Any) -> None:
+    bearer = relay.bearer_for(2, account_numbers=[written])
 
-    assert asked_of(stage, bearer, "31926819", "040004") == [200] * 3
-    assert asked_of(stage, bearer, "31926810", "040004") == [403] * 3
+    assert asked_of(relay, bearer, "31926819", "040004") == [200] * 3
+    assert asked_of(relay, bearer, "31926810", "040004") == [403] * 3
 
 
-def test_leading_zeros_of_account_numbers_are_restored(stage: Stage) -> None:
-    bearer = stage.bearer_for(2, account_numbers=[1926819, 4000401926819, "31926819 040004"])
+def test_leading_zeros_of_account_numbers_are_restored(relay: Relay) -> None:
+    bearer = relay.bearer_for(2, account_numbers=[1926819, 4000401926819, "31926819 040004"])
 
-    told = stage.causeway.tpp.call("GET", "/tpp/consent", bearer=bearer).body["account_numbers"]
+    told = relay.causeway.tpp.call("GET", "/tpp/consent", bearer=bearer).body["account_numbers"]
 
     assert told == ["01926819", "04000401926819", "31926819 040004"]
-    assert asked_of(stage, bearer, 1926819, 40004) == [200] * 3
+    assert asked_of(relay, bearer, 1926819, 40004) == [200] * 3
 
 
 @pytest.mark.parametrize("stored", ["04-00-04 31926819", "sort code 040004, account 31926819", "No. 31926819"])
-def test_consents_stored_with_an_older_form_still_permit_payments(stage: Stage, stored: str) -> None:
-    bearer = stage.bearer_for(2, account_numbers=["31926819"])
+def test_consents_stored_with_an_older_form_still_permit_payments(relay: Relay, stored: str) -> None:
+    bearer = relay.bearer_for(2, account_numbers=["31926819"])
     key = consent_key(bearer.partition("~")[0])
-    item = stage.causeway.hub.store.get(*key)
+    item = relay.causeway.hub.store.get(*key)
     assert item is not None
-    stage.causeway.hub.store.transact([Put(key[0], item | {"accounts": {"account_numbers": [stored]}})])
+    relay.causeway.hub.store.transact([Put(key[0], item | {"accounts": {"account_numbers": [stored]}})])
 
-    assert asked_of(stage, bearer, "31926819", "040004") == [200] * 3
-    refused = stage.ask(ORDERS[0], ORDERS[0].request, bearer=bearer)
+    assert asked_of(relay, bearer, "31926819", "040004") == [200] * 3
+    refused = relay.call(ORDERS[0], ORDERS[0].request, bearer=bearer)
     assert error_of(refused)[:2] == (403, "SERVICE_BLOCKED")

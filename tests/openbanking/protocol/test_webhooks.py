@@ -17,8 +17,8 @@ from chalicelib.openbanking.protocol.webhooks import PAYMENTS, RELAYED, STATUS_P
 from infra.render.openapi.own_calls import webhooks_of
 from tests.openbanking.broken_rules import longest, meaning, refused_values
 from tests.openbanking.examples import BY_WEBHOOK, ROWS, Row, spelled, value_of, with_value, without
+from tests.openbanking.relay import Relay, error_of, json_bytes
 from tests.openbanking.specification import TABLES, Member
-from tests.openbanking.stage import Stage, error_of, told
 
 EVERY_ROW = pytest.mark.parametrize("row", ROWS, ids=str)
 ODD = {"ownAmount": Number("0.10"), "big": 12345678901234567890, "small": Number("1e-7"), "text": "007.0"}
@@ -69,25 +69,25 @@ def _members(schema: Any, part: Any, around: str = "") -> Iterator[str]:
 
 
 @EVERY_ROW
-def test_the_bank_gets_the_request_with_all_headers(stage: Stage, row: Row) -> None:
+def test_the_bank_gets_the_request_with_all_headers(relay: Relay, row: Row) -> None:
     request_id = str(uuid.uuid4())
     address = {"x-request-id": request_id, "psu-ip-address": "2001:db8::1"}
 
-    answer = stage.ask(row, headers=address)
+    answer = relay.call(row, headers=address)
 
     assert answer.status == 200, answer
     assert answer.headers["x-request-id"] == request_id
     assert "bank;dur=" in answer.headers["server-timing"]
-    (sent,) = stage.received(row)
+    (sent,) = relay.received(row)
     assert sent.path == row.webhook
-    assert spelled(sent.body) == spelled(told(numbered(row.request)))
-    assert signatures.verify(stage.causeway.hub.keyring.public_keys(), sent.body, sent.headers["X-Signature"])
+    assert spelled(sent.body) == spelled(json_bytes(numbered(row.request)))
+    assert signatures.verify(relay.causeway.hub.keyring.public_keys(), sent.body, sent.headers["X-Signature"])
     assert {name: value for name, value in sent.headers.items() if name != "X-Signature"} == {
         "Content-Type": "application/json",
-        "X-Api-Key": stage.bank(row).api_key,
+        "X-Api-Key": relay.bank(row).api_key,
         "X-Request-Id": request_id,
         "PSU-IP-Address": "2001:db8::1",
-        **({"X-Auth-Token": stage.bank_tokens[row.version]} if row.token else {}),
+        **({"X-Auth-Token": relay.bank_tokens[row.version]} if row.token else {}),
     }
 
 
@@ -98,29 +98,31 @@ def numbered(request: Any) -> Any:
 
 
 @EVERY_ROW
-def test_a_call_without_optional_headers_gets_a_request_id_and_sends_no_psu_address(stage: Stage, row: Row) -> None:
-    answer = stage.ask(row)
+def test_a_call_without_optional_headers_gets_a_request_id_and_sends_no_psu_address(relay: Relay, row: Row) -> None:
+    answer = relay.call(row)
 
-    (sent,) = stage.received(row)
+    (sent,) = relay.received(row)
     assert sent.headers["X-Request-Id"] == answer.headers["x-request-id"]
     assert "PSU-IP-Address" not in sent.headers
 
 
 @EVERY_ROW
-def test_the_tpp_gets_the_banks_answer_unchanged(stage: Stage, row: Row) -> None:
+def test_the_tpp_gets_the_banks_answer_unchanged(relay: Relay, row: Row) -> None:
     written = with_oddities(row.answer)
 
-    answer = stage.ask(row, answer=Reply(200, told(written), {}, 0.01))
+    answer = relay.call(row, answer=Reply(200, json_bytes(written), {}, 0.01))
 
     assert answer.status == 200, answer
     if row.call == "/tpp/funds_confirmations":
         assert answer.text == '{"funds_available":true}'
         return
-    expected = {name: value for name, value in spelled(told(written)).items() if row.version == 2 or name != "status"}
+    expected = {
+        name: value for name, value in spelled(json_bytes(written)).items() if row.version == 2 or name != "status"
+    }
     asked = {"payment_id": row.request["payment_id"]} if row.call == "/tpp/payment_status" else {}
     found = spelled(answer.text)
     assert found == asked | expected
-    assert answer.text.count('"text":"007.0"') == told(written).count(b'"text":"007.0"') > 0
+    assert answer.text.count('"text":"007.0"') == json_bytes(written).count(b'"text":"007.0"') > 0
 
 
 def with_oddities(value: Any) -> Any:
@@ -136,21 +138,21 @@ SCOPED = [row for row in ROWS if row.scope]
 
 
 @pytest.mark.parametrize("row", SCOPED, ids=str)
-def test_a_call_without_its_scope_returns_403(stage: Stage, row: Row) -> None:
-    answer = stage.ask(row, bearer=stage.bearer(row.version, without=row.scope))
+def test_a_call_without_its_scope_returns_403(relay: Relay, row: Row) -> None:
+    answer = relay.call(row, bearer=relay.bearer(row.version, without=row.scope))
 
     assert error_of(answer)[:2] == (403, "SERVICE_BLOCKED")
     assert row.scope in answer.body["title"]
-    assert stage.received(row) == []
+    assert relay.received(row) == []
 
 
 @pytest.mark.parametrize("row", [row for row in ROWS if row.token], ids=str)
-def test_a_call_without_a_bearer_token_returns_401(stage: Stage, row: Row) -> None:
-    answer = stage.ask(row, headers={"authorization": ""})
+def test_a_call_without_a_bearer_token_returns_401(relay: Relay, row: Row) -> None:
+    answer = relay.call(row, headers={"authorization": ""})
 
     assert error_of(answer)[:2] == (401, "AUTHENTICATION_REQUIRED")
     assert answer.headers["www-authenticate"].startswith("Bearer")
-    assert stage.received(row) == []
+    assert relay.received(row) == []
 
 
 @pytest.mark.parametrize(
@@ -158,9 +160,9 @@ def test_a_call_without_a_bearer_token_returns_401(stage: Stage, row: Row) -> No
 )
 @pytest.mark.parametrize("query", ["", "?account_id=A-1", "?colour=red", "?a=1&a=1"])
 def test_a_call_that_the_banks_version_lacks_returns_401_api_action_does_not_exist(
-    stage: Stage, version: int, call: str, query: str
+    relay: Relay, version: int, call: str, query: str
 ) -> None:
-    answer = stage.causeway.tpp.call("GET", f"{call}{query}", bearer=stage.bearer(version))
+    answer = relay.causeway.tpp.call("GET", f"{call}{query}", bearer=relay.bearer(version))
 
     assert error_of(answer)[:2] == (401, "API_ACTION_DOES_NOT_EXIST")
 
@@ -177,12 +179,12 @@ def test_a_call_that_the_banks_version_lacks_returns_401_api_action_does_not_exi
     ids=str,
 )
 def test_an_invalid_header_is_refused(
-    stage: Stage, row: Row, headers: dict[str, str], refused: tuple[int, str]
+    relay: Relay, row: Row, headers: dict[str, str], refused: tuple[int, str]
 ) -> None:
-    answer = stage.ask(row, headers=headers)
+    answer = relay.call(row, headers=headers)
 
     assert error_of(answer)[:2] == refused
-    assert stage.received(row) == []
+    assert relay.received(row) == []
 
 
 # -- every member of every request
@@ -194,23 +196,23 @@ def broken(row: Row) -> Iterator[tuple[Member, str, Any]]:
             yield member, label, value
 
 
-def assert_refused(stage: Stage, row: Row, answer: Any, member: str, code: str) -> None:
+def assert_refused(relay: Relay, row: Row, answer: Any, member: str, code: str) -> None:
     """The request was refused with an additional error that names the member, and the bank knows nothing of it."""
     status, main, additional = error_of(answer)
     assert (status, main) == (400, "PARAMETER_NOT_CONSISTENT" if row.in_query else "FORMAT_ERROR"), answer
     assert code in [
         each["code"] for each in additional if f"{each['details']} ".startswith((f"{member} ", f"{member}."))
     ]
-    assert stage.received(row) == []
+    assert relay.received(row) == []
 
 
 @pytest.mark.parametrize("row", [row for row in ROWS if row.table.request], ids=str)
-def test_an_invalid_member_is_refused(stage: Stage, row: Row, subtests: pytest.Subtests) -> None:
+def test_an_invalid_member_is_refused(relay: Relay, row: Row, subtests: pytest.Subtests) -> None:
     for member, label, value in broken(row):
         with subtests.test(f"{member.path}-{label}"):
-            answer = stage.ask(row, with_value(row.request, member, value))
+            answer = relay.call(row, with_value(row.request, member, value))
             code = "INVALID_DATE_FORMAT" if meaning(member) == "day" else "INVALID_MODEL_TYPE"
-            assert_refused(stage, row, answer, member.shown, code)
+            assert_refused(relay, row, answer, member.shown, code)
 
 
 def members(*meanings: str, mandatory: bool | None = None) -> Iterable[Any]:
@@ -222,28 +224,28 @@ def members(*meanings: str, mandatory: bool | None = None) -> Iterable[Any]:
 
 
 @pytest.mark.parametrize(("row", "member"), list(members(mandatory=True)))
-def test_a_missing_mandatory_member_is_refused(stage: Stage, row: Row, member: Member) -> None:
-    answer = stage.ask(row, without(row.request, member))
+def test_a_missing_mandatory_member_is_refused(relay: Relay, row: Row, member: Member) -> None:
+    answer = relay.call(row, without(row.request, member))
 
-    assert_refused(stage, row, answer, member.shown, "INVALID_MODEL_TYPE")
+    assert_refused(relay, row, answer, member.shown, "INVALID_MODEL_TYPE")
 
 
 @pytest.mark.parametrize(("row", "member"), list(members(mandatory=False)))
-def test_an_optional_member_may_be_left_out(stage: Stage, row: Row, member: Member) -> None:
+def test_an_optional_member_may_be_left_out(relay: Relay, row: Row, member: Member) -> None:
     request = row.request
     if member.path not in ("iban", "account_id"):
         request = without(request, member)
 
-    answer = stage.ask(row, request)
+    answer = relay.call(row, request)
 
     assert answer.status == 200, answer
-    sent = spelled(stage.received(row)[0].body)
+    sent = spelled(relay.received(row)[0].body)
     if member.name not in ("payment_scheme", "record_count", "current_page", "page_size"):
-        assert sent == spelled(told(numbered(request)))
+        assert sent == spelled(json_bytes(numbered(request)))
 
 
 @pytest.mark.parametrize(("row", "member"), list(members("amount", "digits", "name", "A", "AN")))
-def test_a_member_of_its_longest_length_is_accepted(stage: Stage, row: Row, member: Member) -> None:
+def test_a_member_of_its_longest_length_is_accepted(relay: Relay, row: Row, member: Member) -> None:
     value = longest(member, member.length or (8 if member.name == "bic" else 30))
     request = with_value(row.request, member, value)
     if member.path == "payments[].amount":
@@ -255,19 +257,19 @@ def test_a_member_of_its_longest_length_is_accepted(stage: Stage, row: Row, memb
         item = request["payments"][0]
         item.get("instructed_amount", item)["amount"] = value
     if row.call == "/tpp/payment_status":
-        value = pay_under(stage, row, str(value))
+        value = pay_under(relay, row, str(value))
         request = {"payment_id": value}
 
-    answer = stage.ask(row, request)
+    answer = relay.call(row, request)
 
     assert answer.status == 200, answer
-    assert value_of(spelled(stage.received(row)[0].body), member) == spelled(told([value]))[0]
+    assert value_of(spelled(relay.received(row)[0].body), member) == spelled(json_bytes([value]))[0]
 
 
-def pay_under(stage: Stage, row: Row, payment_id: str) -> str:
+def pay_under(relay: Relay, row: Row, payment_id: str) -> str:
     """A payment of the kind that ``row`` asks about, to which the bank gave ``payment_id``."""
     paid = BY_WEBHOOK[row.webhook.removesuffix("_status")]
-    assert stage.ask(paid, answer=paid.answer | {"payment_id": payment_id}).status == 200
+    assert relay.call(paid, answer=paid.answer | {"payment_id": payment_id}).status == 200
     return payment_id
 
 
@@ -280,7 +282,7 @@ def holders() -> Iterator[Any]:
 
 
 @pytest.mark.parametrize(("row", "member"), list(holders()))
-def test_an_unknown_member_is_refused(stage: Stage, row: Row, member: Member | None) -> None:
+def test_an_unknown_member_is_refused(relay: Relay, row: Row, member: Member | None) -> None:
     request = row.request
     holder = request if member is None else value_of(request, member)
     name = "colour" if member is None else f"{member.shown}.colour"
@@ -288,46 +290,46 @@ def test_an_unknown_member_is_refused(stage: Stage, row: Row, member: Member | N
         holder, name = holder[0], f"{member.shown}.0.colour" if member else name
     holder["colour"] = "red"
 
-    assert_refused(stage, row, stage.ask(row, request), name, "EXTRA_FIELDS_PROVIDED")
+    assert_refused(relay, row, relay.call(row, request), name, "EXTRA_FIELDS_PROVIDED")
 
 
 @pytest.mark.parametrize("row", [row for row in ROWS if row.in_query], ids=str)
 @pytest.mark.parametrize("query", ["payment_id=1&payment_id=1", "account_id=1&account_id=2", "iban=1&iban=1"])
-def test_a_repeated_parameter_is_refused(stage: Stage, row: Row, query: str) -> None:
-    answer = stage.ask(row, raw_query=query)
+def test_a_repeated_parameter_is_refused(relay: Relay, row: Row, query: str) -> None:
+    answer = relay.call(row, raw_query=query)
 
     assert error_of(answer)[:2] == (400, "PARAMETER_NOT_CONSISTENT")
-    assert stage.received(row) == []
+    assert relay.received(row) == []
 
 
 @pytest.mark.parametrize("row", [row for row in ROWS if not row.in_query], ids=str)
 @pytest.mark.parametrize("body", [[], "text", 7, None, {}], ids=repr)
-def test_a_body_that_is_not_a_payment_order_returns_400(stage: Stage, row: Row, body: Any) -> None:
-    bearer = stage.bearer(row.version) if row.token else None
-    stage.received(row).clear()
+def test_a_body_that_is_not_a_payment_order_returns_400(relay: Relay, row: Row, body: Any) -> None:
+    bearer = relay.bearer(row.version) if row.token else None
+    relay.received(row).clear()
 
-    answer = stage.causeway.tpp.call("POST", row.call, body, bearer=bearer)
+    answer = relay.causeway.tpp.call("POST", row.call, body, bearer=bearer)
 
     assert error_of(answer)[:2] == (400, "FORMAT_ERROR")
-    assert stage.received(row) == []
+    assert relay.received(row) == []
 
 
 @pytest.mark.parametrize("row", [row for row in ROWS if not row.in_query], ids=str)
-def test_a_post_with_a_query_parameter_returns_400(stage: Stage, row: Row) -> None:
-    body = {"bic": stage.bank(row).bic, **row.request} if row.is_direct else row.request
-    bearer = stage.bearer(row.version) if row.token else None
-    stage.received(row).clear()
+def test_a_post_with_a_query_parameter_returns_400(relay: Relay, row: Row) -> None:
+    body = {"bic": relay.bank(row).bic, **row.request} if row.is_direct else row.request
+    bearer = relay.bearer(row.version) if row.token else None
+    relay.received(row).clear()
 
-    answer = stage.causeway.tpp.call("POST", f"{row.call}?colour=red", body, bearer=bearer)
+    answer = relay.causeway.tpp.call("POST", f"{row.call}?colour=red", body, bearer=bearer)
 
     assert error_of(answer)[:2] == (400, "PARAMETER_NOT_CONSISTENT")
-    assert stage.received(row) == []
+    assert relay.received(row) == []
 
 
-def test_an_invalid_post_lists_every_fault(stage: Stage) -> None:
+def test_an_invalid_post_lists_every_fault(relay: Relay) -> None:
     row = BY_WEBHOOK["/payment_initiation"]
 
-    answer = stage.ask(row, row.request | {"amount": 0, "currency": "ZZZ", "colour": "red"})
+    answer = relay.call(row, row.request | {"amount": 0, "currency": "ZZZ", "colour": "red"})
 
     named = {each["details"].split()[0]: each["code"] for each in error_of(answer)[2]}
     assert named == {

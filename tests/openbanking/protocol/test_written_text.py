@@ -7,7 +7,7 @@ import json
 import pytest
 
 from tests.openbanking.examples import BY_WEBHOOK
-from tests.openbanking.stage import Stage, error_of
+from tests.openbanking.relay import Relay, error_of
 
 WRITTEN = "\u0646\u0631\u0645\u200c\u0627\u0641\u0632\u0627\u0631 5\u00a0€ Donau\u00addampf \u2764\u200d\u2764"
 
@@ -22,20 +22,20 @@ WRITTEN = "\u0646\u0631\u0645\u200c\u0627\u0641\u0632\u0627\u0631 5\u00a0€ Don
         ("/v2_payment_single", "creditor_name", "\u0646\u0631\u0645\u200c\u0627\u0641\u0632\u0627\u0631\u00a0\u06f2"),
     ],
 )
-def test_written_text_reaches_the_bank_unchanged(stage: Stage, webhook: str, member: str, text: str) -> None:
+def test_written_text_reaches_the_bank_unchanged(relay: Relay, webhook: str, member: str, text: str) -> None:
     row = BY_WEBHOOK[webhook]
 
-    answer = stage.ask(row, {**row.request, member: text})
+    answer = relay.call(row, {**row.request, member: text})
 
     assert answer.status == 200, answer
-    assert json.loads(stage.received(row)[-1].body)[member] == text
+    assert json.loads(relay.received(row)[-1].body)[member] == text
 
 
 @pytest.mark.parametrize("odd", ["A\u00a01", "A\u00ad1", "A\u200c1", "A\u200d1"], ids=ascii)
-def test_an_identifier_with_unprintable_characters_returns_400(stage: Stage, odd: str) -> None:
+def test_an_identifier_with_unprintable_characters_returns_400(relay: Relay, odd: str) -> None:
     row = BY_WEBHOOK["/account"]
 
-    answer = stage.ask(row, {"account_id": odd})
+    answer = relay.call(row, {"account_id": odd})
 
     assert answer.status == 400
     assert error_of(answer)

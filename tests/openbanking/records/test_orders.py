@@ -23,7 +23,7 @@ from tests.log_traces import TRACE
 from tests.openbanking.faults import items
 from tests.openbanking.kit import accepted_id
 from tests.openbanking.payments import KINDS, PATHS, REFUSAL, VERSIONS, Pisp, order, payment_answer, stored_payments
-from tests.openbanking.stage import error_of
+from tests.openbanking.relay import error_of
 
 USED = (400, "HEADERS_ERROR")
 ONE_TIME = "one_time"

@@ -20,7 +20,7 @@ from chalicelib.statistics.ingest import ExpectedBank
 from infra.local.bank_days import BankBehaviour, made_up_days
 from tests.causeway import Causeway
 from tests.openbanking.examples import BY_WEBHOOK
-from tests.openbanking.stage import Stage
+from tests.openbanking.relay import Relay
 from tests.statistics.bank_days import hourly, put_counters, record
 from tests.website.statistics_data import BIC, FEBRUARY, OTHER, TODAY, YESTERDAY, add_day
 from tests.website.web_user import PAGE_BYTES, WebUser
@@ -181,9 +181,9 @@ def test_todays_figures_so_far_are_summed(causeway: Causeway, visitor: WebUser) 
 
 
 def test_a_tpp_call_appears_in_todays_figures_after_it_is_written(causeway: Causeway, visitor: WebUser) -> None:
-    stage = Stage(causeway)
-    stage.bearer(1)
-    assert stage.ask(BY_WEBHOOK["/accounts"]).status == 200
+    relay = Relay(causeway)
+    relay.bearer(1)
+    assert relay.call(BY_WEBHOOK["/accounts"]).status == 200
     causeway.hub.statistics.measurements.write()
     visitor.get(f"/performance?bic={BIC}")
 

@@ -8,7 +8,7 @@ import pytest
 
 from tests.openbanking.examples import BY_WEBHOOK, OTHER_IBAN, ROWS, Json, Row
 from tests.openbanking.kit import IBAN
-from tests.openbanking.stage import Stage, error_of
+from tests.openbanking.relay import Relay, error_of
 
 APPROVED: dict[str, dict[str, list[str]]] = {
     "ibans": {"ibans": [IBAN, "FR1420041010050500013M02606"]},
@@ -18,10 +18,10 @@ APPROVED: dict[str, dict[str, list[str]]] = {
 
 
 @pytest.fixture(scope="module")
-def bearers(stage: Stage) -> dict[tuple[int, str], str]:
+def bearers(relay: Relay) -> dict[tuple[int, str], str]:
     """By version and the kind of identifiers that the consent names."""
     return {
-        (version, kind): stage.bearer_for(version, **accounts)
+        (version, kind): relay.bearer_for(version, **accounts)
         for version in (1, 2)
         for kind, accounts in APPROVED.items()
     }
@@ -76,51 +76,51 @@ def cases() -> Iterator[object]:
 
 @pytest.mark.parametrize(("row", "kind", "request_", "approved"), list(cases()))
 def test_only_an_approved_psu_account_reaches_the_bank(
-    stage: Stage, bearers: dict[tuple[int, str], str], row: Row, kind: str, request_: Json, approved: bool
+    relay: Relay, bearers: dict[tuple[int, str], str], row: Row, kind: str, request_: Json, approved: bool
 ) -> None:
-    answer = stage.ask(row, request_, bearer=bearers[row.version, kind])
+    answer = relay.call(row, request_, bearer=bearers[row.version, kind])
 
     if approved:
         assert answer.status == 200, answer
-        assert len(stage.received(row)) == 1
+        assert len(relay.received(row)) == 1
     else:
         assert error_of(answer)[:2] == (403, "SERVICE_BLOCKED"), answer
-        assert stage.received(row) == []
+        assert relay.received(row) == []
 
 
 @pytest.mark.parametrize("row", [row for row in ROWS if row.is_payment], ids=str)
-def test_receiver_account_needs_no_approval(stage: Stage, bearers: dict[tuple[int, str], str], row: Row) -> None:
+def test_receiver_account_needs_no_approval(relay: Relay, bearers: dict[tuple[int, str], str], row: Row) -> None:
     order = by_iban(row, IBAN) if row.token else row.request
 
     for kind in APPROVED:
         bearer = bearers[row.version, kind] if row.token else None
-        assert stage.ask(row, order, bearer=bearer).status == 200
+        assert relay.call(row, order, bearer=bearer).status == 200
 
 
 @pytest.mark.parametrize("webhook", ["/payment_initiation", "/v2_payment_single", "/v2_payment_bulk"])
 def test_payment_without_a_debtor_account_reaches_the_bank(
-    stage: Stage, bearers: dict[tuple[int, str], str], webhook: str
+    relay: Relay, bearers: dict[tuple[int, str], str], webhook: str
 ) -> None:
     row = BY_WEBHOOK[webhook]
     order = {name: value for name, value in row.request.items() if name not in ("sender_iban", "debtor_account")}
 
     for kind in APPROVED:
-        assert stage.ask(row, order, bearer=bearers[row.version, kind]).status == 200
+        assert relay.call(row, order, bearer=bearers[row.version, kind]).status == 200
 
 
-def test_every_identifier_of_an_account_requires_approval(stage: Stage) -> None:
-    bearer = stage.bearer_for(1, ibans=[IBAN], account_ids=["A-1"])
+def test_every_identifier_of_an_account_requires_approval(relay: Relay) -> None:
+    bearer = relay.bearer_for(1, ibans=[IBAN], account_ids=["A-1"])
     row = BY_WEBHOOK["/funds_confirmations"]
 
-    assert stage.ask(row, bearer=bearer).status == 200
+    assert relay.call(row, bearer=bearer).status == 200
     for account in ({"iban": IBAN, "account_id": "A-2"}, {"iban": OTHER_IBAN, "account_id": "A-1"}):
-        answer = stage.ask(row, row.request | {"account": account}, bearer=bearer)
+        answer = relay.call(row, row.request | {"account": account}, bearer=bearer)
         assert error_of(answer)[:2] == (403, "SERVICE_BLOCKED")
 
 
-def test_field_check_precedes_the_account_check(stage: Stage, bearers: dict[tuple[int, str], str]) -> None:
+def test_field_check_precedes_the_account_check(relay: Relay, bearers: dict[tuple[int, str], str]) -> None:
     row = BY_WEBHOOK["/payment_initiation"]
 
-    answer = stage.ask(row, by_iban(row, OTHER_IBAN) | {"colour": "red"}, bearer=bearers[1, "ibans"])
+    answer = relay.call(row, by_iban(row, OTHER_IBAN) | {"colour": "red"}, bearer=bearers[1, "ibans"])
 
     assert error_of(answer)[:2] == (400, "FORMAT_ERROR")

@@ -10,7 +10,7 @@ from chalicelib.foundation.jsontext import Number
 from tests.kit.logs import Lines
 from tests.openbanking.examples import BY_WEBHOOK, OTHER_IBAN, Json
 from tests.openbanking.kit import IBAN
-from tests.openbanking.stage import Stage
+from tests.openbanking.relay import Relay
 
 ROWS = {1: BY_WEBHOOK["/accounts"], 2: BY_WEBHOOK["/v2_accounts"]}
 VERSIONS = pytest.mark.parametrize("version", [1, 2])
@@ -21,11 +21,11 @@ BASE: dict[int, Json] = {
 ID = {1: "id", 2: "resource_id"}
 
 
-def listed(stage: Stage, version: int, accounts: list[Json], **approved: list[Any]) -> list[Json]:
+def listed(relay: Relay, version: int, accounts: list[Json], **approved: list[Any]) -> list[Json]:
     """What a TPP gets of ``accounts`` with a consent that names these identifiers."""
     row = ROWS[version]
     given = ({"status": "success"} if version == 1 else {}) | {"accounts": accounts}
-    answer = stage.ask(row, answer=given, bearer=stage.bearer_for(version, **approved))
+    answer = relay.call(row, answer=given, bearer=relay.bearer_for(version, **approved))
     assert answer.status == 200, answer
     found: list[Json] = answer.body["accounts"]
     return found
@@ -36,31 +36,31 @@ def withheld(lines: Lines) -> list[int]:
 
 
 @VERSIONS
-def test_account_with_an_unapproved_iban_is_withheld_and_logged(stage: Stage, version: int, lines: Lines) -> None:
+def test_account_with_an_unapproved_iban_is_withheld_and_logged(relay: Relay, version: int, lines: Lines) -> None:
     one, other = BASE[version] | {"iban": IBAN}, BASE[version] | {"iban": OTHER_IBAN}
 
-    assert listed(stage, version, [other, one, other], ibans=[IBAN]) == [one]
+    assert listed(relay, version, [other, one, other], ibans=[IBAN]) == [one]
     assert withheld(lines) == [2]
     assert OTHER_IBAN not in lines.text
-    assert listed(stage, version, [other], ibans=[IBAN]) == []
+    assert listed(relay, version, [other], ibans=[IBAN]) == []
 
 
 @VERSIONS
 @pytest.mark.parametrize("shown", ["gb33bukb20201555555555", "GB33 BUKB 2020 1555 5555 55"])
-def test_account_with_another_spelling_of_an_approved_iban_is_listed(stage: Stage, version: int, shown: str) -> None:
+def test_account_with_another_spelling_of_an_approved_iban_is_listed(relay: Relay, version: int, shown: str) -> None:
     account = BASE[version] | {"iban": shown}
 
-    assert listed(stage, version, [account], ibans=[IBAN]) == [account]
+    assert listed(relay, version, [account], ibans=[IBAN]) == [account]
 
 
 @VERSIONS
 @pytest.mark.parametrize(("shown", "approved"), [(77, "77"), ("77", 77), (77, 77), ("a-1", "a-1")])
-def test_account_with_an_approved_id_is_listed(stage: Stage, version: int, shown: Any, approved: Any) -> None:
+def test_account_with_an_approved_id_is_listed(relay: Relay, version: int, shown: Any, approved: Any) -> None:
     if version == 1 and shown == "a-1":
         shown = approved = "0077"
     account, other = BASE[version] | {ID[version]: shown}, BASE[version] | {ID[version]: 78}
 
-    found = listed(stage, version, [account, other], account_ids=[approved])
+    found = listed(relay, version, [account, other], account_ids=[approved])
 
     assert [str(each[ID[version]]) for each in found] == [str(shown)]
 
@@ -80,37 +80,37 @@ NUMBERS: list[tuple[Json, bool]] = [
 @pytest.mark.parametrize(("shown", "covered"), NUMBERS)
 @pytest.mark.parametrize("approved", ["31926819 040004", "04000431926819"])
 def test_account_with_an_approved_number_is_listed(
-    stage: Stage, version: int, shown: Json, covered: bool, approved: str
+    relay: Relay, version: int, shown: Json, covered: bool, approved: str
 ) -> None:
-    found = listed(stage, version, [BASE[version] | shown], account_numbers=[approved])
+    found = listed(relay, version, [BASE[version] | shown], account_numbers=[approved])
 
     assert len(found) == covered
 
 
 @VERSIONS
-def test_account_with_one_approved_identifier_is_listed(stage: Stage, version: int) -> None:
+def test_account_with_one_approved_identifier_is_listed(relay: Relay, version: int) -> None:
     account = BASE[version] | {"iban": OTHER_IBAN, ID[version]: 77}
 
-    assert listed(stage, version, [account], ibans=[IBAN], account_ids=["77"])
-    assert not listed(stage, version, [account], ibans=[IBAN], account_ids=["78"])
+    assert listed(relay, version, [account], ibans=[IBAN], account_ids=["77"])
+    assert not listed(relay, version, [account], ibans=[IBAN], account_ids=["78"])
 
 
-def test_account_without_any_identifier_of_the_approved_kinds_is_listed(stage: Stage) -> None:
+def test_account_without_any_identifier_of_the_approved_kinds_is_listed(relay: Relay) -> None:
     card = {"resource_id": "c1", "currency": "EUR", "name": "Card"}
     no_ibans: tuple[Any, ...] = (None, "", [], 7)
     odd: list[dict[str, Any]] = [{**card, "iban": iban} for iban in no_ibans]
 
-    found = listed(stage, 2, [card, *odd], ibans=[IBAN])
+    found = listed(relay, 2, [card, *odd], ibans=[IBAN])
 
     assert len(found) == 5
-    assert listed(stage, 1, [BASE[1] | {"iban": OTHER_IBAN}], account_numbers=["31926819"])
+    assert listed(relay, 1, [BASE[1] | {"iban": OTHER_IBAN}], account_numbers=["31926819"])
 
 
-def test_unapproved_account_in_camel_case_is_withheld(stage: Stage) -> None:
+def test_unapproved_account_in_camel_case_is_withheld(relay: Relay) -> None:
     accounts = [{"resourceId": 77, "currency": "EUR"}, {"resourceId": 78, "currency": "EUR"}]
 
-    assert listed(stage, 2, accounts, account_ids=[78]) == [{"resource_id": "78", "currency": "EUR"}]
+    assert listed(relay, 2, accounts, account_ids=[78]) == [{"resource_id": "78", "currency": "EUR"}]
 
 
-def test_version_1_id_with_a_decimal_point_is_withheld(stage: Stage) -> None:
-    assert listed(stage, 1, [BASE[1] | {"id": Number("77.5")}], account_ids=["77"]) == []
+def test_version_1_id_with_a_decimal_point_is_withheld(relay: Relay) -> None:
+    assert listed(relay, 1, [BASE[1] | {"id": Number("77.5")}], account_ids=["77"]) == []

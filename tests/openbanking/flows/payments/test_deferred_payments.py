@@ -22,7 +22,7 @@ from tests.causeway import Answer, Causeway
 from tests.openbanking.faults import Fault
 from tests.openbanking.kit import LATER, UNREACHABLE, WorkerKilled, accepted_id, kill_worker
 from tests.openbanking.payments import REFUSAL, WEBHOOKS, Pisp, order, payment_answer, stored_payments
-from tests.openbanking.stage import error_of
+from tests.openbanking.relay import error_of
 
 VERSIONS = pytest.mark.parametrize("version", [1, 2])
 KINDS = pytest.mark.parametrize("kind", ["single", "bulk", "direct"])

@@ -11,7 +11,7 @@ from chalicelib.openbanking.records.payments import payment_key
 from tests.causeway import Causeway
 from tests.openbanking.fault_scenarios import attempt_all_due
 from tests.openbanking.payments import Pisp, payment_answer
-from tests.openbanking.stage import Stage
+from tests.openbanking.relay import Relay
 
 VERSIONS = pytest.mark.parametrize("version", [1, 2])
 KINDS = pytest.mark.parametrize("kind", ["single", "bulk", "direct"])
@@ -86,7 +86,7 @@ def test_invalid_payment_id_returns_502_with_an_unknown_outcome(
 
 @VERSIONS
 def test_consent_accepts_numeric_account_ids(causeway: Causeway, version: int) -> None:
-    bearer = Stage(causeway).bearer_for(version, account_ids=[77, "78"])
+    bearer = Relay(causeway).bearer_for(version, account_ids=[77, "78"])
     account = {"id": 77, "name": "Main", "iban": "GB33BUKB20201555555555", "resource_id": 77, "currency": "GBP"}
     for webhook in ("/account", "/v2_account"):
         causeway.banks[version].answers[webhook] = lambda sent: {"status": "success", "account": account}

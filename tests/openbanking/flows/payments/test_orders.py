@@ -13,7 +13,7 @@ from chalicelib.foundation.jsontext import Number
 from tests.causeway import Answer
 from tests.openbanking.examples import BY_WEBHOOK, CALLBACK, OTHER_IBAN, ROWS, Json, Row, spelled
 from tests.openbanking.kit import IBAN
-from tests.openbanking.stage import Stage, error_of, told
+from tests.openbanking.relay import Relay, error_of, json_bytes
 
 PAYMENTS = [row for row in ROWS if row.is_payment]
 BULKS = [row for row in PAYMENTS if row.is_bulk]
@@ -21,20 +21,20 @@ SINGLES = [row for row in PAYMENTS if not row.is_bulk]
 PLACES = {1: ("amount", "currency"), 2: ("instructed_amount",)}
 
 
-def refused(stage: Stage, row: Row, order: Json, said: str = "", code: str = "FORMAT_ERROR") -> Answer:
+def refused(relay: Relay, row: Row, order: Json, said: str = "", code: str = "FORMAT_ERROR") -> Answer:
     """``order`` is refused with words that have ``said`` in them, and the bank knows nothing of it."""
-    answer = stage.ask(row, order)
+    answer = relay.call(row, order)
     assert error_of(answer)[:2] == (400, code), answer
     assert said in answer.body["title"]
-    assert stage.received(row) == []
+    assert relay.received(row) == []
     return answer
 
 
-def accepted(stage: Stage, row: Row, order: Json) -> Any:
+def accepted(relay: Relay, row: Row, order: Json) -> Any:
     """What the bank gets, numbers as they were written."""
-    answer = stage.ask(row, order)
+    answer = relay.call(row, order)
     assert answer.status == 200, answer
-    return spelled(stage.received(row)[0].body)
+    return spelled(relay.received(row)[0].body)
 
 
 def payment(row: Row, order: Json) -> Json:
@@ -90,7 +90,7 @@ ENOUGH_2: dict[str, tuple[Json, bool]] = {
 
 @pytest.mark.parametrize("row", [row for row in PAYMENTS if row.version == 1], ids=str)
 @pytest.mark.parametrize(("names", "enough"), ENOUGH_1.values(), ids=ENOUGH_1)
-def test_version_1_payment_requires_a_receiver_account(stage: Stage, row: Row, names: Json, enough: bool) -> None:
+def test_version_1_payment_requires_a_receiver_account(relay: Relay, row: Row, names: Json, enough: bool) -> None:
     order = row.request
     item = payment(row, order)
     for name in NAMES_1:
@@ -98,9 +98,9 @@ def test_version_1_payment_requires_a_receiver_account(stage: Stage, row: Row, n
     item |= names
 
     if not enough:
-        refused(stage, row, order, "receiver_iban")
+        refused(relay, row, order, "receiver_iban")
         return
-    sent = payment(row, accepted(stage, row, order))
+    sent = payment(row, accepted(relay, row, order))
     assert {name: sent[name] for name in NAMES_1 if name in sent} == {
         name: value for name, value in names.items() if value
     }
@@ -110,7 +110,7 @@ def test_version_1_payment_requires_a_receiver_account(stage: Stage, row: Row, n
 @pytest.mark.parametrize("holder", ["debtor_account", "creditor_account", "account"])
 @pytest.mark.parametrize(("names", "enough"), ENOUGH_2.values(), ids=ENOUGH_2)
 def test_version_2_account_requires_an_identifier(
-    stage: Stage, row: Row, holder: str, names: Json, enough: bool
+    relay: Relay, row: Row, holder: str, names: Json, enough: bool
 ) -> None:
     order = row.request
     place = payment(row, order) if holder == "creditor_account" else order
@@ -119,10 +119,10 @@ def test_version_2_account_requires_an_identifier(
     place[holder] = names
 
     if not enough:
-        answer = refused(stage, row, order)
+        answer = refused(relay, row, order)
         assert all(holder in each["details"] for each in answer.body["additionalErrors"])
         return
-    sent = accepted(stage, row, order)
+    sent = accepted(relay, row, order)
     assert (payment(row, sent) if holder == "creditor_account" else sent)[holder] == names
 
 
@@ -133,19 +133,19 @@ GOOD_AMOUNTS = [1, "1", 9999999999, Number("0.01"), "0.10", Number("12345678.90"
 
 @pytest.mark.parametrize("row", PAYMENTS, ids=str)
 @pytest.mark.parametrize("amount", GOOD_AMOUNTS, ids=repr)
-def test_amount_reaches_the_bank_unchanged(stage: Stage, row: Row, amount: Any) -> None:
-    sent = payment(row, accepted(stage, row, of(row, amount)))
+def test_amount_reaches_the_bank_unchanged(relay: Relay, row: Row, amount: Any) -> None:
+    sent = payment(row, accepted(relay, row, of(row, amount)))
 
     held = sent if row.version == 1 else sent["instructed_amount"]
-    assert held["amount"] == spelled(told([amount]))[0]
+    assert held["amount"] == spelled(json_bytes([amount]))[0]
 
 
 @pytest.mark.parametrize("row", [row for row in SINGLES if row.version == 2], ids=str)
-def test_an_amount_of_70_digits_keeps_every_digit(stage: Stage, row: Row) -> None:
+def test_an_amount_of_70_digits_keeps_every_digit(relay: Relay, row: Row) -> None:
     for amount in ("9" * 70, "1" + "0" * 67 + ".01", Number("0.1" + "0" * 68)):
-        sent = accepted(stage, row, of(row, amount))
-        assert sent["instructed_amount"]["amount"] == spelled(told([amount]))[0]
-    refused(stage, row, of(row, "9" * 71), "instructed_amount.amount")
+        sent = accepted(relay, row, of(row, amount))
+        assert sent["instructed_amount"]["amount"] == spelled(json_bytes([amount]))[0]
+    refused(relay, row, of(row, "9" * 71), "instructed_amount.amount")
 
 
 # -- the names of payees and the creditor's account
@@ -153,23 +153,23 @@ def test_an_amount_of_70_digits_keeps_every_digit(stage: Stage, row: Row) -> Non
 
 @pytest.mark.parametrize("row", [row for row in PAYMENTS if row.version == 1], ids=str)
 @pytest.mark.parametrize("name", ["Company 24 Ltd", "3M", "24", "Zoë \u0663", "Studio 54 (Köln)"])
-def test_receiver_name_accepts_digits(stage: Stage, row: Row, name: str) -> None:
+def test_receiver_name_accepts_digits(relay: Relay, row: Row, name: str) -> None:
     order = row.request
     payment(row, order)["receiver_name"] = name
 
-    assert payment(row, accepted(stage, row, order))["receiver_name"] == name
+    assert payment(row, accepted(relay, row, order))["receiver_name"] == name
 
 
 @pytest.mark.parametrize("row", [row for row in PAYMENTS if row.version == 2], ids=str)
 @pytest.mark.parametrize("account", [..., None, {}, {"sort_code": "202015"}, {"account_number": "12345678"}], ids=repr)
-def test_version_2_payment_without_a_creditor_account_returns_400(stage: Stage, row: Row, account: Any) -> None:
+def test_version_2_payment_without_a_creditor_account_returns_400(relay: Relay, row: Row, account: Any) -> None:
     order = row.request
     holder = payment(row, order)
     holder["creditor_account"] = account
     if account is ...:
         del holder["creditor_account"]
 
-    refused(stage, row, order, "creditor_account")
+    refused(relay, row, order, "creditor_account")
 
 
 # -- several names of one account
@@ -188,7 +188,7 @@ BRITISH: dict[str, tuple[Json, bool]] = {
 @pytest.mark.parametrize("row", PAYMENTS, ids=str)
 @pytest.mark.parametrize(("beside", "agrees"), BRITISH.values(), ids=BRITISH)
 def test_british_iban_must_match_the_sort_code_and_account_number(
-    stage: Stage, row: Row, beside: Json, agrees: bool
+    relay: Relay, row: Row, beside: Json, agrees: bool
 ) -> None:
     order = row.request
     if row.version == 1:
@@ -201,24 +201,24 @@ def test_british_iban_must_match_the_sort_code_and_account_number(
         payment(row, order)["creditor_account"] = {"iban": IBAN, **beside}
 
     if agrees:
-        accepted(stage, row, order)
+        accepted(relay, row, order)
     else:
-        refused(stage, row, order, "is not the account of")
+        refused(relay, row, order, "is not the account of")
 
 
 @pytest.mark.parametrize("place", ["debtor_account", "creditor_account"])
-def test_iban_of_another_country_is_accepted_with_a_sort_code(stage: Stage, place: str) -> None:
+def test_iban_of_another_country_is_accepted_with_a_sort_code(relay: Relay, place: str) -> None:
     row = BY_WEBHOOK["/v2_payment_direct_single"]
     account = {"iban": OTHER_IBAN, "account_number": "1", "sort_code": "040004"}
 
-    assert accepted(stage, row, row.request | {place: account})[place] == account
+    assert accepted(relay, row, row.request | {place: account})[place] == account
 
 
-def test_account_number_without_leading_zeros_matches_its_iban(stage: Stage) -> None:
+def test_account_number_without_leading_zeros_matches_its_iban(relay: Relay) -> None:
     row = BY_WEBHOOK["/v2_payment_direct_single"]
     account = {"iban": make_iban("GB", "NWBK04000401926819"), "account_number": 1926819, "sort_code": 40004}
 
-    accepted(stage, row, row.request | {"creditor_account": account})
+    accepted(relay, row, row.request | {"creditor_account": account})
 
 
 # -- bulks
@@ -255,23 +255,23 @@ SUMS: dict[str, tuple[list[Any], Any, bool]] = {
 @pytest.mark.parametrize("row", BULKS, ids=str)
 @pytest.mark.parametrize(("amounts", "total", "right"), SUMS.values(), ids=SUMS)
 def test_bulk_totals_must_equal_the_exact_sum(
-    stage: Stage, row: Row, amounts: list[Any], total: Any, right: bool
+    relay: Relay, row: Row, amounts: list[Any], total: Any, right: bool
 ) -> None:
     order = bulk(row, amounts, total)
 
     if right:
-        assert accepted(stage, row, order) == spelled(told(order))
+        assert accepted(relay, row, order) == spelled(json_bytes(order))
     else:
-        refused(stage, row, order, "totals")
+        refused(relay, row, order, "totals")
 
 
-def test_sum_of_70_digit_amounts_is_exact(stage: Stage) -> None:
+def test_sum_of_70_digit_amounts_is_exact(relay: Relay) -> None:
     row = BY_WEBHOOK["/v2_payment_bulk"]
     zeros = "0" * 67
 
-    accepted(stage, row, bulk(row, [f"0.05{zeros}", f"1.95{zeros}", "7"], "9.0"))
-    refused(stage, row, bulk(row, [f"0.05{zeros}", f"1.96{zeros}", "7"], "9.0"), "instructed_totals")
-    refused(stage, row, bulk(row, ["9" * 70, "7"], "9"), "instructed_totals")
+    accepted(relay, row, bulk(row, [f"0.05{zeros}", f"1.95{zeros}", "7"], "9.0"))
+    refused(relay, row, bulk(row, [f"0.05{zeros}", f"1.96{zeros}", "7"], "9.0"), "instructed_totals")
+    refused(relay, row, bulk(row, ["9" * 70, "7"], "9"), "instructed_totals")
 
 
 # -- decimals of a currency
@@ -308,24 +308,24 @@ def over(row: Row, amount: Any, currency: str) -> Json:
 @IN_CURRENCIES
 @pytest.mark.parametrize(("amount", "currency"), TOO_FINE.values(), ids=TOO_FINE)
 def test_amount_with_more_decimals_than_its_currency_returns_400(
-    stage: Stage, row: Row, amount: Any, currency: str
+    relay: Relay, row: Row, amount: Any, currency: str
 ) -> None:
-    refused(stage, row, over(row, amount, currency), f"at most {DECIMALS[currency]} decimal places")
+    refused(relay, row, over(row, amount, currency), f"at most {DECIMALS[currency]} decimal places")
 
 
 @IN_CURRENCIES
 @pytest.mark.parametrize(("amount", "currency"), AS_FINE.values(), ids=AS_FINE)
-def test_trailing_zeros_do_not_count_as_decimals(stage: Stage, row: Row, amount: Any, currency: str) -> None:
+def test_trailing_zeros_do_not_count_as_decimals(relay: Relay, row: Row, amount: Any, currency: str) -> None:
     answer = {"status": "success", "funds_available": True} if row in ASKING else None
 
-    assert stage.ask(row, over(row, amount, currency), answer).status == 200
-    assert told([amount])[1:-1] in stage.received(row)[0].body
+    assert relay.call(row, over(row, amount, currency), answer).status == 200
+    assert json_bytes([amount])[1:-1] in relay.received(row)[0].body
 
 
 @pytest.mark.parametrize("row", BULKS, ids=str)
-def test_bulk_checks_the_decimals_of_every_payment_and_of_the_totals(stage: Stage, row: Row) -> None:
-    refused(stage, row, bulk(row, ["1", "0.995", "0.005"], "2"), "payments.1")
-    refused(stage, row, bulk(row, ["1"], "1.001"), "totals")
+def test_bulk_checks_the_decimals_of_every_payment_and_of_the_totals(relay: Relay, row: Row) -> None:
+    refused(relay, row, bulk(row, ["1", "0.995", "0.005"], "2"), "payments.1")
+    refused(relay, row, bulk(row, ["1"], "1.001"), "totals")
 
 
 TOTALS: dict[str, tuple[Any, ...]] = {
@@ -337,14 +337,14 @@ TOTALS: dict[str, tuple[Any, ...]] = {
 
 
 @pytest.mark.parametrize("totals", TOTALS.values(), ids=TOTALS)
-def test_version_1_totals_require_each_currency_once(stage: Stage, totals: Any) -> None:
+def test_version_1_totals_require_each_currency_once(relay: Relay, totals: Any) -> None:
     row = BY_WEBHOOK["/bulk_payment_initiation"]
 
-    refused(stage, row, bulk(row, ["1", "1"], *totals), "totals")
+    refused(relay, row, bulk(row, ["1", "1"], *totals), "totals")
 
 
 @pytest.mark.parametrize("row", BULKS, ids=str)
-def test_bulk_with_two_currencies_returns_400(stage: Stage, row: Row) -> None:
+def test_bulk_with_two_currencies_returns_400(relay: Relay, row: Row) -> None:
     order = bulk(row, ["1", "1"], "2")
     other = copy.deepcopy(order["payments"][1])
     (other if row.version == 1 else other["instructed_amount"])["currency"] = "GBP"
@@ -352,22 +352,22 @@ def test_bulk_with_two_currencies_returns_400(stage: Stage, row: Row) -> None:
     if row.version == 1:
         order["totals"] = [{"amount": "1", "currency": "EUR"}, {"amount": "1", "currency": "GBP"}]
 
-    refused(stage, row, order)
+    refused(relay, row, order)
 
 
 @pytest.mark.parametrize("row", BULKS, ids=str)
-def test_a_bulk_has_1_to_1000_payments(stage: Stage, row: Row) -> None:
-    assert len(accepted(stage, row, bulk(row, ["0.01"] * 1000, 10))["payments"]) == 1000
-    refused(stage, row, bulk(row, ["0.01"] * 1001, "10.01"), "payments must have at most 1000 entries")
-    refused(stage, row, bulk(row, [], "1"), "payments must have at least 1 entry")
+def test_a_bulk_has_1_to_1000_payments(relay: Relay, row: Row) -> None:
+    assert len(accepted(relay, row, bulk(row, ["0.01"] * 1000, 10))["payments"]) == 1000
+    refused(relay, row, bulk(row, ["0.01"] * 1001, "10.01"), "payments must have at most 1000 entries")
+    refused(relay, row, bulk(row, [], "1"), "payments must have at least 1 entry")
 
 
 @pytest.mark.parametrize("row", BULKS, ids=str)
-def test_error_in_a_bulk_names_the_payment(stage: Stage, row: Row) -> None:
+def test_error_in_a_bulk_names_the_payment(relay: Relay, row: Row) -> None:
     order = bulk(row, ["1"] * 7, "7")
     order["payments"][4] = order["payments"][4] | {"colour": "red"}
 
-    refused(stage, row, order, "payments.4.colour")
+    refused(relay, row, order, "payments.4.colour")
 
 
 # -- schemes
@@ -392,63 +392,63 @@ def with_scheme(row: Row, currency: str, scheme: Any) -> Json:
 @pytest.mark.parametrize("row", PAYMENTS, ids=str)
 @pytest.mark.parametrize(("currency", "scheme"), [("GBP", "FPS"), ("EUR", "SCT")])
 def test_missing_scheme_defaults_to_the_scheme_of_the_currency(
-    stage: Stage, row: Row, currency: str, scheme: str
+    relay: Relay, row: Row, currency: str, scheme: str
 ) -> None:
-    assert schemes_sent(row, accepted(stage, row, with_scheme(row, currency, None))) == [scheme]
+    assert schemes_sent(row, accepted(relay, row, with_scheme(row, currency, None))) == [scheme]
 
 
 @pytest.mark.parametrize("row", PAYMENTS, ids=str)
 @pytest.mark.parametrize("scheme", ["FPS", "BACS", "CHAPS", "SCTI", "SCT"])
-def test_given_scheme_reaches_the_bank(stage: Stage, row: Row, scheme: str) -> None:
-    assert schemes_sent(row, accepted(stage, row, with_scheme(row, "EUR", scheme))) == [scheme]
+def test_given_scheme_reaches_the_bank(relay: Relay, row: Row, scheme: str) -> None:
+    assert schemes_sent(row, accepted(relay, row, with_scheme(row, "EUR", scheme))) == [scheme]
 
 
 @pytest.mark.parametrize("row", PAYMENTS, ids=str)
 @pytest.mark.parametrize("scheme", [None, "sct", "SEPA", "S CT", "FPSFPS"])
-def test_unknown_scheme_returns_400(stage: Stage, row: Row, scheme: str | None) -> None:
-    refused(stage, row, with_scheme(row, "USD", scheme), "payment_scheme", "PAYMENT_SCHEME_INVALID")
+def test_unknown_scheme_returns_400(relay: Relay, row: Row, scheme: str | None) -> None:
+    refused(relay, row, with_scheme(row, "USD", scheme), "payment_scheme", "PAYMENT_SCHEME_INVALID")
 
 
 @pytest.mark.parametrize("row", [row for row in PAYMENTS if row.webhook != "/v2_payment_single"], ids=str)
-def test_swift_outside_version_2_single_payments_returns_400(stage: Stage, row: Row) -> None:
-    refused(stage, row, with_scheme(row, "EUR", "SWIFT"), "SWIFT", "PAYMENT_SCHEME_INVALID")
+def test_swift_outside_version_2_single_payments_returns_400(relay: Relay, row: Row) -> None:
+    refused(relay, row, with_scheme(row, "EUR", "SWIFT"), "SWIFT", "PAYMENT_SCHEME_INVALID")
 
 
-def test_swift_payment_requires_a_creditor_bank(stage: Stage) -> None:
+def test_swift_payment_requires_a_creditor_bank(relay: Relay) -> None:
     row = BY_WEBHOOK["/v2_payment_single"]
     order = with_scheme(row, "USD", "SWIFT")
 
-    assert accepted(stage, row, order)["creditor_bank"] == row.request["creditor_bank"]
+    assert accepted(relay, row, order)["creditor_bank"] == row.request["creditor_bank"]
     bare = {name: value for name, value in order.items() if name != "creditor_bank"}
-    refused(stage, row, bare, "creditor_bank")
-    assert "creditor_bank" not in accepted(stage, row, bare | {"payment_scheme": "SCT"})
+    refused(relay, row, bare, "creditor_bank")
+    assert "creditor_bank" not in accepted(relay, row, bare | {"payment_scheme": "SCT"})
 
 
-def test_direct_payment_with_a_creditor_bank_returns_400(stage: Stage) -> None:
+def test_direct_payment_with_a_creditor_bank_returns_400(relay: Relay) -> None:
     row = BY_WEBHOOK["/v2_payment_direct_single"]
 
-    refused(stage, row, row.request | {"creditor_bank": {"name": "Bank", "country": "DE"}}, "creditor_bank")
+    refused(relay, row, row.request | {"creditor_bank": {"name": "Bank", "country": "DE"}}, "creditor_bank")
 
 
 @pytest.mark.parametrize("row", PAYMENTS, ids=str)
-def test_scheme_not_offered_by_the_bank_returns_400(stage: Stage, row: Row) -> None:
-    bic = stage.bank(row).bic
-    stage.causeway.hub.openbanking.banks.change(bic, schemes=["SCTI", "FPS"])
+def test_scheme_not_offered_by_the_bank_returns_400(relay: Relay, row: Row) -> None:
+    bic = relay.bank(row).bic
+    relay.causeway.hub.openbanking.banks.change(bic, schemes=["SCTI", "FPS"])
     try:
         for currency, scheme in (("EUR", "SCT"), ("EUR", None), ("GBP", "CHAPS")):
-            refused(stage, row, with_scheme(row, currency, scheme), "SCTI", "PAYMENT_SCHEME_INVALID")
-        assert schemes_sent(row, accepted(stage, row, with_scheme(row, "GBP", None))) == ["FPS"]
-        assert schemes_sent(row, accepted(stage, row, with_scheme(row, "EUR", "SCTI"))) == ["SCTI"]
+            refused(relay, row, with_scheme(row, currency, scheme), "SCTI", "PAYMENT_SCHEME_INVALID")
+        assert schemes_sent(row, accepted(relay, row, with_scheme(row, "GBP", None))) == ["FPS"]
+        assert schemes_sent(row, accepted(relay, row, with_scheme(row, "EUR", "SCTI"))) == ["SCTI"]
     finally:
-        stage.causeway.hub.openbanking.banks.change(bic, schemes=[])
+        relay.causeway.hub.openbanking.banks.change(bic, schemes=[])
 
 
-def test_one_invalid_scheme_in_a_version_1_bulk_returns_400(stage: Stage) -> None:
+def test_one_invalid_scheme_in_a_version_1_bulk_returns_400(relay: Relay) -> None:
     row = BY_WEBHOOK["/bulk_payment_initiation"]
     order = bulk(row, ["1"] * 3, "3")
     order["payments"][2] = order["payments"][2] | {"payment_scheme": "SWIFT"}
 
-    refused(stage, row, order, "SWIFT", "PAYMENT_SCHEME_INVALID")
+    refused(relay, row, order, "SWIFT", "PAYMENT_SCHEME_INVALID")
 
 
 # -- the way back
@@ -466,14 +466,14 @@ ELSEWHERE = [
 
 @pytest.mark.parametrize("row", PAYMENTS, ids=str)
 @pytest.mark.parametrize("address", ELSEWHERE)
-def test_callback_url_outside_the_origin_of_the_client_returns_400(stage: Stage, row: Row, address: str) -> None:
-    refused(stage, row, row.request | {"callback_url": address}, "callback_url")
+def test_callback_url_outside_the_origin_of_the_client_returns_400(relay: Relay, row: Row, address: str) -> None:
+    refused(relay, row, row.request | {"callback_url": address}, "callback_url")
 
 
 @pytest.mark.parametrize("row", PAYMENTS, ids=str)
-def test_callback_url_accepts_any_path_and_query_at_the_origin_of_the_client(stage: Stage, row: Row) -> None:
+def test_callback_url_accepts_any_path_and_query_at_the_origin_of_the_client(relay: Relay, row: Row) -> None:
     for address in (CALLBACK, "http://127.0.0.1:8000", "http://127.0.0.1:8000/a/b?c=d&e=%20"):
-        assert accepted(stage, row, row.request | {"callback_url": address})["callback_url"] == address
+        assert accepted(relay, row, row.request | {"callback_url": address})["callback_url"] == address
 
 
 # -- the bank of a direct payment
@@ -490,22 +490,22 @@ NO_BANK: dict[str, tuple[Any, tuple[int, str]]] = {
 @pytest.mark.parametrize("row", DIRECT, ids=str)
 @pytest.mark.parametrize(("bic", "said"), NO_BANK.values(), ids=NO_BANK)
 def test_direct_payment_without_a_known_bank_is_rejected(
-    stage: Stage, row: Row, bic: Any, said: tuple[int, str]
+    relay: Relay, row: Row, bic: Any, said: tuple[int, str]
 ) -> None:
-    stage.received(row).clear()
+    relay.received(row).clear()
     order = {**row.request, **({} if bic is None else {"bic": bic})}
 
-    answer = stage.causeway.tpp.call("POST", row.call, order)
+    answer = relay.causeway.tpp.call("POST", row.call, order)
 
     assert error_of(answer)[:2] == said
-    assert stage.received(row) == []
+    assert relay.received(row) == []
 
 
 @pytest.mark.parametrize("row", DIRECT, ids=str)
 @pytest.mark.parametrize("spell", [str.lower, lambda bic: f"{bic}XXX"])
 def test_direct_payment_accepts_every_bic_spelling_and_sends_no_bic_to_the_bank(
-    stage: Stage, row: Row, spell: Callable[[str], str]
+    relay: Relay, row: Row, spell: Callable[[str], str]
 ) -> None:
-    sent = accepted(stage, row, {"bic": spell(stage.bank(row).bic), **row.request})
+    sent = accepted(relay, row, {"bic": spell(relay.bank(row).bic), **row.request})
 
     assert "bic" not in sent

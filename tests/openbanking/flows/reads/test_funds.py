@@ -12,41 +12,41 @@ from tests.causeway import Answer
 from tests.kit.logs import Lines
 from tests.openbanking.examples import BY_WEBHOOK, Json
 from tests.openbanking.kit import IBAN
-from tests.openbanking.stage import Stage, details_of, told
+from tests.openbanking.relay import Relay, details_of, json_bytes
 
 ONE = BY_WEBHOOK["/funds_confirmations"]
 TWO = BY_WEBHOOK["/v2_funds_confirmations"]
 YES, NO = '{"funds_available":true}', '{"funds_available":false}'
 
 
-def asked(stage: Stage, amount: Any, answer: Json, currency: str = "GBP") -> Answer:
+def asked(relay: Relay, amount: Any, answer: Json, currency: str = "GBP") -> Answer:
     """A version 1 bank is asked whether there is as much, and gives ``answer``."""
     question = {"account": {"iban": IBAN}, "instructed_amount": {"amount": amount, "currency": currency}}
-    return stage.ask(ONE, question, {"status": "success", **answer})
+    return relay.call(ONE, question, {"status": "success", **answer})
 
 
 # -- version 1: the bank says so itself
 
 
 @pytest.mark.parametrize(("said", "told_tpp"), [(True, YES), (False, NO)])
-def test_version_1_bank_can_confirm_funds_with_true_or_false(stage: Stage, said: bool, told_tpp: str) -> None:
-    answer = asked(stage, "12.50", {"funds_available": said})
+def test_version_1_bank_can_confirm_funds_with_true_or_false(relay: Relay, said: bool, told_tpp: str) -> None:
+    answer = asked(relay, "12.50", {"funds_available": said})
 
     assert (answer.status, answer.text) == (200, told_tpp)
 
 
 @pytest.mark.parametrize(("said", "told_tpp"), [(True, YES), (False, NO)])
-def test_funds_available_member_overrides_a_balance(stage: Stage, said: bool, told_tpp: str) -> None:
+def test_funds_available_member_overrides_a_balance(relay: Relay, said: bool, told_tpp: str) -> None:
     for balance in (0, 1_000_000):
-        answer = asked(stage, "12.50", {"funds_available": said, "balance": balance, "currency": "GBP"})
+        answer = asked(relay, "12.50", {"funds_available": said, "balance": balance, "currency": "GBP"})
         assert answer.text == told_tpp
 
 
 @pytest.mark.parametrize("said", ["true", "yes", 1, 0, [], {}, ""], ids=repr)
-def test_mistyped_funds_available_member_returns_502(stage: Stage, said: Any) -> None:
+def test_mistyped_funds_available_member_returns_502(relay: Relay, said: Any) -> None:
     both = {"funds_available": said, "balance": 1_000_000, "currency": "GBP"}
 
-    assert "funds_available" in details_of(asked(stage, 1, both))
+    assert "funds_available" in details_of(asked(relay, 1, both))
 
 
 # -- version 1: the service compares
@@ -83,23 +83,23 @@ COMPARED: list[tuple[Any, Any, str]] = [
 
 @pytest.mark.parametrize(("amount", "balance", "told_tpp"), COMPARED, ids=repr)
 def test_funds_confirmation_compares_the_balance_exactly(
-    stage: Stage, amount: Any, balance: Any, told_tpp: str
+    relay: Relay, amount: Any, balance: Any, told_tpp: str
 ) -> None:
-    answer = asked(stage, amount, {"balance": balance, "currency": "GBP"})
+    answer = asked(relay, amount, {"balance": balance, "currency": "GBP"})
 
     assert (answer.status, answer.text) == (200, told_tpp)
 
 
-def test_null_funds_available_member_falls_back_to_the_balance(stage: Stage) -> None:
-    answer = asked(stage, 1, {"funds_available": None, "balance": 1, "currency": "GBP"})
+def test_null_funds_available_member_falls_back_to_the_balance(relay: Relay) -> None:
+    answer = asked(relay, 1, {"funds_available": None, "balance": 1, "currency": "GBP"})
 
     assert answer.text == YES
 
 
 @pytest.mark.parametrize("currency", ["EUR", "gbp", "GBPX", 826, []], ids=repr)
-def test_balance_in_another_currency_returns_502(stage: Stage, currency: Any) -> None:
+def test_balance_in_another_currency_returns_502(relay: Relay, currency: Any) -> None:
     for balance in (0, 1_000_000):
-        answer = asked(stage, 1, {"balance": balance, "currency": currency})
+        answer = asked(relay, 1, {"balance": balance, "currency": currency})
         assert "currency" in details_of(answer)
 
 
@@ -107,15 +107,15 @@ NO_BALANCE: list[Any] = ["ten", "", "1,50", "1e3", " 1 ", "1_000", "NaN", "sNaN"
 
 
 @pytest.mark.parametrize("balance", [*NO_BALANCE, "\u0661", True, False, [], {}, [1], {"amount": 1}], ids=repr)
-def test_balance_that_is_no_number_returns_502(stage: Stage, balance: Any) -> None:
-    answer = asked(stage, 1, {"balance": balance, "currency": "GBP"})
+def test_balance_that_is_no_number_returns_502(relay: Relay, balance: Any) -> None:
+    answer = asked(relay, 1, {"balance": balance, "currency": "GBP"})
 
     assert "balance" in details_of(answer)
 
 
-def test_balance_with_a_huge_exponent_returns_200_or_502(stage: Stage) -> None:
+def test_balance_with_a_huge_exponent_returns_200_or_502(relay: Relay) -> None:
     for balance in (Number("1e999999"), Number("-1e999999"), Number("1e-999999"), Number("0e999999")):
-        answer = asked(stage, 1, {"balance": balance, "currency": "GBP"})
+        answer = asked(relay, 1, {"balance": balance, "currency": "GBP"})
         assert answer.status in (200, 502)
         assert answer.text in (YES, NO) or "balance" in details_of(answer)
 
@@ -125,8 +125,8 @@ def test_balance_with_a_huge_exponent_returns_200_or_502(stage: Stage) -> None:
     [{}, {"balance": 100}, {"currency": "GBP"}, {"balance": None, "currency": None}, {"funds_available": None}],
     ids=repr,
 )
-def test_version_1_response_without_a_confirmation_or_balance_returns_502(stage: Stage, answer: Json) -> None:
-    assert "neither" in details_of(asked(stage, 1, answer))
+def test_version_1_response_without_a_confirmation_or_balance_returns_502(relay: Relay, answer: Json) -> None:
+    assert "neither" in details_of(asked(relay, 1, answer))
 
 
 # -- version 2
@@ -134,8 +134,8 @@ def test_version_1_response_without_a_confirmation_or_balance_returns_502(stage:
 
 @pytest.mark.parametrize(("said", "told_tpp"), [(True, YES), (False, NO)])
 @pytest.mark.parametrize("name", ["funds_available", "fundsAvailable"])
-def test_version_2_bank_confirms_funds_with_true_or_false(stage: Stage, name: str, said: bool, told_tpp: str) -> None:
-    answer = stage.ask(TWO, answer={name: said})
+def test_version_2_bank_confirms_funds_with_true_or_false(relay: Relay, name: str, said: bool, told_tpp: str) -> None:
+    answer = relay.call(TWO, answer={name: said})
 
     assert (answer.status, answer.text) == (200, told_tpp)
 
@@ -143,8 +143,8 @@ def test_version_2_bank_confirms_funds_with_true_or_false(stage: Stage, name: st
 @pytest.mark.parametrize(
     "answer", [{}, {"balance": 100, "currency": "EUR"}, *({"funds_available": said} for said in ("true", 1, 0, None))]
 )
-def test_version_2_response_without_a_valid_confirmation_returns_502(stage: Stage, answer: Json) -> None:
-    assert "funds_available" in details_of(stage.ask(TWO, answer=answer))
+def test_version_2_response_without_a_valid_confirmation_returns_502(relay: Relay, answer: Json) -> None:
+    assert "funds_available" in details_of(relay.call(TWO, answer=answer))
 
 
 # -- nothing else is told
@@ -155,19 +155,19 @@ SECRET = {"balance": Number("73519.42"), "currency": "EUR", "name": "Jane Doe", 
 @pytest.mark.parametrize("row", [ONE, TWO], ids=str)
 @pytest.mark.parametrize("said", [True, False])
 def test_funds_confirmation_returns_and_logs_no_other_member_of_the_bank_response(
-    stage: Stage, row: Any, said: bool, lines: Lines
+    relay: Relay, row: Any, said: bool, lines: Lines
 ) -> None:
     given = {"status": "success", **SECRET, "funds_available": said}
 
-    answer = stage.ask(row, answer=Reply(200, told(given), {"X-Balance": "73519.42"}, 0.01))
+    answer = relay.call(row, answer=Reply(200, json_bytes(given), {"X-Balance": "73519.42"}, 0.01))
 
     assert answer.text == (YES if said else NO)
     assert "73519" not in str(answer.headers) + lines.text
 
 
-def test_compared_balance_reaches_neither_the_tpp_nor_the_log(stage: Stage, lines: Lines) -> None:
-    compared = asked(stage, 1, SECRET, "EUR")
-    of_another_currency = asked(stage, 1, SECRET, "GBP")
+def test_compared_balance_reaches_neither_the_tpp_nor_the_log(relay: Relay, lines: Lines) -> None:
+    compared = asked(relay, 1, SECRET, "EUR")
+    of_another_currency = asked(relay, 1, SECRET, "GBP")
 
     assert compared.text == YES
     details_of(of_another_currency)

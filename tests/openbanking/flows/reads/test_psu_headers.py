@@ -17,7 +17,7 @@ from tests.openbanking.accounts import ACCOUNTS
 from tests.openbanking.examples import ROWS, Row
 from tests.openbanking.kit import LATER, Sent, accepted_id
 from tests.openbanking.payments import PATHS, SCOPES, WEBHOOKS, order, payment_answer
-from tests.openbanking.stage import Stage
+from tests.openbanking.relay import Relay
 
 VERSIONS = pytest.mark.parametrize("version", [1, 2])
 
@@ -46,28 +46,28 @@ def of_psu(sent: Sent) -> dict[str, str]:
 def test_all_ten_psu_headers_reach_the_bank_unchanged_in_immediate_and_deferred_calls(
     causeway: Causeway, row: Row
 ) -> None:
-    stage = Stage(causeway)
+    relay = Relay(causeway)
     assert {each.name for each in PSU_HEADERS} == ALL.keys()
 
-    assert stage.ask(row, headers=SENT).status == 200
-    (at_once,) = stage.received(row)
-    request_id = accepted_id(stage.ask(row, headers=SENT | LATER))
-    assert stage.received(row) == []
+    assert relay.call(row, headers=SENT).status == 200
+    (at_once,) = relay.received(row)
+    request_id = accepted_id(relay.call(row, headers=SENT | LATER))
+    assert relay.received(row) == []
     causeway.hub.delivery.worker.attempt(request_id)
-    (later,) = stage.received(row)
+    (later,) = relay.received(row)
 
     assert of_psu(at_once) == of_psu(later) == ALL
 
 
 @EVERY_ROW
 def test_bank_gets_no_psu_headers_unless_the_tpp_sends_them(causeway: Causeway, row: Row) -> None:
-    stage = Stage(causeway)
+    relay = Relay(causeway)
 
-    stage.ask(row)
-    (at_once,) = stage.received(row)
-    request_id = accepted_id(stage.ask(row, headers=LATER))
+    relay.call(row)
+    (at_once,) = relay.received(row)
+    request_id = accepted_id(relay.call(row, headers=LATER))
     causeway.hub.delivery.worker.attempt(request_id)
-    (later,) = stage.received(row)
+    (later,) = relay.received(row)
 
     assert of_psu(at_once) == of_psu(later) == {}
 
@@ -77,28 +77,28 @@ def test_bank_gets_no_psu_headers_unless_the_tpp_sends_them(causeway: Causeway, 
 def test_invalid_psu_headers_return_400_with_their_names_before_any_write(
     causeway: Causeway, row: Row, later: dict[str, str]
 ) -> None:
-    stage, wrong = Stage(causeway), {"psu-ip-port": "99999", "psu-geo-location": "here"}
-    stage.ask(row)
+    relay, wrong = Relay(causeway), {"psu-ip-port": "99999", "psu-geo-location": "here"}
+    relay.call(row)
     before = len(causeway.recorded())
 
-    answer = stage.ask(row, headers=SENT | wrong | later)
+    answer = relay.call(row, headers=SENT | wrong | later)
 
     assert (answer.status, answer.body["code"]) == (400, "HEADERS_ERROR")
     assert "PSU-IP-Port must be" in answer.body["title"]
     assert "PSU-Geo-Location must be" in answer.body["title"]
     assert not [value for value in wrong.values() if value in answer.text]
     assert "PSU-Accept" not in answer.body["title"]
-    assert stage.received(row) == []
+    assert relay.received(row) == []
     assert len(causeway.recorded()) == before
 
 
 def test_repeated_psu_ip_address_returns_400(causeway: Causeway) -> None:
-    stage, twice = Stage(causeway), ["192.0.2.7", "192.0.2.8"]
+    relay, twice = Relay(causeway), ["192.0.2.7", "192.0.2.8"]
 
     answer = causeway.tpp.call(
         "GET",
         "/tpp/accounts",
-        bearer=stage.bearer(1),
+        bearer=relay.bearer(1),
         headers={"psu-ip-address": twice[-1]},
         several={"psu-ip-address": twice},
     )
@@ -109,10 +109,10 @@ def test_repeated_psu_ip_address_returns_400(causeway: Causeway) -> None:
 
 @VERSIONS
 def test_psu_headers_are_not_logged_and_are_stored_encrypted(causeway: Causeway, version: int, lines: Lines) -> None:
-    stage, row = Stage(causeway), ACCOUNTS[version]
+    relay, row = Relay(causeway), ACCOUNTS[version]
 
-    stage.ask(row, headers=SENT)
-    request_id = accepted_id(stage.ask(row, headers=SENT | LATER))
+    relay.call(row, headers=SENT)
+    request_id = accepted_id(relay.call(row, headers=SENT | LATER))
     waiting = repr(list(causeway.hub.store.scan("deliveries")))
     causeway.hub.delivery.worker.attempt(request_id)
     done = repr(list(causeway.hub.store.scan("deliveries")))

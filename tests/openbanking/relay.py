@@ -1,4 +1,4 @@
-"""A service between two banks, with bearers for every scope: made once for all tests of a module."""
+"""The calls of all rows through one service, with bearers for every scope, for all tests of a module."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _PAID_BY = {"/v2_payment_single_status": "/v2_payment_single", "/v2_payment_bulk
 
 
 @dataclass
-class Stage:
-    """``ask`` makes the call of a row while the bank answers as told."""
+class Relay:
+    """One service and its bearers; ``call`` makes the call of a row while the bank gives an answer."""
 
     causeway: Causeway
     bank_tokens: dict[int, str] = field(default_factory=dict)
@@ -52,7 +52,7 @@ class Stage:
         return bearer
 
     def read(self, real: Callable[[Any], Any], keys: Any) -> Any:
-        """The store's ``batch_get``, but what never changes here, clients and consents, is read once.
+        """The store's ``batch_get`` that reads clients and consents, which never change here, once.
 
         Most calls of these tests are refused, and the emulator would take most of their time.
         """
@@ -65,11 +65,11 @@ class Stage:
     def bank(self, row: Row) -> Bank:
         return self.causeway.banks[row.version]
 
-    def will_answer(self, row: Row, answer: Any) -> None:
+    def bank_answers(self, row: Row, answer: Any) -> None:
         """``answer`` is a JSON value, a ``Reply`` or an exception."""
         self.bank(row).answers[row.webhook] = lambda sent: answer
 
-    def ask(
+    def call(
         self,
         row: Row,
         request: Any = None,
@@ -79,13 +79,13 @@ class Stage:
         headers: Mapping[str, str] | None = None,
         raw_query: str | None = None,
     ) -> Answer:
-        """The TPP's call of ``row``, good unless told otherwise; the bank has then ``received`` this call's only."""
+        """Make the TPP's call of ``row``, by default a valid one; ``received`` then has its requests only."""
         self._pay_first(row)
         self._forget_payment(row, answer)
         self.causeway.hub.openbanking.bank_client.breaker.record_success(
             self.bank(row).bic
         )  # failures of other tests do not count
-        self.will_answer(row, row.answer if answer is None else answer)
+        self.bank_answers(row, row.answer if answer is None else answer)
         request = row.request if request is None else request
         bearer = bearer or (self.bearer(row.version) if row.token else None)
         self.bank(row).received.clear()
@@ -97,24 +97,24 @@ class Stage:
         return self.causeway.tpp.call(row.method, f"{row.call}?{query}", bearer=bearer, headers=headers)
 
     def received(self, row: Row) -> list[Sent]:
-        """What the bank got of the latest call."""
+        """The requests that the bank received during the latest call."""
         return self.bank(row).received
 
     def _addressed(self, row: Row, request: Any) -> Any:
-        """A direct payment's order with the bank that it goes to."""
+        """The request; that of a direct payment names its bank."""
         if row.is_direct and isinstance(request, dict):
             return {"bic": self.bank(row).bic, **request}
         return request
 
     def _pay_first(self, row: Row) -> None:
-        """A payment has to be known before its status can be asked for."""
+        """Make the payment whose status is requested."""
         paid = _PAID_BY.get(row.webhook)
         if paid and paid not in self._known:
-            assert self.ask(BY_WEBHOOK[paid]).status == 200
+            assert self.call(BY_WEBHOOK[paid]).status == 200
             self._known.add(paid)
 
     def _forget_payment(self, row: Row, answer: Any) -> None:
-        """A bank's example has one payment_id for all orders, and each is the first."""
+        """Delete the payment of the example, since all orders have one payment_id."""
         if row.is_payment:
             given = answer if isinstance(answer, dict) else {}
             payment_id = given.get("payment_id", given.get("paymentId", row.answer["payment_id"]))
@@ -135,14 +135,14 @@ def error_of(answer: Answer) -> tuple[int, str, list[Json]]:
 
 
 def details_of(answer: Answer) -> str:
-    """The bank's own words in a 502."""
+    """The bank's message in a 502."""
     status, code, (additional,) = error_of(answer)
     assert (status, code, additional["code"]) == (502, "ASPSP_UNKNOWN_ERROR", "ASPSP_ERROR_DESC"), answer
     details: str = additional["details"]
     return details
 
 
-def told(value: Any) -> bytes:
+def json_bytes(value: Any) -> bytes:
     return jsontext.dumps(value).encode()
 
 
