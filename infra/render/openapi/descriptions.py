@@ -38,8 +38,8 @@ def missing() -> Iterator[str]:
             describe()
         except LookupError as error:
             yield str(error)
-    events: dict[str, str] = {name: row.meaning for name, row in CARD_EVENTS.items()}
-    events |= {name: row.meaning for name, row in own_calls.EVENTS.items()}
+    of_cards: dict[str, str] = {name: row.meaning for name, row in CARD_EVENTS.items()}
+    events = of_cards | {name: row.meaning for name, row in own_calls.EVENTS.items()}
     yield from (f"{name} has no meaning: add it to its row" for name, meaning in events.items() if not meaning)
 
 

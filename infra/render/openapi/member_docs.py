@@ -79,21 +79,17 @@ def _all_docs(model: type, member: str) -> Iterator[MemberDoc]:
 
 def _declarations(model: type, member: str) -> Iterator[MemberDoc]:
     """The docstrings of a member in its class and the bases, the nearest first."""
-    for each in _lineage(model):
-        if member in each:
-            yield each[member]
+    yield from (_members_of(place)[member] for place in _places(model) if member in _members_of(place))
 
 
 def _namesakes(model: type, member: str) -> Iterator[MemberDoc]:
     """The docstrings of the members of the same name in the module that declares a member, the first one first."""
-    for place in _places(model):
-        if member in classes(place.__module__).get(place.__name__, {}):
-            yield from (each[member] for each in classes(place.__module__).values() if member in each)
-            return
+    module = next((place.__module__ for place in _places(model) if member in _members_of(place)), "")
+    yield from (each[member] for each in classes(module).values() if member in each)
 
 
-def _lineage(model: type) -> Iterator[Members]:
-    return (classes(place.__module__).get(place.__name__, {}) for place in _places(model))
+def _members_of(place: type) -> Members:
+    return classes(place.__module__).get(place.__name__, {})
 
 
 def _places(model: type) -> Iterator[type]:
