@@ -50,7 +50,7 @@ GROWING = (
 
 @dataclass(frozen=True)
 class Answer:
-    """What came back: status, headers by lower-case name, and the body as text."""
+    """An HTTP response: status, headers by lower-case name, and the body as text."""
 
     status: int
     headers: Mapping[str, str]
@@ -102,7 +102,7 @@ class ScriptedOutbound(Outbound):
 
 @dataclass(frozen=True)
 class Mailbox:
-    """Keeps the mails of everybody."""
+    """A mailer that keeps all mails."""
 
     mails: list[Mail]
 
@@ -130,7 +130,7 @@ class Causeway:
         self.card_secrets: Mapping[str, Mapping[str, str]] = {}
         hub.__dict__["outbound"] = ScriptedOutbound(banks, self.receiver)
         self.mails: list[Mail] = []
-        """What was handed to the mailer."""
+        """The mails that were sent."""
         hub.__dict__["mailer"] = Mailbox(self.mails)
         self._measures(not_before=sys.maxsize)  # no request's turn to write comes, unless ``writes_measurements``
 
@@ -233,7 +233,8 @@ class Causeway:
     # -- storage that is slow, lossy or gone
 
     @contextlib.contextmanager
-    def _instead(self, name: str, call: Callable[..., Any]) -> Iterator[None]:
+    def replace_method(self, name: str, call: Callable[..., Any]) -> Iterator[None]:
+        """Replace a method of the store by ``call``, which gets the real method first."""
         store = self.hub.store
         real = getattr(store, name)
         setattr(store, name, lambda *arguments, **options: call(real, *arguments, **options))
@@ -243,17 +244,17 @@ class Causeway:
             vars(store).pop(name, None)
 
     def meanwhile(self, name: str, intrude: Callable[[], object]) -> contextlib.AbstractContextManager[None]:
-        """Has ``intrude`` happen once, just before the next call of the store's method ``name``."""
+        """Let ``intrude`` happen once, just before the next call of the store's method ``name``."""
 
         def call(real: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
             vars(self.hub.store).pop(name, None)
             intrude()
             return real(*arguments, **options)
 
-        return self._instead(name, call)
+        return self.replace_method(name, call)
 
     def answer_lost(self, name: str, *, applied: bool) -> contextlib.AbstractContextManager[None]:
-        """Has the answer to the next call of the store's method ``name`` get lost, or the call itself."""
+        """Lose the answer to the next call of the store's method ``name``, or the call itself."""
 
         def call(real: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
             vars(self.hub.store).pop(name, None)
@@ -261,15 +262,15 @@ class Causeway:
                 real(*arguments, **options)
             raise AnswerLost("the connection broke")
 
-        return self._instead(name, call)
+        return self.replace_method(name, call)
 
     def storage_gone(self, name: str) -> contextlib.AbstractContextManager[None]:
-        """Has every call of the store's method ``name`` fail."""
+        """Let every call of the store's method ``name`` fail."""
 
         def call(real: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
             raise StoreUnavailable("DynamoDB cannot be reached")
 
-        return self._instead(name, call)
+        return self.replace_method(name, call)
 
     # -- calls
 

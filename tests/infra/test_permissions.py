@@ -114,7 +114,7 @@ def test_deliver_uses_exactly_the_rights_of_its_policy(
     )
 
     def work() -> None:
-        causeway.hub.openbanking.banks._forget()
+        causeway.hub.openbanking.banks.forget()
         causeway.hub.delivery.queue.__dict__.pop("_client", None)
         causeway.hub.delivery.queue.__dict__.pop("_url", None)
         causeway.writes_measurements()

@@ -114,7 +114,7 @@ NO_BOOKING_STATUS: dict[str, Any] = {"unknown": "all", "capitals": "BOOKED", "em
 
 
 def meaning(member: Member) -> str:
-    """What a request's member means beyond its type."""
+    """The meaning of a request's member beyond its type."""
     if member.name.endswith("iban"):
         return "iban"
     if member.name in ("currency", "country", "amount", "payment_scheme", "callback_url", "booking_status"):

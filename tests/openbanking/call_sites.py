@@ -1,4 +1,4 @@
-"""Where the service calls its storage and its queues: read from the source, so that no list has to be kept by hand.
+"""The calls of the storage and of queues in the source of the service, so that no list has to be kept by hand.
 
 A call counts when a request or a job can come to it; what only the operator's command line reaches does not, unless it
 is about deliveries. A call by way of somebody else counts as well: there the store, or one of its methods, is handed
@@ -29,19 +29,19 @@ from tests.kit.source_code import (
 )
 
 ROOMS = tuple(f"chalicelib.{room}" for room in ("openbanking", "statistics", "delivery"))
-"""Where requests and deliveries of open banking are decided."""
+"""The packages that decide requests and deliveries of open banking."""
 CARDS = "chalicelib.cards"
-"""Where those of the card API are."""
+"""The package that decides those of the card API."""
 _DELIVERY = "chalicelib.delivery"
 _OPERATOR = ("infra", "chalicelib.demo_bank.setup", "chalicelib.sandbox_clock")
 _GUESTS = ("infra", "chalicelib.demo_bank", "chalicelib.sandbox_clock")
-"""What the service itself does not depend on."""
+"""Packages that the service itself does not depend on."""
 _CALLS_NOBODY = "wait"
 
 
 @dataclass(frozen=True)
 class Service:
-    """What is called: the names that it goes by in this code, and its methods."""
+    """A called service: its names in this code, and its methods."""
 
     names: tuple[str, ...]
     methods: frozenset[str]

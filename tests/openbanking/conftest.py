@@ -18,5 +18,5 @@ def relay(shared_causeway: Causeway) -> Iterator[Relay]:
     with causeway.installed():
         for version in (1, 2):
             relay.bearer(version)
-        with causeway._instead("batch_get", relay.read):
+        with causeway.replace_method("batch_get", relay.read):
             yield relay

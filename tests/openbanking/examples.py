@@ -35,13 +35,13 @@ class Row:
 
     @property
     def request(self) -> Json:
-        """What the TPP sends; a copy."""
+        """A copy of the TPP's request."""
         request: Json = copied(REQUESTS[self.version][self.webhook])
         return request
 
     @property
     def answer(self) -> Json:
-        """What the bank answers; a copy."""
+        """A copy of the bank's answer."""
         good: Json = copied(ANSWERS[self.version][self.webhook])
         return {"status": "success", **good} if self.version == 1 else good
 

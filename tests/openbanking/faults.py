@@ -31,7 +31,7 @@ _STORE = "chalicelib.foundation.dynamodb.store"
 
 @dataclass(frozen=True)
 class Hit:
-    """What a fault hit: DynamoDB's name of the call, and the places in the source that it came by, one or more."""
+    """A call that a fault hit: its name at DynamoDB, and the call sites in the source that led to it, one or more."""
 
     sites: frozenset[Site]
     operation: str
@@ -75,7 +75,7 @@ class Fault:
 
     @contextlib.contextmanager
     def resting(self) -> Iterator[None]:
-        """Has the calls made inside pass unharmed and uncounted."""
+        """Let the calls made inside pass unharmed and uncounted."""
         self._rests = True
         try:
             yield
@@ -83,7 +83,7 @@ class Fault:
             self._rests = False
 
     def loses_what_was_applied(self) -> bool:
-        """Whether a write took place and nobody will ever be told."""
+        """Whether a write took place whose answer is lost for good."""
         return self.lasting and self.kind == "after"
 
     def _see(self, call: Call, proceed: Proceed) -> Members:
@@ -122,7 +122,7 @@ def _method() -> FrameType:
 
 
 def came_by(inside: FrameType, service: Service) -> Iterator[Site]:
-    """Where a service was called or handed on, from a frame inside of it outwards."""
+    """The call sites of a service, from a frame inside of it outwards."""
     frame: FrameType | None = inside
     while frame is not None:
         site = site_at(_module(frame), frame.f_lineno, service)
@@ -168,7 +168,7 @@ def items(causeway: Causeway, table: str) -> list[dict[str, Any]]:
 
 
 class Snapshot:
-    """What some tables hold, and the time, to come back to."""
+    """The items of some tables, and the time, to be restored."""
 
     def __init__(self, causeway: Causeway, tables: Sequence[str] = JOURNEYS) -> None:
         self._causeway = causeway
@@ -177,7 +177,7 @@ class Snapshot:
         self._lines = len(TRACE)
 
     def restore(self) -> None:
-        """Back to then; the banks and the client have received nothing since."""
+        """Restore the snapshot, and clear what the banks and the client have received since."""
         for name, kept in self._items.items():
             table_of(self._causeway, name).items = _copy(kept)
         vars(self._causeway.clock).update(self._clock)

@@ -26,15 +26,15 @@ BANK: dict[int, dict[str, Result]] = {
     1: {"gone": (502, 4005), "url": (400, 4301), "saved": (409, 4205), "payment": (400, 4001)},
     2: {"gone": BLOCKED, "url": WRONG, "saved": WRONG, "payment": WRONG},
 }
-"""What banks are told, by their version."""
+"""The answers to banks, by version."""
 FIRST = {1: 1, 2: "RCVD"}
 STATUSES: dict[int, list[Any]] = {1: [0, 1, 2, 4], 2: ["ACSP", "PDNG", "RJCT", "ACSC", "ACCC"]}
 AFTER_FINAL: dict[Any, list[Any]] = {2: [], 4: [], "RJCT": [], "ACCC": [], "ACSC": ["ACCC"]}
-"""What may follow a final status."""
+"""The statuses that may follow a final status."""
 
 MINUTE, HOUR, DAY = 60, 3600, 24 * 3600
 OPEN, CODE, ACCESS, AGAIN, CONSENT, NOTICE = 30 * MINUTE, 10 * MINUTE, HOUR, MINUTE, 180 * DAY, 7 * DAY
-"""How long requests, codes, access tokens, repeats of a refresh and consents last; how early the end is announced."""
+"""Lifetimes of requests, codes, access tokens, repeats of a refresh and consents; the notice before a consent ends."""
 EARLY, KEPT, IN_PROGRESS = 15 * MINUTE, DAY, 30
 
 
@@ -162,7 +162,7 @@ class Model(dict[str, Any]):
         return OK
 
     def end(self, consent: Consent, by: str) -> None:
-        """Whoever ends a consent; the bank is told unless it was the one."""
+        """End a consent; the bank is notified unless it ended the consent itself."""
         if self.has_ended(consent):
             return
         consent["status"] = "revoked"
@@ -171,7 +171,7 @@ class Model(dict[str, Any]):
             self["notices"].append(consent["bank_token"])
 
     def announce(self) -> None:
-        """What the job does for consents that end."""
+        """Announce consents that end, as the job does."""
         for consent in self["consents"].values():
             while consent["status"] == "authorised" and consent["notices"] and consent["notices"][0][1] <= self["now"]:
                 event, _ = consent["notices"].pop(0)
@@ -184,12 +184,12 @@ class Model(dict[str, Any]):
         return BLOCKED if result == OK and consent["one_time"] else result
 
     def claim(self, key: str) -> dict[str, Any] | None:
-        """What is kept of an Idempotency-Key, for a day."""
+        """The stored claim of an Idempotency-Key, for a day."""
         kept = self["keys"].get(key)
         return kept if kept and self["now"] < kept["until"] else None
 
     def repeat(self, consent: Consent, access: str, key: str, body: str) -> Result | None:
-        """What a payment is told before the bank is called; ``None`` if it is called."""
+        """The answer to a payment before the bank is called; ``None`` if it is called."""
         result, kept = self.bearer(consent, access, or_spent=True), self.claim(key)
         is_spent = consent["status"] == "spent"
         if result != OK or (is_spent and (kept is None or kept["consent"] != consent["id"])):

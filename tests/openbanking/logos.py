@@ -55,7 +55,7 @@ def full(attributes: str = "") -> str:
 
 
 def resource(name: str, content: str, times: int = 1, attributes: str = "") -> str:
-    """What others refer to as ``#r``."""
+    """A resource that others refer to as ``#r``."""
     return f'<{name} id="r" {attributes}>{content * times}</{name}>'
 
 

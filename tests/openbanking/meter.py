@@ -1,4 +1,4 @@
-"""What the service has measured, read from the counters that it writes."""
+"""The measurements of the service, read from the counters that it writes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def counters(causeway: Causeway) -> list[HourlyCounters]:
 
 
 def measured(causeway: Causeway, act: Callable[[], object]) -> Counts:
-    """What is measured of what is done inside."""
+    """The measurements of an action."""
     causeway.hub.statistics.measurements.write()
     table_of(causeway, "statistics").items.clear()
     act()
@@ -44,7 +44,7 @@ def counts(found: list[HourlyCounters]) -> Counts:
 
 
 def of(version: int, service: str, **counts: int) -> Counts:
-    """What was counted of one bank and service, and nothing of any other."""
+    """The counts of one bank and service, and none of any other."""
     return {f"{BIC[version]} {service}": counts}
 
 

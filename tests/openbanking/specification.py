@@ -53,7 +53,7 @@ class Member:
 
     @property
     def shown(self) -> str:
-        """How an error names the member."""
+        """The name of the member in errors."""
         return ".".join(map(str, self.place))
 
 

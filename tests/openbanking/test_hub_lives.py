@@ -105,7 +105,7 @@ DEFECTS: dict[str, tuple[Any, str, Any, Callable[[HubLife], None], str]] = {
     "banks are not told": (tokens, "record_revoke_token", lambda *_: NONE_RECORDED, revoke_and_be_told, "is told once"),
     "a list shows no end": (consents.Consent, "state", lambda *_: "authorised", revoke_at_the_bank, "the consents are"),
 }
-"""What is replaced, and by what; the steps that come upon it, and what is found."""
+"""The replaced function, its replacement, the steps that reveal the defect, and the failure."""
 
 
 def take(life: HubLife, steps: Callable[[HubLife], None]) -> None:

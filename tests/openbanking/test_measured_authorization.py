@@ -1,4 +1,4 @@
-"""What is counted of consents, from the front door to their end, and what of banks and the operator is not."""
+"""Measurements of consents, from the authorization endpoint to their end, and calls that are not counted."""
 
 from __future__ import annotations
 

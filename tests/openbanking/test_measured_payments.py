@@ -1,4 +1,4 @@
-"""How payments, and the questions what became of them, are counted."""
+"""Measurements of payments and of requests for their statuses."""
 
 from __future__ import annotations
 

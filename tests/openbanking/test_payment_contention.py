@@ -55,11 +55,11 @@ class Contest:
         self.bank.answers[WEBHOOK[version]] = self._take
 
     def pay(self, request_id: str) -> list[Any]:
-        """What each caller got, the TPPs by turns: a bank's answer, a fault, or an error of the storage."""
+        """The result of each caller, the TPPs by turns: a bank's answer, a fault, or an error of the storage."""
         return at_once([partial(self._paid, number, request_id) for number in range(MANY)])
 
     def spent(self) -> int:
-        """How many consents were spent."""
+        """The number of spent consents."""
         tokens = [OpaqueToken.parse(bearer, parts=3) for tpp in self.tpps for bearer in tpp.bearers]
         items = [self.causeway.hub.store.get(*consent_key(token.ids[0])) for token in tokens if token]
         return sum(item is not None and item["status"] == "spent" for item in items)

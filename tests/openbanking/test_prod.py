@@ -1,4 +1,4 @@
-"""What is stricter in production: secrets and PKCE."""
+"""Stricter rules in production: secrets and PKCE."""
 
 from __future__ import annotations
 

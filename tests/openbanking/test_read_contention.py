@@ -43,7 +43,7 @@ class Contest:
             hub.openbanking.__dict__["banks"] = causeway.hub.openbanking.banks
 
     def run(self, *ways: Mapping[str, str]) -> Counter[str]:
-        """How many of the reads, made with these headers by turns, were answered, accepted, refused or failed."""
+        """The numbers of answered, accepted, refused and failed reads, made with these headers by turns."""
         made = [partial(self._made, number, ways[number % len(ways)]) for number in range(MANY)]
         return Counter(at_once(made))
 

@@ -196,7 +196,7 @@ class Banks:
         key = self.get(bic).bic
         deletes = [Delete(*bank_key(key), Attr("bic").exists()), Delete(*logo_key(key))]
         self._engine.carry_out(if_permitted(deletes, None, lambda _: _unknown_bank(bic)))
-        self._forget()
+        self.forget()
 
     # -- inside
 
@@ -226,10 +226,10 @@ class Banks:
         return [Bank.from_item(item) for items in found for item in items if item]
 
     def _read_again(self, bic: str) -> Bank:
-        self._forget()
+        self.forget()
         return self.get(bic)
 
-    def _forget(self) -> None:
+    def forget(self) -> None:
         self._cache.clear()
         self._directory = (0, [])
 

@@ -1,4 +1,4 @@
-"""What banks answer: members that are missing, mistyped or odd, shapes that are admitted, and every misbehaviour."""
+"""Answers of banks: missing, mistyped or odd members, admitted forms, and every misbehaviour."""
 
 from __future__ import annotations
 

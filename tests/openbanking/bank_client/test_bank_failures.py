@@ -1,4 +1,4 @@
-"""What a bank did wrong: whose fault it is, and what stays of it in other words."""
+"""Failures of banks: the party at fault, and the part of the message that is passed on."""
 
 from __future__ import annotations
 

@@ -72,18 +72,18 @@ def holds(condition: Condition | None, item: Item) -> bool:
 
 
 class OwnBreaker:
-    """What an instance had before circuits were shared: its own breaker, and no limit of slow calls."""
+    """The parts of an instance without shared circuits: its own breaker, and no limit of slow calls."""
 
     def __init__(self, clock: ManualClock) -> None:
         self.circuits = Breaker(clock)
         self.slow_calls = None
 
     def write_counters(self, counters: list[HourlyCounters]) -> None:
-        """Nobody reads them."""
+        """Ignore the counters, which only shared circuits read."""
 
 
 class SharedCircuits:
-    """What an instance knows of banks, and shares with others through storage."""
+    """The knowledge of banks that an instance shares with others through storage."""
 
     def __init__(self, clock: ManualClock, store: StatisticsStore, *, knows_downtimes: bool) -> None:
         self._clock, self._store, self._knows_downtimes = clock, store, knows_downtimes
@@ -92,7 +92,7 @@ class SharedCircuits:
         self.slow_calls = SlowCalls(store, clock)
 
     def write_counters(self, counters: list[HourlyCounters]) -> None:
-        """What follows from a request whose turn it is to write the measurements of the instance."""
+        """Write the measurements of the instance, as a request does once a minute."""
         for number, hourly in enumerate(counters):
             self._store.put("statistics", hourly.to_item(f"{id(self)}-{self._clock.monotonic()}-{number}"))
         downtimes = DowntimeRecorder(self._store, self._clock).record(counters)
@@ -123,7 +123,7 @@ class Instance:
 
 @dataclass
 class Figures:
-    """What became of the requests, by minute: those of others, those of others that were throttled."""
+    """Requests by minute: those of others, and the throttled ones among them."""
 
     others: dict[int, int] = field(default_factory=lambda: defaultdict(int))
     throttled: dict[int, int] = field(default_factory=lambda: defaultdict(int))

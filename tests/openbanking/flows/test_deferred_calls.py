@@ -278,7 +278,7 @@ def test_outcome_expires_after_a_day(deferred: DeferredRead) -> None:
 
 
 def asked(deferred: DeferredRead) -> list[int]:
-    """How old the question was, in seconds, each time the bank got it until it was over."""
+    """The age of the request, in seconds, each time the bank received it."""
     ages, began = [], deferred.causeway.clock.time()
     while (delivery := deferred.causeway.delivery(deferred.request_id)).state == "due":
         deferred.causeway.clock.advance(max((delivery.due_at or 0) - deferred.causeway.clock.time(), 0))
@@ -389,7 +389,7 @@ def test_call_of_an_inactive_client_is_not_sent(deferred: DeferredRead) -> None:
 def test_call_to_an_inactive_bank_is_not_sent(deferred: DeferredRead) -> None:
     banks, bic = deferred.causeway.hub.openbanking.banks, deferred.bank.bic
     banks.change(bic, active=False)
-    banks._forget()
+    banks.forget()
     try:
         deferred.attempt()
         waited = deferred.read()

@@ -89,7 +89,7 @@ KINDS = pytest.mark.parametrize("kind", ATTEMPTED)
 
 
 def attempted(causeway: Causeway, kind: str, version: int, told: Told) -> tuple[list[Sent], Delivery]:
-    """What its receiver got by one attempt at a delivery, and the record of it."""
+    """The request that one attempt at a delivery sent, and its record."""
     sent = ATTEMPTED[kind](causeway, version, told)
     return sent, causeway.recorded(kind)[0]
 

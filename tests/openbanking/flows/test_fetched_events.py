@@ -28,7 +28,7 @@ from tests.openbanking.payments import Pisp
 DAY = 24 * 3600
 START = "2026-03-02T09:00:00+00:00"
 ITEM_BYTES, ANSWER_BYTES = 400_000, 6_000_000
-"""What DynamoDB takes as an item, and Lambda as an answer."""
+"""The largest item of DynamoDB, and the largest answer of Lambda."""
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Who calls: a client that has a secret proves itself wherever no bearer does, and challenges say what is missing."""
+"""Client authentication: a secret is required without a bearer, and challenges name the missing credential."""
 
 from __future__ import annotations
 

@@ -122,7 +122,7 @@ class ConcurrentCallers:
     waiting_or_done: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
 
     def ask(self, kids: Sequence[str | None]) -> list[int]:
-        """How many keys each thread gets for its ``kid``."""
+        """The number of keys that each thread gets for its ``kid``."""
         client = self.causeway.hub.openbanking.clients.get(self.causeway.tpp.client_id)
         self.waiting_or_done = threading.Semaphore(0)
 

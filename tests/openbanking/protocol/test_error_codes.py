@@ -47,7 +47,7 @@ def provokes(*codes: Code) -> Callable[[Provoke], Provoke]:
 
 
 OWN_CODES = {"ACCESS_EXCEEDED": 429}
-"""What this service adds to the specification's table."""
+"""Codes that this service adds to the specification's table."""
 
 
 def test_error_tables_equal_the_specification_plus_own_codes() -> None:

@@ -88,7 +88,7 @@ def test_every_refusal_is_raised_in_the_code(table: str) -> None:
 
 @cache
 def imported_as(module: str, table: str) -> frozenset[str]:
-    """What a module calls a table of refusals."""
+    """The name of a module's table of refusals."""
     package, _, last = table.rpartition(".")
     return frozenset(
         name.asname or name.name

@@ -55,7 +55,7 @@ def client_id(made: Registered) -> str:
 
 
 def signing(clients: Clients, client_id: str) -> list[str | None]:
-    """What the client's events are signed with now, newest first."""
+    """The secrets that sign the client's events now, newest first."""
     return [*clients.events_secrets(clients.get(client_id))]
 
 

@@ -1,4 +1,4 @@
-"""How a client gets events: at its Events URL, by fetching them, or not at all."""
+"""Modes of a client's events: sent to its Events URL, fetched, or none."""
 
 from __future__ import annotations
 

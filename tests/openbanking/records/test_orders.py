@@ -436,7 +436,7 @@ WHO = pytest.mark.parametrize("who", ["the same consent", "another consent", "no
 
 
 def second_of(causeway: Causeway, who: str, first: Pisp, *, later: bool) -> Pisp:
-    """Who makes the later order."""
+    """The maker of the later order."""
     if who == "another client":
         becomes_another_tpp(causeway)
     kind, consent_type = ("direct", "reusable") if who == "no consent" else ("single", ONE_TIME)
@@ -447,7 +447,7 @@ def second_of(causeway: Causeway, who: str, first: Pisp, *, later: bool) -> Pisp
 
 
 def ended(pisp: Pisp, key: str) -> tuple[int, str]:
-    """How an order of this key ended: status and title."""
+    """The status and the title of an order with this key."""
     answer = pisp.pay(key)
     if pisp.deferred:
         request_id = answer.body["request_id"]

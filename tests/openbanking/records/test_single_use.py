@@ -79,7 +79,7 @@ def test_a_used_identifier_expires_with_its_token(causeway: Causeway, uses: Sing
 
 
 def attempt(causeway: Causeway, hubs: list[Any], credentials: TppCredentials, number: int) -> Any:
-    """What one of many callers gets: a client, or the refusal."""
+    """The result of one of many callers: a client, or the refusal."""
     try:
         return hubs[number % PROCESSES].openbanking.tpp_authentication.authenticate_bearer(credentials)
     except Refusal as refusal:

@@ -372,7 +372,7 @@ def ask_for_the_states_of_consents(causeway: Causeway, version: int) -> Run:
 @scenario("/tpp/banks", "/tpp/scope?bic=ALPHGB21")
 def ask_an_instance_that_has_just_started(causeway: Causeway, path: str) -> Run:
     def run(fault: Fault) -> None:
-        causeway.hub.openbanking.banks._forget()
+        causeway.hub.openbanking.banks.forget()
         completed(fault, lambda: causeway.tpp.call("GET", path))
 
     return run

@@ -26,7 +26,7 @@ def request(causeway: Causeway, **more: str) -> str:
 
 def starts_anew(causeway: Causeway) -> None:
     """Forget what an instance has cached of banks."""
-    causeway.hub.openbanking.banks._forget()
+    causeway.hub.openbanking.banks.forget()
     for name in ("open_downtimes", "response_times"):
         causeway.hub.statistics.__dict__.pop(name, None)
     for name in ("bank_directory", "bank_choices"):

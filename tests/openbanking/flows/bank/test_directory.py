@@ -199,7 +199,7 @@ def test_first_directory_request_of_an_instance_makes_6_storage_calls(
     causeway: Causeway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("chalicelib.foundation.parallel.WIDTH", 1)
-    causeway.hub.openbanking.banks._forget()
+    causeway.hub.openbanking.banks.forget()
 
     with record_calls(causeway) as calls:
         causeway.tpp.call("GET", "/tpp/banks")
@@ -215,7 +215,7 @@ def test_directory_reads_100_banks_at_a_time(causeway: Causeway, monkeypatch: py
     known = [{"bic": bic, "active": True} for bic in ("ALPHGB21", "BETADEF1")]
     gone = [{"bic": f"GONEDE{number:02}", "active": True} for number in range(199)]
     monkeypatch.setattr(banks, "_rows", lambda: [*gone, *known])
-    banks._forget()
+    banks.forget()
 
     with record_calls(causeway) as calls:
         found = banks.directory()

@@ -1,4 +1,4 @@
-"""What banks report: the form of a payment's status and of a day's performance, and what is wrong with others."""
+"""Reports of banks: the form of a payment's status and of a day's performance, and the errors of other forms."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ def consents_of(causeway: Causeway, version: int, days: int) -> Iterator[None]:
     """Has a bank's consents last so long."""
     bank = causeway.banks[version].record
     causeway.hub.openbanking.banks.change(bank.bic, consent_days=days)
-    causeway.hub.openbanking.banks._forget()
+    causeway.hub.openbanking.banks.forget()
     try:
         yield
     finally:

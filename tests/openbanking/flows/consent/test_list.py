@@ -116,7 +116,7 @@ def test_consent_list_includes_consents_at_inactive_and_removed_banks(causeway: 
         banks.remove(bic)
     found = ids(listed(causeway)), ids(listed(causeway, bic=bic))
     causeway.hub.store.put("banks", before)
-    banks._forget()
+    banks.forget()
 
     assert found == ([consent_id], [consent_id])
 

@@ -22,7 +22,7 @@ ID = {1: "id", 2: "resource_id"}
 
 
 def listed(relay: Relay, version: int, accounts: list[Json], **approved: list[Any]) -> list[Json]:
-    """What a TPP gets of ``accounts`` with a consent that names these identifiers."""
+    """The part of ``accounts`` that a TPP gets with a consent that names these identifiers."""
     row = ROWS[version]
     given = ({"status": "success"} if version == 1 else {}) | {"accounts": accounts}
     answer = relay.call(row, answer=given, bearer=relay.bearer_for(version, **approved))

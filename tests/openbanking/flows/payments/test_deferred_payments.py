@@ -395,12 +395,12 @@ def test_order_to_an_inactive_bank_is_not_sent(causeway: Causeway, version: int,
     pisp = Pisp(causeway, version, kind, ONE_TIME, deferred=True)
     request_id, bic = pisp.order(), pisp.bank.bic
     causeway.hub.openbanking.banks.change(bic, active=False)
-    causeway.hub.openbanking.banks._forget()
+    causeway.hub.openbanking.banks.forget()
     try:
         pisp.attempt(request_id)
     finally:
         causeway.hub.openbanking.banks.change(bic, active=True)
-        causeway.hub.openbanking.banks._forget()
+        causeway.hub.openbanking.banks.forget()
 
     assert pisp.failure(request_id) == (502, refusals.PAYMENT_NOT_SENT.sentence)
     assert pisp.calls == 0

@@ -1,4 +1,4 @@
-"""What a payment's order must be beyond its members' rules: accounts, amounts, schemes, totals, the way back."""
+"""Rules of a payment order beyond those of its members: accounts, amounts, schemes, totals, the callback URL."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def refused(relay: Relay, row: Row, order: Json, said: str = "", code: str = "FO
 
 
 def accepted(relay: Relay, row: Row, order: Json) -> Any:
-    """What the bank gets, numbers as they were written."""
+    """The body that the bank received, numbers as they were written."""
     answer = relay.call(row, order)
     assert answer.status == 200, answer
     return spelled(relay.received(row)[0].body)

@@ -1,4 +1,4 @@
-"""Where payments stand: what banks report, in whatever order, and what TPPs are told."""
+"""Payment statuses: reports of banks, in any order, and the answers and events of TPPs."""
 
 from __future__ import annotations
 
