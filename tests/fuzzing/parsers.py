@@ -14,6 +14,7 @@ from typing import Any, cast
 from pydantic import TypeAdapter, ValidationError
 
 from chalicelib.cards.actions import ACTIONS, SIMULATOR_ACTIONS
+from chalicelib.cards.protocol import fields as card_fields
 from chalicelib.cards.protocol.status_codes import Refused
 from chalicelib.cards.requests import envelope
 from chalicelib.delivery.recorded_exchange import record_answer
@@ -253,12 +254,14 @@ def read_address(content: bytes) -> None:
 
 @cache
 def _fields() -> list[TypeAdapter[object]]:
-    kinds = (AN[18], Text[140], Name[40], PayeeName[40], N[20], Amount[10], Iban, Bic, Day, WebAddress)
+    kinds: list[Any] = [AN[18], Text[140], Name[40], PayeeName[40], N[20], Amount[10], Iban, Bic, Day, WebAddress]
+    kinds += [card_fields.AN[1, 18], card_fields.ANS[1, 140], card_fields.AS[1, 40], card_fields.N[1, 20]]
+    kinds += [card_fields.Iban, card_fields.Day, card_fields.Email, card_fields.Ipv4, card_fields.Pairs]
     return [TypeAdapter(kind) for kind in kinds]
 
 
 def read_field(content: bytes) -> None:
-    """A member of a message, of any type."""
+    """A member of a message of either half, of any type."""
     for field in _fields():
         with suppress(ValidationError):
             field.validate_python(text(content))

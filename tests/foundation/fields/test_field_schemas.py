@@ -1,4 +1,4 @@
-"""JSON Schemas of fields: never stricter than the check, and exact as far as a schema can be."""
+"""JSON Schemas of the field types of both halves: never stricter than the check, and exact as far as possible."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from pydantic import create_model
 
+from chalicelib.cards.protocol import fields as card_fields
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.fields.field_types import Message
 from chalicelib.foundation.fields.problems import InvalidMessage
@@ -24,6 +25,7 @@ from chalicelib.openbanking.protocol import fields
 from chalicelib.openbanking.protocol.fields import Bic, Currency, Day, Iban, WebAddress
 
 F: Any = fields
+C: Any = card_fields
 """The field types; one with a length is made by brackets, which the type checker knows in annotations only."""
 TYPES: dict[str, Any] = {
     "AN": F.AN[18],
@@ -43,8 +45,34 @@ TYPES: dict[str, Any] = {
     "Country3": F.Country[3],
     "Day": Day,
     "WebAddress": WebAddress,
+    "card AN": C.AN[1, 18],
+    "card A": C.A[1, 3],
+    "card ANS": C.ANS[1, 18],
+    "card AS": C.AS[1, 40],
+    "card N": C.N[1, 8],
+    "card N of one length": C.N[4],
+    "card Digits": C.Digits[8],
+    "card Range": C.Range[1, 100],
+    "card Iban": card_fields.Iban,
+    "card Day": card_fields.Day,
+    "card Email": card_fields.Email,
+    "card Ipv4": card_fields.Ipv4,
+    "card Mccs": card_fields.Mccs,
+    "card Countries": card_fields.Countries,
 }
-SHORTEST = {"AN": F.AN[1], "A": F.A[1], "Name": F.Name[1], "N": F.N[1], "Digits": F.Digits[1], "Amount": F.Amount[1]}
+SHORTEST = {
+    "AN": F.AN[1],
+    "A": F.A[1],
+    "Name": F.Name[1],
+    "N": F.N[1],
+    "Digits": F.Digits[1],
+    "Amount": F.Amount[1],
+    "card AN": C.AN[1],
+    "card ANS": C.ANS[1],
+    "card AS": C.AS[1],
+    "card N": C.N[1],
+    "card Digits": C.Digits[1],
+}
 MODELS = {name: create_model(name, __base__=Message, value=(kind, ...)) for name, kind in TYPES.items()}
 VALIDATORS = {name: Draft202012Validator(model.model_json_schema()) for name, model in MODELS.items()}
 CHARACTERS = [chr(code) for code in range(sys.maxunicode + 1)]
@@ -110,6 +138,12 @@ def test_an_optional_member_has_a_schema(name: str) -> None:
         ("Day", {"type": "string", "format": "date"}),
         ("WebAddress", {"type": "string", "format": "uri", "maxLength": 2048}),
         ("Iban", {"type": "string", "format": "iban", "maxLength": 42}),
+        ("card AN", {"type": "string", "minLength": 1, "maxLength": 18}),
+        ("card N of one length", {"type": ["integer", "string"], "minimum": 1000, "maximum": 9999}),
+        ("card Digits", {"type": ["string", "integer"], "pattern": "^[0-9]{8,8}$"}),
+        ("card Range", {"type": ["integer", "string"], "minimum": 1, "maximum": 100}),
+        ("card Day", {"type": "string", "format": "date"}),
+        ("card Email", {"type": "string", "format": "email", "minLength": 6, "maxLength": 100}),
     ],
 )
 def test_a_schema_states_types_lengths_and_limits(name: str, described: dict[str, Any]) -> None:
@@ -149,6 +183,8 @@ def test_a_schema_accepts_every_accepted_value(value: object) -> None:
         (F.A[2_000_000], str.isalpha),
         (F.PayeeName[2_000_000], lambda character: unicodedata.category(character)[0] in "LM" or character.isdecimal()),
         (F.Name[2_000_000], lambda character: unicodedata.category(character)[0] in "LM"),
+        (C.ANS[1, 2_000_000], is_written),
+        (C.AS[1, 2_000_000], lambda character: unicodedata.category(character)[0] in "LM"),
     ],
 )
 def test_a_pattern_accepts_every_accepted_character(kind: Any, belongs: Callable[[str], bool]) -> None:
@@ -159,10 +195,14 @@ def test_a_pattern_accepts_every_accepted_character(kind: Any, belongs: Callable
     assert re.search(schema_of(kind)["pattern"], everything)
 
 
-@pytest.mark.parametrize("name", ["AN", "Text", "A", "Name", "PayeeName"])
+@pytest.mark.parametrize("name", ["AN", "Text", "A", "Name", "PayeeName", "card AN", "card A", "card ANS"])
 def test_a_pattern_is_exact_within_latin_1(name: str) -> None:
     for character in CHARACTERS[:256]:
         assert is_described(name, f"a{character}a") == is_taken(name, f"a{character}a")
+
+
+@pytest.mark.parametrize("name", ["AN", "Text", "A", "Name", "PayeeName", "card AN", "card A", "card AS"])
+def test_a_pattern_is_exact_for_a_blank(name: str) -> None:
     assert is_described(name, " ") == is_taken(name, " ")
 
 
@@ -217,6 +257,27 @@ def test_a_pattern_is_exact_within_latin_1(name: str) -> None:
         ("WebAddress", "https://user@a.example"),
         ("WebAddress", "https://a.example/#part"),
         ("WebAddress", "https://a.example/a b"),
+        ("card AN", ""),
+        ("card AN", "a" * 19),
+        ("card AN", "a b"),
+        ("card A", "a1"),
+        ("card ANS", "a\u200bb"),
+        ("card AS", "Anna 2"),
+        ("card AS", "A & B"),
+        ("card AS", " "),
+        ("card N", -1),
+        ("card N", 100_000_000),
+        ("card N", "1.5"),
+        ("card N of one length", 999),
+        ("card N of one length", "12345"),
+        ("card Digits", "1234567"),
+        ("card Range", 0),
+        ("card Range", 101),
+        ("card Iban", "GB33 BUKB 2020 1555 5555 55"),
+        ("card Day", "2024-2-29"),
+        ("card Email", "a b@example.com"),
+        ("card Ipv4", "203.0.113"),
+        ("card Mccs", "541"),
     ],
 )
 def test_a_schema_rejects_values_it_can_express(name: str, value: object) -> None:
