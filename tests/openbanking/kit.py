@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
+import pytest
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 
 from chalicelib.foundation import jsontext
@@ -20,6 +21,7 @@ from chalicelib.openbanking.records.client_record import Client
 if TYPE_CHECKING:
     from tests.causeway import Answer, Causeway
 
+VERSIONS = pytest.mark.parametrize("version", [1, 2])
 IBAN = "GB33BUKB20201555555555"
 """The account that the PSU approves."""
 LATER = {"prefer": "respond-async"}

@@ -14,8 +14,6 @@ from chalicelib.openbanking.records.consents import consent_key
 from tests.causeway import Answer, Causeway
 from tests.openbanking.kit import IBAN, LATER, Sent, accepted_id
 
-VERSIONS = pytest.mark.parametrize("version", [1, 2])
-
 KINDS = pytest.mark.parametrize("kind", ["single", "bulk", "direct"])
 
 PATHS = {

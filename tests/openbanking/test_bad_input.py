@@ -14,14 +14,13 @@ from hypothesis import strategies as st
 
 from chalicelib.openbanking.protocol.psu_context import PSU_HEADERS
 from tests.causeway import Causeway
-from tests.openbanking.kit import CONSENT_IDS, IBAN, TOKEN, TOKENS, URL, always
+from tests.openbanking.kit import CONSENT_IDS, IBAN, TOKEN, TOKENS, URL, VERSIONS, always
 from tests.openbanking.odd_input import documented, near, odd_text, relaxed
 
 costly = settings(relaxed, max_examples=20)
 """For examples that begin with a whole journey."""
 
 
-VERSIONS = pytest.mark.parametrize("version", [1, 2])
 VERIFIER = "v" * 43
 CHALLENGE = base64.urlsafe_b64encode(hashlib.sha256(VERIFIER.encode()).digest()).rstrip(b"=").decode()
 PKCE = {"code_challenge": CHALLENGE, "code_challenge_method": "S256"}

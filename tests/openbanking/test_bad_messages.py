@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from chalicelib.foundation.http.outbound import Reply
 from tests.kit.inputs import spoil
 from tests.openbanking.examples import ROWS, Row, copied
+from tests.openbanking.kit import VERSIONS
 from tests.openbanking.odd_input import documented, json_value, near, odd_text, relaxed
 from tests.openbanking.relay import Relay, error_of, json_bytes
 
 short = settings(relaxed, max_examples=12)
 """Per row: there are many."""
-VERSIONS = pytest.mark.parametrize("version", [1, 2])
 
 
 @st.composite

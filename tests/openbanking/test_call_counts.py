@@ -15,11 +15,10 @@ from tests.kit.storage import record_calls, record_transactions
 from tests.openbanking.accounts import ATTENDED, Aisp, limit_reads, open_circuit
 from tests.openbanking.examples import BY_WEBHOOK, ROWS, Row
 from tests.openbanking.key_holder import KeyHolder, open_pushed, secure
-from tests.openbanking.kit import IBAN, TOKENS
+from tests.openbanking.kit import IBAN, TOKENS, VERSIONS
 from tests.openbanking.payments import Pisp
 from tests.openbanking.relay import Relay
 
-VERSIONS = pytest.mark.parametrize("version", [1, 2])
 LATER = {"prefer": "respond-async"}
 
 

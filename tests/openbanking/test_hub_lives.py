@@ -21,7 +21,7 @@ from tests.kit.inputs import run_state_machines
 from tests.log_traces import TRACE
 from tests.openbanking.fault_scenarios import InMemory
 from tests.openbanking.hub_lives import HubLife
-from tests.openbanking.payments import VERSIONS
+from tests.openbanking.kit import VERSIONS
 
 
 @VERSIONS

@@ -10,10 +10,9 @@ import pytest
 from chalicelib.foundation.http.outbound import NotReached
 from infra.admin.probe import probe
 from tests.causeway import Causeway
+from tests.openbanking.kit import VERSIONS
 from tests.openbanking.meter import BIC, deliver, error, measured, of
 from tests.openbanking.payments import Pisp
-
-VERSIONS = pytest.mark.parametrize("version", [1, 2])
 
 
 @VERSIONS

@@ -10,11 +10,9 @@ from chalicelib.foundation.http.outbound import NotReached, TimedOut
 from tests.causeway import Causeway
 from tests.openbanking.accounts import open_circuit
 from tests.openbanking.faults import Fault
+from tests.openbanking.kit import VERSIONS
 from tests.openbanking.meter import LATER, deliver, error, measured, of
-from tests.openbanking.payments import Pisp
-
-VERSIONS = pytest.mark.parametrize("version", [1, 2])
-KINDS = pytest.mark.parametrize("kind", ["single", "bulk", "direct"])
+from tests.openbanking.payments import KINDS, Pisp
 
 
 @VERSIONS

@@ -13,8 +13,8 @@ import pytest
 from chalicelib.foundation.settings import Settings
 from chalicelib.openbanking.protocol import refusals
 from tests.causeway import Causeway
+from tests.openbanking.kit import VERSIONS
 
-VERSIONS = pytest.mark.parametrize("version", [1, 2])
 VERIFIER = "v" * 43
 CHALLENGE = {
     "code_challenge": base64.urlsafe_b64encode(hashlib.sha256(VERIFIER.encode()).digest()).rstrip(b"=").decode(),

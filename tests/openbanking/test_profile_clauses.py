@@ -14,8 +14,8 @@ import pytest
 from chalicelib.openbanking.records.client_validation import InvalidClient
 from tests.causeway import Answer, Causeway
 from tests.openbanking.key_holder import BASE, VERIFIER, KeyHolder, approve_pushed, open_pushed, secure
+from tests.openbanking.kit import VERSIONS
 
-VERSIONS = pytest.mark.parametrize("version", [1, 2])
 SECRET = re.compile(r"[A-Za-z0-9_-]{43}")
 """256 bits in base64url."""
 

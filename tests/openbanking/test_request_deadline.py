@@ -14,8 +14,8 @@ from chalicelib.statistics.measurements import REQUEST_SECONDS
 from tests.causeway import Causeway
 from tests.kit.logs import Lines
 from tests.openbanking.examples import ANSWERS
-from tests.openbanking.kit import Sent
-from tests.openbanking.payments import VERSIONS, WEBHOOKS, Pisp, payment_answer
+from tests.openbanking.kit import VERSIONS, Sent
+from tests.openbanking.payments import WEBHOOKS, Pisp, payment_answer
 
 
 @VERSIONS

@@ -230,6 +230,7 @@ class Banks:
         return self.get(bic)
 
     def forget(self) -> None:
+        """Empty the cache, so that the next look-up reads storage."""
         self._cache.clear()
         self._directory = (0, [])
 

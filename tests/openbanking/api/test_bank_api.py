@@ -12,10 +12,7 @@ import pytest
 
 from chalicelib.foundation.crypto import signatures
 from tests.causeway import Causeway
-from tests.openbanking.kit import TOKEN, URL, camel_case, error_code
-
-VERSIONS = pytest.mark.parametrize("version", [1, 2])
-
+from tests.openbanking.kit import TOKEN, URL, VERSIONS, camel_case, error_code
 
 # -- init_authorization
 

@@ -20,6 +20,7 @@ from chalicelib.statistics.slow_calls import HELD_SECONDS, SLOTS, SLOW_SECONDS, 
 from tests.causeway import Causeway
 from tests.kit.storage import record_calls
 from tests.openbanking.accounts import NO_ACCOUNTS, Aisp, know_downtime
+from tests.openbanking.kit import VERSIONS
 from tests.openbanking.meter import measured, of
 from tests.openbanking.payments import WEBHOOKS, Pisp, payment_answer
 
@@ -47,9 +48,6 @@ class HangingTable:
             raise NotSent(operation)
         self._causeway.clock.advance(min(calls.READ_SECONDS, left))
         raise NoAnswer(operation)
-
-
-VERSIONS = pytest.mark.parametrize("version", [1, 2])
 
 
 def slow_reply(body: object, seconds: float = SLOW_SECONDS) -> Reply:

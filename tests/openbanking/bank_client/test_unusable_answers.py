@@ -13,10 +13,9 @@ from chalicelib.openbanking.protocol.payment_enumerations import is_confirmation
 from tests.causeway import Answer, Causeway
 from tests.openbanking.fault_scenarios import attempt_all_due
 from tests.openbanking.faults import items
-from tests.openbanking.payments import WEBHOOKS, Pisp, payment_answer
+from tests.openbanking.kit import VERSIONS
+from tests.openbanking.payments import KINDS, WEBHOOKS, Pisp, payment_answer
 
-VERSIONS = pytest.mark.parametrize("version", [1, 2])
-KINDS = pytest.mark.parametrize("kind", ["single", "bulk", "direct"])
 NO_URLS = [
     "javascript:alert(1)",
     "JavaScript://bank.example/%0aalert(1)",

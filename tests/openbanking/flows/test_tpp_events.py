@@ -22,10 +22,9 @@ from infra.render.openapi.own_calls import EVENTS
 from tests.causeway import Causeway
 from tests.kit.logs import Lines
 from tests.openbanking.faults import Fault
-from tests.openbanking.kit import TOKEN, URL, Consented
+from tests.openbanking.kit import TOKEN, URL, VERSIONS, Consented
 from tests.openbanking.payments import SCOPES, Pisp, payment_answer
 
-VERSIONS = pytest.mark.parametrize("version", [1, 2])
 BICS = {1: "ALPHGB21", 2: "BETADEF1"}
 OVERLAP = 3600
 

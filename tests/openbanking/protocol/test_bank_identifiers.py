@@ -31,7 +31,6 @@ from tests.openbanking.examples import BY_WEBHOOK, ROWS, Row, with_value
 from tests.openbanking.relay import Relay
 from tests.openbanking.specification import Member
 
-VERSIONS = pytest.mark.parametrize("version", [1, 2])
 DOCS = Path(__file__).parents[3] / "docs"
 
 TEXTS = ("A-1", "4711", "0", "-1", "1.5", "a b", "Zoë", "\U0001f600", "<&\"'>", "日本", " ")

@@ -10,10 +10,9 @@ from chalicelib.foundation.dynamodb.store import Put
 from chalicelib.foundation.jsontext import Number
 from chalicelib.openbanking.records.consents import consent_key
 from tests.openbanking.examples import BY_WEBHOOK, Json
-from tests.openbanking.kit import error_code
+from tests.openbanking.kit import VERSIONS, error_code
 from tests.openbanking.relay import Relay, error_of
 
-VERSIONS = pytest.mark.parametrize("version", [1, 2])
 MEMBER = {1: "account_numbers", 2: "accountNumbers"}
 WITH_SORT_CODE: list[Any] = [
     "31926819 040004",

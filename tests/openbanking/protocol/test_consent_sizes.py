@@ -17,8 +17,8 @@ from chalicelib.openbanking.protocol.bank_calls import (
 )
 from chalicelib.openbanking.protocol.bank_identifiers import LONGEST_ID
 from tests.causeway import Causeway
+from tests.openbanking.kit import VERSIONS
 
-VERSIONS = pytest.mark.parametrize("version", [1, 2])
 DYNAMODB_ITEM_BYTES = 400 * 1024
 
 

@@ -7,9 +7,8 @@ import uuid
 import pytest
 
 from tests.causeway import Answer, Causeway
-from tests.openbanking.kit import TOKEN, URL, error_code
+from tests.openbanking.kit import TOKEN, URL, VERSIONS, error_code
 
-VERSIONS = pytest.mark.parametrize("version", [1, 2])
 USED = {1: (400, 4001), 2: (400, "HEADERS_ERROR")}
 
 

@@ -21,8 +21,8 @@ from tests.causeway import Answer, Causeway
 from tests.kit.logs import Lines
 from tests.log_traces import TRACE
 from tests.openbanking.faults import items
-from tests.openbanking.kit import accepted_id
-from tests.openbanking.payments import KINDS, PATHS, REFUSAL, VERSIONS, Pisp, order, payment_answer, stored_payments
+from tests.openbanking.kit import VERSIONS, accepted_id
+from tests.openbanking.payments import KINDS, PATHS, REFUSAL, Pisp, order, payment_answer, stored_payments
 from tests.openbanking.relay import error_of
 
 USED = (400, "HEADERS_ERROR")

@@ -18,11 +18,10 @@ from tests.kit import certificates
 from tests.kit.certificates import Authority
 from tests.kit.logs import Lines
 from tests.kit.storage import record_calls
-from tests.openbanking.kit import URL
+from tests.openbanking.kit import URL, VERSIONS
 
 SUBJECT = "CN=api.bank.example,O=Example Bank,C=GB"
 REVERSED = ",".join(reversed(SUBJECT.split(",")))
-VERSIONS = pytest.mark.parametrize("version", [1, 2])
 
 
 @pytest.fixture(scope="module")

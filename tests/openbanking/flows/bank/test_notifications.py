@@ -11,9 +11,7 @@ from chalicelib.foundation.crypto import signatures
 from chalicelib.foundation.http.outbound import NotReached, Reply
 from tests.causeway import Causeway
 from tests.kit.logs import Lines
-from tests.openbanking.kit import Consented, always
-
-VERSIONS = pytest.mark.parametrize("version", [1, 2])
+from tests.openbanking.kit import VERSIONS, Consented, always
 
 
 def ended(causeway: Causeway, version: int) -> tuple[Consented, str]:

@@ -11,10 +11,9 @@ import pytest
 from chalicelib.foundation.jsontext import Number
 from tests.causeway import Answer, Causeway
 from tests.openbanking.examples import BY_WEBHOOK, Json
-from tests.openbanking.kit import error_code
+from tests.openbanking.kit import VERSIONS, error_code
 from tests.openbanking.relay import Relay
 
-VERSIONS = pytest.mark.parametrize("version", [1, 2])
 ID = {1: "payment_id", 2: "paymentId"}
 STATUS = {1: "payment_status", 2: "paymentStatus"}
 CODES = ["ACCC", "ACCP", "ACSC", "ACSP", "ACTC", "ACWC", "ACWP", "RCVD", "PDNG", "RJCT", "CANC", "ACFC", "PATC", "PART"]

@@ -10,9 +10,8 @@ import pytest
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.records.authorization_requests import authorization_key, compute_authorization_id
 from tests.causeway import Causeway
-from tests.openbanking.kit import URL
+from tests.openbanking.kit import URL, VERSIONS
 
-VERSIONS = pytest.mark.parametrize("version", [1, 2])
 BIC = {1: "ALPHGB21", 2: "BETADEF1"}
 
 

@@ -11,10 +11,9 @@ from chalicelib.openbanking.flows.consent.expiry import record_due_events
 from chalicelib.openbanking.flows.consent.tokens import end_consent
 from chalicelib.openbanking.records.consents import Consent, consent_key
 from tests.causeway import Causeway
-from tests.openbanking.kit import TOKEN, Consented
+from tests.openbanking.kit import TOKEN, VERSIONS, Consented
 from tests.openbanking.payments import Pisp
 
-VERSIONS = pytest.mark.parametrize("version", [1, 2])
 LIFETIME = 180 * 24 * 3600
 Tokens = dict[str, str]
 

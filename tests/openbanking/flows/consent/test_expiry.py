@@ -24,10 +24,9 @@ from chalicelib.openbanking.records.consents import NOTIFY, Consent, consent_key
 from tests.causeway import Causeway
 from tests.kit.logs import Lines
 from tests.kit.storage import record_calls
-from tests.openbanking.kit import TOKEN, Consented
+from tests.openbanking.kit import TOKEN, VERSIONS, Consented
 from tests.openbanking.payments import Pisp
 
-VERSIONS = pytest.mark.parametrize("version", [1, 2])
 DAY = 24 * 3600
 LASTS = 180 * DAY
 ANNOUNCED = LASTS - 7 * DAY

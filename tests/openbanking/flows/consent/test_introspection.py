@@ -8,8 +8,8 @@ import pytest
 
 from tests.causeway import Causeway
 from tests.openbanking.key_holder import KeyHolder, secure
+from tests.openbanking.kit import VERSIONS
 
-VERSIONS = pytest.mark.parametrize("version", [1, 2])
 INACTIVE = {"active": False}
 
 

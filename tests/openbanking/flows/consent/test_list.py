@@ -14,11 +14,11 @@ from chalicelib.openbanking.records.consents import consent_key
 from tests.causeway import Answer, Causeway
 from tests.kit.storage import record_calls
 from tests.openbanking.key_holder import KeyHolder, secure
+from tests.openbanking.kit import VERSIONS
 from tests.openbanking.payments import Pisp
 
 pytestmark = pytest.mark.dynamodb
 DAY = 24 * 3600
-VERSIONS = pytest.mark.parametrize("version", [1, 2])
 
 
 def asked(causeway: Causeway, **query: object) -> Answer:

@@ -11,8 +11,7 @@ from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.records.authorization_requests import LIFETIME
 from tests.causeway import Answer, Causeway
 from tests.openbanking.key_holder import CHALLENGE, KeyHolder, open_pushed, secure
-
-VERSIONS = pytest.mark.parametrize("version", [1, 2])
+from tests.openbanking.kit import VERSIONS
 
 
 def push(causeway: Causeway, version: int = 2, **members: Any) -> Answer:

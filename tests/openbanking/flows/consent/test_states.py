@@ -12,11 +12,10 @@ from chalicelib.openbanking.flows.consent.tokens import end_consent
 from chalicelib.openbanking.records.consents import Consent, consent_key
 from tests.causeway import Answer, Causeway
 from tests.kit.storage import record_calls
-from tests.openbanking.kit import CONSENT_IDS, TOKEN, TOKENS, error_code
+from tests.openbanking.kit import CONSENT_IDS, TOKEN, TOKENS, VERSIONS, error_code
 from tests.openbanking.payments import Pisp
 
 DAY = 24 * 3600
-VERSIONS = pytest.mark.parametrize("version", [1, 2])
 FIELD = {1: (400, 4001), 2: (400, "INVALID_MODEL_TYPE")}
 SECRET = "x" * 43
 NONE = {"scopes": None, "valid_until": None, "ended_at": None, "ended_by": None}

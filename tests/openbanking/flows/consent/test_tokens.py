@@ -11,9 +11,7 @@ import pytest
 from chalicelib.openbanking.protocol import refusals
 from tests.causeway import Causeway
 from tests.kit.logs import Lines
-from tests.openbanking.kit import basic
-
-VERSIONS = pytest.mark.parametrize("version", [1, 2])
+from tests.openbanking.kit import VERSIONS, basic
 
 
 @VERSIONS

@@ -9,11 +9,10 @@ import pytest
 from chalicelib.foundation.jsontext import Number
 from tests.kit.logs import Lines
 from tests.openbanking.examples import BY_WEBHOOK, OTHER_IBAN, Json
-from tests.openbanking.kit import IBAN
+from tests.openbanking.kit import IBAN, VERSIONS
 from tests.openbanking.relay import Relay
 
 ROWS = {1: BY_WEBHOOK["/accounts"], 2: BY_WEBHOOK["/v2_accounts"]}
-VERSIONS = pytest.mark.parametrize("version", [1, 2])
 BASE: dict[int, Json] = {
     1: {"id": 1, "name": "Main", "iban": IBAN, "currency": "GBP"},
     2: {"resource_id": "r1", "currency": "GBP"},

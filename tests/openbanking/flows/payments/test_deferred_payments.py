@@ -20,12 +20,10 @@ from chalicelib.openbanking.flows.payments import deferred_orders, execution
 from chalicelib.openbanking.protocol import refusals
 from tests.causeway import Answer, Causeway
 from tests.openbanking.faults import Fault
-from tests.openbanking.kit import LATER, UNREACHABLE, WorkerKilled, accepted_id, kill_worker
-from tests.openbanking.payments import REFUSAL, WEBHOOKS, Pisp, order, payment_answer, stored_payments
+from tests.openbanking.kit import LATER, UNREACHABLE, VERSIONS, WorkerKilled, accepted_id, kill_worker
+from tests.openbanking.payments import KINDS, REFUSAL, WEBHOOKS, Pisp, order, payment_answer, stored_payments
 from tests.openbanking.relay import error_of
 
-VERSIONS = pytest.mark.parametrize("version", [1, 2])
-KINDS = pytest.mark.parametrize("kind", ["single", "bulk", "direct"])
 SOME = pytest.mark.parametrize(("version", "kind"), [(1, "single"), (2, "bulk"), (1, "direct")])
 ONE_TIME = "one_time"
 

@@ -19,7 +19,8 @@ from chalicelib.foundation.http.outbound import (
 )
 from chalicelib.openbanking.records.consents import consent_key
 from tests.causeway import Causeway
-from tests.openbanking.payments import KINDS, PATHS, REFUSAL, VERSIONS, WEBHOOKS, Pisp, order, payment_answer
+from tests.openbanking.kit import VERSIONS
+from tests.openbanking.payments import KINDS, PATHS, REFUSAL, WEBHOOKS, Pisp, order, payment_answer
 
 # -- the order and its answer
 

@@ -10,12 +10,9 @@ from chalicelib.foundation.jsontext import Number
 from chalicelib.openbanking.records.payments import payment_key
 from tests.causeway import Causeway
 from tests.openbanking.fault_scenarios import attempt_all_due
-from tests.openbanking.payments import Pisp, payment_answer
+from tests.openbanking.kit import VERSIONS
+from tests.openbanking.payments import KINDS, Pisp, payment_answer
 from tests.openbanking.relay import Relay
-
-VERSIONS = pytest.mark.parametrize("version", [1, 2])
-KINDS = pytest.mark.parametrize("kind", ["single", "bulk", "direct"])
-
 
 # -- payments
 

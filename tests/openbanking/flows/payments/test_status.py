@@ -9,10 +9,9 @@ import pytest
 
 from chalicelib.openbanking.records.payments import HISTORY
 from tests.causeway import Answer, Causeway
-from tests.openbanking.payments import Pisp, payment_answer
+from tests.openbanking.kit import VERSIONS
+from tests.openbanking.payments import KINDS, Pisp, payment_answer
 
-VERSIONS = pytest.mark.parametrize("version", [1, 2])
-KINDS = pytest.mark.parametrize("kind", ["single", "bulk", "direct"])
 START = "2026-03-02T09:00:00+00:00"
 
 

@@ -23,8 +23,8 @@ from chalicelib.openbanking.records.orders import CLAIMED_SECONDS, RUNNING_SECON
 from tests.causeway import Causeway
 from tests.openbanking.fault_scenarios import attempt_all_due, recorded_events
 from tests.openbanking.faults import Fault, items
-from tests.openbanking.kit import Sent
-from tests.openbanking.payments import KINDS, REFUSAL, VERSIONS, WEBHOOKS, Pisp, payment_answer
+from tests.openbanking.kit import VERSIONS, Sent
+from tests.openbanking.payments import KINDS, REFUSAL, WEBHOOKS, Pisp, payment_answer
 
 UNUSABLE = {"confirmation_url": "javascript:1"}
 STATUS = "/v2_payment_single_status"

@@ -15,12 +15,9 @@ from tests.kit.logs import Lines
 from tests.log_traces import TRACE
 from tests.openbanking.accounts import ACCOUNTS
 from tests.openbanking.examples import ROWS, Row
-from tests.openbanking.kit import LATER, Sent, accepted_id
+from tests.openbanking.kit import LATER, VERSIONS, Sent, accepted_id
 from tests.openbanking.payments import PATHS, SCOPES, WEBHOOKS, order, payment_answer
 from tests.openbanking.relay import Relay
-
-VERSIONS = pytest.mark.parametrize("version", [1, 2])
-
 
 ALL = {
     "PSU-IP-Address": "192.0.2.7",

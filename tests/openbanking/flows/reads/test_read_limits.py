@@ -12,9 +12,8 @@ from chalicelib.foundation.http.outbound import ConnectionDropped, NotReached, R
 from tests.causeway import Answer, Causeway
 from tests.kit.logs import Lines
 from tests.openbanking.accounts import ATTENDED, LIMIT, Aisp, limit_reads, open_circuit
-from tests.openbanking.kit import IBAN, LATER, WorkerKilled, accepted_id, kill_worker
+from tests.openbanking.kit import IBAN, LATER, VERSIONS, WorkerKilled, accepted_id, kill_worker
 
-VERSIONS = pytest.mark.parametrize("version", [1, 2])
 READS: dict[int, dict[str, dict[str, Any]]] = {
     1: {
         "accounts": {},

@@ -9,9 +9,8 @@ import pytest
 from chalicelib.foundation.crypto import signatures
 from chalicelib.foundation.http.outbound import ConnectionDropped, NotReached, Reply, ResponseTooLarge, TimedOut
 from tests.causeway import Answer, Causeway
-from tests.openbanking.kit import IBAN, always
+from tests.openbanking.kit import IBAN, VERSIONS, always
 
-VERSIONS = pytest.mark.parametrize("version", [1, 2])
 ACCOUNT: dict[int, dict[str, Any]] = {
     1: {"id": 1, "name": "Main", "iban": IBAN, "currency": "GBP"},
     2: {"resource_id": "r1", "iban": IBAN, "currency": "EUR"},

@@ -9,11 +9,9 @@ import pytest
 from chalicelib.foundation import jsontext
 from chalicelib.openbanking.records.consents import consent_key
 from tests.causeway import Causeway
-from tests.openbanking.kit import IBAN, always
-from tests.openbanking.payments import Pisp, order
+from tests.openbanking.kit import IBAN, VERSIONS, always
+from tests.openbanking.payments import KINDS, Pisp, order
 
-VERSIONS = pytest.mark.parametrize("version", [1, 2])
-KINDS = pytest.mark.parametrize("kind", ["single", "bulk", "direct"])
 OTHER_IBAN = "DE89370400440532013000"
 
 
