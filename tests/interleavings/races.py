@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -155,8 +154,7 @@ def order(causeway: Causeway) -> Mapping[str, Request]:
 
 @race(OPENBANKING, "pay, pay")
 def order_with_a_request_id(causeway: Causeway) -> Mapping[str, Request]:
-    debtor = Pisp(causeway, 2)
-    debtor.request_id = str(uuid.uuid4())
+    debtor = Pisp.with_request_id(causeway, 2)
     return {"pay": debtor.pay, "report": lambda: debtor.report("ACSC")}
 
 

@@ -189,6 +189,10 @@ class Tpp:
         assert answer.status == 200, answer
         return answer.body
 
+    def has_access(self, bearer: str) -> bool:
+        """Whether a bearer is valid."""
+        return self.call("GET", "/tpp/consent", bearer=bearer).status == 200
+
     def tokens(self, version: int, **members: Any) -> Any:
         """Obtain a consent and its first tokens; returns the token endpoint's body."""
         return self.redeem(self.causeway.psu.approve(version, **members).query["code"])

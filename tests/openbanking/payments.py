@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from typing import Any
 
 import pytest
@@ -96,6 +97,13 @@ class Pisp:
             self.bearer, self.refresh_token = tokens["access_token"], tokens["refresh_token"]
         self.bank = causeway.banks[version]
         self.bank_accepts_all()
+
+    @classmethod
+    def with_request_id(cls, causeway: Causeway, version: int, *arguments: Any, **options: Any) -> Pisp:
+        """A PISP whose orders have an X-Request-Id of its own."""
+        pisp = cls(causeway, version, *arguments, **options)
+        pisp.request_id = str(uuid.uuid4())
+        return pisp
 
     def bank_accepts_all(self) -> None:
         """From now on the bank accepts every order, as P-1, P-2 and so on; a repeated X-Request-Id is one order."""

@@ -297,8 +297,7 @@ def test_a_direct_payment_takes_three_round_trips(
 
 @VERSIONS
 def test_a_retry_with_the_same_request_id_takes_two_further_round_trips(warm: Causeway, version: int) -> None:
-    pisp = Pisp(warm, version)
-    pisp.request_id = str(uuid.uuid4())
+    pisp = Pisp.with_request_id(warm, version)
     pisp.pay()
 
     with record_calls(warm) as calls:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import sys
-import uuid
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -472,11 +471,10 @@ def ask_about_a_payment_with_an_unknown_outcome_at_a_bank_that(causeway: Causewa
 @scenario("accepted", "not_accepted")
 def settle_an_order(causeway: Causeway, outcome: str) -> Run:
     causeway.tpp.set_events_url()
-    pisp = Pisp(causeway, 1)
-    pisp.request_id = str(uuid.uuid4())
+    pisp = Pisp.with_request_id(causeway, 1)
     pisp.bank_answers(payment_answer(1) | {"confirmation_url": "javascript:1"})
     pisp.pay()
-    openbanking, order = causeway.hub.openbanking, (pisp.bank.bic, pisp.request_id)
+    openbanking, order = causeway.hub.openbanking, (pisp.bank.bic, str(pisp.request_id))
 
     def settle() -> None:
         if outcome == "accepted":

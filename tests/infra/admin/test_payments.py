@@ -23,8 +23,7 @@ def connected(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> Causeway:
 
 def unknown(causeway: Causeway) -> Pisp:
     """A TPP whose payment got no response."""
-    pisp = Pisp(causeway, 2)
-    pisp.request_id = str(uuid.uuid4())
+    pisp = Pisp.with_request_id(causeway, 2)
     pisp.bank_answers(TimedOut("late"))
     assert pisp.pay().status == 502
     return pisp

@@ -145,10 +145,9 @@ def test_errors_and_logs_show_the_request_id_in_lower_case(causeway: Causeway, l
 
 
 def test_an_uppercase_request_id_is_the_same_request_id(causeway: Causeway) -> None:
-    pisp = Pisp(causeway, 1)
-    pisp.request_id = str(uuid.uuid4())
+    pisp = Pisp.with_request_id(causeway, 1)
     pisp.pay()
-    pisp.request_id = pisp.request_id.upper()
+    pisp.request_id = str(pisp.request_id).upper()
 
     is_refused_and_nothing_is_spent(pisp, amount="13")
 
@@ -161,8 +160,7 @@ def test_two_banks_may_get_the_same_request_id(causeway: Causeway) -> None:
 
 
 def test_a_request_id_is_free_again_after_a_day(causeway: Causeway) -> None:
-    pisp = Pisp(causeway, 1, "direct")
-    pisp.request_id = str(uuid.uuid4())
+    pisp = Pisp.with_request_id(causeway, 1, "direct")
     pisp.pay()
     causeway.clock.advance(KEPT - 1)
     assert error_of(pisp.pay(amount="13"))[:2] == USED
@@ -192,8 +190,7 @@ def test_one_of_two_parallel_orders_with_one_request_id_reaches_the_bank(causewa
 @VERSIONS
 @KINDS
 def test_the_same_order_is_sent_again_and_recorded_as_one_payment(causeway: Causeway, version: int, kind: str) -> None:
-    pisp = Pisp(causeway, version, kind)
-    pisp.request_id = str(uuid.uuid4())
+    pisp = Pisp.with_request_id(causeway, version, kind)
 
     answers = [pisp.pay(key) for key in (None, "key", None)]
 
@@ -203,8 +200,7 @@ def test_the_same_order_is_sent_again_and_recorded_as_one_payment(causeway: Caus
 
 
 def test_the_same_deferred_order_is_accepted_again_and_recorded_as_one_payment(causeway: Causeway) -> None:
-    pisp = Pisp(causeway, 2, deferred=True)
-    pisp.request_id = str(uuid.uuid4())
+    pisp = Pisp.with_request_id(causeway, 2, deferred=True)
     ids = [pisp.order(), pisp.order()]
     assert pisp.pay_at_once().status == 200
 
@@ -216,8 +212,7 @@ def test_the_same_deferred_order_is_accepted_again_and_recorded_as_one_payment(c
 
 
 def test_an_idempotency_key_returns_the_first_answer_with_any_request_id(causeway: Causeway) -> None:
-    pisp, other = Pisp(causeway, 1, consent_type=ONE_TIME), Pisp(causeway, 1, "direct")
-    other.request_id = str(uuid.uuid4())
+    pisp, other = Pisp.with_request_id(causeway, 1, consent_type=ONE_TIME), Pisp(causeway, 1, "direct")
     other.pay()
     first = pisp.pay("key")
 
@@ -228,8 +223,7 @@ def test_an_idempotency_key_returns_the_first_answer_with_any_request_id(causewa
 
 
 def test_the_request_id_is_checked_after_all_other_rules(causeway: Causeway) -> None:
-    pisp = Pisp(causeway, 1, consent_type=ONE_TIME)
-    pisp.request_id = str(uuid.uuid4())
+    pisp = Pisp.with_request_id(causeway, 1, consent_type=ONE_TIME)
     other = Pisp(causeway, 1, "direct")
     other.request_id = pisp.request_id
     other.pay()
@@ -286,8 +280,7 @@ def test_a_generated_request_id_stays_claimed_when_the_bank_fails(causeway: Caus
 def test_a_request_id_is_released_when_the_bank_was_never_reached(
     causeway: Causeway, version: int, key: str | None, consent_type: str
 ) -> None:
-    pisp = Pisp(causeway, version, consent_type=consent_type)
-    pisp.request_id = str(uuid.uuid4())
+    pisp = Pisp.with_request_id(causeway, version, consent_type=consent_type)
     pisp.bank_answers(DOWN)
     assert "not sent" in pisp.pay(key).body["title"]
     assert held(causeway) == [0]
@@ -324,8 +317,7 @@ def test_a_request_id_is_kept_when_an_earlier_attempt_was_sent(causeway: Causewa
 
 
 def test_a_request_id_is_released_when_the_consent_is_revoked_meanwhile(causeway: Causeway) -> None:
-    pisp = Pisp(causeway, 1, consent_type=ONE_TIME)
-    pisp.request_id = str(uuid.uuid4())
+    pisp = Pisp.with_request_id(causeway, 1, consent_type=ONE_TIME)
 
     def revoked_on_the_way(sent: object) -> Any:
         causeway.tpp.call("POST", "/tpp/token/revoke", {"token": pisp.bearer})
@@ -374,8 +366,7 @@ def switched_off(pisp: Pisp, request_id: str) -> None:
 def test_an_accepted_order_that_was_never_sent_releases_its_request_id(
     causeway: Causeway, end: Callable[[Pisp, str], None], consent_type: str
 ) -> None:
-    pisp = Pisp(causeway, 1, consent_type=consent_type, deferred=True)
-    pisp.request_id = str(uuid.uuid4())
+    pisp = Pisp.with_request_id(causeway, 1, consent_type=consent_type, deferred=True)
     request_id = pisp.order()
     assert held(causeway) == [1]
 
@@ -386,8 +377,7 @@ def test_an_accepted_order_that_was_never_sent_releases_its_request_id(
 
 
 def test_an_accepted_order_keeps_its_request_id_between_attempts_and_after_sending(causeway: Causeway) -> None:
-    pisp = Pisp(causeway, 1, deferred=True)
-    pisp.request_id = str(uuid.uuid4())
+    pisp = Pisp.with_request_id(causeway, 1, deferred=True)
     request_id = pisp.order()
     pisp.bank_answers(DOWN)
     pisp.attempt(request_id)
@@ -407,8 +397,7 @@ def test_an_accepted_order_keeps_its_request_id_between_attempts_and_after_sendi
 def test_an_order_is_sent_only_once_its_claim_is_written(
     causeway: Causeway, key: str | None, consent_type: str, applied: bool
 ) -> None:
-    pisp = Pisp(causeway, 1, consent_type=consent_type)
-    pisp.request_id = str(uuid.uuid4())
+    pisp = Pisp.with_request_id(causeway, 1, consent_type=consent_type)
 
     with causeway.answer_lost("transact", applied=applied):
         first = pisp.pay(key)
@@ -419,8 +408,7 @@ def test_an_order_is_sent_only_once_its_claim_is_written(
 
 
 def test_a_claim_stores_nothing_of_the_orders_body(causeway: Causeway) -> None:
-    pisp = Pisp(causeway, 1)
-    pisp.request_id = str(uuid.uuid4())
+    pisp = Pisp.with_request_id(causeway, 1)
     pisp.pay()
 
     (claim,) = claims(causeway)
@@ -515,8 +503,7 @@ def test_a_reused_payment_id_returns_502_as_a_failure_of_the_bank(
 
 
 def test_a_request_id_reused_after_a_day_does_not_get_the_first_payment(causeway: Causeway) -> None:
-    pisp = Pisp(causeway, 1, "direct")
-    pisp.request_id = str(uuid.uuid4())
+    pisp = Pisp.with_request_id(causeway, 1, "direct")
     pisp.pay()
     causeway.clock.advance(KEPT)
     pisp.bank_answers(payment_answer(1, "P-1"))
@@ -542,8 +529,7 @@ def recorded_before(causeway: Causeway, pisp: Pisp) -> None:
 
 @VERSIONS
 def test_a_payment_recorded_without_an_order_digest_is_read_and_kept(causeway: Causeway, version: int) -> None:
-    pisp = Pisp(causeway, version)
-    pisp.request_id = str(uuid.uuid4())
+    pisp = Pisp.with_request_id(causeway, version)
     pisp.pay()
     recorded_before(causeway, pisp)
     item = causeway.hub.store.get(*payment_key(pisp.bank.bic, "P-1"))

@@ -70,7 +70,7 @@ def pay_while_the_storage_never_says_that_it_has_written(
 
 
 def _pisp(causeway: Causeway, version: int, kind: str, consent_type: str, request_id: str) -> Pisp:
-    """A payer, perhaps one whose order has an X-Request-Id of its own."""
+    """A PISP, perhaps with an X-Request-Id of its own."""
     pisp = Pisp(causeway, version, kind, consent_type)
     pisp.request_id = str(uuid.uuid4()) if request_id else None
     return pisp
@@ -220,8 +220,7 @@ def pay_with_a_consent_that_is_revoked_before_the_bank_is_not_reached(causeway: 
 
 @scenario()
 def pay_at_a_bank_that_recognises_the_payment(causeway: Causeway) -> Run:
-    pisp = Pisp(causeway, 2)
-    pisp.request_id = str(uuid.uuid4())
+    pisp = Pisp.with_request_id(causeway, 2)
     pisp.pay()
     pisp.report("ACSC")
 
@@ -244,8 +243,7 @@ def pay_at_a_bank_that_gives_a_payment_id_out_again(
     first = Pisp(causeway, version, "direct")
     first.pay()
     (before,) = items(causeway, "payments")
-    pisp = Pisp(causeway, version, consent_type=consent_type)
-    pisp.request_id = str(uuid.uuid4())
+    pisp = Pisp.with_request_id(causeway, version, consent_type=consent_type)
 
     def run(fault: Fault) -> None:
         pisp.bank.received.clear()
@@ -267,8 +265,7 @@ UNUSABLE = {"confirmation_url": "javascript:1"}
 
 def _unknown(causeway: Causeway, kind: str = "single") -> Pisp:
     """A TPP whose payment at a version 2 bank, P-1, has an unknown outcome."""
-    pisp = Pisp(causeway, 2, kind)
-    pisp.request_id = str(uuid.uuid4())
+    pisp = Pisp.with_request_id(causeway, 2, kind)
     pisp.bank_answers(payment_answer(2) | UNUSABLE)
     assert pisp.pay().status == 502
     return pisp
@@ -276,8 +273,7 @@ def _unknown(causeway: Causeway, kind: str = "single") -> Pisp:
 
 @scenario("single", "direct")
 def look_for_a_payment_by_the_id_of_its_order(causeway: Causeway, kind: str) -> Run:
-    pisp = Pisp(causeway, 1, kind)
-    pisp.request_id = str(uuid.uuid4())
+    pisp = Pisp.with_request_id(causeway, 1, kind)
     pisp.pay()
 
     def run(fault: Fault) -> None:

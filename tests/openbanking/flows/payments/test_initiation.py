@@ -426,8 +426,7 @@ def test_payment_response_without_a_payment_id_returns_502(causeway: Causeway, v
 
 
 def test_repeated_bank_response_with_one_payment_id_keeps_the_payment_history(causeway: Causeway) -> None:
-    pisp = Pisp(causeway, 2)
-    pisp.request_id = str(uuid.uuid4())
+    pisp = Pisp.with_request_id(causeway, 2)
     pisp.pay()
     pisp.report("ACSC")
 

@@ -43,12 +43,6 @@ REASONS: dict[str, tuple[Any, str]] = {
 }
 
 
-def payer_with_id(causeway: Causeway, version: int, kind: str = "single", consent_type: str = "reusable") -> Pisp:
-    pisp = Pisp(causeway, version, kind, consent_type)
-    pisp.request_id = str(uuid.uuid4())
-    return pisp
-
-
 def unresolved(causeway: Causeway) -> list[RecordedOrder]:
     return causeway.hub.openbanking.call(list_unresolved, 100)
 
@@ -62,7 +56,7 @@ def order_of(pisp: Pisp) -> RecordedOrder:
 
 def with_unknown_outcome(causeway: Causeway, version: int = 2, kind: str = "single") -> Pisp:
     """A TPP whose payment, P-1, was named in a response that cannot be used."""
-    pisp = payer_with_id(causeway, version, kind)
+    pisp = Pisp.with_request_id(causeway, version, kind)
     pisp.bank_answers(payment_answer(version) | UNUSABLE)
     assert pisp.pay().body["reason_code"] == "bad_answer"
     return pisp
@@ -228,7 +222,7 @@ def test_usable_response_to_a_repeat_of_the_order_resolves_the_outcome(causeway:
 
 
 def test_early_report_resolves_the_outcome_of_an_unusable_response(causeway: Causeway) -> None:
-    pisp = payer_with_id(causeway, 2)
+    pisp = Pisp.with_request_id(causeway, 2)
     pisp.report("ACSC")
     pisp.bank_answers(payment_answer(2) | UNUSABLE)
 
@@ -285,7 +279,7 @@ def test_status_query_with_a_rejected_token_returns_502(causeway: Causeway) -> N
 @VERSIONS
 @KINDS
 def test_an_order_without_a_response_is_found_by_its_request_id(causeway: Causeway, version: int, kind: str) -> None:
-    pisp = payer_with_id(causeway, version, kind)
+    pisp = Pisp.with_request_id(causeway, version, kind)
     pisp.bank_answers(TimedOut("late"))
     pisp.pay()
 
@@ -297,7 +291,7 @@ def test_an_order_without_a_response_is_found_by_its_request_id(causeway: Causew
 @VERSIONS
 @pytest.mark.parametrize("does", ["refuses", "is not reached"])
 def test_refused_or_unsent_order_has_the_outcome_not_accepted(causeway: Causeway, version: int, does: str) -> None:
-    pisp = payer_with_id(causeway, version)
+    pisp = Pisp.with_request_id(causeway, version)
     pisp.bank_answers(REFUSAL[version] if does == "refuses" else NotReached("no connection"))
     pisp.pay()
 
@@ -307,7 +301,7 @@ def test_refused_or_unsent_order_has_the_outcome_not_accepted(causeway: Causeway
 
 @KINDS
 def test_payment_with_a_lost_response_is_found_by_its_request_id(causeway: Causeway, kind: str) -> None:
-    pisp = payer_with_id(causeway, 1, kind)
+    pisp = Pisp.with_request_id(causeway, 1, kind)
     pisp.pay()
 
     answer = pisp.status_of_order()
@@ -323,7 +317,7 @@ def test_payment_is_found_by_a_generated_request_id(causeway: Causeway) -> None:
 
 
 def test_a_refused_repeat_leaves_the_outcome_of_the_first_attempt_unknown(causeway: Causeway) -> None:
-    pisp = payer_with_id(causeway, 2)
+    pisp = Pisp.with_request_id(causeway, 2)
     pisp.bank_answers(TimedOut("late"))
     pisp.pay()
     for does in (REFUSAL[2], NotReached("no connection")):
@@ -336,7 +330,7 @@ def test_a_refused_repeat_leaves_the_outcome_of_the_first_attempt_unknown(causew
 
 
 def test_order_is_shown_to_its_client_only(causeway: Causeway) -> None:
-    pisp = payer_with_id(causeway, 2)
+    pisp = Pisp.with_request_id(causeway, 2)
     pisp.bank_answers(TimedOut("late"))
     pisp.pay()
     of_another_consent = Pisp(causeway, 2)
@@ -366,7 +360,7 @@ def test_status_query_without_exactly_one_valid_id_returns_400(causeway: Causewa
 
 
 def test_a_spent_bearer_finds_its_own_order(causeway: Causeway) -> None:
-    pisp = payer_with_id(causeway, 2, consent_type="one_time")
+    pisp = Pisp.with_request_id(causeway, 2, consent_type="one_time")
     pisp.bank_answers(TimedOut("late"))
     pisp.pay()
 
@@ -393,7 +387,7 @@ def test_an_order_without_a_response_is_unresolved(
 
 @pytest.mark.parametrize("with_id", [True, False])
 def test_a_payment_with_a_response_is_not_unresolved(causeway: Causeway, with_id: bool) -> None:
-    pisp = payer_with_id(causeway, 2) if with_id else Pisp(causeway, 2)
+    pisp = Pisp.with_request_id(causeway, 2) if with_id else Pisp(causeway, 2)
     assert pisp.pay().status == 200
     causeway.clock.advance(DAY)
 
@@ -401,7 +395,7 @@ def test_a_payment_with_a_response_is_not_unresolved(causeway: Causeway, with_id
 
 
 def test_an_order_whose_process_died_becomes_unresolved(causeway: Causeway) -> None:
-    pisp = payer_with_id(causeway, 2)
+    pisp = Pisp.with_request_id(causeway, 2)
     with Fault(causeway, "before", 3, lasting=True):
         pisp.pay()
 
@@ -421,7 +415,7 @@ def test_a_deferred_order_is_not_unresolved_while_it_waits(causeway: Causeway) -
 
 
 def test_only_the_first_of_two_concurrent_operators_resolves_an_order(causeway: Causeway) -> None:
-    pisp = payer_with_id(causeway, 1)
+    pisp = Pisp.with_request_id(causeway, 1)
     pisp.bank_answers(TimedOut("late"))
     pisp.pay()
     bic, request_id = pisp.bank.bic, pisp.request_id or ""
@@ -436,7 +430,7 @@ def test_only_the_first_of_two_concurrent_operators_resolves_an_order(causeway: 
 
 
 def test_operator_resolves_an_order_accepted_by_the_bank(causeway: Causeway) -> None:
-    pisp = payer_with_id(causeway, 1)
+    pisp = Pisp.with_request_id(causeway, 1)
     pisp.bank_answers(TimedOut("late"))
     pisp.pay()
 
@@ -449,7 +443,7 @@ def test_operator_resolves_an_order_accepted_by_the_bank(causeway: Causeway) -> 
 
 
 def test_early_report_is_applied_to_a_resolved_order(causeway: Causeway) -> None:
-    pisp = payer_with_id(causeway, 1)
+    pisp = Pisp.with_request_id(causeway, 1)
     pisp.bank_answers(TimedOut("late"))
     pisp.pay()
     pisp.report(4, "P-7")
@@ -461,7 +455,7 @@ def test_early_report_is_applied_to_a_resolved_order(causeway: Causeway) -> None
 
 @VERSIONS
 def test_operator_resolves_an_order_not_accepted_by_the_bank(causeway: Causeway, version: int) -> None:
-    unnamed, named = payer_with_id(causeway, version), with_unknown_outcome(causeway, version)
+    unnamed, named = Pisp.with_request_id(causeway, version), with_unknown_outcome(causeway, version)
     unnamed.bank_answers(TimedOut("late"))
     unnamed.pay()
     for pisp in (unnamed, named):
@@ -482,10 +476,10 @@ def test_operator_confirms_a_payment_named_by_the_bank(causeway: Causeway) -> No
 
 
 def test_invalid_resolution_is_rejected_with_the_reason(causeway: Causeway) -> None:
-    known, named = payer_with_id(causeway, 2, "direct"), with_unknown_outcome(causeway)
+    known, named = Pisp.with_request_id(causeway, 2, "direct"), with_unknown_outcome(causeway)
     known.bank.answers[WEBHOOKS[2, "direct"]] = lambda sent: payment_answer(2, "P-9")
     known.pay()
-    unnamed = payer_with_id(causeway, 2)
+    unnamed = Pisp.with_request_id(causeway, 2)
     unnamed.bank_answers(TimedOut("late"))
     unnamed.pay()
     bic, settle = known.bank.bic, partial(causeway.hub.openbanking.call, record_accepted)
@@ -506,7 +500,7 @@ def test_invalid_resolution_is_rejected_with_the_reason(causeway: Causeway) -> N
 
 
 def test_order_that_is_still_being_sent_cannot_be_resolved(causeway: Causeway) -> None:
-    pisp = payer_with_id(causeway, 2)
+    pisp = Pisp.with_request_id(causeway, 2)
     with Fault(causeway, "before", 3, lasting=True):
         pisp.pay()
 
@@ -518,7 +512,7 @@ def test_order_that_is_still_being_sent_cannot_be_resolved(causeway: Causeway) -
 
 
 def test_request_id_of_an_order_with_an_unknown_outcome_stays_claimed(causeway: Causeway) -> None:
-    pisp, other = payer_with_id(causeway, 2), Pisp(causeway, 2, "direct")
+    pisp, other = Pisp.with_request_id(causeway, 2), Pisp(causeway, 2, "direct")
     pisp.bank_answers(TimedOut("late"))
     pisp.pay()
     other.request_id = pisp.request_id
@@ -530,7 +524,7 @@ def test_request_id_of_an_order_with_an_unknown_outcome_stays_claimed(causeway: 
 
 
 def test_reused_request_id_does_not_show_the_payment_of_the_first_order(causeway: Causeway) -> None:
-    first, second = payer_with_id(causeway, 1, "direct"), Pisp(causeway, 1, "direct")
+    first, second = Pisp.with_request_id(causeway, 1, "direct"), Pisp(causeway, 1, "direct")
     first.pay()
     causeway.clock.advance(CLAIMED_SECONDS + 1)
     second.request_id = first.request_id
@@ -542,7 +536,7 @@ def test_reused_request_id_does_not_show_the_payment_of_the_first_order(causeway
 
 @pytest.mark.parametrize("then", ["is late", "refuses", "is not reached"])
 def test_failed_repeat_keeps_an_accepted_order_resolved(causeway: Causeway, then: str) -> None:
-    pisp = payer_with_id(causeway, 1)
+    pisp = Pisp.with_request_id(causeway, 1)
     pisp.pay()
     pisp.report(4)
     pisp.bank_answers({"is late": TimedOut("late"), "refuses": REFUSAL[1], "is not reached": NotReached("no")}[then])
@@ -555,7 +549,7 @@ def test_failed_repeat_keeps_an_accepted_order_resolved(causeway: Causeway, then
 
 
 def test_late_first_attempt_keeps_the_payment_of_its_repeat(causeway: Causeway) -> None:
-    pisp = payer_with_id(causeway, 1)
+    pisp = Pisp.with_request_id(causeway, 1)
 
     def slow(sent: Sent) -> Any:
         pisp.bank_accepts_all()
@@ -571,7 +565,7 @@ def test_late_first_attempt_keeps_the_payment_of_its_repeat(causeway: Causeway) 
 
 @pytest.mark.parametrize("second", ["refuses", "is not reached"])
 def test_order_refused_twice_has_the_outcome_not_accepted(causeway: Causeway, second: str) -> None:
-    pisp = payer_with_id(causeway, 2)
+    pisp = Pisp.with_request_id(causeway, 2)
     for does in (REFUSAL[2], REFUSAL[2] if second == "refuses" else NotReached("no connection")):
         pisp.bank_answers(does)
         pisp.pay()
@@ -582,7 +576,7 @@ def test_order_refused_twice_has_the_outcome_not_accepted(causeway: Causeway, se
 
 
 def test_reused_request_id_keeps_no_data_of_the_first_order(causeway: Causeway) -> None:
-    first, second = payer_with_id(causeway, 2), Pisp(causeway, 2, "direct")
+    first, second = Pisp.with_request_id(causeway, 2), Pisp(causeway, 2, "direct")
     first.pay()
     causeway.clock.advance(CLAIMED_SECONDS + 1)
     second.request_id = first.request_id
@@ -622,7 +616,7 @@ def test_payment_named_again_after_not_accepted_becomes_unknown_again(causeway: 
 
 
 def test_payment_with_a_status_cannot_be_recorded_as_not_accepted(causeway: Causeway) -> None:
-    pisp = payer_with_id(causeway, 1)
+    pisp = Pisp.with_request_id(causeway, 1)
     pisp.bank_answers(payment_answer(1) | UNUSABLE)
     pisp.pay()
     (item,) = items(causeway, "payments")
@@ -712,15 +706,14 @@ def test_status_shows_an_unknown_outcome_while_the_bank_is_inactive(causeway: Ca
 
 
 def test_order_waiting_to_be_sent_is_pending(causeway: Causeway) -> None:
-    pisp = Pisp(causeway, 2, deferred=True)
-    pisp.request_id = str(uuid.uuid4())
+    pisp = Pisp.with_request_id(causeway, 2, deferred=True)
     pisp.order()
 
     assert pisp.status_of_order().body == {"request_id": pisp.request_id, "outcome": "pending"}
 
 
 def test_event_of_an_accepted_order_has_the_status_of_its_early_report(causeway: Causeway) -> None:
-    pisp = payer_with_id(causeway, 1)
+    pisp = Pisp.with_request_id(causeway, 1)
     pisp.bank_answers(TimedOut("late"))
     pisp.pay()
     pisp.report(4, "P-7")
