@@ -1,4 +1,4 @@
-"""The client of a list: the one in the address, else the one that the browser had last, else the newest active one."""
+"""Chooses the client of a list: from the URL, the last client in this browser, or the newest active client."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ class ClientChoice:
     """The clients that a form offers, and the chosen one.
 
     Attributes:
-        client: ``None`` if there is none, or none has the wanted id.
-        has_archived_only: whether the user has clients, but archived ones only.
-        examined: how many of the newest clients were examined, if none of them can be offered and there are older ones.
+        client: ``None`` if the user has no clients, or no client with the requested id.
+        has_archived_only: whether all of the user's clients are archived.
+        examined: the number of newest clients examined, if none of them qualifies and older ones exist.
     """
 
     clients: Sequence[Client]
@@ -26,9 +26,9 @@ class ClientChoice:
 
 
 def choose_client(client_list: ClientList, owner: str, wanted: str, last: str, *, active: bool = False) -> ClientChoice:
-    """The owner's clients and the one to show; if ``active``, only active ones.
+    """Return the owner's clients and the one to show. With ``active``, include only active clients.
 
-    The ``last`` one counts only if it is among those on offer, so it costs no read, and grants nothing.
+    ``last`` is used only if it is among the offered clients, so it costs no read and grants no access.
     """
     offered = client_list.choices(owner, wanted, active=active)
     clients = offered.clients

@@ -1,4 +1,4 @@
-"""The plan of mails."""
+"""The delivery plan of emails."""
 
 from __future__ import annotations
 

@@ -72,21 +72,21 @@ JOURNEY_STAGES: Mapping[str, str] = {
 
 
 def sentence(text: str) -> str:
-    """A service message as a sentence; a member name at the start is not capitalised."""
+    """Format a service message as a sentence. A member name at the start is not capitalised."""
     is_name = "_" in text.partition(" ")[0]
     capital = text if is_name else text[:1].upper() + text[1:]
     return capital if capital.endswith((".", "!", "?")) else f"{capital}."
 
 
 def field_error(member: str, message: str) -> str:
-    """An error message as a sentence, with the member name replaced by the field's label."""
+    """Format an error message as a sentence, with the member name replaced by the field's label."""
     name, _, rest = message.partition(" ")
     is_named = name in LABELS and member.startswith(name)
     return sentence(f"{LABELS[name]} {rest}" if is_named else message)
 
 
 def field_errors(problems: Mapping[str, str]) -> dict[str, str]:
-    """Error messages by member as sentences (see ``field_error``)."""
+    """Format error messages by member as sentences (see ``field_error``)."""
     return {member: field_error(member, text) for member, text in problems.items()}
 
 
@@ -101,7 +101,7 @@ def return_advice(error: str) -> str:
 
 
 def change_value(value: object) -> str:
-    """The value of a member of a client in its history; keys by their ids."""
+    """Format the value of a client's member in its history. Keys are represented by their ids."""
     if value is None or isinstance(value, bool):
         return {None: "none", True: "yes", False: "no"}[value]
     if isinstance(value, Mapping):
@@ -128,7 +128,7 @@ END_REASONS: Mapping[str, str] = {
 
 
 def is_final_status(status: object) -> bool:
-    """Whether a payment with this status, of any protocol version, is executed, rejected or cancelled."""
+    """Whether a payment status of any protocol version means executed, rejected or cancelled."""
     return any(version.statuses.is_final(status) for version in VERSIONS.values())
 
 
@@ -157,7 +157,7 @@ def day_of_moment(seconds: int) -> str:
 
 
 def calendar_day(day: str) -> str:
-    """A day that is written ``YYYY-MM-DD``."""
+    """Format a day written as ``YYYY-MM-DD``."""
     return f"{date.fromisoformat(day):%-d %b %Y}"
 
 
@@ -171,7 +171,7 @@ def span(seconds: int) -> str:
 
 
 def elapsed(seconds: int) -> str:
-    """A duration in days, hours and minutes, e.g. ``7 days and 2 hours``; below a minute in seconds."""
+    """Format a duration in days, hours and minutes, e.g. ``7 days and 2 hours``, or in seconds below a minute."""
     parts = []
     for unit, length in (("day", 86400), ("hour", 3600), ("minute", 60)):
         count, seconds = divmod(seconds, length)

@@ -1,6 +1,6 @@
-"""The pages of the documentation, as ``make docs`` has written their index: the menu, and the parts of long pages.
+"""The documentation's pages, from the index that ``make docs`` writes: the menu, and the parts of long pages.
 
-Each function raises ``NotRendered`` if it has not.
+Each function raises ``NotRendered`` if the index does not exist.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ HOME = "README"
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part of a long page at an address of its own, with the anchors of the page's sections that it shows."""
+    """A part of a long page with its own URL, and the anchors of its sections."""
 
     page: str
     title: str
@@ -47,12 +47,12 @@ class Document:
 
 
 def place_of(page: str) -> str:
-    """The path of a page or part relative to the service's URL."""
+    """Return the path of a page or part relative to the service's URL."""
     return "/docs" if page == HOME else f"/docs/{page}"
 
 
 def place_of_section(page: str, anchor: str) -> str:
-    """The path and anchor of a section of a page: in the part that shows it, or on the page."""
+    """Return the path and anchor of a section, in the part or page that contains it."""
     document = next(each for each in documents() if each.page == page)
     found = next((part.page for part in document.parts if anchor in part.anchors), page)
     return f"{place_of(found)}#{anchor}"
@@ -65,12 +65,12 @@ def documents() -> Sequence[Document]:
 
 @cache_until_replaced
 def menu() -> Mapping[str, Sequence[Document]]:
-    """The pages by section of the menu."""
+    """Return the pages by section of the menu."""
     return {section: [_document(each) for each in entries] for section, entries in _index()["menu"].items()}
 
 
 def read_html(page: str) -> str:
-    """The HTML of a page or part."""
+    """Read the HTML of a page or part."""
     return rendered_files.read(f"{FOLDER}/{page}.html")
 
 

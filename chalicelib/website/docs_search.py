@@ -45,7 +45,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """A section that contains all search words; ``excerpt`` is the place in its text, empty if the title has them."""
+    """A section that contains all search words. ``excerpt`` is the matching text, empty if the title matches."""
 
     place: str
     title: str
@@ -54,9 +54,9 @@ class SearchResult:
 
 
 class Rank(NamedTuple):
-    """How a section contains all search words; the lowest is shown first.
+    """How well a section matches all search words. The lowest rank is listed first.
 
-    ``grade`` is that of the word that is found worst: 0 as a whole word, 1 as the beginning of one, 2 inside of one.
+    ``grade`` is the worst grade of all words: 0 for a whole word, 1 for the beginning of a word, 2 for a part.
     """
 
     is_part: bool
@@ -71,9 +71,9 @@ def has_too_many(words: str) -> bool:
 
 
 def search(words: str) -> Sequence[SearchResult]:
-    """The sections that contain all of ``words``, in the order of ``Rank``.
+    """Return the sections that contain all of ``words``, in the order of ``Rank``.
 
-    Empty if there is no word, or if there are too many (see ``has_too_many``).
+    Empty without words or with too many words (see ``has_too_many``).
     """
     wanted = [_patterns(word) for word in _distinct_words(words)]
     if not 0 < len(wanted) <= MOST_WORDS:
@@ -91,14 +91,14 @@ def _distinct_words(words: str) -> Sequence[str]:
 
 
 def _patterns(word: str) -> Patterns:
-    """The patterns of a word in lower case: the whole word, the beginning of a longer one, a part of one."""
+    """Return the patterns of a lower-case word: the whole word, the beginning of a longer word, a part of a word."""
     text = re.escape(word)
     begin, end = r"(?<![^\W_])", r"(?![^\W_])"
     return [re.compile(each) for each in (f"{begin}{text}{end}", f"{begin}{text}", text)]
 
 
 def _rank(section: Section, wanted: Sequence[Patterns]) -> Rank | None:
-    """The rank of a section by its title or by all of it, whichever is lower; ``None`` if a word is missing."""
+    """Rank a section by its title or its whole text, whichever is lower; ``None`` if a word is missing."""
     ranks = []
     if (grade := _grade(section.lower_text, wanted)) is not None:
         ranks.append(Rank(grade == _PART, True, False, grade))
@@ -108,7 +108,7 @@ def _rank(section: Section, wanted: Sequence[Patterns]) -> Rank | None:
 
 
 def _grade(text: str, wanted: Sequence[Patterns]) -> int | None:
-    """The grade of the word that is found worst in ``text``; ``None`` if one is missing."""
+    """Return the worst grade of all words in ``text``; ``None`` if a word is missing."""
     if not all(patterns[_PART].search(text) for patterns in wanted):
         return None
     return max(next(grade for grade, each in enumerate(patterns) if each.search(text)) for patterns in wanted)
@@ -130,7 +130,7 @@ def _sections() -> Sequence[Section]:
 
 
 def _sections_of(document: Document) -> Iterator[Section]:
-    """The sections of a page and of its parts; the lists of the parts' sections on the page do not count."""
+    """Return the sections of a page and its parts, without the page's lists of the parts' sections."""
     parts = {part.page for part in document.parts}
     for section in _split(document.page, "", document.title, document.title):
         if f"{section.page}/{section.anchor}" not in parts:

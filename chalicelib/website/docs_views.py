@@ -30,7 +30,7 @@ _TRY_OUT: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class DocsPage:
-    """A page, or a part of it with the parts before and after."""
+    """A page, or one of its parts with the previous and next parts."""
 
     document: Document
     part: Part | None = None
@@ -47,9 +47,9 @@ class DocsPage:
 
 
 def show_document(visit: Visit) -> Response:
-    """``GET /docs`` and below: a page or a part, search results (``q``), or, with ``.md``, Markdown.
+    """``GET /docs`` and below: show a page or a part, search results (``q``), or, with ``.md``, Markdown.
 
-    The folder of a page, to which a reader cuts an address, redirects to the start page.
+    The folder of a page, which a reader may enter by shortening a URL, redirects to the start page.
     """
     name = "/".join(visit.incoming.uri.values())
     if (file := _find_source(name)) is not None:
@@ -96,7 +96,7 @@ def _pages() -> Mapping[str, DocsPage]:
 
 
 def _pages_of(document: Document) -> Iterator[DocsPage]:
-    """The page of a document, then its parts in their order."""
+    """Return the page of a document, followed by its parts in order."""
     yield DocsPage(document)
     parts: Sequence[Part | None] = [None, *document.parts, None]
     for previous, part, following in zip(parts, parts[1:], parts[2:], strict=False):
@@ -104,13 +104,13 @@ def _pages_of(document: Document) -> Iterator[DocsPage]:
 
 
 def _find_screen(name: str) -> SpecificationScreen | None:
-    """The screen on which the calls of a page or part can be tried out."""
+    """Return the screen on which a user can try out the calls of a page or part."""
     wanted = next((screen for pattern, screen in _TRY_OUT.items() if re.fullmatch(pattern, name)), None)
     return next((each for each in SCREENS if each.name == wanted), None)
 
 
 def _find_source(name: str) -> str | None:
-    """The name of a file that is served unchanged: Markdown, or a file that a guide refers to."""
+    """Return the name of a file that is served unchanged: Markdown, or a file that a guide refers to."""
     names = (name if name.endswith(".md") else "", f"{name}.txt")
     return next((each for each in names if each in _files()), None)
 

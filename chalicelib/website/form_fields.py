@@ -14,17 +14,19 @@ _LATEST = 99_999_999_999
 
 
 def filled_in(written: FieldReader, names: Iterable[str]) -> dict[str, str]:
-    """The fields that are not empty, without spaces around their values, by name."""
+    """Return the nonempty fields by name, with surrounding spaces removed from the values."""
     return {name: text for name in names if (text := written(name).strip())}
 
 
 def read_lines(text: str) -> list[str]:
-    """The lines of a text that are not empty, without spaces around them."""
+    """Return the nonempty lines of a text, without surrounding spaces."""
     return [line.strip() for line in text.splitlines() if line.strip()]
 
 
 def read_day(written: FieldReader, name: str, errors: MutableMapping[str, str]) -> date | None:
-    """The day in a field; ``None`` if the field is empty or, with an error added to ``errors``, invalid."""
+    """Parse the day in a field. Returns ``None`` for an empty or invalid field, and adds an error to ``errors`` if
+    invalid.
+    """
     given = written(name).strip()
     if not given:
         return None

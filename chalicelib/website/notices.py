@@ -1,6 +1,6 @@
-"""Notices on a page after an action: shown once, and never because of parameters in the address.
+"""Notices on a page after an action. Each is shown once, and URL parameters cannot trigger it.
 
-A redirect stores the notice in a cookie that lasts a minute; the next page shows it and removes the cookie.
+A redirect stores the notice in a cookie that lasts a minute. The next page shows the notice and deletes the cookie.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ LIFETIME = 60
 
 
 class Notice(StrEnum):
-    """An action that was done, or was no longer needed; the values stand in the cookie."""
+    """A completed or unnecessary action. The cookie contains the values."""
 
     SIGNED_IN = "signed-in"
     SIGNED_OUT = "signed-out"

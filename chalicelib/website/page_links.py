@@ -76,7 +76,7 @@ _API = f"/specifications/{SCREENS[0].name}"
 
 @dataclass(frozen=True, slots=True)
 class MenuEntry:
-    """A link of the menu; ``icon`` is its name at heroicons.com, ``is_current`` marks the section of the page."""
+    """A link of the menu. ``icon`` is a name from heroicons.com, ``is_current`` marks the section of the page."""
 
     place: str
     title: str
@@ -102,7 +102,7 @@ VISITORS = ("/docs", "/performance", _API)
 
 
 def build_menu(place: str, *, signed_in: bool) -> Mapping[str, Sequence[MenuEntry]]:
-    """The menu by group, as the page at ``place`` shows it; visitors see some entries, without groups."""
+    """Build the menu by group for the page at ``place``. Visitors see some entries, without groups."""
     if signed_in:
         return {group: [_item(entry, place) for entry in entries] for group, entries in MENU.items()}
     entries = {entry.place: entry for group in MENU.values() for entry in group}

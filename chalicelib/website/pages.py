@@ -43,7 +43,7 @@ class Visit(pages.Visit):
 
     @cached_property
     def session(self) -> Session:
-        """The session of the browser's cookie, or a new anonymous one."""
+        """Return the session of the browser's cookie, or a new anonymous session."""
         cookie = self.read_cookie(COOKIE)
         sessions = self.website.sessions
         return (sessions.find(cookie) if cookie else None) or sessions.create_visitor_session()
@@ -67,7 +67,7 @@ class Visit(pages.Visit):
 
     @property
     def last_client_id(self) -> str:
-        """The Client ID that the browser had last on a page of a client; anybody may have set it."""
+        """The Client ID of the last client page in this browser. The value is not trustworthy."""
         return self.read_cookie(CLIENT_COOKIE)
 
     @property
@@ -85,18 +85,18 @@ class Visit(pages.Visit):
 
     @property
     def cookie_to_set(self) -> Sequence[str]:
-        """The ``Set-Cookie`` values for a session that the browser does not have yet; empty if none is needed."""
+        """The ``Set-Cookie`` values for a new session; empty if the browser already has a session."""
         known = "session" not in self.__dict__ or self.session.cookie == self.read_cookie(COOKIE)
         return () if known else self.session_cookie(self.session)
 
     @property
     def notice(self) -> str:
-        """The notice about the action that led to the page; empty if there is none."""
+        """The notice about the preceding action; empty if there is none."""
         return notices.TEXTS.get(self.read_cookie(notices.COOKIE), "")
 
     @property
     def notice_kind(self) -> str:
-        """The kind of the notice's toast: ``plain`` if nothing was done, else ``good``."""
+        """The kind of the notice's toast: ``plain`` for an action without effect, else ``good``."""
         return "plain" if self.read_cookie(notices.COOKIE) in notices.NOTHING_DONE else "good"
 
     def link(self, place: str, **query: str) -> str:
@@ -110,7 +110,7 @@ class Visit(pages.Visit):
         return pages.see_other(self.link(place, **query), *self.notice_cookie(notice))
 
     def notice_cookie(self, notice: Notice | None) -> Sequence[str]:
-        """The ``Set-Cookie`` values that have the next page show ``notice`` or, with ``None``, no other."""
+        """The ``Set-Cookie`` values that make the next page show ``notice`` or, with ``None``, delete the notice."""
         return self._set_cookie(notices.COOKIE, notice or "", notices.LIFETIME if notice else 0)
 
     def session_cookie(self, session: Session | None) -> Sequence[str]:
@@ -118,9 +118,9 @@ class Visit(pages.Visit):
         return self._set_cookie(COOKIE, session.cookie if session else "", LIFETIME if session else 0)
 
     def client_cookie(self, client: Client | None) -> Sequence[str]:
-        """The ``Set-Cookie`` values that store the client of a page in the browser or, with ``None``, delete it.
+        """Return the ``Set-Cookie`` values that store the client of a page or, with ``None``, delete it.
 
-        Empty if there is nothing to change. An archived client is not stored.
+        Empty if the cookie is unchanged. An archived client is not stored.
         """
         client_id = client.client_id if client else ""
         if client_id == self.last_client_id or (client and client.is_archived):
@@ -128,7 +128,7 @@ class Visit(pages.Visit):
         return self._set_cookie(CLIENT_COOKIE, client_id, LIFETIME if client else 0)
 
     def known_browser(self, email: str) -> str:
-        """The value of ``known_browser_cookie``, which browsers send to ``/sign-in`` only."""
+        """The value of ``known_browser_cookie``. Browsers send it only to ``/sign-in``."""
         return self._known_browser_cookie(email).read(self.cookie)
 
     def known_browser_cookie(self, email: str, value: str) -> Sequence[str]:
@@ -167,8 +167,8 @@ def page(
     Args:
         leads_to: the URLs to which its forms may be submitted or redirected.
         referrer: ``NO_REFERRER`` on pages with codes or tokens.
-        last_client: the client with which lists begin from now on, unless it is archived.
-        retry_after: the seconds of ``Retry-After``, which 0 leaves out.
+        last_client: the default client of later lists, unless it is archived.
+        retry_after: the seconds of ``Retry-After``. With 0, the header is omitted.
     """
     text = _render(visit.website, visit, template, values)
     shown = visit.notice_cookie(None) if visit.read_cookie(notices.COOKIE) else ()
@@ -179,7 +179,7 @@ def page(
 
 
 def fragment(visit: Visit, template: str, **values: Any) -> Response:
-    """A part of a page, for a script that asks for it again and again."""
+    """Render a part of a page for a polling script."""
     return pages.html_answer(_render(visit.website, visit, template, values), 200, _headers((), "same-origin"))
 
 
@@ -192,18 +192,18 @@ def message_page(
     next_step: str = "Choose one from the list.",
     status: int = 404,
 ) -> Response:
-    """A page with a message and advice; ``label`` is the text of the link to ``place``."""
+    """Render a page with a message and advice. ``label`` is the text of the link to ``place``."""
     values = _message_values(title, what, next_step) | {"link": visit.link(place), "label": label}
     return page(visit, "message.html", status=status, referrer=NO_REFERRER, **values)
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """The texts of a question before an action that is hard to undo.
+    """The texts of a confirmation page before an action that is hard to undo.
 
     Attributes:
-        afterwards: whether and how it can be undone.
-        button: the label of the button that confirms it.
+        afterwards: whether and how the action can be undone.
+        button: the label of the button that confirms the action.
         keep: the label of the link that leads back.
     """
 
@@ -234,11 +234,11 @@ def question_page(
     has_secret: bool = False,
     referrer: str = "same-origin",
 ) -> Response:
-    """A confirmation page, whose form is submitted to ``place``.
+    """Render a confirmation page, whose form is submitted to ``place``.
 
     Args:
         fields: the hidden fields of the form.
-        back: where the link leads back to; ``place`` by default.
+        back: the target of the link that leads back; ``place`` by default.
         has_secret: whether the client's secret must be entered.
         referrer: see ``page``.
     """
@@ -257,7 +257,7 @@ def question_page(
 def error_page(
     website: WebsiteContainer, title: str, what: str, next_step: str, *, status: int, request_id: str = ""
 ) -> Response:
-    """An error page without menu or forms, also for people without an account, with a ``request_id`` to quote."""
+    """Render an error page without menu or forms, also for visitors, with a ``request_id`` to quote."""
     text = _render(website, None, "message.html", _message_values(title, what, next_step, request_id))
     return pages.html_answer(text, status, _headers((), NO_REFERRER))
 
@@ -265,7 +265,7 @@ def error_page(
 def public_page(
     website: WebsiteContainer, template: str, *, status: int = 200, leads_to: Iterable[str] = (), **values: Any
 ) -> Response:
-    """A page without menu and session on the way from an application to its user's bank, which may have opened it.
+    """Render a page without menu and session. An application may open it on the way to its user's bank.
 
     Args:
         leads_to: the URLs to which its forms may be submitted or redirected.
@@ -275,7 +275,7 @@ def public_page(
 
 
 def preload() -> None:
-    """Load templates, icons and style sheets in advance, so that no visitor has to wait."""
+    """Load templates, icons and style sheets in advance, so that visitors do not wait."""
     _templates().load()
     for entries in MENU.values():
         for entry in entries:

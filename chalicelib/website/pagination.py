@@ -1,4 +1,4 @@
-"""Lists in pages with numbers."""
+"""Lists in numbered pages."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ class ListPage:
 
 
 def paginate(rows: Sequence[Any], asked: str) -> ListPage:
-    """The page with the requested number, or the closest existing one."""
+    """Return the page with the requested number, or the closest existing page."""
     pages = max(1, -(-len(rows) // PAGE))
     number = clamp_page_number(asked, pages)
     return ListPage(rows[(number - 1) * PAGE : number * PAGE], number, pages, len(rows))
 
 
 def clamp_page_number(asked: str, last: int) -> int:
-    """The requested number limited to the range 1 to ``last``; 1 if it is not a number."""
+    """Limit the requested number to the range 1 to ``last``. An invalid number counts as 1."""
     if not (asked.isascii() and asked.isdigit()):
         return 1
     digits = asked.lstrip("0")

@@ -1,6 +1,6 @@
 """The files that ``make docs`` renders: the OpenAPI documents, and the pages of ``/docs``.
 
-Git ignores their folder, and every package carries it. It is replaced as a whole.
+Git ignores their folder, and every deployment package contains it. ``make docs`` replaces the whole folder.
 """
 
 from __future__ import annotations
@@ -22,11 +22,13 @@ rendering_failed = threading.Event()
 
 
 class NotRendered(Exception):
-    """A rendered file is missing: ``make docs`` has not been run, or has not ended. The message is its name."""
+    """A rendered file is missing because ``make docs`` was not run, or did not complete. The message is the file's
+    name.
+    """
 
 
 def read(name: str) -> str:
-    """The text of a rendered file. Raises: NotRendered."""
+    """Read the text of a rendered file. Raises: NotRendered."""
     try:
         return (FOLDER / name).read_text("utf-8")
     except FileNotFoundError:
@@ -63,7 +65,7 @@ def cache_until_replaced(function: Callable[P, T]) -> Callable[P, T]:
 
 
 def _stamp() -> int:
-    """When the folder was written, in nanoseconds. Raises: NotRendered."""
+    """Return the folder's modification time in nanoseconds. Raises: NotRendered."""
     try:
         return (FOLDER / FINGERPRINT).stat().st_mtime_ns
     except FileNotFoundError:

@@ -49,7 +49,7 @@ sandbox_routes.serve(RECEIVER, ["POST"], _page_view(RECEIVER))
 
 @sandbox_routes.post(f"{RECEIVER}/{{behaviour}}")
 def receive_event(website: WebsiteContainer, incoming: Incoming) -> Response:
-    """Respond to an event like the built-in receiver of sandboxes."""
+    """Respond to an event as the built-in receiver of sandboxes."""
     from chalicelib.website.events.receiver_views import answer_event
 
     return answer_event(website, incoming)
@@ -77,7 +77,7 @@ def static(website: WebsiteContainer, incoming: Incoming) -> Response:
 
 @website_routes.get("/docs.md")
 def docs_markdown(website: WebsiteContainer, incoming: Incoming) -> Response:
-    """The start page of the documentation as Markdown; the Markdown of other pages is under ``/docs``."""
+    """Return the documentation's start page as Markdown. Other pages are under ``/docs``."""
     from chalicelib.website.docs_views import answer_source
 
     return answer_source("README.md")
@@ -85,7 +85,7 @@ def docs_markdown(website: WebsiteContainer, incoming: Incoming) -> Response:
 
 @website_routes.get("/llms.txt")
 def llms(website: WebsiteContainer, incoming: Incoming) -> Response:
-    """The documentation's table of contents for language models."""
+    """Return the documentation's table of contents for language models."""
     from chalicelib.website.docs_views import answer_llms
 
     return answer_llms(website.shared.settings.public_url)
@@ -93,7 +93,7 @@ def llms(website: WebsiteContainer, incoming: Incoming) -> Response:
 
 @website_routes.get("/.well-known/security.txt")
 def security_txt(website: WebsiteContainer, incoming: Incoming) -> Response:
-    """The contact for reports of vulnerabilities (RFC 9116); not found if the operator has set none."""
+    """Return the contact for vulnerability reports (RFC 9116), or 404 if the operator has set none."""
     from chalicelib.website.security_text import security_text
 
     settings = website.shared.settings
@@ -111,7 +111,7 @@ def health(website: WebsiteContainer, incoming: Incoming) -> Response:
 
 def _document_view(name: str) -> View[WebsiteContainer]:
     def answer(website: WebsiteContainer, incoming: Incoming) -> Response:
-        """An OpenAPI document; 304 if the client already has it, 503 if it has not been rendered."""
+        """Return an OpenAPI document, 304 if the client already has it, or 503 if it is not rendered."""
         settings = website.shared.settings
         try:
             found = load_document(name, settings.bank_api_url if name.startswith("bank") else settings.public_url)

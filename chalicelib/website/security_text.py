@@ -9,7 +9,7 @@ _VALID_DAYS = 90
 
 
 def security_text(contact: str, public_url: str, now: datetime) -> str:
-    """The file, with CRLF at the end of each line as in the RFC's grammar; ``contact`` is a URL."""
+    """Return the file with CRLF line ends, as the RFC requires. ``contact`` is a URL."""
     expires = datetime.combine(now.date() + timedelta(days=_VALID_DAYS), time(), UTC)
     fields = {
         "Contact": contact,

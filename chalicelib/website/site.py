@@ -1,4 +1,4 @@
-"""The pages of the web interface by path, and who may open them; the home page and the terms."""
+"""The pages of the web interface by path, their access rules, the home page and the terms."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def serve(website: WebsiteContainer, place: str, incoming: Incoming) -> Response
 
 
 def serve_user_page(visit: Visit, view: View) -> Response:
-    """The response of a view to a signed-in user; others sign in first."""
+    """Run a view for a signed-in user. Other visitors must sign in first."""
     if _has_foreign_form(visit):
         return _refuse_form(visit)
     if visit.email is None:

@@ -45,7 +45,7 @@ _GROUPS: Mapping[str, Sequence[str]] = {
 
 @dataclass(frozen=True, slots=True)
 class DocumentedOperation:
-    """An operation of a document, or one action of an operation with several; ``place`` is its path or the action.
+    """An operation of a document, or one action of an operation with several. ``place`` is the path or the action.
 
     ``reference`` is the path of its description in the documentation.
     """
@@ -58,7 +58,7 @@ class DocumentedOperation:
 
     @property
     def parts(self) -> Sequence[str]:
-        """The place in parts, between which a line may be broken."""
+        """Split the path into parts, between which a line break is allowed."""
         return _BREAKS.split(self.place)
 
 
@@ -71,9 +71,9 @@ class OperationGroup:
 
 
 def show_specification(visit: Visit) -> Response:
-    """``GET /specifications/{screen}``; ``state`` identifies the journey whose access token is used.
+    """``GET /specifications/{screen}``: show the screen. ``state`` identifies the journey of the access token.
 
-    With ``show=balance``, the account screen lists the accounts and shows the first one's balance at once.
+    With ``show=balance``, the account screen lists the accounts and immediately shows the balance of the first account.
     """
     found = next((row for row in SCREENS if row.name == visit.incoming.uri["screen"]), None)
     if found is None:
@@ -123,7 +123,7 @@ def _tpp_groups(document: dict[str, Any], tag: str) -> Iterator[OperationGroup]:
 
 
 def _reference(heading: str) -> str:
-    """The path of a call's section in the TPP reference, whose headings are method and path."""
+    """Return the path of a call's section in the TPP reference, whose headings are method and path."""
     anchor = re.sub(r"[^a-z0-9_ -]", "", heading.lower()).replace(" ", "-")
     return place_of_section(_TPP_REFERENCE, anchor)
 
@@ -155,7 +155,7 @@ def _client_options(visit: Visit, email: str) -> Sequence[tuple[Client, str]]:
 
 
 def _payment_callback(visit: Visit, client: Client) -> str:
-    """The ``callback_url`` for a client's payments: the client's own, or this service's page."""
+    """Return the ``callback_url`` for a client's payments: the client's own, or this service's page."""
     clients = visit.website.openbanking.clients
     own = clients.web_callback(client)
     return _payment_callback_page(visit) if own == clients.default_callback else own
@@ -166,7 +166,7 @@ def _payment_callback_page(visit: Visit) -> str:
 
 
 def _access_token(visit: Visit, journey: Journey) -> str:
-    """The access token of a journey; empty unless it is valid."""
+    """Return the access token of a journey; empty if it is invalid or expired."""
     if journey.stage != "tokens" or (journey.access_valid_until or 0) <= visit.website.shared.clock.time():
         return ""
     return visit.website.journeys.unseal_secrets(journey).get("access_token", "")

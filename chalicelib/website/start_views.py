@@ -29,7 +29,7 @@ STEPS = 3
 
 @dataclass(frozen=True, slots=True)
 class NextStep:
-    """Something that the user has not done yet, with the words of the link that leads there."""
+    """An action that the user has not done yet, and the text of its link."""
 
     icon: str
     title: str
@@ -39,7 +39,7 @@ class NextStep:
 
 
 def show_start(visit: Visit) -> Response:
-    """``GET /`` for a signed-in user."""
+    """``GET /`` for a signed-in user: show the start page."""
     own = visit.website.openbanking.client_list.page(visit.user, ClientFilter(), CLIENTS)
     clients = own.clients
     activities = visit.website.statistics.activity.of_clients([client.client_id for client in clients])
@@ -65,7 +65,7 @@ def show_start(visit: Visit) -> Response:
 
 
 def _failed_deliveries(visit: Visit, clients: Sequence[Client]) -> Sequence[Delivery]:
-    """The latest events and asynchronous calls that failed for good, newest first."""
+    """Return the latest events and asynchronous calls that failed permanently, newest first."""
     receivers = [client for client in clients if client.events_mode == "url"][:RECEIVERS]
     journal = visit.website.delivery.journal
     found = [each for client in receivers for each in journal.search_latest(client.client_id, state="failed")]
@@ -73,7 +73,7 @@ def _failed_deliveries(visit: Visit, clients: Sequence[Client]) -> Sequence[Deli
 
 
 def _latest_calls(clients: Sequence[Client], activities: Sequence[Activity]) -> Sequence[tuple[str, ClientCall]]:
-    """The latest calls of all clients with their Client IDs, newest first."""
+    """Return the latest calls of all clients with their Client IDs, newest first."""
     pairs = zip(clients, activities, strict=True)
     calls = [(client.client_id, call) for client, activity in pairs for call in activity.calls]
     return sorted(calls, key=lambda each: each[1].at, reverse=True)
@@ -82,7 +82,7 @@ def _latest_calls(clients: Sequence[Client], activities: Sequence[Activity]) -> 
 def _next_steps(
     clients: Sequence[Client], calls: Sequence[tuple[str, ClientCall]], journeys: Sequence[Journey], is_sandbox: bool
 ) -> Iterator[NextStep]:
-    """The next steps, most urgent first; at least ``STEPS`` of them."""
+    """Return at least ``STEPS`` next steps, most urgent first."""
     if not clients:
         yield NextStep(
             "squares-2x2",

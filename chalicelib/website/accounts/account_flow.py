@@ -85,7 +85,7 @@ If it was not you, ignore this email: nothing has changed.""",
 
 
 def compose_mail(topic: Topic, to: str, **values: str) -> str:
-    """An email as the body of a delivery, with ``values`` inserted into its text."""
+    """Return an email as the body of a delivery, with ``values`` inserted into its text."""
     subject, text = TEXTS[topic]
     return jsontext.dumps({"to": to, "subject": f"Causeway: {subject}", "text": text.format(**values)})
 
@@ -113,9 +113,9 @@ class WrongPassword(Exception):
 def request_confirmation(name: str, password: str, *, clock: Clock, users: Users, call: Call) -> None:
     """Email a link that completes a registration (see ``users.check_registration``).
 
-    If the address already has an account, the email says so; the request takes as long. The account is only created
-    when the link is used with this password, so the owner of an address cannot confirm a stranger's registration by
-    mistake.
+    If the address already has an account, the email says so, and the request takes the same time. Using the link with
+    this
+    password creates the account, so the owner of an address cannot confirm a stranger's registration by mistake.
     """
     password_hash, now = passwords.hash_password(password), clock.time()
     if users.find(name) is not None:
@@ -126,7 +126,7 @@ def request_confirmation(name: str, password: str, *, clock: Clock, users: Users
 
 
 def find_confirmed_email(secret: str, *, store: Store, clock: Clock) -> str:
-    """The email address that a link confirms. Raises: SecretNotValid."""
+    """Return the email address that a link confirms. Raises: SecretNotValid."""
     return _find_confirmation(secret, store, clock).email
 
 
@@ -155,7 +155,7 @@ def issue_code(user: User, *, clock: Clock, engine: Engine) -> str:
 def link_manager(code_or_email: str, manager_id: int, *, users: Users, engine: Engine, call: Call) -> User:
     """Link a user to the cards of a programme manager.
 
-    The user is named by a code, which is used up, or by email if the user is identified (see ``users``).
+    A code, which is used up, or the email of an identified user (see ``users``) names the user.
 
     Raises: SecretNotValid, InvalidUser, UnknownUser, NotIdentified.
     """
@@ -169,7 +169,7 @@ def link_manager(code_or_email: str, manager_id: int, *, users: Users, engine: E
 
 
 def find_owner(code_or_email: str, *, call: Call) -> User:
-    """The user who is to own a client, named as in ``link_manager``; a code is used up.
+    """Return the user who will own a client, named as in ``link_manager``. A code is used up.
 
     Raises: SecretNotValid, InvalidUser, UnknownUser, NotIdentified.
     """
@@ -199,7 +199,7 @@ def change_password(user: User, current: str, password: str, *, users: Users, en
 
 
 def request_reset(email: str, *, clock: Clock, users: Users, call: Call) -> None:
-    """Email a password reset link, or the reason why there is none. Raises: InvalidUser."""
+    """Email a password reset link, or the reason why no link was issued. Raises: InvalidUser."""
     name = user_records.normalise_mailbox(email)
     user = users.find(name)
     if user is None:
@@ -212,13 +212,13 @@ def request_reset(email: str, *, clock: Clock, users: Users, call: Call) -> None
 
 
 def issue_operator_link(user: User, *, clock: Clock, engine: Engine, public_url: str) -> str:
-    """Issue a one-time password link, which the operator hands over to the user."""
+    """Issue a one-time password link for the operator to pass on to the user."""
     secret, put = issue_secret("reset", user.email, clock, OPERATOR_LINK_SECONDS, generation=user.generation)
     return engine.carry_out(lambda _: Outcome(f"{public_url}/reset/{secret}", [put]))
 
 
 def find_reset_user(secret: str, *, call: Call) -> User:
-    """The user to whom a password link was issued. Raises: SecretNotValid."""
+    """Return the user to whom a password link was issued. Raises: SecretNotValid."""
     return call(_find_secret, secret, purpose="reset")[1]
 
 
@@ -246,7 +246,7 @@ def _record_mail(
     outbox: Outbox,
     engine: Engine,
 ) -> None:
-    """Record an email and ``puts`` in one transaction, then send it. ``place`` is the path of its link."""
+    """Record an email and ``puts`` in one transaction, then send the email. ``place`` is the path of the link."""
     body = compose_mail(topic, email, service=public_url, link=f"{public_url}{place}", hours=_hours_text(lifetime))
     recorded = outbox.record("mail", topic, receiver=f"mailbox#{digest(email)[:16]}", body=body)
     engine.carry_out(lambda _: Outcome(None, puts, recorded))
@@ -260,7 +260,7 @@ def _find_confirmation(secret: str, store: Store, clock: Clock) -> OneTimeSecret
 
 
 def _check_reset(user: User, password: str, terms_accepted: bool, clock: Clock) -> dict[str, int]:
-    """The attributes to change in addition to the password. Raises: InvalidUser."""
+    """Return the attributes to change in addition to the password. Raises: InvalidUser."""
     reason = passwords.problem(user.email, password)
     problems = {"password": reason} if reason else {}
     if user.terms_accepted_at is None and not terms_accepted:
@@ -273,7 +273,7 @@ def _check_reset(user: User, password: str, terms_accepted: bool, clock: Clock) 
 def _find_secret(
     secret: str, *, purpose: Literal["code", "reset"], store: Store, clock: Clock, users: Users
 ) -> tuple[OneTimeSecret, User]:
-    """A secret and its user. Raises: SecretNotValid, also after a newer password or a deactivation."""
+    """Return a secret and its user. Raises: SecretNotValid, also after a later password change or a deactivation."""
     found = find_secret(purpose, secret, store, clock)
     user = users.find(found.email) if found else None
     if found is None or user is None or not user.active or found.members["generation"] != user.generation:
@@ -282,14 +282,14 @@ def _find_secret(
 
 
 def _find_named(code_or_email: str, *, users: Users, call: Call) -> tuple[OneTimeSecret | None, User]:
-    """A user, and the code that names the user. Raises: SecretNotValid, InvalidUser, UnknownUser, NotIdentified."""
+    """Return a user and the code for the user. Raises: SecretNotValid, InvalidUser, UnknownUser, NotIdentified."""
     if is_code(code_or_email):
         return call(_find_secret, code_or_email, purpose="code")
     return None, users.get_identified(code_or_email)
 
 
 def _use_secret(found: OneTimeSecret, *changes: Operation, clock: Clock, engine: Engine) -> None:
-    """Delete a secret and apply ``changes``, all or none. Raises: SecretNotValid."""
+    """Delete a secret and apply ``changes`` in one transaction. Raises: SecretNotValid."""
     refusal = SecretNotValid(_NOT_VALID[found.purpose])
     engine.carry_out(if_permitted([delete_secret(found, clock), *changes], None, lambda _: refusal))
 

@@ -127,9 +127,9 @@ def sign_out(visit: Visit) -> Response:
 def begin_session(
     visit: Visit, user: users.User, notice: Notice, place: str = "", browser: str | None = None
 ) -> Response:
-    """Start a session with a new secret and redirect to ``place``, by default the page that was requested before.
+    """Start a session with a new secret and redirect to ``place``, by default the previously requested page.
 
-    The browser is remembered, under the id ``browser`` if it was already known.
+    A cookie identifies the browser on its next sign-in. A known browser keeps the id ``browser``.
     """
     if visit.email is not None:
         visit.website.sessions.end(visit.session)
@@ -139,19 +139,19 @@ def begin_session(
 
 
 def _sign_in_subjects(name: str, address: str, browser: str | None) -> Subjects:
-    """The counters of a sign-in. Those of a known browser are separate, so strangers cannot lock it out."""
+    """The counters of a sign-in. A known browser has separate counters, so strangers cannot lock it out."""
     if browser is not None:
         return [("known_browser", f"{name} {browser}"), ("known_browsers", name)]
     return [("account_at_address", f"{name} {address}"), ("address", address), ("account", name)]
 
 
 def mail_subjects(visit: Visit, name: str) -> Subjects:
-    """The counters for an email to ``name`` that this visitor requests."""
+    """Return the counters for an email to ``name`` that this visitor requests."""
     return [("mails", client_network(visit.ip_address)), ("mailbox", name)]
 
 
 def mail_sent_page(visit: Visit, name: str, what: str) -> Response:
-    """The page shown after requesting an email, the same whatever the email says."""
+    """The page shown after requesting an email. It is the same for every email."""
     folder = visit.website.shared.settings.mail_folder if visit.website.shared.settings.is_local else ""
     return page(visit, "mailed.html", to=name, what=what, folder=folder)
 
@@ -169,7 +169,7 @@ def invalid_link_page(visit: Visit, place: str = "/sign-in", label: str = "Sign 
 
 
 def _destination(visit: Visit) -> str:
-    """The page to return to; URLs outside this site are ignored."""
+    """The page to return to. URLs outside this site are ignored."""
     wanted = visit.field("next")
     return visit.link(wanted) if is_own_page(wanted) else visit.link("/")
 
@@ -296,7 +296,7 @@ def account_page(
     problem: str = "",
     retry_after: int = 0,
 ) -> Response:
-    """The user's account: ``GET /account``, and the response to its forms."""
+    """Render the user's account: ``GET /account``, and the response to its forms."""
     return page(
         visit,
         "account.html",
@@ -316,7 +316,7 @@ def account_page(
 def forgotten_page(
     visit: Visit, errors: Mapping[str, str] = NO_ERRORS, status: int = 200, retry_after: int = 0
 ) -> Response:
-    """The form for a new password: ``GET /forgotten``, and the response to an invalid one."""
+    """Render the form for a new password: ``GET /forgotten``, and the response to an invalid submission."""
     given = visit.field("email")
     return page(visit, "forgotten.html", status=status, retry_after=retry_after, errors=errors, given=given)
 

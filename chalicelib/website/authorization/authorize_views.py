@@ -1,4 +1,4 @@
-"""The Authorize screen: choose a client, bank and permissions, inspect the request, and run it."""
+"""The Authorize screen: choose a client, bank and permissions, inspect the request, and send it."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from chalicelib.website.pagination import paginate
 
 
 def show_authorization(visit: Visit) -> Response:
-    """``GET /authorize``: choose a client and a bank, then inspect the request."""
+    """``GET /authorize``: let the user choose a client and a bank, then inspect the request."""
     choice = _read_choice(visit)
     return _first_page(visit) if choice is None else _request_page(visit, choice)
 
 
 def run_authorization(visit: Visit) -> Response:
-    """``POST /authorize``: run the request and redirect to the bank."""
+    """``POST /authorize``: send the request and redirect to the bank."""
     choice = _read_choice(visit)
     if choice is None:
         return _first_page(visit)
@@ -46,9 +46,9 @@ def run_authorization(visit: Visit) -> Response:
 
 
 def _read_choice(visit: Visit) -> AuthorizationChoice | None:
-    """The submitted choice; ``None`` until a client and a bank are chosen.
+    """Return the submitted choice, or ``None`` until a client and a bank are chosen.
 
-    Without a draft, the page has just been opened; it then defaults to all of the bank's scopes and a code challenge.
+    Without a draft, the page was just opened and defaults to all of the bank's scopes and a code challenge.
     """
     bank = visit.website.openbanking.banks.find(visit.field("bic"))
     client = _chosen_client(visit) if bank else None

@@ -1,4 +1,4 @@
-"""The page on which a user chooses the bank for an authorization request that names none."""
+"""The page on which a user chooses the bank for an authorization request without ``bic``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from chalicelib.website.pagination import paginate
 
 
 def bank_choice_page(website: WebsiteContainer, choice: BankChoice) -> Response:
-    """``GET /oauth/authorize`` without ``bic``: the banks that match the search, 20 on a page."""
+    """``GET /oauth/authorize`` without ``bic``: list the banks that match the search, 20 per page."""
     names, search = country_names(), choice.search
     return public_page(
         website,

@@ -1,6 +1,6 @@
-"""The calls that the web interface makes for a user, as its pages show them: body, curl, Python and answer.
+"""The calls that the web interface makes for a user, as body, curl command, Python program and response.
 
-Python uses ``causeway.tpp``. Secrets that only the user has are variables of the environment.
+The programs use ``causeway.tpp`` and read secrets that only the user has from environment variables.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class SampleCall:
         address: the URL; the method is POST.
         body: the body's members.
         programs: the same call as a program, by language.
-        answer: the response's members, if it has been made and its response was stored.
+        answer: the members of the stored response, if there is one.
     """
 
     name: str
@@ -39,7 +39,7 @@ class SampleCall:
 
 
 def authorize_programs(base: str, client: Client, body: Mapping[str, Any]) -> Mapping[str, str]:
-    """``POST /tpp/authorize`` as curl and Python. Python makes a new code verifier if the body has a challenge."""
+    """``POST /tpp/authorize`` as curl and Python. Python creates a new code verifier if the body has a challenge."""
     members = {name: value for name, value in body.items() if not name.startswith("code_challenge")}
     arguments = [f"{name}={_literal(value)}" for name, value in members.items()]
     is_protected = "code_challenge" in body
@@ -54,7 +54,7 @@ def authorize_programs(base: str, client: Client, body: Mapping[str, Any]) -> Ma
 
 
 def exchange_call(base: str, client: Client, journey: Journey, secrets: Mapping[str, str]) -> SampleCall:
-    """The exchange of a journey's code, with its answer if that is stored."""
+    """The exchange of a journey's code, with its stored response, if any."""
     body = {"authorization_code": secrets["code"], "redirect_uri": journey.callback_url}
     if "code_verifier" in secrets:
         body["code_verifier"] = secrets["code_verifier"]
@@ -66,7 +66,7 @@ def exchange_call(base: str, client: Client, journey: Journey, secrets: Mapping[
 
 
 def latest_refresh_call(base: str, client: Client, secrets: Mapping[str, str]) -> SampleCall | None:
-    """The latest refresh with its answer; ``None`` if there was none, or it was not stored."""
+    """The latest token refresh with its response; ``None`` without a stored response."""
     if "refreshed_token" not in secrets:
         return None
     answer = _read_answer(secrets["refresh_answer"])
@@ -74,12 +74,12 @@ def latest_refresh_call(base: str, client: Client, secrets: Mapping[str, str]) -
 
 
 def next_refresh_call(base: str, client: Client, secrets: Mapping[str, str]) -> SampleCall:
-    """The refresh that the page's button makes."""
+    """The token refresh that the page's button makes."""
     return _refresh_call("refresh", "Refresh the tokens", base, client, secrets["refresh_token"], None)
 
 
 def revoke_call(base: str, client: Client, secrets: Mapping[str, str], *, is_done: bool) -> SampleCall:
-    """The end of the consent; its answer is always an empty object (RFC 7009)."""
+    """The call that ends the consent. Its response is always an empty object (RFC 7009)."""
     token = secrets["refresh_token"]
     lines = [_call("tpp.revoke", [_literal(token)])]
     answer: Mapping[str, Any] | None = {} if is_done else None
@@ -119,20 +119,20 @@ def _sample(
 
 
 def _read_answer(stored: str | None) -> Mapping[str, Any] | None:
-    """A stored answer; journeys of earlier versions have none."""
+    """Parse a stored response. Journeys of earlier versions have none."""
     answer: Mapping[str, Any] | None = jsontext.loads(stored) if stored else None
     return answer
 
 
 def _curl_credentials(client: Client) -> str:
-    """The options of curl by which the client proves itself."""
+    """The curl options that authenticate the client."""
     if client.security.auth_method == "private_key_jwt":
         return '-H "X-Client-Assertion: $CLIENT_ASSERTION"'
     return f'-u "{client.client_id}:$CLIENT_SECRET"' if client.has_secret else f"-H 'X-Api-Key: {client.client_id}'"
 
 
 def _python_program(base: str, client: Client, lines: list[str], names: tuple[str, ...] = ("Tpp",)) -> str:
-    """A program that makes a client and runs ``lines``."""
+    """Return a program that creates a client and runs ``lines``."""
     arguments = [_literal(base), f"client_id={_literal(client.client_id)}"]
     before: list[str] = []
     after: list[str] = []
@@ -148,11 +148,11 @@ def _python_program(base: str, client: Client, lines: list[str], names: tuple[st
 
 
 def _call(name: str, arguments: list[str]) -> str:
-    """A call on one line or, if that is long, with an argument per line."""
+    """Format a call on one line or, if that is too long, with one argument per line."""
     line = f"{name}({', '.join(arguments)})"
     return line if len(line) <= _LINE else "\n".join([f"{name}(", *(f"    {each}," for each in arguments), ")"])
 
 
 def _literal(value: object) -> str:
-    """A text or a list of texts in Python's notation."""
+    """Format a text or a list of texts as a Python literal."""
     return json.dumps(value, ensure_ascii=False)

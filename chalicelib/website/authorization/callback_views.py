@@ -49,9 +49,9 @@ _TEXT_LENGTH = 256  # characters shown of a value from the URL, which anyone can
 
 
 def authorization_callback(visit: Visit) -> Response:
-    """``GET /authorize/callback``: continue the user's own journey; display any other callback.
+    """``GET /authorize/callback``: continue the user's own journey, or display any other callback.
 
-    With ``format=json``, only the stage of the user's journey, by which its page notices a change.
+    With ``format=json``, return only the stage of the user's journey. The page polls it to detect changes.
     """
     query = dict(visit.incoming.query)
     if query.get("format") == "json":
@@ -100,8 +100,8 @@ def continue_journey(visit: Visit) -> Response:
 def payment_callback(visit: Visit) -> Response:
     """``GET /payments/callback``: show the status in the URL and, because that can be forged, the status at the bank.
 
-    The bank is queried, within limits, if the payment's callback_url contained its ``bic``. The page asks for itself
-    again until the status is final.
+    The bank is queried, within limits, if the payment's callback_url contained its ``bic``. The page reloads
+    until the status is final.
     """
     from chalicelib.openbanking.flows.payments.callback_status import find_payment_status
 
@@ -155,7 +155,7 @@ def _find_journey(visit: Visit, query: Mapping[str, str]) -> Journey | None:
 
 
 def _stage_answer(visit: Visit, query: Mapping[str, str]) -> Response:
-    """The stage of the user's own journey as JSON; 404 for anybody else."""
+    """Return the stage of the user's own journey as JSON, and 404 to other users."""
     journey = _find_journey(visit, query) if visit.email is not None else None
     if journey is None:
         return json_answer({"state": None}, 404)
@@ -199,7 +199,7 @@ def _journey_page(visit: Visit, journey: Journey | None, problem: str = "", stat
 
 
 def _journey_steps(journey: Journey) -> list[tuple[str, int | None]]:
-    """The steps of a journey in order, each with its time, or ``None`` if it is still to come."""
+    """The steps of a journey in order, each with its time, or ``None`` for a future step."""
     times = "once" if journey.refreshes == 1 else f"{journey.refreshes} times"
     returned = "without a consent" if journey.error else "with a code"
     steps = [
@@ -216,7 +216,7 @@ def _journey_steps(journey: Journey) -> list[tuple[str, int | None]]:
 def _journey_calls(
     visit: Visit, journey: Journey, client: Client, secrets: Mapping[str, str]
 ) -> Mapping[str, Sequence[SampleCall]]:
-    """The calls of a journey: those already ``made``, and the possible ``next`` ones."""
+    """Return the calls of a journey: those already ``made``, and the possible ``next`` ones."""
     if "code" not in secrets:
         return {}
     base = visit.website.shared.settings.public_url

@@ -1,7 +1,7 @@
 """Drafts: secrets in unsent forms, from which the ids and secrets of created records are derived.
 
-A form submitted twice, by a double click or after a lost response, therefore creates the same record, and values can be
-shown before they are stored. Users cannot choose derived values.
+A form submitted twice, by a double click or after a lost response, therefore creates the same record. Pages can show
+values before they are stored. Users cannot choose derived values.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ def create_draft(clock: Clock) -> str:
 
 
 def read_draft(clock: Clock, given: str) -> str:
-    """The submitted draft, or a new one if it is invalid."""
+    """Return the submitted draft, or a new draft if it is invalid."""
     return given if _DRAFT.fullmatch(given) else create_draft(clock)
 
 
 def derive_bytes(keyring: Keyring, draft: str, owner: str, purpose: str) -> bytes:
-    """256 bits derived from a purpose, an owner and a draft, with a key of the service."""
+    """Derive 256 bits from a purpose, an owner and a draft, with a key of the service."""
     key = keyring.derived_keys("website/drafts")[-1]
     return hmac.digest(key, "\x1f".join((purpose, owner, draft)).encode(), "sha256")
 
 
 def derive_text(keyring: Keyring, draft: str, owner: str, purpose: str) -> str:
-    """The value of ``derive_bytes`` as 43 URL-safe characters."""
+    """Return the value of ``derive_bytes`` as 43 URL-safe characters."""
     return base64url(derive_bytes(keyring, draft, owner, purpose))

@@ -1,7 +1,7 @@
 """The web interface as a TPP: authorization, tokens and revocation for its users' clients.
 
-It takes the same steps as any TPP. The request that a page displays is the one that is sent, because ``state`` and the
-code verifier are derived from the draft in the page.
+It takes the same steps as any TPP. It sends exactly the request that the page displays, because ``state`` and the code
+verifier are derived from the draft in the page.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class AuthorizationChoice:
 
 
 def request_body(choice: AuthorizationChoice, *, keyring: Keyring, clients: Clients) -> dict[str, Any]:
-    """The body of ``POST /tpp/authorize``."""
+    """Build the body of ``POST /tpp/authorize``."""
     body: dict[str, Any] = {
         "bic": choice.bank.bic,
         "scopes": list(choice.scopes),
@@ -66,7 +66,7 @@ def request_body(choice: AuthorizationChoice, *, keyring: Keyring, clients: Clie
 def begin_authorization(
     choice: AuthorizationChoice, *, keyring: Keyring, clients: Clients, journeys: Journeys, call_hub: Call
 ) -> str:
-    """Send the request. Returns the bank's URL, the same one after a double click. Raises: Refusal."""
+    """Send the request. Returns the bank's URL. A duplicate form returns the same URL. Raises: Refusal."""
     if not choice.client.active:
         raise refusals.CLIENT_INACTIVE()
     body = request_body(choice, keyring=keyring, clients=clients)
@@ -109,7 +109,7 @@ def receive_callback(
     """Handle the return from the bank. Returns ``None`` if ``state`` does not belong to a journey of this user.
 
     A code is exchanged immediately, unless the client has a secret or a key, which only the user has. Reloading the
-    page does not exchange it again.
+    page does not exchange the code again.
 
     Raises: Refusal (the code was not exchanged).
     """
@@ -134,7 +134,7 @@ def receive_callback(
 def exchange_code(journey: Journey, secret: str | None, *, clock: Clock, journeys: Journeys, call_hub: Call) -> Journey:
     """Exchange the journey's code for tokens.
 
-    An interrupted exchange can be repeated. If the code was not used, the repetition gets the tokens. If it was,
+    An interrupted exchange can be retried. If the code is unused, the retry returns the tokens. If the code was used,
     the tokens are lost, and the second use ends the consent.
 
     Raises: Refusal, JourneyChanged (another request is exchanging the code or has exchanged it).
@@ -163,9 +163,9 @@ def exchange_code(journey: Journey, secret: str | None, *, clock: Clock, journey
 
 
 def refresh_tokens(journey: Journey, secret: str | None, *, journeys: Journeys, call_hub: Call) -> Journey:
-    """Exchange the journey's refresh token for new tokens; if it is invalid, the consent has ended.
+    """Exchange the journey's refresh token for new tokens. An invalid refresh token means that the consent has ended.
 
-    Raises: Refusal, JourneyChanged (another request is exchanging it).
+    Raises: Refusal, JourneyChanged (another request is exchanging the token).
     """
     token = _refresh_token(journeys, journey)
     marked = journeys.begin_refresh(journey)
@@ -187,7 +187,7 @@ def end_consent(journey: Journey, secret: str | None, *, journeys: Journeys, cal
 
 
 def check_consent(journey: Journey, *, clock: Clock, journeys: Journeys, consent_list: ConsentList) -> Journey:
-    """Look up the consent of a journey with tokens; if it has ended elsewhere, as at the bank, record that."""
+    """Look up the consent of a journey with tokens. If it was ended elsewhere, e.g. at the bank, record its end."""
     if journey.stage != "tokens" or journey.consent_id is None:
         return journey
     consent, now = consent_list.find(journey.consent_id), clock.time()
@@ -202,14 +202,14 @@ def check_consent(journey: Journey, *, clock: Clock, journeys: Journeys, consent
 
 
 def _refresh_token(journeys: Journeys, journey: Journey) -> str:
-    """The refresh token of a journey. Raises: JourneyChanged, if it has none."""
+    """Return the refresh token of a journey. Raises: JourneyChanged, if there is none."""
     if journey.stage != "tokens":
         raise JourneyChanged
     return journeys.unseal_secrets(journey)["refresh_token"]
 
 
 def _state(keyring: Keyring, choice: AuthorizationChoice) -> str:
-    """The timestamp of the draft, by which journeys are sorted, and 256 derived bits."""
+    """Return the draft's timestamp, by which journeys are sorted, and 256 derived bits."""
     return choice.draft[:STATE_TIME] + _derive(keyring, choice, "state")
 
 

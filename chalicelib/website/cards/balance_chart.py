@@ -1,4 +1,4 @@
-"""A chart of an account's balances: converts the balances after each movement to SVG lines and texts of its places.
+"""A chart of an account's balances: converts the balances after each movement to SVG lines and positioned texts.
 
 The page stretches the drawing, so labels are placed outside it.
 """
@@ -24,7 +24,7 @@ Balances = Mapping[str, int]
 class BalanceChart:
     """The paths of the lines, the height of zero, and labels. ``first`` and ``last`` are in Unix seconds.
 
-    ``tips`` are the balances at the end of equally long parts of the time, from left to right.
+    ``tips`` are the balances at the ends of equally long periods, from left to right.
     """
 
     available: str
@@ -40,9 +40,9 @@ class BalanceChart:
 
 
 def balance_chart(rows: Sequence[Balances], currency: int, now: int) -> BalanceChart | None:
-    """The chart of balances after movements, newest first; ``None`` for fewer than two.
+    """Draw the chart of balances after movements, newest first. Returns ``None`` for fewer than two movements.
 
-    It ends at ``now`` (Unix milliseconds), at the right edge, with the balances that have not changed since.
+    The right edge is ``now`` (Unix milliseconds). Balances are constant since the last movement.
     """
     if len(rows) < 2:
         return None
@@ -63,7 +63,7 @@ def balance_chart(rows: Sequence[Balances], currency: int, now: int) -> BalanceC
         return round((highest - amount) / height * HEIGHT, 1)
 
     def line(amounts: Sequence[int]) -> str:
-        """A step line without its beginning ``M0 ``, since a balance stays the same until the next movement."""
+        """Draw a step line without its beginning ``M0 ``. A balance is constant until the next movement."""
         steps = (f"H{across(at):g}V{down(amount):g}" for at, amount in zip(times[1:], amounts[1:], strict=True))
         return f"{down(amounts[0]):g}{''.join(steps)}H{WIDTH}"
 

@@ -33,7 +33,7 @@ def for_linked_users(view: Callable[[Visit, int], Response]) -> Callable[[Visit]
 
 
 def card_id_of(visit: Visit) -> int:
-    """The card id in the URL. Raises: Refused, if it is not a number."""
+    """Return the card id in the URL. Raises: Refused, if it is not a number."""
     written = visit.incoming.uri["card_id"]
     if not CARD_ID.fullmatch(written):
         raise Refused(Status.NO_CARD)
@@ -41,12 +41,12 @@ def card_id_of(visit: Visit) -> int:
 
 
 def id_member(name: str, written: str) -> dict[str, str]:
-    """The request member for an id; none if the input is not one."""
+    """Return the request member for an id, or no member if the input is not an id."""
     return {name: written} if CARD_ID.fullmatch(written) and int(written) else {}
 
 
 def _missing_card_page(visit: Visit, refusal: Refused) -> Response:
-    """The page for a missing card or account. Raises: Refused, for any other refusal."""
+    """Render the page for a missing card or account. Raises: Refused, for any other refusal."""
     if refusal.status not in (Status.NO_CARD, Status.NO_ACCOUNT):
         raise refusal
     what = "The programme manager has no card with this number."

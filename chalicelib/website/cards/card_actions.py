@@ -1,4 +1,4 @@
-"""Forms for card API actions: the fields of each; their rules come from the action's request model."""
+"""Forms for card API actions: the fields of each form. The action's request model defines their rules."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class CardAction:
 
     Attributes:
         members: the request members that are fields, besides ``card_id``.
-        kind: the kind of group that the first member is the id of.
+        kind: the kind of group whose id is the first member.
         notice: the message of a success.
     """
 
@@ -166,7 +166,7 @@ def label(member: str) -> str:
 
 
 def form_field(model: type[Request], member: str, choices: Choices | None = None, default: str = "") -> FormField:
-    """The form field of a request member: whether it is required, and the values or bounds of its model.
+    """Return the form field of a request member, with the model's bounds or values, and whether it is required.
 
     Args:
         choices: the values that are offered, instead of those of the model.
@@ -188,14 +188,14 @@ def _is_needed(model: type[Request], member: str) -> bool:
 
 
 def _values(rule: ValueRule) -> Choices:
-    """The values of an enumeration with their meanings; empty for other rules."""
+    """The values of an enumeration with their meanings. Other rules have none."""
     if isinstance(rule, OneOfRule | CodeWordRule):
         return {str(value): meaning.capitalize() for value, meaning in rule.meanings.items()}
     return {}
 
 
 def _bounds(rule: ValueRule) -> list[str]:
-    """How long a text is."""
+    """Describe the length limits of a text."""
     schema = rule.json_schema()
     shortest, longest = schema.get("minLength"), schema.get("maxLength")
     if longest is None:
@@ -204,7 +204,7 @@ def _bounds(rule: ValueRule) -> list[str]:
 
 
 def card_fields(form: CardAction, model: type[Request], shown: Mapping[str, Any]) -> list[FormField]:
-    """The fields of a form for a card, from the response of ``showCard``; the current group is chosen."""
+    """Return the fields of a form for a card, from the response of ``showCard``. The current group is chosen."""
     offered: dict[str, Choices] = {}
     if form.kind:
         (member,) = form.members
@@ -218,7 +218,7 @@ def card_fields(form: CardAction, model: type[Request], shown: Mapping[str, Any]
 
 
 def offered_actions(shown: Mapping[str, Any]) -> list[CardAction]:
-    """The forms that a card's state and its groups permit, from the response of ``showCard``."""
+    """Return the forms that a card's state and groups permit, from the response of ``showCard``."""
     card = shown["card"]
     possible = [each for each in CARD_ACTIONS if CARD_RULES[each.action][card["status"]] is None]
     possible = [each for each in possible if not each.kind or _has_another_group(each, shown)]
@@ -226,7 +226,7 @@ def offered_actions(shown: Mapping[str, Any]) -> list[CardAction]:
 
 
 def _has_another_group(form: CardAction, shown: Mapping[str, Any]) -> bool:
-    """Whether the programme allows a group besides the card's own, which it may no longer allow."""
+    """Whether the programme allows a group other than the card's current group, which may no longer be allowed."""
     current = _current_group(form, shown)
     return any(group != current for group in shown["groups"][form.kind])
 
@@ -252,7 +252,7 @@ def new_card_fields(
 
 
 def read_fields(fields: list[FormField], written: FieldReader) -> dict[str, str]:
-    """The members of a submitted form, without empty ones. Raises: InvalidForm, with every invalid field."""
+    """Return the nonempty members of a submitted form. Raises: InvalidForm, with every invalid field."""
     members: dict[str, str] = {}
     errors: dict[str, str] = {}
     for field in fields:

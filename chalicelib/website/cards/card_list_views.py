@@ -30,7 +30,7 @@ class ListFilter:
 
     Attributes:
         members: request members of the portal's action.
-        query: the fields that are filled in, by name, for links to further pages.
+        query: the submitted nonempty fields, by name, for links to further pages.
         errors: a sentence for each invalid field.
     """
 
@@ -40,7 +40,7 @@ class ListFilter:
 
 
 def read_card_filter(written: FieldReader) -> ListFilter:
-    """The filter of ``GET /cards``: ``status``, ``programme``, ``holder`` and ``digits``."""
+    """Parse the filter of ``GET /cards``: ``status``, ``programme``, ``holder`` and ``digits``."""
     members: dict[str, Any] = {}
     errors: dict[str, str] = {}
     query = filled_in(written, ("status", "programme", "holder", "digits"))
@@ -67,7 +67,7 @@ def _read_holder(written: str, members: dict[str, Any], errors: dict[str, str]) 
 
 
 def read_activity_filter(written: FieldReader) -> ListFilter:
-    """The filter of ``GET /cards/activity``: ``card_id``, ``answer``, ``kind``, ``from`` and ``to``."""
+    """Parse the filter of ``GET /cards/activity``: ``card_id``, ``answer``, ``kind``, ``from`` and ``to``."""
     errors: dict[str, str] = {}
     query = filled_in(written, ("card_id", "answer", "kind", "from", "to"))
     members: dict[str, Any] = dict(id_member("card_id", query.get("card_id", "")))
@@ -89,7 +89,7 @@ _BEFORE = re.compile("([0-9]{1,13})-([0-9]{1,20})")
 
 @for_linked_users
 def list_cards(visit: Visit, manager_id: int) -> Response:
-    """``GET /cards``: the newest cards that match the filter, or those before the card ``before``."""
+    """``GET /cards``: list the newest cards that match the filter, or those before the card ``before``."""
     wanted, position = read_card_filter(visit.field), id_member("before", visit.field("before"))
     found = visit.website.portal.read(manager_id, LIST_CARDS, item_count=CARDS, **_members(wanted), **position)
     programmes = {str(number): name for number, name in found["programmes"].items()}
@@ -110,7 +110,7 @@ def list_cards(visit: Visit, manager_id: int) -> Response:
 
 @for_linked_users
 def list_activity(visit: Visit, manager_id: int) -> Response:
-    """``GET /cards/activity``: the latest network messages that match the filter, or those before ``before``."""
+    """``GET /cards/activity``: list the latest network messages that match the filter, or those before ``before``."""
     wanted, before = read_activity_filter(visit.field), _BEFORE.fullmatch(visit.field("before"))
     position = {"before_at": before[1], "before_id": before[2]} if before else {}
     found = visit.website.portal.read(manager_id, LIST_ACTIVITY, item_count=_MESSAGES, **_members(wanted), **position)
@@ -132,7 +132,7 @@ def list_activity(visit: Visit, manager_id: int) -> Response:
 
 
 def _members(wanted: ListFilter) -> Mapping[str, Any]:
-    """The members of the request; with an invalid field, only those that identify the list's owner."""
+    """The members of the request. With an invalid field, only the members that identify the list's owner."""
     if not wanted.errors:
         return wanted.members
     return {name: value for name, value in wanted.members.items() if name == "card_id"}

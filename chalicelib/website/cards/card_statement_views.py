@@ -1,4 +1,4 @@
-"""The statement of an account for chosen days: a page that prints well, and a CSV file."""
+"""The statement of an account for chosen days: a printable page and a CSV file."""
 
 from __future__ import annotations
 
@@ -42,7 +42,9 @@ class StatementQuery:
 
 @for_linked_users
 def show_statement(visit: Visit, manager_id: int) -> Response:
-    """``GET /cards/{card_id}/statement``: of ``account_id``, from ``from`` to ``to``; a file with ``format=csv``."""
+    """``GET /cards/{card_id}/statement``: show the statement of ``account_id`` from ``from`` to ``to``, or CSV
+    (``format=csv``).
+    """
     wanted = _read_query(visit)
     try:
         found = visit.website.portal.read(manager_id, SHOW_STATEMENT, **wanted.members, **_known_span(wanted))
@@ -71,7 +73,9 @@ def _read_query(visit: Visit) -> StatementQuery:
 
 
 def _known_span(wanted: StatementQuery) -> dict[str, int]:
-    """The span to read; after an error a span without transactions, as only the account is shown."""
+    """Return the time span to read. After an error, the span contains no transactions, as the page shows only the
+    account.
+    """
     return {"date_from": 1, "date_to": 0} if wanted.errors else wanted.span
 
 
@@ -122,7 +126,7 @@ OPENING, CLOSING = "Opening balance", "Closing balance"
 
 
 def statement_csv(statement: Mapping[str, Any], since: int, until: int) -> str:
-    """The opening balance, each transaction in its order, and the closing balance; times are UTC.
+    """Write the opening balance, each transaction in order, and the closing balance as CSV. Times are UTC.
 
     Args:
         statement: the response of ``showStatement``.

@@ -19,7 +19,7 @@ _MINUS = "\u2212"
 
 
 class InvalidAmount(ValueError):
-    """The input is not an amount in the currency; the message shows the expected format."""
+    """The input is not an amount in the currency. The message contains the expected format."""
 
 
 def amount_text(amount: int, currency: int) -> str:
@@ -99,32 +99,32 @@ def is_approved(number: str) -> bool:
 
 
 def response_tag(row: Mapping[str, Any]) -> str:
-    """How a message's response is coloured: the end of a hold is neither good nor bad news."""
+    """Return the colour tag for a message's response. The end of a hold is neither positive nor negative."""
     if not is_approved(row["response_code"]):
         return "bad"
     return "plain" if row["authorize_type"] in _RELEASES else "good"
 
 
 def risk_summary(actions: list[Mapping[str, int]]) -> str:
-    """The actions that risk rules took on a message; empty if there were none."""
+    """Summarise the actions that risk rules took on a message. Empty without such actions."""
     return ", ".join(words for name, words in RISK.items() if any(each.get(name) for each in actions))
 
 
 def bank_details(account: Mapping[str, Any], prefix: str = "") -> str:
-    """The IBAN, or the sort code and account number, of a bank account whose member names start with ``prefix``."""
+    """Return the IBAN, or sort code and account number, from the members whose names start with ``prefix``."""
     british = (account.get(f"{prefix}{name}") for name in ("sort_code", "account_number"))
     return str(account.get(f"{prefix}iban") or " ".join(filter(None, british)))
 
 
 def purpose(row: Mapping[str, Any]) -> str:
-    """The merchant, counterparty or description of a transaction; empty if unknown."""
+    """Return the merchant, counterparty or description of a transaction. Empty if unknown."""
     if row["mti"] == _DISPUTED:
         return str(row["description"]).capitalize()
     return _first(row, "merchant", "counterparty_name", *_WORDS)
 
 
 def remark(row: Mapping[str, Any]) -> str:
-    """Details of an external payment: the counterparty's account number, the scheme, and the description."""
+    """Return details of an external payment: the counterparty's account number, the scheme, and the description."""
     if "counterparty_name" not in row:
         return ""
     parts = (bank_details(row, "counterparty_"), row.get("scheme"), _first(row, *_WORDS))

@@ -1,8 +1,8 @@
 """The page of a card and the form for a new one, for users linked to the programme manager.
 
 A card's page has the forms of the simulator and those that manage the card. Each form carries out an action of the
-card API as the programme manager, once per draft. All data comes from the card API's portal, which only exposes masked
-card numbers.
+card API as the programme manager, once per draft. All data comes from the card API's portal, which exposes only
+masked card numbers.
 """
 
 from __future__ import annotations
@@ -46,13 +46,13 @@ MOVEMENTS = 60  # movements in the chart of an account's balance
 
 @for_linked_users
 def show_card(visit: Visit, manager_id: int) -> Response:
-    """``GET /cards/{card_id}``: a card with its accounts, its activity, and the simulator."""
+    """``GET /cards/{card_id}``: show a card with its accounts, its activity, and the simulator."""
     return _card_page(visit, read_card(visit, manager_id))
 
 
 @for_linked_users
 def simulate(visit: Visit, manager_id: int) -> Response:
-    """``POST /cards/{card_id}/simulator``: run one of ``SIMULATIONS``. A form submitted twice runs once."""
+    """``POST /cards/{card_id}/simulator``: run one of ``SIMULATIONS``. A duplicate form has no further effect."""
     form = BY_ACTION.get(visit.field("action"))
     if form is None:
         return _card_page(visit, read_card(visit, manager_id), problem="There is no such form.", status=400)
@@ -77,14 +77,14 @@ def redirect_to_card(visit: Visit) -> Response:
 
 
 def read_card(visit: Visit, manager_id: int) -> Mapping[str, Any]:
-    """The card in the URL, with everything that its page shows. Raises: Refused."""
+    """Read the card in the URL with all data of its page. Raises: Refused."""
     asked = {"card_id": card_id_of(visit), "item_count": LATEST, "balance_count": MOVEMENTS}
     found: Mapping[str, Any] = visit.website.portal.read(manager_id, SHOW_CARD, **asked)["data"]
     return found
 
 
 def _read_card_after(visit: Visit, manager_id: int, form: Simulation) -> Mapping[str, Any]:
-    """The card after a form was processed. Raises: Refused."""
+    """Read the card after a form was processed. Raises: Refused."""
     found = read_card(visit, manager_id)
     log.bind(action=form.action)  # log the form's action instead of the read that follows it
     return found
@@ -101,7 +101,7 @@ def _card_page(
     errors: Mapping[str, str] = NO_ERRORS,
     status: int = 200,
 ) -> Response:
-    """The page of a card.
+    """Render the page of a card.
 
     Args:
         opened: the action of the submitted form, which stays open.
@@ -146,7 +146,7 @@ def _managed_card_page(
     problem: str = "",
     status: int = 200,
 ) -> Response:
-    """The page of a card after a form of ``CARD_ACTIONS``, which stays open with its errors."""
+    """Render the card's page after a form of ``CARD_ACTIONS``. The form remains open with its errors."""
     offered = {each.action for each in offered_actions(shown)}
     text = problem or (refusal if action not in offered else "")
     return _card_page(visit, shown, opened=action, errors=errors, refusal=refusal, problem=text, status=status)
@@ -154,13 +154,13 @@ def _managed_card_page(
 
 @for_linked_users
 def new_card_form(visit: Visit, manager_id: int) -> Response:
-    """``GET /cards/new``: the form for a new card."""
+    """``GET /cards/new``: show the form for a new card."""
     return _new_card_page(visit, manager_id)
 
 
 @for_linked_users
 def issue_card(visit: Visit, manager_id: int) -> Response:
-    """``POST /cards/new``: issue a card. A form submitted twice issues one."""
+    """``POST /cards/new``: issue a card. A duplicate form issues no second card."""
     fields = [field for each in _new_card_fields(visit, manager_id).values() for field in each]
     try:
         asked: dict[str, Any] = card_actions.read_fields(fields, visit.field)
@@ -176,7 +176,7 @@ def issue_card(visit: Visit, manager_id: int) -> Response:
 
 
 def _owner_of(asked: Mapping[str, str]) -> str:
-    """The holder of the chosen account. Raises: InvalidForm."""
+    """Return the holder of the chosen account. Raises: InvalidForm."""
     if "holder_id" not in asked:
         raise InvalidForm({"holder_id": "Enter the id of the holder that has the account."})
     return asked["holder_id"]
@@ -205,7 +205,7 @@ def change_card(visit: Visit, manager_id: int) -> Response:
 
 
 def _blocking_page(visit: Visit, card_id: int, asked: Mapping[str, str]) -> Response:
-    """The question before a card is blocked for good."""
+    """Ask for confirmation before a card is blocked permanently."""
     question = Question(
         title="Block this card for good?",
         what="From then on, every use of the card is declined.",
@@ -220,7 +220,7 @@ def _blocking_page(visit: Visit, card_id: int, asked: Mapping[str, str]) -> Resp
 def explain_refusal(
     refusal: Refused, fields: Sequence[FormField], what: str = "Refused"
 ) -> tuple[Mapping[str, str], str]:
-    """The errors by field, or else a sentence on the whole form. Raises: Refused, if the service failed."""
+    """Return the errors by field, or a sentence about the whole form. Raises: Refused, if the service failed."""
     if refusal.status == Status.INTERNAL:
         raise refusal
     errors = refusals_by_field({field.name: field.label for field in fields}, refusal.message)

@@ -1,4 +1,4 @@
-"""Countries in forms: a person types a part of a name and chooses one; ISO 3166-1 codes are understood, too."""
+"""Countries in forms: a user types part of a name and chooses a country. ISO 3166-1 codes are accepted, too."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ INVALID = "There is no such country. Choose one from the list, such as Germany."
 
 @cache
 def country_choices() -> Mapping[str, str]:
-    """Alpha-2 codes by English name, in the order of the names."""
+    """Return alpha-2 codes by English name, sorted by name."""
     return {name: letters for letters, name in sorted(country_names().items(), key=lambda each: fold(each[1]))}
 
 
 def country_number(written: str) -> int | None:
-    """The numeric code of a country, by its name, in any case, or by one of its codes; ``None`` if there is none."""
+    """Return the numeric code of a country, by its case-insensitive name or a code; ``None`` if unknown."""
     return _numbers().get(fold(written.strip()))
 
 

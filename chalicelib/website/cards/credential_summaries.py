@@ -1,4 +1,4 @@
-"""The card API credentials of the linked programme manager, with their limits of calls; without keys."""
+"""The card API credentials of the linked programme manager, with their call limits but without keys."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from chalicelib.foundation.lazy_dataclasses import dataclass
 class CredentialList:
     """Credentials, as ``CredentialSummary``, and the programme manager's name.
 
-    ``has_more`` says that there are more than those listed, ``is_unreadable`` that they could not be read.
+    ``has_more`` means that the list is incomplete, ``is_unreadable`` that reading failed.
     """
 
     manager: str = ""
@@ -25,7 +25,7 @@ class CredentialList:
 
 
 def read_credentials(portal: Portal, manager_id: int) -> CredentialList:
-    """Read the credentials for a page that can be shown without them if reading fails."""
+    """Read the credentials for a page. The page is shown without them if reading fails."""
     try:
         found = portal.read(manager_id, LIST_CREDENTIALS)
     except Refused:

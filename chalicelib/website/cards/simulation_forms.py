@@ -1,6 +1,6 @@
 """The simulator's forms on the page of a card: choices, parsing, and results.
 
-The value of an offer is an id and the currency of its amounts, e.g. ``000000000012.978``.
+The value of an offer consists of an id and the currency of its amounts, e.g. ``000000000012.978``.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ ResultKind = Literal["good", "bad", "plain"]
 
 
 class InvalidForm(ValueError):
-    """Fields are invalid; ``errors`` has a sentence for each of them, by name and in the order of the form."""
+    """Fields are invalid. ``errors`` has a sentence for each invalid field, by name in the order of the form."""
 
     def __init__(self, errors: Mapping[str, str]) -> None:
         self.errors = errors
@@ -52,7 +52,7 @@ class InvalidForm(ValueError):
 
 
 def build_offers(shown: Mapping[str, Any]) -> Mapping[Offer, Choices]:
-    """The offers on the page of a card, from the response of ``showCard``."""
+    """Return the offers on the page of a card, from the response of ``showCard``."""
     booked = [row for account in shown["accounts"] for row in account["transactions"]]
     collected = [row for row in booked if _is_collected(row, shown["card"]["card_id"])]
     known = _known_authorizations(shown)
@@ -68,7 +68,7 @@ def build_offers(shown: Mapping[str, Any]) -> Mapping[Offer, Choices]:
 
 
 def build_defaults(shown: Mapping[str, Any]) -> Mapping[str, Mapping[str, str]]:
-    """Default values that depend on the card, by action and field: those of the first authorization offered."""
+    """Return default values by action and field for the card. They match the first offered authorization."""
     known = _known_authorizations(shown)
     held = next((each for each in known if each["state"] == HELD), None)
     cleared = next((each for each in known if each["cleared"]), None)
@@ -82,7 +82,7 @@ def build_defaults(shown: Mapping[str, Any]) -> Mapping[str, Mapping[str, str]]:
 
 
 def read_members(simulation: Simulation, card_id: int, written: FieldReader) -> dict[str, Any]:
-    """The request members from a submitted form. Raises: InvalidForm, with every invalid field."""
+    """Read the request members from a submitted form. Raises: InvalidForm, with every invalid field."""
     given = {field.name: written(field.name).strip() for field in simulation.fields}
     errors = {field.name: _field_problem(field, given[field.name]) for field in simulation.fields}
     found: dict[str, Any] = {}
@@ -110,7 +110,7 @@ def read_members(simulation: Simulation, card_id: int, written: FieldReader) -> 
 
 
 def refusals_by_field(labels: Mapping[str, str], message: str) -> dict[str, str]:
-    """The errors in a refusal by member; empty if any of them concerns a member without a label.
+    """Return the errors in a refusal by member; empty if any error concerns a member without a label.
 
     Labels replace member names. The page says when a field is required.
     """
@@ -126,7 +126,7 @@ def _with_labels(reason: str, labels: Mapping[str, str]) -> str:
 
 
 def _field_problem(field: FormField, text: str) -> str:
-    """The error in a single field; empty if it is valid."""
+    """Return the error in a single field; empty if the field is valid."""
     if not text:
         return "" if field.optional or field.kind == "check" else f"{field.label} is missing."
     if field.digits and not re.fullmatch(f"[0-9]{{{field.digits}}}", text):
@@ -137,7 +137,7 @@ def _field_problem(field: FormField, text: str) -> str:
 
 
 def _implied_members(simulation: Simulation, found: Mapping[str, Any], currency: int) -> dict[str, Any]:
-    """Request members that follow from the chosen offer, whose currency is ``currency``."""
+    """Return the request members that follow from the chosen offer, whose currency is ``currency``."""
     if simulation.needs == "addresses":
         return {"currency_ison": currency, "scheme": _SCHEMES.get(currency, "")}
     if simulation.action == "assignExternalPaymentAddress":
@@ -156,12 +156,12 @@ def _split_offer(text: str) -> tuple[str, int]:
 
 
 def _to_int(text: Any) -> int:
-    """A submitted number; 0 if it is invalid."""
+    """Convert a submitted number, or return 0 if it is invalid."""
     return int(text) if re.fullmatch("[0-9]{1,9}", str(text)) else 0
 
 
 def _known_authorizations(shown: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The authorizations that were approved or cleared, in the order in which another clearing is most likely."""
+    """Approved or cleared authorizations, with the most likely to be cleared again first."""
     known = [each for each in shown["authorizations"] if each["state"] != DECLINED or each["cleared"]]
     return sorted(known, key=lambda each: _LIKELY.index(each["state"]))
 
@@ -171,7 +171,7 @@ def _currency_member(authorization: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _is_collected(row: Mapping[str, Any], card_id: int) -> bool:
-    """Whether a transaction is a payment that a shop collected with this card."""
+    """Whether a transaction is a payment that a merchant collected with this card."""
     return row["mti"] == PRESENTMENT and row["direction"] == _DEBIT and row.get("card_id") == card_id
 
 
@@ -205,7 +205,7 @@ Members = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class SimulationResult:
-    """The text of a result, and how it is coloured."""
+    """The text and colour of a result."""
 
     title: str
     text: str
@@ -213,7 +213,7 @@ class SimulationResult:
 
 
 def describe_result(action: str, members: Members, data: Any, shown: Members) -> SimulationResult:
-    """The result of an action from its request and response; ``shown`` is the card afterwards."""
+    """Describe the result of an action from its request and response. ``shown`` is the card after the action."""
     match action:
         case "simulateAuthorization" | "simulateAdvice" | "simulateIncrement":
             return _authorization_result(action, data, shown)
@@ -242,7 +242,7 @@ def describe_result(action: str, members: Members, data: Any, shown: Members) ->
 
 
 def _authorization_result(action: str, data: Members, shown: Members) -> SimulationResult:
-    """The result of an authorization: response code and meaning, amounts, and the risk rules that fired."""
+    """Describe the result of an authorization: response code and meaning, amounts, and triggered risk rules."""
     code, currency = data["response_code"], data["holder_currency_ison"]
     approved, fired = is_approved(code), risk_summary(data["risk_actions"])
     parts = [f"{code}, {response_meaning(code)}."]
@@ -254,9 +254,9 @@ def _authorization_result(action: str, data: Members, shown: Members) -> Simulat
 
 
 def _approval_text(action: str, data: Members, shown: Members) -> str:
-    """The approved amount as text.
+    """Return the approved amount as text.
 
-    It uses the hold shown on the card, because the response does not show whether its amount includes fees.
+    The hold on the card supplies the amount, because the response does not show whether its amount includes fees.
     """
     currency = data["holder_currency_ison"]
     fees = money(data["fee_amount"], currency) if data["fee_amount"] else ""

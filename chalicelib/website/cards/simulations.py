@@ -25,8 +25,8 @@ Choices = Mapping[str, str]
 class FormField:
     """A form field: the name of its request member, and its label.
 
-    An empty ``optional`` field is not sent. The value of a secret is never shown again. Without a default, the first
-    offer is selected. ``digits`` is the length of a secret.
+    An empty ``optional`` field is not sent. The page never shows a secret again. Without a default, the first offer is
+    selected. ``digits`` is the length of a secret.
     """
 
     name: str
@@ -45,8 +45,8 @@ class Simulation:
     """A form of the simulator.
 
     Attributes:
-        is_of_card: whether the request names the card, unless it names an authorization.
-        otherwise: the text shown if there is nothing to act on yet.
+        is_of_card: whether the request contains the card's id, unless it contains that of an authorization.
+        otherwise: the text shown if no record to act on exists yet.
     """
 
     action: str

@@ -1,6 +1,6 @@
-"""The chart of a client's errors by hour: a column for each hour, stacked by kind of error.
+"""The chart of a client's errors: one column per hour, stacked by kind of error.
 
-It has the form of the performance charts: paths that the page stretches, labels in percent of the width.
+Like the performance charts, it consists of paths that the page stretches. Labels are in percent of the width.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _LABELLED = 6
 
 
 def errors_chart(hours: Sequence[HourOfCalls]) -> PerformanceChart | None:
-    """The chart of hours, oldest first; ``None`` if no call failed."""
+    """Draw the chart of hours, oldest first. Returns ``None`` if no call failed."""
     most = max((hour.errors.total() for hour in hours), default=0)
     if not most:
         return None
@@ -42,7 +42,7 @@ def errors_chart(hours: Sequence[HourOfCalls]) -> PerformanceChart | None:
 
 
 def hour_text(hour: HourOfCalls) -> str:
-    """``09:00 to 10:00 UTC: 120 calls, 3 errors: Refused (4xx) 2, Bank 1``."""
+    """Format an hour: ``09:00 to 10:00 UTC: 120 calls, 3 errors: Refused (4xx) 2, Bank 1``."""
     start, end = (datetime.fromtimestamp(at, UTC) for at in (hour.start, hour.start + HOUR_SECONDS))
     text = f"{start:%H:%M} to {end:%H:%M} UTC: {_count(hour.calls, 'call')}"
     if not hour.errors.total():
@@ -58,7 +58,7 @@ def _describe(hours: Sequence[HourOfCalls]) -> str:
 
 
 def _columns(hours: Sequence[HourOfCalls], kind: ErrorKind, top: int, step: float) -> str:
-    """The parts of a kind in all columns, above those of the kinds before it."""
+    """Draw one kind's segments of all columns, stacked on those of the previous kinds."""
     below = ERROR_KINDS[: ERROR_KINDS.index(kind)]
     path = ""
     for number, hour in enumerate(hours):
@@ -77,7 +77,7 @@ def _label(hours: Sequence[HourOfCalls], number: int) -> AxisLabel:
 
 
 def _scale_top(most: int) -> int:
-    """The smallest suitable maximum of a scale that includes ``most``."""
+    """Return the smallest suitable maximum of a scale that includes ``most``."""
     power: int = 10 ** (len(str(most)) - 1)
     return next(number * power for number in _TOPS if number * power >= most)
 

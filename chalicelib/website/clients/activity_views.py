@@ -21,7 +21,7 @@ STATUS_CLASSES: Mapping[str, str] = {"2": "2xx, successful", "4": "4xx, refused"
 
 @serve_client
 def show_activity(visit: Visit, client: Client) -> Response:
-    """``GET /clients/{client_id}/activity``; ``status`` is the first digit of the statuses that are listed."""
+    """``GET /clients/{client_id}/activity``: list calls. ``status`` filters by the first digit of the HTTP status."""
     activity = visit.website.statistics.activity.of_client(client.client_id)
     wanted = visit.field("status") if visit.field("status") in STATUS_CLASSES else ""
     calls = [(client.client_id, call) for call in activity.calls if _is_in_class(call, wanted)]
@@ -46,5 +46,5 @@ def show_activity(visit: Visit, client: Client) -> Response:
 
 
 def _is_in_class(call: ClientCall, wanted: str) -> bool:
-    """Whether the call's status begins with the digit ``wanted``; a redirect counts as successful."""
+    """Whether the call's status begins with the digit ``wanted``. A redirect counts as successful."""
     return wanted in ("", str(call.status)[0]) or (wanted == "2" and call.status // 100 == 3)

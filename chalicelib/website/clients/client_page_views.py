@@ -1,4 +1,4 @@
-"""The frame of a client's pages: the client in the address, the tabs, and forms that change it."""
+"""The common parts of a client's pages: the client in the URL, the tabs, and forms that change the client."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ Values = Mapping[str, str]
 
 @dataclass(frozen=True, slots=True)
 class ClientForm:
-    """A form of one subject. ``is_sandbox``: the owner may do what otherwise only the operator may.
+    """A form for one group of settings. With ``is_sandbox``, the owner has the operator's permissions.
 
     Attributes:
-        tab: the page on which it stands, as it follows the client's address.
-        action: its name, which its button sends as ``action``.
-        show: the values of its fields for a client.
-        read: the changes that the values of a submitted form mean. Raises: InvalidClient.
-        is_open: whether the page has the form, or only the values.
+        tab: the form's page, as a path after the client's URL.
+        action: the form's name, which its button sends as ``action``.
+        show: returns the values of the form's fields for a client.
+        read: converts submitted values to changes. Raises: InvalidClient.
+        is_open: whether the page has the form, instead of only the values.
     """
 
     tab: str
@@ -70,12 +70,12 @@ NOTHING = FormMessage()
 
 
 def own_client(visit: Visit) -> Client:
-    """The client in the address, if it belongs to the user. Raises: UnknownClient."""
+    """Return the client in the URL, if the user owns it. Raises: UnknownClient."""
     return visit.website.openbanking.clients.get(visit.incoming.uri["client_id"], visit.user)
 
 
 def serve_client(show: Action) -> Callable[[Visit], Response]:
-    """A view of the user's client in the address; others do not exist."""
+    """Serve a view of the user's client in the URL. Other users' clients are not found."""
 
     @wraps(show)
     def view(visit: Visit) -> Response:
@@ -88,7 +88,9 @@ def serve_client(show: Action) -> Callable[[Visit], Response]:
 
 
 def serve_actions(actions: Mapping[str, Action], show: Callable[..., Response]) -> Callable[[Visit], Response]:
-    """A view that runs the submitted ``action``; refuses unknown actions, and those not available for this client."""
+    """Return a view that runs the submitted ``action``. It refuses actions that are unknown or unavailable for this
+    client.
+    """
 
     def run(visit: Visit, client: Client) -> Response:
         action = actions.get(visit.field("action"))
@@ -108,7 +110,9 @@ def refuse_action(visit: Visit, client: Client, show: Callable[..., Response]) -
 
 
 def save_form(visit: Visit, client: Client, form: ClientForm, show: Callable[..., Response]) -> Response:
-    """Apply a submitted form, unless the client has changed since it was opened; a refused form keeps its input."""
+    """Apply a submitted form, unless the client has changed since the page was opened. A refused form retains its
+    input.
+    """
     seen = visit.field("revision")
     try:
         made = visit.website.openbanking.clients.update(
@@ -127,12 +131,12 @@ def save_form(visit: Visit, client: Client, form: ClientForm, show: Callable[...
 
 
 def submitted(visit: Visit, form: ClientForm, client: Client) -> Values:
-    """The values of a submitted form by field; of a box that is not ticked none."""
+    """Return the submitted values by field. An unticked checkbox has no value."""
     return {name: visit.field(name).strip() for name in form.show(client)}
 
 
 def form_values(visit: Visit, client: Client, forms: Sequence[ClientForm], *, is_refused: bool) -> dict[str, Values]:
-    """The values that the forms of a page show, by action: those of the client, or as entered if just refused."""
+    """Return the values of a page's forms by action: the client's values, or the input of a refused form."""
     entered = visit.field("action") if is_refused else ""
     return {
         form.action: submitted(visit, form, client) if form.action == entered else form.show(client) for form in forms
@@ -140,7 +144,7 @@ def form_values(visit: Visit, client: Client, forms: Sequence[ClientForm], *, is
 
 
 def call_limit(visit: Visit, client: Client) -> int:
-    """The calls that a client may make in a minute in each process: its own limit, or the setting's."""
+    """Return the calls per minute that a client may make in each process: the client's own limit, or the setting."""
     return client.calls_per_minute or visit.website.shared.settings.client_calls
 
 
@@ -154,7 +158,7 @@ def client_page(
     made: Registered | None = None,
     **values: Any,
 ) -> Response:
-    """A page of a client; ``made`` has the secrets that it shows once."""
+    """Render a page of a client. ``made`` has the secrets that the page shows once."""
     secrets = (made.secret, made.events_secret) if made else (None, None)
     return page(
         visit,
@@ -175,7 +179,7 @@ def client_page(
 
 
 def _refusal(error: InvalidClient, form: ClientForm, visit: Visit, client: Client) -> FormMessage:
-    """The error beside its field, or at the top of a page that has no such field."""
+    """Return the error next to its field, or at the top of a page without that field."""
     text, name = field_error(error.member, str(error)), _FIELDS.get(error.member, error.member)
     if form.is_open(client, visit.website.shared.settings.is_sandbox) and name in form.show(client):
         return FormMessage(problem=_REFUSED, errors={name: text})

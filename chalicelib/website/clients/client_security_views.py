@@ -58,7 +58,7 @@ def _show_authentication(client: Client) -> Values:
 
 
 def _read_authentication(client: Client, values: Values, is_sandbox: bool) -> Details:
-    """The authentication method and its members; values entered for other methods are ignored."""
+    """Read the authentication method and its members. Values entered for other methods are ignored."""
     method = values["auth_method"]
     if method not in METHODS:
         raise InvalidClient("auth_method", "choose one of the methods")
@@ -86,7 +86,7 @@ def _read_key_set(text: str) -> Mapping[str, Any] | None:
 
 
 def _show_tokens(client: Client) -> Values:
-    """The settings as they take effect: a profile may demand more than was chosen."""
+    """Return the effective settings. A profile may require more than the owner chose."""
     security = client.security
     return {
         "security_profile": security.security_profile or "",
@@ -97,7 +97,7 @@ def _show_tokens(client: Client) -> Values:
 
 
 def _read_tokens(client: Client, values: Values, is_sandbox: bool) -> Details:
-    """The chosen settings; with a profile only those that differ, since the profile demands the others."""
+    """Read the chosen settings. With a profile, read only those that differ from the profile's requirements."""
     if values["security_profile"] not in PROFILES or values["bound_tokens"] not in BINDINGS:
         raise InvalidClient("security_profile", "choose one of the profiles, and what tokens are bound to")
     profile, shown = values["security_profile"] or None, _show_tokens(client)
@@ -121,7 +121,7 @@ def _binding(security: ClientSecurity) -> str:
 
 
 def _may_change(client: Client, is_sandbox: bool) -> bool:
-    """Whether the owner may use the forms, which are the operator's outside sandboxes."""
+    """Whether the owner may use the forms. Outside sandboxes, only the operator may."""
     return is_sandbox and not client.is_archived
 
 
@@ -152,7 +152,7 @@ def _security_page(
 
 
 def _rotate_secret(visit: Visit, client: Client) -> Response:
-    """Rotate the client's secret or events secret, and show the new one once. A form submitted twice rotates once.
+    """Rotate the client's secret or events secret, and show the new secret once. A duplicate form has no effect.
 
     Raises: InvalidClient.
     """

@@ -1,4 +1,4 @@
-"""A client's settings: its title, Callback URLs and Registration number, and how it gets events."""
+"""A client's settings: title, Callback URLs, Registration number, and event delivery."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def may_number(client: Client, is_sandbox: bool) -> bool:
 
 
 def _may_rename(client: Client, is_sandbox: bool) -> bool:
-    """Whether the owner may change what people see at their bank."""
+    """Whether the owner may change the details that users see at their bank."""
     return not client.is_archived and (is_sandbox or not client.active)
 
 
@@ -57,7 +57,7 @@ def _show_events(client: Client) -> Values:
 
 
 def _read_events(client: Client, values: Values, is_sandbox: bool) -> Details:
-    """The chosen way of receiving events; an Events URL entered beside another way is ignored."""
+    """Read the chosen way of receiving events. Ignore an Events URL entered for another way."""
     return Details(events_url=values["events_url"]) if values["events"] == "url" else Details(events=values["events"])
 
 

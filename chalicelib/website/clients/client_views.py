@@ -47,7 +47,7 @@ _FIELDS = ("title", "callback_urls", "registration_number", "events_url", "activ
 def list_clients(visit: Visit) -> Response:
     """``GET /clients``: the user's clients, newest first, filtered by ``title``, ``client_id`` and ``active``.
 
-    Archived clients are left out, unless ``active`` is ``archived``. ``after`` is the cursor of the page before. The
+    Archived clients are omitted, unless ``active`` is ``archived``. ``after`` is the cursor of the page before. The
     first page without a filter also has the card API credentials of the linked programme manager.
     """
     wanted, after = filled_in(visit.field, ("title", "client_id", "active")), visit.field("after")
@@ -64,7 +64,7 @@ def list_clients(visit: Visit) -> Response:
 
 
 def create_client(visit: Visit) -> Response:
-    """``POST /clients/new``: show the client and, once, its secrets. A form submitted twice creates one client.
+    """``POST /clients/new``: show the client and, once, its secrets. A duplicate form creates no second client.
 
     With ``authorize_at``, the BIC of a bank, continue to the authorization request of a client without secrets.
     """
@@ -110,7 +110,7 @@ def _overview_page(
 
 @serve_client
 def show_client(visit: Visit, client: Client) -> Response:
-    """``GET /clients/{client_id}``; with ``ask=deactivate`` or ``ask=archive``, ask whether to do so."""
+    """``GET /clients/{client_id}``: show the client. ``ask=deactivate`` and ``ask=archive`` ask for confirmation."""
     action = visit.field("ask")
     if not {"deactivate": client.active, "archive": not client.is_archived}.get(action):
         return _overview_page(visit, client)
@@ -140,7 +140,7 @@ _QUESTIONS: Mapping[str, Question] = {
 
 
 def _change_state(visit: Visit, client: Client, notice: Notice) -> Response:
-    """Run an action that changes the client's state; in sandboxes the owner may run the operator's actions."""
+    """Run an action that changes the client's state. In sandboxes, the owner may run the operator's actions."""
     action, clients = visit.field("action"), visit.website.openbanking.clients
     if action in ("activate", "restore") and not visit.website.shared.settings.is_sandbox:
         return refuse_action(visit, client, _overview_page)
@@ -184,13 +184,13 @@ change_client = serve_actions(_ACTIONS, _overview_page)
 
 @serve_client
 def show_history(visit: Visit, client: Client) -> Response:
-    """``GET /clients/{client_id}/history``: the latest changes, newest first."""
+    """``GET /clients/{client_id}/history``: list the latest changes, newest first."""
     history = visit.website.openbanking.clients.history(client)
     return client_page(visit, client, "/history", history=history, detail=LABELS, most=client_records.HISTORY_LENGTH)
 
 
 def _derive_identity(visit: Visit) -> Identity:
-    """The identity of the client that a form creates: the same if the form is submitted again with the same input."""
+    """Derive the identity of the client that a form creates. The same input yields the same identity."""
     shared, owner = visit.website.shared, visit.user
     draft = read_draft(shared.clock, visit.field("draft"))
     of = digest("\x1f".join(visit.field(name) for name in _FIELDS))
@@ -202,7 +202,7 @@ def _derive_identity(visit: Visit) -> Identity:
 
 
 def _read_credentials(visit: Visit) -> CredentialList | None:
-    """The card API credentials of the linked programme manager; ``None`` if the user is not linked to one."""
+    """Read the card API credentials of the linked programme manager; ``None`` without a linked manager."""
     manager_id = visit.signed_in_user.manager_id
     if manager_id is None:
         return None
@@ -222,7 +222,7 @@ def _read_filter(wanted: Mapping[str, str]) -> ClientFilter:
 
 
 def new_client_page(visit: Visit, errors: Mapping[str, str] = NO_ERRORS, status: int = 200) -> Response:
-    """The form for a new client: ``GET /clients/new``, and the response to an invalid one."""
+    """Render the form for a new client: ``GET /clients/new``, and the response to an invalid form."""
     given = {name: visit.field(name) if visit.is_post else "" for name in _FIELDS}
     given["callback_urls"] = given["callback_urls"] or visit.website.openbanking.clients.default_callback
     return page(

@@ -1,4 +1,4 @@
-"""Consent pages: the consents of a user's clients, and ending one."""
+"""Consent pages: list the consents of a user's clients, and end a consent."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class UnknownConsent(LookupError):
 
 
 def list_consents(visit: Visit) -> Response:
-    """``GET /consents``: the consents of a client (see ``client_choice``), by ``bic`` and ``status``."""
+    """``GET /consents``: list the consents of a client (see ``client_choice``), filtered by ``bic`` and ``status``."""
     choice = choose_client(
         visit.website.openbanking.client_list, visit.user, visit.field("client_id"), visit.last_client_id
     )
@@ -62,7 +62,7 @@ def list_consents(visit: Visit) -> Response:
 
 
 def show_consent(visit: Visit) -> Response:
-    """``GET /consents/{consent_id}``: a consent with its deliveries; with ``ask=end``, the question before its end."""
+    """``GET /consents/{consent_id}``: show a consent and its deliveries. With ``ask=end``, ask for confirmation."""
     try:
         consent, client = _own_consent(visit)
     except UnknownConsent:
@@ -90,7 +90,7 @@ def show_consent(visit: Visit) -> Response:
 def end_consent(visit: Visit) -> Response:
     """``POST /consents/{consent_id}``: end a consent as its client would, and notify bank and client.
 
-    The same form sent twice, or a consent that has ended meanwhile, is no error: the consent has ended.
+    A duplicate form, or a consent that has ended meanwhile, is not an error.
     """
     try:
         consent, client = _own_consent(visit)
@@ -104,7 +104,7 @@ def end_consent(visit: Visit) -> Response:
 
 
 def _own_consent(visit: Visit) -> tuple[Consent, Client]:
-    """The consent in the URL, and its client, which belongs to the user. Raises: UnknownConsent."""
+    """Return the consent in the URL and its client, if the user owns the client. Raises: UnknownConsent."""
     consent = visit.website.openbanking.consent_list.find(visit.incoming.uri["consent_id"])
     if consent is None:
         raise UnknownConsent
@@ -115,7 +115,7 @@ def _own_consent(visit: Visit) -> tuple[Consent, Client]:
 
 
 def _can_end(visit: Visit, consent: Consent) -> bool:
-    """Whether the consent still gives access, if only to the status of its payment."""
+    """Whether the consent still gives access, at least to the status of its payment."""
     return consent.can_be_queried(visit.website.shared.clock.time())
 
 
@@ -125,12 +125,12 @@ def _question_page(visit: Visit, consent: Consent, client: Client) -> Response:
 
 
 def _banks(visit: Visit) -> Sequence[Bank]:
-    """The active banks by name; kept in memory for a minute."""
+    """Return the active banks by name. Cached for a minute."""
     return sort_by_name(visit.website.openbanking.banks.directory())
 
 
 def _bank_name(visit: Visit, consent: Consent) -> str:
-    """The bank's name; its BIC, if it is no longer active."""
+    """Return the bank's name, or its BIC if the bank is inactive."""
     return next((bank.name for bank in _banks(visit) if bank.bic == consent.bic), consent.bic)
 
 
@@ -138,12 +138,12 @@ _ACCOUNT_KINDS: Mapping[str, str] = {"ibans": "IBAN", "account_ids": "Account id
 
 
 def _identifiers(consent: Consent) -> Mapping[str, Sequence[str]]:
-    """The identifiers of the approved accounts, by the label of their kind."""
+    """Return the identifiers of the approved accounts, by the label of their kind."""
     return {label: found for kind, label in _ACCOUNT_KINDS.items() if (found := consent.accounts.get(kind))}
 
 
 def _account_rows(identifiers: Mapping[str, Sequence[str]]) -> Sequence[Mapping[str, str]]:
-    """The identifiers of each account by label, in the bank's order; none unless every account has each kind."""
+    """Return each account's identifiers by label, in the bank's order; empty unless every account has every kind."""
     if len(identifiers) < 2 or len({len(found) for found in identifiers.values()}) > 1:
         return []
     return [dict(zip(identifiers, row, strict=True)) for row in zip(*identifiers.values(), strict=True)]

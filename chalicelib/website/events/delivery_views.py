@@ -24,7 +24,7 @@ from chalicelib.website.records.attempts import TooManyAttempts, count_attempt
 
 
 def list_deliveries(visit: Visit) -> Response:
-    """``GET /deliveries``: the latest events and calls of a client (see ``client_choice``) that fit a filter."""
+    """``GET /deliveries``: list the latest events and calls of a client (see ``client_choice``) that match a filter."""
     choice = choose_client(
         visit.website.openbanking.client_list, visit.user, visit.field("client_id"), visit.last_client_id
     )
@@ -55,9 +55,9 @@ def list_deliveries(visit: Visit) -> Response:
 
 
 def list_latest(visit: Visit) -> Response:
-    """``GET /deliveries/latest``: the latest rows for a script; 204 if they are those of ``after``.
+    """``GET /deliveries/latest``: return the latest rows to a script, or 204 if they equal those of ``after``.
 
-    It is asked again and again, so it looks through a few only, whatever the filter; the script keeps older rows.
+    The script polls this URL, so each request reads only a few rows. The script retains older rows.
     """
     try:
         client = visit.website.openbanking.clients.get(visit.field("client_id"), visit.user)
@@ -72,9 +72,9 @@ def list_latest(visit: Visit) -> Response:
 
 
 def show_delivery(visit: Visit) -> Response:
-    """``GET /deliveries/{delivery_id}``: the bodies and every attempt; with ``at``, an event for fetching.
+    """``GET /deliveries/{delivery_id}``: show the bodies and every attempt. With ``at``, show an event for fetching.
 
-    With ``format=json``, only how far the delivery has come, by which its page notices a change.
+    With ``format=json``, return only the delivery's progress. The page polls it to detect changes.
     """
     if visit.field("at"):
         return _fetched_event_page(visit)
@@ -106,7 +106,7 @@ def resend_delivery(visit: Visit) -> Response:
 
 
 def _own_delivery(visit: Visit) -> tuple[Delivery, Client]:
-    """The delivery in the URL, if it is visible to client owners and its client belongs to the user.
+    """Return the delivery in the URL, if its client belongs to the user and client owners may see the delivery.
 
     Raises: UnknownDelivery, UnknownClient.
     """
@@ -136,7 +136,7 @@ def _delivery_page(
 
 
 def _fetched_event_page(visit: Visit) -> Response:
-    """The page of an event for fetching, which was recorded ``at`` a time in Unix milliseconds."""
+    """Render the page of an event for fetching, recorded at ``at`` (Unix milliseconds)."""
     position = decode_position(f"{visit.field('at')}-{visit.incoming.uri['delivery_id']}")
     if position is None:
         return _not_found_page(visit, "An event for fetching has a time in its address.")
@@ -159,7 +159,7 @@ def _fetched_event_page(visit: Visit) -> Response:
 
 
 def _cursor(part: ClientEventsPage, now: int) -> str:
-    """A text that changes with the rows of a page and their states, but not while time passes."""
+    """Return a text that changes with the rows and their states, but not with time alone."""
     rows = [
         [*entry.position] if entry.delivery is None else [entry.delivery.delivery_id, _progress(entry.delivery, now)]
         for entry in part.entries
@@ -168,7 +168,7 @@ def _cursor(part: ClientEventsPage, now: int) -> str:
 
 
 def _progress(delivery: Delivery, now: int) -> str:
-    """A text that changes with the displayed state of a delivery, but not with time alone."""
+    """Return a text that changes with the displayed state of a delivery, but not with time alone."""
     activity = "running" if delivery.is_running(now) else delivery.due_at or ""
     return f"{delivery.state} {delivery.attempts} {activity} {delivery.last.get('at', '')}"
 

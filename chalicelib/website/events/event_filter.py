@@ -1,4 +1,4 @@
-"""The filter of the events page: its fields, and the search that they stand for."""
+"""The filter of the events page: its fields, and the resulting search."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ class EventFilter:
     """A filter in its submitted form.
 
     Attributes:
-        given: the values of the fields that were filled in, by name.
-        problems: what is wrong with a field, by its name; such a field filters nothing.
+        given: the nonempty fields by name.
+        problems: the error in a field, by its name. An invalid field does not filter.
     """
 
     given: Mapping[str, str]
@@ -42,7 +42,7 @@ class EventFilter:
 
     @classmethod
     def of(cls, field: FieldReader) -> EventFilter:
-        """The filter of a form; ``field`` answers the value of a field by its name."""
+        """Read the filter of a form. ``field`` returns the value of a field by its name."""
         given = filled_in(field, _NAMES)
         problems = {name: "Enter a day and a time." for name in ("from", "until") if _is_unreadable(given.get(name))}
         first, last = (_seconds(given.get(name)) for name in ("from", "until"))
@@ -52,7 +52,7 @@ class EventFilter:
 
     @property
     def is_set(self) -> bool:
-        """Whether anything but the client was chosen."""
+        """Whether any field except the client is set."""
         return bool(self.given.keys() - {"client_id", "before"})
 
     @property
@@ -60,7 +60,7 @@ class EventFilter:
         return "before" not in self.given
 
     def search(self, client_id: str) -> ClientSearch:
-        """The search of a client; unknown types, states and positions count as absent."""
+        """Return the search of a client. Unknown types, states and positions count as absent."""
         first, last = (_seconds(self.given.get(name)) for name in ("from", "until"))
         chosen: dict[str, Any] = {} if first is None else {"since": first}
         chosen |= {} if last is None else {"until": min(last + _rest_of(self.given["until"]), LAST_SECOND)}
@@ -78,7 +78,7 @@ def _is_unreadable(text: str | None) -> bool:
 
 
 def _seconds(text: str | None) -> int | None:
-    """The Unix seconds of a date and time in UTC, as a browser's field for both has it; ``None`` if it has not."""
+    """Convert a date and time in UTC, as submitted by a browser, to Unix seconds; ``None`` if invalid."""
     try:
         moment = datetime.fromisoformat(text or "")
     except ValueError:
@@ -87,5 +87,5 @@ def _seconds(text: str | None) -> int | None:
 
 
 def _rest_of(text: str) -> int:
-    """The length in seconds of the period meant by a time without seconds, or a day without a time."""
+    """Return the length in seconds of the period that a time without seconds, or a date without a time, denotes."""
     return {0: DAY_SECONDS - 1, 1: 59}.get(text.count(":"), 0)

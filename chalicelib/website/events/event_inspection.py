@@ -1,7 +1,7 @@
 """The bodies of a delivery for its page: payload, outcome of a call, and the receiver's response to each attempt.
 
-Everything is decrypted at once and cut to a size that a page can have. The page does without a body that is no longer
-stored: records of earlier versions have none of the receiver's.
+All bodies are decrypted in one call and truncated for display. The page omits bodies that are no longer stored. Records
+of earlier versions have no response bodies.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ class ShownBody:
     """A body on a page.
 
     Attributes:
-        text: its beginning, at most ``SHOWN_CHARACTERS``.
-        size: characters of the whole.
-        is_folded: whether it is JSON that the page can fold: ``value``.
+        text: the beginning of the body, at most ``SHOWN_CHARACTERS``.
+        size: the length of the body in characters.
+        is_folded: whether the body is JSON that the page can fold (``value``).
     """
 
     text: str
@@ -45,7 +45,7 @@ class ShownBody:
 
 @dataclass(frozen=True, slots=True)
 class ShownAttempt:
-    """A finished attempt: its history entry, whether it is shown with headers, and the beginning of the answer."""
+    """A finished attempt: its history entry, whether headers are shown, and the beginning of the response."""
 
     entry: Mapping[str, Any]
     is_detailed: bool
@@ -54,7 +54,7 @@ class ShownAttempt:
 
 @dataclass(frozen=True, slots=True)
 class Inspection:
-    """A delivery's bodies; ``None`` for one that was never stored or is no longer. Attempts are newest first."""
+    """A delivery's bodies; ``None`` for a body that is not stored. Attempts are newest first."""
 
     payload: ShownBody | None
     outcome: ShownBody | None
@@ -66,7 +66,7 @@ def inspect_delivery(
 ) -> Inspection:
     """Read the bodies of a delivery that a client's owner may see, in one call.
 
-    ``request_text`` answers the request of a deferred call from the body of its delivery.
+    ``request_text`` extracts the request of a deferred call from the body of its delivery.
     """
     latest, answer = delivery.history[-DETAILED:], delivery.answer
     counts = {BODY: delivery.body_parts} if delivery.body_parts else {}
@@ -86,7 +86,7 @@ def inspect_delivery(
 
 
 def show_body(text: str) -> ShownBody:
-    """A text for a page, folded if it is JSON of a moderate size."""
+    """Prepare a text for a page. JSON of moderate size is foldable."""
     beginning = ShownBody(text[:SHOWN_CHARACTERS], len(text))
     if not beginning.is_whole:
         return beginning
@@ -103,6 +103,6 @@ def _shown(text: str | None) -> ShownBody | None:
 
 
 def _count(value: Any) -> int:
-    """The number of values in a JSON value, itself included."""
+    """Count the values in a JSON value, including itself."""
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     return 1 + sum(_count(each) for each in inner)

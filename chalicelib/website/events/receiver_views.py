@@ -1,7 +1,7 @@
-"""The built-in receiver of sandboxes: an Events URL of the service itself, so that nobody needs a server to try events.
+"""The built-in receiver of sandboxes: an Events URL of this service, so that users can try events without a server.
 
-It answers as its address says, and stores nothing: what it got and what it answered stand in the delivery's attempt. It
-waits and answers only for what this service has signed for the client, so that nobody else keeps functions busy.
+Its URL determines its response. It stores no data: the delivery's attempt has the request and the response. It delays
+and accepts only requests that this service signed for the client, so that other callers cannot occupy functions.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Behaviour:
-    """How the receiver answers: the HTTP status, after ``seconds``; ``label`` is the text of its button."""
+    """A behaviour of the receiver: the HTTP status, sent after ``seconds``. ``label`` is the text of its button."""
 
     label: str
     status: int
@@ -46,10 +46,10 @@ _SIGNED = {"WWW-Authenticate": 'StandardWebhooks realm="causeway"'}
 
 
 def answer_event(website: WebsiteContainer, incoming: Incoming, wait: Callable[[float], None] = time.sleep) -> Response:
-    """``POST /sandbox/receivers/{client_id}/{behaviour}``: the receiver's answer to an event of the client.
+    """``POST /sandbox/receivers/{client_id}/{behaviour}``: respond to an event of the client.
 
-    401 for what is not signed with the events secret of a client, 404 for an unknown behaviour, 413 for a body that no
-    event has. Nothing is read for a request without the headers of a recent event.
+    Returns 401 for a request not signed with the client's events secret, 404 for an unknown behaviour, and 413 for an
+    oversized body. A request without the headers of a recent event is rejected without reading any record.
     """
     behaviour = BEHAVIOURS.get(incoming.uri["behaviour"])
     if behaviour is None:
@@ -64,7 +64,7 @@ def answer_event(website: WebsiteContainer, incoming: Incoming, wait: Callable[[
 
 
 def _is_event(website: WebsiteContainer, incoming: Incoming) -> bool:
-    """Whether the request is signed with an events secret of the client in its address."""
+    """Whether the request is signed with an events secret of the client in its URL."""
     now = website.shared.clock.real.time()
     if not event_signing.has_recent_headers(incoming.headers, now):
         return False
@@ -77,7 +77,7 @@ def _is_event(website: WebsiteContainer, incoming: Incoming) -> bool:
 
 
 def receiver_choices(visit: Visit, client: Client | None) -> Mapping[str, Any]:
-    """The context of ``receiver_parts.html``: the available behaviours and the chosen one."""
+    """Return the context of ``receiver_parts.html``: the available behaviours and the chosen one."""
     settings = visit.website.shared.settings
     if client is None or client.is_archived or not settings.is_sandbox:
         return {"behaviours": {}, "behaviour": ""}
@@ -85,12 +85,12 @@ def receiver_choices(visit: Visit, client: Client | None) -> Mapping[str, Any]:
 
 
 def receiver_url(public_url: str, client_id: str, name: str) -> str:
-    """The Events URL of the built-in receiver for a client."""
+    """Return the Events URL of the built-in receiver for a client."""
     return f"{public_url}/sandbox/receivers/{client_id}/{name}"
 
 
 def chosen_behaviour(public_url: str, client: Client) -> str:
-    """The behaviour of the client's Events URL; empty if it is another receiver's."""
+    """Return the behaviour of the client's Events URL; empty for another receiver's URL."""
     urls = {receiver_url(public_url, client.client_id, name): name for name in BEHAVIOURS}
     return urls.get(client.events_url or "", "")
 

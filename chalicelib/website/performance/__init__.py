@@ -1,1 +1,1 @@
-"""The pages of the banks' performance."""
+"""The pages of bank performance."""

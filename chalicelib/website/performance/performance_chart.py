@@ -1,7 +1,7 @@
 """Performance charts: a bank's days or weeks rendered as SVG paths.
 
-The page stretches the paths to its own width. Dots and text, which must keep their shape, are positioned in percent
-of that width. All charts of a page cover the same periods.
+The page stretches the paths to its own width. Dots and text are not stretched, and are positioned in percent of that
+width. All charts of a page cover the same periods.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _ALWAYS = 3  # otherwise: the middle part is then a day longer or shorter
 
 @dataclass(frozen=True, slots=True)
 class ChartPath:
-    """An SVG path in an area of ``WIDTH`` by ``HEIGHT``; ``name`` identifies what it shows."""
+    """An SVG path in an area of ``WIDTH`` by ``HEIGHT``. ``name`` identifies the displayed figure."""
 
     name: str
     path: str
@@ -64,7 +64,7 @@ class ChartDot:
 
 @dataclass(frozen=True, slots=True)
 class AxisLabel:
-    """A date below the chart; ``anchor`` is the part of the text placed at ``across``, in percent."""
+    """A date below the chart. ``anchor`` is the part of the text placed at ``across``, in percent."""
 
     across: float
     anchor: Literal["start", "middle", "end"]
@@ -73,7 +73,7 @@ class AxisLabel:
 
 @dataclass(frozen=True, slots=True)
 class PerformanceChart:
-    """A chart: ``scale`` has evenly spaced labels from top to bottom, ``description`` is its text alternative.
+    """A chart. ``scale`` has evenly spaced labels from top to bottom, ``description`` is its text alternative.
 
     ``tips`` are the tooltips of all days or weeks, which are equally wide.
     """
@@ -98,11 +98,11 @@ class Axis:
         return WIDTH / len(self.places)
 
     def centre(self, number: int) -> float:
-        """The position of the centre of place ``number``, counted from 0."""
+        """Return the position of the centre of period ``number``, counted from 0."""
         return (number + 0.5) * self.step
 
     def date_labels(self) -> list[AxisLabel]:
-        """Evenly spaced date labels, or nearly so, including the first and last day."""
+        """Return approximately evenly spaced date labels, including the first and last day."""
         last = len(self.places) - 1
         parts = next((parts for parts in _PARTS if last % parts == 0), _ALWAYS)
         return [self._label(number) for number in sorted({round(last * part / parts) for part in range(parts + 1)})]
@@ -127,21 +127,21 @@ class _Canvas:
         return Axis([period.days for period in self.periods])
 
     def tooltips(self, texts: Mapping[int, str]) -> list[str]:
-        """The tooltips of all periods; those missing in ``texts`` had no calls, or are not recorded."""
+        """Return the tooltips of all periods. Periods missing in ``texts`` had no calls, or no records."""
         return [
             f"{day_range(period.days)}: {texts.get(number, 'no calls' if period.records else 'no record')}"
             for number, period in enumerate(self.periods)
         ]
 
     def made_up(self, known: Iterable[int]) -> list[ChartPath]:
-        """The line below the made-up days; none without such days."""
+        """Draw the line below the synthetic days; ``None`` without such days."""
         step = self.axis.step
         numbers = [number for number in sorted(known) if self.periods[number].made_up]
         lines = (f"M{number * step:.4g} {_MARKED_AT}h{step:.3g}" for number in numbers)
         return [ChartPath("made-up", "".join(lines))] if numbers else []
 
     def line(self, name: str, known: Mapping[int, Decimal], highest: Decimal) -> tuple[ChartPath, list[ChartDot]]:
-        """A line through consecutive values, and a dot for each value without neighbours."""
+        """Draw a line through consecutive values, and a dot for each value without neighbours."""
         axis, runs = self.axis, _runs(known)
         points = [[f"{axis.centre(number):.0f} {_down(known[number], highest):.0f}" for number in run] for run in runs]
         dots = [
@@ -152,7 +152,7 @@ class _Canvas:
         return ChartPath(name, "".join(f"M{'L'.join(each)}" for each in points)), dots
 
     def band(self, low: Mapping[int, Decimal], high: Mapping[int, Decimal], highest: Decimal) -> ChartPath:
-        """The area between two lines that have values at the same places."""
+        """Draw the area between two lines with values at the same positions."""
         centre = self.axis.centre
         edges = (
             [(number, low[number]) for number in run] + [(number, high[number]) for number in reversed(run)]
@@ -165,7 +165,7 @@ class _Canvas:
 
 
 def availability_chart(periods: Sequence[Period]) -> PerformanceChart | None:
-    """One column per period with calls to the bank; downtime is drawn downwards from 100 %. ``None`` without such.
+    """Draw one column per period with calls, with downtime downwards from 100 %. ``None`` without calls.
 
     The columns start at the lowest percentage of ``scale``.
     """
@@ -195,7 +195,7 @@ def availability_chart(periods: Sequence[Period]) -> PerformanceChart | None:
 
 
 def latency_chart(title: str, periods: Sequence[Period], side: Side) -> PerformanceChart | None:
-    """A line for each of ``PERCENTILES`` over the periods with measurements; ``None`` if there are none."""
+    """Draw a line for each of ``PERCENTILES`` over the periods with measurements; ``None`` without measurements."""
     histograms = {number: getattr(period.summary.latency, side) for number, period in enumerate(periods)}
     known = {number: _percentiles(histogram) for number, histogram in histograms.items() if histogram.count}
     if not known:
@@ -221,7 +221,7 @@ def latency_chart(title: str, periods: Sequence[Period], side: Side) -> Performa
 
 
 def report_chart(periods: Sequence[Period]) -> PerformanceChart | None:
-    """A line for each of the two durations that the bank reports, in seconds; ``None`` if it reported none."""
+    """Draw a line for each of the bank's two reported durations, in seconds; ``None`` without reports."""
     reports = {number: period.reports for number, period in enumerate(periods)}
     consent = {number: each.consent / 1000 for number, each in reports.items() if each.consent is not None}
     payment = {number: each.payment / 1000 for number, each in reports.items() if each.payment is not None}
@@ -250,7 +250,7 @@ def _percentiles(histogram: Histogram) -> list[Decimal]:
 
 
 def _runs(known: Iterable[int]) -> list[list[int]]:
-    """Numbers in order, grouped into runs of consecutive ones."""
+    """Group sorted numbers into runs of consecutive numbers."""
     runs: list[list[int]] = []
     for number in sorted(known):
         if not (runs and runs[-1][-1] == number - 1):

@@ -1,4 +1,4 @@
-"""The overview of all banks: a row for each with its figures and a sparkline, the worst first."""
+"""The overview of all banks: one row per bank with its figures and a sparkline, worst bank first."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _TOP = 2  # space above the highest value, so that the line is not cut
 
 @dataclass(frozen=True, slots=True)
 class Sparkline:
-    """The main percentile of the time at the bank over the days or weeks, as SVG paths.
+    """The main percentile of the bank's response times over the days or weeks, as SVG paths.
 
-    ``down`` has a column for each with downtime; ``description`` is the text alternative.
+    ``down`` has a column for each period with downtime. ``description`` is the text alternative.
     """
 
     line: str
@@ -38,7 +38,7 @@ class BankLine:
 
 
 def worst_first(banks: Sequence[Bank], overviews: Mapping[date, DayOverview]) -> list[BankLine]:
-    """All banks by availability, then error rate, then time at the bank; those without requests last."""
+    """Sort banks by availability, then error rate, then response time. Banks without requests are last."""
     lines = [BankLine(bank, BankFigures.total(_rows(bank.bic, overviews).values())) for bank in banks]
     return sorted(lines, key=_rank)
 
@@ -55,7 +55,7 @@ def _rank(line: BankLine) -> tuple[bool, Decimal, Decimal, Decimal, str]:
 
 
 def draw_sparkline(bic: str, overviews: Mapping[date, DayOverview], days: DayRange) -> Sparkline | None:
-    """The sparkline of a bank; ``None`` without requests to it."""
+    """Draw the sparkline of a bank; ``None`` without requests to the bank."""
     rows, periods = _rows(bic, overviews), days.periods
     totals = [BankFigures.total([rows[day] for day in period if day in rows]) for period in periods]
     if not any(total.used_days for total in totals):
@@ -68,7 +68,7 @@ def draw_sparkline(bic: str, overviews: Mapping[date, DayOverview], days: DayRan
 
 
 def _line(known: Mapping[int, Decimal], step: float) -> str:
-    """A line that begins again after a gap; a value without neighbours is a dot."""
+    """Draw a line that restarts after a gap. A value without neighbours is a dot."""
     highest = max(known.values(), default=Decimal(1))
     parts: list[str] = []
     for number, milliseconds in known.items():

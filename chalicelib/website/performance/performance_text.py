@@ -1,4 +1,4 @@
-"""The figures of banks in words: durations, shares, days and text alternatives of charts. Unknown is a dash."""
+"""The figures of banks as text: durations, shares, days and text alternatives of charts. Unknown values are dashes."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def downtime(seconds: int | None) -> str:
 
 
 def down_times(spans: Sequence[Span]) -> str:
-    """Downtimes as text, from spans in seconds of a day; only the first three are listed."""
+    """Format downtimes from spans in seconds of a day. Only the first three are listed."""
     text = ", ".join(_span_text(since, until) for since, until in spans[:_SPANS])
     return text + (f" and {len(spans) - _SPANS} more" if len(spans) > _SPANS else "")
 
@@ -88,7 +88,7 @@ def availability_text(period: Period) -> str:
 
 
 def made_up_text(period: Period) -> str:
-    """The note about made-up days, after the figures."""
+    """Return the note about synthetic days that follows the figures."""
     if not period.made_up:
         return ""
     return " (made up)" if period.made_up == period.records else f" ({period.made_up} of {period.records} days made up)"
@@ -101,7 +101,7 @@ def latency_text(found: Sequence[Decimal]) -> str:
 
 
 def describe_availability(periods: Sequence[Period]) -> str:
-    """A text alternative for the availability chart."""
+    """Return a text alternative for the availability chart."""
     known = [period for period in periods if period.used_days]
     worst = max(known, key=lambda period: period.summary.down_seconds)
     down = sum(period.down_days for period in known)
@@ -113,7 +113,7 @@ def describe_availability(periods: Sequence[Period]) -> str:
 
 
 def describe_made_up(known: Sequence[Period]) -> str:
-    """A sentence on the made-up days, with a space before it; empty if there are none."""
+    """Describe the synthetic days in a sentence that starts with a space; empty without such days."""
     made_up = sum(period.made_up for period in known)
     if not made_up:
         return ""
@@ -122,7 +122,9 @@ def describe_made_up(known: Sequence[Period]) -> str:
 
 
 def describe_latency(known: Sequence[Sequence[Decimal]], periods: Sequence[Period]) -> str:
-    """A text alternative for a latency chart; ``known`` has milliseconds for each of ``PERCENTILES``, by period."""
+    """Return a text alternative for a latency chart. ``known`` maps periods to milliseconds for each of
+    ``PERCENTILES``.
+    """
     text = [
         f"p{percentile} between {duration(min(found))} and {duration(max(found))}"
         for percentile, found in zip(PERCENTILES, zip(*known, strict=True), strict=True)
@@ -144,7 +146,7 @@ def report_text(reports: Reports) -> str:
 def describe_reports(
     consent: Sequence[Decimal], payment: Sequence[Decimal], known: int, periods: Sequence[Period]
 ) -> str:
-    """A text alternative for the chart of reported durations, which are in seconds."""
+    """Return a text alternative for the chart of reported durations, which are in seconds."""
     text = [
         f"{name} between {seconds(1000 * min(found))} and {seconds(1000 * max(found))}"
         for name, found in (("consents", consent), ("payments", payment))
@@ -169,7 +171,7 @@ def by_period(periods: Sequence[Period]) -> str:
 
 
 def _span_text(since: int, until: int) -> str:
-    """A time span, in whole minutes unless it is shorter than one."""
+    """Format the start and end of a time span, with seconds if the span is shorter than a minute."""
     moments = [clock_time(at) for at in (since, until)]
     return DASH.join(moments if until - since < 60 else (moment[:-3] for moment in moments))
 

@@ -50,7 +50,7 @@ FORMATS: Mapping[str, str] = {"csv": "text/csv; charset=utf-8", "json": JSON}
 
 @dataclass(frozen=True, slots=True)
 class PerformanceQuery:
-    """The requested bank and days, or errors by field. ``latest`` is the latest day that can be requested."""
+    """The requested bank and days, or errors by field. ``latest`` is the last permitted day."""
 
     banks: Sequence[Bank]
     bank: Bank | None
@@ -60,10 +60,10 @@ class PerformanceQuery:
 
 
 def show_performance(visit: Visit) -> Response:
-    """``GET /performance``: all banks, or the bank ``bic``, from ``from`` to ``to``.
+    """``GET /performance``: show all banks, or the bank ``bic``, from ``from`` to ``to``.
 
-    With ``format`` csv or json, a download: a row for each bank, or for each day of the bank. Made-up days are shown
-    and marked; downloads leave them out.
+    With ``format`` csv or json, return a download with a row for each bank, or for each day of the bank. The page marks
+    synthetic days; downloads omit them.
     """
     wanted = _read_query(visit)
     if wanted.errors:
@@ -103,7 +103,7 @@ def _read_query(visit: Visit) -> PerformanceQuery:
 
 
 def _read_bank(visit: Visit, banks: Sequence[Bank], errors: dict[str, str]) -> Bank | None:
-    """The requested bank; ``None`` if none was or, with an error added to ``errors``, if there is no such bank."""
+    """Read the requested bank. Returns ``None`` without a bank, and adds an error to ``errors`` for an unknown bank."""
     bic = visit.field("bic").strip().upper()
     if not bic:
         return None
@@ -116,7 +116,7 @@ def _read_bank(visit: Visit, banks: Sequence[Bank], errors: dict[str, str]) -> B
 
 
 def _performance_page(visit: Visit, wanted: PerformanceQuery, *, status: int = 200, **values: Any) -> Response:
-    """The page with the form and, without errors, the ``values`` of the overview or of the bank."""
+    """Render the page with the form and, without errors, the ``values`` of the overview or of the bank."""
     days, latest = wanted.days, wanted.latest
     given = {"bic": visit.field("bic").strip()[:_QUOTED], "from": days.since.isoformat(), "to": days.until.isoformat()}
     given |= {name: visit.field(name) for name in ("from", "to") if name in wanted.errors}
@@ -138,7 +138,7 @@ def _performance_page(visit: Visit, wanted: PerformanceQuery, *, status: int = 2
 
 
 def _overview(visit: Visit, wanted: PerformanceQuery, overviews: Mapping[date, DayOverview]) -> dict[str, Any]:
-    """The context of the overview. A page has the figures of its banks only, in the order of all banks."""
+    """Return the context of the overview. A page has only the figures of its own banks, in the overall order."""
     statistics, days = visit.website.statistics, wanted.days
     lines = paginate(worst_first(wanted.banks, overviews), visit.field("page"))
     return {
@@ -188,7 +188,7 @@ def _download_days(format: str, bank: Bank, days: DayRange, records: Sequence[Da
 
 
 def _download_banks(format: str, wanted: PerformanceQuery, overviews: Mapping[date, DayOverview]) -> Response:
-    """All banks, not only those of a page, in the order of the pages."""
+    """Return a download of the banks on all pages, in the order of the pages."""
     lines = worst_first(wanted.banks, without_made_up_rows(overviews))
     banks = (BankDays(line.bank.bic, line.bank.name, wanted.days, line.figures) for line in lines)
     rows = overview_export.build_rows(banks)

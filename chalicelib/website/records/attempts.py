@@ -1,7 +1,7 @@
 """Attempt limits for sign-in, registration and resending: counters per account and per address.
 
-An attempt is counted before it is checked, by a conditional write, so parallel attempts cannot exceed the limit. A
-successful attempt is subtracted again, together with the preceding failures of the same person. Every time window
+A conditional write counts each attempt before the check, so parallel attempts cannot exceed the limit. A successful
+attempt is subtracted again, together with the preceding failures of the same person. Every time window
 starts at zero.
 """
 
@@ -66,7 +66,7 @@ class TooManyAttempts(Exception):
 
 
 def count_attempt(subjects: Subjects, *, keyring: Keyring, clock: Clock, engine: Engine) -> None:
-    """Count one attempt for each of ``subjects``, or for none if one has reached its limit.
+    """Count one attempt for each of ``subjects``, or for none if any subject has reached its limit.
 
     Raises: TooManyAttempts.
     """
@@ -92,7 +92,7 @@ def record_success(subjects: Subjects, *, keyring: Keyring, clock: Clock, engine
 
 
 def _key(keyring: Keyring, name: str, whom: str, now: int) -> Item:
-    """The key of a counter, in which nobody can read an address or an account."""
+    """Return the key of a counter. The address or account cannot be read from it."""
     secret = keyring.derived_keys("website/attempts")[-1]
     hidden = hmac.digest(secret, whom.encode(), "sha256").hex()
     return {"owner": f"{name}#{hidden}", "part": f"attempts#{now // LIMITS[name].seconds}"}
@@ -104,7 +104,7 @@ def _too_many(limits: Sequence[str], retry_after: int) -> TooManyAttempts:
 
 
 def client_network(address: str) -> str:
-    """The network to count attempts for: an IPv4 address, or the /64 of an IPv6 address, which has one owner."""
+    """Return the network to count attempts for: an IPv4 address, or the /64 of an IPv6 address, which has one owner."""
     try:
         parsed = ipaddress.ip_address(address)
     except ValueError:

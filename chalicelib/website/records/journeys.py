@@ -42,11 +42,12 @@ class Journey:
     Attributes:
         returned_at: when the browser returned from the bank; ``code_at``: when it returned with a code.
         exchanging_since: when the code exchange started; ``exchanged_at``: when it completed.
-        refreshes: how many times the tokens were refreshed; ``refreshed_at``: when they last were.
+        refreshes: the number of token refreshes; ``refreshed_at``: the time of the last one.
             ``refreshing_since`` is set during a refresh.
         access_valid_until: when the access token expires; ``valid_until``: when the consent expires.
-        ended_at: when the user ended the consent here, or when its end was noticed.
-        ended_by: ``user`` if it was ended here, ``expired``, or who revoked it (see ``EndedBy``); ``None`` if unknown,
+        ended_at: when the user ended the consent here, or when its end was detected.
+        ended_by: ``user`` if the user ended it here, ``expired``, or who revoked it (see ``EndedBy``); ``None`` if
+        unknown,
             also for journeys that ended before this was stored.
         sealed: the encrypted secrets (see ``Journeys.unseal_secrets``).
     """
@@ -147,7 +148,7 @@ class Journeys:
         return secrets
 
     def record_refusal(self, journey: Journey, error: str, description: str) -> Journey:
-        """Record that the browser returned with an error. Raises: JourneyChanged, if it had returned with a code."""
+        """Record that the browser returned with an error. Raises: JourneyChanged, if it returned with a code before."""
         changes = {"returned_at": self._clock.time(), "error": error, "error_description": description}
         return self._update(journey, changes, {}, Attr("code_at").not_exists())
 
@@ -202,7 +203,7 @@ class Journeys:
     def record_end(self, journey: Journey, by: str | None) -> Journey:
         """Record that the consent and its tokens have ended; ``by`` is as in ``Journey``.
 
-        Raises: JourneyChanged, if that has already been recorded, or the journey has expired.
+        Raises: JourneyChanged, if the end is already recorded, or the journey has expired.
         """
         is_open = Attr("begun_at").exists() & Attr("ended_at").not_exists()
         return self._update(journey, {"ended_at": self._clock.time(), "ended_by": by}, {}, is_open)

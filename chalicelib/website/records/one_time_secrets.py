@@ -1,7 +1,7 @@
 """One-time secrets: links that set a password or confirm an address, and codes for the operator.
 
-Only a digest of the secret is stored, until it is used or expires. Using it deletes the record by a conditional write
-in the same transaction as the change that it authorises, so only one of two parallel uses succeeds.
+Only a digest of the secret is stored, until the secret is used or expires. A use deletes the record by a conditional
+write in the transaction of the authorised change, so only one of two parallel uses succeeds.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class OneTimeSecret:
 def issue_secret(
     purpose: Purpose, email: str, clock: Clock, lifetime: int | None = None, **members: Any
 ) -> tuple[str, Put]:
-    """A new secret, and the put of its digest. ``lifetime`` is in seconds and defaults to that of the purpose."""
+    """Create a secret, and the put of its digest. ``lifetime`` is in seconds and defaults to the purpose's lifetime."""
     secret = _random_code() if purpose == "code" else new_secret()
     expires_at = clock.real.time() + (lifetime or LIFETIMES[purpose])
     item = {**_key(purpose, secret), "email": email, "expires_at": expires_at, **members}
@@ -52,7 +52,7 @@ def issue_secret(
 
 
 def find_secret(purpose: Purpose, secret: str, store: Store, clock: Clock) -> OneTimeSecret | None:
-    """The record of a secret; ``None`` if it is unknown, used or expired."""
+    """Return the record of a secret; ``None`` if it is unknown, used or expired."""
     if purpose != "code" and not _SECRET.fullmatch(secret):
         return None
     item = store.get(TABLE, _key(purpose, secret))
@@ -64,7 +64,7 @@ def find_secret(purpose: Purpose, secret: str, store: Store, clock: Clock) -> On
 
 
 def delete_secret(found: OneTimeSecret, clock: Clock) -> Delete:
-    """A conditional delete, which fails if the secret has been used or has expired."""
+    """Return a conditional delete, which fails if the secret has been used or has expired."""
     return Delete(TABLE, found.key, Attr("owner").exists() & Attr("expires_at").gt(clock.real.time()))
 
 
@@ -81,11 +81,11 @@ def _key(purpose: Purpose, secret: str) -> Item:
 
 
 def _random_code() -> str:
-    """A code of 60 random bits that is easy to read aloud."""
+    """Create a code of 60 random bits that is easy to read aloud."""
     letters = "".join(secrets.choice(_LETTERS) for _ in range(_CODE_LENGTH))
     return "-".join(letters[start : start + _GROUP] for start in range(0, _CODE_LENGTH, _GROUP))
 
 
 def _normalise_code(code: str) -> str:
-    """Normalise a typed code."""
+    """Remove spaces and hyphens from a typed code, and replace lookalike characters."""
     return re.sub(r"[\s-]", "", code).upper().translate(_ALIKE)

@@ -59,11 +59,11 @@ class Sessions:
         self._clock = clock.real
 
     def create_visitor_session(self) -> Session:
-        """An anonymous session, which is not stored."""
+        """Create an anonymous session, which is not stored."""
         return self._signed_session(f"{_VISITOR}{new_secret()}", None)
 
     def begin(self, user: User) -> Session:
-        """Start a session for ``user``; it is invalid if the user was changed since the password was checked."""
+        """Start a session for ``user``. The session is invalid if the user was changed since the password check."""
         email = base64.urlsafe_b64encode(user.email.encode()).decode().rstrip("=")
         secret = f"{_USER}{new_secret()}{_EMAIL_SEPARATOR}{email}"
         now = self._clock.time()
@@ -72,7 +72,7 @@ class Sessions:
         return self._signed_session(secret, user)
 
     def find(self, cookie: str) -> Session | None:
-        """The session of a cookie; ``None`` if the cookie is forged or the session has ended or expired."""
+        """Return the session of a cookie; ``None`` if the cookie is forged or the session has ended or expired."""
         from itsdangerous import BadSignature
 
         try:
@@ -121,14 +121,14 @@ _VALUE = re.compile(r"([0-9a-f]{22})-([0-9]{1,12})\.([A-Za-z0-9_-]+)")
 
 
 def sign_browser(email: str, browser: str | None = None, *, keyring: Keyring, clock: Clock) -> str:
-    """The cookie value for a browser that has just signed in; a known ``browser`` keeps its id."""
+    """Return the cookie value for a browser that has just signed in. A known ``browser`` retains its id."""
     browser_id = f"{browser or new_id()}-{clock.real.time()}"
     signature = cookie_signer(keyring, "known-browser").get_signature(_signed_text(browser_id, email))
     return f"{browser_id}.{signature.decode()}"
 
 
 def find_browser(email: str, value: str, *, keyring: Keyring, clock: Clock) -> str | None:
-    """The id of a browser that signed in to this account before; ``None`` for an invalid or expired ``value``."""
+    """Return the id of a browser that signed in to this account before; ``None`` if invalid or expired."""
     found = _VALUE.fullmatch(value)
     if found is None or clock.real.time() >= int(found[2]) + BROWSER_LIFETIME:
         return None

@@ -72,7 +72,7 @@ class User:
 
     @classmethod
     def from_item(cls, item: Item) -> User:
-        """A stored user. A record of an earlier version lacks newer attributes and counts as active, not identified."""
+        """Create a user from a stored item. A record without newer attributes counts as active, not identified."""
         members = {name: item[name] for name in cls.__dataclass_fields__ if name in item}
         return cls(**members, has_password="password_hash" in item)
 
@@ -117,14 +117,14 @@ class Users:
         return User.from_item(item) if item else None
 
     def get(self, email: str) -> User:
-        """The user with this email. Raises: InvalidUser, UnknownUser."""
+        """Return the user with this email. Raises: InvalidUser, UnknownUser."""
         found = self.find(email)
         if found is None:
             raise unknown_user(normalise_email(email))
         return found
 
     def get_identified(self, email: str) -> User:
-        """The user with this email, who must be identified. Raises: InvalidUser, UnknownUser, NotIdentified."""
+        """Return the identified user with this email. Raises: InvalidUser, UnknownUser, NotIdentified."""
         found = self.get(email)
         if not found.is_identified:
             raise NotIdentified(
@@ -150,7 +150,7 @@ class Users:
         return self._change(email, remove=["manager_id"])
 
     def authenticate(self, email: str, password: str) -> User | None:
-        """The user with this email and password, who may be inactive; ``None`` if either is wrong.
+        """Return the user with this email and password, who may be inactive; ``None`` if either is wrong.
 
         Every call takes the same time.
         """
@@ -175,18 +175,18 @@ class Users:
 
 
 def user_key(name: str) -> tuple[str, Item]:
-    """The table and key of a user, from a normalised email."""
+    """Return the table and key of a user, from a normalised email."""
     return TABLE, {"email": name}
 
 
 def put_user(name: str, password_hash: str | None, now: int, **members: Any) -> Put:
-    """A conditional put of a new user; fails if the user exists."""
+    """Return a conditional put of a new user, which fails if the user exists."""
     item = {"email": name, "created_at": now, "generation": 0, "active": True, **members}
     return Put(TABLE, item | ({"password_hash": password_hash} if password_hash else {}), absent("email"))
 
 
 def update_password(user: User, password_hash: str, **members: Any) -> Update:
-    """A conditional password update; fails if the user was deactivated or got another password in the meantime."""
+    """Return a conditional password update, which fails if the user was deactivated or has another new password."""
     return Update(
         *user_key(user.email),
         set={"password_hash": password_hash, "generation": user.generation + 1, **members},
@@ -195,17 +195,17 @@ def update_password(user: User, password_hash: str, **members: Any) -> Update:
 
 
 def apply_password_update(user: User, **members: Any) -> User:
-    """The user after ``update_password``. Computed, not re-read: a re-read could include a later deactivation."""
+    """Return the user after ``update_password``. A second read could include a later deactivation."""
     return replace(user, generation=user.generation + 1, has_password=True, **members)
 
 
 def update_manager(user: User, manager_id: int) -> Update:
-    """An update that links a user to a programme manager."""
+    """Return an update that links a user to a programme manager."""
     return Update(*user_key(user.email), set={"manager_id": manager_id}, condition=Attr("email").exists())
 
 
 def check_registration(email: str, password: str, terms_accepted: bool) -> str:
-    """The normalised email of a valid registration. Raises: InvalidUser, naming every invalid field."""
+    """Return the normalised email of a valid registration. Raises: InvalidUser, naming every invalid field."""
     problems: dict[str, str] = {}
     name = email.strip().lower()
     try:
@@ -222,7 +222,7 @@ def check_registration(email: str, password: str, terms_accepted: bool) -> str:
 
 
 def normalise_email(email: str) -> str:
-    """An email address as stored. Raises: InvalidUser."""
+    """Return an email address as stored. Raises: InvalidUser."""
     name = email.strip().lower()
     if len(name) > 254 or not name.isprintable() or not _EMAIL.fullmatch(name):
         raise InvalidUser({"email": _NO_EMAIL})
@@ -230,7 +230,7 @@ def normalise_email(email: str) -> str:
 
 
 def normalise_mailbox(email: str) -> str:
-    """An email address as stored, without special and invisible characters, for sending email.
+    """Return an email address as stored, without special and invisible characters, for sending email.
 
     ``x<ada@example.com>`` would be a separate login name, but emails to it would reach Ada's mailbox. Users of earlier
     versions may have such a name.
@@ -244,12 +244,12 @@ def normalise_mailbox(email: str) -> str:
 
 
 def _unchanged_condition(user: User) -> Condition:
-    """The condition that a user is active and has the same generation; old records have neither attribute."""
+    """The condition that a user is active and has the same generation. Old records have neither attribute."""
     same: Condition = Attr("generation").eq(user.generation)
     is_active = Attr("active").not_exists() | Attr("active").eq(True)
     return Attr("email").exists() & is_active & (same if user.generation else same | Attr("generation").not_exists())
 
 
 def unknown_user(name: str) -> UnknownUser:
-    """The error for an email that no user has."""
+    """Return the error for an email without a user."""
     return UnknownUser(f"no user has the email {name}: register one with `users add`")
