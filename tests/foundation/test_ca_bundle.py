@@ -1,4 +1,4 @@
-"""The bundle of authorities: from a file or S3, read again once a minute, and kept while it cannot be read."""
+"""The bundle of authorities is read from a file or S3 once a minute. The last valid bundle stays in use."""
 
 from __future__ import annotations
 
@@ -52,7 +52,9 @@ def test_a_change_of_the_bundle_takes_effect_within_a_minute(clock: ManualClock,
 
 
 @pytest.mark.parametrize("damage", [Path.unlink, lambda file: file.write_text("damaged")])
-def test_an_unreadable_bundle_stays_in_use(clock: ManualClock, file: Path, damage: object, lines: Lines) -> None:
+def test_an_unreadable_bundle_does_not_replace_the_bundle_in_use(
+    clock: ManualClock, file: Path, damage: object, lines: Lines
+) -> None:
     assert callable(damage)
     bundle = CaBundle("TPP_CA_BUNDLE", str(file), clock)
     assert trusts(bundle, FIRST)
@@ -64,7 +66,7 @@ def test_an_unreadable_bundle_stays_in_use(clock: ManualClock, file: Path, damag
 
 
 @pytest.mark.parametrize(("content", "reason"), [(None, "No such file"), ("none", "not a bundle of PEM certificates")])
-def test_a_bundle_unreadable_from_the_start_is_an_invalid_setting(
+def test_a_bundle_unreadable_at_start_is_an_invalid_setting(
     clock: ManualClock, tmp_path: Path, content: str | None, reason: str
 ) -> None:
     if content:

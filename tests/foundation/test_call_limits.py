@@ -1,4 +1,4 @@
-"""Limits of calls: how many at once, how many as time passes, and how long a caller above its limit waits."""
+"""Limits of calls: the burst, the rate per minute, and the advised wait of a refused caller."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def limits(clock: ManualClock) -> CallLimits:
 
 
 def admitted(limits: CallLimits, caller: str, limit: int, attempts: int) -> int:
-    """The number of a caller's calls in a row that are admitted."""
+    """Return the number of admitted calls among consecutive attempts of a caller."""
     return sum(is_admitted(limits, caller, limit) for _ in range(attempts))
 
 
@@ -35,7 +35,7 @@ def is_admitted(limits: CallLimits, caller: str, limit: int) -> bool:
 
 
 def refused_for(limits: CallLimits, caller: str, limit: int) -> int:
-    """The seconds after which a refused call may be made."""
+    """Return the seconds after which a refused call may be retried."""
     with pytest.raises(LimitReached) as caught:
         limits.admit(caller, limit)
     assert caught.value.limit == limit
@@ -43,7 +43,7 @@ def refused_for(limits: CallLimits, caller: str, limit: int) -> int:
 
 
 @pytest.mark.parametrize("limit", [1, 7, 60, 3000, 59_999])
-def test_a_caller_may_use_the_limit_of_a_minute_at_once(limits: CallLimits, limit: int) -> None:
+def test_a_caller_may_make_all_calls_of_a_minute_at_once(limits: CallLimits, limit: int) -> None:
     assert admitted(limits, "a", limit, limit + 5) == limit
 
 
@@ -103,7 +103,7 @@ def test_a_lower_limit_takes_effect_with_the_next_call(limits: CallLimits, clock
     assert admitted(limits, "a", 60, 10) == 1
 
 
-def test_the_number_of_remembered_callers_is_bounded(limits: CallLimits) -> None:
+def test_the_number_of_stored_callers_is_limited(limits: CallLimits) -> None:
     for number in range(MAX_CALLERS):
         limits.admit(str(number), 1)
     assert not is_admitted(limits, "0", 1)

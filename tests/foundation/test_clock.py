@@ -1,4 +1,4 @@
-"""Clocks: the two views of an instant agree, and time in tests moves only when it is moved."""
+"""Clocks: both representations of an instant agree, and the clock of tests moves only by ``advance``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.kit.time import ManualClock
 START = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 
 
-def test_the_views_of_the_system_clock_agree() -> None:
+def test_the_two_time_representations_of_the_system_clock_agree() -> None:
     clock: Clock = Clock()
 
     assert clock.now().tzinfo is UTC

@@ -1,4 +1,4 @@
-"""The colours of the style sheets: text, borders of inputs and focus rings stand out, in light and in dark."""
+"""The colours of the style sheets have sufficient contrast in light and dark mode."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_text_and_input_borders_have_sufficient_contrast(site: str, scheme: int)
 
 
 def _colours(sheet: Path) -> dict[str, tuple[str, str]]:
-    """The colours of a sheet in light and in dark, by name."""
+    """Return the colours of a sheet in light and dark mode, by name."""
     return {name: (light, dark) for name, light, dark in _PAIR.findall(sheet.read_text(encoding="utf-8"))}
 
 
@@ -56,7 +56,7 @@ def _contrast(one: str, other: str) -> float:
 
 
 def _luminance(colour: str) -> float:
-    """The relative luminance of ``#rgb`` or ``#rrggbb``, as WCAG 2.2 defines it."""
+    """Return the relative luminance of ``#rgb`` or ``#rrggbb``, as WCAG 2.2 defines it."""
     digits = colour[1:] if len(colour) == 7 else "".join(digit * 2 for digit in colour[1:])
     red, green, blue = (int(digits[place : place + 2], 16) / 255 for place in (0, 2, 4))
     linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in (red, green, blue)]

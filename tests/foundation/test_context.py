@@ -1,4 +1,4 @@
-"""The context of a request: its time limit ends calls of AWS, repeats, and what the request waits for."""
+"""The context of a request: its time limit applies to AWS calls, retries and parallel calls."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ def limited(clock: ManualClock, seconds: float) -> Any:
 # -- the limit
 
 
-def test_a_request_without_a_limit_never_ends() -> None:
+def test_a_request_without_a_time_limit_never_expires() -> None:
     assert (context.is_limited(), context.seconds_left(), context.is_over()) == (False, inf, False)
 
 
-def test_a_limit_ends_after_its_time_and_with_its_block(clock: ManualClock) -> None:
+def test_a_time_limit_ends_after_its_seconds_and_with_its_block(clock: ManualClock) -> None:
     with limited(clock, 2):
         clock.advance(1.5)
         assert context.seconds_left() == pytest.approx(0.5)
@@ -51,7 +51,7 @@ def test_a_limit_ends_after_its_time_and_with_its_block(clock: ManualClock) -> N
 
 
 @pytest.mark.parametrize(("outer", "inner"), [(2, 5), (5, 2)])
-def test_the_earlier_of_two_limits_applies(clock: ManualClock, outer: float, inner: float) -> None:
+def test_the_earlier_of_two_time_limits_applies(clock: ManualClock, outer: float, inner: float) -> None:
     with limited(clock, outer), limited(clock, inner):
         assert context.seconds_left() == 2
 
@@ -75,7 +75,7 @@ def test_leave_time_without_a_limit_sets_none(clock: ManualClock) -> None:
     assert not context.is_limited()
 
 
-def test_log_members_bound_within_a_limit_stay_bound(clock: ManualClock) -> None:
+def test_log_members_bound_within_a_time_limit_block_stay_bound_afterwards(clock: ManualClock) -> None:
     with limited(clock, 2):
         context.bind(consent_id="1")
     assert context.current().log_members["consent_id"] == "1"
@@ -104,14 +104,14 @@ def test_parallel_calls_that_exceed_the_limit_raise_timeout_error(clock: ManualC
 
 
 def silence(connection: Connection) -> None:
-    """Take a request and never answer."""
+    """Read requests and never respond."""
     while connection.request():
         connection.stop.wait(PATIENCE_SECONDS)
 
 
 @pytest.fixture
 def address(monkeypatch: pytest.MonkeyPatch) -> Callable[[SocketServer], None]:
-    """Has AWS called at a server."""
+    """Return a function that points AWS calls to a server."""
     return lambda server: monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{server.port}")
 
 
@@ -138,13 +138,13 @@ def test_a_call_before_a_deadline_has_the_timeouts_of_its_service_or_the_remaini
         assert calls._seconds("kms") == seconds
 
 
-def test_a_call_without_a_limit_has_the_timeouts_of_its_service() -> None:
+def test_a_call_without_a_time_limit_has_the_timeouts_of_its_service() -> None:
     assert (calls._seconds("sqs"), calls._seconds("kms")) == ((1, 2), (2, 6))
 
 
 @pytest.mark.parametrize("service", ["dynamodb", "kms", "sqs", "secretsmanager"])
 @pytest.mark.usefixtures("short_reads")
-def test_a_call_that_exceeds_the_limit_is_not_repeated(
+def test_a_call_that_exceeds_the_time_limit_is_not_retried(
     service: str, clock: ManualClock, address: Callable[[SocketServer], None]
 ) -> None:
     with socket_server(silence) as server:
@@ -156,7 +156,7 @@ def test_a_call_that_exceeds_the_limit_is_not_repeated(
     assert len(server.requests) == 1
 
 
-def test_no_call_is_sent_after_the_limit(clock: ManualClock, address: Callable[[SocketServer], None]) -> None:
+def test_no_call_is_sent_after_the_time_limit(clock: ManualClock, address: Callable[[SocketServer], None]) -> None:
     with socket_server(silence) as server:
         address(server)
         with limited(clock, 0), pytest.raises(NotSent):
@@ -166,7 +166,7 @@ def test_no_call_is_sent_after_the_limit(clock: ManualClock, address: Callable[[
 
 
 @pytest.mark.usefixtures("short_reads")
-def test_a_hanging_call_leaves_time_for_its_repeats(
+def test_a_hanging_call_leaves_time_for_its_retries(
     clock: ManualClock, address: Callable[[SocketServer], None]
 ) -> None:
     with socket_server(silence) as server:
@@ -179,7 +179,7 @@ def test_a_hanging_call_leaves_time_for_its_repeats(
     assert len(server.requests) == 3
 
 
-def test_a_refused_call_is_reported_at_once(clock: ManualClock, address: Callable[[SocketServer], None]) -> None:
+def test_a_refused_connection_is_reported_at_once(clock: ManualClock, address: Callable[[SocketServer], None]) -> None:
     def behave(connection: Connection) -> None:
         while connection.request():
             connection.answer(b'{"__type": "ServiceUnavailable"}', "503 Service Unavailable")
@@ -196,7 +196,7 @@ def test_a_refused_call_is_reported_at_once(clock: ManualClock, address: Callabl
 
 
 class Client:
-    """A way to DynamoDB whose calls take time, and are lost."""
+    """A connection to DynamoDB whose calls take time and return no response."""
 
     def __init__(self, clock: ManualClock, seconds: float) -> None:
         self._clock = clock
@@ -209,7 +209,7 @@ class Client:
         raise NoAnswer(operation)
 
 
-def test_the_store_repeats_no_call_after_the_limit(clock: ManualClock) -> None:
+def test_the_store_retries_no_call_after_the_time_limit(clock: ManualClock) -> None:
     slow = Client(clock, 0.9)
     pauses: list[float] = []
     store = Store(slow, "any", pauses.append, monotonic=clock.monotonic)
@@ -221,7 +221,7 @@ def test_the_store_repeats_no_call_after_the_limit(clock: ManualClock) -> None:
     assert max(pauses) <= 2
 
 
-def test_the_store_starts_no_call_after_the_limit(clock: ManualClock) -> None:
+def test_the_store_starts_no_call_after_the_time_limit(clock: ManualClock) -> None:
     slow = Client(clock, 1)
     with limited(clock, 0), pytest.raises(NeverSent):
         Store(slow, "any").transact([])

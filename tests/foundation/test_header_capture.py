@@ -1,4 +1,4 @@
-"""The headers of a call are noted as they went over the wire, for whoever looks on and nobody else."""
+"""The headers of a call are captured as sent and received, and only within a capturing block."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def floods(connection: Connection) -> None:
 
 
 def looked_on(call: Callable[[], object]) -> CapturedHeaders:
-    """The capture of a call, with or without an answer."""
+    """Return the captured headers of a call, whether it succeeds or fails."""
     exchange = CapturedHeaders()
     with capturing(exchange), contextlib.suppress(OutboundError):
         call()
@@ -100,7 +100,7 @@ def test_the_beginning_of_an_answer_is_captured() -> None:
     assert exchange.beginning == replies[0] != b""
 
 
-def test_the_second_try_of_a_repeated_call_is_captured() -> None:
+def test_the_second_attempt_of_a_retried_call_is_captured() -> None:
     with socket_server(once(half_an_answer)) as server:
         exchange = looked_on(lambda: post(server.url, repeat=True))
 

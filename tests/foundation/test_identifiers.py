@@ -1,4 +1,4 @@
-"""Identifiers and credentials: safe in addresses, unique, and recognised without being stored."""
+"""Identifiers and credentials: URL-safe, unique, and verified by a stored digest."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SECRET = "A" * SECRET_LENGTH
 
 
 @pytest.mark.parametrize(("make", "length"), [(new_id, 22), (new_secret, SECRET_LENGTH), (new_uuid, 36)])
-def test_identifiers_are_unique_url_safe_and_of_one_length(make: object, length: int) -> None:
+def test_identifiers_are_unique_url_safe_and_of_equal_length(make: object, length: int) -> None:
     assert callable(make)
     made = {make() for _ in range(1000)}
 
@@ -41,7 +41,7 @@ def test_a_credential_is_parsed_into_its_ids_and_secret(ids: tuple[str, ...]) ->
     assert text.rpartition(".")[2] not in stored
 
 
-def test_another_secret_does_not_match() -> None:
+def test_a_wrong_secret_does_not_match() -> None:
     text, _ = new_credential("one")
     _, other = new_credential("one")
     credential = OpaqueToken.parse(text, 1)

@@ -1,4 +1,4 @@
-"""JSON without loss: the digits that came in go out, and nothing that is not JSON gets in."""
+"""JSON is read and written without loss of digits. Invalid JSON is refused."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ VALUES = st.recursive(
 
 
 @given(AMOUNTS)
-def test_an_amount_keeps_every_digit(amount: str) -> None:
+def test_an_amount_is_written_with_every_digit(amount: str) -> None:
     assert jsontext.dumps(jsontext.loads(f'{{"amount":{amount}}}')) == f'{{"amount":{amount}}}'
 
 
@@ -113,12 +113,12 @@ def test_random_bytes_are_read_or_refused(content: bytes) -> None:
 @pytest.mark.parametrize(
     "text", ["1e5", "1E+5", "0.0000001", "-0.0", "-0", "[-0,0]", "0.10", "1.50e-7", "123456789012345678901234567890.10"]
 )
-def test_a_number_keeps_its_notation(text: str) -> None:
+def test_a_number_is_written_in_its_original_notation(text: str) -> None:
     assert jsontext.dumps(jsontext.loads(text)) == text
 
 
 @pytest.mark.parametrize("text", [r'"\ud83d\ude00"', r'{"\uD83D\uDE00":"\\ud800"}', '"\U0001f600"', r'"\u00e9"'])
-def test_escaped_and_plain_characters_are_read_alike(text: str) -> None:
+def test_escaped_and_plain_characters_are_parsed_equally(text: str) -> None:
     assert jsontext.loads(text) == jsontext.loads(text.encode()) == json.loads(text)
 
 

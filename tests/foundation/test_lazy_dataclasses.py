@@ -1,4 +1,4 @@
-"""Lazy dataclasses behave as the standard ones do, and define a class without generating its methods."""
+"""Lazy dataclasses behave like standard ones, but generate their methods on first use."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Decorator = Callable[..., Any]
 def point(dataclass: Decorator, **options: bool) -> Any:
     @dataclass(**options)
     class Point:
-        """A point."""
+        """A class with all kinds of fields."""
 
         x: int
         y: int = 2

@@ -1,4 +1,4 @@
-"""Logs: one JSON object a line, with the request's id, and never a value that an exception quotes."""
+"""Logs: one JSON object per line, with the request id, and without values quoted by exceptions."""
 
 from __future__ import annotations
 

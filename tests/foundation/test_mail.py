@@ -1,4 +1,4 @@
-"""Mails: what SES is asked, which of its errors may pass, and what stands in files and log on one machine."""
+"""Mails: the requests to SES, temporary and final errors, and the files and log lines of the local stage."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MAIL = Mail("zoe@example.com", "Grüße", "One link: https://causeway.example.co
 
 
 class Ses:
-    """A client of SES; ``error`` is what it raises."""
+    """A client of SES that raises ``error`` if given."""
 
     def __init__(self, error: Exception | None = None) -> None:
         self.error = error
@@ -51,7 +51,7 @@ def test_ses_gets_the_mail_as_plain_text(ses: Ses) -> None:
 
 
 def test_the_request_to_ses_matches_its_api(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Checked by botocore's own model of the API."""
+    """The model of the API comes from botocore."""
     from botocore.stub import ANY, Stubber
 
     client = boto3_clients.client("sesv2")

@@ -1,4 +1,4 @@
-"""Figures for CloudWatch, held against the specification of its embedded metric format (EMF)."""
+"""Metrics for CloudWatch follow the specification of the embedded metric format (EMF)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def values(lines: list[dict[str, Any]], name: str) -> list[float]:
 
 
 def check(line: dict[str, Any]) -> None:
-    """Check a line against the specification: each named metric and dimension has its value at the root."""
+    """Check that each metric and dimension named in a line has its value at the root."""
     assert isinstance(line["_aws"]["Timestamp"], int)
     (directive,) = line["_aws"]["CloudWatchMetrics"]
     assert directive["Namespace"] == "Causeway"
@@ -94,14 +94,14 @@ def test_more_than_100_values_are_split_into_lines_without_loss_or_duplicates(ca
     assert (values(written, "Calls"), values(written, "BankTime")) == ([number], [7])
 
 
-def test_empty_metrics_write_no_line(capsys: Captured) -> None:
+def test_writing_without_metrics_logs_no_line(capsys: Captured) -> None:
     Metrics("dev").write({}, {"HubTime": []}, Bank="ALPHGB21")
 
     assert lines(capsys) == []
 
 
 def test_old_timestamps_raise_no_warning(capsys: Captured) -> None:
-    """An instance that was frozen for days writes its old counts; warnings are errors in tests."""
+    """A frozen instance may write its counts days later. Warnings are errors in tests."""
     Metrics("dev").write({"Calls": 1}, at=MOMENT - 13 * 86_400)
     Metrics("dev").write({"Calls": 1}, at=1)
 

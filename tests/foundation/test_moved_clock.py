@@ -1,4 +1,4 @@
-"""The moved clock: business time that only goes forward, for every process, one move at a time."""
+"""The movable clock: business time moves only forward, in every process, by one move at a time."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def real() -> ManualClock:
 
 @pytest.fixture
 def offset(causeway: Causeway) -> ClockOffset:
-    """The stored offset, which nobody has moved."""
+    """Return a clock offset without a stored value."""
     causeway.hub.store.delete(TABLE, KEY)
     return ClockOffset(causeway.hub.store)
 
@@ -60,7 +60,7 @@ def test_real_time_does_not_move(real: ManualClock) -> None:
     assert MovedClock(real, lambda: DAY).real.time() == real.time()
 
 
-def test_an_unmovable_clock_is_its_own_real_clock() -> None:
+def test_an_immovable_clock_is_its_own_real_clock() -> None:
     clock = Clock()
 
     assert clock.real is clock
@@ -106,7 +106,7 @@ def test_all_threads_wait_for_the_first_read_of_the_offset(real: ManualClock) ->
     assert seen == [DAY, DAY]
 
 
-def test_other_threads_use_the_known_offset_during_a_read(real: ManualClock) -> None:
+def test_other_threads_use_the_cached_offset_during_a_read(real: ManualClock) -> None:
     seen: list[int] = []
 
     def read() -> int:
@@ -124,7 +124,7 @@ def test_other_threads_use_the_known_offset_during_a_read(real: ManualClock) -> 
     assert seen == [DAY]
 
 
-def test_the_offset_stays_unchanged_while_storage_fails(real: ManualClock) -> None:
+def test_the_cached_offset_is_used_while_storage_fails(real: ManualClock) -> None:
     answers: list[int | None] = [DAY, None, 2 * DAY]
 
     def read() -> int:
@@ -140,7 +140,7 @@ def test_the_offset_stays_unchanged_while_storage_fails(real: ManualClock) -> No
     assert clock.offset_seconds == 2 * DAY
 
 
-def test_the_offset_is_stored(offset: ClockOffset) -> None:
+def test_a_moved_offset_is_stored(offset: ClockOffset) -> None:
     assert offset.read() == 0
     move(offset, DAY)
     move(offset, DAY)
@@ -157,7 +157,7 @@ def test_a_second_concurrent_move_is_refused(offset: ClockOffset) -> None:
     assert offset.read() == 0
 
 
-def test_each_step_renews_the_claim(offset: ClockOffset) -> None:
+def test_each_step_of_a_move_renews_the_claim(offset: ClockOffset) -> None:
     offset.claim("one", now=0)
     offset.write("one", DAY, now=CLAIMED_SECONDS)
 
@@ -165,7 +165,7 @@ def test_each_step_renews_the_claim(offset: ClockOffset) -> None:
         offset.claim("other", now=CLAIMED_SECONDS + 1)
 
 
-def test_an_expired_claim_is_taken_over(offset: ClockOffset) -> None:
+def test_an_expired_claim_is_taken_over_by_the_next_move(offset: ClockOffset) -> None:
     offset.claim("one", now=0)
     offset.write("one", DAY, now=0)
 
@@ -176,7 +176,7 @@ def test_an_expired_claim_is_taken_over(offset: ClockOffset) -> None:
         offset.end("one")
 
 
-def test_a_claim_with_a_lost_response_may_be_repeated(offset: ClockOffset) -> None:
+def test_a_claim_with_a_lost_response_may_be_retried(offset: ClockOffset) -> None:
     offset.claim("one", now=0)
 
     assert offset.claim("one", now=0) == 0

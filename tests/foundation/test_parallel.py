@@ -1,4 +1,4 @@
-"""Calls made together: all at the same time, answered in their order, and none left out because another failed."""
+"""Parallel calls run at the same time, return results in order, and all run even if one fails."""
 
 from __future__ import annotations
 
@@ -86,5 +86,5 @@ def test_in_time_passes_results_errors_and_log_context() -> None:
         log.clear()
 
 
-def test_the_connection_pool_has_room_for_every_parallel_call() -> None:
+def test_the_connection_pool_has_a_connection_for_every_parallel_call() -> None:
     assert CONNECTIONS_PER_HOST >= WIDTH

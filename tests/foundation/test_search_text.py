@@ -1,4 +1,4 @@
-"""A search sees no difference between upper and lower case, and between letters with and without diacritics."""
+"""A search ignores differences of case and diacritics."""
 
 from __future__ import annotations
 

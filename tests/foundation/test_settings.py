@@ -1,4 +1,4 @@
-"""Settings: defaults that run on one machine, and wrong values that name their variable."""
+"""Settings: defaults for one machine, and errors that name the invalid variable."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_the_port_changes_the_local_addresses() -> None:
     assert settings.public_url == settings.bank_api_url == "http://127.0.0.1:8123"
 
 
-def test_every_setting_can_be_given() -> None:
+def test_every_setting_can_be_set_by_a_variable() -> None:
     settings = Settings.from_environment(
         {
             **DEV,
@@ -120,7 +120,7 @@ def test_only_production_confirms_email_addresses() -> None:
     assert confirming == [False, False, True]
 
 
-def test_key_and_secrets_are_named_after_the_prefix() -> None:
+def test_names_of_key_and_secrets_start_with_the_prefix() -> None:
     settings = Settings.from_environment(DEV)
 
     assert settings.prefix == "causeway-dev"

@@ -1,4 +1,4 @@
-"""The style sheets: colours, sizes of type and spaces come from the tokens, so that all pages look alike."""
+"""The style sheets take colours, font sizes and spaces from tokens."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ _HAIR = 2.0
 
 
 def declarations(css: str) -> Iterator[tuple[bool, str, str]]:
-    """Whether a declaration is of a token, its name, and its value."""
+    """Yield for each declaration whether it defines a token, its name, and its value."""
     for token, name, value in _DECLARATION.findall(_COMMENT.sub("", css)):
         yield bool(token), name, " ".join(value.split())
 
 
 def faults(css: str) -> list[str]:
-    """The values that a sheet spells out instead of using a token."""
+    """Return the literal values in a sheet that must be tokens."""
     found = []
     for is_token, name, value in declarations(css):
         if is_token:
@@ -86,7 +86,7 @@ def test_tokens_and_exempt_values_are_not_reported(css: str) -> None:
     assert faults(css) == []
 
 
-def test_spaces_are_on_a_grid_of_four_pixels() -> None:
+def test_spaces_are_multiples_of_four_pixels() -> None:
     family = (_ROOM / "foundation" / "http" / "static" / "family.css").read_text("utf-8")
     spaces = dict(re.findall(r"--space-(\d+): ([\d.]+)rem;", family))
 

@@ -1,4 +1,4 @@
-"""One version, which every place shows."""
+"""The version has one source, and every output contains it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.kit.http import good, socket_server
 from tests.kit.source_code import FOUNDATION, MODULES, SOURCES, imports, modules_matching, within
 
 
-def test_service_and_sdk_share_one_semantic_version() -> None:
+def test_service_and_sdk_have_the_same_semantic_version() -> None:
     assert re.fullmatch(r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)", VERSION)
     assert causeway.__version__ == VERSION
 

@@ -1,4 +1,4 @@
-"""Flows are filled by name: each call of one can be, with parts of the annotated classes."""
+"""Flows receive their parts by name: every parameter of a called flow has a part of the annotated class."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ OTHERS: dict[type[Container], tuple[type, ...]] = {
 
 
 def flows() -> Iterator[tuple[type[Container], str, str, frozenset[str]]]:
-    """The flows that are called by name, with their container, and what their caller gives."""
+    """Yield each flow called by name, with its container and the arguments of the caller."""
     for module in MODULES:
         known = dict(_known(module))
         for node in ast.walk(tree(module)):
@@ -59,7 +59,7 @@ def flows() -> Iterator[tuple[type[Container], str, str, frozenset[str]]]:
 
 
 def _called(flow: ast.expr, known: Mapping[str, tuple[str, str]]) -> Iterator[tuple[str, str]]:
-    """The called functions: one, one of its module's, or two of which a condition chooses."""
+    """Yield the called functions: one, a function of a module, or both alternatives of a conditional expression."""
     for node in ast.walk(flow):
         match node:
             case ast.Attribute(value=ast.Name(id=name), attr=function) if ".".join(known.get(name, ())) in MODULES:
@@ -69,7 +69,7 @@ def _called(flow: ast.expr, known: Mapping[str, tuple[str, str]]) -> Iterator[tu
 
 
 def _known(module: str) -> Iterator[tuple[str, tuple[str, str]]]:
-    """The functions that a module imports or defines: their modules, and the names there."""
+    """Yield the names that a module imports or defines, with their modules."""
     for node in ast.walk(tree(module)):
         match node:
             case ast.ImportFrom(module=str(source), names=names):
@@ -79,7 +79,7 @@ def _known(module: str) -> Iterator[tuple[str, tuple[str, str]]]:
 
 
 def parts(container: type[Container]) -> dict[str, str]:
-    """The annotations of the parts that a container finds, by name."""
+    """Return the annotations of the parts in a container, by name."""
     holders = [container, *OTHERS[container], Hub, Infrastructure, Settings, Container]
     return {name: kind for holder in reversed(holders) for name, kind in _parts(holder)}
 
@@ -113,7 +113,7 @@ def test_parameters_of_flows_chosen_by_name_match_the_parts(flow: Callable[..., 
 
 
 def check_filled(flow: Callable[..., Any], container: type[Container], given: frozenset[str] = frozenset()) -> None:
-    """Raises: AssertionError, if a parameter that is not ``given`` has no part of its name and annotation."""
+    """Check that each parameter that is not ``given`` has a part with its name and annotation."""
     found = parts(container)
     wanted = {
         each.name: each.annotation

@@ -1,4 +1,4 @@
-"""Wiring: a part is made once, when it is first used, of the parts that its parameters are named after."""
+"""The container creates a part on first use, from the parts named by its parameters."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Depot:
 
 
 class Garage(Container):
-    """Two parts, and one that needs what nobody has."""
+    """A container with two parts, and one part whose parameter has no part."""
 
     engine: Engine = part(__name__)
     car: Car = part(__name__)

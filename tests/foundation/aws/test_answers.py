@@ -1,4 +1,4 @@
-"""Answers as AWS documents them, and as networks spoil them.
+"""Answers in the formats that AWS documents, and answers damaged on the network.
 
 Shapes: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Programming.LowLevelAPI.html and
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Programming.Errors.html
@@ -40,12 +40,12 @@ def refused(body: Any, status: int = 400, **headers: str) -> ErrorResponse:
     return caught.value
 
 
-def test_a_success_returns_its_members() -> None:
+def test_a_success_response_returns_its_members() -> None:
     assert read("GetItem", answer(ITEM))["Item"]["Name"] == {"S": "Fido"}
 
 
 @pytest.mark.parametrize("body", [b"", b"{}"])
-def test_an_empty_success_has_no_members(body: bytes) -> None:
+def test_an_empty_success_response_has_no_members(body: bytes) -> None:
     assert read("SendMessage", answer(body)) == {}
 
 
@@ -63,7 +63,7 @@ def test_a_response_with_a_wrong_checksum_raises_no_answer() -> None:
 
 
 @pytest.mark.parametrize("body", [ITEM[:20], b"<html></html>", b"[]", b"null", b"\xff"])
-def test_a_success_that_is_not_a_json_object_raises_no_answer(body: bytes) -> None:
+def test_a_success_response_that_is_not_a_json_object_raises_no_answer(body: bytes) -> None:
     with pytest.raises(NoAnswer):
         read("GetItem", answer(body))
 
@@ -90,7 +90,7 @@ def test_an_error_code_is_read_without_its_namespace(code: str) -> None:
         assert (error.code, error.status, str(error)) == (code, 400, f"PutItem: {code}: why")
 
 
-def test_an_error_code_may_be_in_a_header_only() -> None:
+def test_an_error_code_is_read_from_a_header() -> None:
     assert refused({}, x_amzn_errortype="ThrottlingException:http://internal/").code == "ThrottlingException"
 
 
@@ -116,7 +116,7 @@ def test_an_html_error_page_has_its_status_as_error_code(status: int) -> None:
 
 
 @pytest.mark.parametrize(("asked", "seconds"), [("2", 2), ("", 0), ("Sun, 29 Nov 2026 10:00:00 GMT", 0), ("-1", 0)])
-def test_an_error_has_the_seconds_of_retry_after(asked: str, seconds: int) -> None:
+def test_an_error_has_the_delay_of_the_retry_after_header(asked: str, seconds: int) -> None:
     assert refused({"__type": "a#B"}, 503, retry_after=asked).retry_after == seconds
 
 

@@ -1,4 +1,4 @@
-"""A call of AWS: signed, sent once, and what its end says of whether it was carried out."""
+"""A call of an AWS service is signed and sent once. Its error states whether AWS may have executed the call."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ BODY = {"TableName": "clients", "Key": {"id": {"S": "ä"}}}
 
 @pytest.fixture(autouse=True)
 def own_connections(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No connection of another test, no known skew, and credentials of the environment."""
+    """Start with an empty connection pool, no clock skew, and credentials in environment variables."""
     monkeypatch.setattr(calls, "_connections", connection_pool.Connections(idle_seconds=calls._IDLE_SECONDS))
     monkeypatch.setattr(signing, "_skew_seconds", 0.0)
     for name, value in {"AWS_DEFAULT_REGION": "eu-west-1", "AWS_ACCESS_KEY_ID": "AKID"}.items():
@@ -48,7 +48,7 @@ def own_connections(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def called(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
-    """Has all services called at a server that behaves as given; a context manager."""
+    """Return a context manager that points all AWS calls to a server with the given behaviour."""
 
     class Called:
         def __init__(self, behaviour: Callable[[Connection], None], tls: ssl.SSLContext | None = None) -> None:
@@ -66,7 +66,7 @@ def called(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
 
 
 def answers(*of: tuple[int, bytes] | tuple[int, bytes, bytes]) -> Callable[[Connection], None]:
-    """Gives these answers, one after the other, and the last one again and again."""
+    """Return a server behaviour that sends these answers in order and repeats the last answer."""
     left = [*of]
 
     def behave(connection: Connection) -> None:
@@ -81,7 +81,7 @@ GOOD = answers((200, b"{}"))
 
 
 def head(server: SocketServer, number: int = 0) -> dict[str, str]:
-    """The headers of a request, by lower-case name; its first line is nameless."""
+    """Return the headers of a request by lower-case name. The key of the request line is an empty string."""
     first, *lines = server.requests[number][1].partition(b"\r\n\r\n")[0].decode().split("\r\n")
     return {"": first} | {name.lower(): value for name, _, value in (line.partition(": ") for line in lines)}
 
@@ -128,7 +128,7 @@ def test_the_trace_header_is_sent_by_lambda_functions_only(
 # -- observers
 
 
-def test_observers_wrap_a_call_with_the_latest_outermost(called: Callable[..., Any]) -> None:
+def test_the_observer_added_last_is_the_outermost(called: Callable[..., Any]) -> None:
     seen: list[str] = []
 
     def observer(name: str) -> calls.Observer:
@@ -186,7 +186,7 @@ def other_bytes(connection: Connection) -> None:
 
 
 @pytest.mark.parametrize("behaviour", [hang_up, half_an_answer, half_a_head, other_bytes])
-def test_an_incomplete_response_raises_no_answer_without_a_repeat(
+def test_an_incomplete_response_raises_no_answer_without_a_retry(
     behaviour: Callable[[Connection], None], called: Callable[..., Any]
 ) -> None:
     with called(behaviour) as server, pytest.raises(NoAnswer):
@@ -198,7 +198,7 @@ def test_an_incomplete_response_raises_no_answer_without_a_repeat(
 @pytest.mark.parametrize(
     "head", [b"Content-Length: 99999999999999", b"Content-Length: 9" + b"9" * 30, b"Content-Length: 40000000"]
 )
-def test_a_response_with_an_absurd_length_raises_no_answer(head: bytes, called: Callable[..., Any]) -> None:
+def test_a_response_with_an_invalid_content_length_raises_no_answer(head: bytes, called: Callable[..., Any]) -> None:
     def absurd(connection: Connection) -> None:
         connection.request()
         connection.send(b"HTTP/1.1 200 OK\r\n" + head + b"\r\n\r\n{}")
@@ -224,7 +224,7 @@ def test_an_error_response_has_its_code(called: Callable[..., Any]) -> None:
         send("dynamodb", "PutItem", BODY)
 
 
-def test_an_expired_token_is_replaced_once(called: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_expired_session_token_is_replaced_once(called: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str | None] = []
 
     def found(*, instead_of: environment.Credentials | None = None) -> environment.Credentials:
@@ -242,7 +242,7 @@ def test_an_expired_token_is_replaced_once(called: Callable[..., Any], monkeypat
     assert ["Credential=key-2" in head(server, 1)["authorization"], len(server.requests)] == [True, 4]
 
 
-def test_a_wrong_clock_is_corrected_once_by_the_date_of_aws(called: Callable[..., Any]) -> None:
+def test_clock_skew_is_corrected_once_by_the_date_header_of_aws(called: Callable[..., Any]) -> None:
     there = datetime.now(UTC) + timedelta(hours=3)
     date = f"Date: {format_datetime(there, usegmt=True)}\r\n".encode()
     refused = (403, b'{"__type":"InvalidSignatureException"}', date)
@@ -257,7 +257,7 @@ def test_a_wrong_clock_is_corrected_once_by_the_date_of_aws(called: Callable[...
     assert len(server.requests) == 3, "a signature that is wrong at the right time is not repeated"
 
 
-def test_parallel_calls_with_a_wrong_clock_all_succeed(called: Callable[..., Any]) -> None:
+def test_parallel_calls_with_clock_skew_all_succeed(called: Callable[..., Any]) -> None:
     there = datetime.now(UTC) + timedelta(hours=3)
     date = f"Date: {format_datetime(there, usegmt=True)}\r\n".encode()
     together_there = threading.Barrier(4)
@@ -285,7 +285,7 @@ REFUSED: Mapping[str, tuple[int, bytes]] = {
 
 
 @pytest.mark.parametrize("reason", REFUSED)
-def test_a_repeatable_call_is_repeated_once(reason: str, called: Callable[..., Any]) -> None:
+def test_a_repeatable_call_is_retried_once(reason: str, called: Callable[..., Any]) -> None:
     pauses: list[float] = []
     with called(answers(REFUSED[reason], (200, b"{}"), REFUSED[reason])) as server:
         assert send_twice("kms", "Decrypt", {}, pauses.append, RepeatBudget()) == {}
@@ -296,7 +296,7 @@ def test_a_repeatable_call_is_repeated_once(reason: str, called: Callable[..., A
     assert all(0 <= pause <= 1 for pause in pauses)
 
 
-def test_throttled_calls_are_repeated_within_the_budget(called: Callable[..., Any]) -> None:
+def test_throttled_calls_are_retried_within_the_retry_budget(called: Callable[..., Any]) -> None:
     budget, throttled = RepeatBudget(COST), REFUSED["throttled"]
     with called(answers(throttled, (200, b"{}"), throttled, throttled, throttled)) as server:
         assert send_twice("kms", "Decrypt", {}, lambda seconds: None, budget) == {}  # which gives the repeat back
@@ -315,14 +315,14 @@ def test_a_throttled_call_waits_for_retry_after(called: Callable[..., Any]) -> N
     assert pauses == [1]
 
 
-def test_a_call_with_a_lost_response_is_repeated_once(called: Callable[..., Any]) -> None:
+def test_a_call_with_a_lost_response_is_retried_once(called: Callable[..., Any]) -> None:
     with called(hang_up) as server, pytest.raises(NoAnswer):
         send_twice("kms", "Decrypt", {}, lambda seconds: None)
 
     assert len(server.requests) == 2
 
 
-def test_a_call_with_an_unsent_repeat_still_raises_no_answer(
+def test_a_lost_response_followed_by_an_unsent_retry_raises_no_answer(
     called: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def pause(seconds: float) -> None:
@@ -332,7 +332,7 @@ def test_a_call_with_an_unsent_repeat_still_raises_no_answer(
         send_twice("sqs", "SendMessage", {}, pause)
 
 
-def test_a_call_with_a_permanent_error_is_not_repeated(called: Callable[..., Any]) -> None:
+def test_a_call_with_a_permanent_error_is_not_retried(called: Callable[..., Any]) -> None:
     with called(answers((400, b'{"__type":"AccessDeniedException"}'))) as server, pytest.raises(ErrorResponse):
         send_twice("kms", "Decrypt", {}, lambda seconds: None)
 
@@ -361,8 +361,8 @@ def test_headers_of_aws_calls_are_not_captured(called: Callable[..., Any]) -> No
     assert (captured.sent, captured.received) == (None, None)
 
 
-def test_a_slow_outbound_call_permits_an_aws_call_in_its_check(called: Callable[..., Any]) -> None:
-    """The check of a slow call reads storage in the same thread."""
+def test_the_check_of_a_slow_call_can_make_an_aws_call_in_the_same_thread(called: Callable[..., Any]) -> None:
+    """A slow call runs its check in the same thread, and the check reads storage."""
     checked = threading.Event()
 
     def slow(connection: Connection) -> None:
@@ -416,7 +416,7 @@ def test_the_tls_context_requires_tls_1_2_and_checks_the_host_name() -> None:
     assert (context.check_hostname, context.verify_mode) == (True, ssl.CERT_REQUIRED)
 
 
-def test_a_proxy_gets_a_connect_request_and_nothing_of_the_call(
+def test_a_proxy_receives_a_connect_request_but_no_call_content(
     called: Callable[..., Any], certificate: Path, tls: ssl.SSLContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("AWS_CA_BUNDLE", str(certificate))

@@ -94,7 +94,7 @@ SETTINGS: list[dict[str, str]] = [
 
 @pytest.fixture(autouse=True)
 def nothing_set(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
-    """An environment that says nothing of AWS, of a person without profiles."""
+    """Remove all AWS variables and use an empty home folder."""
     for name in [*os.environ]:
         if name.startswith(("AWS_", "REQUESTS_CA_BUNDLE")) or name.lower().endswith("_proxy"):
             monkeypatch.delenv(name)
@@ -123,7 +123,7 @@ def use(monkeypatch: pytest.MonkeyPatch, settings: Mapping[str, str]) -> None:
 
 @pytest.mark.parametrize("service", SERVICES)
 @pytest.mark.parametrize("settings", SETTINGS, ids=" ".join)
-def test_the_endpoint_of_a_service_is_that_of_boto3(
+def test_the_endpoint_of_a_service_equals_that_of_boto3(
     settings: Mapping[str, str], service: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     use(monkeypatch, settings)
@@ -132,7 +132,7 @@ def test_the_endpoint_of_a_service_is_that_of_boto3(
 
 
 def called_by_boto3(service: str) -> tuple[str, str]:
-    """The address of a request of boto3 that gets no further, and the region that it is signed for."""
+    """Return the URL that boto3 requests and the region of its signature. The request is not sent."""
     use_keys = {"aws_access_key_id": "none", "aws_secret_access_key": "none"}
     client = boto3.session.Session().client(service, config=Config(account_id_endpoint_mode="disabled"), **use_keys)
     asked: list[Any] = []
@@ -168,7 +168,7 @@ def test_the_endpoint_of_a_profile_in_the_home_folder_is_used(tmp_path: Path, mo
     assert endpoint("sqs") == ("http://127.0.0.1:3/", "eu-west-1")
 
 
-def test_a_missing_home_folder_has_no_profiles(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_missing_home_folder_provides_no_profiles(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     use(monkeypatch, REGION | {"HOME": str(tmp_path / "no such folder")})
 
     assert endpoint("sqs").url == "https://sqs.eu-west-1.amazonaws.com/"
@@ -226,7 +226,7 @@ def test_credentials_of_a_profile_are_used(monkeypatch: pytest.MonkeyPatch, tmp_
 
 
 def container(expires_in: timedelta) -> Any:
-    """A container's source of credentials, which numbers those that it hands out."""
+    """Return a container credential endpoint that numbers the access keys it issues."""
 
     numbers = count(1)
 
@@ -264,7 +264,7 @@ def test_container_credentials_take_precedence_over_the_environment(monkeypatch:
         assert credentials().access_key == "key-1"
 
 
-def test_one_of_many_threads_refreshes_expired_credentials(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_one_of_many_threads_refreshes_expired_credentials(monkeypatch: pytest.MonkeyPatch) -> None:
     with socket_server(container(timedelta(hours=6))) as server:
         monkeypatch.setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", f"http://127.0.0.1:{server.port}/")
         used = credentials()
@@ -303,7 +303,7 @@ def test_an_unreachable_credential_source_raises_not_sent(monkeypatch: pytest.Mo
         credentials()
 
 
-def test_a_slow_credential_source_ends_with_the_time_limit_of_the_request(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_slow_credential_source_is_limited_by_the_request_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
     is_over = threading.Event()
     monkeypatch.setattr(Session, "get_credentials", lambda session: is_over.wait(PATIENCE_SECONDS) and None)
 
@@ -315,7 +315,9 @@ def test_a_slow_credential_source_ends_with_the_time_limit_of_the_request(monkey
             is_over.set()
 
 
-def test_a_time_limit_keeps_credentials_and_errors_of_the_source(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_request_deadline_does_not_change_credentials_or_errors_of_the_source(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     with tight_deadline(lambda: 0.0, PATIENCE_SECONDS):
         with socket_server(container(timedelta(hours=6))) as server:
             monkeypatch.setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", f"http://127.0.0.1:{server.port}/")
@@ -337,7 +339,7 @@ def test_authorities_come_from_aws_ca_bundle_requests_ca_bundle_or_certifi(monke
     assert authorities() == certifi.__file__
 
 
-def test_a_missing_authorities_file_is_named_with_its_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_error_for_a_missing_ca_file_names_its_variable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_CA_BUNDLE", "/no/such.pem")
 
     with pytest.raises(NotConfigured, match=r"AWS_CA_BUNDLE names a file that does not exist: /no/such.pem"):
@@ -357,7 +359,7 @@ def test_a_missing_authorities_file_is_named_with_its_variable(monkeypatch: pyte
         ({"HTTPS_PROXY": "proxy:3128"}, "http://proxy:3128"),
     ],
 )
-def test_a_proxy_is_chosen_by_the_proxy_variables(
+def test_a_proxy_is_selected_by_the_proxy_variables(
     settings: Mapping[str, str], proxy: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     use(monkeypatch, settings)

@@ -1,4 +1,4 @@
-"""Queues by their name, ten messages a call."""
+"""Queues are addressed by name. One call sends at most ten messages."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.volume.round_trips import RoundTrips
 pytestmark = pytest.mark.usefixtures("resources")
 
 
-def test_a_message_goes_to_the_queue_of_that_name() -> None:
+def test_a_message_is_sent_to_the_queue_with_the_given_name() -> None:
     sqs = boto3.client("sqs")
     url = sqs.create_queue(QueueName="test-queue")["QueueUrl"]
     queue = Queue("test-queue")

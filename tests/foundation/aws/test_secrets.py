@@ -1,4 +1,4 @@
-"""Secrets are read as they were written, and two writers cannot overwrite each other."""
+"""Secrets are read as written. Two concurrent writers cannot overwrite each other."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.usefixtures("resources")
 
 @pytest.fixture
 def name() -> str:
-    """A secret without a value."""
+    """Create a secret without a value. Return its name."""
     made: str = boto3.client("secretsmanager").create_secret(Name=f"test-{new_id()}")["Name"]
     return made
 

@@ -1,4 +1,4 @@
-"""Signatures are those that botocore's signer makes, at AWS's time."""
+"""Signatures equal those of botocore's signer and use the clock of AWS."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_a_signature_equals_that_of_botocore(
 
 
 @pytest.mark.parametrize(("ahead", "is_wrong"), [(0, False), (200, False), (-200, False), (300, True), (-7200, True)])
-def test_a_signature_is_out_of_date_when_the_clock_differs_by_minutes(ahead: int, is_wrong: bool) -> None:
+def test_a_signature_expires_when_the_clock_differs_by_minutes(ahead: int, is_wrong: bool) -> None:
     there = NOW + timedelta(seconds=ahead)
     refused, date = signed(), format_datetime(there, usegmt=True)
 
@@ -84,7 +84,7 @@ def test_a_missing_or_invalid_date_leaves_the_clock_unchanged(date: str) -> None
     assert not signing.is_out_of_date(signed(), date)
 
 
-def test_a_date_without_a_known_zone_is_in_utc() -> None:
+def test_a_date_with_an_unknown_zone_is_read_as_utc() -> None:
     assert signing.is_out_of_date(signed(), "Mon, 02 Mar 2026 09:10:00 -0000")
     assert signed()["X-Amz-Date"] == "20260302T091000Z"
 

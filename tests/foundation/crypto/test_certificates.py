@@ -1,4 +1,4 @@
-"""Certificates: what identifies them, equal names in different spellings, and which are trusted."""
+"""Certificates: their identifiers, the comparison of subject names, and the rules of trust."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_a_certificate_without_an_organization_identifier_has_none() -> None:
     assert read_certificate(CA.issue("CN=TPP")).organization_identifier is None
 
 
-def test_two_organization_identifiers_count_as_none() -> None:
+def test_a_certificate_with_two_organization_identifiers_has_none() -> None:
     assert read_certificate(CA.issue("2.5.4.97=PSDGB-FCA-1,2.5.4.97=PSDGB-FCA-2")).organization_identifier is None
 
 
@@ -80,7 +80,7 @@ def test_text_that_is_not_a_certificate_is_invalid(text: str) -> None:
         "C=GB,O=Example,2.5.4.97=PSDGB-FCA-123456,CN=TPP",
     ],
 )
-def test_subjects_match_in_different_spellings(other: str) -> None:
+def test_subjects_with_equivalent_notations_match(other: str) -> None:
     assert same_subject(SUBJECT, other)
     assert same_subject(other, SUBJECT)
 
@@ -95,7 +95,7 @@ def test_subjects_match_in_different_spellings(other: str) -> None:
         "CN=TPP+2.5.4.97=PSDGB-FCA-123456,O=Example,C=GB",
     ],
 )
-def test_subjects_with_other_attributes_or_another_order_do_not_match(other: str) -> None:
+def test_subjects_with_different_attributes_or_order_do_not_match(other: str) -> None:
     assert not same_subject(SUBJECT, other)
 
 

@@ -1,4 +1,4 @@
-"""The secrets of somebody's events: one or two, and which of them sign at a moment."""
+"""The signing secrets of events: at most two, and which of them sign during an overlap."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ CONTEXT = "somebody/events_secret"
 
 
 class Plain:
-    """A vault that seals nothing, and knows the place of everything."""
+    """A vault that stores plaintext with its context and encrypts nothing."""
 
     def seal(self, text: str, context: str) -> bytes:
         return f"{context}:{text}".encode()
@@ -39,7 +39,7 @@ def test_the_old_secret_signs_until_the_overlap_ends() -> None:
     assert [in_use(secrets, now) for now in (NOW, NOW + 59, NOW + 60)] == [["new", "old"], ["new", "old"], ["new"]]
 
 
-def test_a_rotation_keeps_two_secrets_and_one_without_an_overlap() -> None:
+def test_a_rotation_keeps_two_secrets_with_an_overlap_and_one_without() -> None:
     two = event_signing.rotate_secrets([made("old")], made("new"), NOW, 60)
 
     assert in_use(event_signing.rotate_secrets(two, made("newest"), NOW, 60), NOW) == ["newest", "new"]

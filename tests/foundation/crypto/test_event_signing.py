@@ -1,4 +1,4 @@
-"""The signing of events: whoever implements Standard Webhooks can verify them, and nobody else made them."""
+"""Event signatures follow Standard Webhooks: its libraries accept valid signatures and reject forged ones."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def secret(name: str) -> str:
 
 
 def headers(*names: str, age: int = 0, body: bytes = BODY) -> dict[str, str]:
-    """The headers of an attempt ``age`` seconds ago; the library that verifies knows the machine's time only."""
+    """Return the signed headers of an attempt ``age`` seconds ago. The verifying library uses the system clock."""
     return event_signing.headers([secret(name) for name in names], "a-delivery", int(time.time()) - age, body)
 
 

@@ -1,4 +1,4 @@
-"""The keyring: made once, rotated without a gap, looked up once a minute."""
+"""The keyring is created once, rotated without an interruption, and cached for one minute."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def clock() -> ManualClock:
 
 @pytest.fixture(autouse=True)
 def quick_keys(monkeypatch: pytest.MonkeyPatch) -> None:
-    """RSA keys from a stock that is made once, since each takes a tenth of a second."""
+    """Take RSA keys from a prepared list. Creating one key takes a tenth of a second."""
     stock = iter(_stock() * 2)
     monkeypatch.setattr(signatures, "generate_private_pem", lambda: next(stock))
 
@@ -55,7 +55,7 @@ def keyring(secrets: FakeSecrets, kms: FakeKms, clock: ManualClock) -> Keyring:
 
 
 def another(keyring: Keyring) -> Keyring:
-    """The keyring of another process."""
+    """Return the keyring of another process."""
     return Keyring(keyring._secrets, keyring._kms, NAME, keyring._clock)
 
 
@@ -160,7 +160,7 @@ def test_other_processes_see_a_rotation_within_a_minute(keyring: Keyring, clock:
     assert signing(other) == new
 
 
-def test_other_processes_see_a_rotation_after_the_clock_was_set_back(keyring: Keyring, clock: ManualClock) -> None:
+def test_other_processes_see_a_rotation_after_the_clock_is_set_back(keyring: Keyring, clock: ManualClock) -> None:
     other = another(keyring)
     signing(other)
     new = keyring.rotate_signing_key(overlap=-7200)
@@ -211,7 +211,7 @@ def test_a_value_sealed_with_a_new_data_key_opens_at_once_in_every_process(keyri
     assert Vault(stale).unseal(Vault(keyring).seal("text", "place"), "place") == "text"
 
 
-def test_a_new_data_key_signs_once_every_process_knows_it(keyring: Keyring, clock: ManualClock) -> None:
+def test_a_new_data_key_signs_only_after_every_process_has_read_it(keyring: Keyring, clock: ManualClock) -> None:
     clock.advance(CACHED_SECONDS)
     first = keyring.derived_signing_key("purpose")
     keyring.rotate_data_key()

@@ -1,4 +1,4 @@
-"""Sealing all records anew: nothing is lost or overwritten, interruptions do no harm, and keys that are needed stay."""
+"""Resealing encrypts all records with the newest data key, survives interruptions, and keeps required keys."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ PLACES = (
 
 @pytest.fixture(autouse=True, scope="module")
 def one_signing_key() -> Iterator[None]:
-    """Signing keys are all the same: the subject is data keys."""
+    """Use one signing key for all keyrings, because these tests concern only data keys."""
     with patch.object(signatures, "generate_private_pem", cache(signatures.generate_private_pem)):
         yield
 
 
 class Stage:
-    """A keyring of its own, and records sealed with it."""
+    """A keyring with its own secrets, and records sealed with its data keys."""
 
     def __init__(self, causeway: Causeway) -> None:
         self.clock, self.store = causeway.clock, causeway.hub.store
@@ -75,7 +75,7 @@ class Stage:
         return progress
 
     def finish(self) -> ResealingProgress:
-        """All passes, one after the other."""
+        """Run all passes. Return the final progress."""
         for _ in range(9):
             if (progress := self.run()).finished_at is not None:
                 return progress
@@ -129,7 +129,7 @@ def test_a_pass_waits_until_every_process_seals_with_the_new_key(stage: Stage) -
     assert stage.run().resealed == 1
 
 
-def test_a_value_that_changes_meanwhile_is_not_overwritten(stage: Stage, causeway: Causeway) -> None:
+def test_a_value_changed_during_resealing_is_not_overwritten(stage: Stage, causeway: Causeway) -> None:
     stage.put_consent(1, "before")
     changed = stage.vault.seal("changed", "consents/1")
     stage.rotate()
@@ -148,7 +148,7 @@ def test_a_value_that_changes_meanwhile_is_not_overwritten(stage: Stage, causewa
     assert stage.text(1) == "changed"
 
 
-def test_a_key_is_unused_after_a_pass_without_older_writes_in_progress(stage: Stage) -> None:
+def test_a_key_is_unused_after_a_pass_without_concurrent_older_writes(stage: Stage) -> None:
     stage.put_consent(1)
     older = stage.consent(1)
     stage.rotate()
@@ -167,7 +167,9 @@ def test_a_key_is_unused_after_a_pass_without_older_writes_in_progress(stage: St
     assert stage.unused_since(1) == began
 
 
-def test_an_interrupted_pass_resumes_at_the_unrecorded_page(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_pass_resumes_at_the_first_unrecorded_page(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(resealing, "PAGE", 2)
     for number in range(7):
         stage.put_consent(number)
@@ -196,7 +198,7 @@ def test_an_interrupted_pass_resumes_at_the_unrecorded_page(stage: Stage, monkey
     assert {data_key_id(stage.consent(number)["token"]) for number in range(7)} == {2}
 
 
-def test_one_of_two_concurrent_runs_stops(stage: Stage, causeway: Causeway) -> None:
+def test_one_of_two_concurrent_resealing_runs_stops(stage: Stage, causeway: Causeway) -> None:
     stage.put_consent(1)
     stage.rotate()
     stage.work.request()
@@ -236,7 +238,7 @@ def test_a_key_that_was_the_newest_during_a_pass_is_in_use(stage: Stage, causewa
     assert [each.values_left for each in stage.work.key_statuses()] == [0, None, None]
 
 
-def test_a_process_that_does_not_know_the_newest_key_keeps_the_request(stage: Stage) -> None:
+def test_a_process_without_the_newest_key_does_not_start_the_requested_resealing(stage: Stage) -> None:
     stage.put_consent(1)
     keyring = Keyring(stage.keyring._secrets, stage.keyring._kms, "keys", stage.clock)
     late = Resealing(stage.store, Vault(keyring), keyring, stage.clock, PLACES)
@@ -277,7 +279,7 @@ def test_a_value_that_cannot_be_opened_keeps_its_key_in_use(stage: Stage, lines:
     assert [line["table"] for line in lines.all() if line["message"] == "sealed value not opened"] == ["consents"]
 
 
-def test_a_key_is_removed_only_when_no_record_and_no_backup_needs_it(stage: Stage) -> None:
+def test_a_key_can_be_removed_only_when_no_record_or_backup_uses_it(stage: Stage) -> None:
     stage.put_consent(1)
     for refused, why in ((7, "no data key 7"), (1, "encrypts new records")):
         with pytest.raises(DataKeyNeeded, match=why):
@@ -313,7 +315,7 @@ def test_a_value_of_a_removed_key_cannot_be_opened(stage: Stage) -> None:
 
 
 def test_a_key_that_opens_a_restored_record_is_in_use_again(stage: Stage) -> None:
-    """This happens after tables were restored, for example."""
+    """A restored table, for example, may contain records of an old key."""
     stage.put_consent(1)
     older = stage.consent(1)
     stage.rotate()

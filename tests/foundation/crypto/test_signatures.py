@@ -1,4 +1,4 @@
-"""Signatures: a vector that anybody can check, and keys that are too weak to be used."""
+"""Signatures: a published test vector, and the rejection of weak keys."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def other() -> rsa.RSAPrivateKey:
 
 
 def pem_of(key: rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey | ed25519.Ed25519PrivateKey) -> tuple[str, str]:
-    """The private and the public PEM of any key."""
+    """Return the private and the public key in PEM."""
     private = key.private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
@@ -67,7 +67,7 @@ def test_a_signature_of_any_of_several_keys_verifies(key: rsa.RSAPrivateKey, oth
 
 
 @pytest.mark.parametrize("body", [b"", BODY + b" ", BODY[:-1], BODY.replace(b'"', b"'"), BODY.lower()])
-def test_another_body_does_not_verify(key: rsa.RSAPrivateKey, body: bytes) -> None:
+def test_a_signature_of_another_body_does_not_verify(key: rsa.RSAPrivateKey, body: bytes) -> None:
     assert not signatures.verify([key.public_key()], body, VECTOR["signature"])
 
 

@@ -1,4 +1,4 @@
-"""The vault: what is sealed opens at its own place only, and not when a bit has changed."""
+"""The vault opens a sealed value only with the context of its place, and detects every changed bit."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from chalicelib.foundation.crypto.keyring import Unsealable, Vault
 
 
 class OneKey:
-    """Data keys of a keyring with one entry."""
+    """A keyring with one data key."""
 
     def __init__(self, number: int = 1) -> None:
         self._number = number
@@ -40,7 +40,7 @@ def test_sealed_values_hide_the_text_and_are_all_different() -> None:
     assert not any(b"bank" in value for value in sealed)
 
 
-def test_a_value_moved_to_another_place_does_not_open() -> None:
+def test_a_value_moved_to_another_place_cannot_be_opened() -> None:
     sealed = VAULT.seal("text", "banks/ALPHGB21/api_key")
 
     with pytest.raises(Unsealable, match="banks/BETADEF1/api_key cannot be decrypted"):
@@ -58,7 +58,7 @@ def test_a_change_of_any_bit_is_detected() -> None:
 
 
 @pytest.mark.parametrize("length", [0, 1, 4, 5, 10, 17, 20])
-def test_a_shortened_value_does_not_open(length: int) -> None:
+def test_a_truncated_value_cannot_be_opened(length: int) -> None:
     sealed = VAULT.seal("text", "place")
 
     with pytest.raises(Unsealable):
@@ -66,12 +66,12 @@ def test_a_shortened_value_does_not_open(length: int) -> None:
 
 
 @pytest.mark.parametrize("keys", [OneKey(), OneKey(number=2)])
-def test_a_value_does_not_open_without_its_data_key(keys: OneKey) -> None:
+def test_a_value_without_its_data_key_cannot_be_opened(keys: OneKey) -> None:
     with pytest.raises(Unsealable):
         Vault(keys).unseal(VAULT.seal("text", "place"), "place")
 
 
-def test_the_error_shows_neither_text_nor_key() -> None:
+def test_the_error_of_the_vault_contains_neither_text_nor_key() -> None:
     sealed = VAULT.seal("hunter2", "place")
 
     with pytest.raises(Unsealable) as caught:

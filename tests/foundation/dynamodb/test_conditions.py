@@ -1,4 +1,4 @@
-"""Conditions: what a request says of them is what boto3 would have it say, for every condition that can be made."""
+"""Every supported condition is serialised as by boto3."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Evaluation: a condition holds for an item if DynamoDB applies a write with it."""
+"""A condition evaluates to true exactly if DynamoDB would apply a write with it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Items are written as boto3 writes them on the wire, and come back as Python's own values."""
+"""Items are serialised as by boto3, and are read back as Python values."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ stored = st.recursive(
 
 
 def on_the_wire(value: object) -> Any:
-    """A value as boto3's client sends it."""
+    """Return a value as boto3's client sends it."""
     return json.loads(json.dumps(TypeSerializer().serialize(value), default=_base64))
 
 

@@ -1,4 +1,4 @@
-"""Sharded indexes: rows of all shards in order of time, wherever they stand, each once."""
+"""Sharded indexes return the rows of all shards once each, in chronological order."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ COUNT = 40
 
 @pytest.fixture
 def owner(causeway: Causeway) -> str:
-    """One to whom ``COUNT`` rows belong, of the times 0, 1, …; somebody else has one as well."""
+    """Store ``COUNT`` rows of one owner at the times 0, 1, …, and one row of another owner. Return the owner."""
     name, ids = new_id(), [new_id() for _ in range(COUNT)]
     table = f"{causeway.hub.settings.prefix}-{INDEX.table}"
     items = [{"id": each, "owner": name, "time": number} for number, each in enumerate(ids)]
@@ -39,7 +39,7 @@ def times(rows: list[Item]) -> list[int]:
     return [found[INDEX.time] for found in rows]
 
 
-def test_an_identifier_has_one_shard_and_all_shards_are_used() -> None:
+def test_an_identifier_maps_to_one_shard_and_all_shards_are_used() -> None:
     ids = [new_id() for _ in range(500)]
     shards = [INDEX.entry(each)["bank_shard"] for each in ids]
 
@@ -109,7 +109,7 @@ def test_a_limit_reads_few_rows_beyond_those_requested(causeway: Causeway, owner
     assert max(read) <= 5
 
 
-def test_rows_in_a_single_shard_are_found(causeway: Causeway) -> None:
+def test_rows_are_found_if_all_are_in_one_shard(causeway: Causeway) -> None:
     name, store = new_id(), causeway.hub.store
     for time in range(30):
         store.put(

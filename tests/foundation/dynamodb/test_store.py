@@ -1,4 +1,4 @@
-"""The store: what it promises about reads, conditions, transactions, repeats and failures."""
+"""The store: reads, conditions, transactions, retries and failures."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ CONSENTS = "consents"
 
 
 class Recorder:
-    """A way to DynamoDB that notes calls and fails as it is told, before or after the real call.
+    """A connection to DynamoDB that records calls and raises the prepared errors before or after the real call.
 
-    Like some emulators it knows no transaction again. ``meanwhile`` is done once, after the first answer was lost.
+    Like some emulators, it ignores transaction tokens. ``meanwhile`` runs once, after the first lost answer.
     """
 
     def __init__(self) -> None:
@@ -101,7 +101,7 @@ def cancelled(*codes: str) -> ErrorResponse:
 # -- reading
 
 
-def test_an_item_is_read_back_unchanged(store: Store, key: Item) -> None:
+def test_a_stored_item_is_read_back_unchanged(store: Store, key: Item) -> None:
     item = {
         **key,
         "text": "Zoë",
@@ -124,7 +124,7 @@ def test_an_item_is_read_back_unchanged(store: Store, key: Item) -> None:
     assert {name: type(value) for name, value in read.items()} == {name: type(value) for name, value in item.items()}
 
 
-def test_a_missing_item_is_none(store: Store, key: Item) -> None:
+def test_a_missing_item_is_returned_as_none(store: Store, key: Item) -> None:
     assert store.get(ROWS, key) is None
 
 
@@ -182,7 +182,7 @@ def test_a_batch_read_of_more_than_100_keys_is_refused(store: Store) -> None:
 
 
 class HalfAnswers:
-    """Answers one key of each batch and leaves the others unprocessed; with ``stuck`` not even one."""
+    """Answers one key of each batch, or no key with ``stuck``, and returns the others as unprocessed."""
 
     def __init__(self, stuck: bool = False) -> None:
         self.asked: list[int] = []
@@ -242,7 +242,7 @@ def test_a_failed_condition_on_a_missing_item_returns_none(store: Store, key: It
     assert store.get(ROWS, key) is None
 
 
-def test_a_repeat_of_the_same_put_succeeds(store: Store, key: Item) -> None:
+def test_a_retry_of_the_same_put_succeeds(store: Store, key: Item) -> None:
     item = {**key, "title": "a", "sealed": b"\x01", "list": [Decimal("1.0")]}
     store.put(ROWS, item, absent("claim"))
 
@@ -356,7 +356,7 @@ THROTTLES = [
 
 
 @pytest.mark.parametrize("failure", [*CONFLICTS, *THROTTLES])
-def test_a_busy_transaction_is_repeated_with_the_same_token(
+def test_a_conflicting_transaction_is_retried_with_the_same_token(
     store: Store, client: Recorder, pauses: list[float], key: Item, failure: ErrorResponse
 ) -> None:
     client.failures = [failure] * (ATTEMPTS - 1)
@@ -383,7 +383,7 @@ def test_each_transaction_has_a_unique_token(store: Store, client: Recorder) -> 
 @pytest.mark.parametrize(
     ("failure", "expected"), [*((each, Conflict) for each in CONFLICTS), *((each, Throttled) for each in THROTTLES)]
 )
-def test_a_lasting_conflict_or_throttle_raises_a_typed_exception(
+def test_a_persistent_conflict_or_throttling_raises_a_typed_exception(
     store: Store, client: Recorder, key: Item, failure: ErrorResponse, expected: type[StoreError]
 ) -> None:
     client.failures = [failure] * ATTEMPTS
@@ -393,7 +393,7 @@ def test_a_lasting_conflict_or_throttle_raises_a_typed_exception(
     assert len(client.calls) == ATTEMPTS
 
 
-def test_64_threads_share_the_repeat_budget_of_the_process(resources: None, key: Item) -> None:
+def test_64_threads_share_the_retry_budget_of_the_process(resources: None, key: Item) -> None:
     sent: list[str] = []
 
     def throttle(operation: str, request: Item) -> Item:
@@ -411,7 +411,7 @@ def test_64_threads_share_the_repeat_budget_of_the_process(resources: None, key:
     assert len(sent) == 64 + CAPACITY // COST
 
 
-def test_successful_calls_refill_the_repeat_budget(client: Recorder, key: Item) -> None:
+def test_successful_calls_refill_the_retry_budget(client: Recorder, key: Item) -> None:
     store = Store(client, PREFIX, lambda _: None, budget=RepeatBudget(COST))
     client.failures = [THROTTLES[1], THROTTLES[1]]
     with pytest.raises(Throttled):
@@ -426,7 +426,7 @@ def test_successful_calls_refill_the_repeat_budget(client: Recorder, key: Item) 
     store.put(ROWS, key)
 
 
-def test_unprocessed_keys_are_requested_within_the_repeat_budget(key: Item) -> None:
+def test_requests_for_unprocessed_keys_use_the_retry_budget(key: Item) -> None:
     asked: list[Item] = []
 
     def leave(operation: str, request: Item) -> Item:
@@ -449,9 +449,7 @@ def test_a_throttled_call_waits_for_retry_after(store: Store, client: Recorder, 
     assert 2 <= pauses[1] < 2.1
 
 
-def test_a_single_write_that_conflicts_with_a_transaction_is_repeated(
-    store: Store, client: Recorder, key: Item
-) -> None:
+def test_a_single_write_that_conflicts_with_a_transaction_is_retried(store: Store, client: Recorder, key: Item) -> None:
     client.failures = [refusal("TransactionConflictException")]
 
     assert store.update(ROWS, key, set={"title": "a"}) == {**key, "title": "a"}
@@ -466,7 +464,7 @@ def test_a_failed_condition_with_a_conflict_raises_condition_failed(store: Store
 
 
 def calls_of(store: Store, key: Item) -> dict[str, Callable[[], object]]:
-    """One call of each kind on an item."""
+    """Return one call of each kind on an item."""
     return {
         "get": lambda: store.get(ROWS, key),
         "query": lambda: store.query(ROWS, ("claim", key["claim"])),
@@ -542,7 +540,7 @@ def test_three_lost_responses_raise_answer_lost(
 
 @pytest.mark.parametrize("failure", NEVER_SENT)
 @pytest.mark.parametrize("call", [*REPEATABLE, *WITHOUT_PROOF])
-def test_a_call_that_was_never_sent_is_repeated(
+def test_a_call_that_was_never_sent_is_retried(
     store: Store, client: Recorder, key: Item, call: str, failure: AwsError
 ) -> None:
     store.put(ROWS, key)
@@ -567,7 +565,7 @@ def test_an_unreachable_database_raises_store_unavailable_and_not_answer_lost(
 
 @pytest.mark.parametrize("failure", LOST)
 @pytest.mark.parametrize("call", WITHOUT_PROOF)
-def test_a_write_without_proof_is_not_repeated_after_a_lost_response(
+def test_a_write_without_proof_is_not_retried_after_a_lost_response(
     store: Store, client: Recorder, key: Item, call: str, failure: AwsError
 ) -> None:
     client.failures = [failure]
@@ -578,7 +576,7 @@ def test_a_write_without_proof_is_not_repeated_after_a_lost_response(
 
 
 @pytest.mark.parametrize("failure", [*LOST, refusal("TransactionInProgressException")])
-def test_a_transaction_with_lost_responses_is_repeated_until_the_deadline(
+def test_a_transaction_with_lost_responses_is_retried_until_the_deadline(
     client: Recorder, key: Item, failure: AwsError
 ) -> None:
     now = 0.0
@@ -599,7 +597,7 @@ def test_a_transaction_with_lost_responses_is_repeated_until_the_deadline(
     assert len(set(tokens)) == 1
 
 
-def test_a_transaction_in_progress_is_repeated_until_it_is_applied(store: Store, client: Recorder, key: Item) -> None:
+def test_a_transaction_in_progress_is_retried_until_it_is_applied(store: Store, client: Recorder, key: Item) -> None:
     client.failures = [DROPPED, *[refusal("TransactionInProgressException")] * 9]
 
     store.transact([Put(ROWS, key, absent("claim"))])
@@ -627,7 +625,7 @@ def test_an_error_has_the_request_id_of_dynamodb_and_no_message_text(
     assert "quoted" not in str(caught.value)
 
 
-def test_repeats_to_a_slow_database_end_with_patience(client: Recorder, key: Item) -> None:
+def test_retries_of_a_slow_database_stop_after_the_patience_limit(client: Recorder, key: Item) -> None:
     now = 0.0
 
     def monotonic() -> float:
@@ -642,7 +640,7 @@ def test_repeats_to_a_slow_database_end_with_patience(client: Recorder, key: Ite
     assert len(client.calls) == 2
 
 
-def test_an_addition_with_a_lost_response_counts_once(store: Store, client: Recorder, key: Item) -> None:
+def test_an_addition_with_a_lost_response_is_applied_once(store: Store, client: Recorder, key: Item) -> None:
     client.lost_answers = [DROPPED]
 
     with pytest.raises(StoreUnavailable):
@@ -651,7 +649,7 @@ def test_an_addition_with_a_lost_response_counts_once(store: Store, client: Reco
 
 
 @pytest.mark.parametrize("lost", [*LOST, refusal("ThrottlingException")])
-def test_a_put_with_a_lost_response_is_recognised_on_repeat(
+def test_the_retry_of_a_put_with_a_lost_response_is_recognised(
     store: Store, client: Recorder, key: Item, lost: AwsError
 ) -> None:
     client.lost_answers = [lost]
@@ -748,7 +746,7 @@ def test_a_refusal_after_a_lost_response_raises_answer_lost(store: Store, client
 
 @pytest.fixture
 def partition(store: Store) -> str:
-    """A consent of seven parts, and another that must not show."""
+    """Store a consent of seven parts and another consent. Return the id of the first."""
     consent_id = new_id()
     for part in ("a#1", "a#2", "a#3", "b#1", "b#2", "c#1", "c#2"):
         store.put(CONSENTS, {"consent_id": consent_id, "part": part})
@@ -867,7 +865,7 @@ def test_the_last_page_has_no_next_key(store: Store, monkeypatch: pytest.MonkeyP
 
 
 def pages_of(*pages: str, store: Store, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
-    """Have queries find pages of rows that go by one letter each; answers how they were asked for."""
+    """Make queries return pages with one row per letter. Return the list of the query arguments."""
     asked: list[dict[str, Any]] = []
 
     def query(table: str, partition: tuple[str, Any], **which: Any) -> Page:

@@ -1,4 +1,4 @@
-"""JSON Schemas of the field types of both halves: never stricter than the check, and exact as far as possible."""
+"""JSON Schemas of the field types of both APIs accept every valid value and reject invalid values if possible."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ CHARACTERS = [chr(code) for code in range(sys.maxunicode + 1)]
 
 
 def schema_of(kind: Any) -> dict[str, Any]:
-    """The schema of one member, wherever pydantic has put it."""
+    """Return the schema of a member with this type."""
     schema = create_model("Sample", __base__=Message, value=(kind, ...)).model_json_schema()
     found: dict[str, Any] = schema["properties"]["value"]
     return schema["$defs"][found["$ref"].rpartition("/")[2]] if "$ref" in found else found
@@ -110,7 +110,7 @@ def test_every_type_has_a_valid_schema_with_a_valid_example(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", SHORTEST)
-def test_an_example_fits_the_shortest_length(name: str) -> None:
+def test_the_example_of_a_type_respects_its_minimum_length(name: str) -> None:
     model = create_model("Sample", __base__=Message, value=(SHORTEST[name], ...))
 
     model.read({"value": schema_of(SHORTEST[name])["examples"][0]})
@@ -202,7 +202,7 @@ def test_a_pattern_is_exact_within_latin_1(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["AN", "Text", "A", "Name", "PayeeName", "card AN", "card A", "card AS"])
-def test_a_pattern_is_exact_for_a_blank(name: str) -> None:
+def test_a_pattern_and_the_check_agree_on_a_blank(name: str) -> None:
     assert is_described(name, " ") == is_taken(name, " ")
 
 

@@ -1,4 +1,4 @@
-"""The field vocabulary: what each type takes, and problems that name the member and the rule, never the value."""
+"""The field types: valid values, and problems that name the member and the rule but not the value."""
 
 from __future__ import annotations
 
@@ -176,7 +176,7 @@ def refused(model: type[Message], value: object) -> tuple[str, str]:
         (Link, "https://[2606:4700::1111]:8443/?back=https://user@example.com"),
     ],
 )
-def test_valid_values_are_kept_unchanged(model: type[Message], value: object) -> None:
+def test_valid_values_are_returned_unchanged(model: type[Message], value: object) -> None:
     taken = model.read({"value": value}).model_dump()["value"]
 
     assert taken == value
@@ -353,7 +353,7 @@ def test_an_invalid_web_address_is_refused(address: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["0.10", "12", "100.00", "12345678.90", "0.000000001"])
-def test_an_amount_keeps_its_notation(text: str) -> None:
+def test_an_amount_is_returned_in_its_original_notation(text: str) -> None:
     value = Price.read(jsontext.loads(f'{{"value":{text}}}')).value
 
     assert jsontext.dumps(value) == text
@@ -361,7 +361,7 @@ def test_an_amount_keeps_its_notation(text: str) -> None:
     assert decimal(value) == decimal(text) == Decimal(text)
 
 
-def test_an_exact_sum_does_not_round() -> None:
+def test_an_exact_sum_is_not_rounded() -> None:
     amounts = ["9" * 70, Written("0." + "0" * 68 + "1"), 1]
 
     assert f"{exact_sum(amounts):f}" == "1" + "0" * 70 + "." + "0" * 68 + "1"
@@ -408,7 +408,7 @@ def test_a_name_accepts_letters_marks_spaces_and_punctuation_only(
 
 
 @pytest.mark.parametrize("text", ["1E+999999999", "1E-999999999", "-1E+999999999999"])
-def test_a_huge_exponent_is_refused_without_being_expanded(text: str) -> None:
+def test_a_huge_exponent_is_refused_without_expanding_the_number(text: str) -> None:
     tracemalloc.start()
     try:
         assert refused(Number, Decimal(text)) == ("length", "must have at most 8 digits")
@@ -419,7 +419,7 @@ def test_a_huge_exponent_is_refused_without_being_expanded(text: str) -> None:
 
 
 @given(st.decimals(allow_nan=False, allow_infinity=False, min_value=-(10**12), max_value=10**12))
-def test_a_number_is_accepted_by_its_digits_and_kept_unchanged(value: Decimal) -> None:
+def test_a_number_with_valid_digits_is_accepted_unchanged(value: Decimal) -> None:
     digits = sum(map(str.isdigit, f"{value:f}"))
     if digits <= 8:
         assert str(Number.read({"value": value}).value) == str(value)
@@ -439,7 +439,7 @@ def test_printable_text_of_valid_length_is_accepted(value: str) -> None:
 
 
 @given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(), st.lists))
-def test_a_random_value_is_accepted_or_refused(value: object) -> None:
+def test_a_random_value_is_either_accepted_or_refused_without_an_error(value: object) -> None:
     for model in (*EVERY, Book):
         with contextlib.suppress(InvalidMessage):
             model.read({"value": value})
@@ -567,7 +567,7 @@ def test_a_message_is_immutable() -> None:
         message.value = "b"
 
 
-def test_fault_keeps_braces_in_its_sentence() -> None:
+def test_fault_does_not_interpret_braces_in_its_message() -> None:
     from pydantic_core import PydanticCustomError
 
     with pytest.raises(PydanticCustomError, match=r"must be \{odd\} even in braces"):

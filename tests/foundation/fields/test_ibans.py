@@ -1,4 +1,4 @@
-"""IBANs: every answer is the one that python-stdnum gives, only faster."""
+"""IBAN validation gives the same results as python-stdnum."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CHARACTERS = {"n": string.digits, "a": string.ascii_uppercase, "c": string.digit
 
 
 def belgian(account: str) -> str:
-    """Every third with nothing left over, which is written 97."""
+    """Return an account number with valid check digits. Every third has remainder 0, which is written as 97."""
     number = int(account[:-2])
     number -= 0 if number % 3 else number % 97
     return f"{number:010d}{number % 97 or 97:02d}"
@@ -36,7 +36,7 @@ def montenegrin(account: str) -> str:
 
 
 def norwegian(account: str) -> str:
-    """Every third with the bank code that has a check of its own."""
+    """Use bank code 0000, which has a separate check, for every third account number."""
     return "0000" + account[4:] if int(account) % 3 == 0 else account
 
 
@@ -44,7 +44,7 @@ MENDED: dict[str, Callable[[str], str]] = {"BE": belgian, "ES": spanish, "ME": m
 
 
 def made(country: str, chance: random.Random) -> str:
-    """An IBAN whose structure and check digits are right; national checks mostly too."""
+    """Return an IBAN with a valid structure and valid check digits. Most national checks also hold."""
     parts = re.findall(r"([0-9]+)!([nac])", STRUCTURES[country])
     account = "".join(c for count, kind in parts for c in chance.choices(CHARACTERS[kind], k=int(count)))
     account = MENDED.get(country, str)(account)
@@ -81,7 +81,7 @@ def test_text_that_is_not_an_iban_is_refused(number: str) -> None:
 
 
 def test_check_digits_must_be_digits() -> None:
-    """Python-stdnum takes letters there when the sum is right; the standard does not."""
+    """Python-stdnum accepts letters in the check digits if the sum is right; the standard does not."""
     account = "370400440532013000"
     taken = [
         number
@@ -130,7 +130,7 @@ def test_every_national_check_of_stdnum_is_implemented() -> None:
 
 
 def find_spec_of(country: str) -> object:
-    """The path of python-stdnum's check for a country; packages named like Python's words end with a line."""
+    """Return the module of python-stdnum's check for a country. Names such as ``is`` end with an underscore there."""
     package = {"IS": "is_", "IN": "in_"}.get(country, country.lower())
     try:
         return find_spec(f"stdnum.{package}.iban")

@@ -1,4 +1,4 @@
-"""Text that people write: which characters it has, and which of them titles may have where."""
+"""Text written by people: its permitted characters, and the stricter rules for titles."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Addresses: what the service may send anybody to, or connect to itself."""
+"""Addresses: which URLs the service may redirect to or connect to."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_private_hosts_are_refused_outside_the_local_stage(host: str) -> None:
 
 
 @pytest.mark.parametrize("host", [*inputs.LOOPBACK_SPELLINGS, *inputs.INVALID_HOSTS])
-def test_a_host_in_an_unusual_spelling_is_refused_outside_the_local_stage(host: str) -> None:
+def test_a_host_in_an_unusual_notation_is_refused_outside_the_local_stage(host: str) -> None:
     with pytest.raises(
         InvalidAddress, match=r"must have a host that is a name, a dotted-decimal IPv4|is not a valid URL"
     ):
@@ -86,7 +86,7 @@ def test_an_internet_address_is_public(address: str) -> None:
 
 
 @pytest.mark.parametrize("address", [*inputs.PRIVATE_IPV4, *inputs.PRIVATE_IPV6, "fe80::1%eth0"])
-def test_a_special_purpose_address_is_not_public_also_as_ipv4_inside_ipv6(address: str) -> None:
+def test_a_special_purpose_address_is_not_public_even_as_ipv4_inside_ipv6(address: str) -> None:
     assert not is_public(address)
 
 

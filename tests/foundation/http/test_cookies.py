@@ -1,4 +1,4 @@
-"""Cookies: their names and flags with and without TLS, and those that earlier releases set."""
+"""Cookies: names and flags with and without TLS, and cookies set by earlier releases."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LIMITED = Cookie("n", "/p/sign-in", secure=True, is_limited=True)
 
 
 def _sent(**cookies: str) -> Callable[[str], str]:
-    """The cookies in a request."""
+    """Return a reader of the cookies in a request."""
     return lambda name: cookies.get(name, "")
 
 
@@ -30,7 +30,7 @@ def test_a_cookie_is_http_only_and_host_bound_with_tls(cookie: Cookie, expected:
     assert cookie.set(_sent(), "v", 60) == [expected]
 
 
-def test_a_cookie_with_the_unprefixed_name_is_still_read() -> None:
+def test_a_cookie_set_under_the_unprefixed_name_is_read() -> None:
     assert HOST.read(_sent(n="old")) == "old"
     assert HOST.read(_sent(n="old", **{"__Host-n": "new"})) == "new"
     assert LIMITED.read(_sent(**{"__Secure-n": "new"})) == "new"

@@ -1,4 +1,4 @@
-"""Blueprints of jobs: they are bound to parts of the service, and end with the time of their function."""
+"""Job blueprints receive parts of the service, and jobs stop before the time-out of their function."""
 
 from __future__ import annotations
 

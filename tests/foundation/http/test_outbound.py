@@ -1,4 +1,4 @@
-"""Calls to parties outside: the limits hold against whoever trickles, floods, lures or hangs up."""
+"""Outbound calls: the limits hold for slow, oversized, redirecting and broken responses."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ def test_an_answer_of_the_largest_size_is_read() -> None:
 
 @EITHER_WAY
 @pytest.mark.parametrize("status", [300, 301, 302, 303, 305, 307, 308])
-def test_a_redirect_is_returned_and_not_followed(status: int, fresh: bool) -> None:
+def test_a_redirect_response_is_returned_and_not_followed(status: int, fresh: bool) -> None:
     with socket_server(good) as elsewhere:
 
         def serve(connection: Connection) -> None:
@@ -175,7 +175,7 @@ def test_a_redirect_is_returned_and_not_followed(status: int, fresh: bool) -> No
 @EITHER_WAY
 @pytest.mark.parametrize("interim", ["100 Continue", "102 Processing", "103 Early Hints"])
 def test_an_interim_response_is_skipped(interim: str, fresh: bool) -> None:
-    """Otherwise the final response would be returned for the next request, maybe of another PSU."""
+    """Without skipping, the next request would receive the final response, possibly that of another PSU."""
 
     def serve(connection: Connection) -> None:
         while connection.request():
@@ -318,7 +318,7 @@ ENDLESS = [
 @pytest.mark.usefixtures("time_runs_out")
 @pytest.mark.parametrize("repeat", [False, True])
 @pytest.mark.parametrize("behaviour", ENDLESS)
-def test_an_answer_that_is_late_raises_timed_out_without_a_repeat(
+def test_a_late_response_raises_timed_out_without_a_retry(
     behaviour: Callable[[Connection], None], repeat: bool
 ) -> None:
     with socket_server(behaviour) as server, pytest.raises(TimedOut, match="no answer came in time"):
@@ -328,7 +328,7 @@ def test_an_answer_that_is_late_raises_timed_out_without_a_repeat(
     assert len(server.requests) == 1
 
 
-def test_the_time_limit_covers_both_tries(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_time_limit_covers_both_attempts(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = ManualClock(START)
     set_clock_of_calls(monkeypatch, clock)
 
@@ -348,7 +348,7 @@ def test_the_time_limit_covers_both_tries(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def slow_checks(check: Callable[[], None]) -> tuple[SlowCheck, list[str]]:
-    """A check that is due early in a call, and its runs."""
+    """Return a check that is due early in a call, and the list of its runs."""
     ran: list[str] = []
 
     def run() -> None:
@@ -360,7 +360,7 @@ def slow_checks(check: Callable[[], None]) -> tuple[SlowCheck, list[str]]:
 
 @pytest.mark.parametrize("behaviour", [silence, trickled_body, trickled_headers, endless_interim_answers])
 @EITHER_WAY
-def test_a_slow_call_given_up_by_its_check_ends_at_once(behaviour: Callable[[Connection], None], fresh: bool) -> None:
+def test_a_slow_call_cancelled_by_its_check_ends_at_once(behaviour: Callable[[Connection], None], fresh: bool) -> None:
     def give_up() -> None:
         raise GivenUp("too slow")
 
@@ -376,7 +376,7 @@ def test_a_slow_call_given_up_by_its_check_ends_at_once(behaviour: Callable[[Con
 
 
 @EITHER_WAY
-def test_a_slow_call_continued_by_its_check_returns_its_answer(fresh: bool) -> None:
+def test_a_slow_call_continued_by_its_check_returns_its_response(fresh: bool) -> None:
     checked = threading.Event()
 
     def late(connection: Connection) -> None:
@@ -416,7 +416,7 @@ def test_a_slow_call_keeps_its_time_limit_after_its_check(monkeypatch: pytest.Mo
     assert len(ran) == 1
 
 
-def test_a_call_answered_in_time_runs_no_check() -> None:
+def test_a_call_answered_in_time_runs_no_slow_check() -> None:
     slow_check, ran = slow_checks(lambda: None)
     with socket_server(good) as server:
         Outbound(public_only=False, total_seconds=AMPLE).post(
@@ -606,9 +606,7 @@ BREAKS = [
 
 
 @pytest.mark.parametrize("behaviour", BREAKS)
-def test_a_broken_connection_raises_connection_dropped_without_a_repeat(
-    behaviour: Callable[[Connection], None],
-) -> None:
+def test_a_broken_connection_raises_connection_dropped_without_a_retry(behaviour: Callable[[Connection], None]) -> None:
     with socket_server(behaviour) as server, pytest.raises(ConnectionDropped, match="the connection broke"):
         post(server.url, repeat=False)
 
@@ -616,21 +614,21 @@ def test_a_broken_connection_raises_connection_dropped_without_a_repeat(
 
 
 @pytest.mark.parametrize("behaviour", BREAKS)
-def test_a_repeatable_call_survives_one_broken_connection(behaviour: Callable[[Connection], None]) -> None:
+def test_a_repeatable_call_succeeds_after_one_broken_connection(behaviour: Callable[[Connection], None]) -> None:
     with socket_server(once(behaviour)) as server:
         assert post(server.url, repeat=True).status == 200
 
     assert [request for _, request in server.requests] == [server.requests[0][1]] * 2
 
 
-def test_a_repeatable_call_is_tried_twice_at_most() -> None:
+def test_a_repeatable_call_is_sent_at_most_twice() -> None:
     with socket_server(hang_up) as server, pytest.raises(ConnectionDropped):
         post(server.url, repeat=True)
 
     assert len(server.requests) == 2
 
 
-def test_a_refused_repeat_after_a_dropped_call_raises_connection_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_refused_retry_after_a_dropped_call_raises_connection_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
     failures: Iterator[OutboundError] = iter([ConnectionDropped("first"), NotReached("second")])
 
     def fail(*arguments: Any, **options: Any) -> Any:
@@ -666,7 +664,7 @@ def test_paths_and_queries_are_percent_encoded(path: str, sent: str) -> None:
     assert server.requests[0][1].split(b" ")[1].decode() == sent
 
 
-def test_an_error_contains_nothing_of_the_request() -> None:
+def test_an_outbound_error_contains_no_request_data() -> None:
     with socket_server(hang_up) as server, pytest.raises(ConnectionDropped) as caught:
         Outbound(public_only=False, total_seconds=AMPLE).post(
             f"{server.url}/hidden", b"hidden", {"X-Api-Key": "hidden"}, repeat=False
@@ -677,7 +675,7 @@ def test_an_error_contains_nothing_of_the_request() -> None:
 # -- kept-alive connections
 
 
-def test_a_connection_is_reused() -> None:
+def test_a_connection_is_reused_for_the_next_call() -> None:
     outbound = Outbound(public_only=False, total_seconds=AMPLE)
 
     with socket_server(good) as server:
@@ -717,8 +715,8 @@ def test_a_pooled_connection_closed_by_the_server_is_replaced() -> None:
             assert server.served[-1] == number
 
 
-def test_a_pooled_connection_that_broke_unnoticed_costs_one_repeat() -> None:
-    """After a frozen Lambda instance, a connection looks open until something is sent."""
+def test_a_broken_pooled_connection_is_replaced_with_one_retry() -> None:
+    """After a frozen Lambda instance, a broken connection looks open until data is sent."""
 
     def dies(connection: Connection) -> None:
         if connection.request():
@@ -766,7 +764,7 @@ def post_fresh(url: str, total: float = AMPLE, body: bytes = BODY) -> Reply:
     return Outbound(public_only=False, total_seconds=total).post(url, body, {}, repeat=False, fresh=True)
 
 
-def test_a_fresh_request_has_a_connection_of_its_own() -> None:
+def test_a_fresh_request_opens_a_new_connection() -> None:
     outbound = Outbound(public_only=False, total_seconds=AMPLE)
 
     with socket_server(good) as server:
@@ -817,7 +815,7 @@ def test_a_fresh_request_without_an_answer_in_time_raises_timed_out(behaviour: C
 
 
 @pytest.mark.usefixtures("time_runs_out")
-def test_a_party_that_does_not_read_the_request_raises_timed_out() -> None:
+def test_a_server_that_does_not_read_the_request_raises_timed_out() -> None:
     def deaf(connection: Connection) -> None:
         connection.stop.wait()
 
@@ -832,7 +830,7 @@ def test_a_refused_fresh_connection_raises_not_reached() -> None:
 
 @pytest.mark.usefixtures("trusted")
 @pytest.mark.parametrize("scheme", ["http", "https"])
-def test_a_connection_that_takes_all_the_time_sends_nothing(
+def test_a_connection_that_uses_the_whole_time_limit_sends_nothing(
     monkeypatch: pytest.MonkeyPatch, tls: ssl.SSLContext, scheme: str
 ) -> None:
     kind = module.TlsConnection if scheme == "https" else module.Connection
@@ -850,7 +848,7 @@ def test_a_connection_that_takes_all_the_time_sends_nothing(
 
 
 @pytest.mark.parametrize("handled", [NotReached("another call"), TimeoutError("of another kind")])
-def test_an_exception_in_handling_does_not_change_the_error_of_a_call(handled: Exception) -> None:
+def test_an_exception_being_handled_does_not_change_the_error_of_a_call(handled: Exception) -> None:
     def call_while_handling(url: str) -> None:
         try:
             raise handled
@@ -865,7 +863,7 @@ def test_an_exception_in_handling_does_not_change_the_error_of_a_call(handled: E
 
 
 def resolve_to(monkeypatch: pytest.MonkeyPatch, *addresses: str) -> None:
-    """Have every name resolve to ``addresses``."""
+    """Make every host name resolve to ``addresses``."""
 
     def resolve(host: str, port: int, *arguments: Any, **options: Any) -> list[Any]:
         found = [host] if _is_address(host) else addresses
@@ -877,7 +875,7 @@ def resolve_to(monkeypatch: pytest.MonkeyPatch, *addresses: str) -> None:
 
 @pytest.fixture
 def tried(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The addresses that a connection was tried to; none is made."""
+    """Refuse all connections. Return the list of the attempted addresses."""
     addresses: list[str] = []
 
     def connect(address: tuple[str, int], *arguments: Any, **options: Any) -> Any:
@@ -892,7 +890,7 @@ def tried(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def test_a_private_host_is_neither_resolved_nor_connected_to(
     monkeypatch: pytest.MonkeyPatch, tried: list[str], host: str
 ) -> None:
-    """The resolver is not asked for the address of a private name."""
+    """No DNS query is made for a private name."""
     asked: list[str] = []
 
     def resolve(name: str, port: int, **options: Any) -> Any:
@@ -938,7 +936,7 @@ def test_private_addresses_of_a_name_are_skipped(
 
 
 @EITHER_WAY
-def test_a_name_is_resolved_and_checked_again_for_every_connection(
+def test_a_name_is_resolved_and_checked_for_every_connection(
     monkeypatch: pytest.MonkeyPatch, tried: list[str], fresh: bool
 ) -> None:
     outbound = Outbound(public_only=True, total_seconds=AMPLE)
@@ -954,7 +952,7 @@ def test_a_name_is_resolved_and_checked_again_for_every_connection(
 
 
 @EITHER_WAY
-def test_a_name_that_turns_private_before_the_repeat_is_refused(
+def test_a_name_that_resolves_to_a_private_address_before_the_retry_is_refused(
     monkeypatch: pytest.MonkeyPatch, tried: list[str], fresh: bool
 ) -> None:
     answers = iter(["203.0.114.7", "127.0.0.1"])
@@ -969,7 +967,7 @@ def test_a_name_that_turns_private_before_the_repeat_is_refused(
 
 
 def test_a_call_connects_to_the_address_that_was_checked(monkeypatch: pytest.MonkeyPatch, tried: list[str]) -> None:
-    """A name that resolves differently the second time has no effect."""
+    """A second DNS response with another address has no effect."""
     asked: list[str] = []
     real = socket.getaddrinfo
 
@@ -1128,6 +1126,6 @@ def _is_address(host: str) -> bool:
 
 
 def _is_closed(outbound: Outbound) -> bool:
-    """Whether the peer's end of the one kept connection has arrived here."""
+    """Return whether the server has closed the idle connection."""
     ((connection,),) = outbound._connections._idle.values()
     return connection_pool._is_readable(connection.sock)

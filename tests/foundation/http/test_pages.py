@@ -1,4 +1,4 @@
-"""Pages: forms and cookies as browsers and attackers send them, and what headers forbid."""
+"""Pages: forms, cookies, and the security headers that restrict a page."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_a_missing_or_malformed_cookie_is_empty(header: str, value: str) -> None
 
 
 @pytest.mark.parametrize(("site", "foreign"), [("same-origin", False), ("none", False), ("cross-site", True)])
-def test_a_cross_site_request_is_foreign(site: str, foreign: bool) -> None:
+def test_a_cross_site_request_is_detected(site: str, foreign: bool) -> None:
     assert visit(sec_fetch_site=site).is_foreign is foreign
     assert not visit().is_foreign
 

@@ -1,4 +1,4 @@
-"""Headers of responses are those that the library's parser reads; a response with another line is refused."""
+"""Response headers are parsed as by ``http.client``; a malformed header line is refused."""
 
 from __future__ import annotations
 

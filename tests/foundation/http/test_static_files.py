@@ -1,4 +1,4 @@
-"""Static files: one name per content, kept for good, and nothing else of the folder."""
+"""Static files are served by names with a content hash. No other file of the folder is served."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Templates: what people enter stays text, and what is missing is a defect."""
+"""Templates escape all values and raise an error for a missing value."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_a_missing_value_raises_undefined_error(templates: Templates, tmp_path: 
         templates.render("plain.html")
 
 
-def test_load_reads_all_templates(templates: Templates, tmp_path: Path) -> None:
+def test_load_parses_all_templates(templates: Templates, tmp_path: Path) -> None:
     templates.load()
     (tmp_path / "page.html").unlink()
 

@@ -1,4 +1,4 @@
-"""The address of a visitor: that of the connection, unless CloudFront proves that it names another."""
+"""The address of a visitor is that of the connection, unless CloudFront proves the forwarded address."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""HTTP at the edge: what a request says, read once and in one way, and answers of text."""
+"""Requests and responses at the HTTP edge: bodies, queries, forms, JSON and request ids."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def request(
     query: dict[str, list[str]] | None = None,
     **event: Any,
 ) -> Request:
-    """A request as API Gateway hands it over."""
+    """Return a request as API Gateway sends it to the function."""
     return Request(
         {
             "requestContext": {"httpMethod": "POST", "resourcePath": "/tpp/token", "identity": {"sourceIp": "::1"}},
@@ -86,7 +86,7 @@ def test_the_body_is_read_as_exact_bytes(body: bytes | str, encoded: bool, read:
     assert incoming(body, isBase64Encoded=encoded).body == read
 
 
-def test_a_valid_request_id_is_kept_and_another_is_replaced() -> None:
+def test_a_valid_request_id_is_kept_and_an_invalid_one_replaced() -> None:
     good = incoming(b"", {"X-REQUEST-ID": ID})
     bad = incoming(b"", {"x-request-id": f"{ID}\n"})
     absent = incoming(b"")
@@ -100,7 +100,7 @@ def test_a_valid_request_id_is_kept_and_another_is_replaced() -> None:
         assert found.request_id != ID
 
 
-def test_query_parameters_are_read_and_a_repeated_one_is_refused() -> None:
+def test_query_parameters_are_read_and_a_duplicate_is_refused() -> None:
     assert incoming(query={"page": ["1"], "limit": ["20"]}).parameters() == {"page": "1", "limit": "20"}
     assert incoming().parameters() == {}
     assert refused(incoming(query={"page": ["1", "2"]}).parameters) == ("repeated", "a parameter is present twice")
@@ -117,7 +117,7 @@ def test_json_numbers_keep_their_digits(content_type: str | None) -> None:
 
 
 @pytest.mark.parametrize("content_type", ["text/plain", "application/xml", FORM, "json", "application/jsonx"])
-def test_another_content_type_is_refused_as_json(content_type: str) -> None:
+def test_json_with_another_content_type_is_refused(content_type: str) -> None:
     assert refused(incoming(b"{}", {"content-type": content_type}).json) == (
         "type",
         "Content-Type must be application/json",
@@ -155,7 +155,7 @@ def test_an_ambiguous_or_malformed_form_is_refused(body: bytes, reason: str) -> 
     assert refused(incoming(body, {"content-type": FORM}).form) == ("form", reason)
 
 
-def test_a_body_of_the_largest_size_is_read_and_a_larger_one_is_refused() -> None:
+def test_a_body_of_the_maximum_size_is_read_and_a_larger_one_is_refused() -> None:
     largest = b'"' + b"x" * (BODY_BYTES - 2) + b'"'
 
     assert len(incoming(largest).json()) == BODY_BYTES - 2
@@ -163,7 +163,7 @@ def test_a_body_of_the_largest_size_is_read_and_a_larger_one_is_refused() -> Non
         assert refused(read) == ("size", f"the body is larger than {BODY_BYTES} bytes")
 
 
-def test_a_json_response_keeps_digits_and_is_not_cached() -> None:
+def test_a_json_response_preserves_digits_and_is_not_cached() -> None:
     answer = web.json_answer({"amount": Decimal("1.10")}, 201, {"X-A": "b"})
 
     assert answer.body == '{"amount":1.10}'
@@ -275,7 +275,7 @@ def test_a_view_accepts_any_content_type(method: str, content_type: str | None) 
     assert answer["statusCode"] == 200
 
 
-def test_parallel_requests_are_separate() -> None:
+def test_parallel_requests_have_separate_contexts() -> None:
     routes = Routes[str]("site", failed)
     both = threading.Barrier(2, timeout=PATIENCE_SECONDS)
 

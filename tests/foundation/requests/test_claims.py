@@ -1,4 +1,4 @@
-"""Claims: a name is free, taken or answered, and belongs to one request until it expires."""
+"""Claims: a name is free, claimed or answered, and belongs to one request until it expires."""
 
 from __future__ import annotations
 
@@ -56,7 +56,9 @@ def test_the_answer_is_sealed_and_opened_for_the_same_request_only(
         claims.find(Claim(KIND, claim.name, "another digest"), item)
 
 
-def test_only_the_attempt_that_holds_a_claim_answers_it(causeway: Causeway, claims: Claims, claim: Claim) -> None:
+def test_only_the_attempt_that_holds_a_claim_can_store_its_answer(
+    causeway: Causeway, claims: Claims, claim: Claim
+) -> None:
     store(causeway, claims.put(claim))
     other = Claim(KIND, claim.name, claim.digest, attempt="second")
 

@@ -1,4 +1,4 @@
-"""The engine: whoever comes second decides again, and a lost response is found out where that is possible."""
+"""The engine repeats a decision after a conflict, and finds out whether a write with a lost response was applied."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ ROWS = "idempotency"
 
 
 class Line:
-    """A way to DynamoDB that notes calls; like some emulators it knows no transaction again.
+    """A connection to DynamoDB that records calls and, like some emulators, ignores transaction tokens.
 
-    ``losses`` are the responses that get lost: whether the call was carried out before, ``None`` for one that arrives.
-    ``meanwhile`` is what others do before the next write.
+    ``losses`` lists the lost responses: whether the call was executed, or ``None`` for a received response.
+    ``meanwhile`` lists the concurrent writes before the next write.
     """
 
     def __init__(self) -> None:
@@ -66,7 +66,7 @@ class Line:
 
 
 class Deliveries:
-    """One row to be delivered."""
+    """Deliveries of one row."""
 
     def __init__(self) -> None:
         self.key: Key = (ROWS, {"claim": new_id()})
@@ -103,7 +103,7 @@ def key() -> Key:
 
 
 def others(key: Key, **members: Any) -> Callable[[], object]:
-    """A write of another request, which is not recorded."""
+    """Return a concurrent write of another request, which is not recorded."""
     item = {name: _typed(value) for name, value in {**key[1], **members}.items()}
     return lambda: send("dynamodb", "PutItem", {"TableName": f"causeway-local-{key[0]}", "Item": item})
 
@@ -113,7 +113,7 @@ def _typed(value: object) -> dict[str, str]:
 
 
 def count_up(key: Key, seen: list[int] | None = None, **options: Any) -> Callable[[Facts], Outcome[int]]:
-    """A decision that counts one more, if nobody else has counted."""
+    """Return a decision that increments a counter if no concurrent request has changed it."""
 
     def decide(facts: Facts) -> Outcome[int]:
         counted = (facts.item(key) or {}).get("count", 0)
@@ -125,14 +125,14 @@ def count_up(key: Key, seen: list[int] | None = None, **options: Any) -> Callabl
     return decide
 
 
-def test_a_decision_takes_one_read_and_one_write(engine: Engine, line: Line, key: Key, store: Store) -> None:
+def test_a_decision_makes_one_read_and_one_write(engine: Engine, line: Line, key: Key, store: Store) -> None:
     assert engine.carry_out(count_up(key), engine.read([key])) == 1
 
     assert line.calls == ["BatchGetItem", "TransactWriteItems"]
     assert store.get(*key) == {**key[1], "count": 1}
 
 
-def test_a_decision_that_lost_a_race_is_repeated_on_the_stored_item_without_a_read(
+def test_a_conflicting_decision_is_repeated_on_the_returned_item_without_a_read(
     engine: Engine, line: Line, key: Key
 ) -> None:
     seen: list[int] = []
@@ -143,7 +143,7 @@ def test_a_decision_that_lost_a_race_is_repeated_on_the_stored_item_without_a_re
     assert line.calls == ["BatchGetItem", "TransactWriteItems", "TransactWriteItems"]
 
 
-def test_repeated_races_end_in_a_conflict(engine: Engine, line: Line, key: Key) -> None:
+def test_repeated_conflicts_raise_a_conflict_error(engine: Engine, line: Line, key: Key) -> None:
     line.meanwhile = [others(key, count=5 + number) for number in range(ATTEMPTS)]
 
     with pytest.raises(Conflict):
@@ -151,12 +151,14 @@ def test_repeated_races_end_in_a_conflict(engine: Engine, line: Line, key: Key) 
     assert line.calls.count("TransactWriteItems") == ATTEMPTS
 
 
-def test_if_busy_replaces_the_conflict(engine: Engine, line: Line, key: Key) -> None:
+def test_if_busy_replaces_the_conflict_error(engine: Engine, line: Line, key: Key) -> None:
     line.meanwhile = [others(key, count=5 + number) for number in range(ATTEMPTS)]
     assert engine.carry_out(count_up(key), engine.read([key]), if_busy=lambda: -1) == -1
 
 
-def test_a_refused_put_returns_the_other_answer_without_a_read(engine: Engine, line: Line, key: Key) -> None:
+def test_a_refused_put_returns_the_answer_for_the_existing_item_without_a_read(
+    engine: Engine, line: Line, key: Key
+) -> None:
     line.meanwhile = [others(key, count=5)]
 
     assert (
@@ -238,7 +240,7 @@ def test_an_outcome_with_lost_responses_is_found_by_its_proof(
     assert store.get(*key) == {**key[1], "count": 1}
 
 
-def test_a_repeat_that_conflicts_with_its_own_write_succeeds(engine: Engine, line: Line, key: Key) -> None:
+def test_a_retry_that_conflicts_with_its_own_write_succeeds(engine: Engine, line: Line, key: Key) -> None:
     seen: list[int] = []
     line.losses = [True]
 
@@ -320,7 +322,7 @@ def test_an_engine_without_a_queue_refuses_deliveries(store: Store, key: Key) ->
         Engine(store).carry_out(lambda _: Outcome(None, deliveries=Deliveries()), Facts())
 
 
-def test_facts_permit_writes_that_may_succeed(key: Key) -> None:
+def test_facts_permit_only_writes_that_may_succeed(key: Key) -> None:
     write = Update(*key, set={"count": 2}, condition=Attr("count").eq(1))
 
     assert Facts().permits(write)
