@@ -1,4 +1,4 @@
-"""Users of the web interface, their clients, and cards that they see."""
+"""Fixtures for users of the web interface, their clients and their cards."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.website.web_user import PASSWORD, WebUser, ensure_user
 
 @pytest.fixture(scope="session", autouse=True)
 def rendered_pages(rendered: None) -> None:
-    """The documentation, the OpenAPI documents, and the API screens, which show them."""
+    """Render the documentation, the OpenAPI documents and the API screens."""
 
 
 @pytest.fixture
@@ -30,13 +30,13 @@ def email() -> str:
 
 @pytest.fixture
 def user(causeway: Causeway, email: str) -> WebUser:
-    """A user who is signed in."""
+    """A signed-in user."""
     return WebUser.signed_in(causeway, email)
 
 
 @pytest.fixture
 def registered(causeway: Causeway, email: str) -> str:
-    """The email of a user with a password."""
+    """Create a user with a password. Return the email."""
     user = ensure_user(causeway.hub, email)
     table, key = user_key(user.email)
     causeway.hub.store.update(table, key, set={"password_hash": passwords.hash_password(PASSWORD)})
@@ -45,13 +45,13 @@ def registered(causeway: Causeway, email: str) -> str:
 
 @pytest.fixture
 def client_id(user: WebUser) -> str:
-    """A client of the user's."""
+    """Create a client of the user. Return its id."""
     return user.create_client()
 
 
 @pytest.fixture
 def secret_client(user: WebUser) -> tuple[str, str]:
-    """A client with a secret, and that secret."""
+    """Create a client with a secret. Return the Client ID and the secret."""
     return user.create_client("Secretive", secret="yes"), user.code("client-secret")
 
 
@@ -62,17 +62,17 @@ def issuer(causeway: Causeway) -> Issuer:
 
 @pytest.fixture
 def card(issuer: Issuer) -> NewCard:
-    """A card with 500.00 EUR."""
+    """Create a card with a balance of 500.00 EUR."""
     return issuer.spendable(500_00)
 
 
 @pytest.fixture
 def colleague(causeway: Causeway, user: WebUser, email: str) -> WebUser:
-    """A user who is linked to the demonstration's programme manager."""
+    """Link the user to the programme manager of the demonstration."""
     link(causeway, email)
     return user
 
 
 def link(causeway: Causeway, email: str, manager_id: int = MANAGER) -> None:
-    """Link a user to a programme manager, as the operator does; without a registration, whose hash takes time."""
+    """Link a user to a programme manager, as the operator does. Skip the registration, whose hash takes time."""
     causeway.hub.store.put("users", {"email": email, "password_hash": "", "created_at": 0, "manager_id": manager_id})

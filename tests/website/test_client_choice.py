@@ -1,4 +1,4 @@
-"""The client that lists show when their address names none."""
+"""The client that lists select when their address names none."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LISTS = pytest.mark.parametrize("path", ["/consents", "/deliveries", "/authorize
 
 
 def chosen(user: WebUser, path: str) -> str:
-    """The Client ID that is chosen on a list."""
+    """Return the Client ID that a list selects."""
     user.get(path)
     _, _, options = user.last.text.partition('<select id="client_id"')
     found = re.search(r'<option value="([^"]+)" selected>', options.partition("</select>")[0])
@@ -26,7 +26,7 @@ def chosen(user: WebUser, path: str) -> str:
 
 
 def make_client(causeway: Causeway, email: str, title: str, active: bool = True) -> str:
-    """A client of the user, made by the operator a second after the ones before; answers the Client ID."""
+    """Create a client of the user as the operator, one second after the previous clients. Return the Client ID."""
     causeway.clock.advance(1)
     made = causeway.hub.openbanking.clients.create(owner=email, title=title, active=active)
     return made.client.client_id
@@ -59,7 +59,7 @@ def test_opening_a_client_page_selects_the_client(causeway: Causeway, user: WebU
     assert chosen(user, "/consents") == own
 
 
-def test_a_list_without_inactive_clients_keeps_the_selection_of_the_other_lists(
+def test_a_list_without_inactive_clients_does_not_change_the_selection_of_other_lists(
     causeway: Causeway, user: WebUser, email: str
 ) -> None:
     inactive = make_client(causeway, email, "Inactive", active=False)
@@ -70,7 +70,7 @@ def test_a_list_without_inactive_clients_keeps_the_selection_of_the_other_lists(
     assert chosen(user, "/consents") == inactive
 
 
-def test_viewing_an_archived_client_keeps_the_selected_client(causeway: Causeway, user: WebUser, email: str) -> None:
+def test_an_archived_client_is_not_selected_when_viewed(causeway: Causeway, user: WebUser, email: str) -> None:
     own = make_client(causeway, email, "Own")
     newest = make_client(causeway, email, "Newest")
     archived = make_client(causeway, email, "Archived")
@@ -92,7 +92,7 @@ def test_signing_out_deletes_the_selected_client(causeway: Causeway, user: WebUs
 
 
 @LISTS
-def test_an_archived_or_foreign_client_in_the_cookie_is_ignored(
+def test_an_archived_client_or_client_of_another_user_in_the_cookie_is_ignored(
     causeway: Causeway, user: WebUser, email: str, path: str
 ) -> None:
     archived = make_client(causeway, email, "Archived")
@@ -105,7 +105,7 @@ def test_an_archived_or_foreign_client_in_the_cookie_is_ignored(
         assert chosen(user, path) == own
 
 
-def test_the_selected_client_costs_no_read(causeway: Causeway, user: WebUser, email: str) -> None:
+def test_the_selected_client_takes_no_additional_read(causeway: Causeway, user: WebUser, email: str) -> None:
     own = make_client(causeway, email, "Own")
     user.get("/consents")
     with record_calls(causeway) as with_cookie:
@@ -119,7 +119,7 @@ def test_the_selected_client_costs_no_read(causeway: Causeway, user: WebUser, em
 
 
 @pytest.mark.parametrize("path", ["/consents", "/deliveries"])
-def test_a_user_with_archived_clients_only_sees_a_message(
+def test_a_user_with_only_archived_clients_sees_a_message(
     causeway: Causeway, user: WebUser, email: str, path: str
 ) -> None:
     causeway.hub.openbanking.clients.archive(make_client(causeway, email, "Archived"))
@@ -139,7 +139,7 @@ def test_a_user_with_archived_clients_only_sees_a_message(
         ("/", "Your newest 4 clients are archived"),
     ],
 )
-def test_a_user_with_unexamined_older_clients_sees_a_message_about_the_newest(
+def test_a_user_with_more_clients_than_examined_sees_a_message_about_the_newest_clients(
     causeway: Causeway, user: WebUser, email: str, monkeypatch: pytest.MonkeyPatch, path: str, text: str
 ) -> None:
     monkeypatch.setattr(start_views, "CLIENTS", 1)

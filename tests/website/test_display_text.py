@@ -1,4 +1,4 @@
-"""Display texts: durations in their largest unit, times in UTC, and advice for each problem."""
+"""Display texts: durations in their largest unit, times in UTC, and advice for each error."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ def test_a_duration_is_shown_in_its_largest_unit(seconds: int, said: str) -> Non
     assert display_text.span(seconds) == said
 
 
-def test_a_timestamp_is_shown_with_its_zone() -> None:
+def test_a_timestamp_is_shown_with_its_time_zone() -> None:
     assert display_text.moment(1_767_225_605) == "1 Jan 2026, 00:00:05 UTC"
 
 
 @pytest.mark.parametrize(
     ("text", "said"), [("it failed", "It failed."), ("Why?", "Why?"), ("Done!", "Done!"), ("So.", "So."), ("", ".")]
 )
-def test_a_message_becomes_a_sentence(text: str, said: str) -> None:
+def test_a_message_is_formatted_as_a_sentence(text: str, said: str) -> None:
     assert display_text.sentence(text) == said
 
 
@@ -47,7 +47,7 @@ def test_a_message_becomes_a_sentence(text: str, said: str) -> None:
         ("draft", "draft is missing", "Draft is missing."),
     ],
 )
-def test_an_error_names_a_field_by_its_label(member: str, message: str, said: str) -> None:
+def test_an_error_identifies_a_field_by_its_label(member: str, message: str, said: str) -> None:
     assert display_text.field_error(member, message) == said
 
 
@@ -62,7 +62,7 @@ def test_every_refusal_has_a_message_and_advice(fault: Fault) -> None:
 
 
 @pytest.mark.parametrize("error", [*display_text.RETURN_ADVICE, "anything", ""])
-def test_every_callback_without_a_code_has_advice(error: str) -> None:
+def test_every_callback_error_has_advice(error: str) -> None:
     assert display_text.return_advice(error).endswith(".")
 
 
@@ -89,7 +89,7 @@ def test_rate_limit_advice_contains_the_time_to_wait() -> None:
         (86_460, "1 day and 1 minute"),
     ],
 )
-def test_a_clock_move_is_shown_in_its_two_largest_units(seconds: int, said: str) -> None:
+def test_a_clock_move_is_formatted_in_its_two_largest_units(seconds: int, said: str) -> None:
     assert display_text.elapsed(seconds) == said
 
 
@@ -105,5 +105,5 @@ def test_a_clock_move_is_shown_in_its_two_largest_units(seconds: int, said: str)
         ("fapi2", "fapi2"),
     ],
 )
-def test_a_value_in_the_history_is_shown_in_words(value: object, said: str) -> None:
+def test_a_value_in_the_history_is_described_in_words(value: object, said: str) -> None:
     assert display_text.change_value(value) == said

@@ -1,4 +1,4 @@
-"""The search of the documentation: titles first, then headings, then text."""
+"""The documentation search ranks titles first, then headings, then text."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_whole_word_matches_rank_before_prefix_matches() -> None:
     assert {True, False} == set(is_whole)
 
 
-def test_a_match_inside_a_word_is_found_if_there_is_no_other() -> None:
+def test_a_match_inside_a_word_is_found_if_no_word_starts_with_the_term() -> None:
     titles = [each.title for each in docs_search.search("directory") if not each.excerpt]
 
     assert "tpp.pay_direct" in [each.title for each in docs_search.search("ay_direct")]
@@ -57,12 +57,12 @@ def test_a_text_match_has_an_excerpt() -> None:
     assert "<" not in excerpt
 
 
-def test_a_search_requires_every_word_and_an_empty_search_finds_nothing() -> None:
+def test_a_search_requires_every_word_and_an_empty_search_returns_nothing() -> None:
     assert docs_search.search("argon2id zebra") == []
     assert docs_search.search("  ") == ()
 
 
-def test_a_search_with_more_than_twelve_different_words_finds_nothing(causeway: Causeway) -> None:
+def test_a_search_with_more_than_twelve_different_words_returns_nothing(causeway: Causeway) -> None:
     twelve = "the of and a in to is for that with by it"
     person = WebUser(causeway)
 
@@ -99,7 +99,7 @@ def test_a_subpage_is_found_by_its_title_with_its_parent_page() -> None:
     assert "/docs/reference/card-actions#external-payments" not in found
 
 
-def test_names_of_the_python_package_are_found_in_its_reference() -> None:
+def test_names_of_the_python_package_are_found_in_its_reference_page() -> None:
     first, *_ = docs_search.search("pay_direct")
 
     assert (first.title, first.place) == ("tpp.pay_direct", "/docs/reference/sdk-tpp#tpppay_direct")

@@ -1,4 +1,4 @@
-"""The documentation on the site: pages, their Markdown, the search, and the list for language models."""
+"""The documentation on the site: pages, Markdown versions, the search, and the list for language models."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ DIVIDED_PAGES = sorted(DIVIDED)
 
 
 def document_of(page: str) -> Document:
-    """A page of the documentation, which has been rendered."""
+    """Return the rendered document of a page."""
     return next(each for each in documents() if each.page == page)
 
 
 def places_of(page: str) -> Sequence[str]:
-    """The addresses of a page and of its parts."""
+    """Return the addresses of a page and of its subpages."""
     document = document_of(page)
     return [document.place, *(part.place for part in document.parts)]
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_every_page_has_its_title_is_current_in_the_menu_and_has_unique_ids(causeway: Causeway, page: str) -> None:
+def test_every_page_has_its_title_a_current_menu_entry_and_unique_ids(causeway: Causeway, page: str) -> None:
     person = WebUser(causeway)
     for place in places_of(page):
         answer = person.get(place)
@@ -50,12 +50,12 @@ def test_every_page_has_its_title_is_current_in_the_menu_and_has_unique_ids(caus
 
 @pytest.fixture(scope="module")
 def shown() -> dict[str, Answer]:
-    """Pages by address; each test adds those that it needs, which are the same for everybody."""
+    """Return a cache of pages by address. Tests add the pages that they open."""
     return {}
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_links_of_a_page_lead_to_existing_pages_and_headings(
+def test_links_of_a_page_resolve_to_existing_pages_and_headings(
     causeway: Causeway, shown: dict[str, Answer], page: str
 ) -> None:
     def get(address: str) -> Answer:
@@ -71,7 +71,7 @@ def test_links_of_a_page_lead_to_existing_pages_and_headings(
             assert not anchor or f'id="{anchor}"' in answer.text, target
 
 
-def test_a_page_is_available_as_markdown_with_suffix_md(causeway: Causeway) -> None:
+def test_a_page_is_available_as_markdown_with_the_suffix_md(causeway: Causeway) -> None:
     answer = WebUser(causeway).get("/docs/guides/tpp.md")
 
     assert answer.headers["content-type"] == "text/markdown; charset=utf-8"
@@ -85,7 +85,7 @@ def test_the_start_page_is_available_as_markdown(causeway: Causeway) -> None:
 
 
 @pytest.mark.parametrize("place", PAGE_PLACES)
-def test_links_in_the_markdown_of_a_page_lead_to_existing_markdown(causeway: Causeway, place: str) -> None:
+def test_links_in_the_markdown_of_a_page_resolve_to_existing_markdown(causeway: Causeway, place: str) -> None:
     person = WebUser(causeway)
     folder = "/docs/" if place == "/docs" else f"{place.rpartition('/')[0]}/"
     for target in set(re.findall(r"\]\(([^)#:\s]+\.md)[)#]", person.get(f"{place}.md").text)):
@@ -95,7 +95,7 @@ def test_links_in_the_markdown_of_a_page_lead_to_existing_markdown(causeway: Cau
 @pytest.mark.parametrize(
     ("place", "file"), [("/docs/sdk", "sdk/README.md"), ("/docs/sdk-changelog", "sdk/CHANGELOG.md")]
 )
-def test_the_documents_of_the_python_package_are_pages(causeway: Causeway, place: str, file: str) -> None:
+def test_the_documents_of_the_python_package_are_available_as_pages(causeway: Causeway, place: str, file: str) -> None:
     (title,) = re.findall("^# (.+)$", (ROOT / file).read_text("utf-8").partition("\n\n")[0])
 
     assert f"<h1>{title}</h1>" in WebUser(causeway).get(place).text
@@ -135,7 +135,7 @@ def test_the_folder_of_a_page_redirects_to_the_start_page(causeway: Causeway, fo
     assert (answer.status, answer.headers["location"]) == (303, "/docs")
 
 
-def test_a_search_shows_places_with_every_word(causeway: Causeway) -> None:
+def test_a_search_shows_sections_that_contain_every_word(causeway: Causeway) -> None:
     person = WebUser(causeway)
 
     person.get("/docs?q=Payment+initiation")
@@ -143,7 +143,7 @@ def test_a_search_shows_places_with_every_word(causeway: Causeway) -> None:
     assert 'href="/docs/reference/tpp-api/payments#post-tpppayment_initiation"' in person.last.text
 
 
-def test_a_search_without_results_shows_0_places(causeway: Causeway) -> None:
+def test_a_search_without_results_reports_0_sections(causeway: Causeway) -> None:
     person = WebUser(causeway)
 
     person.get("/docs?q=<zebra>")
@@ -175,7 +175,7 @@ def test_a_reference_page_without_an_api_screen_has_no_link_to_one(causeway: Cau
 
 
 @pytest.mark.parametrize("page", DIVIDED_PAGES)
-def test_every_old_address_of_a_section_links_to_its_new_place(causeway: Causeway, page: str) -> None:
+def test_every_old_address_of_a_section_links_to_its_new_address(causeway: Causeway, page: str) -> None:
     person, document = WebUser(causeway), document_of(page)
     shown = {each.place: person.get(each.place).text for each in pages(document)}
     headings = [each for found in sections(source_of(page)) for each in found.headings]
@@ -205,7 +205,7 @@ def test_a_page_and_its_subpages_contain_every_code_block_and_table_of_the_markd
     assert sum(text.count("<table>") for text in texts) == len(re.findall(r"^\| ?-", written, re.MULTILINE))
 
 
-def test_a_subpage_links_to_its_parent_and_to_its_neighbours(causeway: Causeway) -> None:
+def test_a_subpage_links_to_its_parent_and_to_adjacent_subpages(causeway: Causeway) -> None:
     text = WebUser(causeway).get("/docs/reference/tpp-api/account").text
 
     assert '<p class="crumbs"><a href="/docs/reference/tpp-api">TPP calls and events</a></p>' in text
@@ -238,7 +238,7 @@ def test_llms_txt_lists_the_markdown_of_every_page(causeway: Causeway) -> None:
     assert re.findall(r"\]\((.+?)\): ", answer.text) == [f"{base}{place}.md" for place in PAGE_PLACES[1:]]
 
 
-def test_summaries_in_llms_txt_are_whole_sentences(causeway: Causeway) -> None:
+def test_summaries_in_llms_txt_are_complete_sentences(causeway: Causeway) -> None:
     summaries = re.findall(r"^> (.+)$|\]\(.+?\): (.+)$", WebUser(causeway).get("/llms.txt").text, re.MULTILINE)
 
     assert len(summaries) == len(PAGE_PLACES)
@@ -251,6 +251,6 @@ def pages(document: Document) -> Sequence[Document | Part]:
 
 @pytest.mark.parametrize("page", PAGES)
 def test_a_page_of_the_documentation_has_at_most_100_kb(user: WebUser, page: str) -> None:
-    """Divide a longer one: add its name to ``DIVIDED`` in ``infra/render/docs/site_pages.py``."""
+    """To divide a longer page, add its name to ``DIVIDED`` in ``infra/render/docs/site_pages.py``."""
     for place in places_of(page):
         assert len(user.get(place).text.encode()) <= PAGE_BYTES

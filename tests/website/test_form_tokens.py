@@ -1,4 +1,4 @@
-"""Forms are accepted from pages of their own session only."""
+"""Forms are accepted only from pages of their own session."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_a_form_of_another_site_returns_403(user: WebUser, site: str) -> None:
 
 
 @pytest.mark.parametrize("template", sorted(TEMPLATES.glob("*.html")), ids=lambda template: template.stem)
-def test_every_form_of_a_template_contains_the_form_token(template: Path) -> None:
+def test_every_form_in_a_template_contains_the_form_token(template: Path) -> None:
     text = template.read_text(encoding="utf-8")
 
     forms = [form for form in text.split("<form")[1:] if 'method="post"' in form.partition("</form>")[0]]

@@ -1,4 +1,4 @@
-"""Notices: shown once after an action, never because of an address."""
+"""Notices are displayed once after an action, never because of a query parameter."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The OpenAPI documents, as they are served."""
+"""The OpenAPI documents as the service returns them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.causeway import Causeway
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
-def test_a_document_is_served_as_rendered(causeway: Causeway, name: str) -> None:
+def test_an_openapi_document_is_served_as_rendered(causeway: Causeway, name: str) -> None:
     answer = causeway.call("GET", f"/openapi/{name}.json")
 
     assert answer.status == 200
@@ -20,7 +20,7 @@ def test_a_document_is_served_as_rendered(causeway: Causeway, name: str) -> None
     assert answer.text == rendered_files.read(f"openapi/{name}.json")
 
 
-def test_a_served_document_contains_the_address_of_the_stage(causeway: Causeway) -> None:
+def test_a_served_openapi_document_contains_the_address_of_the_stage(causeway: Causeway) -> None:
     causeway.hub.settings = replace(
         causeway.hub.settings, public_url="https://hub.example", bank_api_url="https://banks.hub.example"
     )
@@ -32,7 +32,7 @@ def test_a_served_document_contains_the_address_of_the_stage(causeway: Causeway)
     assert "127.0.0.1" not in tpp.text + bank.text
 
 
-def test_an_unchanged_document_returns_304(causeway: Causeway) -> None:
+def test_an_unchanged_openapi_document_returns_304(causeway: Causeway) -> None:
     first = causeway.call("GET", "/openapi/tpp.json")
 
     again = causeway.call("GET", "/openapi/tpp.json", headers={"If-None-Match": f'"other", {first.headers["etag"]}'})

@@ -1,4 +1,4 @@
-"""The size of every page that needs no record."""
+"""The size of every page that reads no record."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FOR_VISITORS = ("/register", "/sign-in")
 
 
 @pytest.mark.parametrize("place", PLACES)
-def test_a_page_keeps_its_size_budget(causeway: Causeway, user: WebUser, place: str) -> None:
+def test_a_page_without_records_is_within_its_size_budget(causeway: Causeway, user: WebUser, place: str) -> None:
     person = WebUser(causeway) if place in FOR_VISITORS else user
 
     page = person.get(place)

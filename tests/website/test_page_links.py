@@ -1,4 +1,4 @@
-"""Links: forms lead to pages of the service only, and the menu marks the current page."""
+"""Redirects of forms stay within the service, and the menu marks the current page."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from chalicelib.website.page_links import MENU, PAGES, build_menu, is_own_page
 
 
 @pytest.mark.parametrize("place", PAGES)
-def test_every_page_is_a_permitted_destination(place: str) -> None:
+def test_every_page_is_a_permitted_redirect_destination(place: str) -> None:
     parts = {
         "client_id": "ab-12",
         "screen": "account",
@@ -46,7 +46,7 @@ def test_every_page_is_a_permitted_destination(place: str) -> None:
         "/clients/%2f%2fevil",
     ],
 )
-def test_any_address_outside_the_pages_is_rejected_as_destination(address: str) -> None:
+def test_an_address_outside_the_pages_is_rejected_as_a_redirect_destination(address: str) -> None:
     assert not is_own_page(address)
 
 
@@ -86,7 +86,7 @@ def test_a_visitor_sees_the_public_menu_entries() -> None:
     } <= site.FOR_EVERYBODY.keys()
 
 
-def test_every_menu_entry_leads_to_a_different_page() -> None:
+def test_every_menu_entry_links_to_a_different_page() -> None:
     places = [entry.place for entries in MENU.values() for entry in entries]
 
     assert all(is_own_page(place) for place in places)

@@ -1,4 +1,4 @@
-"""Pages: their content and security headers."""
+"""The pages: their content and security headers."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_a_page_allows_no_inline_script_or_style(user: WebUser, path: str) -> No
 
 
 @pytest.mark.parametrize("path", [*FORMS, *PASSING, *OTHERS, *MESSAGES, "/specifications/account"])
-def test_a_page_is_small_and_refers_to_no_other_site(user: WebUser, path: str) -> None:
+def test_a_page_is_small_and_references_no_other_site(user: WebUser, path: str) -> None:
     text = user.get(path).text
 
     assert len(text.encode()) < 50_000
@@ -72,7 +72,7 @@ def test_the_api_screens_have_the_content_security_policy_of_other_pages(user: W
     assert not re.search("unsafe|data:|blob:", policy)
 
 
-def test_static_files_are_immutable_under_fingerprinted_names(visitor: WebUser) -> None:
+def test_static_files_have_fingerprinted_names_and_immutable_caching(visitor: WebUser) -> None:
     text = visitor.get("/").text
     addresses = re.findall(r'(?:src|href)="(/static/[^"]+)"', text)
 

@@ -1,4 +1,4 @@
-"""Pages of lists: each row is on one page, and page numbers are limited to existing pages."""
+"""List pages: each row is on one page, and page numbers are limited to existing pages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rendered files: missing ones, as in a new clone, and replacement while pages are served."""
+"""Rendered files: missing files, as in a new clone, and replacement during operation."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LOCAL = "The documents are being rendered: try again in a few seconds, or run `m
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A place without rendered files."""
+    """Create a folder without rendered files."""
     found = tmp_path / "rendered"
     monkeypatch.setattr(rendered_files, "FOLDER", found)
     return found
@@ -30,7 +30,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture(params=[("dev", DEPLOYED), ("local", LOCAL)], ids=["deployed", "local"])
 def sentence(request: pytest.FixtureRequest, causeway: Causeway, folder: Path) -> str:
-    """The error of a stage without rendered files."""
+    """Return the error message of a stage without rendered files."""
     stage, said = request.param
     causeway.hub.settings = replace(causeway.hub.settings, stage=stage)
     return str(said)
@@ -58,7 +58,7 @@ def test_an_unrendered_page_returns_503_with_one_sentence(causeway: Causeway, se
 
 
 @pytest.mark.parametrize(("stage", "seconds"), [("local", "3"), ("dev", None)])
-def test_only_a_local_page_under_rendering_reloads_itself(
+def test_only_a_local_page_reloads_itself_during_rendering(
     causeway: Causeway, folder: Path, stage: Literal["local", "dev"], seconds: str | None
 ) -> None:
     causeway.hub.settings = replace(causeway.hub.settings, stage=stage)
@@ -80,7 +80,7 @@ def test_a_page_does_not_reload_itself_after_a_failed_rendering(
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
-def test_an_unrendered_openapi_document_returns_503_with_one_sentence(
+def test_an_unrendered_openapi_document_returns_503_with_a_one_sentence_message(
     causeway: Causeway, sentence: str, name: str
 ) -> None:
     answer = causeway.call("GET", f"/openapi/{name}.json")
@@ -88,7 +88,7 @@ def test_an_unrendered_openapi_document_returns_503_with_one_sentence(
     assert (answer.status, answer.body) == (503, {"error": sentence})
 
 
-def test_other_pages_work_without_rendered_files(causeway: Causeway, folder: Path) -> None:
+def test_other_pages_are_served_without_rendered_files(causeway: Causeway, folder: Path) -> None:
     assert [WebUser(causeway).get(path).status for path in ("/", "/terms", "/performance", "/health")] == [200] * 4
 
 
@@ -133,7 +133,7 @@ def test_a_slow_read_of_the_old_folder_does_not_overwrite_the_new_cache(folder: 
     assert (read("page"), others, read("page")) == ("old", ["new"], "new")
 
 
-def test_a_missing_file_is_named_and_its_absence_is_not_cached(folder: Path) -> None:
+def test_a_missing_rendered_file_is_reported_by_name_and_not_cached(folder: Path) -> None:
     read = cache_until_replaced(rendered_files.read)
     with pytest.raises(NotRendered, match=FINGERPRINT):
         read("page")

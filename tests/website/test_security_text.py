@@ -15,7 +15,7 @@ PATH = "/.well-known/security.txt"
 
 @pytest.fixture
 def contact(causeway: Causeway) -> str:
-    """The contact of a stage."""
+    """Set the security contact of a stage."""
     given = "mailto:security@example.com"
     causeway.hub.settings = replace(
         causeway.hub.settings, public_url="https://causeway.example.com", security_contact=given

@@ -35,7 +35,7 @@ TOKEN = f"{'0' * 22}~{'1' * 22}~ALPHGB21XXX.{'A' * 43}"
 
 @pytest.fixture
 def cookie(causeway: Causeway) -> str:
-    """The cookie of a user who is signed in, and owns the service's client."""
+    """Return the cookie of a signed-in user who owns the service's client."""
     causeway.tpp.client = causeway.hub.openbanking.clients.create(owner=OWNER, title="Budget Friend").client
     return f"{COOKIE}={causeway.hub.website.sessions.begin(ensure_user(causeway.hub, OWNER)).cookie}"
 
@@ -46,7 +46,7 @@ def shown(causeway: Causeway, name: str, cookie: str = "", **query: str) -> Answ
 
 
 def journey(hub: Hub, client: Client, *, owner: str = OWNER, expires_in: int = 3600) -> Journey:
-    """A journey that has come to its tokens."""
+    """Create a journey with tokens."""
     members = {
         "client_id": client.client_id,
         "client_title": client.title,
@@ -142,7 +142,7 @@ def test_every_operation_links_to_its_documentation(causeway: Causeway, name: st
     assert references
 
 
-def test_an_unknown_screen_returns_404_with_a_link_to_a_known_one(causeway: Causeway) -> None:
+def test_an_unknown_screen_returns_404_with_a_link_to_an_existing_screen(causeway: Causeway) -> None:
     answer = shown(causeway, "nothing")
 
     assert answer.status == 404
@@ -182,7 +182,7 @@ def test_every_operation_has_a_python_method_for_its_sample() -> None:
         assert hasattr(Consent if owner == "consent" else Tpp, method), operation
 
 
-def test_an_explorer_module_has_a_subject_line_and_at_most_400_lines() -> None:
+def test_an_explorer_module_begins_with_a_summary_line_and_has_at_most_400_lines() -> None:
     for file in MODULES:
         lines = file.read_text("utf-8").splitlines()
         assert len(lines) <= 400
@@ -192,7 +192,7 @@ def test_an_explorer_module_has_a_subject_line_and_at_most_400_lines() -> None:
 # -- whose credentials
 
 
-def test_a_visitor_gets_no_client_suggestions(causeway: Causeway) -> None:
+def test_a_visitor_gets_no_client_id_suggestions(causeway: Causeway) -> None:
     text = shown(causeway, "account").text
 
     assert "<option" not in text
@@ -254,7 +254,7 @@ def test_a_client_title_is_escaped(causeway: Causeway, cookie: str) -> None:
 # -- from a journey
 
 
-def test_a_journey_fills_in_its_client_and_token(causeway: Causeway, cookie: str) -> None:
+def test_a_journey_prefills_its_client_and_token(causeway: Causeway, cookie: str) -> None:
     journey(causeway.hub, causeway.tpp.client)
 
     text = shown(causeway, "account", cookie, state="a-state").text
@@ -265,7 +265,7 @@ def test_a_journey_fills_in_its_client_and_token(causeway: Causeway, cookie: str
     )
 
 
-def test_a_journey_of_another_user_fills_in_nothing(causeway: Causeway, cookie: str) -> None:
+def test_a_journey_of_another_user_prefills_nothing(causeway: Causeway, cookie: str) -> None:
     journey(causeway.hub, causeway.tpp.client, owner="other@example.com")
 
     for text in (
@@ -287,7 +287,7 @@ def test_an_expired_token_is_replaced_by_a_link_to_refresh_it(causeway: Causeway
     assert "/authorize/callback?state=a-state" in text
 
 
-def test_the_token_of_an_ended_consent_is_not_filled_in(causeway: Causeway, cookie: str) -> None:
+def test_the_token_of_an_ended_consent_is_not_prefilled(causeway: Causeway, cookie: str) -> None:
     causeway.hub.website.journeys.record_end(journey(causeway.hub, causeway.tpp.client), "bank")
 
     assert TOKEN not in shown(causeway, "account", cookie, state="a-state").text

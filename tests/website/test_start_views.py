@@ -1,4 +1,4 @@
-"""The start page of a user: clients, latest calls and failures, and the next steps."""
+"""The start page of a user: clients, latest calls and errors, and the next steps."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from tests.website.web_user import PAGE_BYTES, WebUser, attempt_due_deliveries
 
 
 def steps(user: WebUser) -> list[str]:
-    """The titles of the next steps."""
+    """Return the titles of the next steps."""
     return re.findall(r'<li class="card">\s*<h3>.*?</svg>([^<]+)</h3>', user.last.text, re.DOTALL)
 
 
 def section(user: WebUser, heading: str) -> str:
-    """The markup of a section, by the id of its heading; empty if it is not there."""
+    """Return the markup of the section with this heading id, or an empty text."""
     return user.last.text.partition(f'aria-labelledby="{heading}"')[2].partition("</section>")[0]
 
 
@@ -30,7 +30,7 @@ def test_a_new_user_sees_steps_for_client_consent_and_call(user: WebUser) -> Non
     assert user.last.text.count(">Create a client</a>") == 1
 
 
-def test_completed_steps_are_replaced_by_further_ones(causeway: Causeway, user: WebUser) -> None:
+def test_completed_steps_are_replaced_by_further_steps(causeway: Causeway, user: WebUser) -> None:
     client_id = user.create_client("Budget Friend")
     user.get("/")
     assert steps(user) == ["Get a consent", "Make a call", "Make a payment"]
@@ -112,7 +112,7 @@ def test_clients_and_calls_of_other_users_are_not_shown(causeway: Causeway, user
     assert "GET /tpp/banks" not in user.text
 
 
-def test_the_start_page_takes_a_constant_number_of_calls(causeway: Causeway, user: WebUser) -> None:
+def test_the_start_page_takes_a_constant_number_of_storage_calls(causeway: Causeway, user: WebUser) -> None:
     for number in range(2 * CLIENTS):
         client_id = user.create_client(f"Client {number}", events_url=causeway.receiver.url)
         for _ in range(3):
@@ -124,7 +124,7 @@ def test_the_start_page_takes_a_constant_number_of_calls(causeway: Causeway, use
     assert calls == ["BatchGetItem", *["Query"] * (1 + 2 * CLIENTS + 1 + 3 * 8)]
 
 
-def test_the_start_page_of_a_busy_user_keeps_its_size_budget(causeway: Causeway, user: WebUser) -> None:
+def test_the_start_page_of_a_busy_user_is_within_its_size_budget(causeway: Causeway, user: WebUser) -> None:
     """Each client is served by twenty processes and has an undeliverable event."""
     for number in range(CLIENTS):
         client_id = user.create_client(f"{number} {'W' * 126}", events_url=causeway.receiver.url)

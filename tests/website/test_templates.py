@@ -1,4 +1,4 @@
-"""The templates: tables for phones, existing icons, no inline code, and size budgets."""
+"""The templates: tables on phones, existing icons, no inline code, and size budgets."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def names(files: list[Path]) -> list[str]:
 
 
 @pytest.mark.parametrize("template", TEMPLATES, ids=names(TEMPLATES))
-def test_every_table_becomes_cards_on_a_phone_or_scrolls(template: Path) -> None:
+def test_every_table_is_shown_as_cards_on_a_phone_or_scrolls(template: Path) -> None:
     text = template.read_text("utf-8")
     for found in _TABLE.finditer(text):
         table, before = found[0], text[: found.start()]
@@ -56,13 +56,13 @@ def test_a_documentation_page_has_no_inline_code(page: str) -> None:
 
 
 def documents(page: str) -> list[Path]:
-    """The rendered files of a page and its parts."""
+    """Return the rendered files of a page and of its subpages."""
     folder = rendered_files.FOLDER / "docs"
     return [folder / f"{page}.html", *folder.glob(f"{page}/*.html")]
 
 
 def has_inline_code(file: Path) -> bool:
-    """Whether a page has styles or scripts of its own, which browsers would refuse."""
+    """Return whether a page has inline styles or scripts, which browsers would block."""
     text = re.sub("<code.*?</code>", "", file.read_text("utf-8"), flags=re.DOTALL)
     return bool(re.search(r"<style|\sstyle=|\son[a-z]+=|<script(?! src=)|javascript:", text))
 
@@ -97,13 +97,13 @@ def test_every_icon_exists_and_is_hidden_from_screen_readers() -> None:
         "/docs?q=payment",
     ],
 )
-def test_a_page_has_at_most_100_kb(user: WebUser, path: str) -> None:
+def test_a_rendered_page_has_at_most_100_kb(user: WebUser, path: str) -> None:
     path = path.format(client_id=user.create_client())
     assert len(user.get(path).text.encode()) <= PAGE_BYTES
 
 
 def test_filter_names_are_unique_across_modules() -> None:
-    """A later filter would silently replace an earlier one on all pages."""
+    """A duplicate filter name would silently replace the earlier filter on all pages."""
     names = [name for module in (display_text, card_text, performance_text) for name in module.FILTERS]
 
     assert len(names) == len(set(names))

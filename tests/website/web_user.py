@@ -1,4 +1,4 @@
-"""A user of the web interface in this process: a browser with cookies, the forms of its pages, and the journey."""
+"""An in-process user of the web interface: a browser with cookies, page forms, and the authorization journey."""
 
 from __future__ import annotations
 
@@ -37,19 +37,19 @@ _TOKEN = re.compile(r'name="form_token" value="([^"]+)"')
 
 
 def ensure_user(hub: Hub, email: str) -> User:
-    """The user of an email, added without a password if there is none yet."""
+    """Return the user with this email. Create a user without a password if necessary."""
     return hub.website.users.find(email) or hub.website.users.add(email, terms_accepted=True)
 
 
 def attempt_due_deliveries(causeway: Causeway) -> None:
-    """Make the next attempt at every delivery that is due."""
+    """Make the next attempt of every due delivery."""
     for delivery in causeway.recorded():
         if delivery.state == "due":
             causeway.hub.delivery.worker.attempt(delivery.delivery_id)
 
 
 class _Forms(HTMLParser):
-    """Reads the address, the buttons and the fields of each form, with the values that a browser would send."""
+    """Read address, buttons and fields of each form, with the values that a browser would send."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -90,9 +90,9 @@ class _Forms(HTMLParser):
 
 @dataclass
 class WebUser:
-    """Visits pages; ``cookies`` are those of the browser, ``last`` is the page that it shows.
+    """Visit pages with the browser's ``cookies``. ``last`` is the current page.
 
-    ``address`` is the IP address of the browser, unless it is the default one.
+    ``address`` is the IP address of the browser.
     """
 
     causeway: Causeway
@@ -103,7 +103,7 @@ class WebUser:
 
     @classmethod
     def signed_in(cls, causeway: Causeway, email: str) -> WebUser:
-        """A user who is signed in; without a password, whose hash would take time."""
+        """Create a signed-in user without a password, whose hash would take time."""
         user = ensure_user(causeway.hub, email)
         return cls(causeway, {COOKIE: causeway.hub.website.sessions.begin(user).cookie})
 
@@ -120,9 +120,10 @@ class WebUser:
         form: Mapping[str, object] | None = None,
         **fields: Any,
     ) -> Answer:
-        """Send a form of ``fields`` and ``form`` with the token of the page that is shown, unless one is given.
+        """Send a form of ``fields`` and ``form`` with ``token``, or with the token of the current page.
 
-        Raises: AssertionError, if the action leads to a page of the service, other than /sign-in, without a message.
+        Raises: AssertionError, if the action redirects to a page of the service, other than /sign-in, without a
+        message.
         """
         sent = {"form_token": self.token if token is None else token, **(form or {}), **fields}
         sent = {name: value for name, value in sent.items() if value is not None}
@@ -137,25 +138,25 @@ class WebUser:
         return answer
 
     def follow(self) -> Answer:
-        """Go where the answer leads to, in this service."""
+        """Follow the redirect of the last response within this service."""
         return self.get(self.last.headers["location"].removeprefix(self.causeway.hub.settings.public_url))
 
     def form(self, action: str) -> tuple[str, dict[str, str]]:
-        """The address and the fields of the form with the button ``action`` on the page that is shown."""
+        """Return the address and the fields of the form with the button ``action`` on the current page."""
         for address, buttons, fields in _Forms(self.last.text).forms:
             if action in buttons:
                 return address, fields | {"action": action}
         raise AssertionError(f"the page has no button {action}")
 
     def save(self, path: str, action: str, **changes: Any) -> Answer:
-        """Open a page, change the fields of its form with the button ``action``, and press the button."""
+        """Open a page, change the fields of the form with the button ``action``, and press the button."""
         self.get(path)
         address, fields = self.form(action)
         return self.post(address, form=fields | changes)
 
     @property
     def token(self) -> str:
-        """The form token of the page that is shown; of the first page with a form, if it has none."""
+        """Return the form token of the current page, or of the first page with a form."""
         found = _TOKEN.search(self.last.text) if self.last else None
         if found is None:
             found = _TOKEN.search(self.get("/sign-out").text) or _TOKEN.search(self.get("/sign-in").text)
@@ -163,47 +164,47 @@ class WebUser:
         return found[1]
 
     def set_cookie(self, name: str) -> str:
-        """The latest ``Set-Cookie`` value of a cookie."""
+        """Return the latest ``Set-Cookie`` value of a cookie."""
         return next(cookie for cookie in reversed(self.set_cookies) if cookie.startswith(f"{name}="))
 
     @property
     def text(self) -> str:
-        """The text of the page, without markup."""
+        """Return the text of the page, without markup."""
         return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", self.last.text)).split())
 
     def hidden(self, name: str) -> str:
-        """The value of a hidden field."""
+        """Return the value of a hidden field."""
         found = re.search(rf'<input type="hidden" name="{name}" value="([^"]*)">', self.last.text)
         assert found is not None, f"the page has no field {name}"
         return html.unescape(found[1])
 
     def checked(self, name: str) -> Sequence[str]:
-        """The values of the ticked boxes or chosen buttons of a name."""
+        """Return the values of the selected checkboxes or radio buttons of a name."""
         return re.findall(rf'name="{name}" value="([^"]*)"[^>]* checked', self.last.text)
 
     @property
     def secrets(self) -> Mapping[str, str]:
-        """The Client ID and the secrets that the page shows."""
+        """Return the Client ID and the secrets on the page."""
         return dict(re.findall(r'<code id="(client-id|client-secret|events-secret)">([^<]+)</code>', self.last.text))
 
     def code(self, element_id: str) -> str:
-        """The text of a ``<code>`` element of the page."""
+        """Return the text of a ``<code>`` element of the page."""
         found = re.search(rf'<code id="{element_id}">([^<]+)</code>', self.last.text)
         assert found is not None
         return found[1]
 
     def figures(self) -> dict[str, str]:
-        """The figures on top of the page."""
+        """Return the figures at the top of the page."""
         return dict(re.findall("<dt>([^<]+)</dt><dd>([^<]+)</dd>", self.last.text.partition("</dl>")[0]))
 
     def table(self, label: str) -> list[list[str]]:
-        """The rows of a table by the label of its region, without its heads."""
+        """Return the body rows of a table, which is found by the label of its region."""
         (body,) = re.findall(f'aria-label="{label}">.*?<tbody>(.*?)</tbody>', self.last.text, re.DOTALL)
         cells = (re.split("<t[hd][^>]*>", row)[1:] for row in body.split("</tr>")[:-1])
         return [[" ".join(re.sub("<[^>]+>", " ", cell).split()) for cell in row] for row in cells]
 
     def chosen_days(self) -> tuple[str, str, str]:
-        """The bank that is chosen in the form of the performance page, and its first and last day."""
+        """Return the selected bank, first day and last day in the form of the performance page."""
         (bank,) = re.findall('<option value="([^"]*)" selected', self.last.text) or [""]
         since, until = (
             re.search(f'<input id="{name}"[^>]* value="([^"]*)"', self.last.text) for name in ("from", "to")
@@ -223,7 +224,7 @@ class WebUser:
         return self.post("/sign-in", email=email, password=password, **fields)
 
     def create_client(self, title: str = "Budget Friend", **fields: Any) -> str:
-        """Answers the Client ID."""
+        """Create a client. Return the Client ID."""
         self.get("/clients/new")
         self.post("/clients/new", **({"draft": self.hidden("draft"), "title": title, "active": "yes"} | fields))
         assert self.last.status == 201, self.text
@@ -234,7 +235,7 @@ class WebUser:
         return self.save(f"/clients/{client_id}/settings", "general", **changes)
 
     def send_test_event(self, client_id: str) -> str:
-        """Send a test event; answers the address of its delivery."""
+        """Send a test event. Return the address of its delivery page."""
         self.post(f"/clients/{client_id}", action="test-event")
         assert self.last.status == 303
         return self.last.headers["location"].partition("?")[0]
@@ -242,7 +243,7 @@ class WebUser:
     # -- an authorization: the request that is shown and run, the approval at the bank, and the tokens
 
     def shown_request(self) -> dict[str, Any]:
-        """The JSON on the page that is shown."""
+        """Return the JSON on the current page."""
         found = re.search(r'id="request".*?<pre[^>]*><code[^>]*>(.*?)</code>', self.last.text, re.DOTALL)
         assert found is not None
         body: dict[str, Any] = json.loads(found[1].replace("&#34;", '"').replace("&amp;", "&"))
@@ -252,7 +253,7 @@ class WebUser:
         assert self.get(f"/authorize?client_id={client_id}&bic={bic}").status == 200
 
     def run_request(self, client_id: str, **changes: Any) -> str:
-        """Run the request of the page that is shown; answers the address at the bank."""
+        """Send the request of the current page. Return the authorization address at the bank."""
         fields = {
             "client_id": client_id,
             "bic": self.hidden("bic"),
@@ -265,29 +266,29 @@ class WebUser:
         return self.last.headers.get("location", "")
 
     def approve(self, url: str, version: int = 1) -> str:
-        """The bank saves the consent; answers where it sends the browser, in this service."""
+        """Save the consent at the bank. Return the address in this service that the bank redirects to."""
         scopes = parse_qs(urlsplit(url).query)["scope"][0].split()
         answer = self.causeway.banks[version].call("/consent", {"request_url": url, "scopes": scopes, "ibans": [IBAN]})
         assert answer.status == 200, answer
         return str(answer.body["callback_url"]).removeprefix("http://127.0.0.1:8000")
 
     def request_consent(self, client_id: str) -> str:
-        """Run a request that the bank approves; answers the callback, which is not opened yet."""
+        """Send a request and approve it at the bank. Return the callback address without opening it."""
         self.open_request(client_id)
         return self.approve(self.run_request(client_id))
 
     def open_callback(self, callback: str) -> Answer:
-        """Open a callback, and the page of the authorization that it leads to."""
+        """Open a callback, and follow its redirect to the page of the authorization."""
         self.get(callback)
         return self.follow()
 
     def get_code(self, client_id: str) -> str:
-        """Run a request up to the page that shows the code to a client with a secret; answers its state."""
+        """Run an authorization up to the page that displays the code to a client with a secret. Return its state."""
         self.open_callback(self.request_consent(client_id))
         return self.hidden("state")
 
     def get_tokens(self, client_id: str) -> str:
-        """Run a request up to its tokens; answers its state."""
+        """Run an authorization until the client has tokens. Return its state."""
         self.open_callback(self.request_consent(client_id))
         assert "You have tokens" in self.text
         return self.hidden("state")
@@ -295,12 +296,12 @@ class WebUser:
     # -- cards
 
     def manage_card(self, card_id: int, action: str, **fields: Any) -> Answer:
-        """Send a form that manages a card as it stands on its page."""
+        """Send a form that manages a card, with the default values of the card page."""
         self.get(f"/cards/{card_id}")
         return self.post(f"/cards/{card_id}", action=action, draft=self.hidden("draft"), **fields)
 
     def simulate(self, card_id: int, action: str, **fields: Any) -> Answer:
-        """Send a form of the simulator as it stands on the card's page."""
+        """Send a form of the simulator, with the default values of the card page."""
         self.get(f"/cards/{card_id}")
         return self.post(f"/cards/{card_id}/simulator", action=action, draft=self.hidden("draft"), **fields)
 

@@ -1,4 +1,4 @@
-"""Account flows: codes, confirmed addresses and password links, with their limits and lifetimes."""
+"""Account flows: one-time codes, address confirmation and password links, with their limits and lifetimes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def user(causeway: Causeway, email: str) -> User:
 
 @pytest.fixture
 def stranger(causeway: Causeway, email: str) -> User:
-    """A registered user."""
+    """Create a registered user."""
     return causeway.hub.website.users.register(f"stranger-{email}", PASSWORD, terms_accepted=True)
 
 
@@ -37,7 +37,7 @@ def secret_of(link: str) -> str:
 # -- codes
 
 
-def test_a_one_time_code_identifies_its_user_once_in_any_spelling(causeway: Causeway, stranger: User) -> None:
+def test_a_one_time_code_identifies_its_user_once_without_hyphens(causeway: Causeway, stranger: User) -> None:
     code = causeway.hub.website.call(account_flow.issue_code, stranger)
 
     assert is_code(code)
@@ -73,7 +73,7 @@ def test_two_simultaneous_uses_of_a_one_time_code_link_one_manager(causeway: Cau
 @pytest.mark.parametrize(
     "text", ["", "nobody@example.com", "7KQM-2ZTD", "7KQM-2ZTD-X9R!", "7KQM-2ZTD-X9RW-A", "é" * 12]
 )
-def test_text_that_is_not_a_code_is_looked_up_as_an_address(causeway: Causeway, text: str) -> None:
+def test_text_other_than_a_code_is_looked_up_as_an_email_address(causeway: Causeway, text: str) -> None:
     assert not is_code(text)
     with pytest.raises((InvalidUser, LookupError)):
         causeway.hub.website.call(account_flow.find_owner, text)
@@ -92,7 +92,7 @@ def test_the_address_of_an_unidentified_user_cannot_be_linked(causeway: Causeway
         causeway.hub.website.call(account_flow.link_manager, stranger.email, 1)
 
 
-def test_the_database_stores_no_one_time_code_or_link_in_clear(causeway: Causeway, user: User) -> None:
+def test_the_database_stores_no_one_time_code_or_link_in_plain_text(causeway: Causeway, user: User) -> None:
     code, link = (
         causeway.hub.website.call(account_flow.issue_code, user),
         causeway.hub.website.call(account_flow.issue_operator_link, user),
@@ -104,7 +104,7 @@ def test_the_database_stores_no_one_time_code_or_link_in_clear(causeway: Causewa
         assert secret not in stored
 
 
-def test_one_time_secrets_have_a_ttl_of_their_lifetime(causeway: Causeway, user: User) -> None:
+def test_records_of_one_time_secrets_have_a_ttl(causeway: Causeway, user: User) -> None:
     for purpose in LIFETIMES:
         _, put = issue_secret(purpose, user.email, causeway.clock)
         assert put.item["expires_at"] == causeway.clock.time() + LIFETIMES[purpose]
@@ -139,10 +139,10 @@ def test_two_simultaneous_uses_of_a_password_link_set_one_password(causeway: Cau
     assert causeway.hub.website.users.authenticate(user.email, PASSWORD) is None
 
 
-def test_a_deactivation_right_after_a_new_password_ends_the_new_session(
+def test_a_deactivation_after_a_password_change_ends_the_new_session(
     causeway: Causeway, user: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A session from before the deactivation stays ended after the account is activated again."""
+    """A session that was ended by the deactivation remains invalid after the account is reactivated."""
     secret = secret_of(causeway.hub.website.call(account_flow.issue_operator_link, user))
     real = causeway.hub.store.transact
 
@@ -175,7 +175,7 @@ def test_a_code_or_malformed_text_is_rejected_as_a_password_link(causeway: Cause
             causeway.hub.website.call(account_flow.find_reset_user, text)
 
 
-def test_a_new_password_revokes_earlier_links_and_codes(causeway: Causeway, user: User) -> None:
+def test_a_password_change_revokes_earlier_links_and_codes(causeway: Causeway, user: User) -> None:
     code = causeway.hub.website.call(account_flow.issue_code, user)
     used, other = (secret_of(causeway.hub.website.call(account_flow.issue_operator_link, user)) for _ in range(2))
     causeway.hub.website.call(account_flow.reset_password, used, NEW, terms_accepted=False)

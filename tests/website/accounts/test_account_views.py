@@ -1,4 +1,4 @@
-"""Registration and sign-in, without disclosure of registered emails."""
+"""Registration and sign-in do not disclose registered email addresses."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_an_incomplete_registration_returns_400_and_shows_the_error(
     assert "password123" not in answer.text
 
 
-def test_registration_shows_every_error_at_its_field(visitor: WebUser) -> None:
+def test_registration_shows_each_validation_error_at_its_field(visitor: WebUser) -> None:
     answer = visitor.register("ada", "short", terms=None)
     wrong = re.findall(r"<input [^>]*aria-invalid=\"true\"[^>]*>", answer.text)
 
@@ -91,7 +91,7 @@ def test_a_password_matches_in_any_unicode_normalisation_form(visitor: WebUser, 
     assert visitor.sign_in(email, "gru\u0308ne Wiese 44").status == 303
 
 
-def test_a_password_longer_after_normalisation_still_signs_in(visitor: WebUser, email: str) -> None:
+def test_a_password_that_normalisation_lengthens_signs_in(visitor: WebUser, email: str) -> None:
     password = "".join(f"u\u0308{number * 7919 % 97}" for number in range(80))  # 316 characters as they are typed
     assert visitor.register(email, password).status == 303
 
@@ -136,7 +136,7 @@ def test_sign_in_does_not_redirect_to_another_site(visitor: WebUser, registered:
     assert (answer.status, answer.headers["location"]) == (303, "/")
 
 
-def test_an_unknown_email_and_a_wrong_password_get_the_same_answer(visitor: WebUser, registered: str) -> None:
+def test_an_unknown_email_and_a_wrong_password_get_the_same_response(visitor: WebUser, registered: str) -> None:
     wrong = visitor.sign_in(registered, "another good password")
     said = visitor.text
     unknown = visitor.sign_in(f"x{registered}")
@@ -146,7 +146,7 @@ def test_an_unknown_email_and_a_wrong_password_get_the_same_answer(visitor: WebU
     assert "do not match" in said
 
 
-def test_sign_in_with_an_unknown_email_verifies_a_hash_too(
+def test_sign_in_with_an_unknown_email_also_verifies_a_password_hash(
     causeway: Causeway, registered: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     compared: list[str] = []

@@ -1,4 +1,4 @@
-"""Mails to users: confirmed addresses and forgotten passwords, without disclosure of accounts."""
+"""Mails that confirm addresses and reset passwords do not disclose accounts."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ NEW = "rain on a tin roof"
 
 @pytest.fixture
 def production(causeway: Causeway) -> Causeway:
-    """The service in a stage where addresses are confirmed."""
+    """Configure the service as a production stage, which confirms email addresses."""
     causeway.hub.settings = replace(causeway.hub.settings, stage="prod", public_url="https://causeway.example.com")
     return causeway
 
 
 def mailed(causeway: Causeway) -> Mail:
-    """The one mail that has been sent since the last time."""
+    """Deliver the due mails and return the only new one."""
     attempt_due_deliveries(causeway)
     (mail,) = causeway.mails
     causeway.mails.clear()
@@ -40,7 +40,7 @@ def mailed(causeway: Causeway) -> Mail:
 
 
 def place(mail: Mail) -> str:
-    """The path of the link in a mail."""
+    """Return the path of the link in a mail."""
     found = re.search(r"^https?://[^/]+(/\S+)$", mail.text, re.MULTILINE)
     assert found is not None, mail.text
     return found[1]
@@ -71,10 +71,10 @@ def test_production_requires_a_confirmed_address_before_the_first_sign_in(
     assert (again.get(link).status, again.post(link, password=PASSWORD).status) == (404, 404)
 
 
-def test_a_confirmation_link_requires_the_password_of_its_own_registration(
+def test_a_confirmation_link_requires_the_password_of_its_registration(
     production: Causeway, visitor: WebUser, email: str
 ) -> None:
-    """A stranger who registers an address first gets no account, even if its owner opens the link."""
+    """A third party registers an address first. The owner's click on the link does not create that account."""
     WebUser(production).register(email, "a password of a thief")
     planted = place(mailed(production))
     visitor.get(planted)
@@ -92,7 +92,7 @@ def test_a_confirmation_link_requires_the_password_of_its_own_registration(
     assert production.hub.website.users.authenticate(email, "a password of a thief") is None
 
 
-def test_a_confirmation_link_expires_after_its_lifetime(production: Causeway, visitor: WebUser, email: str) -> None:
+def test_an_expired_confirmation_link_is_rejected(production: Causeway, visitor: WebUser, email: str) -> None:
     visitor.register(email)
     link = place(mailed(production))
     production.clock.advance(LIFETIMES["confirm"])
@@ -112,7 +112,7 @@ def test_password_attempts_at_a_confirmation_link_are_limited(
     assert answers == [401] * LIMITS["password"].attempts + [429]
 
 
-def test_registering_a_known_address_gets_the_same_answer_as_a_new_one(
+def test_registering_a_known_address_gets_the_same_response_as_a_new_address(
     production: Causeway, visitor: WebUser, email: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     production.hub.website.users.register(email, PASSWORD, terms_accepted=True)
@@ -192,7 +192,7 @@ def test_a_password_reset_by_mail_identifies_the_user(causeway: Causeway, visito
     assert causeway.hub.website.users.get_identified(email).confirmed_at == causeway.clock.time()
 
 
-def test_a_mailed_password_link_expires_after_its_lifetime(causeway: Causeway, user: WebUser, email: str) -> None:
+def test_an_expired_password_reset_link_is_rejected(causeway: Causeway, user: WebUser, email: str) -> None:
     user.get("/forgotten")
     user.post("/forgotten", email=email)
     link = place(mailed(causeway))
@@ -201,7 +201,7 @@ def test_a_mailed_password_link_expires_after_its_lifetime(causeway: Causeway, u
     assert user.get(link).status == 404
 
 
-def test_a_password_reset_gets_the_same_answer_with_and_without_an_account(
+def test_a_password_reset_gets_the_same_response_with_and_without_an_account(
     causeway: Causeway, visitor: WebUser, email: str
 ) -> None:
     active, inactive, unknown = (f"{letter}{email}" for letter in "abc")
@@ -278,7 +278,7 @@ def test_a_failed_mail_write_stores_no_registration(
     assert [item for item in production.hub.store.scan("website") if item["owner"].startswith("confirm#")] == []
 
 
-def test_no_table_and_no_log_contains_a_mailed_link_or_a_password(
+def test_no_table_or_log_contains_a_mailed_link_or_a_password(
     production: Causeway, visitor: WebUser, email: str, lines: Lines
 ) -> None:
     visitor.register(email)
@@ -294,7 +294,7 @@ def test_no_table_and_no_log_contains_a_mailed_link_or_a_password(
     assert all(email not in json.dumps(item, default=repr) for item in tables if "delivery_id" in item)
 
 
-def test_a_rejected_mail_is_retried_by_its_plan(causeway: Causeway, user: WebUser, email: str) -> None:
+def test_a_temporarily_rejected_mail_is_retried(causeway: Causeway, user: WebUser, email: str) -> None:
     mailer, taken = causeway.hub.mailer, []
 
     class Hesitating:
@@ -317,7 +317,7 @@ def test_a_rejected_mail_is_retried_by_its_plan(causeway: Causeway, user: WebUse
     assert causeway.recorded("mail")[0].state == "delivered"
 
 
-def test_a_permanently_rejected_mail_fails_at_once(causeway: Causeway, user: WebUser, email: str) -> None:
+def test_a_permanently_rejected_mail_is_not_retried(causeway: Causeway, user: WebUser, email: str) -> None:
     class Refusing:
         def send(self, mail: Mail, mail_id: str) -> None:
             raise MailFailed("SES answered MessageRejected", final=True)

@@ -1,4 +1,4 @@
-"""A user's own account: the code for the operator, and links that set a password."""
+"""The account page: the user's code for the operator, and links that set a password."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def code_on(person: WebUser) -> str:
 
 
 def reset_link(causeway: Causeway, email: str) -> str:
-    """The path of a link that sets a user's password."""
+    """Return the path of a link that sets a user's password."""
     link = causeway.hub.website.call(account_flow.issue_operator_link, ensure_user(causeway.hub, email))
     return link.removeprefix(causeway.hub.settings.public_url)
 
@@ -33,7 +33,7 @@ def reset_link(causeway: Causeway, email: str) -> str:
 # -- the account
 
 
-def test_the_account_page_shows_an_operator_code_once(causeway: Causeway, user: WebUser, email: str) -> None:
+def test_the_account_page_shows_each_operator_code_once(causeway: Causeway, user: WebUser, email: str) -> None:
     user.get("/account")
     assert (email in user.text, "operator-code" in user.last.text) == (True, False)
     answer = user.post("/account", action="code")
@@ -65,7 +65,7 @@ def test_operator_codes_are_limited_per_hour(user: WebUser) -> None:
 # -- links
 
 
-def test_a_password_link_shows_a_form_and_is_used_up_by_its_post(
+def test_a_password_link_shows_a_form_whose_post_invalidates_the_link(
     causeway: Causeway, visitor: WebUser, email: str
 ) -> None:
     place = reset_link(causeway, email)
@@ -83,7 +83,7 @@ def test_a_password_link_shows_a_form_and_is_used_up_by_its_post(
     assert '<a class="button" href="/forgotten">Request a new password</a>' in again.last.text
 
 
-def test_a_user_created_by_the_operator_accepts_the_terms_with_the_first_password(
+def test_a_user_created_by_the_operator_accepts_the_terms_when_setting_the_password(
     causeway: Causeway, visitor: WebUser, email: str
 ) -> None:
     causeway.hub.website.users.add(email)
@@ -117,10 +117,10 @@ def test_a_new_password_by_link_ends_every_other_session(causeway: Causeway, use
     assert elsewhere.get("/clients").status == 200
 
 
-def test_a_session_of_an_earlier_version_stays_valid_until_a_new_password(
+def test_a_session_of_an_earlier_version_is_valid_until_a_password_change(
     causeway: Causeway, visitor: WebUser, email: str
 ) -> None:
-    """Its cookie does not name the user, and its record has no generation."""
+    """The old cookie does not name the user, and the old record has no generation."""
     from chalicelib.foundation.identifiers import digest, new_secret
 
     ensure_user(causeway.hub, email)
@@ -148,7 +148,7 @@ def test_an_unknown_password_link_returns_404(visitor: WebUser, secret: str) -> 
 
 @pytest.fixture
 def owner(causeway: Causeway, email: str) -> WebUser:
-    """A user who has signed in with a password."""
+    """A signed-in user with a password."""
     person = WebUser(causeway)
     assert person.register(email).status == 303
     return person

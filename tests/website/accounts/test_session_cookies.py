@@ -42,7 +42,7 @@ def test_signing_out_deletes_a_session_cookie_of_the_previous_release(causeway: 
     assert copied.get("/clients").status == 303
 
 
-def test_signing_in_replaces_a_planted_session_cookie(visitor: WebUser, registered: str) -> None:
+def test_signing_in_replaces_a_session_cookie_set_by_an_attacker(visitor: WebUser, registered: str) -> None:
     visitor.get("/sign-in")
     planted = dict(visitor.cookies)
     visitor.sign_in(registered)
@@ -78,7 +78,7 @@ def test_signing_out_invalidates_copies_of_the_cookie(user: WebUser) -> None:
     assert copied.get("/clients").status == 303
 
 
-def test_a_get_of_sign_out_keeps_the_session(user: WebUser) -> None:
+def test_a_get_request_to_sign_out_does_not_end_the_session(user: WebUser) -> None:
     user.get("/sign-out")
 
     assert user.get("/clients").status == 200
@@ -98,15 +98,15 @@ def test_a_session_cookie_with_an_altered_signature_is_rejected(user: WebUser) -
     assert user.get("/clients").status == 303
 
 
-def test_a_session_outlives_one_key_rotation(causeway: Causeway, user: WebUser) -> None:
+def test_a_session_remains_valid_after_one_key_rotation(causeway: Causeway, user: WebUser) -> None:
     causeway.hub.keyring.rotate_data_key()
     assert user.get("/clients").status == 200
 
 
-def test_a_process_without_the_new_key_accepts_cookies_and_forms_signed_with_it(
+def test_a_process_without_the_rotated_key_accepts_cookies_and_forms_signed_with_it(
     causeway: Causeway, user: WebUser
 ) -> None:
-    """Two processes, one of which has loaded the rotated key, accept each other's cookie and form token."""
+    """One of two processes has loaded the rotated key. Each process accepts the other's cookies and form tokens."""
     fresh, stale = causeway.another_process(), causeway.another_process()
     cookie = user.cookies[COOKIE]
     for hub in (fresh, stale):

@@ -1,4 +1,4 @@
-"""Limits of attempts to sign in and to register: strangers reach them before the owner."""
+"""Sign-in and registration are limited, and guesses by third parties do not lock out the owner."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_wrong_passwords_for_one_account_are_limited(causeway: Causeway, visitor
     assert visitor.sign_in(registered).status == 303
 
 
-def test_sign_in_attempts_for_an_unknown_account_are_limited_too(visitor: WebUser, email: str) -> None:
+def test_sign_in_attempts_for_an_unknown_account_are_limited(visitor: WebUser, email: str) -> None:
     answers = [
         visitor.sign_in(email, "another good password").status for _ in range(LIMITS["account_at_address"].attempts + 1)
     ]
@@ -48,11 +48,11 @@ def test_a_successful_sign_in_resets_the_attempt_count(visitor: WebUser, registe
 
 
 def guess(person: WebUser, email: str, times: int) -> list[int]:
-    """The statuses of so many wrong passwords."""
+    """Return the statuses of ``times`` sign-in attempts with a wrong password."""
     return [person.sign_in(email, "another good password").status for _ in range(times)]
 
 
-def test_a_stranger_who_guesses_does_not_lock_out_the_owner(causeway: Causeway, registered: str) -> None:
+def test_wrong_passwords_from_another_address_do_not_lock_out_the_owner(causeway: Causeway, registered: str) -> None:
     stranger, owner = WebUser(causeway, address="203.0.113.7"), WebUser(causeway, address="203.0.113.8")
     allowed = LIMITS["account_at_address"].attempts
 
@@ -61,10 +61,10 @@ def test_a_stranger_who_guesses_does_not_lock_out_the_owner(causeway: Causeway, 
     assert stranger.sign_in(registered).status == 429, "a success elsewhere does not help who guesses"
 
 
-def test_a_known_browser_can_sign_in_while_strangers_exhaust_the_limits(
+def test_a_known_browser_can_sign_in_while_other_clients_exceed_the_limits(
     causeway: Causeway, visitor: WebUser, registered: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Guesses from its own address and from many other addresses do not lock the known browser out."""
+    """Wrong passwords from the browser's own address and from other addresses do not lock out the known browser."""
     for name in ("account_at_address", "address", "account"):
         monkeypatch.setitem(cast(dict[str, RateLimit], LIMITS), name, RateLimit(2, 3600))
     assert visitor.sign_in(registered).status == 303
@@ -79,7 +79,7 @@ def test_a_known_browser_can_sign_in_while_strangers_exhaust_the_limits(
     assert visitor.sign_in(registered).status == 303
 
 
-def test_guesses_from_many_addresses_are_limited_until_the_hour_ends(
+def test_wrong_passwords_from_many_addresses_are_limited_until_the_hour_ends(
     causeway: Causeway, registered: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(cast(dict[str, RateLimit], LIMITS), "account", RateLimit(3, 3600))
@@ -90,7 +90,7 @@ def test_guesses_from_many_addresses_are_limited_until_the_hour_ends(
     assert guess(strangers[-1], registered, 1) == [401]
 
 
-def test_a_known_browser_is_limited_by_its_own_guesses(causeway: Causeway, visitor: WebUser, registered: str) -> None:
+def test_a_known_browser_is_limited_by_wrong_passwords(causeway: Causeway, visitor: WebUser, registered: str) -> None:
     visitor.sign_in(registered)
     visitor.cookies.pop(COOKIE)
     allowed = LIMITS["known_browser"].attempts
@@ -101,7 +101,7 @@ def test_a_known_browser_is_limited_by_its_own_guesses(causeway: Causeway, visit
     assert visitor.sign_in(registered).status == 303
 
 
-def test_many_known_browsers_share_one_limit_of_guesses(
+def test_many_known_browsers_share_one_limit_of_wrong_passwords(
     causeway: Causeway, registered: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(cast(dict[str, RateLimit], LIMITS), "known_browsers", RateLimit(3, 3600))
@@ -114,7 +114,7 @@ def test_many_known_browsers_share_one_limit_of_guesses(
     assert WebUser(causeway).sign_in(registered).status == 303, "others have attempts of their own"
 
 
-def test_a_password_link_signs_in_while_strangers_exhaust_the_limit(
+def test_a_password_link_signs_in_while_other_clients_exceed_the_limit(
     causeway: Causeway, visitor: WebUser, registered: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(cast(dict[str, RateLimit], LIMITS), "account", RateLimit(1, 3600))

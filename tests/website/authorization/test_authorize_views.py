@@ -1,4 +1,4 @@
-"""Authorize: the choice of client and bank, and the request, which runs as shown."""
+"""The authorize page: the choice of client and bank, and the request, which is sent as displayed."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_the_scopes_of_the_chosen_bank_are_shown_with_their_meaning(user: WebUse
     assert user.checked("pkce") == ["yes"]
 
 
-def test_the_shown_request_reflects_the_chosen_options(user: WebUser, client_id: str) -> None:
+def test_the_displayed_request_contains_the_chosen_options(user: WebUser, client_id: str) -> None:
     user.open_request(client_id)
     draft = user.hidden("draft")
     user.get(f"/authorize?client_id={client_id}&bic=ALPHGB21&draft={draft}&scope=payment.init&consent_type=one_time")
@@ -59,7 +59,7 @@ def test_the_shown_request_reflects_the_chosen_options(user: WebUser, client_id:
 
 
 def test_the_authorize_form_keeps_the_form_token_out_of_the_url(user: WebUser, client_id: str) -> None:
-    """The form that updates the shown request uses GET: only the button that runs it carries the token."""
+    """The form that updates the displayed request uses GET. Only the form that sends the request has the token."""
     user.open_request(client_id)
 
     assert re.findall(r"<(\w+)[^>]*name=\"form_token\"", user.last.text.partition("<main")[2]) == ["button"]
@@ -79,7 +79,7 @@ def test_the_latest_journeys_are_listed_newest_first(causeway: Causeway, user: W
 # -- running
 
 
-def test_the_executed_request_equals_the_shown_request(user: WebUser, client_id: str) -> None:
+def test_the_sent_request_equals_the_displayed_request(user: WebUser, client_id: str) -> None:
     user.open_request(client_id)
     body = user.shown_request()
     sent = {
@@ -93,7 +93,7 @@ def test_the_executed_request_equals_the_shown_request(user: WebUser, client_id:
     assert (sent["client_id"], sent["redirect_uri"]) == (client_id, body["redirect_uri"])
 
 
-def test_the_shown_curl_command_works(causeway: Causeway, user: WebUser, client_id: str) -> None:
+def test_the_displayed_curl_command_works(causeway: Causeway, user: WebUser, client_id: str) -> None:
     user.open_request(client_id)
     body = user.shown_request()
 
@@ -164,7 +164,7 @@ def test_production_requires_pkce(causeway: Causeway, user: WebUser, client_id: 
     assert "code_challenge is required (PKCE)" in user.text
 
 
-def test_a_second_click_redirects_to_the_same_authorization_url(user: WebUser, client_id: str) -> None:
+def test_a_duplicate_click_redirects_to_the_same_authorization_url(user: WebUser, client_id: str) -> None:
     user.open_request(client_id)
     page = user.last
     first = user.run_request(client_id)
@@ -187,7 +187,7 @@ def test_a_finished_request_is_replaced_by_a_new_one(user: WebUser, client_id: s
     assert user.run_request(client_id).startswith("http://127.0.0.1:1/bank-1/authorize")
 
 
-def test_a_deactivated_client_cannot_run_a_request(causeway: Causeway, user: WebUser, client_id: str) -> None:
+def test_a_deactivated_client_cannot_send_a_request(causeway: Causeway, user: WebUser, client_id: str) -> None:
     user.open_request(client_id)
     causeway.hub.openbanking.clients.deactivate(client_id)
     user.run_request(client_id)

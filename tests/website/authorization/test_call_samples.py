@@ -1,4 +1,4 @@
-"""The calls of a journey are shown as sent: body, curl, Python and the answer."""
+"""The journey page displays each call as sent: body, curl, Python and the response."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.website.web_user import WebUser
 
 
 def section(user: WebUser, title: str) -> str:
-    """The markup of a call's section."""
+    """Return the markup of a call's section."""
     found = re.search(
         rf"<(?:h2|summary)>{title}</(?:h2|summary)>(.*?)(?:</section>|<summary>End the consent)",
         user.last.text,
@@ -27,7 +27,7 @@ def section(user: WebUser, title: str) -> str:
 
 
 def body(user: WebUser, title: str) -> dict[str, Any]:
-    """The body that is shown, without markup and the numbers of what is folded."""
+    """Return the displayed body, without markup and the counts of folded members."""
     shown = section(user, title).partition('<div class="json">')[2].partition("As curl and Python")[0]
     text = re.sub(r'<span class="json-folded">\d+</span>|<[^>]+>', "", shown)
     members: dict[str, Any] = json.loads(html.unescape(text))
@@ -35,24 +35,24 @@ def body(user: WebUser, title: str) -> dict[str, Any]:
 
 
 def programs(user: WebUser, title: str) -> list[str]:
-    """The call as curl and as Python."""
+    """Return the call as a curl command and as a Python program."""
     found = re.findall(r'<pre tabindex="0"[^>]*><code[^>]*>(.*?)</code>', section(user, title), re.DOTALL)
     return [html.unescape(program) for program in found]
 
 
 def answer(user: WebUser, title: str) -> str:
-    """The answer without markup; empty if there is none."""
+    """Return the displayed response without markup, or an empty text."""
     shown = section(user, title).partition("Answer: 200")[2]
     return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", shown)).split())
 
 
 def sent(curl: str) -> tuple[str, dict[str, Any]]:
-    """The path and the body that a curl command sends."""
+    """Return the path and the body that a curl command sends."""
     words = shlex.split(curl.replace("\\\n", " "))
     return words[2].removeprefix("http://127.0.0.1:8000"), json.loads(words[words.index("-d") + 1])
 
 
-def test_the_journey_page_shows_the_token_request_and_its_answer(user: WebUser, client_id: str) -> None:
+def test_the_journey_page_shows_the_token_request_and_its_response(user: WebUser, client_id: str) -> None:
     user.get_tokens(client_id)
     request = body(user, "Token request")
 
@@ -64,7 +64,7 @@ def test_the_journey_page_shows_the_token_request_and_its_answer(user: WebUser, 
     assert '"expires_in" : 3600' in shown
 
 
-def test_the_token_request_is_shown_before_the_exchange(
+def test_the_token_request_is_shown_before_the_code_exchange(
     causeway: Causeway, user: WebUser, secret_client: tuple[str, str]
 ) -> None:
     client_id, secret = secret_client
@@ -80,7 +80,7 @@ def test_the_token_request_is_shown_before_the_exchange(
     assert (made.status, request) == (200, body(user, "Token request"))
 
 
-def test_the_curl_commands_of_refresh_and_revocation_work_like_the_buttons(
+def test_the_displayed_curl_commands_refresh_and_revoke_tokens(
     causeway: Causeway, user: WebUser, client_id: str
 ) -> None:
     state = user.get_tokens(client_id)
@@ -98,7 +98,7 @@ def test_the_curl_commands_of_refresh_and_revocation_work_like_the_buttons(
     assert "The client ended it" in user.get(f"/authorize/callback?state={state}").text
 
 
-def test_a_consent_ended_by_the_button_shows_the_revocation_answer(user: WebUser, client_id: str) -> None:
+def test_a_consent_ended_by_the_button_shows_the_revocation_response(user: WebUser, client_id: str) -> None:
     state = user.get_tokens(client_id)
     user.post("/authorize/callback", state=state, action="end")
     user.follow()
@@ -111,7 +111,9 @@ def test_a_consent_ended_by_the_button_shows_the_revocation_answer(user: WebUser
 @pytest.mark.parametrize(
     "security", [{}, {"auth_method": "private_key_jwt", "jwks": KeyHolder().jwks}], ids=["public", "a key"]
 )
-def test_the_shown_python_compiles(causeway: Causeway, user: WebUser, client_id: str, security: dict[str, Any]) -> None:
+def test_the_python_sample_compiles(
+    causeway: Causeway, user: WebUser, client_id: str, security: dict[str, Any]
+) -> None:
     user.get_tokens(client_id)
     state = user.hidden("state")
     if security:
@@ -128,10 +130,10 @@ def test_the_shown_python_compiles(causeway: Causeway, user: WebUser, client_id:
     assert "code_verifier=verifier" in html.unescape(python)
 
 
-def test_a_journey_without_stored_answers_is_shown_without_them(
+def test_a_journey_without_stored_responses_is_shown_without_them(
     causeway: Causeway, user: WebUser, client_id: str, email: str
 ) -> None:
-    """Journeys of earlier versions have neither answers nor the reason for their end."""
+    """Journeys of earlier versions store neither responses nor the reason for their end."""
     state = user.get_tokens(client_id)
     journeys = causeway.hub.website.journeys
     journey = journeys.find(email, state)

@@ -1,4 +1,4 @@
-"""Limits of the status requests that the payment page makes to a bank."""
+"""The payment page limits its status requests to a bank."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ASKED, REPORTED = "The bank says", "The bank reported"
 
 
 class Visitors:
-    """People who open the payment page of a version 2 bank's payments."""
+    """Open the payment page for payments at a version 2 bank."""
 
     def __init__(self, causeway: Causeway, kind: str = "single") -> None:
         self.causeway = causeway
@@ -29,7 +29,7 @@ class Visitors:
         self.pisp.bank.received.clear()
 
     def open(self, payment_id: str = "P-1", address: str = "203.0.113.7") -> str:
-        """Which words the page has for where the payment stands."""
+        """Open the payment page. Return its text about the source of the payment status."""
         path = f"/payments/callback?bic=BETADEF1&payment_id={payment_id}&status=4"
         answer: Answer = self.causeway.call("GET", path, identity={"sourceIp": address})
         assert answer.status == 200
@@ -44,7 +44,7 @@ class Visitors:
 
 
 @pytest.mark.parametrize("kind", ["single", "direct"])
-def test_a_bank_is_asked_about_a_payment_once_per_ten_seconds(causeway: Causeway, kind: str) -> None:
+def test_a_payment_status_is_requested_from_the_bank_once_per_ten_seconds(causeway: Causeway, kind: str) -> None:
     visitors = Visitors(causeway, kind)
     visitors.pays()
 
@@ -65,7 +65,7 @@ def test_the_interval_between_status_requests_applies_per_payment(causeway: Caus
     assert [visitors.open("P-1"), visitors.open("P-2")] == [ASKED] * 2
 
 
-def test_a_bank_is_asked_about_a_payment_for_one_day(causeway: Causeway) -> None:
+def test_a_payment_status_is_requested_from_the_bank_for_one_day(causeway: Causeway) -> None:
     visitors = Visitors(causeway)
     visitors.pays()
     causeway.clock.advance(ASKED_SECONDS - 1)
@@ -76,7 +76,7 @@ def test_a_bank_is_asked_about_a_payment_for_one_day(causeway: Causeway) -> None
     assert visitors.asked == 1
 
 
-def test_one_ip_address_causes_at_most_30_status_requests_per_hour(causeway: Causeway) -> None:
+def test_one_ip_address_triggers_at_most_30_status_requests_per_hour(causeway: Causeway) -> None:
     visitors = Visitors(causeway)
     visitors.pays(PER_ADDRESS + 1)
     names = [f"P-{number + 1}" for number in range(PER_ADDRESS + 1)]
@@ -121,7 +121,7 @@ def test_two_simultaneous_visitors_cause_one_status_request(causeway: Causeway) 
     assert visitors.asked == 1
 
 
-def test_status_request_records_contain_no_address_and_accept_bank_reports(causeway: Causeway) -> None:
+def test_status_request_records_contain_no_ip_address_and_accept_bank_reports(causeway: Causeway) -> None:
     visitors = Visitors(causeway)
     visitors.pays()
     visitors.open()

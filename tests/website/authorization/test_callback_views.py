@@ -1,4 +1,4 @@
-"""The callback of an authorization: of the user's own journeys and of others, with and without tokens."""
+"""The callback of an authorization: of the user's own and of other journeys, with and without tokens."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ CODE = f"{'0' * 22}.{'A' * 43}"
 
 @pytest.mark.parametrize(("version", "bic", "scopes"), [(1, "ALPHGB21", SCOPES), (2, "BETADEF1", ["accounts"])])
 @pytest.mark.parametrize("pkce", ["yes", None])
-def test_a_users_own_journey_ends_with_working_tokens(
+def test_a_callback_of_the_users_own_journey_returns_working_tokens(
     causeway: Causeway, user: WebUser, client_id: str, version: int, bic: str, scopes: list[str], pkce: str | None
 ) -> None:
     user.open_request(client_id, bic)
@@ -47,7 +47,7 @@ def test_a_users_own_journey_ends_with_working_tokens(
     assert consent.body["scopes"] == scopes
 
 
-def test_the_shown_verifier_matches_the_sent_challenge(user: WebUser, client_id: str) -> None:
+def test_the_displayed_code_verifier_matches_the_sent_code_challenge(user: WebUser, client_id: str) -> None:
     user.open_request(client_id)
     challenge = user.shown_request()["code_challenge"]
     user.open_callback(user.approve(user.run_request(client_id)))
@@ -76,7 +76,7 @@ def test_the_token_page_links_to_the_consent(user: WebUser, client_id: str) -> N
     assert user.get(f"/consents/{consent_id}").status == 200
 
 
-def test_reloading_the_callback_does_not_use_the_code_twice(causeway: Causeway, user: WebUser, client_id: str) -> None:
+def test_reloading_the_callback_redeems_the_code_once(causeway: Causeway, user: WebUser, client_id: str) -> None:
     back = user.request_consent(client_id)
     for _ in range(3):
         user.open_callback(back)
@@ -86,7 +86,7 @@ def test_reloading_the_callback_does_not_use_the_code_twice(causeway: Causeway, 
     assert causeway.tpp.call("GET", "/tpp/consent", client_id=client_id, bearer=bearer).status == 200
 
 
-def test_a_callback_with_another_issuer_is_only_displayed(user: WebUser, client_id: str) -> None:
+def test_a_callback_from_another_issuer_is_displayed_without_an_exchange(user: WebUser, client_id: str) -> None:
     back = user.request_consent(client_id)
     user.get(re.sub(r"iss=[^&]+", "iss=https%3A%2F%2Fevil.example", back))
 
@@ -117,7 +117,7 @@ def test_a_callback_with_an_error_shows_advice(user: WebUser, client_id: str, er
     assert "not approved" in user.text
 
 
-def test_an_expired_authorization_code_is_explained(causeway: Causeway, user: WebUser, client_id: str) -> None:
+def test_an_expired_authorization_code_shows_an_explanation(causeway: Causeway, user: WebUser, client_id: str) -> None:
     back = user.request_consent(client_id)
     causeway.clock.advance(causeway.hub.settings.code_lifetime)
     user.get(back)
@@ -125,8 +125,8 @@ def test_an_expired_authorization_code_is_explained(causeway: Causeway, user: We
     assert "The authorization code has expired." in user.text
 
 
-def test_a_code_after_an_error_callback_is_exchanged(user: WebUser, client_id: str) -> None:
-    """The PSU may open the cancel address in another tab, after the approval."""
+def test_a_code_received_after_an_error_callback_is_exchanged(user: WebUser, client_id: str) -> None:
+    """The PSU can open the cancel address in another tab after the approval."""
     user.open_request(client_id)
     state = user.shown_request()["state"]
     back = user.approve(user.run_request(client_id))
@@ -139,7 +139,7 @@ def test_a_code_after_an_error_callback_is_exchanged(user: WebUser, client_id: s
     assert "without a consent" not in user.text
 
 
-def test_an_error_after_a_code_callback_keeps_the_code(user: WebUser, secret_client: tuple[str, str]) -> None:
+def test_an_error_after_a_code_callback_does_not_delete_the_code(user: WebUser, secret_client: tuple[str, str]) -> None:
     client_id, secret = secret_client
     state = user.get_code(client_id)
     user.get(f"/authorize/callback?error=access_denied&state={state}")
@@ -277,7 +277,7 @@ def test_the_access_token_is_filled_in_on_the_api_screens(user: WebUser, client_
     ("by", "said"),
     [("bank", "The bank reported"), ("operator", "The operator ended it"), ("service", "was used twice")],
 )
-def test_a_consent_ended_elsewhere_is_shown_as_ended(
+def test_a_consent_ended_by_another_party_is_shown_as_ended(
     causeway: Causeway, user: WebUser, client_id: str, email: str, by: EndedBy, said: str
 ) -> None:
     state = user.get_tokens(client_id)
@@ -307,7 +307,7 @@ def test_an_expired_consent_is_shown_as_ended(causeway: Causeway, user: WebUser,
     assert state == journey.state
 
 
-def test_the_journey_state_is_returned_to_its_user_only(causeway: Causeway, user: WebUser, client_id: str) -> None:
+def test_the_journey_state_is_returned_only_to_its_user(causeway: Causeway, user: WebUser, client_id: str) -> None:
     state = user.get_tokens(client_id)
     address = f"/authorize/callback?state={state}&format=json"
 
@@ -316,7 +316,7 @@ def test_the_journey_state_is_returned_to_its_user_only(causeway: Causeway, user
         assert (other.get(address).status, other.last.body) == (404, {"state": None})
 
 
-def test_reading_the_journey_state_does_not_use_the_code(user: WebUser, client_id: str) -> None:
+def test_reading_the_journey_state_does_not_redeem_the_code(user: WebUser, client_id: str) -> None:
     back = user.request_consent(client_id)
     assert user.get(f"{back}&format=json").body == {"state": "begun"}
     user.open_callback(back)
@@ -328,7 +328,7 @@ def test_reading_the_journey_state_does_not_use_the_code(user: WebUser, client_i
 
 
 @pytest.mark.parametrize("signed_in", [True, False])
-def test_a_code_of_another_users_journey_is_only_displayed(
+def test_a_code_of_another_users_journey_is_displayed_without_an_exchange(
     causeway: Causeway, user: WebUser, client_id: str, signed_in: bool
 ) -> None:
     back = user.request_consent(client_id)
@@ -364,7 +364,7 @@ def test_the_callback_page_shows_code_state_and_the_token_command(visitor: WebUs
 
 
 @pytest.mark.parametrize("code", ["'; rm -rf ~ #", "\"}'", "$(id)", "<script>", "short"])
-def test_a_malformed_code_is_left_out_of_the_shown_command(visitor: WebUser, code: str) -> None:
+def test_a_malformed_code_is_omitted_from_the_displayed_command(visitor: WebUser, code: str) -> None:
     text = visitor.get(f"/authorize/callback?code={quote(code)}").text
 
     assert "curl" not in text

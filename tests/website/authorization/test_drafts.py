@@ -1,4 +1,4 @@
-"""Draft ids: reproducible for their owner, different for others, and not chosen by a caller."""
+"""Draft ids are reproducible for their owner, differ between owners, and cannot be chosen by a caller."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from chalicelib.website.authorization.drafts import create_draft, derive_text, r
 from tests.causeway import Causeway
 
 
-def test_a_draft_begins_with_its_creation_time(causeway: Causeway) -> None:
+def test_a_draft_id_begins_with_its_creation_time(causeway: Causeway) -> None:
     before = create_draft(causeway.clock)
     causeway.clock.advance(1)
     after = create_draft(causeway.clock)
@@ -21,19 +21,19 @@ def test_a_draft_begins_with_its_creation_time(causeway: Causeway) -> None:
 
 
 @pytest.mark.parametrize("given", ["", "x" * 30, "0" * 29, "0" * 31, "A" * 30, "0" * 30 + "\n"])
-def test_an_invalid_draft_is_replaced(causeway: Causeway, given: str) -> None:
+def test_an_invalid_draft_id_is_replaced(causeway: Causeway, given: str) -> None:
     assert re.fullmatch("[0-9a-f]{30}", read_draft(causeway.clock, given))
     assert read_draft(causeway.clock, given) != given
 
 
-def test_derived_texts_are_equal_in_every_process(causeway: Causeway) -> None:
+def test_derived_values_are_equal_in_all_processes(causeway: Causeway) -> None:
     draft = create_draft(causeway.clock)
     keyrings = causeway.hub.keyring, causeway.another_process().keyring
 
     assert len({derive_text(keyring, draft, "ada", "state") for keyring in keyrings}) == 1
 
 
-def test_derived_texts_differ_by_draft_owner_and_purpose(causeway: Causeway) -> None:
+def test_derived_values_differ_by_draft_id_owner_and_purpose(causeway: Causeway) -> None:
     keyring, draft = causeway.hub.keyring, create_draft(causeway.clock)
     given = [
         (draft, "ada", "state"),

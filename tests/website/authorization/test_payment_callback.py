@@ -1,4 +1,4 @@
-"""The callback of a payment: the page shows the bank's status, not that of the address."""
+"""The payment callback page displays the bank's status instead of the status in the query."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.openbanking.payments import Pisp
 
 
 @pytest.mark.parametrize("version", [1, 2])
-def test_the_payment_page_shows_the_status_of_the_bank_instead_of_the_query(causeway: Causeway, version: int) -> None:
+def test_the_payment_page_shows_the_status_from_the_bank_instead_of_the_query(causeway: Causeway, version: int) -> None:
     pisp = Pisp(causeway, version)
     pisp.pay()
     pisp.report(2 if version == 1 else "RJCT")
@@ -60,7 +60,7 @@ def test_the_payment_page_shows_the_status_and_refreshes_until_it_is_final(
     ("outcome", "headline"),
     [("unknown", "Payment not confirmed by the bank"), ("not_accepted", "Payment not accepted by the bank")],
 )
-def test_the_payment_page_shows_that_the_bank_has_not_confirmed_a_payment(
+def test_the_payment_page_reports_a_payment_not_confirmed_by_the_bank(
     causeway: Causeway, monkeypatch: pytest.MonkeyPatch, outcome: PaymentOutcome, headline: str
 ) -> None:
     found = StatusResult("RCVD", from_bank=False, outcome=outcome)
@@ -73,7 +73,7 @@ def test_the_payment_page_does_not_refresh_for_an_unknown_payment(causeway: Caus
     assert "data-live=" not in causeway.call("GET", "/payments/callback?bic=ALPHGB21&payment_id=P-9&status=1").text
 
 
-def test_the_payment_page_falls_back_to_the_reported_status(causeway: Causeway) -> None:
+def test_the_payment_page_shows_the_last_reported_status_if_the_bank_times_out(causeway: Causeway) -> None:
     pisp = Pisp(causeway, 2, "direct")
     pisp.pay()
     pisp.bank.answers["/v2_payment_single_status"] = lambda sent: TimedOut("late")
@@ -124,7 +124,7 @@ def test_the_payment_page_does_not_confirm_payments_of_clients_with_their_own_ca
         ("payment_id=%3Cscript%3E&message=%3Cscript%3E&status=%3Cscript%3E", "&lt;script&gt;"),
     ],
 )
-def test_an_unconfirmable_callback_address_is_explained(causeway: Causeway, query: str, said: str) -> None:
+def test_a_callback_without_a_status_request_shows_an_explanation(causeway: Causeway, query: str, said: str) -> None:
     answer = causeway.call("GET", f"/payments/callback?{query}")
 
     assert answer.status == 200

@@ -17,7 +17,7 @@ from tests.website.web_user import WebUser
 
 @pytest.fixture
 def interrupted(causeway: Causeway, user: WebUser, client_id: str, email: str) -> str:
-    """A journey whose exchange of the code began some time ago and never ended; answers its code."""
+    """Begin a code exchange that is interrupted, and let its time elapse. Return the code."""
     user.open_request(client_id)
     state = user.shown_request()["state"]
     code = parse_qs(urlsplit(user.approve(user.run_request(client_id))).query)["code"][0]
@@ -35,14 +35,14 @@ def interrupted(causeway: Causeway, user: WebUser, client_id: str, email: str) -
     return code
 
 
-def test_an_exchange_interrupted_before_the_code_was_used_is_repeated(user: WebUser, interrupted: str) -> None:
+def test_an_exchange_interrupted_before_the_code_was_redeemed_is_retried(user: WebUser, interrupted: str) -> None:
     user.post("/authorize/callback", state=user.hidden("state"), action="exchange")
     user.follow()
 
     assert "You have tokens" in user.text
 
 
-def test_an_exchange_interrupted_after_the_code_was_used_ends_the_consent(
+def test_an_exchange_interrupted_after_the_code_was_redeemed_ends_the_consent(
     causeway: Causeway, user: WebUser, client_id: str, email: str, interrupted: str
 ) -> None:
     (journey,) = causeway.hub.website.journeys.list_latest(email)
@@ -57,7 +57,7 @@ def test_an_exchange_interrupted_after_the_code_was_used_ends_the_consent(
     assert consent.status == 401
 
 
-def test_a_wrong_secret_keeps_the_record_of_an_interrupted_exchange(
+def test_a_wrong_secret_does_not_delete_the_record_of_an_interrupted_exchange(
     causeway: Causeway, user: WebUser, secret_client: tuple[str, str], email: str
 ) -> None:
     client_id, secret = secret_client
@@ -94,7 +94,7 @@ def test_the_refresh_button_refreshes_expired_tokens(causeway: Causeway, user: W
     assert causeway.tpp.call("GET", "/tpp/consent", client_id=client_id, bearer=bearer).status == 200
 
 
-def test_a_refresh_sent_twice_keeps_the_tokens_valid(causeway: Causeway, user: WebUser, client_id: str) -> None:
+def test_a_duplicate_refresh_request_keeps_the_tokens_valid(causeway: Causeway, user: WebUser, client_id: str) -> None:
     state = user.get_tokens(client_id)
     for _ in range(2):
         assert user.post("/authorize/callback", state=state, action="refresh").status == 303
@@ -104,10 +104,10 @@ def test_a_refresh_sent_twice_keeps_the_tokens_valid(causeway: Causeway, user: W
     assert causeway.tpp.call("GET", "/tpp/consent", client_id=client_id, bearer=bearer).status == 200
 
 
-def test_a_refresh_in_progress_is_not_started_again(
+def test_a_refresh_in_progress_is_not_started_twice(
     causeway: Causeway, user: WebUser, client_id: str, email: str
 ) -> None:
-    """Two concurrent refreshes could use a token after its successor, which ends the consent."""
+    """A concurrent refresh could reuse a rotated token, which would end the consent."""
     state = user.get_tokens(client_id)
     journey = causeway.hub.website.journeys.find(email, state)
     assert journey is not None

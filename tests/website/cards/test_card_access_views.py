@@ -1,4 +1,4 @@
-"""Access to the Cards area: users linked to a programme manager, and the cards of that manager only."""
+"""Access to the Cards area: linked users see only the cards of their programme manager."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.website.web_user import PURCHASE, WebUser
 
 
 @pytest.mark.parametrize(("path", "status"), [("/cards", 200), ("/cards/activity", 200), ("/cards/1", 404)])
-def test_a_user_without_a_programme_manager_reads_how_to_be_linked(
+def test_a_user_without_a_programme_manager_sees_linking_instructions(
     user: WebUser, card: NewCard, path: str, status: int
 ) -> None:
     answer = user.get(path)
@@ -28,7 +28,7 @@ def test_a_user_without_a_programme_manager_reads_how_to_be_linked(
     assert 'class="card narrow problem"' not in answer.text
 
 
-def test_the_shown_command_links_the_user(
+def test_the_displayed_command_links_the_user(
     causeway: Causeway, user: WebUser, email: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(connection, "connect", lambda: causeway.hub)
@@ -46,7 +46,7 @@ def test_the_shown_command_links_the_user(
     assert "linked to no programme manager" not in user.get("/cards").text
 
 
-def test_the_production_command_contains_a_manager_placeholder(causeway: Causeway, user: WebUser) -> None:
+def test_the_displayed_production_command_contains_a_manager_placeholder(causeway: Causeway, user: WebUser) -> None:
     causeway.hub.settings = replace(causeway.hub.settings, stage="prod", public_url="https://hub.example")
 
     assert "users link CODE --manager MANAGER-ID" in user.get("/cards").text
@@ -73,7 +73,7 @@ def test_a_card_of_another_programme_manager_returns_404(
     assert "There are no cards yet" in user.get("/cards").text
 
 
-def test_linking_and_unlinking_a_manager_apply_from_the_next_page(
+def test_linking_and_unlinking_a_manager_take_effect_on_the_next_page(
     causeway: Causeway, user: WebUser, email: str
 ) -> None:
     link(causeway, email)

@@ -1,4 +1,4 @@
-"""Users issue and manage the cards of the programme manager that they are linked to."""
+"""Linked users issue and manage the cards of their programme manager."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def issue(person: WebUser, **fields: Any) -> Answer:
 
 
 def test_an_outdated_form_returns_409_above_the_page_heading(colleague: WebUser, card: NewCard) -> None:
-    """The card is active already, so its page has no activation form that could show the error."""
+    """The card is already active. Its page has no activation form that could display the error."""
     answer = colleague.manage_card(card.card_id, "activateCard")
 
     assert answer.status == 409
@@ -70,7 +70,7 @@ def test_a_card_is_issued_for_an_existing_holder_and_account(issuer: Issuer, col
     assert [each["id"] for each in found] == [card.account_id]
 
 
-def test_a_form_sent_twice_issues_one_card(issuer: Issuer, colleague: WebUser) -> None:
+def test_a_duplicate_form_submission_issues_one_card(issuer: Issuer, colleague: WebUser) -> None:
     colleague.get("/cards/new")
     draft = colleague.hidden("draft")
     places = [colleague.post("/cards/new", draft=draft, form=NEW).headers["location"] for _ in range(2)]
@@ -79,7 +79,7 @@ def test_a_form_sent_twice_issues_one_card(issuer: Issuer, colleague: WebUser) -
 
 
 def test_two_simultaneous_clicks_issue_one_card(monkeypatch: pytest.MonkeyPatch, colleague: WebUser) -> None:
-    """The second request runs while the first one is about to write."""
+    """The second request runs immediately before the first request writes."""
     colleague.get("/cards/new")
     draft, token, places = colleague.hidden("draft"), colleague.token, []
     real = Store.transact
@@ -115,7 +115,7 @@ def test_an_invalid_new_card_shows_its_error_at_the_field(colleague: WebUser) ->
     assert (nobody.status, "Refused (3003)" in nobody.text) == (409, True)
 
 
-def test_a_form_has_the_rules_of_its_action_model(causeway: Causeway, colleague: WebUser) -> None:
+def test_a_form_enforces_the_rules_of_its_action_model(causeway: Causeway, colleague: WebUser) -> None:
     text = colleague.get("/cards/new").text
 
     assert re.search(r'id="new-card_name_line_3"[^>]* required', text)
@@ -130,7 +130,7 @@ def test_a_form_has_the_rules_of_its_action_model(causeway: Causeway, colleague:
         assert {"card_id", *action.members} <= model.model_fields.keys()
 
 
-def test_a_country_name_is_accepted_as_country(causeway: Causeway, issuer: Issuer, colleague: WebUser) -> None:
+def test_a_country_name_is_accepted_as_a_country_field(causeway: Causeway, issuer: Issuer, colleague: WebUser) -> None:
     place = issue(colleague, card_country_ison="germany", holder_country_ison="Türkiye").headers["location"]
     card = causeway.hub.store.get(*Card.key(int(place.rpartition("/")[2]))) or {}
     wrong = issue(colleague, card_country_ison="Atlantis")
@@ -141,8 +141,8 @@ def test_a_country_name_is_accepted_as_country(causeway: Causeway, issuer: Issue
     assert 'value="Atlantis"' in wrong.text
 
 
-def test_a_corrected_form_is_accepted(colleague: WebUser) -> None:
-    """A rejected request does not use up its reference."""
+def test_a_corrected_form_is_accepted_after_a_rejection(colleague: WebUser) -> None:
+    """A rejected request does not consume its reference."""
     for wrong in ({"card_name_line_3": ""}, {"holder_phone_number": "12"}, {"holder_id": "987654321"}):
         issue(colleague, **wrong)
         again = colleague.post("/cards/new", draft=colleague.hidden("draft"), form=NEW)

@@ -1,4 +1,4 @@
-"""The forms of a card that its state and its groups allow."""
+"""The forms of a card depend on its state and its groups."""
 
 from __future__ import annotations
 

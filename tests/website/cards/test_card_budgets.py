@@ -1,4 +1,4 @@
-"""The size of card pages stays within budget, also for a card with the most content."""
+"""Card pages remain within their size budgets, even with the maximum content."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.website.web_user import PAGE_BYTES, WebUser
 
 
 def full_card(issuer: Issuer) -> NewCard:
-    """A card with as many accounts, transactions, movements and messages as its page shows."""
+    """Create a card with the maximum number of accounts, transactions, movements and messages that a page displays."""
     holder = issuer.holder(country_ison=GERMANY)
     accounts = [issuer.account(holder_id=holder) for _ in range(ACCOUNTS)]
     made = issuer.card_in("A", holder_id=holder, account_id=accounts, account_owner_id=[holder] * ACCOUNTS)
@@ -30,7 +30,7 @@ def full_card(issuer: Issuer) -> NewCard:
 
 
 def _move(issuer: Issuer, account_id: int) -> None:
-    """Add movements of the account's balance; written, since each would cost a payment otherwise."""
+    """Add movements of the account's balance by direct writes, which are faster than payments."""
     store = issuer.hub.store
     account = Account.from_item(store.get(*Account.key(account_id)) or {})
     for number in range(1, MOVEMENTS + 1):
@@ -42,7 +42,7 @@ def _move(issuer: Issuer, account_id: int) -> None:
 
 
 @pytest.mark.parametrize("path", ["", "/statement"])
-def test_the_largest_page_of_a_card_keeps_its_size_budget(issuer: Issuer, colleague: WebUser, path: str) -> None:
+def test_the_largest_card_page_is_within_its_size_budget(issuer: Issuer, colleague: WebUser, path: str) -> None:
     address = f"/cards/{full_card(issuer).card_id}{path}"
 
     size = len(colleague.get(address).text.encode())
@@ -50,7 +50,7 @@ def test_the_largest_page_of_a_card_keeps_its_size_budget(issuer: Issuer, collea
 
 
 @pytest.mark.parametrize("path", ["/cards/new", "/cards?digits=12&holder=Ada", "/cards/activity"])
-def test_card_forms_and_lists_keep_their_size_budget(issuer: Issuer, colleague: WebUser, path: str) -> None:
+def test_card_forms_and_lists_are_within_their_size_budgets(issuer: Issuer, colleague: WebUser, path: str) -> None:
     issuer.spendable(1_00)
 
     assert len(colleague.get(path).text.encode()) <= PAGE_BYTES

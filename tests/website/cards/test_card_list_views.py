@@ -1,4 +1,4 @@
-"""The lists of the Cards area: cards and activity, filtered and in pages."""
+"""The lists of the Cards area: cards and activity, with filters and pages."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BATCH = 100
 
 
 def list_others(causeway: Causeway, card: Card, count: int) -> None:
-    """List as many newer cards of somebody else."""
+    """Add ``count`` newer cards of another holder to the list."""
     rows = [
         put_row(replace(card, id=card.id + 10**9 + number, name_line_3="SOMEBODY"), "", "0" * 16, "attempt")
         for number in range(count)
@@ -74,7 +74,7 @@ def test_the_activity_list_links_to_older_activity(issuer: Issuer, colleague: We
         assert "Shop 25" not in colleague.text
 
 
-def test_the_card_list_is_filtered_and_keeps_the_filter_values(issuer: Issuer, colleague: WebUser) -> None:
+def test_the_card_list_is_filtered_and_the_form_shows_the_filter_values(issuer: Issuer, colleague: WebUser) -> None:
     made = issuer.card(card_name_line_3="ADA LOVELACE")
     other = issuer.card()
     query = f"digits={made.pan[-4:]}&holder=lovelace&status=N&programme=101"
@@ -90,7 +90,7 @@ def test_the_card_list_is_filtered_and_keeps_the_filter_values(issuer: Issuer, c
     assert "No card matches this filter." in colleague.text
 
 
-def test_the_next_page_keeps_the_filter(issuer: Issuer, colleague: WebUser) -> None:
+def test_the_link_to_the_next_page_contains_the_filter(issuer: Issuer, colleague: WebUser) -> None:
     for _ in range(21):
         issuer.card(card_name_line_3="MANY CARDS")
     colleague.get("/cards?holder=many")
@@ -101,7 +101,7 @@ def test_the_next_page_keeps_the_filter(issuer: Issuer, colleague: WebUser) -> N
     assert len(re.findall(r'href="/cards/[0-9]+"', colleague.last.text)) == 1
 
 
-def test_a_search_among_10_000_cards_takes_three_reads_of_16_partitions(
+def test_a_search_of_10_000_cards_takes_three_reads_of_16_partitions(
     causeway: Causeway, issuer: Issuer, colleague: WebUser
 ) -> None:
     made = issuer.card(card_name_line_3="OLDEST CARD")
@@ -118,7 +118,7 @@ def test_a_search_among_10_000_cards_takes_three_reads_of_16_partitions(
     assert page == [*reads, *["Query"] * 16, *reads]
 
 
-def test_a_search_without_a_match_is_bounded_and_can_be_continued(
+def test_a_search_without_a_match_reads_a_limited_number_of_rows_and_can_be_continued(
     monkeypatch: pytest.MonkeyPatch, causeway: Causeway, issuer: Issuer, colleague: WebUser
 ) -> None:
     monkeypatch.setattr(time_ordered, "_DEEPER", (1, 1))
@@ -148,7 +148,7 @@ def test_an_invalid_filter_shows_its_error_at_the_field(colleague: WebUser, card
     assert f'href="/cards/{card.card_id}"' not in answer.text
 
 
-def test_activity_is_filtered_by_answer_kind_and_day(issuer: Issuer, colleague: WebUser, card: NewCard) -> None:
+def test_activity_is_filtered_by_result_kind_and_day(issuer: Issuer, colleague: WebUser, card: NewCard) -> None:
     issuer.purchase(card.card_id, 25_00, merchant_name="Corner Shop")
     issuer.purchase(card.card_id, 9_000_00, merchant_name="Riverside Books")
     today = colleague.get("/cards/activity").text.partition('<time datetime="')[2][:10]
@@ -169,19 +169,19 @@ def test_activity_is_filtered_by_answer_kind_and_day(issuer: Issuer, colleague: 
     assert colleague.get("/cards/activity?from=9999-12-31&to=9999-12-31").status == 200
 
 
-def test_a_local_stack_labels_its_payments_as_invented(causeway: Causeway, colleague: WebUser, card: NewCard) -> None:
+def test_a_local_stack_labels_its_payments_as_synthetic(causeway: Causeway, colleague: WebUser, card: NewCard) -> None:
     assert "payments are invented" in colleague.get("/cards").text
     causeway.hub.settings = replace(causeway.hub.settings, stage="dev", public_url="https://hub.example")
     assert "invented" not in colleague.get("/cards").text
 
 
-def test_an_invalid_position_shows_the_newest_entries(colleague: WebUser, card: NewCard) -> None:
+def test_an_invalid_page_position_shows_the_newest_entries(colleague: WebUser, card: NewCard) -> None:
     for path in ("/cards?before=x", "/cards?before=0", "/cards/activity?before=1-", "/cards/activity?card_id=-1"):
         assert colleague.get(path).status == 200
     assert colleague.get(f"/cards/{'9' * 3000}").status == 404
 
 
-def test_card_pages_take_a_fixed_number_of_calls(causeway: Causeway, colleague: WebUser, card: NewCard) -> None:
+def test_card_pages_take_a_fixed_number_of_storage_calls(causeway: Causeway, colleague: WebUser, card: NewCard) -> None:
     session_and_user = ["BatchGetItem"]
     for path, calls in (
         ("/cards", [*["Query"] * 16, "BatchGetItem", "BatchGetItem"]),

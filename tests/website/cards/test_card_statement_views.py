@@ -1,4 +1,4 @@
-"""The statement of an account of a card, as a page and as a file."""
+"""The statement of a card account, as a page and as a CSV file."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_invalid_statement_days_are_rejected(colleague: WebUser, card: NewCard) 
 
 
 @pytest.mark.usefixtures("colleague")
-def test_a_statement_ends_with_the_last_second_of_its_days_in_utc(
+def test_a_statement_ends_with_the_last_second_of_its_last_day_in_utc(
     causeway: Causeway, issuer: Issuer, email: str
 ) -> None:
     card = issuer.card_in("A")
@@ -88,7 +88,7 @@ def test_a_statement_with_too_many_transactions_returns_400(
     assert (answer.status, "Choose fewer days." in answer.text) == (400, True)
 
 
-def test_a_long_statement_shows_its_first_rows_and_their_number(
+def test_a_long_statement_shows_its_first_rows_and_the_total_number_of_rows(
     monkeypatch: pytest.MonkeyPatch, issuer: Issuer, colleague: WebUser, card: NewCard
 ) -> None:
     monkeypatch.setattr("chalicelib.website.cards.card_statement_views.SHOWN", 1)

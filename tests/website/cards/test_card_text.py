@@ -1,4 +1,4 @@
-"""Amounts are shown and entered in whole units with the currency's decimals, without rounding."""
+"""Amounts are displayed and parsed in whole units with the currency's decimals, without rounding."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_an_amount_is_shown_with_the_decimals_of_its_currency(amount: int, curre
         ("9999999999999", EUR, 999_999_999_999_900),
     ],
 )
-def test_a_typed_amount_is_parsed_exactly(written: str, currency: int, amount: int) -> None:
+def test_a_typed_amount_is_parsed_without_rounding(written: str, currency: int, amount: int) -> None:
     assert parse_amount(written, currency) == amount
 
 
@@ -47,7 +47,7 @@ MISPLACED = ["1,50", "12,34", "0,500", "1234,567", "1,2345", ",500", "1,234,56",
 
 
 @pytest.mark.parametrize("written", [*NO_AMOUNTS, *MISPLACED, "12,345,678,901,234"])
-def test_an_invalid_amount_is_rejected_with_an_example(written: str) -> None:
+def test_an_invalid_amount_is_rejected_with_an_example_of_the_format(written: str) -> None:
     with pytest.raises(InvalidAmount, match=r"Enter an amount of EUR such as 25\.00"):
         parse_amount(written, EUR)
 

@@ -1,4 +1,4 @@
-"""The page of a card: its balances, transactions and activity."""
+"""The page of a card displays balances, transactions and activity."""
 
 from __future__ import annotations
 

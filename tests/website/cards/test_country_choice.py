@@ -1,4 +1,4 @@
-"""A country is chosen by name or code."""
+"""A country can be entered by name or by code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Credentials of the card API below the list of clients: names and call limits, for linked users only."""
+"""The client list displays names and call limits of card API credentials to linked users only."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ HEADING = "Credentials of the card API"
 
 
 def limits(user: WebUser) -> Mapping[str, str]:
-    """The shown limits by the credential's name."""
+    """Return the displayed limits by credential name."""
     rows = user.get("/clients").text.partition(HEADING)[2]
     found = re.findall(
         r'<td data-label="Credential"[^>]*>([^<]+)</td>\s*<td data-label="Limit of calls">(.+?)</td>', rows
@@ -29,7 +29,7 @@ def limits(user: WebUser) -> Mapping[str, str]:
     return {name: re.sub("<[^>]+>", " ", limit).strip() for name, limit in found}
 
 
-def test_a_linked_user_sees_the_own_limit_of_a_credential(issuer: Issuer, colleague: WebUser) -> None:
+def test_a_linked_user_sees_the_limit_of_a_credential(issuer: Issuer, colleague: WebUser) -> None:
     issuer.with_credential("own-limit", calls_per_minute=1200)
 
     assert limits(colleague)["own-limit"] == "1,200 a minute Its own"
@@ -44,7 +44,7 @@ def test_a_credential_without_its_own_limit_shows_the_default_limit(shared_cause
         assert limits(colleague)["full"] == "4,321 a minute The default"
 
 
-def test_keys_and_secrets_of_credentials_are_not_on_the_page(issuer: Issuer, colleague: WebUser) -> None:
+def test_the_page_contains_no_keys_or_secrets_of_credentials(issuer: Issuer, colleague: WebUser) -> None:
     issuer.with_credential("key-holder")
     text = colleague.get("/clients").text
 
@@ -89,7 +89,7 @@ def test_credentials_are_shown_on_the_first_unfiltered_page_of_clients(colleague
     assert HEADING not in colleague.get("/clients?after=1-x").text
 
 
-def test_credentials_take_two_calls_and_are_cached_for_a_minute(causeway: Causeway, colleague: WebUser) -> None:
+def test_credentials_take_two_storage_calls_and_are_cached_for_a_minute(causeway: Causeway, colleague: WebUser) -> None:
     colleague.get("/")
     causeway.clock.advance(61)
     with record_calls(causeway) as first:
@@ -118,7 +118,7 @@ def test_clients_are_listed_if_credentials_cannot_be_read(colleague: WebUser, mo
     assert "The credentials could not be read." in colleague.text
 
 
-def test_a_long_credential_list_shows_the_first_by_name(
+def test_a_long_credential_list_is_truncated_in_order_of_names(
     issuer: Issuer, colleague: WebUser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     names = sorted(issuer.hub.cards.programmes.credentials(MANAGER))
@@ -128,7 +128,7 @@ def test_a_long_credential_list_shows_the_first_by_name(
     assert "There are more: these are the first 2 by name." in colleague.text
 
 
-def test_the_page_with_the_most_credentials_keeps_its_size_budget(
+def test_the_page_with_the_maximum_number_of_credentials_is_within_its_size_budget(
     issuer: Issuer, colleague: WebUser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one = issuer.hub.cards.credentials.get(MANAGER, "full")

@@ -1,4 +1,4 @@
-"""The simulator's forms: their fields are those of the action, and entered values reach it unchanged."""
+"""The simulator's forms have the fields of their actions and pass values unchanged."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _field_text(form: Mapping[str, str], name: str) -> str:
 
 
 def unchanged(simulation: Simulation) -> dict[str, str]:
-    """The default values of a form."""
+    """Return the default values of a form."""
     found = {each.name: each.default or "" for each in simulation.fields}
     return found | {each.name: OFFERED[each.offer] for each in simulation.fields if each.offer}
 
@@ -48,7 +48,7 @@ def meant(action: str, **written: str) -> dict[str, Any]:
     return read_members(BY_ACTION[action], CARD, lambda name: written.get(name, ""))
 
 
-def test_every_unchanged_form_is_a_valid_request(subtests: pytest.Subtests) -> None:
+def test_every_form_with_default_values_is_a_valid_request(subtests: pytest.Subtests) -> None:
     for form in SIMULATIONS:
         with subtests.test(form.action):
             action = {**ACTIONS, **SIMULATOR_ACTIONS}[form.action]
@@ -64,19 +64,19 @@ def test_every_card_network_action_of_the_simulator_has_a_form() -> None:
     assert SIMULATOR_ACTIONS.keys() - others <= BY_ACTION.keys()
 
 
-def test_an_amount_is_read_in_the_chosen_currency() -> None:
+def test_an_amount_is_parsed_in_the_selected_currency() -> None:
     assert meant("simulateAuthorization", **USE, **SHOP)["amount"] == 2_500
     assert meant("simulateAuthorization", **USE | {"currency_ison": "392", "amount": "25"}, **SHOP)["amount"] == 25
 
 
-def test_an_amount_is_read_in_the_currency_of_its_transaction() -> None:
+def test_an_amount_is_parsed_in_the_currency_of_its_transaction() -> None:
     step = {"step": "opened"}
 
     assert meant("simulateReversal", trans_link=f"{LINK}.840", amount="5") == {"trans_link": LINK, "amount": 500}
     assert meant("simulateDispute", transaction_id="31.392", amount="5", **step)["amount"] == 5
 
 
-def test_a_clearing_names_its_authorization_or_the_card() -> None:
+def test_a_clearing_references_an_authorization_or_the_card() -> None:
     collected = {"amount": "5", "currency_ison": "978", "final": "yes"}
 
     assert meant("simulateClearing", trans_link=f"{LINK}.840", **collected) == {
@@ -93,7 +93,7 @@ def test_a_clearing_names_its_authorization_or_the_card() -> None:
     }
 
 
-def test_an_inbound_payment_uses_currency_and_scheme_of_its_address() -> None:
+def test_an_inbound_payment_uses_the_currency_and_scheme_of_its_address() -> None:
     payment = {"amount": "5", "sender_name": "Ada", "reference": "Top-up"}
     said = {
         number: meant("simulateInboundPayment", epm_address_id=f"3.{number}", **payment) for number in ("978", "826")
@@ -153,7 +153,7 @@ def test_all_errors_of_a_form_are_reported_with_field_labels() -> None:
         ("the card is blocked", {}),
     ],
 )
-def test_service_errors_are_assigned_to_fields_if_all_name_a_field(message: str, errors: dict[str, str]) -> None:
+def test_service_errors_are_assigned_to_fields_if_each_names_a_field(message: str, errors: dict[str, str]) -> None:
     labels = {field.name: field.label for field in BY_ACTION["simulateAuthorization"].fields}
     assert refusals_by_field(labels, message) == errors
 
@@ -164,7 +164,7 @@ def authorization(number: int, state: str, **members: Any) -> dict[str, Any]:
 
 
 def card_with(*authorizations: dict[str, Any]) -> dict[str, Any]:
-    """The data of a card for its page."""
+    """Return the page data of a card."""
     shown = {"card": {"card_id": CARD}, "accounts": [], "addresses": [], "currencies": [978, 840]}
     return shown | {"authorizations": authorizations}
 
@@ -173,7 +173,7 @@ def links(choices: Mapping[str, str]) -> list[int]:
     return [int(choice.partition(".")[0]) for choice in choices]
 
 
-def test_a_clearing_defaults_to_the_newest_held_amount() -> None:
+def test_a_clearing_defaults_to_the_amount_of_the_newest_hold() -> None:
     shown = card_with(
         authorization(1, "R"),
         authorization(2, "C", cleared=True),

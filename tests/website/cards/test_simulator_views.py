@@ -1,4 +1,4 @@
-"""The simulator on the page of a card: authorizations, clearings, payments and errors."""
+"""The simulator on the card page: authorizations, clearings, payments and errors."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.website.web_user import PURCHASE, WebUser
 
 
 def outcome(person: WebUser) -> str:
-    """The text of the outcome at the form."""
+    """Return the text of the result in the form."""
     found = re.search(r'<section class="outcome.*?</section>', person.last.text, re.DOTALL)
     assert found is not None, person.text
     return " ".join(re.sub("<[^>]+>", " ", found[0]).split())
@@ -32,7 +32,7 @@ def test_an_approval_and_a_decline_show_code_and_meaning(colleague: WebUser, car
     assert 'class="outcome bad"' in colleague.last.text
 
 
-def test_a_result_is_shown_in_its_form_with_the_focus(colleague: WebUser, card: NewCard) -> None:
+def test_a_result_is_shown_in_its_form_and_focused(colleague: WebUser, card: NewCard) -> None:
     answer = colleague.simulate(card.card_id, "simulateAuthorization", **PURCHASE)
     form = answer.text.partition("<summary>Authorization")[2].partition("</details>")[0]
 
@@ -42,7 +42,7 @@ def test_a_result_is_shown_in_its_form_with_the_focus(colleague: WebUser, card: 
     assert answer.text.count(" autofocus") == 1
 
 
-def test_an_expired_hold_is_shown_without_the_success_colour(issuer: Issuer, colleague: WebUser, card: NewCard) -> None:
+def test_an_expired_hold_is_not_shown_in_the_success_colour(issuer: Issuer, colleague: WebUser, card: NewCard) -> None:
     held = issuer.purchase(card.card_id, 25_00)
     answer = colleague.simulate(card.card_id, "simulateExpiry", trans_link=f"{held['trans_link']}.{EUR}")
     row = answer.text.partition("End of the hold")[2].partition("</tr>")[0]
@@ -79,7 +79,7 @@ def test_an_increment_shows_its_added_fees(colleague: WebUser, card: NewCard) ->
     assert "203.00 EUR is held in total, 1.50 EUR of it new fees." in outcome(colleague)
 
 
-def test_a_clearing_shows_its_transaction_and_the_balances(colleague: WebUser, card: NewCard) -> None:
+def test_a_clearing_shows_its_transaction_and_the_new_balances(colleague: WebUser, card: NewCard) -> None:
     colleague.simulate(card.card_id, "simulateAuthorization", **PURCHASE | {"merchant_country_ison": 840})
     (held,) = set(re.findall(r'<option value="(0[0-9]+\.978)"', colleague.last.text))
     colleague.simulate(card.card_id, "simulateClearing", trans_link=held, amount="25", currency_ison=EUR, final="yes")
@@ -91,13 +91,13 @@ def test_a_clearing_shows_its_transaction_and_the_balances(colleague: WebUser, c
     )
 
 
-def test_a_balance_inquiry_holds_nothing(colleague: WebUser, card: NewCard) -> None:
+def test_a_balance_inquiry_creates_no_hold(colleague: WebUser, card: NewCard) -> None:
     colleague.simulate(card.card_id, "simulateAuthorization", **PURCHASE | {"transaction_type": 39, "amount": "0"})
 
     assert outcome(colleague).startswith("Approved 00, approved. It comes to 0.00 EUR on the account. Available")
 
 
-def test_a_purchase_can_be_played_from_authorization_to_dispute(colleague: WebUser, card: NewCard) -> None:
+def test_a_purchase_can_be_simulated_from_authorization_to_dispute(colleague: WebUser, card: NewCard) -> None:
     colleague.simulate(card.card_id, "simulateAuthorization", **PURCHASE)
     (held,) = set(re.findall(r'<option value="(0[0-9]+\.978)"', colleague.last.text))
     said = []
@@ -125,7 +125,7 @@ def test_a_purchase_can_be_played_from_authorization_to_dispute(colleague: WebUs
     assert "Dispute opened 16.00 EUR 16.00 EUR" in colleague.text
 
 
-def test_a_new_card_can_be_activated_and_funded(issuer: Issuer, colleague: WebUser) -> None:
+def test_a_new_card_can_be_activated_and_funded_in_the_simulator(issuer: Issuer, colleague: WebUser) -> None:
     card = issuer.card()
     colleague.simulate(card.card_id, "simulateAuthorization", **PURCHASE)
     assert outcome(colleague).startswith("Declined 78, card not activated.")
@@ -145,7 +145,7 @@ def test_a_new_card_can_be_activated_and_funded(issuer: Issuer, colleague: WebUs
     assert outcome(colleague).startswith("3-D Secure:")
 
 
-def test_a_simulation_sent_twice_is_executed_once(issuer: Issuer, colleague: WebUser, card: NewCard) -> None:
+def test_a_duplicate_simulation_request_is_executed_once(issuer: Issuer, colleague: WebUser, card: NewCard) -> None:
     colleague.simulate(card.card_id, "simulateAuthorization", **PURCHASE)
     colleague.get(f"/cards/{card.card_id}")
     draft = colleague.hidden("draft")
@@ -155,7 +155,7 @@ def test_a_simulation_sent_twice_is_executed_once(issuer: Issuer, colleague: Web
     assert issuer.balances(card.account_id)[0] == 450_00
 
 
-def test_a_rejected_simulation_shows_its_error_and_keeps_the_input(colleague: WebUser, card: NewCard) -> None:
+def test_a_rejected_simulation_shows_its_error_and_the_entered_values(colleague: WebUser, card: NewCard) -> None:
     wrong = colleague.simulate(
         card.card_id, "simulateAuthorization", **PURCHASE | {"amount": "a lot", "merchant_name": "My shop"}
     )
@@ -172,7 +172,7 @@ def test_a_rejected_simulation_shows_its_error_and_keeps_the_input(colleague: We
 
 
 def field_of(answer: Answer, action: str, name: str) -> str:
-    """A field of a form, with its error."""
+    """Return the markup of a form field, including its error."""
     found = re.search(
         rf'<(?:input|select) id="{action}-{name}".*?(?=<div class="(?:field|actions)")', answer.text, re.DOTALL
     )
@@ -180,7 +180,7 @@ def field_of(answer: Answer, action: str, name: str) -> str:
     return found[0]
 
 
-def test_each_field_shows_its_error_and_the_first_has_the_focus(colleague: WebUser, card: NewCard) -> None:
+def test_each_invalid_field_shows_its_error_and_the_first_is_focused(colleague: WebUser, card: NewCard) -> None:
     wrong = {"amount": "a lot", "merchant_name": " ", "pin": "73"}
     answer = colleague.simulate(card.card_id, "simulateAuthorization", **PURCHASE | wrong)
 
@@ -205,7 +205,7 @@ def test_a_service_error_about_a_field_is_shown_at_the_field(colleague: WebUser,
     assert "Merchant must have" in field
 
 
-def test_a_service_error_about_the_form_is_shown_in_the_form_with_the_focus(colleague: WebUser, card: NewCard) -> None:
+def test_a_service_error_about_the_form_is_shown_in_the_form_and_focused(colleague: WebUser, card: NewCard) -> None:
     answer = colleague.simulate(card.card_id, "simulateExpiry", trans_link="000000000001.978")
     form = answer.text.partition("<summary>Expiry")[2].partition("</details>")[0]
 
@@ -213,7 +213,7 @@ def test_a_service_error_about_the_form_is_shown_in_the_form_with_the_focus(coll
     assert answer.text.count("was refused") == 1
 
 
-def test_a_typed_pin_or_cvc2_is_not_shown_again(colleague: WebUser, card: NewCard) -> None:
+def test_an_entered_pin_or_cvc2_is_not_included_in_the_response(colleague: WebUser, card: NewCard) -> None:
     for amount in ("5.00", "a lot"):
         answer = colleague.simulate(
             card.card_id, "simulateAuthorization", **PURCHASE | {"amount": amount, "pin": "7395", "cvc2": "517"}
@@ -221,7 +221,7 @@ def test_a_typed_pin_or_cvc2_is_not_shown_again(colleague: WebUser, card: NewCar
         assert not re.search('value="(7395|517)"', answer.text)
 
 
-def test_a_get_of_the_simulator_address_redirects_to_the_card(user: WebUser, visitor: WebUser) -> None:
+def test_a_get_request_to_the_simulator_redirects_to_the_card(user: WebUser, visitor: WebUser) -> None:
     for person in (user, visitor):
         for written, place in (("7", "/cards/7"), ("card", "/cards"), ("7%0d%0aX-Y:%20z", "/cards")):
             answer = person.get(f"/cards/{written}/simulator")

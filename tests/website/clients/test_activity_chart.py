@@ -1,4 +1,4 @@
-"""The chart of errors by hour: its scale, its columns and its description."""
+"""The hourly error chart: its scale, columns and description."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def hour(number: int, calls: int = 0, **errors: int) -> HourOfCalls:
 
 
 def day(**errors: int) -> list[HourOfCalls]:
-    """A day of which the last hour has calls."""
+    """Create a day whose last hour has calls."""
     return [*(hour(number) for number in range(23)), hour(23, 20, **errors)]
 
 
@@ -31,7 +31,7 @@ def test_no_chart_is_drawn_without_errors() -> None:
     assert errors_chart([]) is None
 
 
-def test_error_kinds_are_stacked_in_one_column() -> None:
+def test_error_kinds_are_stacked_in_one_column_per_hour() -> None:
     chart = errors_chart(day(caller=4, bank=4))
     assert chart is not None
 
@@ -47,14 +47,14 @@ def test_error_kinds_are_stacked_in_one_column() -> None:
 @pytest.mark.parametrize(
     ("most", "top"), [(1, "2"), (2, "2"), (3, "4"), (9, "10"), (10, "20"), (41, "60"), (999, "1,000"), (1001, "2,000")]
 )
-def test_the_scale_ends_at_the_next_round_number(most: int, top: str) -> None:
+def test_the_chart_scale_ends_at_the_next_round_number(most: int, top: str) -> None:
     chart = errors_chart(day(hub=most))
 
     assert chart is not None
     assert chart.scale[0] == top
 
 
-def test_every_hour_has_a_tooltip_and_every_sixth_a_label() -> None:
+def test_every_hour_has_a_tooltip_and_every_sixth_hour_a_label() -> None:
     chart = errors_chart(day(caller=2, limit=1))
     assert chart is not None
 
@@ -65,6 +65,6 @@ def test_every_hour_has_a_tooltip_and_every_sixth_a_label() -> None:
     assert chart.description == f"3 errors in 24 hours. Most from {chart.tips[-1]}."
 
 
-def test_the_tooltip_of_an_hour_without_errors_shows_no_errors() -> None:
+def test_the_tooltip_of_an_hour_without_errors_reports_no_errors() -> None:
     assert hour_text(hour(0, 1)) == "09:00 to 10:00 UTC: 1 call, no errors"
     assert hour_text(hour(0, 1, bank=1)) == "09:00 to 10:00 UTC: 1 call, 1 error: Bank 1"

@@ -1,4 +1,4 @@
-"""The activity of a client: its latest calls with their status and times, and its errors by kind."""
+"""The activity page of a client: its latest calls with status and durations, and its errors by kind."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ NO_CALLS = "No calls yet"
 
 @pytest.fixture
 def client_id(causeway: Causeway, user: WebUser) -> str:
-    """The service's client, owned by the user."""
+    """Assign the service's client to the user. Return its id."""
     client_id = user.create_client("Budget Friend")
     causeway.tpp.client = causeway.hub.openbanking.clients.get(client_id)
     return client_id
 
 
 def shown(user: WebUser) -> list[str]:
-    """The calls in the table: method and route."""
+    """Return method and route of each call in the table."""
     return re.findall(r'data-label="Call"><span class="mono">([^<]+)</span>', user.last.text)
 
 
 def figures(user: WebUser) -> dict[str, str]:
-    """The figures of the page: calls, errors, and their kinds."""
+    """Return the figures of the page: calls, errors, and errors by kind."""
     return dict(re.findall(r"<div><dt>([^<]+)</dt><dd>([^<]+)</dd></div>", user.last.text))
 
 
@@ -100,7 +100,7 @@ def test_an_unreachable_bank_counts_as_a_bank_error(causeway: Causeway, user: We
     assert 'class="kind-bank"' in user.last.text
 
 
-def test_a_call_with_a_wrong_secret_is_listed_at_its_client(causeway: Causeway, user: WebUser) -> None:
+def test_a_call_with_a_wrong_client_secret_is_listed(causeway: Causeway, user: WebUser) -> None:
     client_id = user.create_client("Secretive", secret="yes")
     assert causeway.tpp.call("GET", "/tpp/banks", client_id=client_id).status == 401
     assert causeway.tpp.call("GET", "/tpp/banks", client_id="somebody").status == 401
@@ -118,7 +118,7 @@ def test_a_call_of_an_inactive_client_is_listed(causeway: Causeway, user: WebUse
     assert shown(user) == ["GET /tpp/banks"]
 
 
-def test_calls_of_all_processes_are_listed_after_they_are_written(
+def test_calls_of_all_processes_are_listed_after_their_counters_are_written(
     causeway: Causeway, user: WebUser, client_id: str
 ) -> None:
     causeway.tpp.call("GET", "/tpp/banks")
@@ -142,7 +142,7 @@ def test_calls_are_filtered_by_status_class(causeway: Causeway, user: WebUser, c
     assert "None of the latest calls fits" in user.text
 
 
-def test_the_activity_page_lists_the_latest_calls_and_counts_all(
+def test_the_activity_page_lists_the_latest_calls_and_counts_all_calls(
     causeway: Causeway, user: WebUser, client_id: str
 ) -> None:
     for _ in range(4):
@@ -157,7 +157,7 @@ def test_the_activity_page_lists_the_latest_calls_and_counts_all(
     assert len(user.last.text.encode()) < 100_000
 
 
-def test_the_activity_page_shows_a_notice_about_unread_rows(
+def test_the_activity_page_shows_a_notice_if_some_rows_were_not_read(
     causeway: Causeway, user: WebUser, client_id: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(client_activity, "HOUR_ROWS_READ", 2)
@@ -172,7 +172,9 @@ def test_the_activity_page_shows_a_notice_about_unread_rows(
     assert re.search("Budget Friend .* at least 200 at least 20 ", user.text)
 
 
-def test_the_activity_page_is_complete_if_all_rows_are_read(causeway: Causeway, user: WebUser, client_id: str) -> None:
+def test_the_activity_page_has_no_notice_if_all_rows_are_read(
+    causeway: Causeway, user: WebUser, client_id: str
+) -> None:
     fill_activity(causeway, client_id, processes=1)
     user.get(f"/clients/{client_id}/activity")
 
@@ -181,10 +183,10 @@ def test_the_activity_page_is_complete_if_all_rows_are_read(causeway: Causeway, 
     assert "at least" not in user.get("/").text
 
 
-def test_the_activity_page_of_a_busy_client_keeps_its_size_budget(
+def test_the_activity_page_of_a_busy_client_is_within_its_size_budget(
     causeway: Causeway, user: WebUser, client_id: str
 ) -> None:
-    """A hundred processes serve the client: more rows than a page reads."""
+    """The client is served by 100 processes, which write more rows than a page reads."""
     fill_activity(causeway, client_id, processes=100)
     address = f"/clients/{client_id}/activity"
 

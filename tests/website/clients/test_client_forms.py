@@ -1,4 +1,4 @@
-"""The forms of a client cover everything that the command line changes."""
+"""The forms of a client offer every change that the command line offers."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ _OTHERS = {"add", "list", "show"}
 
 
 def offered(user: WebUser, client_id: str) -> str:
-    """The markup of all pages of a client with forms."""
+    """Return the markup of all pages with forms of a client."""
     return "".join(user.get(f"/clients/{client_id}{tab}").text for tab in ("", "/settings", "/security"))
 
 
-def test_every_option_and_command_for_clients_has_a_field_or_a_button(causeway: Causeway, user: WebUser) -> None:
+def test_every_client_option_and_command_has_a_field_or_a_button(causeway: Causeway, user: WebUser) -> None:
     client_id = user.create_client(events_url=causeway.receiver.url)
     markup = offered(user, client_id)
     for change in (causeway.hub.openbanking.clients.deactivate, causeway.hub.openbanking.clients.archive):

@@ -1,4 +1,4 @@
-"""The list of a user's clients: filters and pages, at a cost independent of their number."""
+"""The list of a user's clients has filters and pages, and its cost does not depend on the number of clients."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.kit.storage import record_calls, record_rows_read
 from tests.website.web_user import WebUser
 
 
-def test_a_user_with_archived_clients_only_gets_a_link_to_them(causeway: Causeway, user: WebUser) -> None:
+def test_a_user_with_only_archived_clients_gets_a_link_to_them(causeway: Causeway, user: WebUser) -> None:
     causeway.hub.openbanking.clients.archive(user.create_client())
     user.get("/clients")
 
@@ -27,7 +27,7 @@ def test_a_user_with_archived_clients_only_gets_a_link_to_them(causeway: Causewa
 
 @pytest.fixture
 def many(causeway: Causeway, user: WebUser, email: str) -> list[str]:
-    """45 clients of the user, every third of them inactive."""
+    """Create 45 clients of the user, every third of them inactive."""
     made = []
     for number in range(45):
         client = causeway.hub.openbanking.clients.create(
@@ -43,7 +43,7 @@ def titles(user: WebUser) -> list[str]:
 
 
 def links(user: WebUser) -> dict[str, str]:
-    """The links to other pages: addresses by words."""
+    """Return the addresses of the page links by link text."""
     nav = user.last.text.partition('aria-label="Pages">')[2].partition("</nav>")[0]
     found = re.findall(r'<a href="([^"]+)" rel="\w+">(?:<svg.*?</svg>)?([^<]+)', nav, re.DOTALL)
     return {words: address.replace("&amp;", "&") for address, words in found}
@@ -65,13 +65,13 @@ def test_45_clients_are_listed_on_three_pages_newest_first(user: WebUser, many: 
 
 
 @pytest.mark.parametrize("after", ["0", "x", "-1", "9" * 400, "²", "1-", f"1-{'x' * 65}", "1-%00"])
-def test_an_invalid_position_shows_the_first_page(user: WebUser, many: list[str], after: str) -> None:
+def test_an_invalid_page_position_shows_the_first_page(user: WebUser, many: list[str], after: str) -> None:
     user.get(f"/clients?after={after}")
 
     assert titles(user)[0] == "Client 44"
 
 
-def test_the_page_after_the_oldest_client_links_to_the_newest(user: WebUser, many: list[str]) -> None:
+def test_the_page_after_the_oldest_client_links_to_the_newest_clients(user: WebUser, many: list[str]) -> None:
     user.get("/clients?after=1-x")
     assert "There are no older clients." in user.text
     user.get("/clients?after=1-x&active=yes")
@@ -100,7 +100,7 @@ def test_clients_are_filtered_by_title_and_state(
     assert ("None of your clients match this filter." in user.text) == (not count)
 
 
-def test_the_next_page_keeps_the_filter(user: WebUser, many: list[str]) -> None:
+def test_the_link_to_the_next_page_contains_the_filter(user: WebUser, many: list[str]) -> None:
     user.get("/clients?active=yes&title=client")
     user.get(links(user)["Older"])
 
@@ -135,10 +135,10 @@ def test_a_search_beyond_the_examined_clients_can_be_continued(
         ("/deliveries?client_id={oldest}", ["Query", "BatchGetItem", *["Query"] * 12]),
     ],
 )
-def test_pages_that_list_clients_examine_a_bounded_number_of_rows(
+def test_pages_with_client_lists_examine_a_limited_number_of_rows(
     causeway: Causeway, user: WebUser, email: str, monkeypatch: pytest.MonkeyPatch, path: str, calls: list[str]
 ) -> None:
-    """The user has four times as many clients as a page examines."""
+    """The user has four times as many clients as one page examines."""
     monkeypatch.setattr(client_list, "EXAMINED", 60)
     monkeypatch.setattr(client_list, "CHOICES", 30)
     some = copies(causeway, email, 240)
@@ -155,7 +155,7 @@ def test_pages_that_list_clients_examine_a_bounded_number_of_rows(
 
 
 def copies(causeway: Causeway, email: str, count: int) -> list[Put]:
-    """The writes of so many clients, each a second newer than the last."""
+    """Return the writes of ``count`` clients, each created one second after the previous one."""
     made = causeway.hub.openbanking.clients.create(owner=email, title="Client").client
     item = causeway.hub.store.get(*client_key(made.client_id)) or {}
     return [Put("clients", {**item, "client_id": new_id(), "created_at": made.created_at + n}) for n in range(count)]
@@ -165,7 +165,7 @@ def test_list_pages_take_the_same_calls_and_reads_for_100_and_10_000_clients(
     causeway: Causeway, user: WebUser, email: str
 ) -> None:
     def costs() -> list[tuple[int, int]]:
-        """The calls and the rows of clients that each page reads."""
+        """Return the number of storage calls and of client rows that each page reads."""
         found = []
         for path in ("/", "/clients", "/authorize", "/specifications/account", "/consents", "/deliveries"):
             with record_calls(causeway) as calls, record_rows_read(causeway, "clients") as rows:

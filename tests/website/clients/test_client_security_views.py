@@ -1,4 +1,4 @@
-"""A client's security: authentication, what requests and tokens need, and new secrets."""
+"""The security page of a client: authentication, requirements for requests and tokens, and secret rotation."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def test_an_unsupported_authentication_method_is_disabled(user: WebUser) -> None
 # -- requests and tokens
 
 
-def test_fapi2_sets_its_requirements_and_they_stay_after_its_removal_until_unset(
+def test_fapi2_sets_its_requirements_which_remain_until_unset_after_its_removal(
     user: WebUser, clients: Clients
 ) -> None:
     client_id = user.create_client()
@@ -161,7 +161,7 @@ def test_a_requirement_of_the_fapi2_profile_cannot_be_removed(
     assert clients.get(client_id) == before
 
 
-def test_the_fapi2_profile_requires_a_key(user: WebUser, clients: Clients) -> None:
+def test_the_fapi2_profile_requires_a_client_key(user: WebUser, clients: Clients) -> None:
     client_id = user.create_client()
 
     assert demand(user, client_id, security_profile="fapi2").status == 400
@@ -218,7 +218,7 @@ def test_production_allows_only_the_operator_to_change_authentication_and_securi
 
 
 @pytest.mark.parametrize(("overlap", "lives"), [("0", 0), ("3600", 3600), ("86400", 86400), ("604800", 604800)])
-def test_a_new_client_secret_is_shown_once_and_the_old_one_ends_after_the_overlap(
+def test_a_new_client_secret_is_shown_once_and_the_old_secret_expires_after_the_overlap(
     causeway: Causeway, user: WebUser, overlap: str, lives: int
 ) -> None:
     client_id = user.create_client(secret="yes")
@@ -243,7 +243,7 @@ def test_a_new_client_secret_is_shown_once_and_the_old_one_ends_after_the_overla
     assert "cannot be shown again" in user.text
 
 
-def test_the_first_secret_of_a_client_has_no_overlap_choice(causeway: Causeway, user: WebUser) -> None:
+def test_the_first_client_secret_has_no_overlap_choice(causeway: Causeway, user: WebUser) -> None:
     client_id = user.create_client()
     assert "<select" not in user.get(f"/clients/{client_id}/security").text.partition("Create a new secret")[2]
     fields = {"draft": user.hidden("draft"), "action": "rotate-secret", "overlap": user.hidden("overlap")}
@@ -268,7 +268,7 @@ def test_a_client_with_an_events_secret_has_an_overlap_choice(user: WebUser) -> 
 
 
 @pytest.mark.parametrize("overlap", ["", "60", "-1", "a week"])
-def test_an_unoffered_overlap_is_rejected(causeway: Causeway, user: WebUser, overlap: str) -> None:
+def test_an_unlisted_overlap_value_is_rejected(causeway: Causeway, user: WebUser, overlap: str) -> None:
     client_id = user.create_client(secret="yes")
     old = user.secrets["client-secret"]
     user.get(f"/clients/{client_id}/security")
@@ -280,7 +280,7 @@ def test_an_unoffered_overlap_is_rejected(causeway: Causeway, user: WebUser, ove
     assert client.accepts_secret(old, causeway.clock.time())
 
 
-def test_a_new_events_secret_is_shown_once_and_becomes_the_first(causeway: Causeway, user: WebUser) -> None:
+def test_a_new_events_secret_is_shown_once_and_signs_first(causeway: Causeway, user: WebUser) -> None:
     client_id = user.create_client(events_url="https://a.example/")
     old = user.secrets["events-secret"]
     user.get(f"/clients/{client_id}/security")

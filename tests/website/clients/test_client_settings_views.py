@@ -1,4 +1,4 @@
-"""A client's settings: changes, refusals, and concurrent changes by others."""
+"""The settings of a client: changes, rejected changes, and concurrent edits."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def clients(causeway: Causeway) -> Clients:
     return causeway.hub.openbanking.clients
 
 
-def test_an_owner_changes_a_client_and_the_history_names_the_author(
+def test_a_change_by_the_owner_is_recorded_with_its_author_in_the_history(
     user: WebUser, clients: Clients, email: str
 ) -> None:
     client_id = user.create_client()
@@ -40,7 +40,7 @@ def test_an_owner_changes_a_client_and_the_history_names_the_author(
     assert "the operator Updated. Title: Money Friend → Changed by the operator" in user.text
 
 
-def test_saving_an_unchanged_form_changes_nothing(user: WebUser, clients: Clients) -> None:
+def test_saving_an_unmodified_form_changes_nothing(user: WebUser, clients: Clients) -> None:
     client_id = user.create_client(events_url=EVENTS_URL, secret="yes")
     before = clients.get(client_id)
 
@@ -54,7 +54,7 @@ def test_saving_an_unchanged_form_changes_nothing(user: WebUser, clients: Client
     assert clients.get(client_id) == before
 
 
-def test_an_outdated_form_returns_409_and_keeps_the_input(user: WebUser, clients: Clients) -> None:
+def test_an_outdated_form_returns_409_with_the_entered_values(user: WebUser, clients: Clients) -> None:
     client_id = user.create_client()
     user.get(f"/clients/{client_id}/settings")
     address, fields = user.form("general")
@@ -72,7 +72,7 @@ def test_an_outdated_form_returns_409_and_keeps_the_input(user: WebUser, clients
     assert clients.get(client_id).title == "Mine"
 
 
-def test_the_other_forms_show_stored_values_after_an_error(user: WebUser, clients: Clients) -> None:
+def test_the_other_forms_show_stored_values_after_a_validation_error(user: WebUser, clients: Clients) -> None:
     client_id = user.create_client()
 
     assert user.save_client(client_id, title=" ").status == 400
@@ -82,7 +82,7 @@ def test_the_other_forms_show_stored_values_after_an_error(user: WebUser, client
     assert user.form("events")[1]["events_url"] == "//x"
 
 
-def test_a_change_sent_twice_is_applied_once(user: WebUser, clients: Clients) -> None:
+def test_a_duplicate_change_request_is_applied_once(user: WebUser, clients: Clients) -> None:
     client_id = user.create_client()
     user.get(f"/clients/{client_id}/settings")
     address, fields = user.form("general")
@@ -121,7 +121,7 @@ def test_an_invalid_setting_shows_its_error_at_the_field(
 
 
 @pytest.mark.parametrize("revision", ["", "x", "-1", "9" * 10])
-def test_a_form_without_a_valid_revision_returns_409(user: WebUser, clients: Clients, revision: str) -> None:
+def test_a_form_with_an_invalid_revision_returns_409(user: WebUser, clients: Clients, revision: str) -> None:
     client_id = user.create_client()
 
     assert user.save_client(client_id, title="Blind", revision=revision).status == 409

@@ -1,4 +1,4 @@
-"""Clients: created once, private to their owner, activated, deactivated and archived."""
+"""Clients are created once, private to their owner, and can be activated, deactivated and archived."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _CHANGES = ("deactivate", "activate", "test-event", "archive", "restore")
 
 @pytest.fixture
 def other(causeway: Causeway) -> WebUser:
-    """Another user."""
+    """Create a second user."""
     return WebUser.signed_in(causeway, "somebody@example.com")
 
 
@@ -89,7 +89,7 @@ def test_a_client_requires_only_a_title(causeway: Causeway, user: WebUser) -> No
     assert (client.events_url, client.has_secret) == (None, False)
 
 
-def test_a_new_user_creates_a_client_and_opens_its_request_in_one_step(
+def test_a_new_user_creates_a_client_and_opens_its_authorize_page_in_one_step(
     causeway: Causeway, user: WebUser, email: str
 ) -> None:
     user.get("/")
@@ -116,7 +116,7 @@ def test_secrets_are_shown_before_the_authorize_page(user: WebUser) -> None:
     assert 'id="client-secret"' in answer.text
 
 
-def test_a_client_without_the_active_box_is_inactive(causeway: Causeway, user: WebUser) -> None:
+def test_a_client_created_without_the_active_checkbox_is_inactive(causeway: Causeway, user: WebUser) -> None:
     assert not causeway.hub.openbanking.clients.get(user.create_client(active=None)).active
 
 
@@ -150,7 +150,7 @@ def test_an_invalid_new_client_shows_its_error_at_the_field(
     assert "location" not in answer.headers
 
 
-def test_a_form_sent_twice_creates_one_client_and_shows_its_secrets_again(
+def test_a_duplicate_form_submission_creates_one_client_and_shows_its_secrets_again(
     causeway: Causeway, user: WebUser, email: str
 ) -> None:
     user.get("/clients/new")
@@ -175,7 +175,7 @@ def test_a_form_sent_twice_creates_one_client_and_shows_its_secrets_again(
     assert user.secrets == {"client-id": seen[0]["client-id"]}
 
 
-def test_a_client_with_a_lost_answer_is_created_by_resending_the_form(
+def test_resending_the_form_after_a_lost_response_creates_the_client(
     causeway: Causeway, user: WebUser, email: str
 ) -> None:
     user.get("/clients/new")
@@ -200,7 +200,7 @@ def test_resending_the_form_does_not_show_a_rotated_secret(causeway: Causeway, u
     assert user.secrets == {"client-id": client_id}
 
 
-def test_an_inactive_client_cannot_get_a_test_event(causeway: Causeway, user: WebUser) -> None:
+def test_a_test_event_cannot_be_sent_to_an_inactive_client(causeway: Causeway, user: WebUser) -> None:
     client_id = user.create_client(events_url="https://a.example/", active=None)
 
     assert "Send a test event" not in user.get(f"/clients/{client_id}").text
@@ -268,7 +268,7 @@ def test_an_unknown_client_returns_404(user: WebUser, client_id: str) -> None:
     assert user.post(f"/clients/{client_id}", action="deactivate").status == 404
 
 
-def test_a_client_is_deactivated_and_activated(causeway: Causeway, user: WebUser) -> None:
+def test_a_client_can_be_deactivated_and_reactivated(causeway: Causeway, user: WebUser) -> None:
     causeway.tpp.client = causeway.hub.openbanking.clients.get(user.create_client())
     path = f"/clients/{causeway.tpp.client_id}"
 

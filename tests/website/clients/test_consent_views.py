@@ -1,4 +1,4 @@
-"""Consents of a user's own clients: lists, pages and their end."""
+"""The consents of a user's own clients: lists, pages and revocation."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ SESSION = "BatchGetItem"
 
 @pytest.fixture
 def client_id(causeway: Causeway, user: WebUser) -> str:
-    """The service's client, owned by the user, with its events going to the service's receiver."""
+    """Assign the service's client to the user, and send its events to the service's receiver. Return its id."""
     client_id = user.create_client("Budget Friend", events_url=causeway.receiver.url)
     causeway.tpp.client = causeway.hub.openbanking.clients.get(client_id)
     return client_id
 
 
 def approved(causeway: Causeway, version: int = 1, **members: object) -> str:
-    """The id of a new consent."""
+    """Create a consent. Return its id."""
     return causeway.psu.approve(version, **members).bank_token.partition(".")[0]
 
 
 def approved_for(causeway: Causeway, **identifiers: list[str]) -> str:
-    """The id of a new consent for the accounts that the bank names by these identifiers."""
+    """Create a consent for the accounts with these bank identifiers. Return its id."""
     asked = causeway.tpp.authorize(1)
     answer = causeway.banks[1].call("/consent", causeway.banks[1].consent_body(asked["redirect_url"]) | identifiers)
     consent_id: str = answer.body["access_token"].partition(".")[0]
@@ -42,7 +42,7 @@ def approved_for(causeway: Causeway, **identifiers: list[str]) -> str:
 
 
 def listed(user: WebUser, **query: object) -> list[str]:
-    """The ids on a page of the list, in its order."""
+    """Return the consent ids of the list page in their order."""
     assert user.get(f"/consents?{urlencode(query)}").status == 200
     return re.findall(r'<a href="/consents/([0-9a-f]{22})">', user.last.text)
 
@@ -136,7 +136,7 @@ def test_the_consent_page_shows_accounts_scopes_expiry_last_use_and_deliveries(
     assert re.search(r"consent\.authorised Event delivered", user.text)
 
 
-def test_a_consent_has_a_row_for_each_account_if_the_ids_match(
+def test_a_consent_has_a_row_per_account_if_the_account_ids_match(
     causeway: Causeway, user: WebUser, client_id: str
 ) -> None:
     second = "DE89370400440532013000"
@@ -178,7 +178,7 @@ def test_ending_a_consent_requires_a_confirmation_and_notifies_bank_and_client(
     assert causeway.tpp.call("GET", "/tpp/consent", bearer=tokens["access_token"]).status == 401
 
 
-def test_a_form_sent_twice_ends_a_consent_once(causeway: Causeway, user: WebUser, client_id: str) -> None:
+def test_a_duplicate_form_submission_ends_a_consent_once(causeway: Causeway, user: WebUser, client_id: str) -> None:
     path = f"/consents/{approved(causeway)}"
     user.get(path)
     token = user.token

@@ -1,4 +1,4 @@
-"""Deliveries of a user's own clients: lists, pages and resending."""
+"""The deliveries of a user's own clients: lists, pages and resending."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.website.web_user import WebUser, attempt_due_deliveries
 
 @pytest.fixture
 def client_id(causeway: Causeway, user: WebUser) -> str:
-    """The service's client, owned by the user, with its events going to the service's receiver."""
+    """Assign the service's client to the user, and send its events to the service's receiver. Return its id."""
     client_id = user.create_client("Eventful", events_url=causeway.receiver.url)
     causeway.tpp.client = causeway.hub.openbanking.clients.get(client_id)
     return client_id
@@ -46,7 +46,7 @@ def test_a_test_event_is_sent_and_shown_as_delivered(causeway: Causeway, user: W
     assert '"message" : "This is a test."' in user.text
 
 
-def test_a_failed_attempt_shows_status_answer_and_next_attempt(
+def test_a_failed_attempt_shows_status_response_and_next_attempt(
     causeway: Causeway, user: WebUser, client_id: str
 ) -> None:
     causeway.receiver.answers = [
@@ -69,14 +69,14 @@ def test_a_failed_attempt_shows_status_answer_and_next_attempt(
 
 
 def progress(user: WebUser) -> str:
-    """The address that the page polls, and its answer, which are equal until a change."""
+    """Return the address that the page polls, and its response, which is constant until a change."""
     found = re.search(r'data-live-check="([^"]+)".* data-live-state="([^"]+)"', user.last.text)
     assert found is not None
     assert user.get(html.unescape(found[1])).body == {"state": found[2]}
     return found[2]
 
 
-def test_the_event_page_refreshes_until_the_delivery_is_final(
+def test_the_event_page_refreshes_until_the_delivery_state_is_final(
     causeway: Causeway, user: WebUser, client_id: str
 ) -> None:
     causeway.receiver.answers = [Reply(503, b"busy", {}, 0.2)]
@@ -107,7 +107,7 @@ def test_the_event_page_refreshes_until_the_delivery_is_final(
     assert progress(user)
 
 
-def test_the_state_of_an_event_is_returned_to_its_owner_only(causeway: Causeway, user: WebUser, client_id: str) -> None:
+def test_the_state_of_an_event_is_returned_only_to_its_owner(causeway: Causeway, user: WebUser, client_id: str) -> None:
     path = user.send_test_event(client_id)
 
     assert WebUser.signed_in(causeway, "other@example.com").get(f"{path}?format=json").status == 404
@@ -147,7 +147,7 @@ def test_an_asynchronous_call_is_shown_and_cannot_be_resent(causeway: Causeway, 
 
 
 @pytest.mark.parametrize("arrives", [True, False])
-def test_resending_an_event_during_an_attempt_reads_its_state_again(
+def test_resending_an_event_during_an_attempt_rereads_its_state(
     causeway: Causeway, user: WebUser, client_id: str, monkeypatch: pytest.MonkeyPatch, arrives: bool
 ) -> None:
     user.send_test_event(client_id)
@@ -232,9 +232,7 @@ def cursor(answer: Answer) -> str:
     return found[1]
 
 
-def test_the_latest_rows_are_returned_again_after_a_change_only(
-    causeway: Causeway, user: WebUser, client_id: str
-) -> None:
+def test_the_latest_rows_are_returned_only_after_a_change(causeway: Causeway, user: WebUser, client_id: str) -> None:
     first = latest(user, client_id)
     assert (first.status, "<tr" in first.text, "<html" in first.text) == (200, False, False)
     assert latest(user, client_id, cursor(first)).status == 204
@@ -253,7 +251,7 @@ def test_the_latest_rows_are_returned_again_after_a_change_only(
     assert "<tr" not in latest(user, client_id, type="consent.revoked").text
 
 
-def test_the_latest_rows_keep_the_notice_for_the_next_page(user: WebUser, client_id: str) -> None:
+def test_the_latest_rows_include_the_notice_about_the_next_page(user: WebUser, client_id: str) -> None:
     path = user.send_test_event(client_id)
     latest(user, client_id)
     user.get(path)
@@ -261,7 +259,7 @@ def test_the_latest_rows_keep_the_notice_for_the_next_page(user: WebUser, client
     assert "on its way" in user.text
 
 
-def test_the_latest_rows_are_returned_to_the_owner_only(causeway: Causeway, user: WebUser, client_id: str) -> None:
+def test_the_latest_rows_are_returned_only_to_the_owner(causeway: Causeway, user: WebUser, client_id: str) -> None:
     assert latest(WebUser.signed_in(causeway, "other@example.com"), client_id).status == 404
     assert latest(WebUser(causeway), client_id).status == 303
 
@@ -290,7 +288,7 @@ def test_deliveries_of_another_users_client_return_404(causeway: Causeway, user:
     assert causeway.delivery(path.rpartition("/")[2]).attempts == 0
 
 
-def test_notices_to_the_bank_are_hidden_from_the_owner_of_the_client(
+def test_revocation_notices_to_the_bank_are_hidden_from_the_owner_of_the_client(
     causeway: Causeway, user: WebUser, client_id: str
 ) -> None:
     bearer = causeway.tpp.tokens(1)["access_token"]
@@ -304,7 +302,7 @@ def test_notices_to_the_bank_are_hidden_from_the_owner_of_the_client(
     assert user.post(f"/deliveries/{notice.delivery_id}").status == 404
 
 
-def test_a_client_without_an_events_url_cannot_get_a_test_event(user: WebUser) -> None:
+def test_a_test_event_cannot_be_sent_to_a_client_without_an_events_url(user: WebUser) -> None:
     client_id = user.create_client("Deaf")
     answer = user.post(f"/clients/{client_id}", action="test-event")
 
@@ -313,7 +311,7 @@ def test_a_client_without_an_events_url_cannot_get_a_test_event(user: WebUser) -
     assert "It has no Events URL" in user.text
 
 
-def test_a_polling_client_gets_a_test_event_and_stays_polling_after_a_change(causeway: Causeway, user: WebUser) -> None:
+def test_a_polling_client_gets_a_test_event_and_still_polls_after_a_change(causeway: Causeway, user: WebUser) -> None:
     client_id = user.create_client("Polls")
     clients = causeway.hub.openbanking.clients
     clients.update(client_id, events="poll")
@@ -346,16 +344,14 @@ def test_test_events_and_resends_are_limited(causeway: Causeway, user: WebUser, 
     assert len(causeway.recorded()) == 1
 
 
-def test_an_impossible_delivery_id_returns_404_without_a_read(
-    causeway: Causeway, user: WebUser, client_id: str
-) -> None:
+def test_a_malformed_delivery_id_returns_404_without_a_read(causeway: Causeway, user: WebUser, client_id: str) -> None:
     assert user.get(f"/deliveries/{'x' * 3000}").status == 404
     with record_calls(causeway) as calls:
         assert user.get(f"/deliveries/{'x' * 3000}?client_id={client_id}&at=1").status == 404
     assert len(calls) == 1, "the session"
 
 
-def test_the_page_of_a_delivery_with_many_attempts_keeps_its_size_budget(
+def test_the_page_of_a_delivery_with_many_attempts_is_within_its_size_budget(
     causeway: Causeway, user: WebUser, email: str, client_id: str
 ) -> None:
     path = user.send_test_event(client_id)

@@ -1,4 +1,4 @@
-"""Bodies on the page of a delivery: unchanged, truncated if long, and absent if deleted."""
+"""The delivery page displays bodies unchanged, truncates long bodies, and omits deleted bodies."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ def inspected(causeway: Causeway, delivery_id: str) -> Inspection:
 
 
 def sent_test_event(causeway: Causeway, *answers: Reply) -> str:
-    """A test event with an attempt; its id."""
+    """Send a test event and attempt its delivery. Return the delivery's id."""
     delivery_id = causeway.hub.openbanking.tpp_events.send_test(causeway.tpp.client)
     causeway.receiver.answers = [*answers]
     attempt_due_deliveries(causeway)
     return delivery_id
 
 
-def test_moderate_json_is_foldable_and_keeps_its_numbers() -> None:
+def test_json_of_moderate_size_is_foldable_and_preserves_number_formats() -> None:
     shown = show_body('{"amount": 1.50, "on": null, "rows": [1]}')
 
     assert (shown.is_folded, shown.is_whole) == (True, True)
@@ -52,7 +52,7 @@ def test_a_long_body_is_truncated() -> None:
     assert (len(shown.text), shown.size, shown.is_whole) == (SHOWN_CHARACTERS, SHOWN_CHARACTERS + 7, False)
 
 
-def test_an_event_has_its_payload_and_the_receivers_answers_latest_first(causeway: Causeway) -> None:
+def test_an_event_page_shows_the_payload_and_the_receivers_responses_newest_first(causeway: Causeway) -> None:
     causeway.tpp.set_events_url()
     delivery_id = sent_test_event(causeway, Reply(503, b"busy", {}, 0.1))
     causeway.clock.advance(60)
@@ -65,7 +65,7 @@ def test_an_event_has_its_payload_and_the_receivers_answers_latest_first(causewa
     assert [each.reply.text if each.reply else None for each in found.attempts] == [None, "busy"]
 
 
-def test_an_asynchronous_call_shows_request_and_outcome_without_psu_headers(causeway: Causeway) -> None:
+def test_an_asynchronous_call_page_shows_request_and_outcome_without_psu_headers(causeway: Causeway) -> None:
     causeway.banks[1].answers["/accounts"] = lambda sent: {"status": "success", "accounts": []}
     headers = {"prefer": "respond-async", "psu-ip-address": "192.0.2.7"}
     accepted = causeway.tpp.call("GET", "/tpp/accounts", bearer=causeway.tpp.tokens(1)["access_token"], headers=headers)
@@ -82,7 +82,7 @@ def test_an_asynchronous_call_shows_request_and_outcome_without_psu_headers(caus
     assert attempt.reply.value == {"status": "success", "accounts": []}
 
 
-def test_a_delivery_with_deleted_bodies_is_shown_without_them(causeway: Causeway, user: WebUser) -> None:
+def test_a_delivery_with_deleted_bodies_is_shown_without_bodies(causeway: Causeway, user: WebUser) -> None:
     client_id = user.create_client("Eventful", events_url=causeway.receiver.url)
     causeway.tpp.client = causeway.hub.openbanking.clients.get(client_id)
     delivery_id = sent_test_event(causeway, Reply(500, b"busy", {}, 0.1))

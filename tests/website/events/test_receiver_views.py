@@ -1,4 +1,4 @@
-"""The built-in receiver: its address chooses the answer, and a button makes it a client's Events URL."""
+"""The built-in receiver: its address determines the response, and a button sets it as a client's Events URL."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ BODY = b'{"type":"test"}'
 
 
 def signed(causeway: Causeway, client_id: str, body: bytes = BODY) -> Mapping[str, str]:
-    """The headers with which the service sends an event to a client."""
+    """Return the headers with which the service sends an event to a client."""
     clients = causeway.hub.openbanking.clients
     secrets = clients.events_secrets(clients.get(client_id))
     headers = event_signing.headers(secrets, "an-event", causeway.clock.real.time(), body)
@@ -32,7 +32,7 @@ def signed(causeway: Causeway, client_id: str, body: bytes = BODY) -> Mapping[st
 def received(
     causeway: Causeway, client_id: str, name: str, headers: Mapping[str, str], waited: list[float], body: bytes = BODY
 ) -> Response:
-    """The receiver's answer to a request."""
+    """Return the receiver's response to a request."""
     incoming = Incoming(
         method="POST",
         route="/sandbox/receivers/{client_id}/{behaviour}",
@@ -47,13 +47,13 @@ def received(
 
 @pytest.fixture
 def eventful(causeway: Causeway, user: WebUser, client_id: str) -> str:
-    """A client that sends its events to the built-in receiver."""
+    """Create a client that sends its events to the built-in receiver."""
     user.post(f"/sandbox/receivers/{client_id}", behaviour="ok")
     return client_id
 
 
 @pytest.mark.parametrize(("name", "status", "seconds"), [("ok", 200, 0), ("failing", 500, 0), ("slow", 200, 5)])
-def test_the_receiver_returns_status_and_delay_of_its_address(
+def test_the_receiver_returns_the_status_and_delay_of_its_address(
     causeway: Causeway, eventful: str, name: str, status: int, seconds: int
 ) -> None:
     waited: list[float] = []
@@ -72,7 +72,7 @@ def test_the_receiver_accepts_http_requests_without_a_session(
     assert causeway.call("POST", path, BODY, signed(causeway, eventful)).status == status
 
 
-def test_an_unsigned_or_invalid_request_is_rejected_without_delay(
+def test_an_unsigned_or_invalid_request_is_rejected_without_a_delay(
     causeway: Causeway, user: WebUser, eventful: str
 ) -> None:
     waited: list[float] = []
@@ -99,7 +99,7 @@ def test_an_unsigned_or_invalid_request_is_rejected_without_delay(
 @pytest.mark.parametrize(
     "changes", [{"webhook-timestamp": ""}, {"webhook-timestamp": "1"}, {"webhook-signature": ""}, {"webhook-id": ""}]
 )
-def test_a_request_with_impossible_headers_is_rejected_without_a_read(
+def test_a_request_with_malformed_headers_is_rejected_without_a_read(
     causeway: Causeway, eventful: str, changes: Mapping[str, str]
 ) -> None:
     headers = {**signed(causeway, eventful), **changes}
@@ -109,7 +109,7 @@ def test_a_request_with_impossible_headers_is_rejected_without_a_read(
     assert (answer.status_code, calls) == (401, [])
 
 
-def test_known_and_unknown_clients_get_the_same_401(causeway: Causeway, eventful: str) -> None:
+def test_known_and_unknown_clients_get_the_same_401_response(causeway: Causeway, eventful: str) -> None:
     unsigned = {**signed(causeway, eventful), "webhook-signature": "v1,AAAA"}
     known, unknown = (received(causeway, client_id, "ok", unsigned, []) for client_id in (eventful, "nobody"))
 
@@ -169,7 +169,7 @@ def test_an_archived_client_is_not_offered_the_built_in_receiver(
     assert causeway.hub.openbanking.clients.get(client_id).events_url is None
 
 
-def test_changing_the_receiver_behaviour_keeps_the_events_secret(
+def test_changing_the_receiver_behaviour_does_not_change_the_events_secret(
     causeway: Causeway, user: WebUser, client_id: str
 ) -> None:
     user.post(f"/sandbox/receivers/{client_id}", behaviour="ok")
@@ -181,7 +181,7 @@ def test_changing_the_receiver_behaviour_keeps_the_events_secret(
     assert [each.sealed for each in after.event_secrets] == [each.sealed for each in before.event_secrets]
 
 
-def test_the_receiver_choice_rejects_other_users_unknown_behaviours_and_forged_forms(
+def test_the_receiver_form_rejects_other_users_unknown_behaviours_and_forged_forms(
     causeway: Causeway, user: WebUser, client_id: str
 ) -> None:
     other = WebUser.signed_in(causeway, "other@example.com")

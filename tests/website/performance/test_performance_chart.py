@@ -1,4 +1,4 @@
-"""Charts of performance: days in order, gaps without data, and descriptions."""
+"""The performance charts: chronological days, gaps without data, and descriptions."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from chalicelib.website.performance.performance_text import (
 )
 
 
-def test_an_unknown_figure_is_a_dash() -> None:
+def test_an_unknown_figure_is_shown_as_a_dash() -> None:
     assert {percent(None), duration(None), downtime(None)} == {"\u2013"}
 
 
@@ -49,7 +49,7 @@ def test_an_unknown_figure_is_a_dash() -> None:
     ("number", "written"),
     [("100.000", "100 %"), ("99.999", "99.999 %"), ("0.000", "0 %"), ("99.5", "99.5 %"), ("0.120", "0.120 %")],
 )
-def test_a_share_is_formatted_in_percent(number: str, written: str) -> None:
+def test_a_ratio_is_formatted_as_a_percentage(number: str, written: str) -> None:
     assert percent(Decimal(number)) == written
 
 
@@ -77,7 +77,7 @@ def test_downtime_is_formatted_in_its_two_largest_units(seconds: int, written: s
     assert downtime(seconds) == written
 
 
-def test_downtime_periods_list_the_first_three() -> None:
+def test_a_list_of_downtime_periods_contains_the_first_three() -> None:
     times = [(36120, 38640), (39000, 39030), (50000, 50060), (60000, 60060), (86000, 86400)]
 
     assert down_times(times[:2]) == "10:02\u201310:44, 10:50:00\u201310:50:30"
@@ -90,7 +90,7 @@ def test_days_and_large_numbers_are_formatted() -> None:
     assert group_thousands(1234567) == "1,234,567"
 
 
-def test_day_ranges_omit_repeated_month_and_year() -> None:
+def test_day_ranges_omit_a_repeated_month_and_year() -> None:
     first = date(2026, 2, 2)
     weeks = [DayRange(first, first), DayRange(first, date(2026, 2, 8)), DayRange(first, date(2026, 3, 1))]
 
@@ -126,7 +126,7 @@ TEN_DAYS = DayRange(FIRST, date(2026, 2, 10))
 
 
 def known(number: int, *, down: int = 0, bank: tuple[float, ...] = (100,)) -> DayRecord:
-    """The record of the ``number``-th day, with one answer from the bank for each of some times in milliseconds."""
+    """Return the record of the ``number``-th day, with one bank response per duration in milliseconds."""
     latencies = Latencies()
     for milliseconds in bank:
         latencies.bank.add(milliseconds)
@@ -141,7 +141,7 @@ def known(number: int, *, down: int = 0, bank: tuple[float, ...] = (100,)) -> Da
 
 
 def quiet(number: int) -> DayRecord:
-    """The record of a day on which nobody asked."""
+    """Return the record of a day without requests."""
     return DayRecord("ALPHGB21", "A bank", FIRST + timedelta(days=number))
 
 
@@ -163,14 +163,14 @@ def path(made: PerformanceChart, name: str) -> str:
 
 
 def columns(text: str) -> list[tuple[float, float, float, float]]:
-    """Left, top, width and bottom of each column."""
+    """Return left, top, width and bottom of each column."""
     found = re.findall(r"M([\d.e+-]+) ([\d.]+)h([\d.]+)V([\d.]+)h-[\d.]+z", text)
     assert "".join(re.findall("[Mz]", text)) == "Mz" * len(found)
     return [tuple(float(number) for number in each) for each in found]  # type: ignore[misc]
 
 
 def lines(text: str) -> list[list[tuple[float, float]]]:
-    """The points of each line."""
+    """Return the points of each line."""
     return [
         [tuple(float(number) for number in point.split()) for point in run.rstrip("z").split("L")]  # type: ignore[misc]
         for run in text.split("M")[1:]
@@ -192,11 +192,11 @@ def test_each_day_is_a_column_with_its_downtime_at_the_top() -> None:
 @pytest.mark.parametrize(
     ("down", "lowest"), [(0, "99 %"), (864, "99 %"), (865, "98 %"), (40_000, "50 %"), (50_000, "0 %"), (86_400, "0 %")]
 )
-def test_the_scale_extends_to_the_worst_day(down: int, lowest: str) -> None:
+def test_the_scale_includes_the_day_with_the_lowest_availability(down: int, lowest: str) -> None:
     assert available([known(0), known(1, down=down)]).scale[-1] == lowest
 
 
-def test_a_short_downtime_is_visible_beside_a_long_one() -> None:
+def test_a_short_downtime_is_visible_next_to_a_long_downtime() -> None:
     made = available([known(0, down=DAY_SECONDS), known(1, down=1)])
 
     assert [bottom for *_, bottom in columns(path(made, "down"))] == [160, 2]
@@ -218,7 +218,7 @@ def test_availability_is_described_in_words() -> None:
     assert available(records[:1]).description == "Requests on 1 of 10 days. Never down."
 
 
-def test_made_up_days_are_marked_in_chart_and_description() -> None:
+def test_synthetic_days_are_marked_in_chart_and_description() -> None:
     records = [known(0), replace(known(1, down=864), made_up=True), replace(quiet(2), made_up=True)]
     for made in (available(records), at_the_bank(records)):
         assert path(made, "made-up") == "M100 157h100"
@@ -230,7 +230,7 @@ def test_made_up_days_are_marked_in_chart_and_description() -> None:
     assert available(records[1:]).description.startswith("Requests on 1 of 10 days. All of them are made up. ")
 
 
-def test_charts_without_made_up_days_do_not_mention_them() -> None:
+def test_charts_without_synthetic_days_do_not_mention_them() -> None:
     for made in (available([known(0)]), at_the_bank([known(0)])):
         assert "made-up" not in [shape.name for shape in made.shapes]
         assert "made up" not in made.description
@@ -275,7 +275,7 @@ def reported(number: int, consent: int | None, payment: int | None) -> DayRecord
     return replace(known(number), report="received", consent_duration=consent, payment_duration=payment)
 
 
-def test_reported_durations_are_two_lines_with_separate_gaps() -> None:
+def test_reported_durations_are_drawn_as_two_lines_with_separate_gaps() -> None:
     days = [reported(0, 40_000, 20_000), reported(1, 44_000, None), reported(2, None, 22_000)]
     made = report_chart(split_into_periods([*days, replace(known(3), report="missing"), known(4)], TEN_DAYS))
 
@@ -313,7 +313,7 @@ def test_a_line_breaks_at_a_missing_day() -> None:
     assert made.dots == []
 
 
-def test_a_day_without_neighbours_is_a_dot() -> None:
+def test_a_day_without_adjacent_days_is_drawn_as_a_dot() -> None:
     made = at_the_bank([known(0), known(1), known(5), known(9)])
 
     assert [(dot.name, dot.across) for dot in made.dots if dot.name == "p50"] == [("p50", 55), ("p50", 95)]

@@ -1,4 +1,4 @@
-"""The days on the page of performance: made-up ones, weeks of a long period, and invalid dates."""
+"""The days on the performance page: synthetic days, weeks of a long period, and invalid dates."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from tests.website.web_user import WebUser
 
 
 def made_up(causeway: Causeway, bic: str, day: date, *, answered: int = 9) -> None:
-    """A day that a new local stack has invented."""
+    """Store a synthetic day, as a new local stack does."""
     invented = replace(record(bic, day, hourly(bic, hours_of(day)[0], answered=answered)), made_up=True)
     day_records.store_record(causeway.hub.store, invented)
 
 
-def test_made_up_days_are_announced_above_the_figures_and_marked_in_each_row(
+def test_synthetic_days_are_announced_above_the_figures_and_marked_in_each_row(
     causeway: Causeway, visitor: WebUser
 ) -> None:
     add_day(causeway, BIC, date(2026, 2, 3))
@@ -41,7 +41,7 @@ def test_made_up_days_are_announced_above_the_figures_and_marked_in_each_row(
     assert visitor.last.text.count('<path class="made-up"') == 3
 
 
-def test_a_page_without_made_up_days_does_not_mention_them(causeway: Causeway, visitor: WebUser) -> None:
+def test_a_page_without_synthetic_days_does_not_mention_them(causeway: Causeway, visitor: WebUser) -> None:
     add_day(causeway, BIC, YESTERDAY)
     visitor.get(f"/performance?bic={BIC}")
 
@@ -49,9 +49,7 @@ def test_a_page_without_made_up_days_does_not_mention_them(causeway: Causeway, v
     assert "made-up" not in visitor.last.text
 
 
-def test_a_page_with_only_made_up_days_shows_a_notice_and_offers_no_download(
-    causeway: Causeway, visitor: WebUser
-) -> None:
+def test_a_page_with_only_synthetic_days_shows_a_notice_and_no_download(causeway: Causeway, visitor: WebUser) -> None:
     made_up(causeway, BIC, YESTERDAY)
     visitor.get(f"/performance?bic={BIC}")
 
@@ -61,7 +59,7 @@ def test_a_page_with_only_made_up_days_shows_a_notice_and_offers_no_download(
     assert "No download: downloads have measured days only, and all of these are made up." in visitor.text
 
 
-def test_a_download_omits_made_up_days(causeway: Causeway, visitor: WebUser) -> None:
+def test_a_download_omits_synthetic_days(causeway: Causeway, visitor: WebUser) -> None:
     add_day(causeway, BIC, date(2026, 2, 3))
     made_up(causeway, BIC, date(2026, 2, 4))
     address = f"/performance?bic={BIC}&{FEBRUARY}"
@@ -108,7 +106,7 @@ def test_an_invalid_bank_or_day_shows_its_error_at_the_field(
     assert "Today so far" not in visitor.text
 
 
-def test_invalid_input_stays_in_the_form(visitor: WebUser) -> None:
+def test_the_form_shows_invalid_input_again(visitor: WebUser) -> None:
     visitor.get("/performance?bic=BETADEF1&from=2026-02-05&to=next%20%22week%22")
     assert visitor.chosen_days() == (OTHER, "2026-02-05", "next &#34;week&#34;")
     assert re.search('<input id="to"[^>]* type="text"', visitor.last.text), "a field for dates would not show it"
@@ -121,14 +119,14 @@ def test_invalid_input_stays_in_the_form(visitor: WebUser) -> None:
 
 
 @pytest.mark.parametrize("query", ["from=2025-03-01&to=2026-03-01", "from=0001-01-01&to=0001-01-05", "to=0001-01-05"])
-def test_a_year_and_any_past_days_can_be_shown(visitor: WebUser, query: str) -> None:
+def test_a_year_or_any_range_of_past_days_can_be_selected(visitor: WebUser, query: str) -> None:
     assert visitor.get(f"/performance?{query}").status == 200
 
 
 # -- weeks
 
 
-def test_the_page_counts_measured_and_made_up_days(causeway: Causeway, visitor: WebUser) -> None:
+def test_the_page_counts_measured_and_synthetic_days(causeway: Causeway, visitor: WebUser) -> None:
     add_day(causeway, BIC, date(2026, 2, 3))
     for day in (4, 5):
         made_up(causeway, BIC, date(2026, 2, day))
@@ -153,7 +151,7 @@ def test_more_than_92_days_are_shown_by_week_and_downloaded_by_day(causeway: Cau
     assert [row["day"] for row in rows] == ["2025-12-01", "2025-12-03", "2026-02-28"]
 
 
-def test_92_days_are_shown_by_day_and_93_by_week(causeway: Causeway, visitor: WebUser) -> None:
+def test_92_days_are_shown_by_day_and_93_days_by_week(causeway: Causeway, visitor: WebUser) -> None:
     add_day(causeway, BIC, YESTERDAY)
     visitor.get(f"/performance?bic={BIC}&from={YESTERDAY - timedelta(days=91)}&to={YESTERDAY}")
 

@@ -1,4 +1,4 @@
-"""The overview of performance: all banks, the worst first, with a chart of each."""
+"""The performance overview: all banks, the lowest availability first, with a chart of each bank."""
 
 from __future__ import annotations
 
@@ -35,20 +35,20 @@ def measured(
     bank: float = 120,
     invented: bool = False,
 ) -> None:
-    """A day with calls in its first seconds, unanswered ones first, and its overview."""
+    """Store a day whose calls are in its first seconds, unanswered calls first, and build its overview."""
     counters = hourly(bic, hours_of(day)[0], answered=answered, unanswered=unanswered, bank=bank)
     day_records.store_record(causeway.hub.store, replace(record(bic, day, counters), made_up=invented))
     day_overviews.build_overviews(causeway.hub.store, [day], (BIC, OTHER))
 
 
 def rows(person: WebUser) -> list[list[str]]:
-    """The rows of the table."""
+    """Return the rows of the table."""
     (body,) = re.findall('aria-label="Banks">.*?<tbody>(.*?)</tbody>', person.last.text, re.DOTALL)
     cells = (re.findall("<td[^>]*>(.*?)</td>", row, re.DOTALL) for row in body.split("</tr>")[:-1])
     return [[" ".join(re.sub("<[^>]+>", " ", cell).split()) for cell in row] for row in cells]
 
 
-def test_the_overview_lists_all_banks_worst_first_with_links(causeway: Causeway, visitor: WebUser) -> None:
+def test_the_overview_lists_all_banks_lowest_availability_first(causeway: Causeway, visitor: WebUser) -> None:
     measured(causeway, BIC, date(2026, 2, 3))
     measured(causeway, OTHER, date(2026, 2, 3), unanswered=10, bank=240)
     visitor.get(f"/performance?{FEBRUARY}")
@@ -93,7 +93,7 @@ def test_a_bank_without_calls_is_listed_last_with_dashes(causeway: Causeway, vis
     assert rows(visitor)[-1][1:] == ["\u2013", "\u2013", "\u2013", "0", "\u2013"]
 
 
-def test_made_up_days_are_announced_and_marked_in_the_row_of_their_bank(causeway: Causeway, visitor: WebUser) -> None:
+def test_synthetic_days_are_announced_and_marked_in_the_row_of_their_bank(causeway: Causeway, visitor: WebUser) -> None:
     measured(causeway, BIC, date(2026, 2, 3), invented=True)
     measured(causeway, OTHER, date(2026, 2, 3), invented=True)
     measured(causeway, OTHER, date(2026, 2, 4))
@@ -105,13 +105,13 @@ def test_made_up_days_are_announced_and_marked_in_the_row_of_their_bank(causeway
     assert any(name.endswith(f"{OTHER} 1 of 2 days made up") for name in names)
 
 
-def test_an_overview_without_made_up_days_does_not_mention_them(causeway: Causeway, visitor: WebUser) -> None:
+def test_an_overview_without_synthetic_days_does_not_mention_them(causeway: Causeway, visitor: WebUser) -> None:
     measured(causeway, BIC, YESTERDAY)
 
     assert "made up" not in visitor.get("/performance").text
 
 
-def test_a_bank_with_an_open_downtime_is_marked(
+def test_a_bank_with_an_ongoing_downtime_is_marked(
     causeway: Causeway, visitor: WebUser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     measured(causeway, BIC, YESTERDAY)
@@ -149,7 +149,7 @@ def rows_of(person: WebUser, bic: str) -> list[str]:
     return found
 
 
-def test_all_banks_are_downloaded_in_page_order_without_made_up_days(causeway: Causeway, visitor: WebUser) -> None:
+def test_all_banks_are_downloaded_in_page_order_without_synthetic_days(causeway: Causeway, visitor: WebUser) -> None:
     measured(causeway, BIC, date(2026, 2, 3))
     measured(causeway, OTHER, date(2026, 2, 3), unanswered=10, bank=240)
     measured(causeway, OTHER, date(2026, 2, 4), invented=True)
@@ -177,7 +177,7 @@ def test_a_download_contains_the_banks_of_all_pages(
     assert len(visitor.get("/performance?format=json&page=2").body["banks"]) == 45
 
 
-def test_made_up_days_alone_offer_no_download(causeway: Causeway, visitor: WebUser) -> None:
+def test_an_overview_with_only_synthetic_days_has_no_download(causeway: Causeway, visitor: WebUser) -> None:
     measured(causeway, BIC, YESTERDAY, invented=True)
     visitor.get("/performance")
 
@@ -186,7 +186,7 @@ def test_made_up_days_alone_offer_no_download(causeway: Causeway, visitor: WebUs
     assert "All of these days are made up." in visitor.text
 
 
-def test_a_measured_day_without_requests_is_downloaded_and_not_called_made_up(
+def test_a_measured_day_without_requests_is_downloaded_and_not_marked_as_synthetic(
     causeway: Causeway, visitor: WebUser
 ) -> None:
     measured(causeway, BIC, YESTERDAY - timedelta(days=1), invented=True)
@@ -198,7 +198,7 @@ def test_a_measured_day_without_requests_is_downloaded_and_not_called_made_up(
 
 
 def many(causeway: Causeway, monkeypatch: pytest.MonkeyPatch, banks: int, days: int) -> None:
-    """So many banks, with figures of so many days."""
+    """Store figures of ``days`` days for ``banks`` banks."""
     (first, *_) = causeway.hub.openbanking.banks.directory()
     listed = [replace(first, bic=f"X{number:05}GB", name=f"Bank {number}") for number in range(banks)]
     monkeypatch.setattr(causeway.hub.openbanking.banks, "directory", lambda: listed)
@@ -213,7 +213,7 @@ def many(causeway: Causeway, monkeypatch: pytest.MonkeyPatch, banks: int, days: 
 
 
 @pytest.mark.parametrize(("banks", "days"), [(100, 30), (50, 92), (20, 366)])
-def test_the_overview_keeps_its_size_budget(
+def test_the_overview_is_within_its_size_budget(
     causeway: Causeway, visitor: WebUser, monkeypatch: pytest.MonkeyPatch, banks: int, days: int
 ) -> None:
     many(causeway, monkeypatch, banks, days)
@@ -222,7 +222,7 @@ def test_the_overview_keeps_its_size_budget(
     assert len(visitor.get(address).text.encode()) <= PAGE_BYTES
 
 
-def test_many_banks_are_paged_in_one_order(
+def test_many_banks_are_listed_on_pages_in_one_order(
     causeway: Causeway, visitor: WebUser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     many(causeway, monkeypatch, 45, 30)

@@ -1,4 +1,4 @@
-"""The page of a bank's performance: access, figures, charts, tables, today, reports and files."""
+"""The performance page of a bank: access, figures, charts, tables, current day, reports and downloads."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_a_bank_is_found_by_bic_of_8_or_11_characters_in_any_case(visitor: WebUs
     assert visitor.last.text.count(f'<option value="{OTHER}"') == 1
 
 
-def test_the_days_of_a_deactivated_bank_are_still_shown(causeway: Causeway, visitor: WebUser) -> None:
+def test_the_days_of_a_deactivated_bank_are_shown(causeway: Causeway, visitor: WebUser) -> None:
     add_day(causeway, OTHER, YESTERDAY)
     try:
         causeway.hub.openbanking.banks.change(OTHER, active=False)
@@ -131,7 +131,7 @@ def test_a_page_has_no_inline_style_or_script(causeway: Causeway, visitor: WebUs
     assert not re.search(r"<style|\sstyle=|\son[a-z]+=|<script(?! src=)", text)
 
 
-def test_unknown_figures_are_dashes_instead_of_zeros(causeway: Causeway, visitor: WebUser) -> None:
+def test_unknown_figures_are_shown_as_dashes_instead_of_zeros(causeway: Causeway, visitor: WebUser) -> None:
     add_day(causeway, BIC, YESTERDAY)
     add_day(causeway, BIC, YESTERDAY - timedelta(days=1), answered=0)
     visitor.get(f"/performance?bic={BIC}")
@@ -168,7 +168,7 @@ def test_a_past_day_without_figures_is_announced(causeway: Causeway, visitor: We
     assert "not reckoned yet" not in visitor.text
 
 
-def test_todays_figures_so_far_are_summed(causeway: Causeway, visitor: WebUser) -> None:
+def test_the_figures_of_the_current_day_are_summed(causeway: Causeway, visitor: WebUser) -> None:
     visitor.get(f"/performance?bic={BIC}")
     assert "There have been no requests to this bank today." in visitor.text
 
@@ -190,7 +190,7 @@ def test_a_tpp_call_appears_in_todays_figures_after_it_is_written(causeway: Caus
     assert "Today so far Availability 100 % Down none Error rate 0 % Requests" in visitor.text
 
 
-def test_calls_without_a_request_to_the_bank_are_described_as_not_counted_yet(
+def test_calls_without_a_request_to_the_bank_are_described_as_not_yet_counted(
     causeway: Causeway, visitor: WebUser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
@@ -223,7 +223,7 @@ def test_the_page_shows_a_message_if_there_are_no_banks(
 
 
 def reported(causeway: Causeway, day: date, consent: int | None, payment: int | None) -> None:
-    """A day of bank Beta with its report; durations in milliseconds."""
+    """Store a day of bank Beta with its report, with durations in milliseconds."""
     told = replace(
         record(OTHER, day, hourly(OTHER, hours_of(day)[0], answered=3)),
         report="received",
@@ -263,7 +263,7 @@ def test_a_bank_without_reports_has_no_report_section(causeway: Causeway, visito
 
 
 @pytest.mark.parametrize("days", [92, 366])
-def test_a_page_of_many_days_keeps_its_size_budget(causeway: Causeway, visitor: WebUser, days: int) -> None:
+def test_a_page_of_many_days_is_within_its_size_budget(causeway: Causeway, visitor: WebUser, days: int) -> None:
     bank = ExpectedBank(OTHER, "A bank", is_active=True, reports=True)
     busy = [
         each for year in range(5) for each in made_up_days(bank, BankBehaviour(), YESTERDAY - timedelta(days=90 * year))

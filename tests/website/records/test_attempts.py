@@ -1,4 +1,4 @@
-"""Attempts: counted by origin, stored without readable addresses."""
+"""Attempts are counted by origin and stored without plain-text addresses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Journeys: stored sealed, with an expiry."""
+"""Journeys are stored encrypted and expire."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.causeway import Causeway
 from tests.website.web_user import WebUser
 
 
-def test_a_journey_is_stored_without_clear_text_secrets(causeway: Causeway, user: WebUser, client_id: str) -> None:
+def test_a_journey_is_stored_without_plain_text_secrets(causeway: Causeway, user: WebUser, client_id: str) -> None:
     user.get_tokens(client_id)
     stored = json.dumps([*causeway.hub.store.scan("website")], default=str)
 

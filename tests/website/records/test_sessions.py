@@ -1,4 +1,4 @@
-"""Sessions: no record for visitors, none after the end, and form tokens of one browser."""
+"""Sessions: visitors and ended sessions have no record, and form tokens are valid in one browser."""
 
 from __future__ import annotations
 

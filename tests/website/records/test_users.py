@@ -1,4 +1,4 @@
-"""Users: one per email, with rules for the email and a hashed password."""
+"""Users: one account per email, email rules, and a hashed password."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_equal_passwords_of_two_users_have_different_hashes(causeway: Causeway, 
 
 
 @pytest.mark.usefixtures("quick_hashes")
-def test_an_email_is_one_user_in_any_case_and_spacing(causeway: Causeway, email: str) -> None:
+def test_an_email_identifies_one_user_regardless_of_case_and_spaces(causeway: Causeway, email: str) -> None:
     register(causeway, f"  {email.upper()} ")
 
     assert causeway.hub.website.users.find(email.title()) is not None
@@ -110,7 +110,7 @@ def test_a_malformed_email_address_is_rejected(causeway: Causeway, email: str) -
         "ada\ufe0f@example.com",
     ],
 )
-def test_an_address_that_mail_programs_read_as_another_mailbox_is_rejected(causeway: Causeway, email: str) -> None:
+def test_an_address_that_mail_clients_interpret_as_another_mailbox_is_rejected(causeway: Causeway, email: str) -> None:
     with pytest.raises(InvalidUser, match="email must be an email address"):
         register(causeway, email)
     with pytest.raises(InvalidUser, match="email must be an email address"):
@@ -120,7 +120,7 @@ def test_an_address_that_mail_programs_read_as_another_mailbox_is_rejected(cause
 
 
 @pytest.mark.usefixtures("quick_hashes")
-def test_a_user_of_an_earlier_version_with_an_ambiguous_address_still_signs_in(causeway: Causeway) -> None:
+def test_a_user_of_an_earlier_version_with_an_ambiguous_address_can_sign_in(causeway: Causeway) -> None:
     name = "ada,bob@example.com"
     causeway.hub.store.put(
         "users", {"email": name, "password_hash": passwords.hash_password(PASSWORD), "created_at": 1}
@@ -162,7 +162,7 @@ def test_registration_reports_all_errors_at_once(causeway: Causeway, email: str)
 
 
 def test_a_user_of_an_earlier_version_signs_in_and_is_not_identified(causeway: Causeway, email: str) -> None:
-    """A record without generation and confirmation of the address is read."""
+    """The stored record has neither a generation nor an address confirmation."""
     old = {
         "email": email,
         "password_hash": argon2.PasswordHasher(time_cost=1, memory_cost=8, parallelism=1).hash(PASSWORD),
