@@ -1,6 +1,6 @@
 """Messages of the four holder actions (specification, Holder operations), and the holder block."""
 
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from chalicelib.cards.protocol.fields import (
     ANS,
@@ -169,8 +169,9 @@ class UpdateHolder(HolderFields):
 
     holder_id: Id
     """The holder. Example: ``100000017``."""
-    country_ison: CountryIson | None = None
-    """The country; ignored if the programme forbids changing it."""
+    if TYPE_CHECKING:  # described anew: declared, they would change places
+        country_ison: CountryIson | None = None
+        """The country; ignored if the programme forbids changing it."""
 
 
 class GetHolder(Request):

@@ -1,7 +1,7 @@
 """Messages of the eleven external payment actions (specification, External payment operations), and their records."""
 
 from collections.abc import Iterator
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from chalicelib.cards.protocol import fields
 from chalicelib.cards.protocol.fields import (
@@ -42,12 +42,13 @@ class AssignExternalPaymentAddress(_Assignment):
 
     account_id: Id
     """The account. Example: ``100000025``."""
-    country_ison: CountryIson | None = None
-    """The address's country; default: the holder's."""
-    card_id: Id | None = None
-    """A card of the account, recorded in transactions; its limits also apply."""
-    account_name: ANS[1, 70] | None = None
-    """The account name shown to other parties; default: the holder's name."""
+    if TYPE_CHECKING:  # described anew: declared, they would change places
+        country_ison: CountryIson | None = None
+        """The address's country; default: the holder's."""
+        card_id: Id | None = None
+        """A card of the account, recorded in transactions; its limits also apply."""
+        account_name: ANS[1, 70] | None = None
+        """The account name shown to other parties; default: the holder's name."""
 
 
 class AssignExternalPaymentAddressForSpecialAccount(_Assignment):
@@ -55,12 +56,13 @@ class AssignExternalPaymentAddressForSpecialAccount(_Assignment):
 
     special_account_id: Id
     """The special account. Example: ``802``."""
-    country_ison: CountryIson | None = None
-    """The address's country; default: the special account's."""
-    card_id: Id | None = None
-    """A card to record in transactions."""
-    account_name: ANS[1, 70] | None = None
-    """The account name shown to other parties; default: the special account's. No example."""
+    if TYPE_CHECKING:  # described anew: declared, they would change places
+        country_ison: CountryIson | None = None
+        """The address's country; default: the special account's."""
+        card_id: Id | None = None
+        """A card to record in transactions."""
+        account_name: ANS[1, 70] | None = None
+        """The account name shown to other parties; default: the special account's. No example."""
 
 
 class CancelExternalPaymentMandate(Request):

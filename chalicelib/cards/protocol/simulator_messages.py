@@ -1,7 +1,7 @@
 """Messages of the sandbox simulator: a card network, an access control server, other banks and the payment provider."""
 
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from chalicelib.cards.protocol import fields
 from chalicelib.cards.protocol.fields import AN, ANS, CountryIson, CurrencyIson, Digits, Flag, Id, N, Range
@@ -83,8 +83,9 @@ class SimulateAuthorization(_CardUse):
 
     force_response_code: fields.ResponseCode | None = None
     """Respond with this code, without any checks and without counting incorrect PINs."""
-    pin: Digits[4] | None = None
-    """Example: ``"4917"``."""
+    if TYPE_CHECKING:  # described anew: declared, they would change places
+        pin: Digits[4] | None = None
+        """Example: ``"4917"``."""
 
 
 class SimulateAdvice(_CardUse):
@@ -144,10 +145,11 @@ class SimulateClearing(AtMerchant):
 class SimulateRefund(SimulateClearing):
     """simulateRefund: the shop refunds money."""
 
-    amount: N[1, 15]
-    """The amount refunded, in minor units. Example: ``500``."""
-    final: Flag | None = None
-    """Accepted, without effect."""
+    if TYPE_CHECKING:  # described anew: declared, they would change places
+        amount: N[1, 15]
+        """The amount refunded, in minor units. Example: ``500``."""
+        final: Flag | None = None
+        """Accepted, without effect."""
 
 
 class SimulateDispute(Request):

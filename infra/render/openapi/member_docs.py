@@ -122,7 +122,8 @@ def _trees(module: str) -> Mapping[str, ast.ClassDef]:
 
 def _read_members(source: ast.ClassDef) -> Iterator[tuple[str, MemberDoc]]:
     """The members that a class declares, each with the docstring below it, which may be missing."""
-    for statement, below in zip_longest(source.body, source.body[1:]):
+    body = [*_flatten(source.body)]
+    for statement, below in zip_longest(body, body[1:]):
         match statement, below:
             case ast.AnnAssign(annotation=ast.Name(id="ClassVar") | ast.Subscript(value=ast.Name(id="ClassVar"))), _:
                 pass
@@ -130,6 +131,16 @@ def _read_members(source: ast.ClassDef) -> Iterator[tuple[str, MemberDoc]]:
                 yield name, _read(" ".join(text.split()))
             case ast.AnnAssign(target=ast.Name(id=name)), _:
                 yield name, MemberDoc()
+
+
+def _flatten(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """The statements of a class, with those that only describe inherited members."""
+    for statement in body:
+        match statement:
+            case ast.If(test=ast.Name(id="TYPE_CHECKING"), body=[_, ast.Expr(), *_]):
+                yield from statement.body
+            case _:
+                yield statement
 
 
 def _read(text: str) -> MemberDoc:

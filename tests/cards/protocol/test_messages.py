@@ -176,6 +176,22 @@ def test_the_first_faulty_field_in_table_order_determines_the_code(action: str) 
         assert earlier[1].index(first) < earlier[1].index(second)
 
 
+@pytest.mark.parametrize(
+    ("action", "first", "second"),
+    [
+        ("updateHolder", "title", "country_ison"),
+        ("assignExternalPaymentAddress", "epm_method_id", "card_id"),
+        ("assignExternalPaymentAddressForSpecialAccount", "epm_method_id", "account_name"),
+        ("simulateAuthorization", "mcc", "pin"),
+        ("simulateRefund", "trans_link", "amount"),
+    ],
+)
+def test_problems_list_inherited_members_in_the_order_of_their_block(action: str, first: str, second: str) -> None:
+    _, message = refusal(action, {name: {} for name in TABLES[action].request})
+
+    assert message.index(f"{first} ") < message.index(f"{second} ")
+
+
 # -- inside
 
 
