@@ -21,8 +21,8 @@ CEILINGS = {
     "other classes of collaborators only": 21,
     "factories of collaborators only": 0,
     "lines of openbanking/container.py": 102,
-    "statements of chalicelib": 30_860,
-    "statements of infra": 15_714,
+    "statements of chalicelib": 30_865,
+    "statements of infra": 15_720,
     "modules over 400 lines": 0,
     "functions over 40 statements": 0,
 }
