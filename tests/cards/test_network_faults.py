@@ -244,7 +244,7 @@ class Run:
 
     def _shape(self) -> list[str]:
         """The stored rows, whichever run wrote them."""
-        return [re.sub(r"'(updated_at|last_at)', \d+", "", row) for row in shape(self._issuer.causeway)]
+        return [re.sub(r'"(updated_at|last_at)": \d+', "", row) for row in shape(self._issuer.causeway)]
 
     def _settle(self) -> None:
         """The next runs; what was put off has its turn, too."""
