@@ -5,7 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 from chalicelib.cards.actions import ACTIONS
-from tests.cards.case import CLAIM, LOOK, PROVIDER, WRITE, Case, Members, of_card, of_card_with
+from tests.cards.case import (
+    CLAIM,
+    LOOK,
+    NETWORK_CASES,
+    PROVIDER,
+    REPORT_CASES,
+    WRITE,
+    Case,
+    Members,
+    of_card,
+    of_card_with,
+)
 from tests.cards.issuer import (
     EUR,
     EVERYDAY,
@@ -22,7 +33,6 @@ from tests.cards.issuer import (
     Issuer,
 )
 from tests.cards.ledgers import payment
-from tests.cards.network_cases import NETWORK_CASES, REPORT_CASES
 
 ANNOUNCED = "simulateDirectDebit"
 TWO = (LOOK, LOOK)

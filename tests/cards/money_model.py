@@ -13,7 +13,7 @@ from fractions import Fraction
 from math import ceil, floor
 from typing import Any
 
-from tests.cards import setups
+from tests.cards import programmes
 
 GBP, EUR, USD = 826, 978, 840
 DAY, WEEK = 24 * 3600, 7 * 24 * 3600
@@ -31,19 +31,19 @@ def programme() -> dict[str, Any]:
         for (of, to), rate in RATES.items()
     ]
     fees = [
-        setups.fee("EXTOUT", transaction_type=61, fixed=30, percent="0.5", minimum=40, maximum=200, currency=GBP),
-        setups.fee("EXTIN", transaction_type=60, percent="1", minimum=5, maximum=90, blended=True, currency=GBP),
-        setups.fee("DDEBIT", transaction_type=62, fixed=20, currency=GBP),
-        setups.fee("LETTER", transaction_type=70, fixed=25, currency=GBP),
+        programmes.fee("EXTOUT", transaction_type=61, fixed=30, percent="0.5", minimum=40, maximum=200, currency=GBP),
+        programmes.fee("EXTIN", transaction_type=60, percent="1", minimum=5, maximum=90, blended=True, currency=GBP),
+        programmes.fee("DDEBIT", transaction_type=62, fixed=20, currency=GBP),
+        programmes.fee("LETTER", transaction_type=70, fixed=25, currency=GBP),
     ]
     limits = [
-        setups.limit(1, **{"class": 3}, amount=300_000, currency=GBP, duration=0),
-        setups.limit(2, **{"class": 3}, amount=500_000, count=8, currency=GBP),
-        setups.limit(3, **{"class": 4}, amount=2_000_000, currency=GBP, duration=30),
+        programmes.limit(1, **{"class": 3}, amount=300_000, currency=GBP, duration=0),
+        programmes.limit(2, **{"class": 3}, amount=500_000, count=8, currency=GBP),
+        programmes.limit(3, **{"class": 4}, amount=2_000_000, currency=GBP, duration=30),
     ]
-    weekly = setups.limit(1, **{"class": 3}, amount=900_000, currency=EUR, duration=7)
+    weekly = programmes.limit(1, **{"class": 3}, amount=900_000, currency=EUR, duration=7)
     least = {"currencies": [EUR, GBP, USD], "risk_group_ids": [1], "limit_group_ids": [2], "holder_limit_group_id": 3}
-    return setups.manager(
+    return programmes.manager(
         currencies=[EUR, GBP, USD],
         exchange_rates=rates,
         fee_groups=[{"id": 1, "name": "None"}, {"id": 2, "name": "Some", "entries": fees}],
@@ -57,7 +57,7 @@ def programme() -> dict[str, Any]:
             {"id": 2, "name": "With Fees", "fee_group_ids": [2], **least},
             {"id": 3, "name": "Beside", "fee_group_ids": [1], "conversion_fee_blended": False, **least},
         ],
-        credentials=[setups.credential("app", modes=setups.PLAIN, allow_plain=True)],
+        credentials=[programmes.credential("app", modes=programmes.PLAIN, allow_plain=True)],
     )
 
 

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from fractions import Fraction
 from typing import Any, Literal
 
-from tests.cards import setups
+from tests.cards import programmes
 
 GBP, EUR = 826, 978
 DAY, WEEK = 24 * 3600, 7 * 24 * 3600
@@ -32,23 +32,23 @@ def programme() -> dict[str, Any]:
         {"of": of, "to": to, "rate": str(float(rate)), "markup_percent": "1.5"} for (of, to), rate in RATES.items()
     ]
     fees = [
-        setups.fee("SHOP", transaction_type=0, fixed=30, percent="0.5", minimum=40, maximum=200, currency=GBP),
-        setups.fee("RISE", transaction_type=0, percent="0.25", blended=True, currency=GBP),
-        setups.fee("BACK", transaction_type=20, percent="1", minimum=15, currency=GBP),
+        programmes.fee("SHOP", transaction_type=0, fixed=30, percent="0.5", minimum=40, maximum=200, currency=GBP),
+        programmes.fee("RISE", transaction_type=0, percent="0.25", blended=True, currency=GBP),
+        programmes.fee("BACK", transaction_type=20, percent="1", minimum=15, currency=GBP),
     ]
     of_cards = [
-        setups.limit(1, **{"class": 1}, amount=150_000, currency=GBP, duration=0),
-        setups.limit(2, **{"class": 1}, amount=200_000, count=6, currency=GBP),
+        programmes.limit(1, **{"class": 1}, amount=150_000, currency=GBP, duration=0),
+        programmes.limit(2, **{"class": 1}, amount=200_000, count=6, currency=GBP),
         {"id": 3, "country_count": 2, "currency": GBP, "duration": 7},
     ]
     of_accounts = [
-        setups.limit(1, amount=600_000, currency=EUR, duration=7),
-        setups.limit(2, **{"class": 4}, transaction_type=20, amount=50_000, count=4, currency=EUR, duration=30),
+        programmes.limit(1, amount=600_000, currency=EUR, duration=7),
+        programmes.limit(2, **{"class": 4}, transaction_type=20, amount=50_000, count=4, currency=EUR, duration=30),
     ]
-    of_holders = [setups.limit(1, amount=900_000, count=12, currency=GBP, duration=30)]
+    of_holders = [programmes.limit(1, amount=900_000, count=12, currency=GBP, duration=30)]
     least = {"currencies": [EUR, GBP], "risk_group_ids": [1], "limit_group_ids": [2], "holder_limit_group_id": 3}
     cards = {"currencies": [EUR, GBP], "auto_conversion": True}
-    return setups.manager(
+    return programmes.manager(
         exchange_rates=rates,
         fee_groups=[{"id": 1, "name": "None"}, {"id": 2, "name": "Some", "entries": fees}],
         limit_groups=[
@@ -62,12 +62,12 @@ def programme() -> dict[str, Any]:
             {"id": 2, "name": "Beside", "fee_group_ids": [1], "conversion_fee_blended": False, **least},
         ],
         card_programmes=[
-            setups.card_programme(**cards),
-            setups.card_programme(
+            programmes.card_programme(**cards),
+            programmes.card_programme(
                 id=2, account_program_id=2, fee_group_ids=[2], limit_group_ids=[4], **cards, name="With Fees"
             ),
         ],
-        credentials=[setups.credential("app", modes=setups.PLAIN, allow_plain=True)],
+        credentials=[programmes.credential("app", modes=programmes.PLAIN, allow_plain=True)],
     )
 
 

@@ -17,7 +17,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from chalicelib.cards.authorization.hold_release import expire_holds
 from infra.admin.ledger_verification import prove_ledger
-from tests.cards import setups
+from tests.cards import programmes
 from tests.cards.issuer import Envelope, Issuer
 from tests.cards.network_model import (
     ACCOUNT_STATUS,
@@ -85,7 +85,7 @@ class NetworkLife(RuleBasedStateMachine):
 
     @initialize()
     def made(self) -> None:
-        (plan,) = setups.loaded(self.issuer.hub, programme())
+        (plan,) = programmes.loaded(self.issuer.hub, programme())
         name = f"network-{next(_numbers)}"
         self.issuer.secrets[name] = asdict(plan.secrets["app"])
         self.issuer = self.issuer.as_caller(name)

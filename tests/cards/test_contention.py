@@ -17,7 +17,7 @@ import pytest
 from chalicelib.cards.card_data.numbers import new_pan
 from chalicelib.cards.protocol.status_codes import Status
 from infra.programme import loading
-from tests.cards import setups
+from tests.cards import programmes
 from tests.cards.cases import of_new_account, of_new_card
 from tests.cards.contest import MANY, at_once, processes
 from tests.cards.issuer import EUR, GBP, HOLDER_BLOCK, HOLDER_DETAILS, PIN, USD, Envelope, Issuer, NewCard
@@ -281,11 +281,11 @@ def test_a_rule_code_is_assigned_once_under_parallel_requests(issuers: list[Issu
 def test_a_parallel_use_and_removal_of_a_design_never_both_succeed(
     issuers: list[Issuer], causeway: Causeway, which: str
 ) -> None:
-    before = setups.manager(card_programmes=[setups.card_programme(design_ids=[1, 2])])
-    before["credentials"] = [setups.credential("app", modes=setups.PLAIN, allow_plain=True)]
-    after = before | {"card_programmes": [setups.card_programme()], "designs": before["designs"][:1]}
-    callers = _callers(issuers, setups.loaded(causeway.hub, before)[0])
-    (plan,) = setups.planned(causeway.hub, after)
+    before = programmes.manager(card_programmes=[programmes.card_programme(design_ids=[1, 2])])
+    before["credentials"] = [programmes.credential("app", modes=programmes.PLAIN, allow_plain=True)]
+    after = before | {"card_programmes": [programmes.card_programme()], "designs": before["designs"][:1]}
+    callers = _callers(issuers, programmes.loaded(causeway.hub, before)[0])
+    (plan,) = programmes.planned(causeway.hub, after)
     members = of_new_card(card_program_id=1, card_design_id=2, holder_limit_group_id=3, **HOLDER_BLOCK)
 
     def remove() -> bool:

@@ -14,7 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from chalicelib.cards.payments.provider_completion import finish_due_payments
 from chalicelib.cards.storage.due_index import AT_ONCE
 from chalicelib.foundation.parallel import pieces
-from tests.cards import setups
+from tests.cards import programmes
 from tests.cards.issuer import EXTERNAL_IBANS, HOLDER_BLOCK, Envelope, Issuer
 from tests.cards.money_model import (
     ACCOUNTS,
@@ -74,7 +74,7 @@ class MoneyLife(RuleBasedStateMachine):
 
     @initialize()
     def made(self) -> None:
-        (plan,) = setups.loaded(self.issuer.hub, programme())
+        (plan,) = programmes.loaded(self.issuer.hub, programme())
         name = f"money-{next(_numbers)}"
         self.issuer.secrets[name] = asdict(plan.secrets["app"])
         self.issuer = self.issuer.as_caller(name)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.cards import setups
+from tests.cards import programmes
 from tests.cards.cases import of_new_card
 from tests.cards.issuer import GERMANY, HOLDER_BLOCK, Issuer
 
@@ -26,11 +26,11 @@ def test_a_repeat_of_a_card_creation_returns_its_answer_under_a_stricter_program
     new_issuer: Issuer, narrower: Mapping[str, Any]
 ) -> None:
     programme = {"design_ids": [1, 2], "auto_conversion": True}
-    manager = setups.manager(
-        card_programmes=[setups.card_programme(**programme)],
-        credentials=[setups.credential("app", modes=setups.PLAIN, allow_plain=True)],
+    manager = programmes.manager(
+        card_programmes=[programmes.card_programme(**programme)],
+        credentials=[programmes.credential("app", modes=programmes.PLAIN, allow_plain=True)],
     )
-    (plan,) = setups.loaded(new_issuer.hub, manager)
+    (plan,) = programmes.loaded(new_issuer.hub, manager)
     new_issuer.secrets["app"] = asdict(plan.secrets["app"])
     members = of_new_card(card_program_id=1, card_design_id=1, card_validity_period=48, auto_conversion=1)
     members |= {
@@ -40,7 +40,9 @@ def test_a_repeat_of_a_card_creation_returns_its_answer_under_a_stricter_program
     }
     members |= HOLDER_BLOCK
     first = new_issuer.as_caller("app").do("createCard", **members)
-    setups.loaded(new_issuer.hub, manager | {"card_programmes": [setups.card_programme(**{**programme, **narrower})]})
+    programmes.loaded(
+        new_issuer.hub, manager | {"card_programmes": [programmes.card_programme(**{**programme, **narrower})]}
+    )
 
     later = new_issuer.with_own_clock(days=1 / 24).as_caller("app")
     repeat, another = (

@@ -11,7 +11,7 @@ import yaml
 from chalicelib.cards.programs.catalogue import Catalogue
 from infra.programme import file
 from infra.programme.file import InvalidProgramme
-from tests.cards.setups import Content, manager, planned, written
+from tests.cards.programmes import Content, manager, planned, written
 from tests.causeway import Causeway
 
 DEMO = file.read_programmes(file.DEMO.read_text(encoding="utf-8"), "local")[0].catalogue

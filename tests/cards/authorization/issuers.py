@@ -18,7 +18,7 @@ from chalicelib.cards.storage.time_ordered import Timeline
 from chalicelib.foundation.dynamodb.store import Item
 from tests.cards.authorization.shops import FREE, Holder, content, new_holder
 from tests.cards.issuer import DELIVERY, GBP, PIN, Issuer
-from tests.cards.setups import Content, limit, loaded
+from tests.cards.programmes import Content, limit, loaded
 
 SUSPICIOUS, NOTIFY, TO_RISK, TO_SUSPENDED, REJECT = RISK_ACTIONS
 AMERICA = 840

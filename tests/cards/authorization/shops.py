@@ -32,7 +32,7 @@ from tests.cards.issuer import (
     NewCard,
 )
 from tests.cards.ledgers import movements, transactions
-from tests.cards.setups import Content, card_programme, fee, limit, loaded, manager
+from tests.cards.programmes import Content, card_programme, fee, limit, loaded, manager
 
 YEN, DINAR = 392, 414
 BLENDING, NOT_BLENDING = EVERYDAY, PREPAID

@@ -29,7 +29,7 @@ from tests.cards.authorization.shops import (
 )
 from tests.cards.issuer import BRITAIN, EUR, GBP, GERMANY, USD, Issuer
 from tests.cards.ledgers import entries, movements
-from tests.cards.setups import loaded
+from tests.cards.programmes import loaded
 
 CLEARING = "simulateClearing"
 FRANCE = 250

@@ -34,7 +34,7 @@ from tests.cards.authorization.shops import (
 )
 from tests.cards.issuer import BRITAIN, EUR, GBP, Issuer
 from tests.cards.ledgers import entries, movements
-from tests.cards.setups import loaded
+from tests.cards.programmes import loaded
 
 REVERSAL, EXPIRY, INCREMENT = "simulateReversal", "simulateExpiry", "simulateIncrement"
 FRANCE = 250

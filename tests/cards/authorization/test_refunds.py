@@ -30,7 +30,7 @@ from tests.cards.authorization.shops import (
 )
 from tests.cards.issuer import BRITAIN, EUR, GBP, USD, Issuer
 from tests.cards.ledgers import entries, movements
-from tests.cards.setups import loaded
+from tests.cards.programmes import loaded
 
 REFUND = "simulateRefund"
 FRANCE = 250

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.cards.issuer import DAY, EUR, EVERYDAY, EXTERNAL_IBANS, GBP, LEFT_OUT, PREPAID, SEPA, UK, Envelope, Issuer
-from tests.cards.tariff import (
+from tests.cards.programmes import (
     CARD_A_DAY,
     COUNTRIES,
     EURO_WORTH,

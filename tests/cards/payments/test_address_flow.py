@@ -13,7 +13,7 @@ from chalicelib.cards.protocol.payment_states import ADDRESS_STATES
 from chalicelib.foundation.fields.ibans import is_iban
 from tests.cards.issuer import BRITAIN, EUR, GBP, GERMANY, SEPA, SPECIAL_EUR, SPECIAL_GBP, UK, USD, Issuer
 from tests.cards.ledgers import prove
-from tests.cards.tariff import HIDDEN, HIDDEN_SPECIAL, SPECIAL, YEN, with_tariff
+from tests.cards.programmes import HIDDEN, HIDDEN_SPECIAL, SPECIAL, YEN, with_tariff
 
 FRANCE, BRAZIL = 250, 76
 ASSIGN, ASSIGN_SPECIAL = "assignExternalPaymentAddress", "assignExternalPaymentAddressForSpecialAccount"

@@ -9,7 +9,7 @@ import pytest
 from chalicelib.cards.payments.provider_completion import finish_due_payments
 from tests.cards.issuer import EUR, GBP, SEPA, SPECIAL_EUR, UK, Envelope, Issuer
 from tests.cards.ledgers import entries, movements, payment, prove, state, transactions
-from tests.cards.tariff import SEPARATE, with_tariff
+from tests.cards.programmes import SEPARATE, with_tariff
 
 INBOUND, CREDIT, DEBIT = "inboundReturn", "directCreditReturn", "directDebitReturn"
 

@@ -8,7 +8,7 @@ import pytest
 
 from tests.cards.issuer import EUR, GBP, SEPA, UK, Issuer
 from tests.cards.ledgers import entries, movements, payment, prove, transactions
-from tests.cards.tariff import IN_A_WEEK, YEN, with_tariff
+from tests.cards.programmes import IN_A_WEEK, YEN, with_tariff
 
 IN = "simulateInboundPayment"
 DAY = 24 * 3600

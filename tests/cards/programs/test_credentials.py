@@ -17,7 +17,7 @@ from chalicelib.cards.programs.credentials import (
 )
 from chalicelib.foundation.dynamodb.store import StoreUnavailable
 from chalicelib.foundation.identifiers import digest
-from tests.cards.setups import ABSENT, credential, loaded, manager, shown
+from tests.cards.programmes import ABSENT, credential, loaded, manager, shown
 from tests.causeway import Causeway
 from tests.kit.logs import Lines
 from tests.kit.storage import record_calls

@@ -10,7 +10,7 @@ import pytest
 from chalicelib.cards.programs.catalogue import FeeEntry, LimitEntry, Rate, Region, SpecialAccountEntry
 from chalicelib.cards.programs.programmes import EntryGone, UnknownManager, head_key
 from chalicelib.foundation.dynamodb.store import StoreUnavailable
-from tests.cards.setups import fee, limit, loaded, manager, planned, region, special_account
+from tests.cards.programmes import fee, limit, loaded, manager, planned, region, special_account
 from tests.causeway import Causeway
 from tests.kit.logs import Lines
 

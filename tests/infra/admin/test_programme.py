@@ -16,7 +16,7 @@ from chalicelib.foundation.crypto import signatures
 from infra.admin import connection, output
 from infra.programme import file, loading
 from infra.programme.loading import LoadConflict
-from tests.cards.setups import Content, credential, fee, loaded, manager, written
+from tests.cards.programmes import Content, credential, fee, loaded, manager, written
 from tests.causeway import Causeway
 from tests.infra.admin.command_line import done, refused, run
 

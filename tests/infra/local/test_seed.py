@@ -11,7 +11,7 @@ from chalicelib.foundation.identifiers import new_id
 from chalicelib.website.accounts import account_flow
 from infra.local import seed
 from infra.programme import file
-from tests.cards.setups import credential, manager, written
+from tests.cards.programmes import credential, manager, written
 from tests.causeway import Causeway
 
 

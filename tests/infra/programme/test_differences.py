@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.cards.setups import Content, fee, limit, loaded, manager
+from tests.cards.programmes import Content, fee, limit, loaded, manager
 from tests.causeway import Causeway
 from tests.infra.operator_files import changes, mark_used, rule, stored_rows, with_entries
 

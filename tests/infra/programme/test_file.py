@@ -15,7 +15,7 @@ from chalicelib.cards.protocol.embossing import BUREAU_CHARACTERS
 from chalicelib.foundation.crypto import signatures
 from infra.programme import file
 from infra.programme.file import InvalidProgramme
-from tests.cards.setups import PLAIN, Content, card_programme, credential, manager, written
+from tests.cards.programmes import PLAIN, Content, card_programme, credential, manager, written
 
 SECRET = "what-nobody-is-shown"
 DEMO = file.DEMO.read_text(encoding="utf-8")

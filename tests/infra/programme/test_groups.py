@@ -9,7 +9,7 @@ import pytest
 from chalicelib.cards.programs.catalogue import AccountProgramme, CardProgramme, LimitEntry
 from chalicelib.cards.protocol import values
 from infra.programme import models
-from tests.cards.setups import Content, fee, limit, manager, region, special_account
+from tests.cards.programmes import Content, fee, limit, manager, region, special_account
 from tests.infra.operator_files import DEMO, catalogue_of, faults
 from tests.kit.documents import PROGRAMME_FILE
 

@@ -10,7 +10,7 @@ import pytest
 from chalicelib.foundation.dynamodb.store import Operation, StoreUnavailable
 from infra.programme import loading
 from infra.programme.loading import EntryInUse, LoadConflict, LoadTooLarge
-from tests.cards.setups import (
+from tests.cards.programmes import (
     Content,
     card_programme,
     credential,

@@ -16,7 +16,7 @@ from chalicelib.cards.protocol import values
 from chalicelib.foundation.crypto import signatures
 from infra.programme import file
 from infra.programme.file import InvalidProgramme
-from tests.cards.setups import Content, loaded, manager, planned, region, written
+from tests.cards.programmes import Content, loaded, manager, planned, region, written
 from tests.causeway import Causeway
 from tests.infra.operator_files import DEMO, MARK, catalogue_of, faults, rule, stored_rows
 from tests.kit import inputs
