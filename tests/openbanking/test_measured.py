@@ -319,7 +319,7 @@ def test_each_opening_of_a_circuit_is_reported_once(causeway: Causeway, capsys: 
     aisp = Aisp(causeway)
 
     def openings() -> int:
-        return len(logs.metric_values(capsys.readouterr().out, "CircuitOpened", Relay="local", Bank="ALPHGB21"))
+        return len(logs.metric_values(capsys.readouterr().out, "CircuitOpened", Stage="local", Bank="ALPHGB21"))
 
     aisp.fail(4)
     assert openings() == 0
