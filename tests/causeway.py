@@ -1,4 +1,4 @@
-"""The whole service in one process, between a TPP and banks that give the answers that a test scripts."""
+"""The whole service in one process, between a TPP and banks whose responses a test scripts."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Answer:
 
 
 class ScriptedOutbound(Outbound):
-    """Hands calls to the banks and the receiver of the service instead of the network."""
+    """Passes outbound calls to the scripted banks and the event receiver instead of the network."""
 
     def __init__(self, banks: Mapping[int, Bank], receiver: Receiver) -> None:
         self._banks = banks
@@ -102,7 +102,7 @@ class ScriptedOutbound(Outbound):
 
 @dataclass(frozen=True)
 class Mailbox:
-    """A mailer that keeps all mails."""
+    """A mailer that stores all mails in a list."""
 
     mails: list[Mail]
 
@@ -112,7 +112,7 @@ class Mailbox:
 
 
 def _capture(sent: Mapping[str, str], received: Mapping[str, str] | None, body: bytes) -> None:
-    """Record a call as ``Outbound`` does."""
+    """Record a call in the same way as ``Outbound``."""
     captured = context.captured()
     captured.sent, captured.received, captured.beginning = sent, received, body[: context.CAPTURED_BYTES]
 
@@ -136,7 +136,7 @@ class Causeway:
 
     @classmethod
     def first(cls, clock: Clock | None = None) -> Causeway:
-        """Make the keys, register the banks and load the demonstration programmes; needs the resources."""
+        """Create the keys, register the banks and load the demonstration programmes. The AWS resources must exist."""
         hub = bootstrap.Hub(Settings.from_environment({"STAGE": "local"}), clock or ManualClock(START))
         if "amazonaws" in endpoint("dynamodb").url:  # the emulator, where nothing gets better by waiting
             hub.store.pause = lambda seconds: None
@@ -165,11 +165,11 @@ class Causeway:
 
     @property
     def card_credentials(self) -> Mapping[str, str]:
-        """The members that a body of the card API carries its credential in: the one that may do everything."""
+        """The request members of the card API credential with all rights."""
         return self.card_secrets["full"]
 
     def again(self, settings: Settings | None = None) -> Causeway:
-        """The same resources and banks, with nothing remembered, the clock set back, and a new client."""
+        """Return a new service on the same resources and banks, with empty caches, the start time and a new client."""
         banks = {version: Bank(bank.record, bank.api_key, bank.key) for version, bank in self.banks.items()}
         self.forget_journeys((*GROWING, "clients"))
         self._age_data_keys()
@@ -180,10 +180,10 @@ class Causeway:
         return causeway
 
     def forget_journeys(self, growing: Sequence[str] = GROWING) -> None:
-        """Empty the tables that grow with every test: what an index holds is looked for among all of a table's items,
-        and some tests read whole tables.
+        """Empty the tables and queues that grow with every test.
 
-        And the queues: a retry of one test must not become visible in another.
+        Index queries search all items of a table, and some tests read whole tables. A queued retry must not reach
+        another test.
         """
         from moto.dynamodb.models import dynamodb_backends
         from moto.sqs.models import sqs_backends
@@ -199,14 +199,14 @@ class Causeway:
             queue._messages, queue._pending_messages = [], set()
 
     def _age_data_keys(self) -> None:
-        """Data keys that another test has created are no new ones: which of them signs does not change meanwhile."""
+        """Remove the creation times of data keys from earlier tests, so that the signing key does not change later."""
         state = self.hub.secrets.get(self.hub.settings.keys_secret)
         if any("created_at" in key for key in state["data_keys"]):
             aged = [{name: key[name] for name in ("id", "wrapped")} for key in state["data_keys"]]
             self.hub.secrets.put(self.hub.settings.keys_secret, {**state, "data_keys": aged})
 
     def another_process(self, settings: Settings | None = None, clock: Clock | None = None) -> bootstrap.Hub:
-        """The service's parts in another process: the same resources, with nothing remembered."""
+        """Return the service's parts as another process has them: the same resources and empty caches."""
         hub = bootstrap.Hub(settings or self.hub.settings, clock or self.clock)
         for name in ("store", "secrets"):
             hub.__dict__[name] = getattr(self.hub, name)
@@ -223,7 +223,7 @@ class Causeway:
             bootstrap.use(None)
 
     def writes_measurements(self) -> None:
-        """From now on measurements are written as by a new instance: by the next request, then each minute."""
+        """Write measurements with the next request and then every minute, as a new instance does."""
         self._measures(not_before=0)
 
     def _measures(self, not_before: int) -> None:
@@ -234,7 +234,7 @@ class Causeway:
 
     @contextlib.contextmanager
     def replace_method(self, name: str, call: Callable[..., Any]) -> Iterator[None]:
-        """Replace a method of the store by ``call``, which gets the real method first."""
+        """Replace a method of the store with ``call``, whose first argument is the real method."""
         store = self.hub.store
         real = getattr(store, name)
         setattr(store, name, lambda *arguments, **options: call(real, *arguments, **options))
@@ -244,7 +244,7 @@ class Causeway:
             vars(store).pop(name, None)
 
     def meanwhile(self, name: str, intrude: Callable[[], object]) -> contextlib.AbstractContextManager[None]:
-        """Let ``intrude`` happen once, just before the next call of the store's method ``name``."""
+        """Call ``intrude`` once, just before the next call of the store's method ``name``."""
 
         def call(real: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
             vars(self.hub.store).pop(name, None)
@@ -254,7 +254,7 @@ class Causeway:
         return self.replace_method(name, call)
 
     def answer_lost(self, name: str, *, applied: bool) -> contextlib.AbstractContextManager[None]:
-        """Lose the answer to the next call of the store's method ``name``, or the call itself."""
+        """Make the next call of the store's method ``name`` lose its response, with its effect if ``applied``."""
 
         def call(real: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
             vars(self.hub.store).pop(name, None)
@@ -265,7 +265,7 @@ class Causeway:
         return self.replace_method(name, call)
 
     def storage_gone(self, name: str) -> contextlib.AbstractContextManager[None]:
-        """Let every call of the store's method ``name`` fail."""
+        """Make every call of the store's method ``name`` fail."""
 
         def call(real: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
             raise StoreUnavailable("DynamoDB cannot be reached")
@@ -283,9 +283,9 @@ class Causeway:
         identity: Mapping[str, Any] | None = None,
         several: Mapping[str, Sequence[str]] | None = None,
     ) -> Answer:
-        """One HTTP request, as API Gateway would hand it to the function; a header with several values has lines.
+        """Send an HTTP request as API Gateway passes it to the function.
 
-        ``several`` has the values of headers that are sent more than once; ``headers`` has the last.
+        ``several`` contains the values of repeated headers; ``headers`` contains the last value.
         """
         from chalice.config import Config
         from chalice.local import LocalGateway
@@ -307,7 +307,7 @@ class Causeway:
 
     @contextlib.contextmanager
     def manager_wants_events(self, manager_id: int = 1) -> Iterator[str]:
-        """Gives a programme manager an Events URL, that of ``receiver``, and its first secret, for a while."""
+        """Give a programme manager the Events URL of ``receiver`` and a first secret until the block ends."""
         table, key = head_key(manager_id)
         self.hub.store.update(table, key, set={"events_url": self.receiver.url})
         self.hub.cards.programmes._cache.pop(manager_id, None)
@@ -321,7 +321,7 @@ class Causeway:
 
     @contextlib.contextmanager
     def manager_delivers_values(self, public_pem: str, manager_id: int = 1) -> Iterator[None]:
-        """Has a programme manager deliver the values of 3-D Secure, which it gets under its key, for a while."""
+        """Enable the delivery of encrypted 3-D Secure values for a programme manager until the block ends."""
         table, key = head_key(manager_id)
         members = {"events_encryption_key": public_pem, "delivers_validation_values": True}
         self.hub.store.update(table, key, set=members)
@@ -333,20 +333,20 @@ class Causeway:
             self.hub.cards.programmes._cache.pop(manager_id, None)
 
     def recorded(self, kind: str = "") -> list[Delivery]:
-        """Every delivery as it stands, or those of a kind, oldest first."""
+        """Return the stored deliveries, or those of one kind, oldest first."""
         records = [Delivery.from_item(item) for item in self.hub.store.scan("deliveries") if item["part"] == RECORD]
         return sorted((each for each in records if kind in ("", each.kind)), key=lambda each: each.created_at)
 
     def delivery(self, delivery_id: str) -> Delivery:
-        """A delivery as it stands."""
+        """Return a stored delivery."""
         item = self.hub.store.get(*record_key(delivery_id))
         assert item is not None, f"there is no delivery {delivery_id}"
         return Delivery.from_item(item)
 
     def queued(self, queue: str = "deliveries") -> list[str]:
-        """The ids of the deliveries that wait in a queue; they are taken out.
+        """Remove the visible messages of a queue. Return their ids.
 
-        A message that was sent with a delay stays there, however much real time the test takes.
+        A delayed message stays in the queue, even when its real delay has passed.
         """
         from moto.core.models import DEFAULT_ACCOUNT_ID
         from moto.sqs.models import sqs_backends

@@ -1,4 +1,4 @@
-"""The shared fixtures: fake credentials, the resources in an emulator inside this process, and one running stack."""
+"""The shared fixtures: fake credentials, an emulator with the resources in this process, and one running stack."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Give each process all tests of a file, as ``loadfile`` does, on the shared stack, or with storage faults."""
+    """Assign all tests of a file to one process, and group the files on the shared stack or with storage faults."""
     from xdist.scheduler import LoadFileScheduling
 
     if config.getvalue("dist") != "loadfile":
@@ -97,7 +97,7 @@ def _scope_of(nodeid: str) -> str:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Iterator[None]:
-    """What is imported and collected stays: a million objects that no collection of garbage has to visit."""
+    """Exclude imported and collected objects from garbage collection, because there are a million of them."""
     gc.disable()
     try:
         return (yield)
@@ -108,21 +108,21 @@ def pytest_collection() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def full_repeat_budget() -> None:
-    """A test that exhausts the repeats of throttled calls takes none from the next one."""
+    """Restore the retry budget of throttled calls before each test."""
     REPEATS.give_back(CAPACITY)
 
 
 @pytest.fixture(autouse=True)
 def no_log_members() -> None:
-    """A test whose request or attempt has not ended leaves no members to the log lines of the next one."""
+    """Remove log members that an unfinished request of the previous test left behind."""
     context.clear()
 
 
 @pytest.fixture(scope="session")
 def resources(leak_watch: Watch) -> Iterator[None]:
-    """The real template, laid on an emulator in this process; once, since tests do not share records.
+    """Create the resources of the real template once in an emulator in this process.
 
-    In the end nobody can read card data of any test in any table.
+    At the end, check that no table contains readable card data.
     """
     from moto import mock_aws
 
@@ -141,20 +141,20 @@ def resources(leak_watch: Watch) -> Iterator[None]:
 
 
 def _nothing_expires() -> AbstractContextManager[Any]:
-    """A real engine removes what has expired by the machine's clock, which is far ahead of the tests'."""
+    """Disable the emulator's removal of expired items, which uses the system clock instead of the tests' clock."""
     return patch("infra.local.resources.expire_items")
 
 
 @pytest.fixture(scope="session")
 def shared_causeway(resources: None) -> Iterator[Causeway]:
-    """Made once: its keys and banks take time. So does a signature, and most requests to banks have the same body."""
+    """Create the service once and cache signatures, because keys, banks and signatures take time."""
     with patch("chalicelib.openbanking.bank_client.bank_client.sign", lru_cache(1024)(sign)):
         yield Causeway.first()
 
 
 @pytest.fixture
 def causeway(shared_causeway: Causeway) -> Iterator[Causeway]:
-    """The whole service in this process, with a clock that stands still, banks that tests script, a new client."""
+    """Provide the whole service in this process, with a manual clock, scripted banks and a new client."""
     fresh = shared_causeway.again()
     with fresh.installed():
         yield fresh
@@ -162,7 +162,7 @@ def causeway(shared_causeway: Causeway) -> Iterator[Causeway]:
 
 @pytest.fixture
 def subtests(subtests: pytest.Subtests) -> Iterator[pytest.Subtests]:
-    """Pytest's own; a test that takes it must try at least one case."""
+    """Wrap pytest's fixture, and check that the test runs at least one case."""
     with patch.object(subtests, "test", wraps=subtests.test) as tried:
         yield subtests
     assert tried.called, "the test has tried no case"
@@ -170,7 +170,7 @@ def subtests(subtests: pytest.Subtests) -> Iterator[pytest.Subtests]:
 
 @pytest.fixture(scope="session")
 def rendered() -> None:
-    """Render what is out of date; of several test processes, one renders, and the others wait for it."""
+    """Render outdated documents. One of several test processes renders, and the others wait."""
     subprocess.run([sys.executable, "-m", "infra.render"], cwd=ROOT, check=True)
 
 
@@ -181,10 +181,11 @@ def stack_log(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def shared_stack(stack_log: Path, rendered: None) -> Iterator[dict[str, Any]]:
-    """The file of the one running stack of all tests that call the service from outside, started as by ``make run``.
+    """Start one stack as ``make run`` does, for all tests that call the service from outside. Provide its stack file.
 
-    Its data are its own: its worker would take the deliveries of other tests. At an endpoint that others use, too, its
-    names have a prefix. In the end its tables and its log have no card data, and the log obeys ``log_traces``.
+    The stack has its own data, because its worker would process the deliveries of other tests. At a shared endpoint,
+    its
+    resource names have a prefix. At the end, check its tables and log for card data, and its log by ``log_traces``.
     """
     from infra.local.background import run_stack
     from infra.local.engines import DYNAMODB_ENGINES
@@ -207,13 +208,13 @@ def shared_stack(stack_log: Path, rendered: None) -> Iterator[dict[str, Any]]:
 
 @pytest.fixture(scope="session")
 def stack(shared_stack: dict[str, Any]) -> dict[str, Any]:
-    """The stack of a test; a module whose tests change more than they may at the shared one has another."""
+    """Provide the stack of a test. A module that changes global state overrides this fixture with a separate stack."""
     return shared_stack
 
 
 @pytest.fixture
 def operator(stack: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> Hub:
-    """The service's parts on the running stack's resources, as the operator's command line has them."""
+    """Provide the service's parts on the running stack's resources, as the operator's command line uses them."""
     from chalicelib.bootstrap import Hub
     from chalicelib.foundation.settings import Settings
 
@@ -231,7 +232,7 @@ def tpp(stack: dict[str, Any]) -> Tpp:
 
 @pytest.fixture
 def quick_hashes() -> Iterator[None]:
-    """Cheap password hashes, for tests that do not check the cost of a hash."""
+    """Use cheap password hashes in tests that do not check the cost of a hash."""
     import argon2
 
     from chalicelib.foundation.crypto import passwords

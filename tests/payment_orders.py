@@ -1,4 +1,4 @@
-"""Payments that tests make, in the format of either version."""
+"""Payments of tests, in the format of either version."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _PARTS = (Decimal("3.10"), Decimal("4.20"))
 
 @dataclass(frozen=True, slots=True)
 class Orders:
-    """A single payment, a bulk payment, and a direct payment, which needs no consent."""
+    """A single payment, a bulk payment, and a direct payment, which requires no consent."""
 
     single: tpp.SinglePaymentV1 | tpp.SinglePaymentV2
     bulk: tpp.BulkPaymentV1 | tpp.BulkPaymentV2
@@ -24,7 +24,7 @@ class Orders:
 
 
 def payment_orders(version: int, bic: str, iban: str, currency: str, callback: str) -> Orders:
-    """Orders from the account ``iban``, at a bank of ``version``; the PSU returns to ``callback``."""
+    """Return orders from the account ``iban`` at a bank of ``version``. The PSU is redirected to ``callback``."""
     return {1: _orders_v1, 2: _orders_v2}[version](bic, iban, currency, callback)
 
 

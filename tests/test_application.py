@@ -1,4 +1,4 @@
-"""The application around all views: what Chalice itself answers speaks the language of its interface."""
+"""The application: Chalice's own error responses use the format of the called API."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The card API's page agrees with the tables: actions, fields, codes, lists and states."""
+"""The page of the card API agrees with the tables of actions, fields, codes, lists and states."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ BLOCKS = {
 
 
 def page() -> str:
-    """All that the documents say of cards."""
+    """Return all documentation of cards."""
     return "\n".join([CARDS, reference("card-actions"), reference("card-values")])
 
 
@@ -51,12 +51,12 @@ def of_action(action: Action) -> str:
 
 
 def fields(text: str, head: str) -> dict[str, str]:
-    """The fields of the tables that are headed so, and whether each is mandatory."""
+    """Return the fields of all tables with this first column, and whether each is mandatory."""
     return {row[0]: row[1] for table in tables(text) if table[0][0] == head for row in table[2:]}
 
 
 def table(heading: str, first: str) -> dict[str, list[str]]:
-    """The first table below a heading whose first column is headed ``first``: other cells by the first one."""
+    """Return the first table below a heading with this first column, as a mapping by first cell."""
     found, *_ = [each[2:] for each in tables(section(page(), heading)) if each[0][0] == first]
     return {row[0]: row[1:] for row in found}
 
@@ -196,7 +196,7 @@ def test_docs_list_exactly_the_value_lists() -> None:
         ("### Authorization", states.AUTHORIZATION_RULES),
     ],
 )
-def test_docs_give_the_state_rules_of_every_action(heading: str, rules: Any) -> None:
+def test_docs_list_the_allowed_states_of_every_action(heading: str, rules: Any) -> None:
     found = table(heading, "Action")
 
     assert found == {
@@ -205,13 +205,13 @@ def test_docs_give_the_state_rules_of_every_action(heading: str, rules: Any) -> 
     }
 
 
-def test_docs_give_the_status_changes_of_cards() -> None:
+def test_docs_list_the_status_changes_of_cards() -> None:
     assert {before: set(after.split(", ")) for before, (after,) in table("### Card", "From").items()} == {
         before: set(after) for before, after in states.CARD_MOVES.items()
     }
 
 
-def test_docs_give_the_response_codes_of_inactive_cards_and_accounts() -> None:
+def test_docs_list_the_response_codes_of_inactive_cards_and_accounts() -> None:
     assert table("## Lifecycle", "Status") == {state: [code] for state, code in states.DECLINED_BY_CARD.items()}
     said = re.sub(r"\s+", " ", section(page(), "## Lifecycle"))
     for code in set(states.DECLINED_BY_ACCOUNT.values()):
@@ -231,7 +231,7 @@ def test_docs_list_the_states_of_a_3_d_secure_request() -> None:
 # -- Rules in words
 
 
-def test_docs_name_existing_codes_in_the_order_of_checks() -> None:
+def test_docs_list_existing_status_codes_in_the_order_of_checks() -> None:
     said = list(table("## Calling", "Order of checks").values())
     told = [code for (cell,) in said for code in re.findall("[0-9]{4}", cell)]
 
@@ -260,7 +260,7 @@ def test_docs_list_the_modes_and_rights_of_credentials() -> None:
     assert "0 to 1000" in rights["Level"][0]
 
 
-def test_docs_give_the_retention_of_answers() -> None:
+def test_docs_state_the_retention_of_stored_answers() -> None:
     found = table("## Repeats", "The same credential sends again")
     reveals = [name for name, action in ACTIONS.items() if action.effect == "reveal"]
     sealing = [name for name, action in ACTIONS.items() if action.seals]
@@ -270,7 +270,7 @@ def test_docs_give_the_retention_of_answers() -> None:
     assert set(reveals) == set(next(name for name in found if name.startswith("getPin")).split(", "))
 
 
-def test_docs_give_the_limits_of_cards_and_holders() -> None:
+def test_docs_state_the_limits_of_cards_and_holders() -> None:
     found = {name: cell for name, (cell,) in table("## Lifecycle", "Subject").items()}
 
     assert f"After {states.PIN_TRIES} wrong ones" in found["PIN"]

@@ -1,4 +1,4 @@
-"""The guide to customer files names every member and limit of the format."""
+"""The guide to customer files lists every member and limit of the format."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CUSTOMER, ACCOUNT, TRANSACTION = ({row[0]: row for row in table[2:]} for table i
 
 
 def members(*parts: type[BaseModel]) -> dict[str, bool]:
-    """The members as they are written, with whether one is always required."""
+    """Return the members as written in a file, and whether each is required."""
     return {field.alias or name: field.is_required() for part in parts for name, field in part.model_fields.items()}
 
 
@@ -47,7 +47,7 @@ def test_docs_list_the_members_of_transactions_and_rules() -> None:
     }
 
 
-def test_docs_give_the_limits_of_customer_files() -> None:
+def test_docs_state_the_limits_of_customer_files() -> None:
     assert f"1 to {models.MOST_ACCOUNTS} accounts" in CUSTOMER["accounts"][2]
     assert all(bic in CUSTOMER["banks"][2] for bic in BANKS)
     listed, rules = ACCOUNT["transactions"][2], ACCOUNT["rules"][2]

@@ -1,4 +1,4 @@
-"""The documents agree with the code about deliveries, events, and deferred calls."""
+"""The documents agree with the code on deliveries, events and deferred calls."""
 
 from __future__ import annotations
 
@@ -49,17 +49,17 @@ from tests.kit.documents import (
 
 
 def flowing(text: str) -> str:
-    """A text without its line breaks."""
+    """Return a text without its line breaks."""
     return re.sub(r"\s+", " ", text)
 
 
 def seconds(text: str) -> list[int]:
-    """The times in a text: ``5 s, 30 min``."""
+    """Return the durations in a text such as ``5 s, 30 min``, in seconds."""
     units = {"s": 1, "min": 60, "h": 3600, "days": 24 * 3600}
     return [int(number) * units[unit] for number, unit in re.findall(r"(\d+) (s|min|h|days)\b", text)]
 
 
-def test_docs_list_exactly_the_kinds_of_deliveries_with_their_plans() -> None:
+def test_docs_list_exactly_the_kinds_of_deliveries_with_their_retry_plans() -> None:
     found = tables(section(DELIVERY, "## Attempts"))
     kinds = next(table[2:] for table in found if table[0][0] == "Kind")
     plans = next(table[2:] for table in found if table[0][0] == "Plan")
@@ -74,7 +74,7 @@ def test_docs_list_exactly_the_kinds_of_deliveries_with_their_plans() -> None:
             assert ("beginning" in kept, "end" in kept) == (plan.has_caller, not plan.has_caller)
 
 
-def test_docs_give_the_retry_waits_of_events_and_reads() -> None:
+def test_docs_state_the_retry_waits_of_events_and_reads() -> None:
     (events,) = [row[1:] for row in rows(section(DELIVERY, "## Receive an event")) if row[0].startswith("Wait,")]
     (reads,) = re.findall("Waits between attempts of a read: (.*?), each", DEFERRED)
     first, *later = PLANS["relay"].waits
@@ -83,7 +83,7 @@ def test_docs_give_the_retry_waits_of_events_and_reads() -> None:
     assert seconds(reads) == list(dict.fromkeys((first, *later)))
 
 
-def test_docs_give_the_numbers_of_deliveries() -> None:
+def test_docs_state_the_limits_of_deliveries() -> None:
     text, (wait,) = flowing(DELIVERY), PLANS["payment"].waits
 
     assert f"each with {receiver_slots.SLOTS} slots" in text
@@ -108,7 +108,7 @@ def test_docs_give_the_numbers_of_deliveries() -> None:
     assert "| 5 minutes after the 202 |" in DEFERRED
 
 
-def test_docs_give_the_waits_of_the_sweeper() -> None:
+def test_docs_state_the_waits_of_the_sweeper() -> None:
     first, second, third, longest = (wait // 60 for wait in delivery_plan.SWEEP_WAITS)
 
     text = section(DELIVERY, "## Sweeper")
@@ -117,7 +117,7 @@ def test_docs_give_the_waits_of_the_sweeper() -> None:
     assert [name for name, plan in PLANS.items() if plan.has_caller] == ["relay", "payment"]
 
 
-def test_docs_list_exactly_the_headers_that_are_stored_with_their_values() -> None:
+def test_docs_list_exactly_the_headers_stored_with_their_values() -> None:
     text = section(OPERATIONS, "### Headers of an attempt")
     ((first, *_),) = [table[2:] for table in tables(text)]
 
@@ -131,7 +131,7 @@ def test_docs_list_exactly_the_headers_that_are_stored_with_their_values() -> No
     assert f"| {client_events.LOOKED_THROUGH}, the latest |" in OPERATIONS
 
 
-def test_docs_give_the_stored_part_of_an_answer() -> None:
+def test_docs_state_the_stored_length_of_a_response_body() -> None:
     text = flowing(section(OPERATIONS, "### Answer to an attempt"))
 
     assert f"first {recorded_exchange.MAX_RECORDED_BYTES} bytes" in text
@@ -139,7 +139,7 @@ def test_docs_give_the_stored_part_of_an_answer() -> None:
     assert {kind for kind, plan in PLANS.items() if plan.keeps_replies} == {"event", "relay", "payment"}
 
 
-def test_docs_give_the_numbers_of_the_circuit_breaker() -> None:
+def test_docs_state_the_numbers_of_the_circuit_breaker() -> None:
     text = section(REQUESTS, "### A bank that keeps failing")
     assert f"After {FAILURES} failures in a row" in text
     assert f"for {OPEN_SECONDS} s" in flowing(text)
@@ -149,7 +149,7 @@ def test_docs_give_the_numbers_of_the_circuit_breaker() -> None:
     assert f"Pauses calls to the bank for {OPEN_SECONDS} s" in text
 
 
-def test_docs_give_tpps_and_banks_the_limits_of_a_call() -> None:
+def test_docs_state_the_limits_of_a_call_for_tpps_and_banks() -> None:
     text = section(BANK, "### Answers")
     total, connect = int(outbound.TOTAL_SECONDS), int(deadline_connections.CONNECT_SECONDS)
 
@@ -171,7 +171,7 @@ def test_docs_list_exactly_the_indexes() -> None:
     assert sorted([*(name for row in table for name in row[0].split(", ")), *others]) == sorted(made)
 
 
-def test_the_receiver_example_verifies_events_and_detects_repeats() -> None:
+def test_the_receiver_example_verifies_events_and_detects_duplicates() -> None:
     (example,) = [block for block in blocks(DELIVERY, "python") if "standardwebhooks" in block]
     printed: list[Any] = []
     names: dict[str, Any] = {"print": lambda *values: printed.append(values)}

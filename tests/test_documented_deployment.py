@@ -1,4 +1,4 @@
-"""Every command of AWS in the documents on deployment exists, takes the options that it is given, and lacks none."""
+"""Every AWS command in the documents on deployment exists and has valid and complete options."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ OWN = {
 
 
 def commands() -> Iterator[str]:
-    """Every command of the documents, in blocks and among the text."""
+    """Yield every AWS command in code blocks and in the text."""
     code = "\n".join(blocks(TEXT, "bash")).replace("\\\n", " ")
     inline = re.findall(r"`(?:until )?(aws [^`]+)`", TEXT)
     for line in [*code.splitlines(), *inline]:
@@ -85,7 +85,7 @@ def test_the_waf_rules_in_docs_match_the_api_of_aws() -> None:
 
 
 @pytest.mark.parametrize("stage", STAGES)
-def test_docs_name_the_api_gateway_stage_and_public_url_of_each_stage(stage: str) -> None:
+def test_docs_list_the_api_gateway_stage_and_public_url_of_each_stage(stage: str) -> None:
     settings = CONFIG["stages"][stage]
 
     assert settings["api_gateway_stage"] == stage

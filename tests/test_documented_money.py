@@ -1,4 +1,4 @@
-"""The card API's page agrees with the code about money."""
+"""The page of the card API agrees with the code on money."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PAGE = CARDS
 
 
 def flat(heading: str) -> str:
-    """The text below a heading, on one line."""
+    """Return the text below a heading on one line."""
     return " ".join(section(PAGE, heading).split())
 
 
@@ -29,7 +29,7 @@ def cents(text: str) -> int:
 
 
 def cells(heading: str, first: str) -> list[list[str]]:
-    """The rows of the first table below a heading whose first column is headed ``first``."""
+    """Return the rows of the first table below a heading with this first column."""
     found, *_ = [each[2:] for each in tables(section(PAGE, heading)) if each[0][0] == first]
     return found
 
@@ -37,7 +37,7 @@ def cells(heading: str, first: str) -> list[list[str]]:
 # -- numbers
 
 
-def test_docs_give_the_conversions_of_the_demonstration_programme(causeway: Causeway) -> None:
+def test_docs_list_the_conversions_of_the_demonstration_programme(causeway: Causeway) -> None:
     issuer = Issuer(causeway)
     catalogue = issuer.hub.cards.programmes.catalogue(MANAGER)
     numbers = {name: number for number, name in currency_numbers().items()}
@@ -99,14 +99,14 @@ def test_docs_list_every_state_of_a_payment_and_its_return_action() -> None:
         assert not action.endswith("Return") or action in returning[next(n for n, k in kinds.items() if k == kind)]
 
 
-def test_docs_give_the_times_of_direct_debits() -> None:
+def test_docs_state_the_times_of_direct_debits() -> None:
     assert f"announces what it will collect. {values.CUT_OFF_SECONDS // 3600} hours later, at the cut-off" in flat(
         "## Direct debits"
     )
     assert pending_index.ASKING_SECONDS == 60, "and the schedule runs every minute: within two minutes, the page says"
 
 
-def test_docs_give_the_price_of_the_example_fee(causeway: Causeway) -> None:
+def test_docs_state_the_price_of_the_example_fee(causeway: Causeway) -> None:
     catalogue = Issuer(causeway).hub.cards.programmes.catalogue(MANAGER)
     (entry,) = [each for each in catalogue.fee_groups[304].entries if each.code == "EXTOUT" and not each.country]
     said = flat("## Fees")

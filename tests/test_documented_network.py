@@ -1,4 +1,4 @@
-"""The card API's page describes the card network and reports as they are."""
+"""The page of the card API agrees with the code on the card network and on reports."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def issuer(causeway: Causeway) -> Issuer:
 
 
 def cells(heading: str, first: str, page: str = PAGE) -> list[list[str]]:
-    """The rows of the first table below a heading whose first column is headed ``first``."""
+    """Return the rows of the first table below a heading with this first column."""
     found, *_ = [each[2:] for each in tables(section(page, heading)) if each[0][0] == first]
     return found
 
@@ -41,13 +41,13 @@ def cents(text: str) -> int:
 
 
 def money(text: str) -> tuple[int, int]:
-    """``61.35 EUR`` in minor units, and the currency."""
+    """Convert ``61.35 EUR`` to minor units and the currency number."""
     amount, name = text.replace(",", "").split()[:2]
     return cents(amount), NUMBERS[name]
 
 
 def funded(issuer: Issuer, amount: int, **members: Any) -> NewCard:
-    """An active card without fees, with so much in euros."""
+    """Create an active card without fees and with this balance in euros."""
     card = issuer.card(card_currency_ison=[EUR], card_fee_group_id=302, **members)
     issuer.data("activateCard", card_id=card.card_id)
     issuer.inbound(issuer.address(card.account_id, SEPA), amount)
@@ -73,7 +73,7 @@ def state_of(issuer: Issuer, trans_link: str) -> str:
 
 
 def test_authorization_checks_run_and_decline_in_the_documented_order(issuer: Issuer) -> None:
-    """Every check fails at first; then the causes are removed one by one."""
+    """Every check fails at first. Then the test removes the causes one by one."""
     card = issuer.card(card_currency_ison=[EUR], auto_conversion=0, card_limit_group_id=203, card_usage_group_id=602)
     number = card.card_id
     issuer.data("setPin", card_id=number, pin="7391")
@@ -123,7 +123,7 @@ def test_docs_list_the_states_of_an_authorization() -> None:
     assert {tuple(row[0].split(" ", 1)) for row in rows} == {*states.AUTHORIZATION_STATES.items()}
 
 
-def test_docs_give_the_hold_expiry_and_the_credit_types() -> None:
+def test_docs_state_the_hold_expiry_and_the_credit_types() -> None:
     rules = {row[0]: row[1] for row in cells("## Authorizations", "Subject")}
     days = values.HOLD_SECONDS // (24 * 3600)
 
@@ -221,7 +221,7 @@ def test_docs_list_the_fields_that_are_never_present_in_reports(issuer: Issuer) 
 
 
 def lived(issuer: Issuer) -> NewCard:
-    """A card that everything has happened to: what its reports do not have they never have."""
+    """Create a card with every kind of event, so that a field missing in its reports is never present."""
     account = issuer.account(program_id=502, fee_group_id=303)  # conversions are not blended there
     [holder] = [each["holder_id"] for each in issuer.data("getAccounts", account_id=account)]
     card = issuer.card(holder_id=holder, account_id=[account], account_owner_id=[holder], risk_rules_group_id=402)

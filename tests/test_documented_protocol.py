@@ -1,4 +1,4 @@
-"""The concepts agree with the protocol's tables: versions, webhooks, limits and errors."""
+"""The concept pages agree with the protocol's tables of versions, webhooks, limits and errors."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ NONE = "\N{EN DASH}"
 FIRST, SECOND = VERSIONS.values()
 
 
-def test_docs_give_the_differences_between_the_versions() -> None:
+def test_docs_list_the_differences_between_the_versions() -> None:
     about = {subject: cells for subject, *cells in rows(VERSIONS_PAGE)}
     calls = {call.path: webhooks_of(call) for call in RELAYED}
     single = {number: version.payments["single"] for number, version in VERSIONS.items()}
@@ -72,7 +72,7 @@ def test_docs_list_the_payment_status_webhooks() -> None:
     ]
 
 
-def test_docs_give_the_limits_of_payments() -> None:
+def test_docs_state_the_limits_of_payments() -> None:
     bulk = max(call.body_bytes for call in PAYMENT_CALLS)
     reports = section(BANK, "### Status reports")
 
@@ -85,7 +85,7 @@ def test_docs_give_the_limits_of_payments() -> None:
     assert f"at most {OLDEST_DAYS} days ago" in section(BANK, "## Daily performance")
 
 
-def test_docs_list_the_psu_headers_with_their_forms() -> None:
+def test_docs_list_the_psu_headers_with_their_formats() -> None:
     found = [row for row in rows(section(REQUESTS, "## Attended and unattended reads")) if row[0].startswith("PSU-")]
     told = {name: row[1] for row in found for name in row[0].split(", ")}
 
@@ -99,7 +99,7 @@ def test_docs_list_the_psu_headers_with_their_forms() -> None:
     assert f"1 to {MOST_UNATTENDED_READS}" in section(BANK, "## Registration")
 
 
-def test_docs_give_the_numbers_of_version_2_statuses() -> None:
+def test_docs_list_the_numbers_of_version_2_statuses() -> None:
     text = section(BANK, "### Status reports")
 
     for number in "01234":
@@ -113,13 +113,13 @@ def test_docs_list_every_reason_code_of_a_failed_payment() -> None:
 
 
 def documented_pair(fault: Fault) -> tuple[str, str, str, str]:
-    """A row of the table that pairs the codes of both versions, without its first cell."""
+    """Return the row that pairs the codes of both versions, without its first cell."""
     v1, v2 = VERSION_1[fault.v1].status, VERSION_2[fault.v2].status
     status = str(v1) if v1 == v2 else f"{v1} / {v2}"
     return status, str(fault.v1), fault.v2, fault.additional or ""
 
 
-def test_docs_pair_exactly_the_faults_of_bank_calls() -> None:
+def test_docs_pair_the_error_codes_of_both_versions_for_each_bank_call_fault() -> None:
     found = rows(section(VERSIONS_PAGE, "## Error codes of both versions"))
     of_tpps = {Fault.SCHEME, Fault.PARAMETER, Fault.FORBIDDEN, Fault.UNKNOWN_RESOURCE, Fault.BANK_FAILED}
     of_tpps |= {Fault.ACCESS_EXCEEDED}

@@ -1,4 +1,4 @@
-"""The pages on security name tests that are collected, and the concept gives the code's numbers."""
+"""The security pages name existing tests, and the concept page states the numbers in the code."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ CLAUSES = clauses()
 
 
 def threats() -> list[Threat]:
-    """The rows of the threat model's tables."""
+    """Return the rows of the threat model's tables."""
     found = tables(DOCUMENTS["docs/security.md"])
     return [Threat(*row) for head, _, *content in found if head == ["Threat", "Defence", "Tests"] for row in content]
 
@@ -59,7 +59,7 @@ THREATS = threats()
 
 @cache
 def collected_tests(file: str) -> frozenset[str]:
-    """The tests of a file that pytest collects."""
+    """Return the tests of a file that pytest collects."""
     path = ROOT / file
     assert path.is_relative_to(ROOT / "tests")
     assert path.name.startswith("test_")
@@ -68,7 +68,7 @@ def collected_tests(file: str) -> frozenset[str]:
 
 
 @pytest.mark.parametrize("clause", CLAUSES, ids=lambda clause: clause.number)
-def test_every_clause_names_collected_tests(clause: Clause) -> None:
+def test_every_security_clause_names_existing_tests(clause: Clause) -> None:
     assert clause.demand
     assert clause.holds
     for test in clause.tests.split(", "):
@@ -77,7 +77,7 @@ def test_every_clause_names_collected_tests(clause: Clause) -> None:
 
 
 @pytest.mark.parametrize("row", THREATS, ids=lambda row: row.threat)
-def test_every_defence_names_collected_tests(row: Threat) -> None:
+def test_every_threat_defence_names_existing_tests(row: Threat) -> None:
     assert row.defence
     for test in row.tests.split(", "):
         file, _, name = test.partition("::")
@@ -115,7 +115,7 @@ def test_every_fapi_clause_for_servers_is_listed() -> None:
         f"at most once in {key_sets.MIN_REFETCH_SECONDS} s",
     ],
 )
-def test_docs_give_the_numbers_of_client_security(words: str) -> None:
+def test_docs_state_the_numbers_of_client_security(words: str) -> None:
     assert words in ALL
 
 

@@ -1,4 +1,4 @@
-"""The documents agree with the code about the web interface."""
+"""The documents agree with the code on the web interface."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ HOURS, DAYS = 3600, 24 * 3600
 
 
 def table(heading: str, first: str) -> dict[str, list[str]]:
-    """The first table below a heading whose first column is headed ``first``: other cells by the first one."""
+    """Return the first table below a heading with this first column, as a mapping by first cell."""
     found, *_ = [each[2:] for each in tables(section(WEBSITE, heading)) if each[0][0] == first]
     return {row[0]: row[1:] for row in found}
 
@@ -53,7 +53,7 @@ def test_docs_list_exactly_the_pages_with_their_visitors() -> None:
     assert all(f"{screen.name}" in found["/specifications/{screen}"][0] for screen in SCREENS)
 
 
-def test_docs_give_the_rules_of_passwords_and_sessions() -> None:
+def test_docs_state_the_rules_of_passwords_and_sessions() -> None:
     shortest, longest = passwords.LENGTH
     said = table("### Sessions", "Subject")
     described = Cookie(COOKIE, "/", secure=True)
@@ -66,14 +66,14 @@ def test_docs_give_the_rules_of_passwords_and_sessions() -> None:
     assert keyring._KEYS_DERIVED_FROM == 3, "the words on rotations say so"
 
 
-def test_docs_give_the_lifetime_of_the_browser_cookie() -> None:
+def test_docs_state_the_lifetime_of_the_browser_cookie() -> None:
     text = section(WEBSITE, "### Attempts")
 
     assert f"`{sessions.BROWSER_COOKIE}…`" in text
     assert f"{sessions.BROWSER_LIFETIME // DAYS} days from" in text
 
 
-def test_docs_give_the_limits_of_attempts() -> None:
+def test_docs_state_the_limits_of_attempts() -> None:
     found = list(table("### Attempts", "What is counted").values())
 
     assert [(int(allowed), window) for allowed, window, _ in found] == [
@@ -87,7 +87,7 @@ def test_docs_give_the_limits_of_attempts() -> None:
 # -- Clients, journeys and deliveries
 
 
-def test_docs_give_the_numbers_of_lists_and_journeys() -> None:
+def test_docs_state_the_numbers_of_lists_and_journeys() -> None:
     clients, journey = table("## Clients", "Field"), table("### The journey", "Subject")
     deliveries = re.sub(r"\s+", " ", section(WEBSITE, "## Events"))
 
@@ -116,7 +116,7 @@ def test_docs_give_the_numbers_of_lists_and_journeys() -> None:
     assert f"the first {event_inspection.SHOWN_CHARACTERS} characters" in deliveries
 
 
-def test_docs_give_the_numbers_of_activity_and_start_page() -> None:
+def test_docs_state_the_numbers_of_activity_and_start_page() -> None:
     activity = {subject: rule for subject, (rule,) in table("### Activity", "Subject").items()}
     start = re.sub(r"\s+", " ", section(WEBSITE, "### Start page"))
     words = {3: "three", 5: "five"}
@@ -135,7 +135,7 @@ def test_docs_give_the_numbers_of_activity_and_start_page() -> None:
     assert f"at most {client_activity.PER_MINUTE}:" in calls[1]
 
 
-def test_docs_give_the_numbers_of_the_performance_page() -> None:
+def test_docs_state_the_numbers_of_the_performance_page() -> None:
     found = {subject: rule for subject, (rule,) in table("## Performance", "Subject").items()}
     *first, last = (f"p{percentile}" for percentile in PERCENTILES)
 
@@ -212,7 +212,7 @@ def test_the_csp_of_authorize_names_the_callback_url(causeway: Causeway) -> None
 
 
 @pytest.mark.usefixtures("rendered")
-def test_docs_give_the_cache_control_of_files(causeway: Causeway) -> None:
+def test_docs_state_the_cache_control_of_static_files(causeway: Causeway) -> None:
     files = causeway.call("GET", f"/static/{static_files().name('site.css')}").headers["cache-control"]
     documents = causeway.call("GET", "/openapi/tpp.json").headers["cache-control"]
 

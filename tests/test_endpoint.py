@@ -1,4 +1,4 @@
-"""``make test-emulator`` leads the tests' stacks to the endpoint that it is given, with names of their own there."""
+"""``make test-emulator`` runs the test stacks at the given endpoint with unique resource names."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def prepared(**environ: str) -> tuple[list[str], dict[str, str]]:
 
 @pytest.fixture
 def ran(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
-    """The commands that were run; in the end nothing is removed."""
+    """Record the commands instead of running them, and skip the removal of resources."""
     commands: list[list[str]] = []
 
     def run(command: list[str], check: bool) -> subprocess.CompletedProcess[bytes]:
@@ -93,7 +93,7 @@ def test_a_server_that_is_not_localstack_is_refused_with_localstack_set(
 
 
 class Formation:
-    """A CloudFormation client with one stack of the run; ``events`` is what happens in which order."""
+    """A CloudFormation client with one stack of the run. ``events`` records the calls in order."""
 
     def __init__(self, events: list[str], stays: bool = False) -> None:
         self.events, self.stays = events, stays
@@ -117,7 +117,7 @@ class Formation:
 
 
 class Gone:
-    """A client of a service whose list still names what the stack has taken along."""
+    """A client whose list still contains resources that CloudFormation has already deleted."""
 
     def __init__(self, events: list[str], code: str) -> None:
         self.events, self.code = events, code
@@ -139,7 +139,7 @@ class Gone:
 
 
 def clients(monkeypatch: pytest.MonkeyPatch, code: str, stays: bool = False) -> list[str]:
-    """Replace the clients of AWS; answers the list of what will happen."""
+    """Replace the AWS clients. Return the list of the recorded events."""
     events: list[str] = []
     made = {"cloudformation": Formation(events, stays)}
     monkeypatch.setattr(boto3, "client", lambda service: made.get(service) or Gone(events, code))
@@ -185,7 +185,7 @@ def test_localstack_has_a_default_endpoint(monkeypatch: pytest.MonkeyPatch) -> N
     assert prepared(LOCALSTACK="1", AWS_ENDPOINT_URL="http://elsewhere")[0] == ["http://elsewhere"]
 
 
-def test_dynamodb_may_have_an_endpoint_of_its_own() -> None:
+def test_dynamodb_can_have_a_separate_endpoint() -> None:
     assert prepared(**GIVEN)[0] == [*GIVEN.values()]
 
 
@@ -227,7 +227,7 @@ def test_a_stack_starts_with_the_given_endpoint_and_prefix_only(monkeypatch: pyt
             return True
 
         def stop(self, grace: float) -> None:
-            """Nothing runs."""
+            """Do nothing."""
 
     monkeypatch.setattr(background, "ChildProcess", Child)
     for elsewhere in ({}, {**GIVEN, "RESOURCE_PREFIX": "causeway-local-1"}):

@@ -1,4 +1,4 @@
-"""A guide is played only if what was printed is what it shows, but for what is another each time."""
+"""Guide runs compare the output with the guide, except for values that change per run."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_any_further_deviation_is_shown_as_a_difference(shown: str, printed: str
     assert f"-{shown.splitlines()[0]}" in difference or f" {shown}" in difference
 
 
-def test_an_id_has_the_same_value_in_a_whole_guide() -> None:
+def test_equal_ids_in_a_guide_must_be_equal_in_the_output() -> None:
     reading = Reading()
 
     assert reading.difference(f"made {ONE}", f"made {OTHER}") == ""
@@ -99,7 +99,7 @@ def test_an_id_has_the_same_value_in_a_whole_guide() -> None:
     assert reading.difference(f"found {ONE}", f"found {ONE}") != ""
 
 
-def test_two_ids_must_have_different_values() -> None:
+def test_different_ids_in_a_guide_must_be_different_in_the_output() -> None:
     assert Reading().difference(f"{ONE} {OTHER}", f"{ONE} {ONE}") != ""
 
 
@@ -134,7 +134,7 @@ def test_a_python_session_keeps_variables_and_returns_output(tmp_path: Path) -> 
         session.end()
 
 
-def test_a_warm_python_runs_operator_commands_scripts_and_code(tmp_path: Path) -> None:
+def test_a_preloaded_python_runs_operator_commands_scripts_and_code(tmp_path: Path) -> None:
     with pythons.installed(tmp_path) as python:
         operator, script, other = (
             subprocess.run([python, *arguments], cwd=ROOT, capture_output=True, text=True, check=False)

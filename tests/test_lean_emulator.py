@@ -1,4 +1,4 @@
-"""The emulator in this process answers calls as it answers a client of boto3."""
+"""The emulator in this process returns the same answers as through a boto3 client."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ NEW_EACH_TIME = ("MessageId", "Plaintext", "CiphertextBlob", "CreatedDate", "Res
 
 @pytest.fixture(scope="module")
 def sealed(resources: None) -> bytes:
-    """A sealed data key; the secrets are there, too."""
+    """Create secrets and return a ciphertext of KMS."""
     boto3.client("secretsmanager").create_secret(Name="answered", SecretString='{"a": 1}')
     boto3.client("secretsmanager").create_secret(Name="written")
     made = boto3.client("kms").encrypt(KeyId="alias/causeway-local", Plaintext=b"x", EncryptionContext={"of": "this"})
@@ -54,7 +54,7 @@ def sealed(resources: None) -> bytes:
 
 
 def ask_here(service: str, operation: str, members: dict[str, Any]) -> Any:
-    """The answer, or the code of the error that stands for it."""
+    """Return the comparable answer to a call, or its error code."""
     try:
         return compared(send(service, operation, members))
     except ErrorResponse as refusal:
@@ -69,7 +69,7 @@ def ask_boto3(service: str, operation: str, members: dict[str, Any]) -> Any:
 
 
 def compared(answer: dict[str, Any]) -> dict[str, Any]:
-    """An answer without what differs between two calls, and without empty lists."""
+    """Return an answer without empty lists and without values that change per call."""
     for sent in answer.get("Successful", ()):
         assert sent.pop("MessageId")
     return {name: value for name, value in answer.items() if name not in NEW_EACH_TIME and value != []}

@@ -1,4 +1,4 @@
-"""The rules that log lines obey: each finds a wrong trace, and accepts a similar one that is right."""
+"""The rules for log traces: each detects an invalid trace and accepts a similar valid one."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_identifiers_are_not_reported_as_secrets() -> None:
     assert [*no_secrets([ids])] == []
 
 
-def test_lines_are_checked_before_a_trace_is_set_back() -> None:
+def test_log_lines_are_checked_before_a_trace_is_reset() -> None:
     trace = Trace()
     for each in (DELIVERED, RECORDED, PAID, PAID):
         trace.add(each.message, each.members, "")

@@ -1,4 +1,4 @@
-"""Methods that an address does not name: HEAD asks about GET and changes nothing, OPTIONS tells what there is."""
+"""Methods without a route: HEAD returns the headers of GET and changes nothing, OPTIONS lists the allowed methods."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.website.web_user import WebUser
 
 
 def is_interface(path: str) -> bool:
-    """Whether every method that the path does not name is an action that does not exist."""
+    """Return whether the path belongs to an API in which unknown methods return 401."""
     return path.split("/")[1] in ("tpp", "bank")
 
 
@@ -24,7 +24,7 @@ GETS = [path for path in ELSEWHERE if "GET" in app.routes[path]]
 POSTS = [path for path in ELSEWHERE if "GET" not in app.routes[path]]
 
 
-def test_every_path_has_a_route_for_other_methods() -> None:
+def test_every_path_has_a_catch_all_route_for_other_methods() -> None:
     assert [path for path, methods in app.routes.items() if OTHERS not in methods] == []
 
 
@@ -121,7 +121,9 @@ def test_head_at_oauth_authorize_opens_no_authorization(causeway: Causeway, monk
     assert head(causeway, monkeypatch, f"/oauth/authorize?{urlencode(query | {'client_id': 'nobody'})}").status == 400
 
 
-def test_head_at_the_callback_keeps_the_code(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_head_at_the_callback_does_not_consume_the_authorization_code(
+    causeway: Causeway, monkeypatch: pytest.MonkeyPatch
+) -> None:
     user = WebUser.signed_in(causeway, "psu@example.com")
     client_id = user.create_client()
     user.open_request(client_id)
@@ -134,7 +136,7 @@ def test_head_at_the_callback_keeps_the_code(causeway: Causeway, monkeypatch: py
     assert "You have tokens" in user.text
 
 
-def test_head_at_the_cancel_address_keeps_the_authorization_open(
+def test_head_at_the_cancel_address_leaves_the_authorization_open(
     causeway: Causeway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for version in (1, 2):
@@ -156,7 +158,9 @@ def test_head_at_the_payment_callback_sends_no_bank_request(
     assert head(causeway, monkeypatch, "/payments/callback?bic=BETADEF1&payment_id=P-1").status == 200
 
 
-def test_head_at_a_demonstration_bank_starts_no_journey(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_head_at_a_demonstration_bank_starts_no_authorization_journey(
+    causeway: Causeway, monkeypatch: pytest.MonkeyPatch
+) -> None:
     answer = head(causeway, monkeypatch, "/demo-bank/one/authorize?state=x&client_id=y")
 
     assert answer.status == 303

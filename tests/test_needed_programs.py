@@ -1,4 +1,4 @@
-"""A test whose program is missing is skipped and counted, or fails where everything must run."""
+"""A test with a missing program is skipped and counted, or fails if programs are required."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_skipped_for_another_reason():
 
 
 def play(folder: Path, *options: str, **environ: str) -> tuple[int, list[str]]:
-    """The exit code of pytest with this plugin, and the last lines that it prints."""
+    """Run pytest with this plugin. Return its exit code and its last output lines."""
     (folder / "test_programs.py").write_text(TESTS, "utf-8")
     plugins = ("-p", "xdist.plugin", "-p", processes.__name__)
     command = [sys.executable, "-m", "pytest", "-c", os.devnull, *plugins, *options, str(folder)]

@@ -1,4 +1,4 @@
-"""A command leaves no process behind."""
+"""A command leaves no running process behind."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.kit.time import limit_under_test, wait_for
 
 
 def wait_for_end(pid: int) -> None:
-    """Wait until a process that was killed is gone, or a zombie."""
+    """Wait until a killed process is removed or a zombie."""
     stat = Path("/proc") / str(pid) / "stat"
     wait_for(lambda: not stat.exists() or stat.read_text().rpartition(")")[2].split()[0] == "Z", f"{pid} still runs")
 

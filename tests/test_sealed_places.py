@@ -1,4 +1,4 @@
-"""Sealed values: the job that seals them anew knows every place, and what it sealed can be opened."""
+"""Sealed values: the resealing job has a list of all attributes, and resealed values can be opened."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def tables() -> list[str]:
 
 
 def stored(causeway: Causeway) -> Iterator[tuple[str, str, Item]]:
-    """Table, attribute and item of everything that may be a sealed value."""
+    """Yield table, attribute and item of every sealed value."""
     known = set(causeway.hub.keyring.data_keys())
     for table in tables():
         for item in items(causeway, table):
@@ -42,7 +42,7 @@ def keys_of(causeway: Causeway) -> Counter[int | None]:
 
 @pytest.fixture
 def sealed_causeway(causeway: Causeway) -> Iterator[Causeway]:
-    """A service with a value at every place."""
+    """Provide a service with a sealed value in every listed attribute."""
     with causeway.manager_wants_events():
         seal_something_everywhere(causeway)
         yield causeway
@@ -67,7 +67,7 @@ def test_all_values_are_resealed_after_a_rotation_and_keep_their_text(sealed_cau
 
 
 def opened(causeway: Causeway) -> list[str]:
-    """All sealed values in plaintext, in the order of the tables and keys."""
+    """Return all sealed values in plaintext, in the order of tables and keys."""
     texts = []
     for table, name, item in stored(causeway):
         places = [place for place in SEALED_PLACES if (place.table, place.attribute) == (table, name)]

@@ -1,4 +1,4 @@
-"""Security headers of every answer, to browsers and programs."""
+"""Security headers of every response to browsers and programs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ CALLS = [
 
 @pytest.fixture
 def https(shared_causeway: Causeway) -> Iterator[Causeway]:
-    """The service of a stage that browsers reach by https, on the resources that all tests have."""
+    """Provide the service of a stage with an HTTPS public URL on the shared resources."""
     of = shared_causeway.hub.settings
     settings = {"STAGE": "dev", "PUBLIC_URL": "https://dev.example.com", "RESOURCE_PREFIX": of.prefix}
     keys = {"KEYS_SECRET": of.keys_secret, "KMS_KEY_ID": of.kms_key_id}
@@ -35,7 +35,7 @@ def https(shared_causeway: Causeway) -> Iterator[Causeway]:
 
 
 def check(answer: Answer) -> None:
-    """The headers of every answer, and those of pages."""
+    """Check the security headers of a response, with additional headers for pages."""
     assert answer.headers["x-content-type-options"] == "nosniff"
     if answer.headers.get("content-type", "").startswith("text/html"):
         assert "default-src 'none'" in answer.headers["content-security-policy"]
@@ -67,7 +67,7 @@ def test_a_stage_without_https_sends_no_strict_transport_security(causeway: Caus
 
 
 @pytest.mark.parametrize("path", ["/", "/tpp/banks", "/bank/public_key", "/health", "/demo-bank/one"])
-def test_a_response_outside_the_views_has_the_security_headers(
+def test_an_error_response_outside_the_views_has_the_security_headers(
     https: Causeway, path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(*_: Any) -> Any:

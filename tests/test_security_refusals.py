@@ -1,4 +1,4 @@
-"""Refusals that may be attacks are counted by kind, each with its line in the log."""
+"""Refusals that may be attacks are counted by kind and logged."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def test_a_suspicious_refusal_is_counted_once_and_logged(
     assert [line["level"] for line in lines.all()[before:]].count("WARNING") == 1
 
 
-def test_a_repeated_code_is_counted_once_as_misused_token(
+def test_a_reused_authorization_code_is_counted_once_as_misused_token(
     causeway: Causeway, capsys: pytest.CaptureFixture[str]
 ) -> None:
     redeem = second_use_of_a_code(causeway)
@@ -179,7 +179,7 @@ def test_every_kind_of_refusal_is_tested_and_documented() -> None:
 
 
 def test_refusals_of_credentials_are_logged_only_by_security_refusals() -> None:
-    """Every such line is written by ``security_refusals.record``."""
+    """Only ``security_refusals.record`` writes such a log line."""
     past = [
         f"{module}: {event.value!r}"
         for module in MODULES

@@ -1,4 +1,4 @@
-"""The structure of the code: what a module may import follows from its path."""
+"""The structure of the code: the path of a module determines its permitted imports."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ COLLECTING = {
 
 @cache
 def layer(module: str) -> int:
-    """The layer of a module: it imports nothing of a higher one."""
+    """Return the layer of a module, which must not import a higher layer."""
     if matches(module, FOUNDATION):
         return 0
     found = (number for number, globs in reversed(list(enumerate(LAYERS))) if matches(module, globs))
@@ -95,7 +95,7 @@ def room(module: str) -> str:
 
 
 def packages(module: str) -> Iterator[str]:
-    """The packages of one room that a module stands in, from the outermost to its own."""
+    """Yield the packages that contain a module below its top-level package, from the outermost inwards."""
     parts = module.split(".")[:-1]
     yield from (".".join(parts[:end]) for end in range(3, len(parts) + 1))
 
@@ -134,7 +134,7 @@ def test_a_top_level_package_imports_only_the_packages_below(subtests: pytest.Su
 
 
 def test_no_top_level_package_imports_bootstrap_or_the_entry_points(subtests: pytest.Subtests) -> None:
-    """Views and jobs get their container when they are bound."""
+    """Views and jobs receive their container when they are bound."""
     above = (*BOOTSTRAP, *ENTRY_POINTS)
     for module in [each for each in MODULES if room(each)]:
         with subtests.test(module):
@@ -155,7 +155,7 @@ def test_subpackages_have_no_import_cycles() -> None:
 
 
 def test_folders_of_infra_have_no_import_cycles() -> None:
-    """Imports inside functions and for type checkers count; modules outside the folders do not."""
+    """Imports inside functions and for type checkers count. Modules outside the folders do not count."""
     rooms = {path.name for path in (ROOT / "infra").iterdir() if (path / "__init__.py").exists()}
     arrows: dict[str, set[str]] = {}
     for module in SOURCES:
@@ -194,12 +194,12 @@ def test_modules_have_no_import_cycles() -> None:
         "try:\n    pass\nexcept ValueError:\n    import chalicelib.bootstrap",
     ],
 )
-def test_imports_are_found_at_every_level_of_a_module(source: str) -> None:
+def test_imports_inside_functions_and_conditions_are_detected(source: str) -> None:
     assert set(imports_in(source)) == {"chalicelib.bootstrap"}
 
 
 def circles(arrows: dict[str, set[str]]) -> Iterator[str]:
-    """Ways that lead back to where they began."""
+    """Yield the import cycles."""
     done: set[str] = set()
 
     def visit(one: str, way: tuple[str, ...]) -> Iterator[str]:
@@ -234,7 +234,7 @@ def test_only_foundation_aws_may_import_boto3() -> None:
 
 
 def test_delivery_modules_name_no_kind_of_delivery(subtests: pytest.Subtests) -> None:
-    """Plans and senders are given by the code that records deliveries."""
+    """The code that records deliveries provides the plans and senders."""
     for module in [each for each in MODULES if within(each, "chalicelib.delivery")]:
         with subtests.test(module):
             assert PLANS.keys() & {node.value for node in nodes(module) if isinstance(node, ast.Constant)} == set()
@@ -249,7 +249,7 @@ def test_the_website_imports_cards_only_through_the_portal(subtests: pytest.Subt
 
 
 def test_the_card_ledger_imports_only_the_packages_below(subtests: pytest.Subtests) -> None:
-    """The ledger knows accounts and amounts, but no cards, holders or callers."""
+    """The ledger handles accounts and amounts, but no cards, holders or callers."""
     below = ("chalicelib/foundation/**", *(f"chalicelib/cards/{each}/**" for each in LEDGER_AND_BELOW))
     for module in modules_matching(("chalicelib/cards/ledger/**",)):
         with subtests.test(module):
@@ -257,7 +257,7 @@ def test_the_card_ledger_imports_only_the_packages_below(subtests: pytest.Subtes
 
 
 def test_demonstration_banks_import_only_protocol_and_foundation(subtests: pytest.Subtests) -> None:
-    """``setup`` is the operator's part: it registers the banks as the command line would."""
+    """The exception ``setup`` registers the banks as the operator's command line does."""
     allowed = ("chalicelib/foundation/**", "chalicelib/openbanking/protocol/**", "chalicelib/demo_bank/**")
     for_setup = ("chalicelib/openbanking/records/bank*.py", *allowed)
     for module in [each for each in MODULES if within(each, "chalicelib.demo_bank")]:
@@ -336,7 +336,7 @@ def test_only_listed_dataclasses_are_mutable() -> None:
 
 
 def leaves_open(decorator: ast.expr) -> bool:
-    """Whether a decorator makes a dataclass that can be changed."""
+    """Return whether a decorator creates a mutable dataclass."""
     return "dataclass" in ast.unparse(decorator) and "frozen=True" not in ast.unparse(decorator)
 
 
@@ -444,7 +444,7 @@ def test_a_named_timeout_is_not_reported(source: str) -> None:
 
 
 def test_the_test_scheduler_lists_each_module_on_the_shared_stack(request: pytest.FixtureRequest) -> None:
-    """A module that is not listed would start a second stack."""
+    """An unlisted module would start a second stack."""
     on_it = [item for item in request.session.items if "shared_stack" in getattr(item, "fixturenames", ())]
     slow = ("faults", "pages", "rehearsal", "sdk", "year")
     quick = {item.nodeid for item in on_it if not any(item.get_closest_marker(mark) for mark in slow)}

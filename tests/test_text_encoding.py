@@ -1,4 +1,4 @@
-"""Headers, queries, paths and forms that are no UTF-8, at every route: refused, and nothing changes."""
+"""Headers, queries, paths and forms that are not valid UTF-8 are refused at every route and change nothing."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ FORM = "application/x-www-form-urlencoded"
 
 
 def headers(causeway: Causeway) -> dict[str, str]:
-    """Headers with which a request gets furthest."""
+    """Return valid headers, so that a request passes as many other checks as possible."""
     return {"cookie": person_cookie(causeway), "x-api-key": causeway.tpp.client_id, "content-type": FORM}
 
 
 def is_refused(path: str, answer: Answer) -> bool:
-    """Whether a request is refused: cards answer everything with 200."""
+    """Return whether a request is refused. The card API returns status 200 with an error status."""
     if path in ("/api", "/simulator"):
         return answer.status == 200 and answer.body["status"] == "error" and answer.body["status_code"] < 9000
     return 400 <= answer.status < 500

@@ -1,6 +1,4 @@
-"""Two processes whose clocks are five seconds apart, in both directions: what one issues, uses up, claims or counts
-holds for the other.
-"""
+"""Two processes whose clocks differ by five seconds in either direction share tokens, claims, leases and counters."""
 
 from __future__ import annotations
 
@@ -47,7 +45,7 @@ SLOW_WORK = PROBE_WORK - SLOW_SECONDS
 
 @pytest.fixture(params=[CLOCK_SKEW_SECONDS, -CLOCK_SKEW_SECONDS], ids=["ahead", "behind"])
 def other(request: pytest.FixtureRequest, causeway: Causeway) -> Causeway:
-    """Another process, whose clock follows the service's, ahead of it or behind."""
+    """Provide another process whose clock is ahead of the service's clock or behind."""
     process = Causeway(causeway.another_process(clock=FollowingClock(causeway.clock, request.param)), causeway.banks)
     process.tpp.client, process.tpp.client_secret = causeway.tpp.client, causeway.tpp.client_secret
     return process
@@ -55,7 +53,7 @@ def other(request: pytest.FixtureRequest, causeway: Causeway) -> Causeway:
 
 @contextmanager
 def installed_process(process: Causeway) -> Iterator[Causeway]:
-    """Have requests handled by this process."""
+    """Handle requests in this process until the block ends."""
     before = bootstrap.hub()
     bootstrap.use(process.hub)
     try:
@@ -65,7 +63,7 @@ def installed_process(process: Causeway) -> Iterator[Causeway]:
 
 
 def advance_to(causeway: Causeway, process: Causeway, seconds: int) -> None:
-    """Move time until the clock of a process shows it."""
+    """Advance time until the clock of a process has reached it."""
     causeway.clock.advance(seconds - process.clock.time())
 
 
@@ -95,7 +93,7 @@ Take = Callable[[Causeway], Sequence[object]]
 
 
 def begin_deliveries(causeway: Causeway) -> Take:
-    """Record twice as many deliveries as a receiver gets at a time."""
+    """Record twice as many deliveries as a receiver gets at once. Return a function in which a process takes them."""
     name = f"bank#{new_id()}"
     recorded = [record_delivery(causeway, receiver=name) for _ in range(2 * RECEIVER_SLOTS)]
     causeway.clock.advance(CLOCK_SKEW_SECONDS)  # they are due by both clocks
@@ -173,7 +171,7 @@ def use_a_proof(causeway: Causeway, holder: KeyHolder, *, iat: int) -> tuple[Use
 def test_an_assertion_or_proof_of_the_clock_ahead_is_accepted_exactly_once(
     causeway: Causeway, other: Causeway, holder: KeyHolder, sign: Callable[..., tuple[Use, int]], early: bool
 ) -> None:
-    """The replay is sent to the other process in the last second of its validity there."""
+    """The other process receives the replay in the last second of the assertion's validity there."""
     behind, ahead = sorted((causeway, other), key=lambda process: process.clock.time())
     (use, last), (soon, _), (fresh, _) = (sign(causeway, holder, iat=ahead.clock.time()) for _ in range(3))
     assert (soon(behind), soon(ahead)) == (True, False)
@@ -187,7 +185,7 @@ def test_an_assertion_or_proof_of_the_clock_ahead_is_accepted_exactly_once(
 
 
 def delete_expired(causeway: Causeway, now: int) -> None:
-    """Delete what has expired, as DynamoDB does at the earliest."""
+    """Delete expired claims at the earliest time at which DynamoDB would."""
     over = [item["claim"] for item in causeway.hub.store.scan("idempotency") if item["expires_at"] <= now]
     for claim in over:
         causeway.hub.store.transact([Delete("idempotency", {"claim": claim})])

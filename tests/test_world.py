@@ -1,4 +1,4 @@
-"""The service of the tests does not depend on how long a test takes."""
+"""The test service does not depend on the real duration of a test."""
 
 from __future__ import annotations
 

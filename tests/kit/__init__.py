@@ -1,1 +1,1 @@
-"""The kit of the tests: time, storage, HTTP, logs, processes and documents."""
+"""Test helpers for time, storage, HTTP, logs, processes and documents."""

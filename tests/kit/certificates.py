@@ -40,7 +40,7 @@ def pem(certificate: x509.Certificate) -> str:
 def sign(
     subject: str, issuer: str, key: ec.EllipticCurvePrivateKey, by: ec.EllipticCurvePrivateKey, **options: Any
 ) -> x509.Certificate:
-    """A certificate of ``subject``. The options are ``extensions``, ``serial``, ``starts`` and ``days``."""
+    """Return a certificate of ``subject``. The options are ``extensions``, ``serial``, ``starts`` and ``days``."""
     starts: datetime = options.get("starts", NOW)
     builder = (
         x509.CertificateBuilder()
@@ -58,7 +58,7 @@ def sign(
 
 
 class Authority:
-    """A certification authority; with ``above``, an intermediate one."""
+    """A certification authority; an intermediate one if ``above`` is given."""
 
     def __init__(self, subject: str = "CN=Test CA,O=Example,C=GB", above: Authority | None = None) -> None:
         self.subject = subject
@@ -85,7 +85,7 @@ class Authority:
         return pem(self.certificate)
 
     def issue(self, subject: str = "CN=TPP,O=Example,C=GB", **options: Any) -> str:
-        """A certificate in PEM; ``options`` are those of ``sign``."""
+        """Return a certificate in PEM; ``options`` are those of ``sign``."""
         return pem(sign(subject, self.subject, ec.generate_private_key(ec.SECP256R1()), self.key, **options))
 
 
@@ -96,13 +96,13 @@ _CA = (x509.BasicConstraints(ca=True, path_length=None), True)
 
 
 def self_signed(folder: Path) -> Path:
-    """A PEM file with a key and a certificate of bank.example.com at 127.0.0.1 that vouches for itself."""
+    """Write a PEM file with a key and a self-signed certificate for bank.example.com at 127.0.0.1."""
     key, subject = ec.generate_private_key(ec.SECP256R1()), "CN=bank.example.com"
     return _write(folder / "certificate.pem", _sign_now(subject, subject, key, key, _THIS_MACHINE), key)
 
 
 def bare_chain(folder: Path) -> tuple[Path, Path]:
-    """PEM files of an authority and of a server's key and certificate, with none of the extensions that name keys."""
+    """Write PEM files of an authority and of a server, without key identifier extensions."""
     above, key = ec.generate_private_key(ec.SECP256R1()), ec.generate_private_key(ec.SECP256R1())
     authority = _write(folder / "authority.pem", _sign_now("CN=Bank CA", "CN=Bank CA", above, above, _CA), above)
     certificate = _sign_now("CN=bank.example.com", "CN=Bank CA", key, above, _THIS_MACHINE)

@@ -1,9 +1,8 @@
-"""The documents as tests read them: blocks, tables and sections, and the steps of guides with what they print.
+"""Parse documents: blocks, tables and sections, and the steps of guides with their output.
 
-Pages of the reference are rendered: tests that read them use the fixture ``rendered``. A guide shows the output of one
-run. What is another each time (``_OTHER_EACH_TIME``) may differ; but an id that stands in two places of a guide has to
-stand in both again, and two that differ have to differ. ``…``, with the word before it, replaces what is left out of a
-line. All else is the same, to the letter.
+Tests of rendered reference pages use the fixture ``rendered``. A guide shows the output of one run. Values that change
+per run (``_OTHER_EACH_TIME``) may differ, but equal ids in a guide must be equal in a run, and different ids different.
+``…``, with the word before it, replaces omitted text of a line. All other text must be equal.
 """
 
 from __future__ import annotations
@@ -61,27 +60,27 @@ BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
 def reference(name: str) -> str:
-    """A page of the reference."""
+    """Return a page of the reference."""
     return rendered_files.read(f"docs/{GENERATED}{name}.md")
 
 
 def everything() -> str:
-    """README and documents, with the rendered reference."""
+    """Return README and documents, with the rendered reference."""
     return "\n".join([EVERYTHING, *map(reference, REFERENCE)])
 
 
 def blocks(text: str, language: str) -> list[str]:
-    """The code blocks of one language."""
+    """Return the code blocks of one language."""
     return [content for kind, content in BLOCK.findall(text) if kind == language]
 
 
 def rows(text: str) -> list[list[str]]:
-    """The cells of all table rows, without the signs of code."""
+    """Return the cells of all table rows, without code marks."""
     return [cells for table in tables(text) for cells in table]
 
 
 def tables(text: str) -> list[list[list[str]]]:
-    """The rows of every table; the first row is its head, the second the line below."""
+    """Return the rows of every table. The first row is the head, the second the separator."""
     found = re.findall(r"(?:^\|.*\n?)+", text, re.MULTILINE)
     return [[_cells(line) for line in table.splitlines()] for table in found]
 
@@ -91,7 +90,7 @@ def _cells(line: str) -> list[str]:
 
 
 def section(text: str, heading: str) -> str:
-    """The text below a heading, up to the next of the same or a higher level."""
+    """Return the text below a heading, up to the next heading of the same or a higher level."""
     level = heading.index(" ")
     found = re.search(
         rf"^{re.escape(heading)}$(.*?)(?=^#{{1,{level}}} |\Z)",
@@ -103,7 +102,7 @@ def section(text: str, heading: str) -> str:
 
 
 def named(text: str, name: str) -> bool:
-    """Whether ``name`` stands in ``text`` as a whole word."""
+    """Return whether ``text`` contains ``name`` as a whole word."""
     return bool(re.search(rf"(?<![\w/]){re.escape(name)}(?![\w/{{])", text))
 
 
@@ -111,7 +110,7 @@ _RELEASE = re.compile(r"^## (?P<version>\d+\.\d+\.\d+) \((?P<day>\d{4}-\d{2}-\d{
 
 
 def releases(changelog: str) -> list[tuple[str, date]]:
-    """Versions and days of all releases, as a changelog's headings have them."""
+    """Return the version and date of each release in a changelog's headings."""
     return [(found["version"], date.fromisoformat(found["day"])) for found in _RELEASE.finditer(changelog)]
 
 
@@ -144,7 +143,7 @@ _ENDED = "--- this command has ended"
 
 @dataclass(frozen=True)
 class Step:
-    """Commands for a shell, or statements for a session of Python, and what they have to print."""
+    """Commands of a shell or a Python session, and their expected output."""
 
     commands: str
     printed: str
@@ -152,7 +151,7 @@ class Step:
 
 
 def steps(text: str) -> list[Step]:
-    """The steps of a guide. Raises: ValueError: an output without a command, or a block of another language."""
+    """Return the steps of a guide. Raises: ValueError: an output without a command, or a block of another language."""
     found: list[Step] = []
     for language, content in BLOCK.findall(text):
         if language in ("sh", "python"):
@@ -165,14 +164,14 @@ def steps(text: str) -> list[Step]:
 
 
 class Reading:
-    """Holds what was printed against what a guide shows, from its beginning to its end."""
+    """Compares the output of a guide's commands with the guide, and remembers ids across steps."""
 
     def __init__(self) -> None:
         self._found: dict[tuple[str, str], str] = {}
         self._shown: dict[tuple[str, str], str] = {}
 
     def difference(self, shown: str, found: str) -> str:
-        """What is not as shown, for people; nothing if all of it is."""
+        """Return the difference between the shown and the actual output, or an empty string."""
         kinds: list[tuple[str, str]] = []
         pattern, end = "", 0
         for other in _SHOWN.finditer(shown):
@@ -194,7 +193,7 @@ class Reading:
         return "\n".join(filter(None, [self._other(kind, before, now) for (kind, before), now in pairs]))
 
     def _other(self, kind: str, before: str, now: str) -> str:
-        """What is to be said if a value does not stand for the one that it stood for earlier."""
+        """Return the error if a value does not replace the same value as before, or an empty string."""
         if not _NAMES.fullmatch(kind):
             return ""
         first, second = self._found.setdefault((kind, before), now), self._shown.setdefault((kind, now), before)
@@ -204,7 +203,7 @@ class Reading:
 
 
 class Shell:
-    """A bash in a folder, which its commands are typed into; what they have started ends with it."""
+    """A bash process in a folder that runs commands. Its child processes end with it."""
 
     SECONDS: float = PATIENCE_SECONDS
     COMMAND: Sequence[str] = ("bash",)
@@ -224,9 +223,9 @@ class Shell:
         )
 
     def run(self, commands: str) -> tuple[str, int]:
-        """What they print, without line breaks at the end, and the exit code of the last.
+        """Run the commands. Return their output without trailing line breaks, and the exit code of the last.
 
-        Raises: TimeoutError: they do not end, or the shell has ended.
+        Raises: TimeoutError: the commands time out, or the shell has ended.
         """
         assert self._process.stdin is not None
         assert self._process.stdout is not None
@@ -254,18 +253,18 @@ class Shell:
 
 
 class PythonSession(Shell):
-    """A session of Python in a folder, which statements are typed into."""
+    """A Python session in a folder that runs statements."""
 
     COMMAND = (sys.executable, "-u", "-m", "tests.kit.pythons", "session", _ENDED)
     PLAY = "typed"
 
 
 def with_addresses(text: str, addresses: Mapping[str, str]) -> str:
-    """The text with addresses of this machine replaced, such as ``8000`` by another port."""
+    """Return the text with ports of this machine replaced, such as ``8000`` by another port."""
     ports = re.compile(r"(?<!\d)(" + "|".join(addresses) + r")(?!\d)")
     return ports.sub(lambda port: addresses[port[1]], text)
 
 
 def ports_of(text: str) -> set[str]:
-    """The ports at which a guide has something listen: 9700 to 9799."""
+    """Return the ports 9700 to 9799 that a guide uses for servers."""
     return set(re.findall(r"(?<!\d)97\d\d(?!\d)", text))

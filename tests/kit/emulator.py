@@ -1,7 +1,7 @@
-"""The emulator within this process: the lean one, whose answers do not travel over HTTP.
+"""The emulator in this process, which answers calls without HTTP.
 
-The service's calls are answered by an observer, by moto's backends. DynamoDB's items are kept by ``tables``, so calls
-of boto3's clients for items are answered from there, too. The fakes stand for the services behind the keyring.
+An observer answers the service's calls by moto's backends. The module ``tables`` stores the items of DynamoDB, and also
+answers the item calls of boto3's clients. The fakes replace the services that the keyring uses.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ ENVIRONMENT = {
 
 @cache
 def install() -> None:
-    """Change the emulator of this process, once."""
+    """Patch moto once in this process."""
     moto_patches.patch_moto()
 
 
 @cache
 def answer_calls() -> None:
-    """Have calls answered here while the emulator is in force."""
+    """Answer the calls of this process while the emulator is active."""
     calls.add_observer(_answer_call)
     real_call = BaseClient._make_api_call
 
@@ -72,7 +72,7 @@ def _answer_call(call: calls.Call, proceed: calls.Proceed) -> Members:
 
 
 def answered(call: calls.Call, region: str) -> Members:
-    """The members of the answer to a call of the service. Raises: AwsError."""
+    """Return the members of the answer to a call of the service. Raises: AwsError."""
     try:
         return _response(call.service, call.operation, call.body, region)
     except (Refused, TokenRefused) as refusal:
@@ -86,7 +86,7 @@ def answered(call: calls.Call, region: str) -> Members:
 
 
 def _answer_client(client: Any, name: str, parameters: Members) -> Any:
-    """Answer a client of boto3, with its own errors."""
+    """Answer a call of a boto3 client, with boto3's errors."""
     if isinstance(client._serializer, ParamValidationDecorator):
         client._serializer.serialize_to_request(parameters, client.meta.service_model.operation_model(name))
     request = json.loads(json.dumps(parameters, default=lambda value: base64.b64encode(value).decode()))
@@ -104,7 +104,7 @@ def _answer_client(client: Any, name: str, parameters: Members) -> Any:
 
 
 def _with_bytes(value: Any) -> Any:
-    """An answer with binary values as boto3's clients have them."""
+    """Return an answer with binary values in boto3's form."""
     match value:
         case {"B": str(text)}:
             return {"B": base64.b64decode(text)}
@@ -210,7 +210,7 @@ _ANSWERS: Mapping[tuple[str, str], Callable[[Any, Mapping[str, Any]], Members]] 
 
 
 class FakeKms:
-    """Wraps keys by reversing them."""
+    """A KMS that wraps keys by reversing them."""
 
     def __init__(self) -> None:
         self.unwrapped: list[bytes] = []
@@ -225,7 +225,7 @@ class FakeKms:
 
 
 class NoDataKeys:
-    """The keys of a vault that seals and opens nothing."""
+    """Data keys of a vault that neither seals nor opens values."""
 
     def current_data_key(self) -> tuple[int, AESGCM]:
         raise NotImplementedError
@@ -235,7 +235,7 @@ class NoDataKeys:
 
 
 class FakeSecrets:
-    """Secrets in memory; ``before_put`` runs once, between a writer's read and its write."""
+    """Secrets in memory. ``before_put`` runs once, between the read and the write of a writer."""
 
     def __init__(self) -> None:
         self.values: dict[str, str] = {}

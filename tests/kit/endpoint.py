@@ -1,8 +1,7 @@
-"""The AWS endpoint of the end-to-end tests: an emulator of each stack, or an endpoint that runs already.
+"""The AWS endpoint of the end-to-end tests: an emulator for each stack, or an existing endpoint.
 
-As a command, ``make test-emulator``, it runs all of them against what ``AWS_ENDPOINT_URL`` names.
-What else is at that endpoint is not touched: everything of a run has names that begin with a prefix of its own, and is
-removed in the end.
+The command ``make test-emulator`` runs these tests at the endpoint in ``AWS_ENDPOINT_URL``. All resources of a run have
+names with a unique prefix and are removed at the end. Other resources at the endpoint are not changed.
 """
 
 from __future__ import annotations
@@ -45,25 +44,25 @@ _CREDENTIALS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")
 
 
 def given(environ: Mapping[str, str]) -> dict[str, str]:
-    """The variables of the tests' endpoint; empty without one."""
+    """Return the variables of the tests' endpoint, or an empty mapping without an endpoint."""
     names = (VARIABLE, *_ENDPOINTS, *_CREDENTIALS)
     return {name: environ[name] for name in names if environ.get(name)} if environ.get(VARIABLE) else {}
 
 
 def of_a_stack(endpoint: Mapping[str, str]) -> dict[str, str]:
-    """The variables of one of the tests' stacks at this endpoint, with a prefix of its own."""
+    """Return the variables of a test stack at this endpoint, with a unique prefix."""
     if not endpoint:
         return {}
     return {**endpoint, "RESOURCE_PREFIX": f"{endpoint[VARIABLE]}-{uuid.uuid4().hex[:4]}"}
 
 
 def credentials(endpoint: Mapping[str, str]) -> dict[str, str]:
-    """Those of what is ``given``, for the tests' own calls."""
+    """Return the credentials in the ``given`` variables, for the tests' own calls."""
     return {name: endpoint[name] for name in _CREDENTIALS if name in endpoint}
 
 
 def prepare(environ: MutableMapping[str, str]) -> list[str]:
-    """Complete the tests' environment; answers the addresses of the endpoints, none if it says none."""
+    """Complete the tests' environment. Return the addresses of its endpoints, or an empty list without an endpoint."""
     if environ.get("LOCALSTACK") == "1" and not environ.get("AWS_ENDPOINT_URL"):
         environ["AWS_ENDPOINT_URL"] = engines.localstack_address()
     if not environ.get("AWS_ENDPOINT_URL"):
@@ -76,7 +75,7 @@ def prepare(environ: MutableMapping[str, str]) -> list[str]:
 
 
 def check(environ: Mapping[str, str]) -> None:
-    """Ask at every endpoint of a prepared environment. Raises: EngineFailed, when it cannot be used."""
+    """Call every endpoint of a prepared environment. Raises: EngineFailed, if an endpoint cannot be used."""
     if environ.get("LOCALSTACK") == "1":
         engines.check_localstack(
             environ["AWS_ENDPOINT_URL"], dynamodb_apart=bool(environ.get("AWS_ENDPOINT_URL_DYNAMODB"))
@@ -87,7 +86,7 @@ def check(environ: Mapping[str, str]) -> None:
 
 
 def answers(address: str) -> bool:
-    """Whether anybody is there."""
+    """Return whether a server responds."""
     try:
         urlopen(address, timeout=PATIENCE_SECONDS).close()
     except HTTPError:
@@ -98,9 +97,9 @@ def answers(address: str) -> bool:
 
 
 def remove(prefix: str) -> None:
-    """Remove everything of a run: its stacks first, until they are gone, and then what no stack has made or removed.
+    """Remove all resources of a run: first its stacks, then the remaining resources.
 
-    KMS keys stay, as they do everywhere; they have no names any more.
+    KMS keys are not removed, as in other environments, but lose their alias.
     """
     import boto3
 
@@ -120,7 +119,7 @@ def remove(prefix: str) -> None:
 
 
 def _remove_stacks(formation: Any, prefix: str) -> None:
-    """Delete the run's stacks beside each other, and wait for the end of each; one that stays is told."""
+    """Delete the run's stacks in parallel, wait for the end of each deletion, and report failures."""
     names = [each["StackName"] for each in _all(formation, "describe_stacks", "Stacks")]
     of_run = [name for name in names if name.startswith(prefix)]
     for name in of_run:
@@ -135,7 +134,7 @@ def _remove_stacks(formation: Any, prefix: str) -> None:
 
 @contextmanager
 def _gone_already() -> Iterator[None]:
-    """Ignore errors about resources that are gone, or going."""
+    """Ignore errors about resources that are deleted or being deleted."""
     try:
         yield
     except ClientError as error:
@@ -144,12 +143,12 @@ def _gone_already() -> Iterator[None]:
 
 
 def _all(client: Any, operation: str, member: str) -> Iterator[Any]:
-    """All that a list has, read before any of it goes."""
+    """Read all pages of a list before any of its resources is deleted."""
     yield from [each for page in client.get_paginator(operation).paginate() for each in page[member]]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the tests; what it does not know of ``arguments`` is for pytest. Answers the exit code."""
+    """Run the tests and return the exit code. Unknown ``arguments`` are passed to pytest."""
     _, arguments = command.parser("tests.kit.endpoint", __doc__).parse_known_args(arguments)
     addresses = prepare(os.environ)
     if not addresses:

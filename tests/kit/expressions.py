@@ -1,6 +1,6 @@
-"""DynamoDB's expressions, as far as the service has them: conditions of an item, and what an update makes of it.
+"""DynamoDB expressions that the service uses: conditions of an item, and updates.
 
-An item is a mapping of names to attribute values in the form of the wire (``{"N": "5"}``), binary values in base64.
+An item is a mapping of names to attribute values in wire format (``{"N": "5"}``), binary values in base64.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Invalid(Exception):
 class Terms:
     """The values of a request's placeholders.
 
-    Raises: Invalid: when an expression has one that is not given, or none has one that is.
+    Raises: Invalid: an expression uses an undefined placeholder, or a placeholder is unused.
     """
 
     def __init__(self, names: Mapping[str, str], values: Row, expressions: list[str]) -> None:
@@ -43,13 +43,13 @@ class Terms:
         return self._names[word] if word[0] == "#" else word
 
     def operand(self, row: Row, word: str) -> Value | None:
-        """A value that is given, or an attribute's; ``None`` where the item has none."""
+        """Return a given value or an attribute's value, ``None`` if the item lacks the attribute."""
         return self._values[word] if word[0] == ":" else row.get(self.name(word))
 
 
 @cache
 def words(expression: str) -> tuple[str, ...]:
-    """Raises: NotImplementedError: for paths into documents, which the service does not use."""
+    """Split an expression into words. Raises: NotImplementedError: for document paths, which are not used."""
     found = tuple(_WORD.findall(expression))
     if "".join(found) != re.sub(r"\s", "", expression):
         raise NotImplementedError(expression)
@@ -57,7 +57,7 @@ def words(expression: str) -> tuple[str, ...]:
 
 
 def plain(value: Value) -> tuple[str, Any]:
-    """A value as it compares: its type, and what it holds. Keys are of types that can be hashed and ordered."""
+    """Return a comparable value: its type and its content. Values of key types can be hashed and ordered."""
     ((kind, content),) = value.items()
     match kind:
         case "N":
@@ -82,7 +82,7 @@ def plain(value: Value) -> tuple[str, Any]:
 
 @cache
 def condition(expression: str) -> Condition:
-    """The condition that an expression states."""
+    """Parse a condition expression."""
     left = list(words(expression))
     read = _either(left)
     if left:
@@ -143,7 +143,7 @@ def _take(left: list[str], word: str) -> None:
 
 
 def _arguments(left: list[str]) -> list[str]:
-    """The words in parentheses, separated by commas."""
+    """Return the words in parentheses, separated by commas."""
     _take(left, "(")
     end = left.index(")")
     found = left[:end:2]
@@ -205,7 +205,7 @@ def _length(value: Value) -> int:
 
 
 def updated(expression: str, row: Row, terms: Terms) -> tuple[Row, set[str]]:
-    """The item as an update leaves it, and the attributes that it names. Raises: Invalid."""
+    """Return the updated item and the names of the changed attributes. Raises: Invalid."""
     after, named = dict(row), set()
     for verb, clause in _clauses(expression):
         for first, *rest in clause:
@@ -229,7 +229,7 @@ def updated(expression: str, row: Row, terms: Terms) -> tuple[Row, set[str]]:
 
 @cache
 def _clauses(expression: str) -> list[tuple[str, list[list[str]]]]:
-    """The verbs of an update, each with the words of its changes."""
+    """Return the verbs of an update expression, each with the words of its changes."""
     found: list[tuple[str, list[list[str]]]] = []
     for word in words(expression):
         if word in ("SET", "REMOVE", "ADD", "DELETE"):
@@ -273,7 +273,7 @@ def _added(before: Value | None, more: Value | None) -> Value:
 
 
 def _deleted(name: str, before: Value | None, gone: Value | None) -> Row:
-    """The rest of a set under its name; empty if none is left."""
+    """Return the remaining members of a set under its name, or an empty row."""
     assert gone is not None
     ((kind, content),) = gone.items()
     if kind not in _SETS or (before is not None and before.keys() != gone.keys()):

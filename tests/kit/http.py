@@ -1,4 +1,4 @@
-"""HTTP servers of tests: ordinary ones, stacks that only answer ``/health``, and servers that misbehave."""
+"""HTTP servers for tests: ordinary servers, stacks that only serve ``/health``, and misbehaving servers."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ EITHER_WAY = pytest.mark.parametrize("fresh", [False, True], ids=["kept", "fresh
 
 @contextlib.contextmanager
 def serving(server: _Server) -> Iterator[_Server]:
-    """Serve until the end of the block; then the port is free again."""
+    """Serve until the end of the block. Then release the port."""
     thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
     thread.start()
     try:
@@ -46,7 +46,7 @@ def serving(server: _Server) -> Iterator[_Server]:
 
 
 def free_port() -> int:
-    """A port of this machine at which nothing listens."""
+    """Return a free port of this machine."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port: int = listener.getsockname()[1]
         return port
@@ -56,7 +56,7 @@ def free_port() -> int:
 def stack_health(
     stack_id: str | None = "the-stack", server: str = "Causeway", status: int = 200
 ) -> Iterator[dict[str, Any]]:
-    """A server whose ``/health`` is that of a stack; yields the content of that stack's file."""
+    """Run a server whose ``/health`` is that of a stack. Yield the content of the stack file."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -83,14 +83,14 @@ Behaviour = Callable[["Connection"], None]
 
 @dataclass
 class Connection:
-    """One accepted connection: read whole requests, write bytes as they are."""
+    """An accepted connection that reads whole requests and writes raw bytes."""
 
     sock: socket.socket
     number: int
     stop: threading.Event
 
     def request(self) -> bytes:
-        """The next request with its body; empty when the caller has hung up."""
+        """Return the next request with its body, or no bytes if the caller has disconnected."""
         content = b""
         while b"\r\n\r\n" not in content:
             chunk = self.sock.recv(65536)
@@ -111,12 +111,12 @@ class Connection:
         self.send(f"HTTP/1.1 {status}\r\nContent-Length: {len(body)}\r\n".encode() + headers + b"\r\n" + body)
 
     def pause(self) -> bool:
-        """Let a moment pass. Returns whether the test has ended."""
+        """Wait briefly. Return whether the test has ended."""
         time.sleep(_PAUSE_SECONDS)
         return self.stop.is_set()
 
     def trickle(self, content: bytes) -> None:
-        """One byte after the other, until the caller hangs up or the test ends."""
+        """Send the content byte by byte until the caller disconnects or the test ends."""
         for byte in content:
             if self.pause():
                 return
@@ -125,7 +125,7 @@ class Connection:
 
 @dataclass
 class SocketServer:
-    """A listening server; ``requests`` has what every connection received, by connection number."""
+    """A listening server. ``requests`` contains each received request with its connection number."""
 
     port: int
     scheme: str
@@ -134,13 +134,13 @@ class SocketServer:
     _arrival: threading.Condition = field(default_factory=threading.Condition)
 
     def note(self, number: int, request: bytes) -> None:
-        """Note what a connection received."""
+        """Record a request of a connection."""
         with self._arrival:
             self.requests.append((number, request))
             self._arrival.notify_all()
 
     def wait_for(self, count: int) -> None:
-        """Wait until so many requests have arrived; it fails where they do not."""
+        """Wait until ``count`` requests have arrived. Fail on a time-out."""
         with self._arrival:
             assert self._arrival.wait_for(lambda: len(self.requests) >= count, PATIENCE_SECONDS), self.requests
 
@@ -150,7 +150,7 @@ class SocketServer:
 
     @property
     def served(self) -> list[int]:
-        """The connection that each request came by."""
+        """The connection number of each request."""
         return [number for number, _ in self.requests]
 
 
@@ -220,7 +220,7 @@ def set_clock_of_calls(monkeypatch: pytest.MonkeyPatch, clock: Any) -> None:
 
 
 def let_time_run_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The clock of calls stands still until a request is sent; then ten looks take what is left of ``AMPLE``."""
+    """Stop the clock of calls until a request is sent. Then let ten clock reads use the rest of ``AMPLE``."""
     looks, sent = itertools.count(1), threading.Event()
     record_begin = Exchange.record_begin
 
@@ -241,19 +241,19 @@ def let_time_run_out(monkeypatch: pytest.MonkeyPatch) -> None:
 def post(
     url: str, *, repeat: bool = False, total: float = AMPLE, public_only: bool = False, fresh: bool = False
 ) -> Reply:
-    """One call by a caller of its own."""
+    """Send a POST request with a new ``Outbound``."""
     caller = Outbound(public_only=public_only, total_seconds=total)
     return caller.post(url, BODY, {"X-A": "b"}, repeat=repeat, fresh=fresh)
 
 
 def good(connection: Connection) -> None:
-    """Answers every request on one connection."""
+    """Answer every request of a connection with success."""
     while connection.request():
         connection.answer(b'{"status":"success"}')
 
 
 def once(behaviour: Callable[[Connection], None]) -> Callable[[Connection], None]:
-    """Misbehaves on the first connection and is good afterwards."""
+    """Return a behaviour that misbehaves on the first connection only."""
 
     def serve(connection: Connection) -> None:
         (behaviour if connection.number == 1 else good)(connection)

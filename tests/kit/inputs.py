@@ -1,4 +1,4 @@
-"""Hostile inputs: hosts of web addresses in every spelling, half characters, and state machines that generate runs."""
+"""Hostile inputs: hosts of URLs in every notation, unpaired surrogates, and state machines that generate runs."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ ESCAPED = r"\ud800"
 
 
 def spoil(value: Any) -> Iterator[Any]:
-    """The value with half a character in place of each of its members, names and items, one at a time."""
+    """Yield the value with an unpaired surrogate in place of each of its members, names and items in turn."""
     yield HALF
     if isinstance(value, dict):
         yield value | {HALF: None}
@@ -94,7 +94,7 @@ def spoil(value: Any) -> Iterator[Any]:
 
 
 def run_state_machines(create: Callable[[], RuleBasedStateMachine], profile: settings) -> None:
-    """Run as many machines as ``profile`` says, each as long as it needs, with nothing remembered of earlier runs."""
+    """Run the number of state machines in ``profile``, without examples of earlier runs."""
     options = settings(profile, suppress_health_check=list(HealthCheck), database=None)
     # declared for a class, but anything that creates a machine will do
     run_state_machine_as_test(cast("type[RuleBasedStateMachine]", create), settings=options)

@@ -1,4 +1,4 @@
-"""Log lines and metrics as tests read them. A plugin: its fixtures are ``caplog`` and ``lines``."""
+"""Log lines and metrics in tests. This plugin provides the fixtures ``caplog`` and ``lines``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from chalicelib.foundation import log
 
 
 class Lines:
-    """The lines that a test's calls log."""
+    """The log lines of a test's calls."""
 
     def __init__(self, stream: StringIO) -> None:
         self._stream = stream
@@ -52,7 +52,7 @@ def lines() -> Iterator[Lines]:
 
 @pytest.fixture
 def caplog(request: pytest.FixtureRequest) -> Iterator[pytest.LogCaptureFixture]:
-    """Pytest's fixture of this name, without its plugin, which would format every line of every test twice more."""
+    """Provide pytest's ``caplog`` without its plugin, which formats every line twice more."""
     request.node.stash[caplog_handler_key] = handler = LogCaptureHandler()
     with catching_logs(handler):
         captured = pytest.LogCaptureFixture(request.node, _ispytest=True)
@@ -62,7 +62,7 @@ def caplog(request: pytest.FixtureRequest) -> Iterator[pytest.LogCaptureFixture]
 
 @contextlib.contextmanager
 def silent() -> Iterator[None]:
-    """Send the service's log lines nowhere, in programs that print figures."""
+    """Discard the service's log lines in programs that print figures."""
     sys.stdout.flush()
     stdout = os.dup(1)
     with open(os.devnull, "w") as nowhere:  # noqa: PTH123
@@ -77,7 +77,7 @@ def silent() -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Metric:
-    """A metric in a line of the embedded metric format: its values, all of the time ``at``, in Unix milliseconds."""
+    """A metric in an embedded metric format line. All values have the time ``at``, in Unix milliseconds."""
 
     namespace: str
     name: str
@@ -88,13 +88,13 @@ class Metric:
 
 
 def metrics_in(output: str) -> list[Metric]:
-    """The metrics that CloudWatch reads in the standard output of a process."""
+    """Return the metrics that CloudWatch would read in the standard output of a process."""
     lines = [json.loads(line) for line in output.splitlines() if line.startswith("{")]
     return [metric for line in lines if "_aws" in line for metric in _metrics_of_line(line)]
 
 
 def metric_values(output: str, name: str, **dimensions: str) -> list[float]:
-    """The values of a metric with exactly these dimensions, in the order in which they were written."""
+    """Return the values of a metric with exactly these dimensions, in the order of writing."""
     expected = frozenset(dimensions.items())
     found = [each for each in metrics_in(output) if (each.name, each.dimensions) == (name, expected)]
     return [value for each in found for value in each.values]

@@ -1,4 +1,4 @@
-"""A proxy between two parties that drops connections, loses answers and repeats requests, as a plan says."""
+"""A proxy that drops connections, loses responses and repeats requests according to a plan."""
 
 from __future__ import annotations
 
@@ -52,10 +52,11 @@ Plan = Callable[[str, int], Fate]
 
 
 class LossyProxy(ThreadingHTTPServer):
-    """Forwards requests to ``hub``, or any other party. ``plan`` can be changed at any time.
+    """Forwards requests to ``hub``, or to any other server. ``plan`` can be changed at any time.
 
-    ``forwarded`` are the headers and bodies that the other side got, ``statuses`` what it answered, ``attempts`` how
-    often each request came by its id. ``pause`` lets seconds pass, and ``hang`` a client that gets no answer give up.
+    ``forwarded`` contains the forwarded headers and bodies, ``statuses`` the returned statuses, and ``attempts`` the
+    number
+    of attempts by request id. ``pause`` waits for seconds, and ``hang`` waits until a client times out.
     """
 
     daemon_threads = True
@@ -80,7 +81,7 @@ class LossyProxy(ThreadingHTTPServer):
         return f"http://127.0.0.1:{self.server_port}"
 
     def fate(self, path: str, request_id: str) -> Fate:
-        """The fate of this attempt of a request, which is known by its X-Request-Id or webhook-id."""
+        """Return the fate of this attempt, and count it by its X-Request-Id or webhook-id."""
         with self._lock:
             fate = self.plan(path, self.attempts[request_id])
             self.attempts[request_id] += 1
@@ -88,18 +89,18 @@ class LossyProxy(ThreadingHTTPServer):
         return fate
 
     def count(self, path: str, *fates: Fate) -> int:
-        """How many attempts at a path there were, with one of these fates."""
+        """Return the number of attempts at a path, or of those with one of these fates."""
         return sum(one == path and (not fates or fate in fates) for one, fate in self.seen)
 
 
 def each_in_turn(fates: Sequence[Fate], *, attempts: int = 1) -> Plan:
-    """The first attempts of each request have these fates, one after the other and again; all others pass."""
+    """Return a plan that cycles through these fates for the first attempts of each request. Later attempts pass."""
     turns = itertools.cycle(fates)
     return lambda path, before: next(turns) if before < attempts else "pass"
 
 
 def lossy_proxy(hub: str) -> AbstractContextManager[LossyProxy]:
-    """A running proxy."""
+    """Run a proxy until the end of the block."""
     return serving(LossyProxy(hub))
 
 
@@ -109,7 +110,7 @@ def _until_given_up(connection: socket.socket) -> None:
 
 
 class _Answer(NamedTuple):
-    """An answer of the other side; by default a page."""
+    """A response of the server; by default an HTML page."""
 
     status: int
     headers: Sequence[tuple[str, str]] = (("Content-Type", "text/html"),)
@@ -208,4 +209,4 @@ class _Handler(BaseHTTPRequestHandler):
             self.connection.shutdown(socket.SHUT_RDWR)
 
     def log_message(self, format: str, *args: object) -> None:
-        """Nothing."""
+        """Write no log."""

@@ -1,8 +1,7 @@
-"""Programs and processes of tests: those that a test needs, and those that end with it.
+"""Programs that tests require, and processes that end with their test.
 
-A plugin: ``@pytest.mark.needs("curl")`` skips a test that needs a program which this machine lacks. A line at the end
-of a run says how many tests were skipped, and for want of what. If the variable ``REQUIRE_PROGRAMS`` is set, as the
-merge gate does, such a test fails.
+This plugin skips a test with ``@pytest.mark.needs("curl")`` if the program is missing. A summary line counts the
+skipped tests by program. If the variable ``REQUIRE_PROGRAMS`` is set, as in the merge gate, such a test fails instead.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ _REASON = "not installed: "
 
 
 def require(*programs: str) -> None:
-    """Skip the running test, or fail it, if one of ``programs`` is missing."""
+    """Skip the running test, or fail it if programs are required, if one of ``programs`` is missing."""
     missing = sorted({name for name in programs if shutil.which(PATHS.get(name, name)) is None})
     if missing and os.environ.get(REQUIRED):
         pytest.fail(_REASON + ", ".join(missing), pytrace=False)
@@ -53,9 +52,9 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 def run(
     command: Sequence[str], folder: Path, environ: Mapping[str, str] | None = None, seconds: float = PATIENCE_SECONDS
 ) -> subprocess.CompletedProcess[str]:
-    """Run a command in a session of its own, and kill what is left of it, background processes included.
+    """Run a command in a new session, and kill its remaining processes, including background processes.
 
-    Raises: subprocess.TimeoutExpired: it, or a process that holds its output, takes longer than ``seconds``.
+    Raises: subprocess.TimeoutExpired: the command, or a process that holds its output, exceeds ``seconds``.
     """
     with subprocess.Popen(
         command,
@@ -79,7 +78,7 @@ SDK_SOURCE = Path(__file__).parents[2] / "sdk" / "src"
 
 
 def check_types(program: Path) -> str:
-    """The output of mypy for a user's program, checked as strictly as it can."""
+    """Return mypy's output for a user's program in strict mode."""
     options = [
         "--strict",
         "--config-file=",

@@ -1,8 +1,8 @@
-"""Pythons for guides: one that has imported this repository's commands already, and one for sessions.
+"""Python interpreters for guides: one with preloaded commands of this repository, and one for sessions.
 
-A test or guide has dozens of commands, each of which would import everything anew, in a second. ``serve`` runs those of
-one folder's ``.venv/bin/python``, each in a process of its own, with the caller's arguments, environment, folder and
-files. ``run_session`` runs the file that each line on its input names, with the names of all files before.
+Importing everything takes a second per command, and a guide has dozens. ``serve`` runs each command of a folder's
+``.venv/bin/python`` in a forked process, with the caller's arguments, environment, folder and files. ``run_session``
+runs the files named on standard input in one namespace.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ with socket.socket(socket.AF_UNIX) as server:
 
 @contextmanager
 def installed(folder: Path) -> Iterator[Path]:
-    """Have ``folder/.venv/bin/python`` be such a Python, and give its path."""
+    """Install a preloaded Python as ``folder/.venv/bin/python``. Yield its path."""
     address, command = folder / "warm", folder / ".venv" / "bin" / "python"
     command.parent.mkdir(parents=True)
     command.write_text(_CALLER.format(python=sys.executable, programs=PROGRAMS, address=address), "utf-8")
@@ -56,7 +56,7 @@ def installed(folder: Path) -> Iterator[Path]:
 
 
 def serve(address: str) -> None:
-    """Carry out each command in a process that is forked for it; several may run at once."""
+    """Run each command in a forked process. Several commands may run at once."""
     from infra.local.process import exit_with_parent
 
     _import_everything()
@@ -76,7 +76,7 @@ def serve(address: str) -> None:
 
 
 def _import_everything() -> None:
-    """Import what takes its time, and keep the descriptions of AWS services, which each boto3 client would read."""
+    """Import slow modules, and cache the AWS service descriptions that each boto3 client would read."""
     import boto3
     from botocore.loaders import JSONFileLoader
 
@@ -93,7 +93,7 @@ def _import_everything() -> None:
 
 
 def _answer(caller: socket.socket) -> NoReturn:
-    """Run a command in another process, and tell the caller its exit code."""
+    """Run a command in another process, and send its exit code to the caller."""
     with caller.makefile("rb") as sent:
         _, files, _, _ = socket.recv_fds(caller, 1, 3)
         command = json.load(sent)
@@ -108,7 +108,7 @@ def _answer(caller: socket.socket) -> NoReturn:
 
 
 def _become(command: Any, files: list[int]) -> NoReturn:
-    """Be the process that was command for, to its end."""
+    """Run the command in this process and exit."""
     name, arguments, folder, environ = command
     code: Any = 1
     try:
@@ -136,7 +136,7 @@ def _become(command: Any, files: list[int]) -> NoReturn:
 
 
 def run_session(ended: str) -> None:
-    """After each file, print a line with ``ended`` and an exit code."""
+    """Run each file. Then print a line with ``ended`` and an exit code."""
     names: dict[str, Any] = {"__name__": "__main__"}
     for line in sys.stdin:
         file, code = Path(line.strip()), 0

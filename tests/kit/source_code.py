@@ -1,4 +1,4 @@
-"""The repository's source: its modules, their syntax trees and imports, and the waits and clocks of its tests."""
+"""The repository's source: modules, syntax trees, imports, and the waits and clock reads of tests."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ IP_VERSIONS = (4, 6)
 
 @cache
 def matches(module: str, globs: tuple[str, ...]) -> bool:
-    """Whether a module's path matches one of ``globs``."""
+    """Return whether a module's path matches one of ``globs``."""
     return path_matches(SOURCES[module].relative_to(ROOT).as_posix(), globs)
 
 
 def path_matches(path: str, globs: tuple[str, ...]) -> bool:
-    """Whether a path matches one of ``globs``; ``**`` stands for any number of folders, none included."""
+    """Return whether a path matches one of ``globs``. ``**`` matches any number of folders, including none."""
     return any(_pattern(glob).fullmatch(path) for glob in globs)
 
 
@@ -59,12 +59,12 @@ def modules_matching(globs: tuple[str, ...]) -> list[str]:
 
 
 def within(module: str, *packages: str) -> bool:
-    """Whether a module is one of ``packages`` or below one of them."""
+    """Return whether a module is one of ``packages`` or below one of them."""
     return any(module == package or module.startswith(f"{package}.") for package in packages)
 
 
 def parse(source: str) -> ast.Module:
-    """The syntax tree of a source. Garbage is not collected meanwhile: there is none, and looking takes most time."""
+    """Return the syntax tree of a source. Disable garbage collection meanwhile to save time."""
     collecting = gc.isenabled()
     gc.disable()
     try:
@@ -81,18 +81,18 @@ def tree(module: str) -> ast.Module:
 
 @cache
 def nodes(module: str) -> list[ast.AST]:
-    """All nodes of a module's tree."""
+    """Return all nodes of a module's tree."""
     return list(ast.walk(tree(module)))
 
 
 @cache
 def imports(module: str, at_load: bool = False) -> frozenset[str]:
-    """The modules that a module imports; with ``at_load`` without those inside functions or for type checkers."""
+    """Return a module's imports. With ``at_load``, omit imports inside functions and for type checkers."""
     return frozenset(_imports(tree(module).body, at_load))
 
 
 def imports_in(source: str) -> Iterator[str]:
-    """The modules that a source imports."""
+    """Return the modules that a source imports."""
     return _imports(parse(source).body, at_load=False)
 
 
@@ -115,12 +115,12 @@ def _imports(body: Iterable[ast.AST], at_load: bool) -> Iterator[str]:
 
 
 def own_imports(module: str) -> set[str]:
-    """The modules of this repository that a module imports."""
+    """Return the modules of this repository that a module imports."""
     return {name for name in imports(module) if name in SOURCES or within(name, "infra", "tests")}
 
 
 def reached(module: str) -> set[str]:
-    """Everything that is loaded with a module: its imports, and what those of this repository import in turn."""
+    """Return all modules loaded with a module, including indirect imports of this repository."""
     found: set[str] = set()
     pending = [module]
     while pending:
@@ -131,9 +131,10 @@ def reached(module: str) -> set[str]:
 
 
 def questions_of_version(source: Iterable[ast.AST]) -> list[int]:
-    """The lines that ask which version of the bank protocol something is.
+    """Return the lines that compare versions of the bank protocol.
 
-    That is a comparison or a ``match`` of a version with numbers, or a version looked up in a table of numbers.
+    These are comparisons or ``match`` statements of a version with numbers, and look-ups of a version in a table of
+    numbers.
     """
     return sorted(node.lineno for node in source if isinstance(node, ast.expr | ast.Match) and _asks(node))
 
@@ -155,7 +156,7 @@ def _asks(node: ast.expr | ast.Match) -> bool:
 
 
 def _is_version(node: ast.expr) -> bool:
-    """Whether an expression is named as a version, or as the number of one."""
+    """Return whether the name of an expression denotes a version or its number."""
     match node:
         case ast.Attribute(value=ast.Name(id=name) | ast.Attribute(attr=name), attr="number"):
             return name.lower().endswith("version")
@@ -165,7 +166,7 @@ def _is_version(node: ast.expr) -> bool:
 
 
 def _has_numbers(node: ast.AST) -> bool:
-    """Whether numbers that versions of the bank protocol may have are among the constants of an expression."""
+    """Return whether the constants of an expression include possible version numbers of the bank protocol."""
     found = [each.value for each in ast.walk(node) if isinstance(each, ast.Constant)]
     return any(isinstance(value, int) and not isinstance(value, bool) and value < IP_VERSIONS[0] for value in found)
 
@@ -200,7 +201,7 @@ _MAY_WAIT = re.compile(rf"timeout|\bwait_for\(|\b(?:{'|'.join(_POSITIONS)})\(\s*
 
 
 def clock_reads(source: str) -> list[int]:
-    """The lines that read a clock which measures durations, or compare a difference of times."""
+    """Return the lines that read a monotonic clock or compare a difference of times."""
     if not _MAY_READ_CLOCK.search(source):
         return []
     nodes = list(ast.walk(parse(source)))
@@ -228,7 +229,7 @@ def _compares_duration(node: ast.expr) -> bool:
 
 
 def literal_timeouts(source: str) -> list[int]:
-    """The lines that wait with a number as the time-out, written there or under a name for it."""
+    """Return the lines that use a literal number, or a constant for one, as a time-out."""
     if not _MAY_WAIT.search(source):
         return []
     tree = parse(source)
@@ -239,7 +240,7 @@ def literal_timeouts(source: str) -> list[int]:
 
 
 def _number_constants(tree: ast.Module) -> set[str]:
-    """The names of a module that stand for numbers."""
+    """Return the names of a module's number constants."""
     return {
         target.id
         for node in tree.body
@@ -250,7 +251,7 @@ def _number_constants(tree: ast.Module) -> set[str]:
 
 
 def _imported_numbers(nodes: list[ast.AST]) -> Iterator[str]:
-    """The names for numbers that a module takes from another one of the tests."""
+    """Yield the number constants that a module imports from other test modules."""
     for node in nodes:
         if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("tests."):
             for alias in node.names:
@@ -260,7 +261,7 @@ def _imported_numbers(nodes: list[ast.AST]) -> Iterator[str]:
 
 @cache
 def _numbers_of(module: str) -> set[str]:
-    """The names for numbers of a module of the tests: not those of ``PATIENCE``, which every wait may take."""
+    """Return the number constants of a test module, except those of ``PATIENCE``, which every wait may use."""
     path = ROOT / f"{module.replace('.', '/')}.py"
     return _number_constants(parse(path.read_text("utf-8"))) if module != PATIENCE and path.exists() else set()
 

@@ -1,6 +1,6 @@
-"""Stacks of the tests: the first data of a new one, and a double of LocalStack as the endpoint of one.
+"""Test stacks: waiting for the first data, and a LocalStack double.
 
-As a command, it prints the double's address and serves until its standard input closes.
+The command prints the double's address and serves until its standard input closes.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _HEALTH = json.dumps({"services": dict.fromkeys(SERVICES, "available")}).encode(
 
 
 def wait_for_card_month(stack: Mapping[str, Any]) -> None:
-    """Wait until the month of card use has been played: tests play cards on the same stack."""
+    """Wait until the month of card use is complete, because tests use cards on the same stack."""
     file = Path(stack["log"]).with_name("stack.json")
 
     def is_complete() -> bool:

@@ -1,8 +1,7 @@
-"""Storage in tests: recorders of DynamoDB calls, guards against writes, and late answers.
+"""Storage in tests: recorders of DynamoDB calls, guards against writes, and lost responses.
 
-``LateAnswers`` is a DynamoDB whose answers get lost: an HTTP server before the emulator, whose connections end in place
-of an answer. The first call of each kind of operation is carried out and not answered. A transaction that is sent again
-is then answered as the engine under test would.
+``LateAnswers`` is an HTTP server before the emulator that executes the first call of each kind of operation and closes
+the connection without a response. It answers the retry of a transaction as the engine under test would.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ from tests.openbanking.faults import Fault
 
 @contextlib.contextmanager
 def observe_calls(note: Callable[[Call], object]) -> Iterator[None]:
-    """Have ``note`` see each call of AWS made inside before it is sent."""
+    """Call ``note`` with each AWS call inside the block before it is sent."""
 
     def see(call: Call, proceed: Proceed) -> Members:
         note(call)
@@ -43,7 +42,7 @@ def observe_calls(note: Callable[[Call], object]) -> Iterator[None]:
 
 @contextlib.contextmanager
 def record_calls(causeway: Causeway) -> Iterator[list[str]]:
-    """The names of the DynamoDB calls made inside."""
+    """Record the names of the DynamoDB calls inside the block."""
     recorded: list[str] = []
 
     def note(call: Call) -> None:
@@ -56,7 +55,7 @@ def record_calls(causeway: Causeway) -> Iterator[list[str]]:
 
 @contextlib.contextmanager
 def record_rows_read(causeway: Causeway, table: str) -> Iterator[list[int]]:
-    """The number of rows that each query of a table made inside returns."""
+    """Record the number of rows that each query of a table inside the block returns."""
     rows: list[int] = []
     query = causeway.hub.store.query
 
@@ -72,7 +71,7 @@ def record_rows_read(causeway: Causeway, table: str) -> Iterator[list[int]]:
 
 @contextlib.contextmanager
 def record_transactions(causeway: Causeway) -> Iterator[list[list[str]]]:
-    """The operations of each transaction made inside: what they do, and where."""
+    """Record the operations of each transaction inside the block, with verb and place."""
     recorded: list[list[str]] = []
 
     def note(call: Call) -> None:
@@ -91,7 +90,7 @@ def _place(operation: Any) -> str:
 
 
 def with_new_token(call: Call) -> Call:
-    """A call whose transaction storage does not recognise when it is sent again."""
+    """Return the call with a new transaction token, so that storage does not recognise a retry."""
     token = {"ClientRequestToken": secrets.token_hex(16)} if "ClientRequestToken" in call.body else {}
     return Call(call.service, call.operation, call.body | token)
 
@@ -100,13 +99,13 @@ WRITES = ("put", "update", "delete", "transact")
 
 
 def address(route: str, part: str = "nothing") -> str:
-    """An address of a route, with ``part`` for each of its parameters; by default there is nothing of that name."""
+    """Return the path of a route with ``part`` for each parameter; the default names no existing item."""
     return re.sub(r"\{\w+\}", part, route)
 
 
 @contextlib.contextmanager
 def nothing_changes(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Fails when anything is written, or any bank or the service is called."""
+    """Fail if the block writes to storage, or calls a bank or the service."""
 
     def refuse(*_: Any, **__: Any) -> Any:
         pytest.fail("the request changed something, or called somebody")
@@ -120,7 +119,7 @@ def nothing_changes(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> Iter
 
 
 def person_cookie(causeway: Causeway) -> str:
-    """The ``Cookie`` header of a signed-in person."""
+    """Return the ``Cookie`` header of a signed-in person."""
     from tests.website.web_user import WebUser
 
     (pair,) = WebUser.signed_in(causeway, "a@example.com").cookies.items()
@@ -137,7 +136,7 @@ _VARIABLE = "AWS_ENDPOINT_URL_DYNAMODB"
 
 
 class LateAnswers(Fault):
-    """Loses the answer to the first call of each kind of operation that is made inside."""
+    """Loses the response to the first call of each kind of operation inside the block."""
 
     def __init__(self, causeway: Causeway, engine: Engine) -> None:
         super().__init__(causeway, "after")
@@ -167,13 +166,13 @@ class LateAnswers(Fault):
 
 
 def late_answers(causeway: Causeway) -> Iterator[LateAnswers]:
-    """The same calls with each engine."""
+    """Yield the fault for each engine."""
     for engine in get_args(Engine):
         yield LateAnswers(causeway, engine)
 
 
 class _Server:
-    """An engine behind HTTP; ``lost`` has the kinds of operation of which an answer was lost."""
+    """An engine behind HTTP. ``lost`` contains the kinds of operation with a lost response."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -190,14 +189,14 @@ class _Server:
         self.is_resting = False
 
     def loses(self, operation: str) -> bool:
-        """Whether the answer to this call is lost."""
+        """Return whether the response to this call is lost."""
         with self._lock:
             is_first = not self.is_resting and operation not in self.lost
             self.lost |= {operation} if is_first else set()
             return is_first
 
     def answer(self, operation: str, request: dict[str, Any]) -> tuple[int, bytes]:
-        """Carry a call out, one after the other."""
+        """Execute a call. Calls run one at a time."""
         token = request.get("ClientRequestToken")
         with self._lock:
             if token in self._repeats:
@@ -214,7 +213,7 @@ class _Server:
 
 @cache
 def _server() -> _Server:
-    """One for all tests of this process."""
+    """Return the server shared by all tests of this process."""
     return _Server()
 
 

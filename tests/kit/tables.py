@@ -1,8 +1,8 @@
-"""DynamoDB's operations on the emulator's tables, for calls from within this process: exact, atomic, and fast.
+"""DynamoDB's operations on the emulator's tables, for calls within this process.
 
-The emulator makes and describes tables; what stands in them is kept here, in the form of the wire, and never changed in
-place: a write puts a new item where the old one was. What the service does not use is not there, and says so. The same
-tests run on the emulator as a process and on DynamoDB Local.
+The emulator creates and describes tables. This module stores their items in wire format and never changes an item in
+place: a write replaces the item. Operations that the service does not use raise an error. The same tests run on the
+emulator as a process and on DynamoDB Local.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _lock = RLock()
 
 
 class Refused(Exception):
-    """An error of DynamoDB's: its code, a message, and the members that come with it."""
+    """An error of DynamoDB: its code, a message, and further members."""
 
     def __init__(self, code: str, message: str, **members: Any) -> None:
         super().__init__(message)
@@ -32,7 +32,7 @@ class Refused(Exception):
 
 @dataclass(frozen=True)
 class Change:
-    """The result of a write: an item before and after, ``None`` where there is none."""
+    """The result of a write: an item before and after, ``None`` if missing."""
 
     table: Any
     place: tuple[Any, ...]
@@ -50,7 +50,7 @@ class Change:
 
 
 def carried_out(operation: str, request: dict[str, Any], tables: Mapping[str, Any]) -> dict[str, Any]:
-    """The members of the answer to a call. Raises: Refused."""
+    """Return the members of the answer to a call. Raises: Refused."""
     with _lock:
         try:
             return OPERATIONS[operation](request, tables)
@@ -59,7 +59,7 @@ def carried_out(operation: str, request: dict[str, Any], tables: Mapping[str, An
 
 
 def rows(table: Any) -> list[Row]:
-    """Every item of a table, in the order of the keys."""
+    """Return every item of a table, sorted by key."""
     return sorted(_all_rows(table), key=lambda row: _order(row, table.table_key_attrs))
 
 
@@ -123,7 +123,7 @@ def _query(request: dict[str, Any], tables: Mapping[str, Any]) -> dict[str, Any]
 
 
 def _partition(expression: str, name: str, terms: Terms) -> tuple[str, Any]:
-    """The value that the partition key is asked to have."""
+    """Return the partition key value of a key condition."""
     placeholders = words(expression)
     for position, word in enumerate(placeholders[:-2]):
         if terms.name(word) == name and placeholders[position + 1] == "=":
@@ -147,7 +147,7 @@ def _scan(request: dict[str, Any], tables: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _page(found: list[Row], keys: list[str], request: Mapping[str, Any]) -> dict[str, Any]:
-    """Some of the items in the order of their keys, and where the next page begins."""
+    """Return one page of the items in key order, and the start of the next page."""
     forward = request.get("ScanIndexForward", True)
     found.sort(key=lambda row: _order(row, keys), reverse=not forward)
     if start := request.get("ExclusiveStartKey"):
@@ -218,7 +218,7 @@ def _transact(request: dict[str, Any], tables: Mapping[str, Any]) -> dict[str, A
 
 
 def _decided(kind: str, request: dict[str, Any], tables: Mapping[str, Any]) -> Change:
-    """The result of a write, if its condition holds. Raises: Refused; Invalid."""
+    """Return the result of a write, if its condition holds. Raises: Refused; Invalid."""
     content = {"Put": ("Item",), "Update": ("Key", "UpdateExpression")}.get(kind, ("Key",))
     shared = ("TableName", "ConditionExpression", "ExpressionAttributeNames", "ExpressionAttributeValues")
     _only(request, *content, *shared, "ReturnValuesOnConditionCheckFailure")
@@ -264,7 +264,7 @@ def _check(table: Any, row: Row) -> None:
 
 
 def _only(request: Mapping[str, Any], *names: str) -> None:
-    """Raises: NotImplementedError: where a request has more."""
+    """Raises: NotImplementedError: if a request has other members."""
     if more := request.keys() - set(names):
         raise NotImplementedError(sorted(more))
 
@@ -277,7 +277,7 @@ def _table(request: Mapping[str, Any], tables: Mapping[str, Any]) -> Any:
 
 
 def _placed(request: Mapping[str, Any], tables: Mapping[str, Any], kind: str = "") -> tuple[Any, tuple[Any, ...]]:
-    """A table, and the place of an item in it."""
+    """Return a table, and the key values of an item."""
     table, key = _table(request, tables), request["Key"]
     names = table.table_key_attrs
     if not key.keys() >= set(names) or (kind != "Put" and len(key) > len(names)):
@@ -298,12 +298,12 @@ def _terms(request: Mapping[str, Any], *expressions: str) -> Terms:
 
 
 def _is_over(limit: int, rows: list[Row]) -> bool:
-    """Whether items may have more bytes than that: no character has more than four."""
+    """Return whether items may exceed a number of bytes. A character has at most four bytes."""
     return 4 * sum(len(repr(row)) for row in rows) > limit
 
 
 def item_size(row: Row) -> int:
-    """The bytes of an item, by which DynamoDB charges writes.
+    """Return the size of an item in bytes, by which DynamoDB charges writes.
 
     https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/CapacityUnitCalculations.html
     """

@@ -1,4 +1,4 @@
-"""Time in tests: clocks to move, waits with an ample time-out, scheduled jobs, and work counted in statements."""
+"""Time in tests: manual clocks, waits with an ample time-out, scheduled jobs, and counts of executed statements."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _Seen = TypeVar("_Seen")
 
 
 class ManualClock(Clock):
-    """A clock that stands still until it is advanced; a negative number sets it back, as an operator would."""
+    """A clock that moves only by ``advance``. A negative number sets it back, as an operator might."""
 
     def __init__(self, start: datetime) -> None:
         self._seconds = self._monotonic = start.timestamp()
@@ -40,7 +40,7 @@ class ManualClock(Clock):
 
 
 class FollowingClock(Clock):
-    """The clock of another process: always so many seconds ahead of ``clock``, or behind it."""
+    """The clock of another process, a fixed number of seconds ahead of ``clock`` or behind."""
 
     def __init__(self, clock: Clock, ahead: float) -> None:
         self._clock, self._ahead = clock, ahead
@@ -56,7 +56,7 @@ class FollowingClock(Clock):
 
 
 def wait_for(look: Callable[[], _Seen | None], complaint: str = "it did not come") -> _Seen:
-    """Call ``look`` until it returns something true. Raises: AssertionError, with ``complaint``."""
+    """Call ``look`` until it returns a true value. Raises: AssertionError, with ``complaint``."""
     until = time.monotonic() + PATIENCE_SECONDS
     while not (seen := look()):
         assert time.monotonic() < until, complaint
@@ -65,12 +65,12 @@ def wait_for(look: Callable[[], _Seen | None], complaint: str = "it did not come
 
 
 def limit_under_test(seconds: float) -> float:
-    """A time limit of the product that a test reaches on purpose: it asserts what happens then, and not how soon."""
+    """Mark a time limit that a test reaches on purpose. The test asserts the effect, not the duration."""
     return seconds
 
 
 class WatchedLock:
-    """A lock that reports its waiting threads; put in place of a lock of the code under test."""
+    """A lock that counts its waiting threads. Tests replace a lock of the code under test with it."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -97,13 +97,13 @@ class WatchedLock:
         self.release()
 
     def wait_for_waiting(self, count: int = 1) -> None:
-        """Return once ``count`` threads have begun to wait for the lock."""
+        """Wait until ``count`` threads have begun to wait for the lock."""
         for _ in range(count):
             assert self._waiting.acquire(timeout=PATIENCE_SECONDS), "nobody waits for the lock"
 
 
 def run_schedule(job: Callable[[Any, Any], object], seconds: int = 55) -> None:
-    """Run a scheduled job as Lambda does, in a function that may take so many seconds."""
+    """Run a scheduled job as Lambda does, with a function time-out of ``seconds``."""
     from chalice.local import LambdaContext
 
     from infra.local.event_runner import schedule_event
@@ -113,7 +113,7 @@ def run_schedule(job: Callable[[Any, Any], object], seconds: int = 55) -> None:
 
 
 def count_statements(call: Callable[[], object]) -> int:
-    """Lines of Python that ``call`` executes in this thread, libraries included: the same number on every machine."""
+    """Return the number of Python lines that ``call`` executes in this thread, which is equal on every machine."""
     count = 0
 
     def trace(frame: FrameType, event: str, argument: Any) -> Any:
