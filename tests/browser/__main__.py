@@ -1,4 +1,4 @@
-"""Pictures of every page, wide and narrow, light and dark, from a stack of its own; some renew docs/images."""
+"""Screenshots of all pages, wide and narrow, light and dark, from a separate stack. Some update docs/images."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ OF_DOCUMENTS = Path("docs") / "images"
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """The command; answers its exit code, which is 1 when a page has errors, or there are no pages."""
+    """Run the command. Return the exit code 1 if a page has errors or no pages are found."""
     parser = command.parser("tests.browser", __doc__)
     parser.add_argument("--only", default="", help="walks whose name begins so, for example website or bank-one")
     only = parser.parse_args(arguments).only
@@ -57,7 +57,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def picture(browser: Browser, stack: dict[str, object], walk: Walk, folder: Path) -> list[str]:
-    """Write the pictures of a walk's pages; answers the browser's errors."""
+    """Write the screenshots of a walk's pages. Return the browser's errors."""
     try:
         with window.open_window(browser, stack) as opened:
             for name in walk.pages(opened):
@@ -78,7 +78,7 @@ def _picture(page: Page, width: int, file: Path) -> None:
 
 
 def _write_image(page: Page, file: Path) -> None:
-    """Write a page as a wide screen shows it."""
+    """Write a screenshot of a page on a wide screen."""
     with seen_at(page, WIDTHS[0]), shown_in(page, SCHEMES[0]):
         page.evaluate("scrollTo(0, 0)")
         page.screenshot(path=file)

@@ -1,4 +1,4 @@
-"""Chromium for all tests of pages, windows, and a TPP's web application."""
+"""Fixtures for browser tests: Chromium, windows, and a TPP's web application."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.kit.processes import require
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Every test of this folder needs a browser."""
+    """Require a browser for every test of this folder."""
     require("chromium")
 
 
@@ -29,22 +29,23 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture
 def windows(browser: Browser, stack: dict[str, Any]) -> Iterator[Windows]:
-    """Opens windows with the options of ``open_window``; the test fails at its end after an error in the browser."""
+    """Yield a function that opens windows with the options of ``open_window``. Fail the test after a browser error."""
     with ExitStack() as open_contexts:
         yield lambda **options: open_contexts.enter_context(open_window(browser, stack, **options))
 
 
 @pytest.fixture
 def window(windows: Windows) -> Window:
-    """A wide window in light colours, with JavaScript."""
+    """Open a wide window in light colours, with JavaScript."""
     return windows()
 
 
 @contextmanager
 def serve_application(pages: Mapping[str, str]) -> Iterator[str]:
-    """Serve ``pages``, HTML by path, until the end of the block; gives the origin. Any other path is empty.
+    """Serve ``pages``, HTML by path, until the end of the block, and yield the origin. Other paths return an empty
+    page.
 
-    The pages name an empty icon, so that no browser requests one while the server stops.
+    The pages declare an empty icon, so that no browser requests an icon while the server stops.
     """
 
     class Handler(BaseHTTPRequestHandler):
@@ -58,7 +59,7 @@ def serve_application(pages: Mapping[str, str]) -> Iterator[str]:
             self.wfile.write(body)
 
         def log_message(self, format: str, *args: object) -> None:
-            """Nothing."""
+            """Log nothing."""
 
     with serving(ThreadingHTTPServer(("127.0.0.1", 0), Handler)) as server:
         yield f"http://127.0.0.1:{server.server_port}"

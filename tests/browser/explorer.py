@@ -1,4 +1,4 @@
-"""The API explorer in a browser: opening and executing calls on the screens."""
+"""Helpers for the API explorer in a browser: opening and executing calls on the screens."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _CREDENTIAL = {"access_key": "Access key", "access_api_id": "API id", "access_ap
 
 @dataclass(frozen=True)
 class Executed:
-    """An executed call: status and body of its answer, the sentence above it, and the command that was shown before."""
+    """An executed call: status and body of the response, the summary line, and the command displayed before."""
 
     status: str
     body: Any
@@ -27,32 +27,32 @@ class Executed:
 
 
 def screen(window: Window, name: str, operation: str = "") -> None:
-    """Open a screen, at one of its operations."""
+    """Open a screen, optionally at an operation."""
     window.open(f"/specifications/{name}{f'#{operation}' if operation else ''}")
     ready(window)
 
 
 def ready(window: Window) -> None:
-    """Wait for the explorer to show an operation."""
+    """Wait until the explorer displays an operation."""
     window.page.locator(".x-operation").wait_for()
 
 
 def opened(page: Page, operation: str) -> Locator:
-    """Open an operation from the list; answers the form of its request."""
+    """Open an operation from the list. Return its request form."""
     page.locator(f'a[data-operation="{operation}"]').click()
     page.locator(f'a[data-operation="{operation}"][aria-current]').wait_for()
     return page.get_by_role("form", name="Request", exact=True)
 
 
 def execute(page: Page, press: str = "Execute") -> Executed:
-    """Execute the open operation as it is offered, or press a next step."""
+    """Execute the open operation with its default values, or press a next step."""
     command = sample(page, "curl")
     page.get_by_role("button", name=press, exact=True).click()
     return answered(page, command)
 
 
 def answered(page: Page, command: str = "") -> Executed:
-    """The answer that comes next."""
+    """Wait for the next response and return it."""
     summary = page.locator(".x-answer:not([aria-busy]) .x-summary:has(strong)")
     summary.wait_for()
     raw = page.locator(".x-raw")
@@ -62,19 +62,19 @@ def answered(page: Page, command: str = "") -> Executed:
 
 
 def executed(page: Page, operation: str) -> Executed:
-    """Open an operation, and execute it as it is offered."""
+    """Open an operation, and execute it with its default values."""
     opened(page, operation)
     return execute(page)
 
 
 def sample(page: Page, language: str) -> str:
-    """The request as a program."""
+    """Return the request as a program."""
     page.locator(".code-tabs").get_by_label(language, exact=True).check()
     return str(page.locator(".x-sample code").text_content())
 
 
 def body(page: Page) -> Any:
-    """The body that is offered to be sent, as the JSON view has it."""
+    """Return the request body of the JSON view."""
     show(page, "JSON")
     found = json.loads(page.get_by_label("Request body as JSON").input_value())
     show(page, "Form")
@@ -82,12 +82,12 @@ def body(page: Page) -> Any:
 
 
 def show(page: Page, view: str) -> None:
-    """Show the body as a form or as JSON."""
+    """Switch the body to the form view or the JSON view."""
     page.locator(".x-switch").get_by_label(view, exact=True).check()
 
 
 def lock(window: Window, client_id: str, token: str = "") -> None:
-    """Enter a TPP's credentials."""
+    """Enter and lock a TPP's credentials."""
     window.fill("Client ID", client_id)
     window.fill("Access token", token)
     window.page.get_by_role("button", name="Lock", exact=True).click()
@@ -95,7 +95,7 @@ def lock(window: Window, client_id: str, token: str = "") -> None:
 
 
 def enter_credential(window: Window, **parts: str) -> None:
-    """Enter a programme manager's credential: that of the stack, or parts of another."""
+    """Enter a programme manager's credential: the stack's credential, with ``parts`` replaced."""
     credential = {**window.stack["programme"]["credentials"]["full"], **parts}
     for part, label in _CREDENTIAL.items():
         window.fill(label, credential[part])
@@ -108,7 +108,7 @@ def lock_credential(window: Window) -> None:
 
 
 def authorized(window: Window, version: int) -> None:
-    """A new user with a token for everything, on the Account screen."""
+    """Register a user, request a token for all scopes, and open the Account screen with the token."""
     user.register(window)
     user.create_client(window)
     user.choose_bank(window, version)
@@ -121,7 +121,7 @@ def authorized(window: Window, version: int) -> None:
 
 
 def go_to_screen(window: Window, title: str) -> None:
-    """Follow the tab of another screen."""
+    """Open another screen by its tab."""
     window.page.get_by_role("navigation", name="API specifications").get_by_role("link", name=title).click()
     window.page.wait_for_url(f"**/specifications/{title.lower()}")
     ready(window)

@@ -1,4 +1,4 @@
-"""Checks of a page, each of which lists what is wrong (accessibility, dark mode, width, layout shift), and walks."""
+"""Checks of a page, each of which returns findings (accessibility, dark mode, width, layout shift), and walks."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ Steps = Callable[[Window], Iterator[str]] | Mapping[str, str]
 
 @dataclass(frozen=True)
 class Walk:
-    """Pages one after the other, each reached from the page before.
+    """A sequence of pages, each reached from the previous page.
 
     Attributes:
         rows: the addresses of the web interface that some of the pages have.
@@ -102,14 +102,14 @@ class Walk:
 
     @property
     def page_names(self) -> list[str]:
-        """The names of the pages, unique among all walks; read from the source, as ``steps`` need a browser."""
+        """Return the page names, unique among all walks. Read them from the source, as ``steps`` need a browser."""
         if isinstance(self.steps, Mapping):
             return [f"{self.name}-{name}" for name in self.steps]
         source = inspect.getsource(self.steps.func if isinstance(self.steps, partial) else self.steps)
         return [f"{self.name}-{name}" for name in re.findall(r'yield "([\w-]+)"', source)]
 
     def pages(self, window: Window) -> Iterator[str]:
-        """Lead a window along; gives the name of each page when it is shown."""
+        """Guide a window along a walk. Yield the name of each page when it is displayed."""
         names = self._open_each(self.steps, window) if isinstance(self.steps, Mapping) else self.steps(window)
         for name in names:
             yield f"{self.name}-{name}"
@@ -122,28 +122,28 @@ class Walk:
 
 
 def row_of(address: str) -> str | None:
-    """The row of the web interface's ``PAGES`` that an address belongs to."""
+    """Return the row of the web interface's ``PAGES`` that an address belongs to."""
     path = urlsplit(address).path
     return next((row for row in PAGES if re.fullmatch(re.sub(r"{\w+}", "[^/]+", row), path)), None)
 
 
 def findings(page: Page) -> list[str]:
-    """Everything that is wrong with a page that has just loaded; the page stays as it is."""
+    """Return all findings of a page that has just loaded, and leave the page unchanged."""
     wide = [line for width in (NARROW, *_widths(page)) for line in too_wide(page, width)]
     of_looks = [*bright_in_the_dark(page), *wide, *cut_off(page), *crooked(page)]
     return [*heavy(page), *shifted(page), *inaccessible(page), *of_looks]
 
 
 def heavy(page: Page) -> list[str]:
-    """The size of a page's HTML before compression, if it is more than a page may have."""
+    """Return a finding if the uncompressed HTML of a page exceeds the size limit."""
     size = page.evaluate("() => performance.getEntriesByType('navigation')[0].decodedBodySize")
     return [f"the page has {size} bytes, {PAGE_BYTES} are allowed"] if size > PAGE_BYTES else []
 
 
 def inaccessible(page: Page, *, besides: Collection[str] = ()) -> list[str]:
-    """The findings of axe-core of any impact, as wide as the page is and on a phone, in light and in dark.
+    """Return the findings of axe-core of any impact, at the current and at phone width, in light and in dark mode.
 
-    The rules ``besides``, which third-party parts break, are left out. Light and dark differ in their colours only.
+    Skip the rules ``besides``, which third-party parts violate. Light and dark mode differ only in their colours.
     """
     if not page.evaluate("() => 'axe' in window"):
         page.evaluate(AXE_SCRIPT)
@@ -164,27 +164,27 @@ def _lines(seen: str, rule: Mapping[str, Any]) -> Iterator[str]:
 
 
 def bright_in_the_dark(page: Page) -> list[str]:
-    """A bright background in dark mode."""
+    """Return a finding if the background is bright in dark mode."""
     with shown_in(page, "dark"):
         brightness = page.evaluate(_BACKGROUND)
     return [f"dark: the background is bright, up to {brightness} of 255"] if brightness > _DARK else []
 
 
 def too_wide(page: Page, width: int = NARROW) -> list[str]:
-    """The elements that make a page scroll sideways on a screen of ``width`` pixels."""
+    """Return the elements that make a page scroll horizontally on a screen of ``width`` pixels."""
     with seen_at(page, width):
         return [f"wider than {width} pixels: {element}" for element in page.evaluate(_WIDE)]
 
 
 def _widths(page: Page) -> tuple[int, int]:
-    """As wide as the page is, and as a phone."""
+    """Return the current width of the page and the width of a phone."""
     size = page.viewport_size
     assert size is not None
     return size["width"], PHONE
 
 
 def cut_off(page: Page) -> list[str]:
-    """The elements whose content is cut off at the side without a cue, as wide as the page is and on a phone."""
+    """Return the elements whose content is cut off horizontally without a cue, at the current and at phone width."""
     found = []
     for width in _widths(page):
         with seen_at(page, width):
@@ -193,21 +193,21 @@ def cut_off(page: Page) -> list[str]:
 
 
 def crooked(page: Page) -> list[str]:
-    """The messages whose words are not at the height of their icon."""
+    """Return the messages whose text is not vertically aligned with their icon."""
     return [f"words and icon of a message are apart by {message}" for message in page.evaluate(_CROOKED)]
 
 
 def shifted(page: Page) -> list[str]:
-    """Layout shifts since the page began to load, other than after the user's input.
+    """Return the layout shifts since the page began to load, except shifts after user input.
 
-    Less than 0.001 is a row that was painted before its end had arrived; a good page may have 0.1 (Core Web Vitals).
+    Ignore shifts below 0.001, which a partially painted row causes. The Core Web Vitals accept up to 0.1.
     """
     return [f"layout shift of {shift}" for shift in page.evaluate(_SHIFTS)]
 
 
 @contextmanager
 def shown_in(page: Page, scheme: Colours) -> Iterator[None]:
-    """The page in light or dark, without loading it again."""
+    """Switch the page to light or dark mode without a reload, until the end of the block."""
     was_dark = page.evaluate("() => matchMedia('(prefers-color-scheme: dark)').matches")
     page.emulate_media(color_scheme=scheme)
     page.evaluate("() => document.getAnimations().forEach(animation => animation.finish())")
@@ -219,7 +219,7 @@ def shown_in(page: Page, scheme: Colours) -> Iterator[None]:
 
 @contextmanager
 def seen_at(page: Page, width: int) -> Iterator[None]:
-    """The page on a screen of another width, without loading it again."""
+    """Resize the page without a reload, until the end of the block."""
     size = page.viewport_size
     assert size is not None
     page.set_viewport_size({"width": width, "height": size["height"]})

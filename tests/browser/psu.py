@@ -1,4 +1,4 @@
-"""A PSU at the demonstration banks in a browser, and the requests of a TPP that lead there."""
+"""A PSU at the demonstration banks in a browser, and the TPP requests that redirect to the banks."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _PAYMENTS = {1: "payment.init", 2: "payments.bulk"}
 
 
 def authorization(window: Window, version: int, *, faults: bool = False) -> str:
-    """Request access to accounts; answers the address at the bank."""
+    """Request access to accounts. Return the authorization address at the bank."""
     request = {"bic": window.bank(version, faults=faults)["bic"], "scopes": SCOPES[version]}
     return str(_body(window.tpp.call("POST", "/tpp/authorize", request))["redirect_url"])
 
 
 def direct_payment(window: Window, version: int, *, faults: bool = False) -> str:
-    """Initiate a payment without a consent; answers the address of its confirmation."""
+    """Initiate a payment without a consent. Return its confirmation address."""
     bank = window.bank(version, faults=faults)
     order = window.tpp.direct_payment(bank)
     order["callback_url"] = f"{window.stack['base_url']}/payments/callback?{urlencode({'bic': bank['bic']})}"
@@ -36,7 +36,7 @@ def direct_payment(window: Window, version: int, *, faults: bool = False) -> str
 
 
 def bulk_payment(window: Window, version: int) -> str:
-    """Initiate a bulk payment of four items with a consent; answers the address of its confirmation."""
+    """Initiate a bulk payment of four items with a consent. Return its confirmation address."""
     bank, tpp = window.bank(version), window.tpp
     request = {"bic": bank["bic"], "scopes": [*SCOPES[version], _PAYMENTS[version]]}
     authorization = _body(tpp.call("POST", "/tpp/authorize", request))
@@ -51,13 +51,13 @@ def bulk_payment(window: Window, version: int) -> str:
 
 
 def request_without_bank(window: Window, **more: str) -> str:
-    """The address of an authorization request that names no bank."""
+    """Return the address of an authorization request without a bank."""
     query = {"response_type": "code", "client_id": window.tpp.client_id, "scope": "accounts accounts.balances"}
     return f"/oauth/authorize?{urlencode(query | more)}"
 
 
 def pushed_request_without_bank(window: Window) -> str:
-    """The address at which a pushed request that names no bank is opened."""
+    """Push an authorization request without a bank. Return the address that opens the request."""
     members = {"response_type": "code", "scope": "accounts accounts.transactions", "state": new_id()}
     answer = window.tpp.send_form("/oauth/par", members)
     assert answer.status_code == 201, answer.text
@@ -66,19 +66,19 @@ def pushed_request_without_bank(window: Window) -> str:
 
 
 def choose_bank(window: Window, version: int) -> None:
-    """Choose a demonstration bank in the list of banks, up to its sign-in page."""
+    """Choose a demonstration bank in the list of banks, and continue to its sign-in page."""
     with window.page.expect_navigation():
         window.page.locator("a.choice", has_text=window.bank(version)["name"]).click()
     assert window.page.get_by_role("button", name=f"Sign in as {CUSTOMER[version]}").is_visible()
 
 
 def sign_in(window: Window, version: int) -> None:
-    """Sign in with the button that the bank's page offers for a customer."""
+    """Sign in with the button of a customer on the bank's page."""
     window.press(f"Sign in as {CUSTOMER[version]}")
 
 
 def enter_key_code(window: Window, button: str) -> None:
-    """Type the key code that the page shows, and press the button."""
+    """Type the key code that the page displays, and press the button."""
     window.page.locator("#key_code").fill(window.page.locator("#sent").inner_text())
     window.press(button)
 
@@ -89,7 +89,7 @@ def tick_accounts(window: Window) -> None:
 
 
 def approve(window: Window, version: int) -> None:
-    """From the sign-in page back to the application, approving everything."""
+    """Sign in, approve everything, and return to the application."""
     sign_in(window, version)
     tick_accounts(window)
     window.press("Continue")
@@ -97,25 +97,25 @@ def approve(window: Window, version: int) -> None:
 
 
 def confirm(window: Window, version: int) -> None:
-    """From the page of a payment back to the application; the payment names the account."""
+    """Sign in, confirm a payment with a debtor account, and return to the application."""
     sign_in(window, version)
     enter_key_code(window, "Confirm")
 
 
 def refuse(window: Window, address: str) -> None:
-    """Refuse at an address of the bank, and return to the application."""
+    """Open an address of the bank, refuse, and return to the application."""
     window.open(address)
     window.press(re.compile("and go back to"))
 
 
 def ask_to_revoke(window: Window) -> None:
-    """Choose to end the latest consent in the list; the bank asks whether it really is to end."""
+    """Choose to revoke the latest consent in the list. The bank asks for a confirmation."""
     with window.page.expect_navigation():
         window.page.get_by_role("link", name=re.compile("^Revoke the consent")).first.click()
 
 
 def revoke(window: Window) -> None:
-    """End the latest consent in the list."""
+    """Revoke the latest consent in the list."""
     ask_to_revoke(window)
     window.press("Revoke the consent")
 
@@ -127,7 +127,7 @@ def _body(response: Any) -> dict[str, Any]:
 
 
 def _twice(bulk: Mapping[str, Any]) -> dict[str, Any]:
-    """A bulk payment with every payment in it two times."""
+    """Return a bulk payment that contains every payment twice."""
     doubled = {**bulk, "payments": bulk["payments"] * 2}
     if "totals" in bulk:
         return doubled | {"totals": [_doubled(total) for total in bulk["totals"]]}

@@ -1,4 +1,4 @@
-"""The choice of a bank: from an application's request, over the search, back to the application."""
+"""The bank choice: from an application's request over the search back to the application."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ with_and_without_javascript = pytest.mark.parametrize("javascript", [True, False
 
 @with_and_without_javascript
 @pytest.mark.parametrize("way", [psu.request_without_bank, psu.pushed_request_without_bank], ids=["plain", "pushed"])
-def test_a_user_searches_chooses_and_approves(windows: Windows, javascript: bool, way: object) -> None:
+def test_a_user_searches_for_a_bank_chooses_it_and_approves(windows: Windows, javascript: bool, way: object) -> None:
     window = windows(javascript=javascript)
     assert callable(way)
     window.open(way(window))
@@ -77,8 +77,8 @@ def test_cancelling_the_bank_choice_returns_to_the_application(windows: Windows)
     assert "state=kept" in window.page.url
 
 
-def test_a_search_after_the_consent_redirects_to_the_application(window: Window, operator: bootstrap.Hub) -> None:
-    """The page's policy allows it: Chromium applies ``form-action`` to the redirects after a form, too."""
+def test_a_search_redirects_to_the_application_after_the_consent(window: Window, operator: bootstrap.Hub) -> None:
+    """Chromium also applies ``form-action`` to redirects after a form. The page's policy allows these redirects."""
     with serve_application({"/back": "Back"}) as shop:
         create = operator.openbanking.clients.create
         client = create(owner="browser@example.com", title="Shop", callback_urls=[f"{shop}/back"]).client

@@ -23,13 +23,13 @@ with_and_without_javascript = pytest.mark.parametrize("javascript", [True, False
 
 
 def query(window: Window) -> dict[str, str]:
-    """The query of the current address."""
+    """Return the query of the current address."""
     return {name: values[0] for name, values in parse_qs(urlsplit(window.page.url).query).items()}
 
 
 @both_banks
 @with_and_without_javascript
-def test_an_approving_psu_returns_with_a_code(windows: Windows, version: int, javascript: bool) -> None:
+def test_an_approving_psu_returns_with_an_authorization_code(windows: Windows, version: int, javascript: bool) -> None:
     window = windows(javascript=javascript)
     window.open(psu.authorization(window, version))
 
@@ -41,7 +41,7 @@ def test_an_approving_psu_returns_with_a_code(windows: Windows, version: int, ja
 
 
 @both_banks
-def test_a_refusing_psu_returns_without_a_code(window: Window, version: int) -> None:
+def test_a_refusing_psu_returns_without_an_authorization_code(window: Window, version: int) -> None:
     psu.refuse(window, psu.authorization(window, version))
 
     assert window.page.url.startswith(f"{window.tpp.callback}?")
@@ -65,7 +65,7 @@ def test_a_confirming_psu_sees_the_payment_status_of_the_bank(windows: Windows, 
 
 
 @both_banks
-def test_a_consent_revoked_at_the_bank_returns_401(window: Window, version: int) -> None:
+def test_a_call_with_a_consent_revoked_at_the_bank_returns_401(window: Window, version: int) -> None:
     window.open(psu.authorization(window, version))
     psu.approve(window, version)
     bearer = window.tpp.redeem(query(window)["authorization_code"]).json()["access_token"]
@@ -99,7 +99,7 @@ def test_a_psu_can_approve_with_the_keyboard_alone(window: Window, version: int)
 def test_the_callback_redirects_to_an_application_at_another_origin(
     window: Window, operator: bootstrap.Hub, version: int
 ) -> None:
-    """The pages' policies allow it: Chromium applies ``form-action`` to the redirects after a form, too."""
+    """Chromium also applies ``form-action`` to redirects after a form. The pages' policies allow these redirects."""
     callback = "http://application.example/back"
     client = operator.openbanking.clients.create(
         owner="browser@example.com", title="Elsewhere", callback_urls=[callback]
@@ -118,10 +118,10 @@ def test_the_callback_redirects_to_an_application_at_another_origin(
 
 
 @both_banks
-def test_an_application_gets_the_message_of_its_callback_window(
+def test_an_application_receives_the_message_of_its_callback_window(
     window: Window, operator: bootstrap.Hub, version: int
 ) -> None:
-    """No page on the way may have a Cross-Origin-Opener-Policy that separates the window from the application."""
+    """No page of the flow may set a Cross-Origin-Opener-Policy that separates the window from the application."""
     pages = {"/back": "<script>opener.postMessage(location.search, '*')</script>"}
     with serve_application(pages) as shop:
         callback = f"{shop}/back"
@@ -143,9 +143,7 @@ def test_an_application_gets_the_message_of_its_callback_window(
 
 
 @both_banks
-def test_a_psu_beyond_the_listed_customers_signs_in_by_name(
-    window: Window, operator: bootstrap.Hub, version: int
-) -> None:
+def test_a_customer_without_a_button_signs_in_by_name(window: Window, operator: bootstrap.Hub, version: int) -> None:
     names = [f"guest-{number:02}" for number in range(MOST_SHOWN + 1)]
     people = [
         customer(name, [account(f"{63_000_000 + number}")], banks=[window.bank(version)["bic"]], name=f"Guest {name}")

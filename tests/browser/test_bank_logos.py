@@ -1,4 +1,4 @@
-"""Logos that are accepted are drawn, however much of the permitted cost they use."""
+"""Browsers render every accepted logo, including logos at the cost limit."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _SIZE = 128
 
 
 @pytest.mark.parametrize("inside", [*USUAL.values(), *WORST_ACCEPTED.values()], ids=[*USUAL, *WORST_ACCEPTED])
-def test_an_accepted_logo_is_drawn(browser: Browser, inside: str) -> None:
+def test_an_accepted_logo_is_rendered(browser: Browser, inside: str) -> None:
     logo = read_logo(svg(inside, 'viewBox="0 0 512 512"'))
     address = f"data:{logo.media_type};base64,{base64.b64encode(logo.content).decode()}"
     with browser.new_context() as context:

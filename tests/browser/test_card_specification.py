@@ -1,4 +1,4 @@
-"""The Cards screen: each action runs with a credential that is entered once and stays in this tab."""
+"""The Cards screen: each action runs with a credential that is entered once and stored in the tab."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.pages
 LABELS = {"access_key": "Access key", "access_api_id": "API id", "access_api_key": "API key"}
 
 
-def test_actions_run_without_typing_with_the_credential_in_every_body(window: Window) -> None:
+def test_card_actions_run_without_input_with_the_credential_in_every_body(window: Window) -> None:
     page, parts = window.page, window.stack["programme"]["credentials"]["full"]
     screen(window, "cards")
     lock_credential(window)
@@ -26,7 +26,7 @@ def test_actions_run_without_typing_with_the_credential_in_every_body(window: Wi
         assert done.body["status"] == ("success" if action in ACTIONS else "error")  # there is no such card yet
 
 
-def test_ids_of_answers_are_filled_into_other_actions_and_each_request_is_new(window: Window) -> None:
+def test_ids_of_responses_prefill_other_actions_and_each_request_has_a_new_reference(window: Window) -> None:
     page = window.page
     screen(window, "cards")
     lock_credential(window)
@@ -38,7 +38,7 @@ def test_ids_of_answers_are_filled_into_other_actions_and_each_request_is_new(wi
     assert (shown["status"], shown["data"]["id"]) == ("success", again["id"])
 
 
-def test_external_payments_run_in_both_directions_without_typing_an_id(window: Window) -> None:
+def test_external_payments_run_in_both_directions_without_entering_an_id(window: Window) -> None:
     page = window.page
     screen(window, "cards")
     lock_credential(window)
@@ -52,7 +52,7 @@ def test_external_payments_run_in_both_directions_without_typing_an_id(window: W
     assert executed(page, "transferToExternalPayment").body["status"] == "success"
 
 
-def test_the_examples_of_an_action_can_be_chosen(window: Window) -> None:
+def test_the_examples_of_an_action_can_be_selected(window: Window) -> None:
     screen(window, "cards", "createCard")
     lock_credential(window)
     window.page.get_by_label("Example", exact=True).select_option(label="Create a virtual card")
@@ -72,14 +72,14 @@ def test_an_action_without_a_credential_shows_an_error_and_sends_nothing(window:
     assert not [url for url in sent if url.endswith("/api")]
 
 
-def test_a_wrong_credential_is_reported_at_once(window: Window) -> None:
+def test_a_wrong_card_credential_is_reported_immediately(window: Window) -> None:
     screen(window, "cards")
     enter_credential(window, access_api_key="0" * 64)
 
     window.page.get_by_text("will be refused. The service says: “the credentials are wrong”").wait_for()
 
 
-def test_a_card_credential_survives_reloads_apart_from_tpp_credentials_until_logout(window: Window) -> None:
+def test_a_card_credential_is_stored_separately_from_tpp_credentials_until_logout(window: Window) -> None:
     page, parts = window.page, window.stack["programme"]["credentials"]["full"]
     screen(window, "cards")
     lock_credential(window)
@@ -95,7 +95,7 @@ def test_a_card_credential_survives_reloads_apart_from_tpp_credentials_until_log
     assert page.evaluate(KEPT) == 0
 
 
-def test_card_data_are_offered_and_not_kept_after_leaving_the_page(window: Window) -> None:
+def test_card_data_are_suggested_and_deleted_after_leaving_the_page(window: Window) -> None:
     page = window.page
     screen(window, "cards")
     lock_credential(window)
@@ -109,7 +109,7 @@ def test_card_data_are_offered_and_not_kept_after_leaving_the_page(window: Windo
     assert card["pan"] not in kept
 
 
-def test_a_tried_action_is_accessible_and_fits_a_small_screen(window: Window) -> None:
+def test_an_executed_action_is_accessible_and_fits_a_small_screen(window: Window) -> None:
     page = window.page
     screen(window, "cards")
     lock_credential(window)
@@ -120,7 +120,7 @@ def test_a_tried_action_is_accessible_and_fits_a_small_screen(window: Window) ->
     assert not page_checks.too_wide(page)
 
 
-def test_every_action_is_listed_without_javascript(windows: Windows) -> None:
+def test_every_card_action_is_listed_without_javascript(windows: Windows) -> None:
     window = windows(javascript=False)
     window.open("/specifications/cards")
 

@@ -27,7 +27,7 @@ NEW = {
 
 
 @pytest.mark.parametrize("javascript", [False, True], ids=["without JavaScript", "with JavaScript"])
-def test_a_user_takes_a_new_card_to_a_cleared_purchase(windows: Windows, javascript: bool) -> None:
+def test_a_user_issues_a_card_and_simulates_a_cleared_purchase(windows: Windows, javascript: bool) -> None:
     window = windows(javascript=javascript, width=1280 if javascript else 390)
     user.sign_in_as_issuer(window)
     window.open(f"/cards/{user.new_card(window)}")
@@ -68,7 +68,7 @@ def test_the_balance_chart_has_a_description(window: Window) -> None:
     assert box["width"] > 600
 
 
-def test_one_form_is_open_at_a_time_and_reachable_with_the_keyboard(window: Window) -> None:
+def test_only_one_form_is_open_at_a_time_and_reachable_with_the_keyboard(window: Window) -> None:
     user.sign_in_as_issuer(window)
     window.open(f"/cards/{user.new_card(window)}")
     forms = window.page.locator(".card-forms details")
@@ -81,7 +81,7 @@ def test_one_form_is_open_at_a_time_and_reachable_with_the_keyboard(window: Wind
 
 
 @pytest.mark.parametrize("javascript", [True, False])
-def test_the_first_invalid_field_has_the_focus_and_is_on_the_screen(windows: Windows, javascript: bool) -> None:
+def test_the_first_invalid_field_is_focused_and_visible(windows: Windows, javascript: bool) -> None:
     window = windows(javascript=javascript)
     user.sign_in_as_issuer(window)
     window.open(f"/cards/{user.new_card(window)}")
@@ -97,7 +97,7 @@ def test_the_first_invalid_field_has_the_focus_and_is_on_the_screen(windows: Win
     assert 0 < box["y"] < HEIGHT
 
 
-def test_a_card_is_issued_managed_used_and_its_statement_downloaded_with_the_keyboard_alone(window: Window) -> None:
+def test_a_card_is_issued_managed_and_used_with_the_keyboard_alone(window: Window) -> None:
     page, keyboard = window.page, window.page.keyboard
     user.sign_in_as_issuer(window)
     window.open("/cards")

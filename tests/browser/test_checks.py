@@ -1,4 +1,4 @@
-"""The checks of a page find their faults."""
+"""Each page check detects its defect."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ CROOKED = (
 WORDS = "<p style='white-space: nowrap'>" + "words " * 400 + "</p>"
 
 
-def test_a_good_page_has_no_findings(window: Window) -> None:
+def test_a_valid_page_has_no_findings(window: Window) -> None:
     window.show(GOOD, policy=NO_SCRIPTS)
 
     assert not findings(window.page)
@@ -64,7 +64,7 @@ def test_a_good_page_has_no_findings(window: Window) -> None:
         "a line that is too long",
     ],
 )
-def test_each_check_finds_its_fault(
+def test_each_check_detects_its_defect(
     window: Window, check: Callable[[Page], list[str]], body: str, finding: str
 ) -> None:
     window.show(body)
@@ -73,7 +73,7 @@ def test_each_check_finds_its_fault(
     assert re.search(finding.lstrip("^"), "\n".join(findings(window.page)))
 
 
-def test_scrollable_regions_with_a_cue_and_ellipses_do_not_count_as_cut_off(window: Window) -> None:
+def test_scrollable_regions_with_a_cue_and_ellipses_are_not_reported_as_cut_off(window: Window) -> None:
     cue = "overflow: auto; background: linear-gradient(to left, #fff, #ddd) right / 1rem 100% no-repeat local"
     ellipsis = "overflow: hidden; text-overflow: ellipsis"
     window.show(f"<main><div style='{cue}'>{WORDS}</div><div style='{ellipsis}'>{WORDS}</div></main>")
@@ -81,7 +81,7 @@ def test_scrollable_regions_with_a_cue_and_ellipses_do_not_count_as_cut_off(wind
     assert not cut_off(window.page)
 
 
-def test_a_layout_shift_is_found(window: Window) -> None:
+def test_a_layout_shift_is_detected(window: Window) -> None:
     window.show(GOOD)
     assert not shifted(window.page)
 
@@ -90,7 +90,7 @@ def test_a_layout_shift_is_found(window: Window) -> None:
     assert re.search(r"layout shift of 0\.\d+: \w", "\n".join(shifted(window.page)))
 
 
-def test_a_check_restores_the_page(window: Window) -> None:
+def test_a_check_restores_the_state_of_the_page(window: Window) -> None:
     window.show(GOOD)
     seen = "() => [innerWidth, matchMedia('(prefers-color-scheme: dark)').matches]"
     window.page.emulate_media(color_scheme="dark")

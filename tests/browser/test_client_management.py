@@ -1,4 +1,4 @@
-"""Managing a client, and ending a consent, with the keyboard alone; with and without JavaScript."""
+"""Managing a client and revoking a consent with the keyboard alone, with and without JavaScript."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ pytestmark = pytest.mark.pages
 
 
 def open_tab(window: Window, name: str) -> None:
-    """Open one of the views of a client."""
+    """Open a tab of a client."""
     tabs = window.page.get_by_role("navigation", name="Client", exact=True)
     window.enter_at(tabs.get_by_role("link", name=name, exact=True))
 
@@ -71,7 +71,7 @@ def test_a_client_is_managed_with_the_keyboard_alone(windows: Windows, width: in
     assert "active again" in page.locator("#toast").inner_text()
 
 
-def test_only_the_fields_of_the_chosen_authentication_method_are_shown(window: Window) -> None:
+def test_only_the_fields_of_the_selected_authentication_method_are_shown(window: Window) -> None:
     page = window.page
     user.register(window)
     window.open(f"/clients/{user.create_client(window)}/security")
@@ -85,7 +85,7 @@ def test_only_the_fields_of_the_chosen_authentication_method_are_shown(window: W
 
 
 def open_keys(window: Window) -> None:
-    """Open the Security view of a new client that authenticates with keys."""
+    """Open the Security tab of a new client that authenticates with keys."""
     user.register(window)
     window.open(f"/clients/{user.create_client(window)}/security")
     window.page.get_by_label("Authentication method").select_option("private_key_jwt")
@@ -120,7 +120,7 @@ def test_the_file_field_is_hidden_without_javascript(windows: Windows) -> None:
     assert not window.page.get_by_label("Key set from a file").is_visible()
 
 
-def test_a_consent_is_ended_with_the_keyboard_alone(window: Window) -> None:
+def test_a_consent_is_revoked_with_the_keyboard_alone(window: Window) -> None:
     page = window.page
     user.register(window)
     user.create_client(window)
@@ -137,7 +137,7 @@ def test_a_consent_is_ended_with_the_keyboard_alone(window: Window) -> None:
 
 
 def test_the_second_of_two_concurrent_edits_is_rejected_and_can_be_saved_again(windows: Windows) -> None:
-    """The rejected form keeps its input; saved again, it replaces the first edit."""
+    """The rejected form contains the entered values. Saved again, it overwrites the first edit."""
     window = windows()
     user.register(window)
     client_id = user.create_client(window, "Before")

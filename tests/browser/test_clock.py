@@ -1,4 +1,4 @@
-"""The page of the clock on a stack whose time is moved, and the notice of it on all pages."""
+"""The clock page of a stack whose time is moved, and the notice about moved time on all pages."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ pytestmark = pytest.mark.pages
 
 @pytest.fixture(scope="module")
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
-    """A stack of this module's own, for the windows too: time of the shared one cannot go back."""
+    """Start a separate stack for this module, because moved time cannot be reset on the shared stack."""
     with separate_stack(tmp_path_factory.mktemp("clock")) as started:
         yield started.content
 
 
 def ahead_by(window: Window) -> str:
-    """The offset that the page of the clock shows."""
+    """Return the offset that the clock page displays."""
     return window.page.locator("dl.facts div", has_text="Ahead by").locator("dd").inner_text()
 
 
@@ -33,7 +33,7 @@ def move(window: Window, number: str, unit: str) -> None:
     window.press("Move time")
 
 
-def test_no_page_mentions_moved_time_before_a_move(window: Window) -> None:
+def test_no_page_mentions_moved_time_before_the_first_move(window: Window) -> None:
     window.open("/")
     assert "Time has been moved" not in window.page.content()
     window.open("/clock")
@@ -60,7 +60,7 @@ def test_a_move_by_the_form_is_announced_on_every_page(window: Window) -> None:
         assert not findings(window.page)
 
 
-def test_the_move_message_disappears_on_the_next_visit(window: Window) -> None:
+def test_the_move_message_is_not_shown_on_the_next_visit(window: Window) -> None:
     user.register(window)
     window.open("/clock")
     move(window, "1", "hours")

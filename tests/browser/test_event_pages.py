@@ -24,7 +24,7 @@ HIDDEN = f"Object.defineProperty(document, 'hidden', {{ configurable: true, get:
 SEEN = f"delete document.hidden; {_CHANGE}"
 
 
-def test_new_events_appear_without_a_reload_and_without_a_receiving_server(window: Window) -> None:
+def test_new_events_appear_without_a_reload_and_without_an_external_receiver(window: Window) -> None:
     user.register(window)
     user.create_client(window)
     user.go_to(window, "Events")
@@ -63,7 +63,7 @@ def test_the_event_list_does_not_poll_while_the_page_is_hidden(window: Window) -
         page.evaluate(SEEN)
 
 
-def test_the_event_list_polls_less_often_after_failures_and_announces_a_sign_out(window: Window) -> None:
+def test_the_event_list_polls_less_often_after_failures_and_reports_a_sign_out(window: Window) -> None:
     page, latest, asked = window.page, "**/deliveries/latest?*", list[str]()
 
     def fail(route: Route) -> None:
@@ -89,7 +89,7 @@ def test_the_event_list_polls_less_often_after_failures_and_announces_a_sign_out
 
 
 def create_fetching_client(window: Window, operator: Hub) -> str:
-    """The id of a client that fetches its events, of a user who has just registered."""
+    """Register a user and create a client that fetches its events. Return the Client ID."""
     user.register(window)
     client_id = user.create_client(window)
     operator.openbanking.clients.update(client_id, events="poll")
@@ -102,7 +102,7 @@ def record_event(operator: Hub, client_id: str, event: str, at: int) -> None:
     operator.store.transact([put])
 
 
-def test_rows_found_far_back_by_a_filter_stay_when_new_rows_appear(window: Window, operator: Hub) -> None:
+def test_rows_found_by_a_filter_remain_when_new_rows_appear(window: Window, operator: Hub) -> None:
     page, client_id = window.page, create_fetching_client(window, operator)
     now = milliseconds(operator.clock)
     record_event(operator, client_id, "consent.revoked", now - 10_000)
@@ -119,7 +119,7 @@ def test_rows_found_far_back_by_a_filter_stay_when_new_rows_appear(window: Windo
     assert (again.value.status, page.locator("tbody tr").count()) == (204, 2)
 
 
-def test_rows_further_back_stay_when_new_rows_replace_others(window: Window, operator: Hub) -> None:
+def test_older_rows_remain_when_new_rows_replace_the_latest_rows(window: Window, operator: Hub) -> None:
     page, client_id = window.page, create_fetching_client(window, operator)
     now = milliseconds(operator.clock)
     for number in range(25):
@@ -135,7 +135,7 @@ def test_rows_further_back_stay_when_new_rows_replace_others(window: Window, ope
     assert page.locator("tbody tr").count() == 25
 
 
-def test_the_event_page_follows_an_event_until_its_delivery(window: Window) -> None:
+def test_the_event_page_updates_until_the_event_is_delivered(window: Window) -> None:
     page, let_go = window.page, threading.Event()
 
     def receive(connection: Connection) -> None:
@@ -196,7 +196,7 @@ def test_the_event_page_shows_a_reload_link_after_half_an_hour(window: Window) -
         page.get_by_role("link", name="Reload").click()
 
 
-def test_each_built_in_receiver_of_the_settings_answers_as_labelled(window: Window) -> None:
+def test_each_built_in_receiver_of_the_settings_responds_as_labelled(window: Window) -> None:
     page = window.page
     user.register(window)
     user.create_client(window)
@@ -215,7 +215,7 @@ def test_each_built_in_receiver_of_the_settings_answers_as_labelled(window: Wind
         assert (int(took[1]) >= 5000) is ("after" in behaviour)
 
 
-def test_an_event_is_found_copied_and_resent_without_a_mouse(window: Window) -> None:
+def test_an_event_is_found_copied_and_resent_with_the_keyboard_alone(window: Window) -> None:
     page = window.page
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     user.register(window)

@@ -1,4 +1,4 @@
-"""The API explorer: synchronised forms and JSON, search, shortcuts, and next steps after an answer."""
+"""The API explorer: synchronised forms and JSON, search, shortcuts, and next steps after a response."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ JSON = "application/json"
 
 
 def direct_payment(window: Window) -> None:
-    """The form of a payment without a consent, with a Client ID."""
+    """Open the form of a payment without a consent, and enter a Client ID."""
     screen(window, "payments", "direct_payment_initiation")
     lock(window, window.stack["client"]["client_id"])
 
@@ -55,7 +55,7 @@ def test_form_and_json_stay_synchronised(window: Window) -> None:
     assert page.get_by_label("amount required").input_value() == "12.500000000000000000001"
 
 
-def test_a_member_without_a_form_field_stays_in_the_json(window: Window) -> None:
+def test_a_member_without_a_form_field_is_preserved_in_the_json(window: Window) -> None:
     page = window.page
     direct_payment(window)
     show(page, "JSON")
@@ -78,7 +78,7 @@ def test_invalid_json_is_reported_with_its_position_and_not_sent(window: Window)
     assert page.locator(".x-body").count() == 0
 
 
-def test_optional_fields_open_on_demand_and_list_entries_can_be_added_and_removed(window: Window) -> None:
+def test_optional_fields_expand_on_demand_and_list_entries_can_be_added_and_removed(window: Window) -> None:
     page = window.page
     screen(window, "payments", "bulk_payment_initiation")
     assert len(body(page)["payments"]) == 1
@@ -95,7 +95,7 @@ def test_optional_fields_open_on_demand_and_list_entries_can_be_added_and_remove
     assert body(page)["receiver_sort_code"] == "040004"
 
 
-def test_the_rules_of_a_field_are_shown_and_violations_reported(window: Window) -> None:
+def test_the_rules_of_a_field_are_shown_and_violations_are_reported(window: Window) -> None:
     page = window.page
     direct_payment(window)
     bic = page.get_by_label("bic required")
@@ -129,7 +129,7 @@ def test_headers_of_a_call_can_be_edited(window: Window) -> None:
     assert "-H 'PSU-IP-Address: 203.0.113.7'" in execute(page).command
 
 
-def test_typed_values_are_restored_on_return_to_an_operation(window: Window) -> None:
+def test_typed_values_are_restored_when_an_operation_is_reopened(window: Window) -> None:
     page = window.page
     direct_payment(window)
     page.get_by_label("reference", exact=True).fill("Rent")
@@ -142,7 +142,7 @@ def test_typed_values_are_restored_on_return_to_an_operation(window: Window) -> 
 # -- search, keyboard, addresses
 
 
-def test_operations_are_found_by_words_of_name_and_group(window: Window) -> None:
+def test_operations_are_found_by_words_of_their_name_and_group(window: Window) -> None:
     page = window.page
     screen(window, "cards")
     search, links = page.get_by_label("Search operations"), page.locator("a[data-operation]:visible")
@@ -171,7 +171,7 @@ def test_shortcuts_focus_the_search_and_execute_a_call(window: Window) -> None:
     assert answered(page).status == "200"
 
 
-def test_the_focus_stays_on_the_answer_or_the_execute_button(window: Window) -> None:
+def test_the_focus_moves_to_the_response_or_stays_on_the_execute_button(window: Window) -> None:
     page = window.page
     authorized(window, 2)
     execute(page)
@@ -205,7 +205,7 @@ def test_an_unknown_operation_address_shows_the_first_operation(window: Window, 
 # -- answers
 
 
-def test_an_answer_shows_status_times_headers_and_foldable_json(window: Window) -> None:
+def test_a_response_shows_status_times_headers_and_foldable_json(window: Window) -> None:
     page = window.page
     authorized(window, 2)
     done = executed(page, "accounts")
@@ -220,7 +220,7 @@ def test_an_answer_shows_status_times_headers_and_foldable_json(window: Window) 
     assert account.locator(".json-folded").first.inner_text() == "6"
 
 
-def test_a_payment_reaches_its_final_status_without_copying(window: Window) -> None:
+def test_a_payment_reaches_its_final_status_without_copying_ids(window: Window) -> None:
     page = window.page
     authorized(window, 2)
     go_to_screen(window, "Payments")
@@ -251,7 +251,7 @@ def test_the_status_of_a_direct_payment_is_requested_with_its_bic(window: Window
     assert "bic=DEMOGB21" in sample(page, "curl")
 
 
-def test_a_payment_gets_a_new_idempotency_key_unless_it_is_repeated_explicitly(window: Window) -> None:
+def test_a_payment_gets_a_new_idempotency_key_unless_it_is_retried_explicitly(window: Window) -> None:
     page = window.page
     keys: list[Any] = []
     page.on("request", lambda request: keys.append(request.headers.get("idempotency-key")))
@@ -265,7 +265,7 @@ def test_a_payment_gets_a_new_idempotency_key_unless_it_is_repeated_explicitly(w
     assert keys[0] != keys[1] == keys[2]
 
 
-def test_the_outcome_of_a_deferred_call_is_fetched_by_one_click(window: Window) -> None:
+def test_the_outcome_of_an_asynchronous_call_is_fetched_by_one_click(window: Window) -> None:
     page = window.page
     authorized(window, 2)
     opened(page, "accounts")
@@ -323,7 +323,7 @@ def test_the_next_page_of_a_list_is_fetched_by_one_click(window: Window) -> None
     assert second["banks"][0]["bic"] > first["bic"]
 
 
-def test_ids_of_an_answer_are_suggested_in_other_calls(window: Window) -> None:
+def test_ids_of_a_response_are_suggested_in_other_calls(window: Window) -> None:
     page = window.page
     authorized(window, 2)
     ids = [account["resource_id"] for account in executed(page, "accounts").body["accounts"]]
@@ -335,7 +335,7 @@ def test_ids_of_an_answer_are_suggested_in_other_calls(window: Window) -> None:
     assert set(ids) <= set(offered)
 
 
-def test_urls_of_an_answer_are_links_and_markup_is_escaped(window: Window) -> None:
+def test_urls_of_a_response_are_links_and_markup_is_escaped(window: Window) -> None:
     page = window.page
     evil = '{"logo": "https://hub.example/logo", "bad": "javascript:alert(1)", "html": "<img src=x onerror=alert(1)>"}'
 
@@ -357,7 +357,7 @@ def test_urls_of_an_answer_are_links_and_markup_is_escaped(window: Window) -> No
     assert "<img src=x onerror=alert(1)>" in page.locator(".json").inner_text()
 
 
-def test_a_missing_answer_is_explained(window: Window) -> None:
+def test_a_missing_response_shows_an_explanation(window: Window) -> None:
     page = window.page
     window.forgive("Failed to load resource: net::ERR_")
     direct_payment(window)
@@ -373,7 +373,7 @@ def test_a_missing_answer_is_explained(window: Window) -> None:
     page.locator(".x-status.good").wait_for()
 
 
-def test_a_large_answer_is_rendered_in_parts(window: Window) -> None:
+def test_a_large_response_is_rendered_in_parts(window: Window) -> None:
     page = window.page
     rows = ",".join(f'{{"number": {number}}}' for number in range(2000))
     page.route("**/tpp/banks", lambda route: route.fulfill(status=200, content_type=JSON, body=f"[{rows}]"))
@@ -387,7 +387,7 @@ def test_a_large_answer_is_rendered_in_parts(window: Window) -> None:
 
 
 @pytest.mark.parametrize("width", [390, 800, 1180, 1600])
-def test_the_answer_is_visible_without_scrolling_at_every_width(windows: Any, width: int) -> None:
+def test_the_response_is_visible_without_scrolling_at_every_width(windows: Any, width: int) -> None:
     window = windows(width=width)
     page = window.page
     direct_payment(window)

@@ -1,4 +1,4 @@
-"""Budgets of the API screens: bytes that a browser loads, and elements that an *Execute* adds."""
+"""Budgets of the API screens: transferred bytes, and elements that each *Execute* adds."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ COUNT_ADDED = """() => {
 
 
 @pytest.mark.parametrize("name", SCREENS)
-def test_a_screen_with_its_document_keeps_the_transfer_budget(window: Window, name: str) -> None:
+def test_a_screen_with_its_document_is_within_the_transfer_budget(window: Window, name: str) -> None:
     cdp, sizes = _session(window), dict[str, float]()
     addresses: dict[str, str] = {}
     cdp.on("Network.responseReceived", lambda event: addresses.update({event["requestId"]: event["response"]["url"]}))
@@ -58,7 +58,7 @@ def test_the_document_is_loaded_once_for_all_screens(window: Window) -> None:
 
 
 @pytest.mark.parametrize(("name", "operation"), [("payments", "direct_payment_initiation"), ("cards", "createCard")])
-def test_each_execute_adds_few_elements_to_the_page(window: Window, name: str, operation: str) -> None:
+def test_each_execute_adds_a_limited_number_of_elements_to_the_page(window: Window, name: str, operation: str) -> None:
     page = window.page
     screen(window, name)
     if name == "cards":

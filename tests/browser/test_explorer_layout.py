@@ -1,4 +1,4 @@
-"""The columns of the API explorer: their widths, the visible one, and folded long content."""
+"""The columns of the API explorer: their widths, the visible column, and folded long content."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def width(page: Page, place: str) -> float:
     return box["width"]
 
 
-def test_form_and_answer_have_enough_width_beside_the_menu(windows: Windows) -> None:
+def test_form_and_response_have_enough_width_beside_the_menu(windows: Windows) -> None:
     window = windows(width=1280)
     page = window.page
     user.register(window)
@@ -53,7 +53,7 @@ def test_a_balance_is_visible_without_scrolling(windows: Windows) -> None:
     assert page.evaluate("() => scrollY") == 0
 
 
-def test_program_and_answer_have_no_scrollbar_of_their_own(windows: Windows) -> None:
+def test_program_and_response_have_no_nested_scrollbars(windows: Windows) -> None:
     window = windows(width=1280)
     page = window.page
     screen(window, "payments", "direct_payment_initiation")
@@ -66,7 +66,7 @@ def test_program_and_answer_have_no_scrollbar_of_their_own(windows: Windows) -> 
         assert block.evaluate("element => element.scrollHeight <= element.clientHeight + 2")
 
 
-def test_locked_credentials_are_one_line_that_unfolds(windows: Windows) -> None:
+def test_locked_credentials_are_one_line_that_expands(windows: Windows) -> None:
     window = windows(width=1280)
     page = window.page
     authorized(window, 1)

@@ -1,4 +1,4 @@
-"""The code samples of the explorer in curl, Python and JavaScript do the same as *Execute*."""
+"""The explorer's code samples in curl, Python and JavaScript have the same effect as *Execute*."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ ACTIONS = ("getDesign", "createHolder", "getHolder", "createAccount", "createCar
 
 
 class Programs:
-    """Runs the programs of the open operation, and keeps those in Python."""
+    """Run the programs of the open operation, and store the Python programs."""
 
     def __init__(self, page: Page, folder: Path) -> None:
         self.page = page
@@ -50,7 +50,7 @@ class Programs:
         folder.mkdir()
 
     def run(self, operation: str) -> None:
-        """Run all three programs, each of which succeeds."""
+        """Run all three programs, and check that each succeeds."""
         self.run_curl()
         self._renew_key()
         self.run_javascript()
@@ -58,7 +58,7 @@ class Programs:
         self.run_python(operation)
 
     def _renew_key(self) -> None:
-        """Have a payment get another key: the package writes the body its own way, which needs a key of its own."""
+        """Get a new key for a payment. The package serializes the body differently, which requires a separate key."""
         if self.page.get_by_label("Idempotency-Key").count():
             execute(self.page)
 
@@ -87,7 +87,7 @@ class Programs:
 
 @pytest.fixture
 def programs(window: Window, tmp_path: Path) -> Iterator[Programs]:
-    """The programs of a window's page; in the end those in Python are strictly typed."""
+    """Yield the programs of a window's page. Check the types of the Python programs at the end."""
     require("curl")
     made = Programs(window.page, tmp_path / "programs")
     yield made
@@ -96,7 +96,7 @@ def programs(window: Window, tmp_path: Path) -> Iterator[Programs]:
 
 @cache
 def operations() -> Mapping[str, str]:
-    """The tag of each operation of the document."""
+    """Return the tag of each operation of the document."""
     document: Mapping[str, Any] = json.loads(load_document("tpp", "http://hub.example").text)
     return {each["operationId"]: each["tags"][0] for found in document["paths"].values() for each in found.values()}
 
@@ -105,7 +105,7 @@ def of_screen(name: str) -> list[str]:
     return [operation for operation, tag in operations().items() if tag == name and operation not in APART]
 
 
-def test_the_programs_of_every_operation_at_a_version_2_bank_succeed(window: Window, programs: Programs) -> None:
+def test_the_programs_of_every_operation_succeed_at_a_version_2_bank(window: Window, programs: Programs) -> None:
     page = window.page
     authorized(window, 2)
     for operation in of_screen("Account"):
@@ -130,7 +130,7 @@ def test_the_programs_of_every_operation_at_a_version_2_bank_succeed(window: Win
     programs.run("token_revoke")
 
 
-def test_the_programs_of_every_operation_at_a_version_1_bank_succeed(window: Window, programs: Programs) -> None:
+def test_the_programs_of_every_operation_succeed_at_a_version_1_bank(window: Window, programs: Programs) -> None:
     page = window.page
     authorized(window, 1)
     for operation in ("accounts", "account", "account_balance", "funds_confirmations", "account_payments"):
@@ -149,7 +149,7 @@ def test_the_programs_of_every_operation_at_a_version_1_bank_succeed(window: Win
         programs.run(operation)
 
 
-def test_the_programs_for_tokens_succeed(window: Window, programs: Programs) -> None:
+def test_the_programs_of_token_operations_succeed(window: Window, programs: Programs) -> None:
     page = window.page
     user.register(window)
     user.create_client(window)
@@ -172,7 +172,7 @@ def test_the_programs_for_tokens_succeed(window: Window, programs: Programs) -> 
     assert page.locator("#access-token").input_value() == tokens["access_token"] != before
 
 
-def test_the_programs_for_events_succeed(window: Window, programs: Programs, operator: bootstrap.Hub) -> None:
+def test_the_programs_of_event_operations_succeed(window: Window, programs: Programs, operator: bootstrap.Hub) -> None:
     made = operator.openbanking.clients.create(owner="explorer@example.com", title="Poller", secret=True, events="poll")
     screen(window, "authorization", "events")
     window.fill("Client secret (if it has one)", str(made.secret))
@@ -192,7 +192,7 @@ def test_the_programs_of_card_actions_succeed(window: Window, programs: Programs
 
 
 def test_every_documented_operation_has_a_program_test(window: Window) -> None:
-    """The tests above run the operations of each screen and those listed in ``APART``."""
+    """The other tests run the operations of each screen and the operations in ``APART``."""
     assert {*of_screen("Account"), *of_screen("Payments"), *of_screen("Authorization"), *APART} == operations().keys()
     for name in ("authorization", "account", "payments"):
         screen(window, name)

@@ -1,6 +1,6 @@
-"""A TPP developer who opens the web interface, reads nothing first, and gets as far as tokens and a balance.
+"""A TPP developer opens the web interface without instructions, and gets tokens and a balance.
 
-The way to a balance at one bank is part of ``make test``; the others are in ``make test-pages``.
+``make test`` runs the way to a balance at one bank. ``make test-pages`` runs the other tests.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Keyboard access: a whole call in the API explorer, and the menus of all pages."""
+"""Keyboard access: a complete call in the API explorer, and the menus of all pages."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ _CLIPBOARD = "() => navigator.clipboard.readText()"
 
 
 def write(window: Window, label: str, value: str) -> None:
-    """Go to a field with the Tab key, and type."""
+    """Move to a field with the Tab key, and type a text."""
     window.tab_to(window.page.get_by_label(label, exact=True))
     window.page.keyboard.type(value)
 
 
 def press(window: Window, place: Locator, key: str = "Enter") -> None:
-    """Go to a button or link with the Tab key, and press a key there."""
+    """Move to a button or link with the Tab key, and press a key."""
     window.tab_to(place)
     window.page.keyboard.press(key)
 
 
-def test_a_call_is_found_filled_executed_folded_and_copied_with_the_keyboard(window: Window) -> None:
+def test_a_call_is_filled_in_executed_and_copied_with_the_keyboard(window: Window) -> None:
     page, keyboard = window.page, window.page.keyboard
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     screen(window, "authorization")
@@ -89,7 +89,7 @@ def test_the_browser_back_button_focuses_the_operation_title(window: Window) -> 
     assert is_focused(page.locator("#operation-title"))
 
 
-def test_skip_link_and_account_menu_work_with_the_keyboard(window: Window) -> None:
+def test_skip_link_and_account_menu_are_usable_with_the_keyboard(window: Window) -> None:
     page, keyboard = window.page, window.page.keyboard
     email = user.register(window)
     keyboard.press("Tab")
@@ -109,7 +109,7 @@ def test_skip_link_and_account_menu_work_with_the_keyboard(window: Window) -> No
 
 
 @pytest.mark.parametrize("javascript", [True, False])
-def test_the_phone_menu_works_with_the_keyboard(windows: Windows, javascript: bool) -> None:
+def test_the_phone_menu_is_usable_with_the_keyboard(windows: Windows, javascript: bool) -> None:
     window = windows(width=PHONE, javascript=javascript)
     user.register(window)
     press(window, window.page.locator("summary[aria-label=Menu]"))

@@ -1,4 +1,4 @@
-"""The performance pages with the keyboard: from the overview to a bank and the values of its charts."""
+"""Keyboard access to the performance pages: from the overview to a bank and its chart values."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_the_values_of_each_chart_are_readable_with_the_arrow_keys(window: Windo
     assert words == f'"{told[-1]}"'
 
 
-def test_a_phone_shows_each_bank_as_a_card_with_nothing_cut_off(windows: Windows) -> None:
+def test_a_phone_shows_each_bank_as_a_card_without_cut_off_content(windows: Windows) -> None:
     window = windows(width=PHONE)
     window.open("/performance")
     table = window.page.get_by_role("region", name="Banks", exact=True)

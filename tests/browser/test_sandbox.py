@@ -18,7 +18,7 @@ pytestmark = pytest.mark.pages
 
 
 @pytest.mark.parametrize("version", [1, 2])
-def test_a_refusal_at_the_bank_shows_advice(window: Window, version: int) -> None:
+def test_a_refusal_at_the_bank_shows_advice_to_the_developer(window: Window, version: int) -> None:
     user.register(window)
     user.create_client(window)
     user.refuse(window, version)
@@ -64,7 +64,7 @@ def test_the_shown_request_updates_with_the_form(window: Window) -> None:
     assert parse_qs(urlsplit(sent.value.url).query)["state"] == [before["state"]]
 
 
-def test_a_wrong_password_shows_an_error_and_the_right_one_signs_in(window: Window) -> None:
+def test_a_wrong_password_shows_an_error_and_the_correct_password_signs_in(window: Window) -> None:
     email = user.register(window)
     user.sign_out(window)
     window.open("/clients")
@@ -130,7 +130,7 @@ def test_deliveries_are_shown_and_resent(window: Window) -> None:
     assert len(receiver.served) >= 3
 
 
-def test_a_user_gets_to_the_bank_without_a_mouse(window: Window) -> None:
+def test_a_user_reaches_the_bank_with_the_keyboard_alone(window: Window) -> None:
     user.register(window)
     user.create_client(window)
     page = window.page

@@ -1,4 +1,4 @@
-"""The frame of all pages: menus, messages and keyboard access, with and without JavaScript."""
+"""The common layout of all pages: menus, messages and keyboard access, with and without JavaScript."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MENU = ["Start", "Clients", "Authorize", "Consents", "API", "Events", "Performan
 
 
 @pytest.mark.parametrize("javascript", [True, False])
-def test_the_phone_menu_opens_without_a_script_and_lists_every_entry(windows: Windows, javascript: bool) -> None:
+def test_the_phone_menu_opens_without_javascript_and_lists_every_entry(windows: Windows, javascript: bool) -> None:
     window = windows(width=PHONE, javascript=javascript)
     user.register(window)
     menu = window.page.get_by_role("navigation", name="Main")
@@ -76,7 +76,7 @@ def test_a_message_is_shown_once(window: Window) -> None:
     assert window.page.locator(".toast").count() == 0
 
 
-def test_tables_of_the_documentation_become_cards_on_a_phone(windows: Windows) -> None:
+def test_tables_of_the_documentation_are_shown_as_cards_on_a_phone(windows: Windows) -> None:
     window = windows(width=PHONE)
     window.open("/docs/guides/tpp-faults")
     table = window.page.locator("table").nth(1)
@@ -89,7 +89,7 @@ def test_tables_of_the_documentation_become_cards_on_a_phone(windows: Windows) -
     assert len(set(lefts)) == 1, "they stand below each other"
 
 
-def test_tables_of_the_documentation_scroll_without_a_script(windows: Windows) -> None:
+def test_tables_of_the_documentation_scroll_without_javascript(windows: Windows) -> None:
     window = windows(width=PHONE, javascript=False)
     window.open("/docs/guides/tpp-faults")
 
@@ -120,7 +120,7 @@ def test_chart_values_are_readable_with_the_keyboard(window: Window) -> None:
     assert is_focused(tips.first)
 
 
-def test_the_move_time_button_shows_that_it_is_busy(window: Window) -> None:
+def test_the_move_time_button_shows_a_busy_state(window: Window) -> None:
     user.register(window)
     window.open("/clock")
     window.page.evaluate("() => addEventListener('submit', event => event.preventDefault())")

@@ -1,4 +1,4 @@
-"""The API specification screens: each call runs with credentials that are entered once and stay private."""
+"""The API specification screens: each call runs with credentials that are entered once and remain private."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.pages
 
 
 @pytest.mark.parametrize(("version", "operation"), [(1, "account_balance"), (2, "account_transactions")])
-def test_accounts_and_payments_run_with_the_token_of_a_journey_without_typing(
+def test_accounts_and_payments_run_with_the_token_of_a_journey_without_input(
     window: Window, version: int, operation: str
 ) -> None:
     authorized(window, version)
@@ -50,7 +50,7 @@ def test_a_missing_credential_shows_an_error_and_sends_nothing(window: Window) -
     assert not [url for url in sent if url.endswith("/tpp/accounts")]
 
 
-def test_wrong_credentials_are_reported_at_once(window: Window) -> None:
+def test_wrong_credentials_are_reported_immediately(window: Window) -> None:
     window.forgive("401 (Unauthorized)")
     screen(window, "account")
     window.fill("Client ID", "nobody")
@@ -59,7 +59,7 @@ def test_wrong_credentials_are_reported_at_once(window: Window) -> None:
     window.page.get_by_text("will be refused. The service says: “no active client has this Client ID").wait_for()
 
 
-def test_a_client_secret_is_sent_in_the_calls(window: Window) -> None:
+def test_a_client_secret_is_sent_in_each_call(window: Window) -> None:
     window.forgive("401 (Unauthorized)")
     user.register(window)
     client_id = user.create_client(window, has_secret=True)
@@ -78,7 +78,7 @@ def test_a_client_secret_is_sent_in_the_calls(window: Window) -> None:
         assert "Authorization: Basic " in done.command
 
 
-def test_credentials_are_kept_across_screens_and_reloads_until_logout(window: Window) -> None:
+def test_credentials_persist_across_screens_and_reloads_until_logout(window: Window) -> None:
     page, client_id = window.page, window.stack["client"]["client_id"]
     screen(window, "authorization")
     lock(window, client_id)
@@ -112,7 +112,7 @@ def test_credentials_of_another_user_in_the_same_tab_are_deleted(window: Window)
     assert window.page.evaluate(KEPT) == 0
 
 
-def test_signing_out_deletes_credentials_and_remembered_ids(window: Window) -> None:
+def test_signing_out_deletes_credentials_and_stored_ids(window: Window) -> None:
     authorized(window, 2)
     executed(window.page, "accounts")
     assert "65e1d84d-bbff-5020-8a18-fa562a050c8d" in window.page.evaluate("() => JSON.stringify({...sessionStorage})")
@@ -121,7 +121,7 @@ def test_signing_out_deletes_credentials_and_remembered_ids(window: Window) -> N
     assert window.page.evaluate(KEPT) == 0
 
 
-def test_a_tried_payment_is_accessible_fits_a_small_screen_and_gets_a_new_idempotency_key(window: Window) -> None:
+def test_an_executed_payment_is_accessible_fits_a_phone_and_gets_a_new_idempotency_key(window: Window) -> None:
     page = window.page
     screen(window, "payments", "direct_payment_initiation")
     lock(window, window.stack["client"]["client_id"])

@@ -1,4 +1,4 @@
-"""Walks over pages: their documented names, the images of the README, and the command that makes screenshots."""
+"""Walks over pages: their documented names, the README images, and the screenshot command."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_walk_names_are_unique() -> None:
     assert len({walk.name for walk in WALKS}) == len(WALKS)
 
 
-def test_the_images_of_the_readme_are_pages_of_walks() -> None:
+def test_the_images_of_the_readme_are_screenshots_of_walks() -> None:
     pages = {name for walk in WALKS for name in walk.page_names}
     files = {file.stem for file in (ROOT / "docs" / "images").iterdir()}
 
@@ -45,7 +45,7 @@ def test_an_unknown_walk_name_exits_with_1_and_lists_the_names(capsys: pytest.Ca
     assert re.search("no walk's name begins with nothing; there are .*website-visitor", capsys.readouterr().err)
 
 
-def test_every_walk_is_reported_at_its_start(
+def test_every_walk_is_reported_when_it_starts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -73,5 +73,5 @@ def test_every_walk_is_reported_at_its_start(
         ("http://127.0.0.1:8000/nowhere", None),
     ],
 )
-def test_an_address_belongs_to_one_row(address: str, row: str | None) -> None:
+def test_an_address_belongs_to_exactly_one_row(address: str, row: str | None) -> None:
     assert row_of(address) == row

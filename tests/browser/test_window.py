@@ -1,4 +1,4 @@
-"""Errors in a window fail the test, unless it allows them."""
+"""Errors in a window fail the test unless the test allows them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_a_404_page_does_not_fail_the_test(window: Window) -> None:
     window.show("Not found", status=404)
 
 
-def test_a_test_can_forgive_an_expected_error(window: Window) -> None:
+def test_a_test_can_ignore_an_expected_error(window: Window) -> None:
     window.forgive("status of 401")
 
     window.show(
@@ -56,7 +56,7 @@ def test_a_test_can_allow_an_application_at_another_origin(window: Window) -> No
     window.follow("Go back")
 
 
-def test_no_script_runs_without_javascript(windows: Windows) -> None:
+def test_no_script_runs_in_a_window_without_javascript(windows: Windows) -> None:
     window = windows(javascript=False)
 
     window.show("<p>Nothing runs</p><script>console.error('It ran'); document.body.textContent = ''</script>")

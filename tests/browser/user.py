@@ -19,7 +19,7 @@ PASSWORD = "correct horse battery"
 
 
 def register(window: Window) -> str:
-    """Register a new user, who is signed in afterwards; answers the email."""
+    """Register and sign in a new user. Return the email."""
     email = f"{secrets.token_hex(6)}@example.com"
     window.open("/register")
     window.fill("Email", email)
@@ -37,13 +37,13 @@ def sign_in(window: Window, email: str, password: str = PASSWORD) -> None:
 
 
 def sign_out(window: Window) -> None:
-    """By the menu of the account."""
+    """Sign out with the account menu."""
     window.page.locator("summary[aria-label^='Account ']").click()
     window.press("Sign out")
 
 
 def mailed_link(window: Window, email: str) -> str:
-    """The path of the link in the mail to an address. Raises: AssertionError, if none comes."""
+    """Return the path of the link in the mail to an address. Raises: AssertionError, if no mail arrives."""
 
     def look() -> str:
         for file in Path(window.stack["mails"]).glob("*.txt"):
@@ -60,7 +60,7 @@ def mailed_link(window: Window, email: str) -> str:
 def create_client(
     window: Window, title: str = "Budget Friend", events_url: str = "", *, has_secret: bool = False
 ) -> str:
-    """Answers the Client ID."""
+    """Create a client. Return the Client ID."""
     window.open("/clients/new")
     window.fill("Title", title)
     window.page.get_by_label("With a client secret").set_checked(has_secret)
@@ -70,7 +70,7 @@ def create_client(
 
 
 def go_to(window: Window, entry: str) -> None:
-    """Follow an entry of the main menu, which a narrow screen opens first."""
+    """Follow an entry of the main menu. Open the menu first on a narrow screen."""
     button = window.page.locator("summary[aria-label=Menu]")
     if button.is_visible() and window.page.locator("details.drawer[open]").count() == 0:
         button.click()
@@ -79,32 +79,32 @@ def go_to(window: Window, entry: str) -> None:
 
 
 def choose_bank(window: Window, version: int) -> None:
-    """From the menu to the page of the request."""
+    """Open the authorize page, and choose a bank."""
     go_to(window, "Authorize")
     window.press(f"Choose {window.bank(version)['name']}")
 
 
 def run_request(window: Window) -> None:
-    """On to the bank."""
+    """Send the request, and continue to the bank."""
     window.press("Run and go to the bank")
 
 
 def authorize(window: Window, version: int) -> None:
-    """From the menu to the tokens, approving everything at the bank."""
+    """Request an authorization, approve everything at the bank, and get the tokens."""
     choose_bank(window, version)
     run_request(window)
     psu.approve(window, version)
 
 
 def refuse(window: Window, version: int) -> None:
-    """From the menu to the bank, which is refused, and back."""
+    """Request an authorization, refuse at the bank, and return."""
     choose_bank(window, version)
     run_request(window)
     window.press(re.compile("and go back to"))
 
 
 def reload_until(window: Window, wanted: Locator) -> None:
-    """Load the page again and again until something is on it. Raises: AssertionError, if it does not appear."""
+    """Reload the page until it contains an element. Raises: AssertionError, if the element does not appear."""
 
     def look() -> bool:
         if wanted.count():
@@ -116,7 +116,7 @@ def reload_until(window: Window, wanted: Locator) -> None:
 
 
 def save(window: Window, action: str, **fields: str) -> None:
-    """Write into fields of a client's form, by their ids, and press the button with the value ``action``."""
+    """Fill in fields of a client's form by their ids, and press the button with the value ``action``."""
     for name, value in fields.items():
         window.page.locator(f"#{name}").fill(value)
     with window.page.expect_navigation():
@@ -127,12 +127,12 @@ def save(window: Window, action: str, **fields: str) -> None:
 
 
 def sign_in_as_issuer(window: Window) -> None:
-    """Sign in as the stack's user, who is linked to its programme manager."""
+    """Sign in as the stack's user, who is linked to the stack's programme manager."""
     sign_in(window, window.stack["user"]["email"], window.stack["user"]["password"])
 
 
 def new_card(window: Window, **members: Any) -> int:
-    """A virtual card of a new holder, not activated."""
+    """Create a virtual card of a new holder without activating the card."""
     members = {
         **HOLDER_BLOCK,
         "card_program_id": EVERYDAY,
@@ -145,7 +145,7 @@ def new_card(window: Window, **members: Any) -> int:
 
 
 def simulate(window: Window, form: str, button: str, **fields: str) -> None:
-    """Fill in a form of the simulator, whose title begins with ``form``, and send it."""
+    """Fill in and send the simulator form whose title begins with ``form``."""
     details = window.page.locator("details", has=window.page.locator("summary", has_text=form)).first
     if details.get_attribute("open") is None:
         details.locator("summary").click()

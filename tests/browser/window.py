@@ -1,4 +1,4 @@
-"""A window of Chromium that opens pages, presses buttons and records every error; it connects to the stack only."""
+"""A Chromium window that opens pages, presses buttons and records all errors. It connects only to the stack."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ Colours = Literal["light", "dark"]
 
 @contextmanager
 def launched() -> Iterator[Browser]:
-    """Chromium without a screen, on an empty profile that is removed afterwards."""
+    """Start Chromium in headless mode with an empty profile, which is removed afterwards."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=_EXECUTABLE, args=_FLAGS, chromium_sandbox=False)
         try:
@@ -61,18 +61,18 @@ def launched() -> Iterator[Browser]:
 
 
 def wait_for_requests(page: Page) -> None:
-    """Wait until every request that the page has made has reached its route."""
+    """Wait until every request of the page has reached its route."""
     page.route("**/heard", lambda route: route.fulfill(status=204))
     with page.expect_response("**/heard"):
         page.evaluate("void fetch('/heard')")
 
 
 class Window:
-    """One browser context without cookies or history, and its page (Playwright's own).
+    """A browser context without cookies or history, and its Playwright page.
 
     Attributes:
         stack: the content of the running stack's file.
-        tpp: the client that the stack comes with.
+        tpp: the predefined client of the stack.
     """
 
     def __init__(self, context: BrowserContext, stack: Mapping[str, Any]) -> None:
@@ -93,36 +93,36 @@ class Window:
     # -- actions
 
     def open(self, address: str) -> None:
-        """Go to an address, or to a path of the service."""
+        """Open an address, or a path of the service."""
         self.page.goto(urljoin(self.stack["base_url"], address))
 
     def press(self, name: str | re.Pattern[str]) -> None:
-        """Press the button of this name, which leads to another page; returns when that has loaded."""
+        """Press the button with this name, and wait until the next page has loaded."""
         with self.page.expect_navigation():
             self.page.get_by_role("button", name=name, exact=True).click()
 
     def follow(self, name: str | re.Pattern[str]) -> None:
-        """Follow the link of this name; returns when the page behind it has loaded."""
+        """Follow the link with this name, and wait until its page has loaded."""
         with self.page.expect_navigation():
             self.page.get_by_role("link", name=name, exact=True).click()
 
     def fill(self, label: str, value: str) -> None:
-        """Write into the field with this label."""
+        """Fill in the field with this label."""
         self.page.get_by_label(label, exact=True).fill(value)
 
     def submit(self, button: str, **fields: str) -> None:
-        """Write into fields, by their ids, and press a button."""
+        """Fill in fields by their ids, and press a button."""
         for name, value in fields.items():
             self.page.locator(f"#{name}").fill(value)
         self.press(button)
 
     def open_first_row(self) -> None:
-        """Follow the first link of a table; returns when the page behind it has loaded."""
+        """Follow the first link of a table, and wait until its page has loaded."""
         with self.page.expect_navigation():
             self.page.locator("tbody a").first.click()
 
     def tab_to(self, wanted: Locator) -> None:
-        """Go to a field, button or link without a mouse. Raises: AssertionError, if the Tab key does not lead there."""
+        """Move to a field, button or link with the Tab key. Raises: AssertionError, if Tab does not reach it."""
         for _ in range(_TABS):
             self.page.keyboard.press("Tab")
             if is_focused(wanted):
@@ -130,23 +130,23 @@ class Window:
         raise AssertionError(f"the keyboard does not lead to {wanted}")
 
     def enter(self) -> None:
-        """Press the Enter key on what leads to another page; returns when that has loaded."""
+        """Press the Enter key, and wait until the next page has loaded."""
         with self.page.expect_navigation():
             self.page.keyboard.press("Enter")
 
     def enter_at(self, wanted: Locator) -> None:
-        """Go to a link or button with the Tab key, and press Enter; returns when the page behind it has loaded."""
+        """Move to a link or button with the Tab key, press Enter, and wait until the next page has loaded."""
         self.tab_to(wanted)
         self.enter()
 
     def bank(self, version: int, *, faults: bool = False) -> Mapping[str, Any]:
-        """The demonstration bank or the fault bank of a version, as the stack's file describes it."""
+        """Return the demonstration bank or the fault bank of a version from the stack's file."""
         banks = self.stack["fault_banks" if faults else "banks"]
         found: Mapping[str, Any] = next(bank for bank in banks if bank["api_version"] == version)
         return found
 
     def show(self, body: str, *, policy: str = "default-src * 'unsafe-inline'", status: int = 200) -> None:
-        """Open a page with this content at an address of the service; ``policy`` is its Content-Security-Policy."""
+        """Open a page with this content at an address of the service. ``policy`` is its Content-Security-Policy."""
         content = f'<!doctype html><html lang="en"><head><title>Made up</title></head><body>{body}</body></html>'
         headers = {"Content-Type": "text/html; charset=utf-8", "Content-Security-Policy": policy}
         self.page.route("**/favicon.ico", lambda route: route.fulfill(status=204))
@@ -154,25 +154,26 @@ class Window:
         self.open("/made-up")
 
     def answer(self, path: str, content: str, headers: Mapping[str, str], status: int = 200) -> None:
-        """Answer requests for a path of the service in its place."""
+        """Intercept requests for a path of the service, and respond with this content."""
         answer = {"status": status, "headers": dict(headers), "body": content}
         self.page.route(f"{self.stack['base_url']}{path}", lambda route: route.fulfill(**answer))
 
     # -- errors
 
     def may_reach(self, address: str) -> None:
-        """Allow requests to this address's origin: that of an application that the PSU returns to."""
+        """Allow requests to the origin of this address, for example of an application that the PSU returns to."""
         self._origins.add(origin(address))
 
     def forgive(self, text: str) -> None:
-        """Ignore complaints with this text, which the test causes."""
+        """Ignore complaints with this text, which the test expects."""
         self._forgiven.append(text)
 
     @property
     def complaints(self) -> list[str]:
-        """Console errors (breaches of a Content-Security-Policy are such), exceptions, and requests to elsewhere.
+        """Return console errors (including Content-Security-Policy violations), exceptions, and requests to other
+        origins.
 
-        The console's error for a page that the service answers with a 4xx does not count.
+        The console error for a page that the service returns with a 4xx status does not count.
         """
         heard = [
             f"console: {text} ({url})"
@@ -209,10 +210,10 @@ def open_window(
     colours: Colours = "light",
     javascript: bool = True,
 ) -> Iterator[Window]:
-    """A window until the end of the block.
+    """Open a window until the end of the block.
 
     Raises:
-        AssertionError: at the end, with all complaints, if there was one.
+        AssertionError: at the end, with all complaints, if any were recorded.
     """
     context = browser.new_context(
         viewport={"width": width, "height": HEIGHT},
@@ -231,12 +232,12 @@ def open_window(
 
 
 def is_focused(place: Locator) -> bool:
-    """Whether a field, button or link has the focus."""
+    """Return whether a field, button or link has the focus."""
     return bool(place.evaluate("element => element === document.activeElement"))
 
 
 def origin(address: str) -> str:
-    """Scheme, host and port of an address."""
+    """Return scheme, host and port of an address."""
     parts = urlsplit(address)
     return f"{parts.scheme}://{parts.netloc}"
 
