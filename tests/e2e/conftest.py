@@ -1,4 +1,4 @@
-"""Fixtures of end-to-end tests: PSUs' approvals on the running stack, and what a TPP sees of each fault of a bank."""
+"""Fixtures of end-to-end tests: PSU approvals on the running stack, and the results of bank faults for a TPP."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _THREADS = 8
 
 
 def _read(tpp: Tpp, bank: Mapping[str, Any], fault: str) -> FaultResult:
-    """Read accounts at a bank whose every call has a fault."""
+    """Read accounts at a bank at which every call has the fault."""
     access_token = bearer(tpp, bank, fault)
     return {"answer": tpp.call("GET", "/tpp/accounts", bearer=access_token), "bearer": access_token}
 
@@ -39,7 +39,7 @@ def _refused_payment(tpp: Tpp, bank: Mapping[str, Any], fault: str) -> FaultResu
 
 
 def _payment(tpp: Tpp, bank: Mapping[str, Any], fault: str) -> FaultResult:
-    """A payment's status after confirmation, and as it is whenever it is asked for."""
+    """Confirm a payment. Return its status after the confirmation, and a function that requests its current status."""
     access_token = bearer(tpp, bank, fault)
     started = initiate(tpp, bank, access_token)
     assert started.status_code == 200, started.text
@@ -67,14 +67,14 @@ ReadFault = Callable[[str], tuple[int, FaultResult]]
 
 
 def details(answer: Any) -> str:
-    """The details of the error for a call that the bank did not answer properly."""
+    """Return the error details of a call to which the bank did not respond correctly."""
     assert answer.status_code == 502, answer.text
     return str(answer.json()["additionalErrors"][0]["details"])
 
 
 @contextmanager
 def running_faults(stack: Mapping[str, Any]) -> Iterator[FaultResults]:
-    """Start the calls of every fault, all of them in parallel."""
+    """Call every fault in parallel. Yield the results."""
     tpp = Tpp(stack["base_url"], stack["client"]["client_id"], stack["client"]["callback_url"])
     names = sorted((fault.name for fault in FAULTS if not fault.consent_seconds), key=lambda name: name != "silent")
     with ThreadPoolExecutor(_THREADS) as pool:
@@ -87,39 +87,39 @@ def running_faults(stack: Mapping[str, Any]) -> Iterator[FaultResults]:
 
 @pytest.fixture(scope="session")
 def python(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A Python that begins this repository's commands at once."""
+    """Install a Python that starts the repository's commands without a delay."""
     with pythons.installed(tmp_path_factory.mktemp("warm")) as command:
         yield command
 
 
 @pytest.fixture(scope="session")
 def fault_results(shared_stack: dict[str, Any]) -> Iterator[FaultResults]:
-    """The results of each fault, all of which run in parallel."""
+    """Return the results of all faults, whose calls run in parallel."""
     with running_faults(shared_stack) as results:
         yield results
 
 
 @pytest.fixture(params=[1, 2], ids=["bank one", "bank two"])
 def read_fault(request: pytest.FixtureRequest, fault_results: FaultResults) -> ReadFault:
-    """The version of a fault bank, and the result of a fault there."""
+    """Return a function that returns the version of a fault bank and the result of a fault at that bank."""
     return lambda fault: (request.param, fault_results[fault, request.param].result())
 
 
 @pytest.fixture(params=[1, 2], ids=["bank one", "bank two"])
 def bank(request: pytest.FixtureRequest, stack: dict[str, Any]) -> dict[str, Any]:
-    """One of the demonstration banks."""
+    """Return one of the demonstration banks."""
     return next(bank for bank in stack["banks"] if bank["api_version"] == request.param)
 
 
 @pytest.fixture
 def journey(bank: dict[str, Any], tpp: Tpp) -> Journey:
-    """A PSU's approval at one of the demonstration banks, with the code not yet exchanged."""
+    """Return a PSU's approval at a demonstration bank, with an authorization code that is not yet redeemed."""
     return tpp.journey(bank)
 
 
 @pytest.fixture
 def credentials(operator: bootstrap.Hub) -> dict[str, Any]:
-    """A client with a secret."""
+    """Create a client with a secret."""
     made = operator.openbanking.clients.create(owner="sdk@example.com", title="SDK", secret=True)
     assert made.secret is not None
     return {"client_id": made.client.client_id, "client_secret": made.secret}
@@ -127,7 +127,7 @@ def credentials(operator: bootstrap.Hub) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def lasting_operator(stack: dict[str, Any]) -> Iterator[bootstrap.Hub]:
-    """As ``operator``, for what lasts as long as a module."""
+    """The ``operator`` fixture in module scope."""
     with pytest.MonkeyPatch.context() as patch:
         for name, value in stack["environment"].items():
             patch.setenv(name, value)

@@ -30,7 +30,7 @@ SCOPES = {1: ["account.list", "account.details"], 2: ["accounts"]}
 
 
 def send(method: str, url: str, **options: Any) -> requests.Response:
-    """One HTTP request on a connection of its own, without the machine's proxies."""
+    """Send an HTTP request on a separate connection, without the machine's proxies."""
     with requests.Session() as session:
         session.trust_env = False
         return session.request(method, url, timeout=PATIENCE_SECONDS, **options)
@@ -38,7 +38,7 @@ def send(method: str, url: str, **options: Any) -> requests.Response:
 
 @dataclass(frozen=True)
 class Journey:
-    """An approved authorization: the bank, the code, and the callback address it came in."""
+    """An approved authorization: the bank, the code, and the callback address with the code."""
 
     bank: Mapping[str, Any]
     code: str
@@ -46,7 +46,7 @@ class Journey:
 
 
 class Tpp:
-    """One client of the running stack."""
+    """A client of the running stack."""
 
     def __init__(self, base: str, client_id: str, callback: str) -> None:
         self.base = base
@@ -61,13 +61,13 @@ class Tpp:
         return send(method, self.base + path, json=body, headers=headers)
 
     def send_form(self, path: str, form: Mapping[str, str]) -> requests.Response:
-        """A call whose body is a form."""
+        """Send a call with a form as its body."""
         return send("POST", self.base + path, data=form, headers={"X-Api-Key": self.client_id})
 
     def later(
         self, method: str, path: str, body: Any = None, bearer: str = "", headers: Mapping[str, str] | None = None
     ) -> Any:
-        """Make a call without waiting for the bank; answers what is found where its outcome is to be fetched."""
+        """Make an asynchronous call. Return the response at the address of its outcome."""
         accepted = self.call(method, path, body, bearer, {"Prefer": "respond-async", **(headers or {})})
         assert accepted.status_code == 202, accepted.text
 
@@ -78,12 +78,12 @@ class Tpp:
         return wait_for(look, f"nothing came of {method} {path}")
 
     def direct_payment(self, bank: Mapping[str, Any]) -> dict[str, Any]:
-        """The body of an order that needs no consent."""
+        """Return the body of an order that requires no consent."""
         currency, back = "GBP" if bank["api_version"] == 1 else "EUR", f"{self.base}/payments/callback"
         return payment_orders(bank["api_version"], bank["bic"], "unused", currency, back).direct.to_json()
 
     def journey(self, bank: Mapping[str, Any], scopes: Sequence[str] = ()) -> Journey:
-        """A PSU's approval of some scopes, or of few."""
+        """Request a PSU's approval of ``scopes``, or of a few default scopes."""
         scopes = list(scopes or SCOPES[bank["api_version"]])
         asked = self.call("POST", "/tpp/authorize", {"bic": bank["bic"], "scopes": scopes}).json()
         callback = approve_consent(Browser(self.callback, lambda *_: None), asked["redirect_url"])
@@ -97,7 +97,7 @@ class Tpp:
 
 
 class TppWithSecret(Tpp):
-    """A client that authenticates with its secret wherever it has no token."""
+    """A client that authenticates with its secret in calls without a token."""
 
     def __init__(self, base: str, client_id: str, secret: str, callback: str) -> None:
         super().__init__(base, client_id, callback)
@@ -111,13 +111,13 @@ class TppWithSecret(Tpp):
 
 
 def at_once(count: int, call: Callable[[], T]) -> list[T]:
-    """The results of ``count`` parallel calls."""
+    """Return the results of ``count`` parallel calls."""
     with ThreadPoolExecutor(count) as pool:
         return [future.result() for future in [pool.submit(call) for _ in range(count)]]
 
 
 class ProgrammeManager:
-    """A caller of the card API who may do everything."""
+    """A caller of the card API with all permissions."""
 
     def __init__(self, stack: Mapping[str, Any]) -> None:
         self._base = stack["base_url"]
@@ -143,7 +143,7 @@ _TOKEN = re.compile(r'name="form_token" value="([^"]+)"')
 
 
 class WebBrowser:
-    """Keeps cookies and sends forms of the web interface; runs no scripts."""
+    """A browser that stores cookies and sends forms of the web interface, but runs no scripts."""
 
     def __init__(self, base: str) -> None:
         self.base = base
@@ -164,7 +164,7 @@ class WebBrowser:
 
 
 def bearer(tpp: Tpp, bank: Mapping[str, Any], customer: str) -> str:
-    """The access token of a consent of this customer, for everything and all accounts."""
+    """Request a consent of this customer for all scopes and accounts. Return its access token."""
     asked = tpp.call(
         "POST", "/tpp/authorize", {"bic": bank["bic"], "scopes": list(VERSIONS[bank["api_version"]].scopes)}
     )
@@ -175,7 +175,7 @@ def bearer(tpp: Tpp, bank: Mapping[str, Any], customer: str) -> str:
 
 
 def initiate(tpp: Tpp, bank: Mapping[str, Any], access_token: str) -> Any:
-    """The response to a payment of 20 seconds, from an account that the customer chooses."""
+    """Initiate a payment that takes 20 seconds, from an account that the customer chooses. Return the response."""
     order = tpp.direct_payment(bank)
     del order["bic"]
     order["payment_scheme"] = "BACS" if bank["api_version"] == 1 else "SCT"
@@ -183,7 +183,7 @@ def initiate(tpp: Tpp, bank: Mapping[str, Any], access_token: str) -> Any:
 
 
 def pay(tpp: Tpp, confirmation_url: str, customer: str) -> dict[str, str]:
-    """Confirm a payment; answers the query with which the browser comes back."""
+    """Confirm a payment. Return the query of the callback."""
     back = confirm_payment(Browser(f"{tpp.base}/payments/callback", lambda *_: None), confirmation_url, customer)
     return {name: values[0] for name, values in parse_qs(urlsplit(back).query).items()}
 
@@ -200,7 +200,7 @@ INITIATIONS = (
 
 
 class OwnBank:
-    """A bank that calls; what is sent to it ends nowhere unless ``domain`` is given."""
+    """A bank that calls the hub. It receives webhooks only if ``domain`` is given."""
 
     def __init__(self, operator: bootstrap.Hub, base: str, version: int = 1, domain: str | None = None) -> None:
         self._base = base
@@ -245,16 +245,16 @@ class OwnBank:
 
 @dataclass(frozen=True)
 class Initiated:
-    """A payment webhook that the bank received; ``number`` counts from 1."""
+    """A payment webhook that the bank received. ``number`` counts from 1."""
 
     number: int
     body: Any
 
 
 class PayingBank(OwnBank):
-    """A bank with a server of its own on this machine, which refuses connections until it is opened.
+    """A bank with a server on this machine, which refuses connections until the bank is opened.
 
-    ``answer`` makes the answer to a payment webhook; ``None`` hangs up instead.
+    ``answer`` creates the response to a payment webhook. ``None`` closes the connection instead.
     """
 
     def __init__(self, operator: bootstrap.Hub, base: str, version: int) -> None:
@@ -280,7 +280,7 @@ class PayingBank(OwnBank):
         self._server.server_close()
 
     def taken(self, payment: Initiated) -> Any:
-        """The answer of a bank that takes a payment: the n-th has the payment_id ``P-n``."""
+        """Return the response of a bank that accepts a payment. The n-th payment has the payment_id ``P-n``."""
         members = {"confirmation_url": "https://bank.example/confirm", "payment_id": f"P-{payment.number}"}
         return {"status": "success" if self.version == 1 else "RCVD", **members}
 
@@ -318,4 +318,4 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(content)
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Nothing."""
+        """Log nothing."""

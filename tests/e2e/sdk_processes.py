@@ -41,7 +41,7 @@ SCOPES: dict[int, Any] = {
 
 @dataclass
 class DurableBank:
-    """The bank: ``webhooks`` is the way from the hub to it, ``calls`` that to the hub."""
+    """The bank process. ``webhooks`` is the proxy from the hub to the bank, ``calls`` the proxy to the hub."""
 
     folder: Path
     version: int
@@ -76,7 +76,7 @@ class DurableBank:
             return False
 
     def kill(self) -> None:
-        """End it as a power failure does."""
+        """Kill the process, as a power failure does."""
         if self._process is not None:
             self._process.kill()
             self._process.wait(PATIENCE_SECONDS)
@@ -86,7 +86,7 @@ class DurableBank:
         self.start()
 
     def die_at(self, step: str) -> None:
-        """Have the process kill itself the next time it has written a step."""
+        """Make the process kill itself after it next writes a step."""
         (self.folder / f"die-at-{step}").touch()
 
     def wait_until_dead(self) -> None:
@@ -94,13 +94,13 @@ class DurableBank:
         self._process.wait(PATIENCE_SECONDS)
 
     def books(self, what: str) -> list[str]:
-        """The bank's own books: ``accepted`` orders, ``booked`` payments, ``revoked`` consents."""
+        """Return lines of the bank's own books: ``accepted`` orders, ``booked`` payments, or ``revoked`` consents."""
         return books(self.folder / "bank.sqlite", what)
 
     # -- the customer
 
     def open(self, url: str) -> str:
-        """The secret address of the page that the customer sees, opened again after a failure of the network."""
+        """Open the customer's page, with retries after network failures. Return its secret address."""
 
         def look() -> str:
             found = re.search('action="([^"]+)"', send("GET", url).text)
@@ -109,7 +109,7 @@ class DurableBank:
         return self.url + wait_for(look, f"there is no page at {url}")
 
     def click(self, page: str, decision: str = "yes") -> str:
-        """The address of the redirect; empty if the bank cannot answer."""
+        """Send the decision. Return the address of the redirect, or an empty text if the bank cannot respond."""
         try:
             answer = send("POST", page, data={"decision": decision}, allow_redirects=False)
         except requests.ConnectionError:
@@ -117,12 +117,12 @@ class DurableBank:
         return answer.headers.get("Location", "")
 
     def decide(self, url: str, decision: str = "yes") -> str:
-        """Open a page and decide, again and again until the bank takes it."""
+        """Open a page and send the decision. Retry until the bank accepts it."""
         page = self.open(url)
         return wait_for(lambda: self.click(page, decision), "the bank takes no decision")
 
     def end_consent(self, consent_id: str) -> None:
-        """End one of several consents on the bank's own page."""
+        """Revoke one of several consents on the bank's own page."""
         self.click(self.open(f"{self.url}/consents"), consent_id)
 
 
@@ -130,7 +130,7 @@ class DurableBank:
 def durable_bank(
     operator: bootstrap.Hub, hub: str, version: int, folder: Path, **members: Any
 ) -> Iterator[DurableBank]:
-    """A running bank, registered at the hub at the address of its proxy."""
+    """Start a bank, and register it at the hub with the address of its proxy."""
     pem, port = signatures.generate_private_pem(), free_port()
     bic = f"TESTGB{uuid.uuid4().hex[:5].upper()}"
     with ExitStack() as ending:
@@ -156,7 +156,7 @@ def durable_bank(
 
 
 def consent_at(bank: DurableBank, tpp: sdk.Tpp, scopes: Sequence[str] = ()) -> sdk.Consent:
-    """The consent of the bank's customer, for everything."""
+    """Request a consent of the bank's customer for all scopes."""
     wanted: Any = list(scopes or SCOPES[bank.version])
     asked = tpp.authorize(bic=bank.bic, scopes=wanted)
     back = bank.decide(asked.redirect_url)
@@ -171,7 +171,7 @@ def state_in(callback: str) -> str:
 
 
 class ForwardReceiver(ThreadingHTTPServer):
-    """Keeps what comes. ``behaviour`` gives the status of an answer, and may take its time."""
+    """A receiver that stores its requests. ``behaviour`` returns the status of a response, and may delay it."""
 
     daemon_threads = True
 
@@ -189,7 +189,7 @@ class ForwardReceiver(ThreadingHTTPServer):
         return [event_id for event_id, _, _ in self.received]
 
     def verified(self, secret: str) -> list[Any]:
-        """All events, verified."""
+        """Return all events after verification of their signatures."""
         return [Webhook(secret).verify(body, dict(headers)) for _, headers, body in self.received]
 
 
@@ -205,16 +205,16 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
 
     def log_message(self, format: str, *args: object) -> None:
-        """Nothing."""
+        """Log nothing."""
 
 
 def receiving(port: int = 0) -> AbstractContextManager[ForwardReceiver]:
-    """A running receiver."""
+    """Start a receiver."""
     return serving(ForwardReceiver(port))
 
 
 class ListenProcess:
-    """``causeway listen`` as its users run it. ``printed`` is what it prints, ``lines`` the same without times."""
+    """A process of ``causeway listen``. ``printed`` is its output, ``lines`` is the output without times."""
 
     def __init__(self, environ: Mapping[str, str], *options: str, command: Sequence[str] = ()) -> None:
         self.printed: list[str] = []
@@ -232,7 +232,7 @@ class ListenProcess:
             self.lines.append(line.partition("Z  ")[2].strip() or line.strip())
 
     def wait_for_line(self, pattern: str) -> str:
-        """The first line that matches."""
+        """Wait for a line that matches. Return the first match."""
 
         def look() -> str:
             return next((line for line in list(self.lines) if re.search(pattern, line)), "")
@@ -244,17 +244,17 @@ class ListenProcess:
         return self.wait_for_line("Signing secret").partition(": ")[2]
 
     def kill(self) -> None:
-        """End it as a power failure does."""
+        """Kill the process, as a power failure does."""
         self._process.kill()
         self._end()
 
     def interrupt(self) -> int:
-        """Press Ctrl-C. Returns the exit code."""
+        """Press Ctrl-C. Return the exit code."""
         self._process.send_signal(signal.SIGINT)
         return self._end()
 
     def wait(self) -> int:
-        """The exit code of a command that ends by itself."""
+        """Wait until the command exits. Return the exit code."""
         return self._end()
 
     def _end(self) -> int:
@@ -276,7 +276,7 @@ class ListenProcess:
 
 @contextmanager
 def listening(environ: Mapping[str, str], *options: str) -> Iterator[ListenProcess]:
-    """A running ``causeway listen``, which is killed in the end if it still runs."""
+    """Start ``causeway listen``, and kill the process at the end if necessary."""
     process = ListenProcess(environ, *options)
     try:
         yield process
@@ -286,7 +286,7 @@ def listening(environ: Mapping[str, str], *options: str) -> Iterator[ListenProce
 
 
 def environment(hub: str, client_id: str, secret: str, state: Path) -> dict[str, str]:
-    """The settings of a client that fetches its events."""
+    """Return the settings of a client that fetches its events."""
     return {
         **os.environ,
         "PYTHONPATH": str(SDK_SOURCE),

@@ -1,4 +1,4 @@
-"""Programs that use the SDK on the running stack, and the customers whose consent they have."""
+"""Programs that use the SDK on the running stack, and the customers who give consents."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def browser(stack: dict[str, Any], path: str = "/authorize/callback") -> Browser
 def consent_of(
     tpp: sdk.Tpp, stack: dict[str, Any], bank: dict[str, Any], customer: str = "", **options: Any
 ) -> sdk.Consent:
-    """The consent of a bank's customer, for everything."""
+    """Request a consent of a bank's customer for all scopes."""
     verifier, state = sdk.new_code_verifier(), uuid.uuid4().hex
     scopes: Any = list(VERSIONS[bank["api_version"]].scopes)
     asked = tpp.authorize(bic=bank["bic"], scopes=scopes, state=state, code_verifier=verifier)
@@ -36,7 +36,7 @@ def consent_of(
 def pushed_consent(
     tpp: sdk.Tpp, stack: dict[str, Any], bank: dict[str, Any], redirect_uri: str | None = None
 ) -> sdk.Consent:
-    """The consent of a pushed authorization request, for everything."""
+    """Request a consent for all scopes with a pushed authorization request."""
     verifier, state = sdk.new_code_verifier(), uuid.uuid4().hex
     scopes: Any = [one.scope for one in tpp.scopes(bank["bic"]).scopes]
     pushed = tpp.push_authorization(
@@ -47,7 +47,7 @@ def pushed_consent(
 
 
 def decline(tpp: sdk.Tpp, stack: dict[str, Any], bank: dict[str, Any]) -> tuple[str, str]:
-    """Refuse consent on the bank's first page. Returns where the browser goes, and the state of the request."""
+    """Refuse consent on the bank's first page. Return the redirect address, and the state of the request."""
     asked = tpp.authorize(bic=bank["bic"], scopes=["account.list"] if bank["api_version"] == 1 else ["accounts"])
     person = browser(stack)
     page = person.open(asked.redirect_url)
@@ -58,14 +58,14 @@ def decline(tpp: sdk.Tpp, stack: dict[str, Any], bank: dict[str, Any]) -> tuple[
 
 
 def payer_at(paying: PayingBank, tpp: sdk.Tpp) -> sdk.Consent:
-    """A consent for payments at a bank of the test's own."""
+    """Request a consent for payments at the test's own bank."""
     scopes: Any = ["payment.init"] if paying.version == 1 else ["payments.single", "payments.bulk"]
     asked = tpp.authorize(bic=paying.bic, scopes=scopes)
     return tpp.redeem_callback(approve(paying, asked.redirect_url, scopes), state=asked.state)
 
 
 def approve(paying: PayingBank, redirect_url: str, scopes: Sequence[str]) -> str:
-    """Save a PSU's consent. Returns where the browser goes."""
+    """Save a PSU's consent. Return the address that the bank redirects to."""
     saved = paying.consent(redirect_url, scopes=scopes)
     assert saved.status_code == 200, saved.text
     back: str = saved.json().get("callback_url") or saved.json()["callbackUrl"]
@@ -73,7 +73,7 @@ def approve(paying: PayingBank, redirect_url: str, scopes: Sequence[str]) -> str
 
 
 def order(stack: dict[str, Any], version: int, amount: str = "1.10", reference: str = "SDK") -> Any:
-    """A payment from an account that the PSU chooses."""
+    """Return a payment from an account that the PSU chooses."""
     callback = stack["base_url"] + "/payments/callback"
     if version == 1:
         return sdk.SinglePaymentV1(
@@ -95,13 +95,13 @@ def order(stack: dict[str, Any], version: int, amount: str = "1.10", reference: 
 
 
 def direct_of(single: sdk.SinglePaymentV1 | sdk.SinglePaymentV2, bic: str) -> sdk.DirectPaymentV1 | sdk.DirectPaymentV2:
-    """A single payment at a bank, without consent."""
+    """Return a single payment without consent at a bank."""
     kind = sdk.DirectPaymentV1 if isinstance(single, sdk.SinglePaymentV1) else sdk.DirectPaymentV2
     return kind.from_json({**single.to_json(), "bic": bic})
 
 
 def bulk_of(single: Any, sender_iban: str) -> Any:
-    """A bulk payment of two items, each as a single payment. A version 1 bank learns who pays."""
+    """Return a bulk payment of two items that equal ``single``. Version 1 includes the sender's IBAN."""
     if isinstance(single, sdk.SinglePaymentV1):
         item = sdk.BulkItemV1(
             amount=single.amount,
@@ -129,12 +129,12 @@ def bulk_of(single: Any, sender_iban: str) -> Any:
 
 
 def events_of(tpp: sdk.Tpp, kind: str) -> list[Any]:
-    """The data of all events of a type that a client fetches."""
+    """Return the data of all events of a type that a client fetches."""
     return [event.data for event in (sdk.parse_event(entry.body) for entry in tpp.events()) if event.type == kind]
 
 
 def takes_time(fault: SandboxFault) -> bool:
-    """Whether a fault is seen only after time was moved: on a stack of its own."""
+    """Return whether a fault appears only after time is moved, which requires a separate stack."""
     return bool(fault.consent_seconds) or fault.payment_reference == "TEST-LATE-REJECT"
 
 

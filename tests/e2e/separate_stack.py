@@ -1,4 +1,4 @@
-"""A stack of a test's own, whose clock may be moved: time of the shared stack cannot go back."""
+"""A separate stack for a test that moves the clock, because moved time cannot be reset on the shared stack."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ PLACE = "/sandbox/clock"
 
 
 def _run_command(python: Path, folder: Path, *arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:
-    """An operator's command, in a process of its own, on the stack that keeps its file in ``folder``."""
+    """Run an operator's command in a separate process, on the stack whose file is in ``folder``."""
     environ = CLEAN | credentials(ENDPOINT) | {"CAUSEWAY_STACK_FILE": str(folder / "stack.json")} | environ
     words = [str(python), "-m", "infra.admin", *arguments]
     return subprocess.run(words, cwd=ROOT, env=environ, capture_output=True, text=True, check=False)
 
 
 def run_admin(python: Path, folder: Path, *arguments: str) -> Any:
-    """The document of an operator's command."""
+    """Run an operator's command. Return its JSON document."""
     result = _run_command(python, folder, *arguments, "--json")
     assert result.returncode == 0, result.stdout + result.stderr
     return json.loads(result.stdout)
@@ -42,7 +42,7 @@ def run_admin(python: Path, folder: Path, *arguments: str) -> Any:
 
 @dataclass(frozen=True)
 class SeparateStack:
-    """A running stack: what its file says, the folder in which it keeps its file and data, and the commands' Python."""
+    """A running stack: the content of its file, the folder with its file and data, and the Python of its commands."""
 
     content: dict[str, Any]
     folder: Path
@@ -55,11 +55,11 @@ class SeparateStack:
         return _run_command(self.python, self.folder, *arguments, **environ)
 
     def time(self) -> Any:
-        """The answer to ``GET /sandbox/clock``."""
+        """Return the response to ``GET /sandbox/clock``."""
         return self._send("GET").json()
 
     def post(self, content: bytes, headers: Mapping[str, str] | None = None) -> requests.Response:
-        """A body sent to the clock, with the operator's key unless ``headers`` say something else."""
+        """Send a body to the clock, with the operator's key unless ``headers`` replace it."""
         given = {"Authorization": f"Bearer {self.content['operator_key']}", "Content-Type": "application/json"}
         sent = {name: value for name, value in (given | dict(headers or {})).items() if value}
         return self._send("POST", data=content, headers=sent)
@@ -68,13 +68,13 @@ class SeparateStack:
         return self.post(json.dumps({"advance": duration}).encode())
 
     def advance(self, duration: str) -> Any:
-        """Business time after a move by an ISO 8601 duration."""
+        """Advance time by an ISO 8601 duration. Return the new business time."""
         answer = self.move(duration)
         assert answer.status_code == 200, answer.text
         return answer.json()
 
     def log_lines(self, message: str) -> list[Any]:
-        """The lines of the log with this message."""
+        """Return the log lines with this message."""
         lines = Path(self.content["log"]).read_text("utf-8").splitlines()
         return [line for line in map(json.loads, lines) if line["message"] == message]
 
@@ -86,7 +86,7 @@ class SeparateStack:
 def separate_stack(
     folder: Path, output: Path | None = None, python: Path = Path(sys.executable), port: int = 0
 ) -> Iterator[SeparateStack]:
-    """A stack until the end of the block; its output goes to ``output``, and ``python`` runs commands on it."""
+    """Run a stack until the end of the block. It logs to ``output``, and ``python`` runs its commands."""
     with (
         (output or Path(os.devnull)).open("wb") as printed,
         run_stack(CLEAN, printed, folder=folder, elsewhere=_elsewhere(folder), port=port) as content,
@@ -97,5 +97,5 @@ def separate_stack(
 
 @cache
 def _elsewhere(folder: Path) -> Mapping[str, str]:
-    """A stack that is started again has the names of the first at the endpoint."""
+    """Return the resource names of a stack at the endpoint. A restarted stack uses the names of its first start."""
     return of_a_stack(ENDPOINT)

@@ -1,4 +1,4 @@
-"""Parallel requests to the card API of the running stack: each reference is executed once."""
+"""Parallel requests to the card API of the running stack execute each reference once."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def manager(stack: dict[str, Any]) -> ProgrammeManager:
     return ProgrammeManager(stack)
 
 
-def test_50_identical_card_orders_create_one_card_and_all_get_its_answer(manager: ProgrammeManager) -> None:
+def test_50_identical_card_orders_create_one_card_and_get_the_same_response(manager: ProgrammeManager) -> None:
     members = of_new_card(request_reference_id=str(uuid.uuid4()), **HOLDER_BLOCK)
 
     answers = [answer.json() for answer in at_once(MANY, lambda: manager.post("/api", "createCard", **members))]

@@ -1,4 +1,4 @@
-"""The effects of a move of the clock on the whole stack. Each test moves time further."""
+"""The effects of clock moves on the whole stack. Each test moves time further."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ CONSENT_DAYS = 55
 
 @pytest.fixture(scope="module")
 def ending() -> Iterator[ExitStack]:
-    """Ends the stack of this module."""
+    """Stop the stack of this module at the end."""
     with ExitStack() as made:
         yield made
 
@@ -52,20 +52,20 @@ def own_stack(ending: ExitStack, python: Path, tmp_path_factory: pytest.TempPath
 
 @pytest.fixture(scope="module")
 def stack(own_stack: SeparateStack) -> dict[str, Any]:
-    """The stack of this module, for the fixtures that other modules use on the shared one."""
+    """Return the stack of this module to fixtures that use the shared stack in other modules."""
     return own_stack.content
 
 
 @pytest.fixture(scope="module")
 def receiver() -> Iterator[EventReceiver]:
-    """Receives the events of ``told``, and verifies each signature and its time."""
+    """Start a receiver for the events of ``told``, which verifies each signature and its time."""
     with listen() as receiving:
         yield receiving
 
 
 @pytest.fixture(scope="module")
 def told(own_stack: SeparateStack, receiver: EventReceiver) -> Tpp:
-    """A TPP that events are sent to."""
+    """Create a TPP that receives events by push."""
     made = add_client(own_stack, "--events-url", receiver.url)
     receiver.secret = made["events_secret"]
     return Tpp(own_stack.content["base_url"], made["client_id"], own_stack.content["client"]["callback_url"])
@@ -73,7 +73,7 @@ def told(own_stack: SeparateStack, receiver: EventReceiver) -> Tpp:
 
 @dataclass(frozen=True)
 class Lasting:
-    """A TPP that fetches its events, its tokens of a consent at each bank, and how far time had been moved then."""
+    """A TPP that fetches events, its tokens of a consent at each bank, and the clock offset at their creation."""
 
     tpp: Tpp
     tokens: list[Any]
@@ -82,7 +82,7 @@ class Lasting:
 
 @pytest.fixture(scope="module", autouse=True)
 def lasting(own_stack: SeparateStack) -> Lasting:
-    """Consents given before time is moved by more than a minute, after which the service reads the banks anew."""
+    """Request consents before time moves by more than a minute, which makes the service read the banks again."""
     made, content = add_client(own_stack, "--events", "poll", "--secret"), own_stack.content
     with pytest.MonkeyPatch.context() as patch:
         for bank in banks(content):
@@ -94,14 +94,14 @@ def lasting(own_stack: SeparateStack) -> Lasting:
 
 
 def operate(content: Mapping[str, Any], patch: pytest.MonkeyPatch) -> bootstrap.Hub:
-    """The service's parts on the stack's resources, as the operator's command line has them."""
+    """Create the service's parts on the stack's resources, as the operator's command line does."""
     for name, value in content["environment"].items():
         patch.setenv(name, value)
     return bootstrap.Hub(Settings.from_environment(content["environment"]))
 
 
 def add_client(own_stack: SeparateStack, *options: str) -> Any:
-    """A new client: ``client_id`` and its secrets."""
+    """Create a client. Return its ``client_id`` and secrets."""
     owner = own_stack.content["user"]["email"]
     made = own_stack.admin("clients", "add", "--owner", owner, "--title", "Patient", *options)
     return {**made, "client_id": made["client"]["client_id"]}
@@ -120,7 +120,7 @@ def tokens_of_everything(tpp: Tpp, bank: Mapping[str, Any]) -> Any:
 
 
 def pay_directly(tpp: Tpp, bank: Mapping[str, Any], reference: str) -> str:
-    """The id of a confirmed payment that takes a while."""
+    """Confirm a payment that settles later. Return its id."""
     version = bank["api_version"]
     order = tpp.direct_payment(bank) | {"payment_scheme": {1: "BACS", 2: "SCT"}[version]}
     order |= {{1: "reference", 2: "remittance_information_unstructured"}[version]: reference}
@@ -155,7 +155,7 @@ def test_an_access_token_expires_after_an_hour_and_can_be_refreshed(
     ("version", "reference", "confirmed", "ended"),
     [(2, "Order 1042", "ACSP", "ACSC"), (2, "TEST-LATE-REJECT", "ACSP", "RJCT"), (1, "TEST-LATE-REJECT", 1, 2)],
 )
-def test_a_confirmed_payment_is_final_after_20_seconds_and_its_tpp_gets_an_event(
+def test_a_confirmed_payment_is_final_after_20_seconds_and_its_tpp_receives_an_event(
     own_stack: SeparateStack,
     told: Tpp,
     receiver: EventReceiver,
@@ -220,7 +220,7 @@ def available(manager: ProgrammeManager, card: Mapping[str, Any]) -> int:
     return int(next(account["available_balance"] for account in accounts if account["id"] == card["account_id"]))
 
 
-def test_the_reserved_money_of_a_pending_payment_is_released_after_30_days(own_stack: SeparateStack, tpp: Tpp) -> None:
+def test_the_reserved_amount_of_a_pending_payment_is_released_after_30_days(own_stack: SeparateStack, tpp: Tpp) -> None:
     for bank in banks(own_stack.content):
         pay_directly(tpp, bank, "TEST-PENDING")
     before = [is_reserved(tpp, bank) for bank in banks(own_stack.content)]
@@ -234,7 +234,7 @@ def test_the_reserved_money_of_a_pending_payment_is_released_after_30_days(own_s
 
 
 def is_reserved(tpp: Tpp, bank: Mapping[str, Any]) -> bool:
-    """Whether the payer's account shows the payment as pending."""
+    """Return whether the payer's account lists the payment as pending."""
     token = tokens_of_everything(tpp, bank)["access_token"]
     account = tpp.call("GET", "/tpp/accounts", bearer=token).json()["accounts"][0]
     named = f"account_id={account.get('id') or account['resource_id']}"
@@ -274,7 +274,7 @@ def test_signatures_proofs_and_sessions_use_real_time(
 
 
 def use_bound_tokens(tpp: Tpp, holder: KeyHolder, bank: Mapping[str, Any]) -> None:
-    """A journey with client assertions and DPoP proofs, made and judged in real time."""
+    """Run a journey with client assertions and DPoP proofs, which are created and verified in real time."""
     asked = {
         "response_type": "code",
         "client_id": tpp.client_id,
@@ -304,14 +304,12 @@ def use_bound_tokens(tpp: Tpp, holder: KeyHolder, bank: Mapping[str, Any]) -> No
 
 
 def prove(holder: KeyHolder, method: str, url: str, **claims: str) -> str:
-    """A DPoP proof of now."""
+    """Return a DPoP proof for the current time."""
     made = {"jti": uuid.uuid4().hex, "htm": method, "htu": url, "iat": int(time.time())}
     return holder.sign(made | claims, {"typ": "dpop+jwt", "jwk": holder.public})
 
 
-def test_a_consent_sends_an_expiring_event_a_week_before_its_end_and_then_expires(
-    own_stack: SeparateStack, lasting: Lasting
-) -> None:
+def test_a_consent_sends_an_expiring_event_a_week_before_its_expiry(own_stack: SeparateStack, lasting: Lasting) -> None:
     tpp, tokens = lasting.tpp, lasting.tokens
     move_to(own_stack, lasting.offset_seconds + (CONSENT_DAYS - 7) * DAY - 3600)
     calm = fetch_events(tpp)
@@ -337,14 +335,14 @@ def move_to(own_stack: SeparateStack, offset_seconds: int) -> None:
 
 
 def fetch_events(tpp: Tpp) -> set[tuple[str, str]]:
-    """Type and consent of the events that can be fetched."""
+    """Return type and consent of the events that can be fetched."""
     page = tpp.call("GET", "/tpp/events?limit=100")
     assert page.status_code == 200, page.text
     bodies = [json.loads(event["body"]) for event in page.json()["events"]]
     return {(body["type"], body["data"]["consent_id"]) for body in bodies}
 
 
-def test_each_passed_day_is_recorded_and_shown(own_stack: SeparateStack) -> None:
+def test_each_elapsed_day_is_recorded_and_shown(own_stack: SeparateStack) -> None:
     own_stack.advance(f"PT{hours_to_noon(own_stack)}H")
     first = datetime.now(UTC).date()
     last = business_day(own_stack) - timedelta(days=1)
@@ -374,7 +372,7 @@ def business_day(own_stack: SeparateStack) -> date:
 
 
 def hours_to_noon(own_stack: SeparateStack) -> int:
-    """The hours until noon or up to 59 minutes later: at night, the day before is not recorded yet."""
+    """Return the hours until noon or up to 59 minutes later. At night, the previous day is not yet recorded."""
     return (12 - business_time(own_stack).hour) % 24 or 24
 
 
@@ -435,7 +433,7 @@ def test_the_second_of_two_simultaneous_moves_returns_409(own_stack: SeparateSta
 
 
 @pytest.mark.parametrize("span", ["0d", "401d"])
-def test_an_invalid_span_is_rejected_on_the_command_line(own_stack: SeparateStack, span: str) -> None:
+def test_an_invalid_duration_is_rejected_on_the_command_line(own_stack: SeparateStack, span: str) -> None:
     before = own_stack.time()["offset_seconds"]
 
     refused = own_stack.command("clock", "advance", "--json", "--", span)
@@ -455,7 +453,7 @@ def test_the_clock_of_production_cannot_be_moved(own_stack: SeparateStack) -> No
     assert own_stack.time()["offset_seconds"] == before
 
 
-def test_a_restarted_stack_keeps_its_time_and_shows_it(
+def test_a_restarted_stack_preserves_and_reports_its_moved_time(
     ending: ExitStack, own_stack: SeparateStack, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     moved, port = own_stack.advance("P2D"), int(own_stack.content["environment"]["PORT"])
@@ -475,7 +473,7 @@ def test_a_restarted_stack_keeps_its_time_and_shows_it(
 
 
 def summarise(own_stack: SeparateStack, monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
-    """The rows that a stack prints when it is ready."""
+    """Return the rows that a stack prints when it is ready."""
     bootstrap.use(operate(own_stack.content, monkeypatch))
     try:
         return summary_rows(own_stack.content, own_stack.folder / "stack.json")

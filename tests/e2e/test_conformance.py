@@ -1,4 +1,4 @@
-"""Both demonstration banks, on a stack that speaks TLS, pass the conformance kit."""
+"""Both demonstration banks pass the conformance kit on a stack with TLS."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ PYTHON = Path(sys.executable)
 
 @contextmanager
 def demonstration_stack(folder: Path, kit_port: int, **elsewhere: str) -> Iterator[dict[str, Any]]:
-    """A stack with ``BANK_API_URL`` at the kit, without the banks that play faults: they would call it, too."""
+    """Start a stack with ``BANK_API_URL`` of the kit and without fault banks, which would also call the kit."""
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "STAGE"))}
     there = {"BANK_API_URL": f"http://127.0.0.1:{kit_port}", **elsewhere}
     with run_stack(environ=clean, folder=folder / "stack", elsewhere=there) as content:
@@ -45,7 +45,7 @@ def demonstration_stack(folder: Path, kit_port: int, **elsewhere: str) -> Iterat
 
 @contextmanager
 def _secrets(stack: dict[str, Any]) -> Iterator[tuple[Secrets, str]]:
-    """The secrets of a stack, and the name of those of its demonstration banks."""
+    """Return the secrets of a stack and the names of its demonstration banks' secrets."""
     before = dict(os.environ)
     os.environ.update(stack["environment"])
     try:
@@ -57,7 +57,7 @@ def _secrets(stack: dict[str, Any]) -> Iterator[tuple[Secrets, str]]:
 
 
 def write_file(stack: dict[str, Any], profile: Profile, kit_port: int, folder: Path, python: Path = PYTHON) -> Path:
-    """The file of a demonstration bank, with the credentials that it was installed with."""
+    """Write the kit's file of a demonstration bank, with the credentials of its installation."""
     with _secrets(stack) as (secrets, name):
         credentials = secrets.get(name)[profile.name]
     key = signatures.load_private_key(credentials["signing_key"])
@@ -85,7 +85,7 @@ def write_file(stack: dict[str, Any], profile: Profile, kit_port: int, folder: P
 
 
 def run_kit(file: Path, folder: Path, stack: dict[str, Any], python: Path = PYTHON) -> subprocess.CompletedProcess[str]:
-    """Run the kit as its command."""
+    """Run the conformance kit as a command."""
     environ = {**os.environ} | ({"OUTBOUND_CA_FILE": stack["ca_file"]} if "ca_file" in stack else {})
     command = [str(python), "-m", "infra.conformance", str(file), "--output", str(folder / file.stem)]
     return subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, text=True, check=False)

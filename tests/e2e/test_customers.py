@@ -1,4 +1,4 @@
-"""The documented customer file on the whole stack: each customer is read through the TPP API."""
+"""The TPP API of the whole stack returns each customer of the documented customer file."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def admin(*arguments: str) -> Any:
 
 @pytest.fixture(scope="module")
 def loaded(stack: dict[str, Any]) -> Iterator[None]:
-    """The documented file, loaded by the operator's command line."""
+    """Load the documented file with the operator's command line."""
     with pytest.MonkeyPatch.context() as patch:
         for name, value in stack["environment"].items():
             patch.setenv(name, value)
@@ -52,7 +52,7 @@ def loaded(stack: dict[str, Any]) -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def tokens(stack: dict[str, Any], loaded: None) -> Mapping[tuple[str, str], str]:
-    """The access token of each customer at each bank, for everything."""
+    """Return an access token for all scopes of each customer at each bank."""
     tpp = Tpp(stack["base_url"], stack["client"]["client_id"], stack["client"]["callback_url"])
     return {(name, bic): bearer(tpp, _bank(stack, bic), name) for name, bic in PLACES}
 
@@ -63,7 +63,7 @@ def _bank(stack: Mapping[str, Any], bic: str) -> Mapping[str, Any]:
 
 
 class Reader:
-    """A TPP that reads the accounts of one customer, in either version."""
+    """A TPP that reads the accounts of a customer in either version."""
 
     def __init__(self, tpp: Tpp, access_token: str, version: int) -> None:
         self.tpp, self.access_token, self.version = tpp, access_token, version
@@ -81,7 +81,7 @@ class Reader:
         return str(account["id"] if self.version == 1 else account["resource_id"])
 
     def balance(self, account: Any) -> str:
-        """The booked balance as written."""
+        """Return the booked balance as written."""
         found = self.get(f"account_balance?account_id={self.id(account)}")
         if self.version == 1:
             return str(found["accounts"][0]["balance"])
@@ -92,11 +92,11 @@ class Reader:
         )
 
     def booked(self, account: Any) -> list[tuple[str, str]]:
-        """The booked transactions: amounts as written, and texts."""
+        """Return the booked transactions: amounts as written, and texts."""
         return [row[:2] for row in self.transactions(account) if not row[2]]
 
     def transactions(self, account: Any) -> list[tuple[str, str, bool]]:
-        """All transactions, page by page: amounts as written, texts, and whether each is pending."""
+        """Return all transactions of all pages: amounts as written, texts, and whether each is pending."""
         return self._payments(account) if self.version == 1 else self._transactions(account)
 
     def _payments(self, account: Any) -> list[tuple[str, str, bool]]:
@@ -129,7 +129,7 @@ def today() -> date:
 
 
 def expected(account: Mapping[str, Any]) -> tuple[Decimal, Decimal]:
-    """The lowest and the highest balance that the file allows today, day by day."""
+    """Return the lowest and the highest balance that the file allows on the current day, computed day by day."""
     lowest = highest = Decimal(account["balance"])
     day = date.fromisoformat(account["balance_on"])
     while day <= today():
@@ -178,7 +178,7 @@ def test_the_balances_match_the_customer_file(reader: Reader, place: tuple[str, 
         assert len(written.partition(".")[2]) == DECIMALS[said["currency"]]
 
 
-def test_the_transactions_match_the_customer_file_and_sum_to_the_balance(
+def test_the_transactions_match_the_customer_file_and_add_up_to_the_balance(
     reader: Reader, place: tuple[str, str]
 ) -> None:
     for account, said in zip(reader.accounts(), CUSTOMERS[place[0]]["accounts"], strict=True):
@@ -196,7 +196,7 @@ def test_the_transactions_match_the_customer_file_and_sum_to_the_balance(
             assert len(made) == sum(applies(rule, day) for day in days) + len(others)
 
 
-def test_a_loaded_customer_pays(stack: dict[str, Any], tpp: Tpp, tokens: Mapping[tuple[str, str], str]) -> None:
+def test_a_loaded_customer_can_pay(stack: dict[str, Any], tpp: Tpp, tokens: Mapping[tuple[str, str], str]) -> None:
     for name, bic in (("imogen", "DEMOGB21"), ("piotr", "DEMODEF1")):
         bank, access_token = _bank(stack, bic), tokens[name, bic]
         started = initiate(tpp, bank, access_token)
@@ -208,7 +208,7 @@ def test_a_loaded_customer_pays(stack: dict[str, Any], tpp: Tpp, tokens: Mapping
 
 
 @pytest.mark.parametrize(("currency", "amount"), [("JPY", "1500"), ("KWD", "12.505")])
-def test_a_loaded_customer_pays_in_yen_and_dinars(
+def test_a_loaded_customer_can_pay_in_yen_and_dinars(
     stack: dict[str, Any], tpp: Tpp, tokens: Mapping[tuple[str, str], str], currency: str, amount: str
 ) -> None:
     reader = Reader(tpp, tokens["noor", "DEMODEF1"], 2)
@@ -229,7 +229,7 @@ def test_a_loaded_customer_pays_in_yen_and_dinars(
     assert f"-{amount}" in [each for each, _, _ in reader.transactions(account)]
 
 
-def test_an_invalid_file_is_rejected_with_the_place_of_every_error(loaded: None, tmp_path: Any) -> None:
+def test_an_invalid_file_is_rejected_with_the_location_of_every_error(loaded: None, tmp_path: Any) -> None:
     bad = tmp_path / "customers.yaml"
     text = FILE.read_text(encoding="utf-8")
     bad.write_text(text.replace("currency: KWD", "currency: XXX").replace('"1104.25"', '"1104.255"'), encoding="utf-8")

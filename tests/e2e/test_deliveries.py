@@ -1,4 +1,4 @@
-"""Deliveries on the running stack: retries of events, and answers to asynchronous calls."""
+"""Deliveries on the running stack: retries of events, and outcomes of asynchronous calls."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.e2e
 
 @pytest.fixture
 def installed(operator: bootstrap.Hub) -> Iterator[bootstrap.Hub]:
-    """The operator's command line works on the running stack."""
+    """Connect the operator's command line to the running stack."""
     bootstrap.use(operator)
     yield operator
     bootstrap.use(None)
@@ -36,7 +36,7 @@ def command(*arguments: str) -> Any:
     return json.loads(result.output)
 
 
-def test_a_failed_event_is_resent_under_the_same_id(installed: bootstrap.Hub) -> None:
+def test_a_failed_event_is_resent_with_the_same_id(installed: bootstrap.Hub) -> None:
     def behaviour(connection: Connection) -> None:
         while connection.request():
             is_first = len(server.requests) == 1
@@ -48,7 +48,7 @@ def test_a_failed_event_is_resent_under_the_same_id(installed: bootstrap.Hub) ->
         delivery_id = command("clients", "test-event", client_id)["delivery_id"]
 
         def after(attempts: int) -> Any:
-            """The delivery as the command line shows it, once so many attempts have ended."""
+            """Wait until ``attempts`` attempts have ended. Return the delivery from the command line."""
 
             def look() -> Any:
                 (shown,) = command("deliveries", "list", "--client", client_id)["deliveries"]
@@ -68,7 +68,7 @@ def test_a_failed_event_is_resent_under_the_same_id(installed: bootstrap.Hub) ->
     assert command("deliveries", "show", delivery_id)["delivery"]["state"] == "delivered"
 
 
-def test_an_asynchronous_read_returns_the_answer_of_a_synchronous_one(tpp: Tpp, journey: Journey) -> None:
+def test_an_asynchronous_read_returns_the_same_response_as_a_synchronous_read(tpp: Tpp, journey: Journey) -> None:
     bearer = tpp.redeem(journey.code).json()["access_token"]
 
     outcome = tpp.later("GET", "/tpp/accounts", bearer=bearer)
@@ -105,7 +105,7 @@ def test_the_outcome_of_an_asynchronous_call_is_hidden_from_other_clients(
 
 
 def _split(request: bytes) -> tuple[dict[str, str], bytes]:
-    """The headers of a request, by their names, and its body."""
+    """Split a request into its headers by name and its body."""
     head, _, body = request.partition(b"\r\n\r\n")
     lines = [line.partition(": ") for line in head.decode().split("\r\n")[1:]]
     return {name.lower(): value for name, _, value in lines}, body

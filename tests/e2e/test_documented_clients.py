@@ -1,4 +1,4 @@
-"""The documents' examples with OAuth libraries run as printed."""
+"""The documented examples with OAuth libraries run as printed."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Every fault by name on the whole stack, through the TPP API. All are played together.
+"""Every fault by name on the whole stack, through the TPP API. All faults run in parallel.
 
-The one that takes a day is played in ``test_clock``; what comes of a fault after 20 seconds is seen in
-``test_late_faults``.
+``test_clock`` covers the fault that takes a day. ``test_late_faults`` covers results that take
+20 seconds.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from tests.e2e.parties import Tpp
 pytestmark = pytest.mark.e2e
 
 
-def test_both_fault_banks_are_listed_with_the_others(stack: dict[str, Any], tpp: Tpp) -> None:
+def test_both_fault_banks_are_listed_with_the_other_banks(stack: dict[str, Any], tpp: Tpp) -> None:
     listed = {bank["bic"] for bank in tpp.call("GET", "/tpp/banks").json()["banks"]}
     assert listed >= {profile.bic for profile in PROFILES}
 
 
-def test_the_slow_fault_returns_an_answer(read_fault: ReadFault) -> None:
+def test_the_slow_fault_delays_a_valid_response(read_fault: ReadFault) -> None:
     _, found = read_fault("slow")
     assert found["answer"].status_code == 200
 
 
-def test_the_down_fault_returns_the_unavailable_code(read_fault: ReadFault) -> None:
+def test_the_down_fault_returns_the_bank_unavailable_code(read_fault: ReadFault) -> None:
     version, found = read_fault("down")
     assert details(found["answer"]).startswith({1: "5103: ", 2: "OUT_OF_SERVICE: "}[version])
 

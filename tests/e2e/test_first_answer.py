@@ -1,4 +1,4 @@
-"""A new process answers its first request without loading slow libraries."""
+"""A new process responds to its first request without loading slow libraries."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ print(json.dumps([answer["statusCode"], sorted(sys.modules)]), file=sys.stderr)
 
 
 def loaded_by(stack: dict[str, Any], request: dict[str, Any]) -> set[str]:
-    """The heavy libraries that a process has loaded once it has answered ``request``."""
+    """Return the slow libraries that a process has loaded after its response to ``request``."""
     environment = {**os.environ, **stack["environment"]}
     made = subprocess.run(
         [sys.executable, "-c", FIRST_ANSWER],

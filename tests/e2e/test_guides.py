@@ -41,7 +41,7 @@ GUIDES = {file.stem: file.read_text("utf-8") for file in sorted(FOLDER.glob("*.m
 
 @pytest.fixture
 def sessions(stack: dict[str, Any], python: Path, tmp_path: Path) -> Iterator[Mapping[str, Shell]]:
-    """A shell and a Python, in a folder that has of the repository what guides name, on the running stack."""
+    """Start a shell and a Python on the running stack, in a folder with the files that guides use."""
     stackfile.write(tmp_path / ".local" / "stack.json", stack)
     (tmp_path / ".venv").symlink_to(python.parents[1])
     (tmp_path / "sdk").symlink_to(ROOT / "sdk")
@@ -56,7 +56,7 @@ def sessions(stack: dict[str, Any], python: Path, tmp_path: Path) -> Iterator[Ma
 
 
 def _programs(text: str) -> set[str]:
-    """The programs that a guide's commands need, of those that a machine may lack."""
+    """Return the optional programs that a guide's commands need."""
     return {name for step in steps(text) for name in ("curl", "openssl") if re.search(rf"\b{name}\b", step.commands)}
 
 
@@ -84,7 +84,7 @@ def test_every_command_of_a_guide_prints_the_documented_output(
 
 
 @pytest.mark.needs("curl")
-def test_a_guide_bank_that_fails_to_start_prints_its_error_at_once(tmp_path: Path) -> None:
+def test_a_guide_bank_that_fails_to_start_prints_its_error_immediately(tmp_path: Path) -> None:
     ended = _run_bank(
         tmp_path, "raise SystemExit('there is no key')", f"HUB=http://127.0.0.1:1 bank 2 key {free_port()}"
     )
@@ -93,8 +93,8 @@ def test_a_guide_bank_that_fails_to_start_prints_its_error_at_once(tmp_path: Pat
 
 
 @pytest.mark.needs("curl")
-def test_the_guide_bank_waits_for_the_end_of_the_previous_bank_on_its_port(tmp_path: Path) -> None:
-    """A stopped bank still answers for a moment."""
+def test_the_guide_bank_waits_until_the_previous_bank_releases_its_port(tmp_path: Path) -> None:
+    """A stopped bank still responds for a moment."""
     port = free_port()
     commands = f"bank 2 key {port}; stop 2 {port}; bank 1 key {port}; curl -s http://127.0.0.1:{port}; stop 1 {port}"
     ended = _run_bank(tmp_path, _BANK_THAT_STOPS_LATE, f"HUB=http://127.0.0.1:1; {commands}")
@@ -103,7 +103,7 @@ def test_the_guide_bank_waits_for_the_end_of_the_previous_bank_on_its_port(tmp_p
 
 
 def _run_bank(folder: Path, program: str, commands: str) -> subprocess.CompletedProcess[str]:
-    """Run commands with the guide's functions that start and stop a bank, which is another program here."""
+    """Run commands with the guide's functions that start and stop a bank, here with another program."""
     start = re.search(r"^bank\(\) \{.*?^\}$", GUIDES["bank"], re.DOTALL | re.MULTILINE)
     stop = re.search(r"^stop\(\) .*$", GUIDES["bank"], re.MULTILINE)
     assert start is not None

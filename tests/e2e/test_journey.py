@@ -1,4 +1,4 @@
-"""A whole journey on the whole stack: real HTTP, signatures and storage calls."""
+"""A complete journey on the whole stack, with real HTTP, signatures and storage calls."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ pytestmark = pytest.mark.e2e
 
 
 def tables(operator: bootstrap.Hub) -> list[str]:
-    """The short names of all tables that the template has."""
+    """Return the short names of all tables in the template."""
     prefix = f"causeway-{operator.settings.stage}-"
     names = [table["TableName"] for table in for_stage(operator.settings.stage).tables()]
     assert all(name.startswith(prefix) for name in names)
@@ -180,7 +180,7 @@ def _client_secret_in_use(stack: dict[str, Any], operator: bootstrap.Hub) -> str
 
 
 def _confirmation_secrets(tpp: Tpp, journey: Journey) -> list[str]:
-    """The confirmation secret of a payment, from the address that the TPP received."""
+    """Return the confirmation secrets of payments from the addresses that the TPP received."""
     body, key = tpp.direct_payment(journey.bank), {"Idempotency-Key": f"key-{uuid.uuid4()}"}
     answers = [tpp.call("POST", "/tpp/direct_payment_initiation", body, headers=key) for _ in range(2)]
     assert answers[0].text == answers[1].text
@@ -191,7 +191,7 @@ def _confirmation_secrets(tpp: Tpp, journey: Journey) -> list[str]:
 
 
 def _events_secrets_in_use(operator: bootstrap.Hub) -> list[str]:
-    """Of a client whose secret was rotated: both of them sign."""
+    """Return both secrets of a client whose events secret was rotated. Both secrets sign."""
     with listen() as receiver:
         made = operator.openbanking.clients.create(
             owner="careful@example.com", title="Careful", events_url=receiver.url
@@ -205,7 +205,7 @@ def _events_secrets_in_use(operator: bootstrap.Hub) -> list[str]:
 
 
 def _cancel_secrets_in_use(tpp: Tpp, journey: Journey, operator: bootstrap.Hub) -> list[str]:
-    """Of a request that was approved, of one that is open, and of one that was left by its cancel address."""
+    """Return the cancel secrets of an approved request, of an open request, and of a cancelled request."""
     request = {"bic": journey.bank["bic"], "scopes": SCOPES[journey.bank["api_version"]]}
     states = [parse_qs(urlsplit(journey.callback).query)["state"][0]]
     states += [tpp.call("POST", "/tpp/authorize", request).json()["state"] for _ in range(2)]
@@ -223,7 +223,7 @@ def _cancel_secrets_in_use(tpp: Tpp, journey: Journey, operator: bootstrap.Hub) 
 
 
 def _forms(secret: str) -> Iterator[bytes]:
-    """A secret as it could stand somewhere: whole, its secret part alone, and each in base64."""
+    """Yield the forms in which a secret could be stored: whole, its secret part, and both in base64."""
     for part in {secret, secret.rpartition(".")[2], secret.removeprefix("whsec_")}:
         yield part.encode()
         yield base64.b64encode(part.encode()).rstrip(b"=")[:-1]

@@ -1,4 +1,4 @@
-"""Faults that take 20 seconds. In the order of the files, tests of other modules run meanwhile."""
+"""Faults that take 20 seconds. Tests of other modules run in the meantime."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_the_rejected_later_fault_rejects_the_payment(read_fault: ReadFault, ope
 
 
 def wait_for_rejection(read_fault: ReadFault, operator: bootstrap.Hub) -> None:
-    """Run the bank's schedule until it has rejected the payment that is rejected later."""
+    """Run the bank's schedule until the bank has rejected the payment with the late rejection fault."""
     version, found = read_fault("payment-rejected-later")
 
     def is_rejected() -> bool:

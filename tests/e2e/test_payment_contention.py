@@ -1,4 +1,4 @@
-"""Parallel payments on the running stack: one reaches the bank, a consent is used once, no report is lost."""
+"""Parallel payments: one reaches the bank, a consent is used once, and no report is lost."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ BY_THEN = 40
 
 
 class Payer:
-    """A TPP with the bearer of a consent for payments."""
+    """A TPP with an access token of a consent for payments."""
 
     def __init__(self, tpp: Tpp, bank: PayingBank, consent_type: str) -> None:
         self._tpp = tpp
@@ -84,7 +84,7 @@ def status_of(operator: bootstrap.Hub, payer: Payer) -> str:
 
 
 def history(operator: bootstrap.Hub, bank: PayingBank, payment_id: str = "P-1") -> list[Any]:
-    """Every status that a payment has had, in order; the last is the one that it has."""
+    """Return all statuses of a payment in order. The last status is the current one."""
     item = operator.store.get(*payment_key(bank.bic, payment_id))
     assert item is not None
     statuses = [entry["status"] for entry in item["history"]]
@@ -93,7 +93,7 @@ def history(operator: bootstrap.Hub, bank: PayingBank, payment_id: str = "P-1") 
 
 
 def overlapping(bank: PayingBank, call: Callable[[], requests.Response], early: int) -> list[requests.Response]:
-    """The answers to many calls at once; the bank does not respond before ``early`` of the callers have been."""
+    """Make many parallel calls and return the responses. The bank responds after ``early`` calls have returned."""
     enough = threading.Event()
 
     def patient(payment: Initiated) -> Any:
@@ -171,7 +171,7 @@ def test_parallel_payments_at_an_unreachable_bank_do_not_spend_the_consent(
     assert payer.pay().status_code == 200
 
 
-def test_a_connection_closed_without_an_answer_spends_the_consent(
+def test_a_connection_closed_without_a_response_spends_the_consent(
     tpp: Tpp, bank: PayingBank, operator: bootstrap.Hub
 ) -> None:
     payer = Payer(tpp, bank, "one_time")
@@ -192,7 +192,7 @@ STATUSES = ("RCVD", "PDNG", "ACCP", "ACSP", "ACTC", "ACWC", "ACWP", "ACFC", "PAT
 
 @pytest.mark.parametrize("closed_bank", [2], indirect=True, ids=["version 2"])
 def test_50_parallel_reports_are_each_recorded_once(tpp: Tpp, bank: PayingBank, operator: bootstrap.Hub) -> None:
-    """Send ten different statuses five times each, with one request id per report; repeat after a 500."""
+    """Send ten different statuses five times each, with one request id per report. Retry after a 500."""
     assert Payer(tpp, bank, "reusable").pay().status_code == 200
     reports = [(status, str(uuid.uuid4())) for status in STATUSES] * (MANY // len(STATUSES))
 
@@ -213,7 +213,7 @@ def test_50_parallel_reports_are_each_recorded_once(tpp: Tpp, bank: PayingBank, 
     assert kept.count("RCVD") <= 2
 
 
-def test_50_parallel_final_reports_record_one(tpp: Tpp, bank: PayingBank, operator: bootstrap.Hub) -> None:
+def test_50_parallel_final_reports_record_one_status(tpp: Tpp, bank: PayingBank, operator: bootstrap.Hub) -> None:
     assert Payer(tpp, bank, "reusable").pay().status_code == 200
     first, finals = (1, [2, 3, 4]) if bank.version == 1 else ("RCVD", ["RJCT", "CANC", "ACCC"])
     reports = iter(finals * MANY)
@@ -227,7 +227,7 @@ def test_50_parallel_final_reports_record_one(tpp: Tpp, bank: PayingBank, operat
     assert kept[1] in finals
 
 
-def test_a_report_that_overtakes_the_answer_of_the_bank_is_recorded(
+def test_a_report_that_arrives_before_the_response_of_the_bank_is_recorded(
     tpp: Tpp, bank: PayingBank, operator: bootstrap.Hub
 ) -> None:
     payer, overtaking = Payer(tpp, bank, "reusable"), []
@@ -247,7 +247,7 @@ def test_a_report_that_overtakes_the_answer_of_the_bank_is_recorded(
 
 
 @pytest.mark.parametrize("by", ["the TPP", "the bank"])
-def test_no_parallel_payment_starts_after_the_consent_was_revoked(
+def test_no_parallel_payment_starts_after_the_revocation_of_the_consent(
     tpp: Tpp, bank: PayingBank, operator: bootstrap.Hub, by: str
 ) -> None:
     payer = Payer(tpp, bank, "reusable")
@@ -268,7 +268,7 @@ def test_no_parallel_payment_starts_after_the_consent_was_revoked(
     assert status_of(operator, payer) == "revoked"
 
 
-def test_a_one_time_payment_in_progress_survives_the_revocation_of_its_consent(
+def test_a_one_time_payment_in_progress_continues_after_the_revocation_of_its_consent(
     tpp: Tpp, bank: PayingBank, operator: bootstrap.Hub
 ) -> None:
     payer = Payer(tpp, bank, "one_time")

@@ -1,4 +1,4 @@
-"""The Python SDK on the whole stack: both banks, every fault of a bank, and lost answers."""
+"""The Python SDK on the whole stack: both banks, every fault of a bank, and lost responses."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ CALLED_ONCE = ("/tpp/token", "/tpp/authorize")
 
 
 class Network:
-    """Loses some attempts of each request, never all of them, and neither codes nor states."""
+    """A network that loses some but not all attempts of each request. It loses neither codes nor states."""
 
     def __init__(self, seed: int) -> None:
         self._random = random.Random(seed)
@@ -66,7 +66,7 @@ def network(stack: dict[str, Any]) -> Iterator[LossyProxy]:
 
 
 def act(consent: sdk.Consent, stack: dict[str, Any]) -> None:
-    """Read everything, and pay. Transactions end before the days on which other tests pay."""
+    """Read all data, and pay. The queried transactions end before the days on which other tests pay."""
     until = datetime.now(UTC).date() - timedelta(days=2)
     first, *_ = consent.accounts()
     number = account_id(first)
@@ -110,7 +110,7 @@ def test_a_tpp_reads_and_pays_at_both_banks(client: sdk.Tpp, stack: dict[str, An
         list(client.consent(renewed).accounts())
 
 
-def test_lost_answers_lose_and_duplicate_nothing(
+def test_lost_responses_cause_no_lost_or_duplicate_actions(
     stack: dict[str, Any], credentials: Credentials, network: LossyProxy, bank: dict[str, Any]
 ) -> None:
     with sdk.Tpp(network.url, **credentials, retries=FAST) as tpp:
@@ -123,7 +123,7 @@ def test_lost_answers_lose_and_duplicate_nothing(
 
 
 @pytest.mark.parametrize("version", [1, 2])
-def test_each_of_30_payments_reaches_the_bank_once_despite_lost_answers(
+def test_each_of_30_payments_reaches_the_bank_once_despite_lost_responses(
     operator: bootstrap.Hub, stack: dict[str, Any], credentials: Credentials, network: LossyProxy, version: int
 ) -> None:
     paying = PayingBank(operator, stack["base_url"], version)
@@ -145,14 +145,14 @@ def test_each_of_30_payments_reaches_the_bank_once_despite_lost_answers(
 
 
 def pay_until_known(consent: sdk.Consent, payment: Any) -> sdk.InitiationAnswerV1 | sdk.InitiationAnswerV2:
-    """Pay as the error's advice says: again under the same key, if the outcome is unknown."""
+    """Pay, and retry with the same key while the outcome is unknown, as the error's advice says."""
     try:
         return consent.pay(payment)
     except OutcomeUnknown as error:
         return consent.pay(payment, idempotency_key=error.idempotency_key, request_id=error.order_id)
 
 
-def test_fifty_threads_refresh_an_expired_token_once_despite_a_lost_answer(
+def test_fifty_threads_refresh_an_expired_token_once_despite_a_lost_response(
     stack: dict[str, Any], credentials: Credentials, network: LossyProxy, bank: dict[str, Any]
 ) -> None:
     with sdk.Tpp(network.url, **credentials, retries=FAST) as tpp:
@@ -171,11 +171,11 @@ def test_fifty_threads_refresh_an_expired_token_once_despite_a_lost_answer(
 
 
 def expired(tokens: sdk.Tokens) -> sdk.Tokens:
-    """Tokens whose access token has expired by the program's clock."""
+    """Return tokens whose access token has expired by the program's clock."""
     return replace(tokens, expires_at=tokens.expires_at - timedelta(hours=2))
 
 
-def test_the_asynchronous_client_refreshes_once_and_pays_despite_lost_answers(
+def test_the_asynchronous_client_refreshes_once_and_pays_despite_lost_responses(
     stack: dict[str, Any], credentials: Credentials, network: LossyProxy, bank: dict[str, Any]
 ) -> None:
     with sdk.Tpp(stack["base_url"], **credentials) as tpp:
@@ -227,7 +227,7 @@ def pattern(path: str) -> str:
 
 
 def use(tpp: sdk.Tpp, consent: sdk.Consent, stack: dict[str, Any], bank: dict[str, Any]) -> None:
-    """Make the calls of a consent that nothing else here makes, and those that all banks have."""
+    """Make the calls that no other test makes, and the calls that all banks support."""
     asked = tpp.authorize(bic=bank["bic"], scopes=["account.list"] if consent.version == 1 else ["accounts"])
     assert asked.expires_in > 0
     assert tpp.bank(bank["bic"]).bic in {one.bic for one in tpp.banks()}

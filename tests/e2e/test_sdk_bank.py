@@ -44,14 +44,14 @@ def version(request: pytest.FixtureRequest) -> int:
 def shared_bank(
     lasting_operator: bootstrap.Hub, stack: dict[str, Any], version: int, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Bank]:
-    """A bank for all tests of this module."""
+    """Start one bank for all tests of this module."""
     with durable_bank(lasting_operator, stack["base_url"], version, tmp_path_factory.mktemp("bank")) as running:
         yield running
 
 
 @pytest.fixture(scope="module", autouse=True)
 def revoked(stack: dict[str, Any], shared_bank: Bank) -> str:
-    """A consent that the TPP has ended. The bank's answer is lost, and the hub repeats the notice 5 seconds later."""
+    """Revoke a consent as the TPP. The bank's response is lost, and the hub retries the notice 5 seconds later."""
     shared_bank.webhooks.plan = lambda path, attempts: "lose"
     asking = parties.Tpp(stack["base_url"], stack["client"]["client_id"], stack["client"]["callback_url"])
     asked = asking.call("POST", "/tpp/authorize", {"bic": shared_bank.bic, "scopes": SCOPES[shared_bank.version]})
@@ -64,7 +64,7 @@ def revoked(stack: dict[str, Any], shared_bank: Bank) -> str:
 
 @pytest.fixture
 def bank(shared_bank: Bank) -> Iterator[Bank]:
-    """The bank, whose ways are good in the beginning and in the end."""
+    """The bank without network faults at the beginning and at the end of the test."""
     shared_bank.webhooks.plan = shared_bank.calls.plan = lambda path, attempts: "pass"
     yield shared_bank
     shared_bank.webhooks.plan = shared_bank.calls.plan = lambda path, attempts: "pass"
@@ -72,14 +72,14 @@ def bank(shared_bank: Bank) -> Iterator[Bank]:
 
 @pytest.fixture
 def own_bank(operator: bootstrap.Hub, stack: dict[str, Any], version: int, tmp_path: Path) -> Iterator[Bank]:
-    """A bank that a test kills."""
+    """Start a bank that the test kills."""
     with durable_bank(operator, stack["base_url"], version, tmp_path) as running:
         yield running
 
 
 @pytest.fixture
 def tpp(stack: dict[str, Any], operator: bootstrap.Hub) -> Iterator[sdk.Tpp]:
-    """A client that fetches its events."""
+    """Create a client that fetches its events."""
     made = operator.openbanking.clients.create(owner="sdk@example.com", title="SDK", secret=True, events="poll")
     secret = str(made.secret)
     with sdk.Tpp(stack["base_url"], client_id=made.client.client_id, client_secret=secret, retries=FAST) as client:
@@ -91,7 +91,7 @@ def new_books(bank: Bank, what: str, known: Counter[str]) -> Counter[str]:
 
 
 def read(consent: sdk.Consent) -> None:
-    """Read everything, as a PSU who is present."""
+    """Read all data as a PSU who is present."""
     (account,) = consent.accounts(psu=PSU)
     assert consent.balances(account_id(account), psu=PSU)
 
@@ -100,7 +100,7 @@ def is_booked(consent: sdk.Consent, payment_id: str) -> bool:
     return sdk.is_paid(consent.payment_status(payment_id))
 
 
-def test_faults_of_the_network_lose_and_duplicate_nothing(bank: Bank, tpp: sdk.Tpp) -> None:
+def test_network_faults_cause_no_lost_or_duplicate_actions(bank: Bank, tpp: sdk.Tpp) -> None:
     accepted, booked = Counter(bank.books("accepted")), Counter(bank.books("booked"))
     bank.calls.plan = each_in_turn(FATES, attempts=2)
     consent = consent_at(bank, tpp)
@@ -159,7 +159,7 @@ def test_each_call_of_a_bank_takes_effect_once_despite_each_fault(bank: Bank, tp
 
 
 async def make_all_calls(bank: Bank, asked: list[str], payments: list[str]) -> list[str]:
-    """Make each call of a bank under each fault. Returns the tokens of the consents that were saved and ended."""
+    """Make each call of a bank under each fault. Return the tokens of the saved and ended consents."""
     key, tokens = (bank.folder / "bank.pem").read_bytes(), []
     given: Any = {"version": bank.version, "api_key": bank.api_key, "private_key": key, "retries": FAST}
     async with HubClient(bank.calls.url, **given) as client:
@@ -197,7 +197,7 @@ def test_a_refusal_of_the_bank_has_the_format_of_its_version(bank: Bank, tpp: sd
 
 
 def order_of(bank: Bank, amount: str = "1.10") -> Any:
-    """A payment from the only account."""
+    """Return a payment from the only account."""
     return order({"base_url": bank.calls.hub}, bank.version, amount)
 
 
@@ -218,7 +218,7 @@ def test_an_order_of_each_kind_reaches_the_bank_once(bank: Bank, tpp: sdk.Tpp, k
 
 
 def pay(tpp: sdk.Tpp, consent: sdk.Consent, bank: Bank, kind: str) -> None:
-    """Pay, always with the same key and the same id."""
+    """Pay with a constant key and a constant request id."""
     single = order_of(bank)
     named: Any = {"idempotency_key": "invoice-1", "request_id": str(uuid.uuid5(uuid.NAMESPACE_URL, consent.consent_id))}
     if kind == "single":
@@ -229,7 +229,7 @@ def pay(tpp: sdk.Tpp, consent: sdk.Consent, bank: Bank, kind: str) -> None:
         consent.pay_bulk(bulk_of(single, IBANS[bank.version]), **named)
 
 
-def test_a_consent_ended_by_the_psu_at_the_bank_ends_at_the_hub(bank: Bank, tpp: sdk.Tpp) -> None:
+def test_a_consent_revoked_by_the_psu_at_the_bank_ends_at_the_hub(bank: Bank, tpp: sdk.Tpp) -> None:
     consent = consent_at(bank, tpp)
     bank.calls.plan = lambda path, attempts: "pass" if attempts else "lose"
 
@@ -243,7 +243,7 @@ def test_a_consent_ended_by_the_psu_at_the_bank_ends_at_the_hub(bank: Bank, tpp:
         read(consent)
 
 
-def test_a_consent_ended_by_the_tpp_ends_at_the_bank_despite_a_lost_answer(bank: Bank, revoked: str) -> None:
+def test_a_consent_ended_by_the_tpp_ends_at_the_bank_despite_a_lost_response(bank: Bank, revoked: str) -> None:
     def is_delivered() -> bool:
         fates = [fate for path, fate in bank.webhooks.seen if path == "/revoke_token"]
         return (fates[0], fates[-1]) == ("lose", "pass")
@@ -310,7 +310,7 @@ def reported(tpp: sdk.Tpp) -> list[str]:
     return [data.payment_id for data in events_of(tpp, "payment.status_changed")]
 
 
-def test_a_consent_is_given_once_despite_a_killed_process(own_bank: Bank, tpp: sdk.Tpp) -> None:
+def test_a_consent_is_saved_once_despite_a_killed_process(own_bank: Bank, tpp: sdk.Tpp) -> None:
     for step in ("add-page", "replace-page", "add-consent"):
         asked = tpp.authorize(bic=own_bank.bic, scopes=SCOPES[own_bank.version])
         page = "" if step == "add-page" else own_bank.open(asked.redirect_url)

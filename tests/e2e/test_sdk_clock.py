@@ -1,4 +1,4 @@
-"""The Python package on a stack whose time and keys are changed. Each test moves time further."""
+"""The Python package on a stack whose time and keys change. Each test moves time further."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ def own_stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SeparateStac
 
 @pytest.fixture(scope="module")
 def stack(own_stack: SeparateStack) -> dict[str, Any]:
-    """The stack of this module, for the fixtures that other modules use on the shared one."""
+    """Return the stack of this module to fixtures that use the shared stack in other modules."""
     return own_stack.content
 
 
 @pytest.fixture(scope="module")
 def poller(own_stack: SeparateStack) -> dict[str, Any]:
-    """A client that fetches its events."""
+    """Create a client that fetches its events."""
     owner = own_stack.content["user"]["email"]
     made = own_stack.admin("clients", "add", "--owner", owner, "--title", "Poller", "--events", "poll", "--secret")
     return {"client_id": made["client"]["client_id"], "client_secret": made["client_secret"]}
@@ -79,7 +79,7 @@ def receiver() -> Iterator[ForwardReceiver]:
 def listener(
     stack: dict[str, Any], poller: dict[str, Any], receiver: ForwardReceiver, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[ListenProcess]:
-    """``causeway listen``, which runs all the time."""
+    """Run ``causeway listen`` during all tests."""
     state = tmp_path_factory.mktemp("listen") / "state.json"
     environ = environment(stack["base_url"], poller["client_id"], poller["client_secret"], state)
     with listening(environ, "--forward-to", receiver.url) as process:
@@ -88,7 +88,7 @@ def listener(
 
 @pytest.fixture(scope="module", autouse=True)
 def lasting(tpp: sdk.Tpp, stack: dict[str, Any], listener: ListenProcess) -> list[sdk.Consent]:
-    """Consents given before time is moved."""
+    """Request consents before time is moved."""
     return [consent_of(tpp, stack, bank) for bank in stack["banks"]]
 
 
@@ -96,7 +96,7 @@ def lasting(tpp: sdk.Tpp, stack: dict[str, Any], listener: ListenProcess) -> lis
 def banks(
     lasting_operator: bootstrap.Hub, stack: dict[str, Any], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[list[DurableBank]]:
-    """Banks of ``causeway.bank`` of both versions, whose consents last 8 days."""
+    """Start banks of ``causeway.bank`` of both versions, with consents that are valid for 8 days."""
 
     def made(version: int) -> AbstractContextManager[DurableBank]:
         folder = tmp_path_factory.mktemp("bank")
@@ -112,7 +112,7 @@ def good_network(network: LossyProxy) -> None:
 
 
 def told(receiver: ForwardReceiver, listener: ListenProcess, consents: Sequence[sdk.Consent]) -> Counter[Any]:
-    """The types and ids of the consent events that ``causeway listen`` has forwarded."""
+    """Return types and ids of the consent events that ``causeway listen`` has forwarded."""
     ids = {consent.consent_id for consent in consents}
     events = [(event["type"], event["data"].get("consent_id")) for event in receiver.verified(listener.secret)]
     return Counter(event for event in events if event[1] in ids)
@@ -179,7 +179,7 @@ def test_a_revocation_by_the_bank_after_a_day_ends_the_authorization(
 
 
 def has_ended(consent: sdk.Consent, stack: dict[str, Any]) -> None:
-    """Every call says that the PSU must authorize again, and stays so."""
+    """Check that every call, also when repeated, reports that the PSU must authorize again."""
     calls = (
         lambda: list(consent.accounts()),
         lambda: consent.pay(order(stack, consent.version)),
@@ -221,7 +221,7 @@ def test_banks_work_during_a_rotation_of_the_hub_key_and_their_own_keys(
 
 
 def use(consent: sdk.Consent, bank: DurableBank) -> None:
-    """A webhook to the bank, and a call of the bank to the hub."""
+    """Trigger a webhook to the bank, and a call of the bank to the hub."""
     assert list(consent.accounts())
     paid = consent.pay(order(own(bank), bank.version))
     bank.decide(paid.confirmation_url)
@@ -233,7 +233,7 @@ def own(bank: DurableBank) -> dict[str, Any]:
 
 
 def is_sent_with(pem: str, bank: DurableBank, consent: sdk.Consent) -> bool:
-    """Whether the hub signs with this key, and sends the bank's newer API key."""
+    """Return whether the hub signs with this key and sends the bank's newer API key."""
     assert list(consent.accounts())
     headers, body = bank.webhooks.forwarded[-1]
     is_signed = signatures.verify([signatures.load_public_key(pem)], body, headers["X-Signature"])

@@ -1,6 +1,6 @@
-"""The Python SDK at the banks whose customers are faults: the right error, with the right advice.
+"""The Python SDK at the fault banks: each fault raises the expected error with the expected advice.
 
-Faults that take time are played in ``test_sdk_clock``. A silent bank takes 20 seconds, beside the others.
+``test_sdk_clock`` covers faults that take time. A silent bank takes 20 seconds, in parallel with the other tests.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def bank_of(stack: Stack, version: int) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def impatient(stack: Stack, lasting_operator: bootstrap.Hub) -> Iterator[sdk.Tpp]:
-    """A client that repeats nothing: repeats would pause the fault banks for other tests."""
+    """Create a client without retries, because retries would pause the fault banks for other tests."""
     made = lasting_operator.openbanking.clients.create(owner="sdk@example.com", title="SDK", secret=True)
     secret = str(made.secret)
     with sdk.Tpp(stack["base_url"], client_id=made.client.client_id, client_secret=secret, retries=AT_ONCE) as tpp:
@@ -48,7 +48,7 @@ def impatient(stack: Stack, lasting_operator: bootstrap.Hub) -> Iterator[sdk.Tpp
 
 @pytest.fixture(scope="module", autouse=True)
 def silent_bank_checks(impatient: sdk.Tpp, stack: Stack) -> Iterator[Mapping[int, Future[None]]]:
-    """The check of the silent bank of each version, which begins before all others."""
+    """Start the checks of the silent bank of each version before all other checks."""
     with ThreadPoolExecutor(4) as pool:
 
         def check(version: int) -> None:
@@ -60,7 +60,7 @@ def silent_bank_checks(impatient: sdk.Tpp, stack: Stack) -> Iterator[Mapping[int
 
 
 def raised(call: Callable[[], object], expected: type[CausewayError], advice: str) -> ApiError:
-    """The error of a call, which names the bank's own and what to do."""
+    """Check that a call raises the expected error with this advice. Return the error."""
     with pytest.raises(expected) as caught:
         call()
     assert type(caught.value) is expected
@@ -77,7 +77,7 @@ def _silent_read(consent: sdk.Consent) -> None:
 
 
 def _silent_payment(consent: sdk.Consent, stack: Stack) -> None:
-    """The outcome of the order is unknown. The same order under the same key is not sent again."""
+    """Check that the outcome of the order is unknown, and that the same order is not sent again with the same key."""
     with pytest.raises(OutcomeUnknown) as caught:
         consent.pay(order(stack, consent.version))
     assert "Do not pay again" in caught.value.advice
@@ -111,7 +111,7 @@ def check_no_accounts(consent: sdk.Consent, stack: Stack) -> None:
 
 
 def check_many(consent: sdk.Consent, stack: Stack) -> None:
-    """A long history is read page by page, as far as it is wanted."""
+    """Check that a long history is read page by page, only as far as requested."""
     accounts = list(consent.accounts())
     number = account_id(accounts[0])
     history: Iterator[Any] = consent.payments(number) if consent.version == 1 else consent.transactions(number)
@@ -128,7 +128,7 @@ def check_refused(consent: sdk.Consent, stack: Stack) -> None:
 
 
 def check_stays_pending(consent: sdk.Consent, stack: Stack) -> None:
-    """The wait ends with the status of a payment that stays pending."""
+    """Check that waiting for a payment that remains pending ends with its status."""
     paid = consent.pay(order(stack, consent.version))
     confirm_payment(browser(stack, "/payments/callback"), paid.confirmation_url, "payment-stays-pending")
 
@@ -161,7 +161,7 @@ def test_a_fault_of_the_bank_raises_its_error_with_advice(
 
 
 @pytest.mark.parametrize("version", [1, 2])
-def test_a_silent_bank_fails_a_read_and_leaves_a_payment_unknown(
+def test_a_silent_bank_fails_a_read_and_makes_a_payment_outcome_unknown(
     silent_bank_checks: Mapping[int, Future[None]], version: int
 ) -> None:
     silent_bank_checks[version].result()

@@ -1,4 +1,4 @@
-"""The Python SDK's keys on the whole stack: signed assertions, bound tokens, lost nonces and lost answers."""
+"""The Python SDK's keys on the whole stack: assertions, bound tokens, lost nonces and lost responses."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def assertion() -> sdk.PrivateKeyJwt:
 
 
 def registered(operator: bootstrap.Hub, stack: dict[str, Any], jwks: dict[str, Any], **security: Any) -> str:
-    """The Client ID of a client that signs its assertions."""
+    """Register a client that signs its assertions. Return the Client ID."""
     members = {"auth_method": "private_key_jwt", "jwks": jwks, **security}
     made = operator.openbanking.clients.create(
         owner="sdk@example.com", title="Keys", callback_urls=[callback_of(stack)], security=members
@@ -50,12 +50,12 @@ def callback_of(stack: dict[str, Any]) -> str:
 
 
 def consent_of(tpp: sdk.Tpp, stack: dict[str, Any], bank: dict[str, Any]) -> sdk.Consent:
-    """The consent of a pushed authorization request, at the callback URL that the client registered."""
+    """Request a consent with a pushed authorization request, at the registered callback URL of the client."""
     return pushed_consent(tpp, stack, bank, callback_of(stack))
 
 
 def tpp_on(network: FaultyTransport, hub: str, client_id: str, assertion: sdk.PrivateKeyJwt) -> sdk.Tpp:
-    """A client with bound tokens on a network with faults."""
+    """Create a client with bound tokens on a faulty network."""
     return sdk.Tpp(
         hub,
         client_id=client_id,
@@ -67,7 +67,7 @@ def tpp_on(network: FaultyTransport, hub: str, client_id: str, assertion: sdk.Pr
 
 
 def act(consent: sdk.Consent, stack: dict[str, Any]) -> str:
-    """Read, pay and refresh; the payment's id."""
+    """Read, pay and refresh. Return the payment's id."""
     first, *_ = consent.accounts()
     assert consent.balances(account_id(first))
     paid = consent.pay(order(stack, consent.version))
@@ -116,7 +116,7 @@ def test_keys_of_every_algorithm_are_accepted(
 
 
 class FaultyTransport(httpx.HTTPTransport):
-    """A network that makes every nonce a wrong one, and loses the answers to some paths once."""
+    """A network that invalidates every nonce, and loses the first responses of some paths."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -143,7 +143,7 @@ def network() -> Iterator[FaultyTransport]:
         yield transport
 
 
-def test_a_lost_nonce_costs_one_repetition(
+def test_a_lost_nonce_causes_one_retry(
     operator: bootstrap.Hub,
     stack: dict[str, Any],
     bank: dict[str, Any],
@@ -163,7 +163,7 @@ def test_a_lost_nonce_costs_one_repetition(
         assert sdk.is_paid(consent.payment_status(paid))
 
 
-def test_a_lost_answer_is_repeated_with_a_new_assertion_and_a_new_proof(
+def test_a_request_with_a_lost_response_is_retried_with_a_new_assertion_and_proof(
     operator: bootstrap.Hub,
     stack: dict[str, Any],
     bank: dict[str, Any],
@@ -186,7 +186,7 @@ def test_a_lost_answer_is_repeated_with_a_new_assertion_and_a_new_proof(
         assert sdk.is_paid(consent.payment_status(paid))
 
 
-def test_a_bound_token_without_its_key_returns_401(
+def test_a_call_with_a_bound_token_without_its_key_returns_401(
     operator: bootstrap.Hub, stack: dict[str, Any], bank: dict[str, Any], assertion: sdk.PrivateKeyJwt
 ) -> None:
     client_id = registered(operator, stack, assertion.jwks, dpop_bound_access_tokens=True)

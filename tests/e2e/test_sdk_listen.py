@@ -1,4 +1,4 @@
-"""``causeway listen`` on the whole stack: real events, and every failure on their way."""
+"""``causeway listen`` on the whole stack: real events, and every failure of their delivery."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ README = (Path(__file__).parents[2] / "sdk" / "README.md").read_text("utf-8")
 
 @dataclass(frozen=True)
 class Poller:
-    """A client that fetches its events, and how it calls ``causeway listen``."""
+    """A client that fetches its events with ``causeway listen``."""
 
     operator: bootstrap.Hub
     client: Client
@@ -39,7 +39,7 @@ class Poller:
     environ: dict[str, str]
 
     def cause(self, count: int) -> list[str]:
-        """The ids of new test events in their order, which is not that of the calls within one millisecond."""
+        """Create test events. Return their ids in order, which can differ from the call order within a millisecond."""
         events = self.operator.openbanking.tpp_events
         caused = {events.send_test(self.client) for _ in range(count)}
         listed = events.list_events(self.client, EventsQuery(limit=100))
@@ -55,7 +55,7 @@ def poller(stack: dict[str, Any], operator: bootstrap.Hub, tmp_path: Path) -> Po
 
 
 def received(receiver: ForwardReceiver, ids: list[str]) -> None:
-    """Wait until all events have come."""
+    """Wait until all events have arrived."""
     wait_for(lambda: set(ids) <= set(receiver.ids), f"not all of {len(ids)} events came: {receiver.ids}")
 
 
@@ -81,7 +81,7 @@ def test_events_of_consents_and_payments_are_forwarded(stack: dict[str, Any], po
     assert sum(" 204 in " in line for line in process.lines) == len(recorded)
 
 
-def test_a_process_killed_before_an_answer_forwards_the_event_again(poller: Poller) -> None:
+def test_a_process_killed_before_a_response_forwards_the_event_again(poller: Poller) -> None:
     ids, release = poller.cause(4), threading.Event()
 
     def behaviour(event_id: str) -> int:
@@ -102,7 +102,7 @@ def test_a_process_killed_before_an_answer_forwards_the_event_again(poller: Poll
     assert receiver.ids == [ids[0], ids[1], ids[1], ids[2], ids[3]]
 
 
-def test_each_kill_of_a_process_repeats_at_most_one_event_and_loses_none(poller: Poller) -> None:
+def test_each_kill_of_a_process_duplicates_at_most_one_event_and_loses_none(poller: Poller) -> None:
     ids, chance, kills = poller.cause(40), random.Random(7), 0
 
     def behaviour(event_id: str) -> int:
@@ -125,7 +125,7 @@ def test_each_kill_of_a_process_repeats_at_most_one_event_and_loses_none(poller:
     assert len(receiver.ids) - len(ids) <= kills
 
 
-def test_an_interrupt_waits_for_the_answer_and_the_next_run_repeats_nothing(poller: Poller) -> None:
+def test_an_interrupted_run_waits_for_the_response_and_the_next_run_duplicates_nothing(poller: Poller) -> None:
     ids = poller.cause(3)
 
     def behaviour(event_id: str) -> int:
@@ -172,7 +172,7 @@ def test_only_the_selected_event_types_are_forwarded(stack: dict[str, Any], poll
         assert [event["type"] for event in receiver.verified(process.secret)] == ["test"]
 
 
-def test_a_receiver_gets_its_events_after_an_outage_and_a_failure(poller: Poller) -> None:
+def test_a_receiver_gets_its_events_after_an_outage_and_a_failed_response(poller: Poller) -> None:
     with receiving() as receiver:
         port = receiver.server_port
     ids, url = poller.cause(2), f"http://127.0.0.1:{port}/events"

@@ -1,4 +1,4 @@
-"""The Python SDK on a network that loses the answer to one call: the bank receives each order once."""
+"""The Python SDK on a network that loses the response to one call: the bank receives each order once."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ ORDERS = [*itertools.product(["single"], LOSSES), *itertools.product(["bulk", "d
 def paying(
     request: pytest.FixtureRequest, lasting_operator: bootstrap.Hub, stack: dict[str, Any]
 ) -> Iterator[PayingBank]:
-    """A bank that counts what it gets."""
+    """Create a bank that counts its requests."""
     opened = PayingBank(lasting_operator, stack["base_url"], request.param)
     opened.open()
     yield opened
@@ -50,7 +50,7 @@ def network(stack: dict[str, Any]) -> Iterator[LossyProxy]:
 
 @pytest.fixture
 def tpp(network: LossyProxy, operator: bootstrap.Hub) -> Iterator[sdk.Tpp]:
-    """A client that fetches its events, on a network that is good in the beginning."""
+    """Create a client that fetches its events, on a network without faults at the start."""
     network.plan = lambda path, attempts: "pass"
     made = operator.openbanking.clients.create(owner="sdk@example.com", title="SDK", secret=True, events="poll")
     given: Any = {"client_id": made.client.client_id, "client_secret": made.secret, "retries": FAST}
@@ -59,7 +59,7 @@ def tpp(network: LossyProxy, operator: bootstrap.Hub) -> Iterator[sdk.Tpp]:
 
 
 def damage(network: LossyProxy, path: str, *fates: Fate) -> None:
-    """The first calls of a path have these fates, one after the other; everything else passes."""
+    """Apply these fates to the first calls of a path, one after the other. All other calls succeed."""
     network.seen.clear()
     left = list(fates)
     network.plan = lambda called, attempts: left.pop(0) if called == path and left else "pass"
@@ -70,7 +70,7 @@ def fates_of(network: LossyProxy, path: str) -> list[Fate]:
 
 
 @pytest.mark.parametrize("fate", LOSSES)
-def test_an_authorization_with_a_lost_answer_is_repeated_and_gives_one_consent(
+def test_an_authorization_with_a_lost_response_is_retried_and_creates_one_consent(
     tpp: sdk.Tpp, network: LossyProxy, paying: PayingBank, fate: Fate
 ) -> None:
     scopes = SCOPES[paying.version]
@@ -95,7 +95,7 @@ def test_an_authorization_with_a_custom_state_is_sent_once(
 
 
 @pytest.mark.parametrize("fate", LOSSES)
-def test_a_pushed_authorization_with_a_lost_answer_gives_one_consent(
+def test_a_pushed_authorization_with_a_lost_response_creates_one_consent(
     tpp: sdk.Tpp, network: LossyProxy, paying: PayingBank, fate: Fate
 ) -> None:
     scopes, verifier = SCOPES[paying.version], sdk.new_code_verifier()
@@ -110,7 +110,7 @@ def test_a_pushed_authorization_with_a_lost_answer_gives_one_consent(
 
 
 @pytest.mark.parametrize("fate", ["drop", "unavailable"])
-def test_a_code_that_did_not_arrive_is_sent_again(
+def test_a_code_in_a_lost_request_is_sent_again(
     tpp: sdk.Tpp, network: LossyProxy, paying: PayingBank, fate: Fate
 ) -> None:
     damage(network, "/tpp/token", fate)
@@ -143,7 +143,7 @@ def test_a_code_with_lost_tokens_ends_the_consent_once_at_hub_and_bank(
 
 
 @pytest.mark.parametrize("fate", LOSSES)
-def test_a_refresh_with_a_lost_answer_gives_one_new_pair(
+def test_a_refresh_with_a_lost_response_returns_one_new_token_pair(
     tpp: sdk.Tpp, network: LossyProxy, paying: PayingBank, fate: Fate
 ) -> None:
     stored: list[sdk.Tokens] = []
@@ -160,7 +160,7 @@ def test_a_refresh_with_a_lost_answer_gives_one_new_pair(
 
 
 @pytest.mark.parametrize(("kind", "fate"), ORDERS)
-def test_a_payment_with_a_lost_answer_reaches_the_bank_once(
+def test_a_payment_with_a_lost_response_reaches_the_bank_once(
     tpp: sdk.Tpp, network: LossyProxy, paying: PayingBank, kind: str, fate: Fate
 ) -> None:
     consent, before = payer_at(paying, tpp), len(paying.received)
@@ -183,7 +183,7 @@ def pay(tpp: sdk.Tpp, consent: sdk.Consent, paying: PayingBank, kind: str) -> An
     return tpp.pay_direct(direct_of(single, paying.bic))
 
 
-def test_a_payment_with_a_late_answer_reaches_the_bank_once(
+def test_a_payment_with_a_late_response_reaches_the_bank_once(
     network: LossyProxy, paying: PayingBank, tpp: sdk.Tpp, operator: bootstrap.Hub
 ) -> None:
     before = len(paying.received)
@@ -204,7 +204,7 @@ def test_a_payment_with_a_late_answer_reaches_the_bank_once(
 
 
 @pytest.mark.parametrize("fate", LOSSES)
-def test_the_end_of_a_consent_reaches_the_bank_once_despite_a_lost_answer(
+def test_the_end_of_a_consent_reaches_the_bank_once_despite_a_lost_response(
     tpp: sdk.Tpp, network: LossyProxy, paying: PayingBank, fate: Fate
 ) -> None:
     consent, before = payer_at(paying, tpp), len(paying.ended)
@@ -242,7 +242,7 @@ def test_each_event_is_returned_once_in_order_despite_lost_pages(
 
 
 def at_the_bank(url: str) -> str:
-    """The redirect of the hub for an authorization URL."""
+    """Return the hub's redirect for an authorization URL."""
     answer = requests.get(url, timeout=PATIENCE_SECONDS, allow_redirects=False)
     assert parse_qs(urlsplit(answer.headers["Location"]).query)["client_id"]
     return answer.headers["Location"]

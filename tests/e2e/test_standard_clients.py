@@ -22,7 +22,7 @@ def metadata(stack: dict[str, Any]) -> Any:
 
 @pytest.fixture(autouse=True)
 def plain_http(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Both libraries insist on TLS unless they are told that this is a test."""
+    """Allow plain HTTP in both libraries, which otherwise require TLS."""
     monkeypatch.setenv("AUTHLIB_INSECURE_TRANSPORT", "1")
     monkeypatch.setenv("OAUTHLIB_INSECURE_TRANSPORT", "1")
 
@@ -91,7 +91,7 @@ def test_authlib_completes_the_flow_with_a_private_key_and_a_pushed_request(
     verifier, accounts = generate_token(64), f"{stack['base_url']}/tpp/accounts"
 
     def sign_assertion(*request: Any) -> Any:
-        """Authlib keeps the jti of a method that was given claims, so each request gets a new one."""
+        """Sign an assertion with a new jti. Authlib would reuse the jti of a method with fixed claims."""
         method = PrivateKeyJWT(metadata["issuer"], claims={"exp": int(time.time()) + 60}, alg="ES256")
         return method(*request)
 
@@ -135,7 +135,7 @@ def test_authlib_completes_the_flow_with_a_private_key_and_a_pushed_request(
 
 
 def register(operator: bootstrap.Hub, stack: dict[str, Any], public_key: Any) -> str:
-    """A client that authenticates with a key and must push its requests; answers its Client ID."""
+    """Register a client that authenticates with a key and must push its requests. Return the Client ID."""
     security = {
         "auth_method": "private_key_jwt",
         "jwks": {"keys": [public_key]},

@@ -1,4 +1,4 @@
-"""A stack with TLS: trusted by clients of its development CA only, with mutual TLS for clients."""
+"""A stack with TLS: only clients that trust its development CA connect, and clients can use mutual TLS."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_a_bank_with_a_registered_certificate_is_rejected_without_it(
     assert "X-Request-Id must be a UUID" in shown.text, "the certificate comes before this check"
 
 
-def test_a_client_certificate_of_another_ca_fails_in_the_handshake(
+def test_a_client_certificate_of_another_ca_fails_in_the_tls_handshake(
     tls_stack: dict[str, Any], caller: requests.Session, tmp_path: Path
 ) -> None:
     pem, key = DevelopmentCa(tmp_path / "other").issue_client(ClientSubject("api.bank.example"), days=1)

@@ -1,4 +1,4 @@
-"""The operator's trace and deliveries on the whole stack, from its real log file."""
+"""The operator's trace and deliveries on the whole stack, read from its log file."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Operate = Callable[..., Any]
 
 @pytest.fixture
 def operate(stack: dict[str, Any], operator: bootstrap.Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Operate:
-    """Runs a command of the operator on the running stack, which it finds by its file; answers its document."""
+    """Return a function that runs an operator's command on the running stack and returns its document."""
     file = tmp_path / "stack.json"
     stackfile.write(file, stack)
     monkeypatch.setenv(stackfile.VARIABLE, str(file))
@@ -77,7 +77,7 @@ def test_a_revocation_can_be_traced_to_its_delivery_at_the_bank(tpp: Tpp, journe
 
 
 def _arrived(operate: Operate, request_id: str) -> Any:
-    """The trace of a request once a line says that what it caused has arrived."""
+    """Return the trace of a request as soon as a line reports the delivery."""
 
     def look() -> Any:
         traced = operate("trace", request_id)

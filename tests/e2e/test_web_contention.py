@@ -1,4 +1,4 @@
-"""Parallel requests of browsers on the running stack: each action takes effect once."""
+"""Parallel requests of browsers on the running stack take effect once."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def email() -> str:
     return f"{secrets.token_hex(8)}@example.com"
 
 
-def test_30_parallel_password_guesses_do_not_exceed_the_limit(window: WebBrowser, email: str) -> None:
+def test_30_parallel_password_attempts_do_not_exceed_the_limit(window: WebBrowser, email: str) -> None:
     shown = window.get("/sign-in")
     answers = at_once(30, lambda: window.post("/sign-in", shown, email=email, password="wrong password"))
 
@@ -59,7 +59,7 @@ def test_10_parallel_clicks_on_create_make_one_client(window: WebBrowser, email:
     assert len(operator.openbanking.clients.all(email)) == 1
 
 
-def test_10_parallel_loads_of_a_callback_exchange_the_code_once(
+def test_10_parallel_loads_of_a_callback_redeem_the_code_once(
     window: WebBrowser, email: str, operator: bootstrap.Hub, stack: dict[str, Any]
 ) -> None:
     window.session.cookies.set("causeway_session", operator.website.sessions.begin(ensure_user(operator, email)).cookie)

@@ -30,19 +30,19 @@ def now(own_stack: SeparateStack) -> datetime:
 
 
 def move_to_noon(own_stack: SeparateStack) -> None:
-    """Move time to the hour after noon: by then the night's jobs have run, whenever the test begins."""
+    """Move time to the hour after noon, when the nightly jobs have finished."""
     hours = (12 - now(own_stack).hour) % 24
     if hours:
         own_stack.advance(f"PT{hours}H")
 
 
 def days_before(last: date, count: int) -> list[str]:
-    """The ``count`` days that end before ``last``, oldest first."""
+    """Return the ``count`` days that end before ``last``, oldest first."""
     return [(last - timedelta(days=ago)).isoformat() for ago in range(count, 0, -1)]
 
 
 def read_accounts(own_stack: SeparateStack) -> None:
-    """One call of a TPP to each of the two banks."""
+    """Make one TPP call to each of the two banks."""
     client = own_stack.content["client"]
     tpp = Tpp(own_stack.content["base_url"], client["client_id"], client["callback_url"])
     for bank in own_stack.content["banks"]:
@@ -51,7 +51,7 @@ def read_accounts(own_stack: SeparateStack) -> None:
 
 
 def check_days(own_stack: SeparateStack, count: int) -> None:
-    """Each bank has one record of each day, with the report of a bank that sends them; the first day had calls."""
+    """Check that each bank has one record per day, with its report if expected, and calls on the first day."""
     days = days_before(now(own_stack).date(), count)
     found: list[Any] = own_stack.admin("statistics", "show", "--from", days[0], "--to", days[-1])["days"]
     banks = own_stack.content["banks"] + own_stack.content["fault_banks"]
@@ -65,7 +65,7 @@ def check_days(own_stack: SeparateStack, count: int) -> None:
 
 
 @pytest.mark.year
-def test_a_year_in_steps_of_a_day_loses_nothing(own_stack: SeparateStack) -> None:
+def test_a_year_in_steps_of_a_day_records_every_day_once(own_stack: SeparateStack) -> None:
     move_to_noon(own_stack)
     offset = own_stack.time()["offset_seconds"]
     read_accounts(own_stack)
