@@ -1,6 +1,6 @@
-"""The authorities that issue the certificates of callers, from a file or S3 (``TPP_CA_BUNDLE``, ``BANK_CA_BUNDLE``).
+"""The CA bundles for certificates of callers, from a file or S3 (``TPP_CA_BUNDLE``, ``BANK_CA_BUNDLE``).
 
-In S3 a bundle is the object that API Gateway uses as its truststore, so that both trust the same authorities.
+A bundle in S3 is the truststore object of API Gateway, so both trust the same authorities.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _APPLICATION = Path(__file__).parents[2]
 class CaBundle:
     """A PEM bundle at ``location``: a path, absolute or relative to the application's folder, or ``s3://bucket/key``.
 
-    ``variable`` is its setting; without a location no authority is trusted. An operator's change takes effect within a
+    ``variable`` is the bundle's setting. Without a location, no authority is trusted. Changes take effect within a
     minute.
     """
 
@@ -34,12 +34,13 @@ class CaBundle:
     def check(self, certificate: Certificate) -> None:
         """Check that a certificate is valid now and issued by an authority of the bundle.
 
-        The authorities are cached for up to a minute. If the bundle cannot be read again, they stay in use for another
+        The authorities are cached for up to a minute. If the bundle cannot be read again, they remain in use for
+        another
         minute.
 
         Raises:
-            InvalidCertificate: it is not, or there is no bundle.
-            InvalidSetting: the bundle cannot be read, or holds no certificates.
+            InvalidCertificate: the check fails, or there is no bundle.
+            InvalidSetting: the bundle cannot be read, or contains no certificates.
         """
         if self._location is None:
             raise InvalidCertificate(f"this stage trusts no authority: {self._variable} is not set")
@@ -59,7 +60,7 @@ class CaBundle:
 
 
 def read_text(location: str) -> str:
-    """The text at a location of ``CaBundle``."""
+    """Read the text at a location of ``CaBundle``."""
     bucket, _, key = location.removeprefix("s3://").partition("/")
     if location.startswith("s3://"):
         return Bucket(bucket).read(key).decode()

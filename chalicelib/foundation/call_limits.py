@@ -1,7 +1,7 @@
-"""Limits of calls by caller: a token bucket for each, in the form of the generic cell rate algorithm (GCRA).
+"""Rate limits by caller: a token bucket for each, implemented as the generic cell rate algorithm (GCRA).
 
-Calls are counted in the memory of one process, without a storage call: what a caller may do in all is the limit times
-the number of processes (on Lambda, instances) that serve it.
+Calls are counted in the memory of one process, without a storage call. A caller's total limit is the limit times the
+number of processes (on Lambda, instances).
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ _ROUNDING = 1e-6
 
 
 class LimitReached(Exception):
-    """The caller has made all the calls that it may make for now.
+    """The caller has exceeded its rate limit.
 
     Attributes:
-        limit: the calls that it may make in a minute.
+        limit: the permitted calls per minute.
         retry_after: whole seconds, at least 1, until the next call is admitted.
     """
 
@@ -36,8 +36,8 @@ class LimitReached(Exception):
 class CallLimits:
     """Admits up to a minute's calls at once, then evenly as the minute passes; thread-safe.
 
-    For each caller it keeps when the last call was admitted, and by how many seconds the caller was then ahead of an
-    even pace. A refused call does not count.
+    For each caller, it stores the time of the last admitted call and how many seconds the caller was ahead of an even
+    pace. A refused call does not count.
     """
 
     def __init__(self, clock: Clock) -> None:
@@ -46,7 +46,7 @@ class CallLimits:
         self._admitted: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     def admit(self, caller: str, limit: int) -> None:
-        """Count a call of ``caller``, which may make ``limit`` calls a minute. Raises: LimitReached."""
+        """Count a call of ``caller``, which has ``limit`` calls per minute. Raises: LimitReached."""
         with self._lock:
             now = self._clock.monotonic()
             at, ahead = self._admitted.get(caller, (now, 0.0))

@@ -16,32 +16,32 @@ class Clock:
 
     @property
     def real(self) -> Clock:
-        """The clock that nobody moves: for signatures, proofs, TLS, sessions, cookies and one-time links."""
+        """The clock that is never moved: for signatures, proofs, TLS, sessions, cookies and one-time links."""
         return self
 
     @property
     def offset_seconds(self) -> int:
-        """How far business time is ahead of ``real``; 0 unless the clock was moved (``moved_clock``)."""
+        """The difference between business time and ``real``; 0 unless the clock was moved (``moved_clock``)."""
         return 0
 
     def time(self) -> int:
-        """Unix seconds."""
+        """Return Unix seconds."""
         return int(time.time())
 
     def now(self) -> datetime:
-        """The current time as an aware UTC datetime."""
+        """Return the current time as an aware UTC datetime."""
         return datetime.now(UTC)
 
     def monotonic(self) -> float:
-        """Seconds since an arbitrary start; never decreases."""
+        """Return seconds since an arbitrary start. The value never decreases."""
         return time.monotonic()
 
 
 def milliseconds(clock: Clock) -> int:
-    """The clock's time in Unix milliseconds."""
+    """Return the clock's time in Unix milliseconds."""
     return int(clock.now().timestamp() * 1000)
 
 
 def timestamp(seconds: int) -> str:
-    """Unix seconds as ``YYYY-MM-DDTHH:MM:SS+00:00``, the 25 characters used on every interface."""
+    """Format Unix seconds as ``YYYY-MM-DDTHH:MM:SS+00:00``, the 25 characters used on every interface."""
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")

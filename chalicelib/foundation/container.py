@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Infrastructure:
-    """The shared components of one stage, each created on first use."""
+    """The shared components of one stage. Each component is created on first use."""
 
     def __init__(self, settings: Settings, clock: Clock | None = None) -> None:
         self.settings = settings

@@ -1,7 +1,8 @@
 """The context of a request: its deadline, its measurements, the captured exchange, and members of its log lines.
 
-It holds in the thread of the request, and in the calls that it makes ``together``. After a limit no call of AWS begins,
-and none is waited for longer. Clients of boto3, for S3 and SES, know no limit.
+The context applies to the request's thread and its parallel calls (``together``). After the deadline, no AWS call
+starts,
+and waiting ends. The boto3 clients for S3 and SES ignore the deadline.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ CAPTURED_BYTES = 65_536
 
 @dataclass(frozen=True, slots=True)
 class _Limit:
-    """An end of time, by the clock ``monotonic``, within an ``outer`` one. ``is_tight`` as in ``tight_deadline``."""
+    """A deadline by the clock ``monotonic`` within an ``outer`` deadline. See ``tight_deadline`` for ``is_tight``."""
 
     monotonic: Callable[[], float]
     until: float
@@ -33,15 +34,15 @@ class _Limit:
 
 @dataclass(slots=True)
 class CapturedHeaders:
-    """The latest call to another party: its headers, unredacted, which must not be logged or stored as they are.
+    """The unredacted headers of the latest call to another party. Redact them before logging or storing them.
 
-    Errors are translated on their way to the caller, and a defect can end a call at any point, so headers passed along
-    with results would be lost when they are needed most. Outside ``capturing``, nothing is recorded.
+    Errors are translated before they reach the caller, and a defect can end a call at any point, so headers returned
+    with results would be lost after a failure. Outside ``capturing``, no headers are recorded.
 
     Attributes:
         sent: the request headers, set when the first byte is sent.
         received: the response headers, even if the body is incomplete.
-        beginning: the first bytes of the response body, as far as it came.
+        beginning: the first received bytes of the response body.
     """
 
     sent: Mapping[str, str] | None = field(default=None, repr=False)
@@ -54,9 +55,9 @@ class Context:
     """The state that all code of one request shares.
 
     Attributes:
-        log_members: the members of all its log lines.
-        measured: what is measured of it; ``None`` outside of a measurement.
-        captured: the headers of its calls to other parties; ``None`` where nobody keeps them.
+        log_members: the members of all log lines of the request.
+        measured: the measurements of the request; ``None`` outside a measurement.
+        captured: the headers of calls to other parties; ``None`` outside ``capturing``.
     """
 
     log_members: Mapping[str, Any]
@@ -80,48 +81,48 @@ def clear() -> None:
 
 
 def measuring(measured: Any, monotonic: Callable[[], float], until: float) -> AbstractContextManager[None]:
-    """Measure in ``measured`` a request, which ends at ``until`` as by ``deadline``, with log members of its own."""
+    """Measure a request in ``measured``, with its own log members, until ``until`` (see ``deadline``)."""
     outer = current()
     limit = _Limit(monotonic, until, outer.limit)
     return _changed(measured=measured, limit=limit, log_members=outer.log_members)
 
 
 def capturing(headers: CapturedHeaders) -> AbstractContextManager[None]:
-    """Record in ``headers`` those of the calls made inside."""
+    """Record the headers of the calls in this context in ``headers``."""
     return _changed(captured=headers)
 
 
 def captured() -> CapturedHeaders:
-    """The record of the latest call; outside ``capturing``, a throw-away object."""
+    """Return the record of the latest call, or a temporary object outside ``capturing``."""
     return current().captured or CapturedHeaders()
 
 
 def deadline(monotonic: Callable[[], float], until: float) -> AbstractContextManager[None]:
-    """End the calls made inside at ``until``, a time of the clock ``monotonic``, or at an earlier outer limit."""
+    """End the calls in this context at ``until`` (clock ``monotonic``), or at an earlier outer deadline."""
     return _changed(limit=_Limit(monotonic, until, current().limit))
 
 
 def tight_deadline(monotonic: Callable[[], float], until: float) -> AbstractContextManager[None]:
-    """Like ``deadline``, for short times: calls to AWS get so little time that a repeat can still succeed.
+    """Like ``deadline``, for short times: AWS calls get short timeouts, so that a retry can still succeed.
 
-    Only the store repeats them.
+    Only the store retries them.
     """
     return _changed(limit=_Limit(monotonic, until, current().limit, is_tight=True))
 
 
 def unlimited() -> AbstractContextManager[None]:
-    """Let the calls made inside take as long as they need, for work of minutes on one machine."""
+    """Remove the deadline in this context, for work of minutes on one machine."""
     return _changed(limit=None)
 
 
 def leave_time(monotonic: Callable[[], float]) -> None:
-    """Leave ``RECORD_SECONDS`` to record an effect, even if the limit of the request ends sooner."""
+    """Leave ``RECORD_SECONDS`` to record an effect, even if the deadline of the request is earlier."""
     if seconds_left() < RECORD_SECONDS:
         _current.set(replace(current(), limit=_Limit(monotonic, monotonic() + RECORD_SECONDS, None, is_tight=True)))
 
 
 def seconds_left() -> float:
-    """The seconds until the limit, negative after it; infinite where there is none."""
+    """Return the seconds until the deadline, negative after it, infinite without a deadline."""
     return min((limit.until - limit.monotonic() for limit in _limits()), default=inf)
 
 
@@ -130,7 +131,7 @@ def is_limited() -> bool:
 
 
 def is_tight() -> bool:
-    """Whether there is a limit that leaves little time; see ``tight_deadline``."""
+    """Whether a deadline leaves little time (see ``tight_deadline``)."""
     return any(limit.is_tight for limit in _limits())
 
 
@@ -139,7 +140,7 @@ def is_over() -> bool:
 
 
 def _limits() -> Iterator[_Limit]:
-    """The limits that hold now, the innermost first."""
+    """Return the current deadlines, innermost first."""
     limit = current().limit
     while limit is not None:
         yield limit

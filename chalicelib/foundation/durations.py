@@ -1,4 +1,4 @@
-"""Durations in both notations that commands and calls take: ``61m``, and ISO 8601 as in ``PT61M``."""
+"""Durations in the two notations of commands and calls: ``61m``, and ISO 8601 (``PT61M``)."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ NOTATIONS = "90s, 30m, 12h, 7d or 2w, or a duration of ISO 8601 such as PT61M"
 
 
 class InvalidDuration(ValueError):
-    """The text is no duration; the message gives the notations without quoting it."""
+    """The text is not a duration. The message contains the notations without quoting the text."""
 
 
 def read_duration(text: str) -> int:
-    """Seconds of a duration in either notation. Raises: InvalidDuration."""
+    """Parse a duration in either notation to seconds. Raises: InvalidDuration."""
     if short := _SHORT.fullmatch(text):
         return int(short[1]) * _SECONDS[short[2]]
     if iso := _ISO_8601.fullmatch(text):

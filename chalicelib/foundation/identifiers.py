@@ -1,7 +1,7 @@
 """Identifiers, secrets, and credentials that combine them.
 
 A credential has the form ``<id>[~<id>…].<secret>``: the identifiers locate the records, and the secret (256 bits)
-grants access to them. A secret that only needs to be recognised is stored as a digest.
+grants access to them. A secret that is only verified is stored as a digest.
 """
 
 from __future__ import annotations
@@ -41,18 +41,18 @@ class OpaqueToken:
 
 
 def new_credential(*ids: str) -> tuple[str, str]:
-    """Create a credential for ``ids``; returns its text and the digest to store."""
+    """Create a credential for ``ids``. Returns its text and the digest to store."""
     secret = new_secret()
     return f"{'~'.join(ids)}.{secret}", digest(secret)
 
 
 def new_id() -> str:
-    """A random identifier of 22 hexadecimal digits."""
+    """Create a random identifier of 22 hexadecimal digits."""
     return secrets.token_hex(11)
 
 
 def new_secret() -> str:
-    """256 random bits as 43 URL-safe characters."""
+    """Create a secret of 256 random bits as 43 URL-safe characters."""
     return secrets.token_urlsafe(32)
 
 
@@ -66,7 +66,7 @@ def is_uuid(text: str) -> bool:
 
 
 def read_uuid(text: str) -> str | None:
-    """A UUID in hyphenated form, in lower case: spellings in capitals are the same id. ``None`` if it is no UUID."""
+    """Parse a UUID in hyphenated form, and convert it to lower case; ``None`` if it is not a UUID."""
     try:
         found = str(uuid.UUID(text))
     except ValueError:
@@ -75,7 +75,7 @@ def read_uuid(text: str) -> str | None:
 
 
 def digest(content: str | bytes) -> str:
-    """The SHA-256 of text or bytes, in hexadecimal."""
+    """Return the SHA-256 of text or bytes in hexadecimal."""
     return hashlib.sha256(content.encode() if isinstance(content, str) else content).hexdigest()
 
 
@@ -85,5 +85,5 @@ def matches(secret: str, stored: str) -> bool:
 
 
 def base64url(content: bytes) -> str:
-    """URL-safe Base64 without padding (RFC 4648 §5)."""
+    """Encode bytes as URL-safe Base64 without padding (RFC 4648 §5)."""
     return base64.urlsafe_b64encode(content).rstrip(b"=").decode("ascii")

@@ -1,4 +1,4 @@
-"""Lossless, strict JSON: numbers keep their digits, and only valid JSON is accepted.
+"""Lossless, strict JSON: numbers retain their digits, and only valid JSON is accepted.
 
 Numbers with a fraction or an exponent, and ``-0``, become a ``Decimal`` that is serialised in its original notation.
 ``NaN`` and ``Infinity`` are refused, as are duplicate members (parsers disagree on which one counts), nesting deeper
@@ -23,11 +23,11 @@ _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 class InvalidJson(ValueError):
-    """The text is not valid JSON or cannot be parsed without loss; the message gives the reason without quoting it."""
+    """The text is not valid JSON or cannot be parsed without loss. The message does not quote the text."""
 
 
 class Number(Decimal):
-    """A decimal number that keeps its original notation, for example ``1e5`` or ``0.0000001``."""
+    """A decimal number that retains its original notation, for example ``1e5`` or ``0.0000001``."""
 
     __slots__ = ("text",)
     text: str
@@ -42,7 +42,7 @@ class Number(Decimal):
 
 
 def loads(text: str | bytes) -> Any:
-    """Parse JSON that somebody sent. Raises: InvalidJson."""
+    """Parse JSON from another party. Raises: InvalidJson."""
     try:
         text = text.decode() if isinstance(text, bytes) else text
     except UnicodeDecodeError:
@@ -54,7 +54,7 @@ def loads(text: str | bytes) -> Any:
 
 
 def read_stored(text: str) -> Any:
-    """Parse JSON that this service stored; earlier versions kept half of a surrogate pair as an escape.
+    """Parse JSON that this service stored. Earlier versions stored half of a surrogate pair as an escape.
 
     Raises:
         InvalidJson.
@@ -75,13 +75,13 @@ def read_stored(text: str) -> Any:
 
 
 def dumps(value: Any) -> str:
-    """Compact JSON that can be encoded as UTF-8; ``Decimal`` values keep their digits."""
+    """Serialise to compact JSON that can be encoded as UTF-8. ``Decimal`` values retain their digits."""
     text: str = _ENCODER.encode(value)
     return text if is_utf_8(text) else str(_ESCAPING.encode(value))
 
 
 def is_utf_8(text: str) -> bool:
-    """Whether UTF-8 can encode ``text``; it cannot encode half of a surrogate pair."""
+    """Whether UTF-8 can encode ``text``. It cannot encode half of a surrogate pair."""
     try:
         return text.isascii() or bool(text.encode())
     except UnicodeEncodeError:

@@ -1,7 +1,7 @@
 """Dataclasses whose methods are generated when they are first called, not when the class is defined.
 
-The standard decorator compiles up to six methods of each class at import, which takes half a millisecond. A cold start
-defines hundreds of classes, and a request uses a few of them.
+The standard decorator compiles up to six methods of each class at import, in half a millisecond. A cold start defines
+hundreds of classes, of which a request uses only a few.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def _define(cls: type[T], *, frozen: bool = False, eq: bool = True, **options: b
 
 
 def _stub(made: type, name: str, frozen: bool) -> Callable[..., Any]:
-    """A method that replaces itself with the generated one when it is first called."""
+    """Return a method that replaces itself with the generated method on its first call."""
 
     def method(self: object, *args: Any, **kwargs: Any) -> Any:
         generated = _generate_init(made, frozen) if name == "__init__" else _generate(made, name, frozen)
@@ -50,8 +50,8 @@ def _stub(made: type, name: str, frozen: bool) -> Callable[..., Any]:
 
 
 def _generate_init(made: Any, frozen: bool) -> Any:
-    """Generate only ``__init__``, which every class in use needs; for frozen classes the standard decorator adds two
-    methods. A slot is set by its descriptor, which takes half of the time of ``object.__setattr__``.
+    """Generate only ``__init__``, which every used class needs. For frozen classes, the standard decorator adds two
+    methods. A slot is set by its descriptor, in half the time of ``object.__setattr__``.
     """
     known: dict[str, Any] = {"_set": object.__setattr__, "_MISSING": _MISSING}
     positional, keywords, lines = ["self"], ["*"], []

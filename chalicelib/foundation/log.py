@@ -25,7 +25,7 @@ _encode = json.JSONEncoder(default=str, separators=(",", ":"), ensure_ascii=Fals
 
 
 class Formatter(logging.Formatter):
-    """One JSON object per line, in UTC.
+    """Formats one JSON object per line, in UTC.
 
     Exceptions are code lines and types, because their messages may quote secrets.
     """
@@ -49,13 +49,13 @@ class Formatter(logging.Formatter):
 
 
 def members_of(record: logging.LogRecord) -> Mapping[str, Any]:
-    """The members passed by the caller, without those bound to the request."""
+    """Return the members passed by the caller, without the members bound to the request."""
     members: Mapping[str, Any] = vars(record).get("members", {})
     return members
 
 
 def format_exception(ei: Any) -> str:
-    """The code lines and types of an exception and its causes, without messages; ``ei`` is from ``sys.exc_info``."""
+    """Format an exception and its causes as code lines and types. ``ei`` is from ``sys.exc_info``."""
     lines: list[str] = []
     error: BaseException | None = ei[1]
     seen: set[int] = set()
@@ -68,7 +68,7 @@ def format_exception(ei: Any) -> str:
 
 @cache
 def logger() -> logging.Logger:
-    """The service's logger, which writes to standard output."""
+    """Return the service's logger, which writes to standard output."""
     made = logging.getLogger(_NAME)
     handler = logging.StreamHandler(sys.stdout)
     handler.setFormatter(Formatter())
@@ -80,12 +80,12 @@ def logger() -> logging.Logger:
 
 
 def set_level(level: str) -> None:
-    """Write lines of ``level`` (``INFO``, …) and above."""
+    """Log lines of ``level`` (``INFO``, …) and above."""
     logger().setLevel(level)
 
 
 def request_id() -> str | None:
-    """The request id of the current log context."""
+    """Return the request id of the current log context."""
     return context.current().log_members.get("request_id")
 
 
@@ -103,7 +103,7 @@ def audit(event: str, **members: Any) -> None:
 
 
 def exception(event: str, **members: Any) -> None:
-    """Log the exception being handled; its traceback contains code lines, but no values."""
+    """Log the exception being handled. Its traceback contains code lines, but no values."""
     _write(logging.ERROR, event, members, sys.exception())
 
 
@@ -115,7 +115,7 @@ def defect(event: str, error: BaseException, **members: Any) -> None:
 def _write(
     level: int, event: str, members: Mapping[str, Any], error: BaseException | None = None, *, always: bool = False
 ) -> None:
-    """Write a line without the caller's place in the code, which takes longer to find than the rest."""
+    """Write a line without the caller's code location, which is slow to find."""
     if not always and not logger().isEnabledFor(level):
         return
     raised = (type(error), error, error.__traceback__) if error else None

@@ -19,7 +19,7 @@ class Mail:
 
 
 class MailFailed(Exception):
-    """An email was not accepted; ``final`` if a retry is pointless. The message contains no address."""
+    """An email was not accepted. ``final`` means that a retry cannot succeed. The message contains no address."""
 
     def __init__(self, reason: str, *, final: bool = False) -> None:
         self.final = final
@@ -30,11 +30,11 @@ class Mailer(Protocol):
     """Sends emails."""
 
     def send(self, mail: Mail, mail_id: str) -> None:
-        """Send an email; a retry uses the same ``mail_id``. Raises: MailFailed."""
+        """Send an email. A retry uses the same ``mail_id``. Raises: MailFailed."""
 
 
 class FileMailer:
-    """Writes each email to a file that only its owner can read, and logs a line about it."""
+    """Writes each email to a file that only its owner can read, and logs the file."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

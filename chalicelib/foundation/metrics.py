@@ -2,7 +2,7 @@
 
 https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html
 
-Each metric is recorded for the stage and again for its other dimensions, such as a bank, a service or a function.
+Each metric is recorded for the stage, and additionally for other dimensions, such as a bank, a service or a function.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Metrics:
         Args:
             counts: counts by metric name.
             durations: lists of durations in milliseconds by metric name.
-            at: the time of the metrics in Unix seconds, by default now.
+            at: the time of the metrics in Unix seconds, by default the current time.
             about: other dimensions, for example ``Bank="DEMOGB21"``.
         """
         about = {"Stage": self.stage, **about}

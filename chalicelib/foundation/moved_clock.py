@@ -1,7 +1,7 @@
 """Business time of the one-machine stack, which its operator may move forward.
 
-The offset is kept with the data, in the table ``demo-banks``, and read by every process once a second. It only grows,
-so a process that reads an old value never goes back in time.
+The table ``demo-banks`` stores the offset, and every process reads it once a second. The offset never decreases, so a
+process that reads an old value never moves back in time.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ CLAIMED_SECONDS = 300
 
 
 class MovedClock(Clock):
-    """The clock of a process whose business time is ``real`` and the stored offset."""
+    """The clock of a process. Business time is ``real`` plus the stored offset."""
 
     def __init__(self, real: Clock, read_offset: Callable[[], int]) -> None:
         self._real = real
@@ -43,9 +43,9 @@ class MovedClock(Clock):
 
     @property
     def offset_seconds(self) -> int:
-        """The latest known offset; it stays unchanged if storage fails.
+        """Return the latest known offset. It is unchanged if storage fails.
 
-        One thread reads it; the others go on with the known one, but wait for the first.
+        One thread reads it. Other threads use the known offset, but wait for the first read.
         """
         if self._is_old() and self._reading.acquire(blocking=self._read_at is None):
             try:
@@ -55,7 +55,7 @@ class MovedClock(Clock):
         return self._offset
 
     def move_to(self, offset_seconds: int) -> None:
-        """Use an offset in this process at once; a smaller one than the known is ignored."""
+        """Use an offset in this process immediately. An offset below the known one is ignored."""
         with self._moving:
             self._offset = max(self._offset, offset_seconds)
 
@@ -63,7 +63,7 @@ class MovedClock(Clock):
         return self._read_at is None or self._real.monotonic() - self._read_at >= CACHED_SECONDS
 
     def _read_again(self) -> None:
-        """Read the offset, unless another thread has just done so."""
+        """Read the offset, unless a different thread has just read it."""
         if self._is_old():
             is_first, started = self._read_at is None, self._real.monotonic()
             limit = nullcontext() if is_first else tight_deadline(self._real.monotonic, started + READ_SECONDS)
@@ -87,20 +87,21 @@ class ClockBusy(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ClockOffset:
-    """The stored offset. One move at a time: it claims the row, and each of its steps renews the claim."""
+    """The stored offset. A move claims the row, and each step renews the claim, so only one move runs at a time."""
 
     store: Store
 
     def read(self) -> int:
-        """The offset in seconds. Raises: StoreError."""
+        """Read the offset in seconds. Raises: StoreError."""
         item = self.store.get(TABLE, KEY) or {}
         return int(item.get("offset_seconds", 0))
 
     def claim(self, move_id: str, now: int) -> int:
-        """Begin a move at the real time ``now``. Returns the offset that it starts from. Raises: ClockBusy, StoreError.
+        """Begin a move at the real time ``now``. Returns the initial offset. Raises: ClockBusy, StoreError.
 
-        A claim that is older than ``CLAIMED_SECONDS`` belongs to a process that has ended, and is taken over. A write
-        that is repeated because its response was lost finds its own claim.
+        A claim older than ``CLAIMED_SECONDS`` belongs to a terminated process and is replaced. A retry after a lost
+        response
+        finds its own claim.
         """
         members = {"move_id": move_id, "claimed_until": now + CLAIMED_SECONDS}
         is_free = Attr("claimed_until").not_exists() | Attr("claimed_until").lt(now)
@@ -111,17 +112,17 @@ class ClockOffset:
         return int(claimed.get("offset_seconds", 0))
 
     def write(self, move_id: str, offset_seconds: int, now: int) -> None:
-        """One step of a move. Raises: ClockBusy, if another move has taken over; StoreError."""
+        """Store one step of a move. Raises: ClockBusy, if a different move has taken over; StoreError."""
         members = {"offset_seconds": offset_seconds, "claimed_until": now + CLAIMED_SECONDS}
         self._update(move_id, members, ())
 
     def end(self, move_id: str, offset_seconds: int | None = None) -> None:
-        """End a move, with its last step. Raises: ClockBusy, if another move has taken over; StoreError."""
+        """End a move with its last step. Raises: ClockBusy, if a different move has taken over; StoreError."""
         members = {} if offset_seconds is None else {"offset_seconds": offset_seconds}
         self._update(move_id, members, ("move_id", "claimed_until"))
 
     def give_up(self, move_id: str) -> None:
-        """End a move that failed, if storage lets it; otherwise its claim is taken over in time."""
+        """Release the claim of a failed move, if storage is available. Otherwise the claim expires."""
         with suppress(ClockBusy, StoreError):
             self.end(move_id)
 

@@ -1,4 +1,4 @@
-"""Parallel calls: a batch takes only as long as its slowest call."""
+"""Parallel calls: a batch takes as long as its slowest call."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ WIDTH = 32
 
 
 def together(calls: Sequence[Callable[[], T]]) -> list[T]:
-    """Run ``calls`` in parallel and return their results in order. If any fail, the first failure is raised at the end.
+    """Run ``calls`` in parallel and return their results in order. At the end, raise the first failure, if any.
 
-    Calls must not use ``together`` themselves: a nested call could wait forever for the thread it is running in.
+    Calls must not use ``together`` themselves. A nested call could wait forever for its own thread.
 
     Raises: TimeoutError, if the time limit of the request ends before the calls do.
     """
@@ -39,7 +39,7 @@ def together(calls: Sequence[Callable[[], T]]) -> list[T]:
 
 
 def in_time(call: Callable[[], T]) -> T:
-    """The result of a call that knows no time limit. Under one it runs in a thread that is left behind at the limit.
+    """Return the result of a call without its own timeout. With a deadline, run it in a thread, left at the deadline.
 
     Raises: TimeoutError.
     """
@@ -58,7 +58,7 @@ def in_time(call: Callable[[], T]) -> T:
 
 
 def pieces(whole: Sequence[T], size: int) -> Iterator[Sequence[T]]:
-    """Split ``whole`` into pieces of ``size``; the last one may be shorter."""
+    """Split ``whole`` into pieces of ``size``. The last piece may be shorter."""
     return (whole[start : start + size] for start in range(0, len(whole), size))
 
 

@@ -1,4 +1,4 @@
-"""Normalises text for searches: without case, diacritics and invisible characters."""
+"""Normalises text for searches: ignores case, diacritics and invisible characters."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ UNDECOMPOSED_LETTERS = str.maketrans(
 
 
 def fold(text: str) -> str:
-    """``"zoe oneil"`` for ``"Zoë ONeil"``, and ``"soren"`` for ``"Søren"``."""
+    """Normalise a text: ``"zoe oneil"`` for ``"Zoë ONeil"``, and ``"soren"`` for ``"Søren"``."""
     letters = unicodedata.normalize("NFKD", text).casefold()
     searchable = (
         each for each in letters if not unicodedata.combining(each) and (each.isascii() or not is_invisible(each))

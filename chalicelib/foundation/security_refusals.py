@@ -1,6 +1,6 @@
-"""Refusals that may be an attack: each is logged, and counted as ``SecurityRefusals`` by kind.
+"""Refusals that may indicate an attack: each is logged, and counted as ``SecurityRefusals`` by kind.
 
-Each comes by ``record``, so that the alarms count what the log has. Callers learn less than the log has.
+``record`` does both, so alarms and logs agree. Responses contain fewer details than the log.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _metrics: Metrics | None = None
 
 
 def count_with(metrics: Metrics | None) -> None:
-    """Count refusals in ``metrics``, those of this process's stage; with ``None``, count none."""
+    """Count refusals in ``metrics`` of this process's stage. With ``None``, do not count."""
     global _metrics
     _metrics = metrics
 

@@ -23,7 +23,7 @@ _LAMBDA = "AWS_LAMBDA_FUNCTION_NAME"
 
 
 class InvalidSetting(Exception):
-    """An environment variable has an invalid value; the message names the variable."""
+    """An environment variable has an invalid value. The message contains the variable's name."""
 
     def __init__(self, variable: str, reason: str) -> None:
         self.variable = variable
@@ -34,8 +34,8 @@ class InvalidSetting(Exception):
 class Settings:
     """The settings of one stage.
 
-    ``public_url``, ``mtls_url`` and ``bank_api_url`` have no trailing slash. All URLs that the service sends out are
-    built from them, never from a request. ``mtls_url`` is TPPs' address with mutual TLS, ``None`` if they use none.
+    ``public_url``, ``mtls_url`` and ``bank_api_url`` have no trailing slash. The service builds all of its
+    URLs from them, never from a request. ``mtls_url`` is TPPs' address with mutual TLS, ``None`` if they use none.
     ``tpp_ca_bundle`` and ``bank_ca_bundle`` are a file's path or ``s3://bucket/key``, ``None`` if no certificate of a
     TPP or a bank is trusted. ``outbound_ca_file`` has the authorities that the service's own calls trust, ``None`` for
     the public ones. ``operator_key`` permits its holder to move the clock of the one-machine stack. ``client_calls``
@@ -71,7 +71,7 @@ class Settings:
     def from_environment(cls, environ: Mapping[str, str]) -> Settings:
         """Read all settings from ``environ``.
 
-        Without ``STAGE``, the stage is ``local``, which trusts the machine it runs on. In AWS Lambda, ``STAGE`` must
+        Without ``STAGE``, the stage is ``local``, which trusts its own machine. In AWS Lambda, ``STAGE`` must
         name a deployed stage.
 
         Raises:
@@ -117,17 +117,17 @@ class Settings:
 
     @cached_property
     def requires_https(self) -> bool:
-        """Whether browsers are told to use https only; never in the local stage, whose next run may use http."""
+        """Whether browsers must use https only. Never in the local stage, because its next run may use http."""
         return not self.is_local
 
     @property
     def public_path(self) -> str:
-        """The path of ``public_url``: the name of an API stage, but usually empty."""
+        """Return the path of ``public_url``: the name of an API stage, but usually empty."""
         return urlsplit(self.public_url).path
 
     @property
     def own_urls(self) -> tuple[str, ...]:
-        """The addresses of this service: the public one, and those of banks and of mutual TLS."""
+        """Return the addresses of this service: the public one, and those of banks and of mutual TLS."""
         return (self.public_url, self.bank_api_url, *([self.mtls_url] if self.mtls_url else []))
 
     @property
@@ -142,7 +142,7 @@ class Settings:
 
     @property
     def code_lifetime(self) -> int:
-        """Seconds for which an authorization code is valid; longer in the local stage, where people copy codes."""
+        """Return the lifetime of an authorization code in seconds. In the local stage, it is longer for manual use."""
         return 600 if self.is_local else 60
 
 

@@ -1,4 +1,4 @@
-"""Dependency injection by name: a part is created on first use from the parts named like its factory's parameters.
+"""Dependency injection by name: a part is created on first use from the parts named by its factory's parameters.
 
 A cold start imports only the modules of the parts that its request uses.
 """
@@ -19,7 +19,7 @@ Z = TypeVar("Z")
 
 
 class _Part:
-    """A part of the class in its annotation, which is imported from ``module``."""
+    """A part, an instance of the class in its annotation, which is imported from ``module``."""
 
     def __init__(self, module: str) -> None:
         self._module = module
@@ -36,14 +36,14 @@ class _Part:
 
 
 def part(module: str) -> Any:
-    """Declare a part of a container; its class is that of the annotation, imported from the module."""
+    """Declare a part of a container. Its class is that of the annotation, imported from the module."""
     return _Part(module)
 
 
 class Call(Protocol):
-    """Calls a flow; its keyword-only parameters that are not ``given`` are the parts they are named after.
+    """Calls a flow. Keyword-only parameters that are not ``given`` are the parts with the same names.
 
-    A flow that calls another one has a parameter ``call``.
+    A flow that calls other flows has a parameter ``call``.
     """
 
     @overload
@@ -62,13 +62,13 @@ class Call(Protocol):
 
 
 class Container:
-    """The parts of one package of the service; ``parents`` provide further ones."""
+    """The parts of one package of the service. ``parents`` provide further parts."""
 
     parents: Sequence[object] = ()
     call: Call
 
     def make(self, factory: Callable[..., Any], **given: Any) -> Any:
-        """Call a factory with ``given`` and the parts named like its other parameters."""
+        """Call a factory with ``given`` and the parts named by its other parameters."""
         return factory(**given, **{name: self._find(name) for name in _needs(factory) if name not in given})
 
     if not TYPE_CHECKING:
@@ -87,14 +87,14 @@ class Container:
 
 @cache
 def _keyword_only(function: Any) -> tuple[str, ...]:
-    """The names of a function's keyword-only parameters without a default."""
+    """Return the names of a function's keyword-only parameters without a default."""
     code, defaults = function.__code__, function.__kwdefaults__ or {}
     names = code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
     return tuple(name for name in names if name not in defaults)
 
 
 def _needs(factory: Any) -> list[str]:
-    """The names of the parameters without a default."""
+    """Return the names of the parameters without a default."""
     if dataclasses.is_dataclass(factory):
         fields = dataclasses.fields(factory)
         return [each.name for each in fields if each.default is MISSING and each.default_factory is MISSING]

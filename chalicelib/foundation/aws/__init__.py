@@ -1,5 +1,5 @@
-"""Calls of AWS without boto3's clients, which took a third of a cold start and repeat calls unseen.
+"""AWS calls without boto3's clients, which take a third of a cold start and retry calls invisibly.
 
-``calls`` is the one way to AWS; botocore finds unusual credentials and endpoints. SES and S3, which few
-functions call, have a client of boto3 (see ``boto3_clients``).
+``calls`` sends all AWS calls. botocore finds unusual credentials and endpoints. SES and S3, which few functions call,
+use boto3 clients (see ``boto3_clients``).
 """

@@ -1,7 +1,7 @@
-"""Answers of AWS's JSON protocols.
+"""Responses of AWS's JSON protocols.
 
 https://smithy.io/2.0/aws/protocols/aws-json-1_0-protocol.html; DynamoDB adds ``x-amz-crc32``, SQS
-``x-amzn-query-error`` with the code of its older protocol. Gzip is decoded, although it is not requested.
+``x-amzn-query-error`` with the code of its older protocol. Gzip is decoded, although no request accepts it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _QUOTING = {"InvalidSignatureException", "SignatureDoesNotMatch"}
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A complete response of HTTP; headers by lower-case name."""
+    """A complete HTTP response. Headers have lower-case names."""
 
     status: int
     headers: Mapping[str, str]
@@ -32,7 +32,7 @@ class Answer:
 
 
 def read(operation: str, answer: Answer) -> dict[str, Any]:
-    """The members of a successful answer. Raises: NoAnswer, ErrorResponse."""
+    """Return the members of a successful response. Raises: NoAnswer, ErrorResponse."""
     members = _members(answer)
     if answer.status == _OK:
         if members is None:
@@ -45,7 +45,7 @@ def read(operation: str, answer: Answer) -> dict[str, Any]:
 
 
 def _members(answer: Answer) -> dict[str, Any] | None:
-    """The members of a JSON response. Raises: NoAnswer: the body is incomplete or not JSON."""
+    """Parse the members of a JSON response. Raises: NoAnswer: the body is incomplete or not JSON."""
     checksum, body = answer.headers.get("x-amz-crc32"), answer.body
     if checksum is not None and checksum != str(zlib.crc32(body)):
         raise NoAnswer("the answer's checksum is wrong")
@@ -59,7 +59,7 @@ def _members(answer: Answer) -> dict[str, Any] | None:
 
 
 def _unzipped(body: bytes) -> bytes:
-    """The decompressed body. Raises: NoAnswer: it is incomplete or too large."""
+    """Decompress the body. Raises: NoAnswer: the body is incomplete or too large."""
     unzip = zlib.decompressobj(_GZIP)
     try:
         content = unzip.decompress(body, LARGEST)
@@ -71,7 +71,7 @@ def _unzipped(body: bytes) -> bytes:
 
 
 def _code(answer: Answer, members: Mapping[str, Any]) -> str:
-    """The error's code, without its namespace and what may follow it."""
+    """Return the error code without its namespace and suffix."""
     older = answer.headers.get("x-amzn-query-error", "").partition(";")[0]
     named = members.get("__type") or members.get("code") or answer.headers.get("x-amzn-errortype") or ""
     return older or str(named).rpartition("#")[2].partition(":")[0]

@@ -1,4 +1,4 @@
-"""S3 and SES through boto3, imported with the first client, since few functions need it."""
+"""S3 and SES through boto3, imported with the first client, because few functions need boto3."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _FINAL = {"BadRequestException", "MessageRejected"}
 
 
 def client(service: str) -> Any:
-    """A client with timeouts of its own, whatever the time limit of the request; it sends a call at most twice."""
+    """Create a client with its own timeouts, independent of the request's deadline. It sends a call at most twice."""
     import boto3
     from botocore.config import Config
 
@@ -34,7 +34,7 @@ class Bucket:
         return client("s3")
 
     def read(self, key: str) -> bytes:
-        """The content of an object."""
+        """Read the content of an object."""
         content: bytes = self._client.get_object(Bucket=self.name, Key=key)["Body"].read()
         return content
 

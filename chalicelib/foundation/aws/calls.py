@@ -1,8 +1,9 @@
-"""The one way to AWS: a signed request of a JSON protocol, sent once.
+"""Sends all AWS calls: a signed request of a JSON protocol, sent once.
 
-The store repeats calls of DynamoDB, since it knows what a lost answer means; ``send_twice`` repeats those of services
-that may carry a call out twice. A call that AWS refused because of its signature (an expired token, a wrong clock) is
-signed anew, once: it was not carried out.
+The store retries DynamoDB calls, because only the store knows whether a retry is safe. ``send_twice`` retries calls of
+services for which duplicate execution is acceptable. A call that AWS refused because of its signature (an expired
+token,
+a wrong clock) was not executed. It is signed and sent again once.
 """
 
 from __future__ import annotations
@@ -52,9 +53,9 @@ class Call:
     """One attempt at sending a request.
 
     Attributes:
-        service: as in host names, such as ``dynamodb``.
-        operation: as AWS names it, such as ``PutItem``.
-        body: the members, in the form of the wire.
+        service: the name in host names, such as ``dynamodb``.
+        operation: AWS's name, such as ``PutItem``.
+        body: the members in wire format.
     """
 
     service: str
@@ -63,9 +64,9 @@ class Call:
 
 
 class RepeatBudget:
-    """Limits the repeats of throttled calls: many threads that repeat theirs would multiply the traffic.
+    """Limits retries of throttled calls. Retries from many threads would multiply the traffic.
 
-    Repeats take tokens, and successful calls give them back. Safe for use by several threads.
+    Retries take tokens, and successful calls return them. Thread-safe.
     """
 
     def __init__(self, capacity: int = CAPACITY) -> None:
@@ -73,7 +74,7 @@ class RepeatBudget:
         self._lock = threading.Lock()
 
     def take(self) -> bool:
-        """Take the tokens of one repeat; false if there are too few, and the call must not be repeated."""
+        """Take the tokens of one retry. Returns false if too few tokens are left, and the call must not be retried."""
         with self._lock:
             if self._left < COST:
                 return False
@@ -81,7 +82,7 @@ class RepeatBudget:
             return True
 
     def give_back(self, repeats: int) -> None:
-        """Give back the tokens of the repeats of a call that succeeded; without repeats one token, to refill."""
+        """Return the tokens of a successful call's retries; without retries, return one token."""
         if self._left < self._capacity:  # another thread's change is noticed by the next call
             with self._lock:
                 self._left = min(self._capacity, self._left + (COST * repeats or 1))
@@ -101,7 +102,7 @@ _connections = Connections(idle_seconds=_IDLE_SECONDS)
 
 
 def add_observer(observer: Observer) -> None:
-    """Register an observer of every call of this process; it runs before the observers already registered."""
+    """Register an observer of all calls in this process. It runs before the observers already registered."""
     global _observers
     with _observers_lock:
         _observers = (observer, *_observers)
@@ -109,7 +110,7 @@ def add_observer(observer: Observer) -> None:
 
 @contextmanager
 def observe(observer: Observer) -> Iterator[None]:
-    """Have an observer see the calls made inside by all threads."""
+    """Notify an observer of all calls that any thread makes in this context."""
     global _observers
     add_observer(observer)
     try:
@@ -120,7 +121,7 @@ def observe(observer: Observer) -> Iterator[None]:
 
 
 def send(service: str, operation: str, body: Members) -> Members:
-    """Send a call once, within the service's limits and the time limit of the request; returns the answer's members.
+    """Send a call once, within the service's limits and the request's deadline. Returns the response's members.
 
     Raises:
         AwsError: NotConfigured, NotSent, NoAnswer or ErrorResponse.
@@ -142,9 +143,9 @@ def send_twice(
     pause: Callable[[float], None] = time.sleep,
     budget: RepeatBudget = REPEATS,
 ) -> Members:
-    """Send a call that may be carried out twice; again once if it has no answer, or AWS is busy or failed.
+    """Send a call that may be executed twice. Retry once without a response, or if AWS is busy or failed.
 
-    Under a tight time limit, or if too many calls of this process were throttled, it is sent once.
+    With little time left, or if too many calls of this process were throttled, the call is sent once.
 
     Raises: AwsError.
     """
@@ -215,12 +216,12 @@ def _post(call: Call, body: bytes, endpoint: environment.Endpoint, headers: Mapp
 
 
 def _reason(error: Exception) -> str:
-    """The reason of an error; value errors are only named, since they quote the request."""
+    """Return the reason of an error; for a value error, only its name, because its message quotes the request."""
     return str(error) if isinstance(error, OSError) and str(error) else type(error).__name__
 
 
 def _seconds(service: str) -> tuple[float, float]:
-    """The seconds to connect, and from the sending to the answer. Raises: NotSent: there are none left."""
+    """Return the connect timeout and the response timeout in seconds. Raises: NotSent: no time is left."""
     left = context.seconds_left()
     if left <= 0:
         raise NotSent("the time limit of the request is over")

@@ -1,7 +1,7 @@
-"""Settings of calls of AWS: region, endpoints, credentials, authorities and proxies.
+"""Settings of AWS calls: region, endpoints, credentials, certification authorities and proxies.
 
-The usual variables are read here. botocore, imported when needed, finds everything else: profiles, SSO, roles, other
-partitions, FIPS, dual stack.
+This module reads the usual environment variables. botocore, imported when needed, finds all other settings: profiles,
+SSO, roles, other partitions, FIPS, dual stack.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _botocore_lock = threading.RLock()
 
 
 class Endpoint(NamedTuple):
-    """The endpoint of a service: its URL, which ends with a slash, and the region of signatures."""
+    """The endpoint of a service: its URL, which ends with a slash, and the region for signatures."""
 
     url: str
     region: str
@@ -56,14 +56,14 @@ class Credentials(NamedTuple):
 
 
 def endpoint(service: str) -> Endpoint:
-    """The endpoint of a service. Raises: NotConfigured: the region is missing, or the address is invalid."""
+    """Return the endpoint of a service. Raises: NotConfigured: the region is missing, or the address is invalid."""
     read = os.environ.get
     configured = read(SERVICES[service].endpoint_variable) or read("AWS_ENDPOINT_URL")
     return _endpoint(service, region(), configured, read(_IGNORES_ENDPOINTS), tuple(map(read, _LEFT_TO_BOTOCORE)))
 
 
 def region() -> str | None:
-    """The region of this process's calls; ``None`` if the environment has none."""
+    """Return the region of this process's calls; ``None`` if the environment does not set a region."""
     return next(filter(None, map(os.environ.get, _REGIONS)), None)
 
 
@@ -84,7 +84,7 @@ def _endpoint(
 
 
 def _is_endpoint(url: str) -> bool:
-    """Whether calls can be sent to an address, and signed: its port is not 0, and its path is as AWS signs it."""
+    """Whether an address is usable: its port is not 0, and its path needs no encoding in signatures."""
     try:
         parts = urlsplit(url)
         return has_web_scheme(url) and parts.port != 0 and not _UNSIGNABLE.search(parts.path)
@@ -93,7 +93,7 @@ def _is_endpoint(url: str) -> bool:
 
 
 def _has_profiles() -> bool:
-    """Whether there are profiles, of which one may name an endpoint."""
+    """Whether AWS profiles exist, which may set an endpoint."""
     home = os.path.expanduser("~")  # noqa: PTH111 - without a home folder, pathlib raises an error
     return any(os.path.exists(f"{home}/.aws/{name}") for name in ("config", "credentials"))  # noqa: PTH110
 
@@ -105,7 +105,7 @@ def _endpoint_of_botocore(service: str, region: str | None, *settings: Any) -> E
 
 @lru_cache(maxsize=64)
 def _asked_of_botocore(service: str, region: str | None, *_settings: Any) -> Endpoint:
-    """The endpoint that botocore would use, found by preparing a request that is not sent."""
+    """Return botocore's endpoint, found by preparing a request that is not sent."""
     from botocore.config import Config
     from botocore.exceptions import BotoCoreError, NoRegionError
 
@@ -130,15 +130,15 @@ def _asked_of_botocore(service: str, region: str | None, *_settings: Any) -> End
 
 
 class _StoppedError(Exception):
-    """A request was made and is not sent."""
+    """Stops a prepared request before it is sent."""
 
 
 def credentials(*, instead_of: Credentials | None = None) -> Credentials:
-    """The credentials of the next call, other than the expired ones in ``instead_of``.
+    """Return the credentials of the next call, excluding the expired ones in ``instead_of``.
 
     Raises:
-        NotConfigured: there are none, or they are refused.
-        NotSent: their source did not answer, or not within the time limit of the request.
+        NotConfigured: no credentials exist, or AWS refuses them.
+        NotSent: the source did not respond before the deadline of the request.
     """
     key, secret, token = map(os.environ.get, _KEYS)
     given = Credentials(key, secret, token) if key and secret else None
@@ -152,7 +152,7 @@ def credentials(*, instead_of: Credentials | None = None) -> Credentials:
 
 
 def _ask_providers_in_time(instead_of: Credentials | None) -> Credentials | None:
-    """The credentials of botocore's providers, within the time limit."""
+    """Return the credentials of botocore's providers within the time limit."""
     if instead_of is None and not _must_ask():
         return _ask_providers(None)
     from chalicelib.foundation.parallel import in_time
@@ -164,7 +164,7 @@ def _ask_providers_in_time(instead_of: Credentials | None) -> Credentials | None
 
 
 def _ask_providers(instead_of: Credentials | None) -> Credentials | None:
-    """The credentials of botocore's providers, which refresh expiring ones on each read."""
+    """Return the credentials of botocore's providers, which refresh expiring credentials on each read."""
     from botocore.exceptions import BotoCoreError, ClientError, PartialCredentialsError, ProfileNotFound
 
     try:
@@ -192,7 +192,7 @@ def _read_credentials() -> Credentials | None:
 
 
 def _must_ask() -> bool:
-    """Whether to look for a provider, or to refresh its credentials."""
+    """Whether to find a provider, or to refresh its credentials."""
     if not _source.cache_info().currsize:
         return True
     needs_refresh = getattr(_source(), "refresh_needed", None)
@@ -201,7 +201,7 @@ def _must_ask() -> bool:
 
 @lru_cache(maxsize=1)
 def _source() -> Any:
-    """botocore's self-refreshing credentials; a container's take precedence over the environment's fixed ones."""
+    """Return botocore's self-refreshing credentials. Container credentials precede fixed ones in the environment."""
     session = _new_session()
     if any(map(os.environ.get, _CONTAINER)):
         session.get_component("credential_provider").remove("env")
@@ -215,7 +215,7 @@ def _new_session() -> Any:
 
 
 def authorities() -> str:
-    """The path of the CA bundle that AWS's certificates must chain to. Raises: NotConfigured: there is none."""
+    """Return the path of the CA bundle for AWS's certificates. Raises: NotConfigured: the file does not exist."""
     for variable in ("AWS_CA_BUNDLE", "REQUESTS_CA_BUNDLE"):
         if file := os.environ.get(variable):
             if not os.path.exists(file):  # noqa: PTH110 - once a call
@@ -225,7 +225,7 @@ def authorities() -> str:
 
 
 def proxy_of(url: str) -> str | None:
-    """The address of the proxy for an address. Raises: NotConfigured: it is a proxy over TLS."""
+    """Return the proxy for an address. Raises: NotConfigured: the proxy requires TLS."""
     return _proxy_of(url, *map(os.environ.get, _PROXIES))
 
 

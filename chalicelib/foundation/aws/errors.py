@@ -1,4 +1,4 @@
-"""Why a call of AWS has no result."""
+"""The reasons why an AWS call has no result."""
 
 from __future__ import annotations
 
@@ -18,31 +18,31 @@ THROTTLED = {
 
 
 class AwsError(Exception):
-    """A call without a result. The message holds no credentials, and nothing of the request but its operation."""
+    """A call without a result. The message contains no credentials, and only the operation of the request."""
 
 
 class NotConfigured(AwsError):
-    """Nothing was sent: a setting is missing or wrong, or the credentials are refused."""
+    """The request was not sent: a setting is missing or invalid, or the credentials are refused."""
 
 
 class NotSent(AwsError):
-    """Nothing was sent: there was no connection, no time, or no response from the source of credentials."""
+    """The request was not sent: no connection, no time left, or no response from the source of credentials."""
 
 
 class NoAnswer(AwsError):
-    """The call was sent without a complete response: it may have been carried out."""
+    """The request was sent without a complete response. AWS may have executed it."""
 
 
 class ErrorResponse(AwsError):
-    """AWS answered with an error.
+    """AWS returned an error.
 
     Attributes:
-        operation: as AWS names it, such as ``PutItem``.
-        code: AWS's name of the error, or the HTTP status if the answer has none.
+        operation: AWS's name, such as ``PutItem``.
+        code: AWS's error code, or the HTTP status if the response has no code.
         status: the HTTP status.
-        members: the answer's members, such as ``CancellationReasons``; empty if it is no JSON object.
-        headers: the answer's headers, by lower-case name.
-        request_id: AWS's identifier of the request, by which its support finds it; empty if the answer has none.
+        members: the response's members, such as ``CancellationReasons``; empty if it is not a JSON object.
+        headers: the response's headers, by lower-case name.
+        request_id: AWS's identifier of the request, for support cases; empty if the response has none.
     """
 
     def __init__(
@@ -65,12 +65,12 @@ class ErrorResponse(AwsError):
 
     @property
     def title(self) -> str:
-        """The error without AWS's message, which may quote the request."""
+        """Return the error without AWS's message, which may quote the request."""
         return _sentence(f"{self.operation}: {self.code}", self.request_id)
 
     @property
     def retry_after(self) -> float:
-        """The seconds to wait before the next attempt, as requested by AWS; 0 by default."""
+        """Return the seconds to wait before the next attempt, as AWS requested; 0 by default."""
         asked = self.headers.get("retry-after", "")
         return float(asked) if _SECONDS.fullmatch(asked) else 0.0
 

@@ -9,7 +9,7 @@ from chalicelib.foundation.aws.calls import send_twice
 
 
 class Queue:
-    """An SQS queue, looked up by name. A message may come more than once. All calls raise AwsError."""
+    """An SQS queue, found by name. Messages may be delivered more than once. All calls raise AwsError."""
 
     BATCH = 10
     LONGEST_DELAY = 900
@@ -27,13 +27,13 @@ class Queue:
         send_twice("sqs", "SendMessage", {"QueueUrl": self._url, "MessageBody": body, "DelaySeconds": delay})
 
     def send_all(self, bodies: Sequence[str]) -> list[str]:
-        """Queue up to ``BATCH`` messages in one call; returns the messages that were not accepted."""
+        """Queue up to ``BATCH`` messages in one call. Returns the messages that SQS did not accept."""
         entries = [{"Id": str(number), "MessageBody": body} for number, body in enumerate(bodies)]
         answer = send_twice("sqs", "SendMessageBatch", {"QueueUrl": self._url, "Entries": entries})
         return [bodies[int(failed["Id"])] for failed in answer.get("Failed", ())]
 
     def count_messages(self) -> int:
-        """The approximate number of visible messages."""
+        """Return the approximate number of visible messages."""
         name = "ApproximateNumberOfMessages"
         answer = send_twice("sqs", "GetQueueAttributes", {"QueueUrl": self._url, "AttributeNames": [name]})
         return int(answer["Attributes"][name])

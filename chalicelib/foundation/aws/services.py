@@ -1,4 +1,4 @@
-"""The services that are called with AWS's JSON protocols, one row each."""
+"""The AWS services that are called with JSON protocols."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ class Service:
     """The properties in which AWS services differ.
 
     Attributes:
-        endpoint_variable: the setting of its own endpoint.
-        target: the prefix of its operations in ``X-Amz-Target``.
-        json_version: the version of its JSON protocol.
-        connect_seconds: the time to connect outside a time limit.
-        read_seconds: the time from the sending to the answer outside a time limit.
-        list_method: a method of boto3's client without arguments, by which botocore is asked for the endpoint.
+        endpoint_variable: the environment variable of the service's endpoint.
+        target: the prefix of operations in ``X-Amz-Target``.
+        json_version: the version of the JSON protocol.
+        connect_seconds: the default connect timeout.
+        read_seconds: the default time from sending to the response.
+        list_method: a boto3 client method without arguments, used to find botocore's endpoint.
     """
 
     endpoint_variable: str

@@ -2,8 +2,8 @@
 
 https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv.html
 
-botocore's signer signs any request. It takes four times as long, and its imports a tenth of a cold start; here requests
-are all POSTs without a query. Tests hold the signatures against botocore's.
+botocore's signer handles any request, but takes four times as long, and its imports take a tenth of a cold start. All
+requests here are POSTs without a query. Tests compare the signatures with botocore's.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _skew_seconds = 0.0
 def sign(
     service: str, region: str, credentials: Credentials, url: str, headers: Mapping[str, str], body: bytes
 ) -> dict[str, str]:
-    """The headers of a POST with its signature, at AWS's time."""
+    """Return the headers of a POST with its signature, using AWS's time."""
     now = time.strftime(_TIMESTAMP, time.gmtime(time.time() + _skew_seconds))
     sent = {**headers, "X-Amz-Date": now}
     if credentials.token:
@@ -54,7 +54,7 @@ def sign(
 
 @lru_cache(maxsize=64)
 def _host_and_path(url: str) -> tuple[str, str]:
-    """The host as its header has it, and the path as signatures have it."""
+    """Return the host as in its header, and the path as in signatures."""
     parts = urlsplit(url)
     host, port = parts.hostname or "", parts.port
     host = f"[{host}]" if ":" in host else host
@@ -64,7 +64,7 @@ def _host_and_path(url: str) -> tuple[str, str]:
 
 @lru_cache(maxsize=8)
 def _key(secret: str, date: str, region: str, service: str) -> bytes:
-    """The key of a day's signatures."""
+    """Derive the signing key of a day."""
     key = f"AWS4{secret}".encode()
     for part in (date, region, service, _REQUEST):
         key = hmac.digest(key, part.encode(), "sha256")
@@ -72,7 +72,7 @@ def _key(secret: str, date: str, region: str, service: str) -> bytes:
 
 
 def is_out_of_date(headers: Mapping[str, str], date: str) -> bool:
-    """Whether AWS's ``date`` differs so much from the signature's that signatures must use AWS's time."""
+    """Whether AWS's ``date`` differs so much from the signature's date that signatures must use AWS's time."""
     global _skew_seconds
     try:
         there = parsedate_to_datetime(date)

@@ -1,6 +1,6 @@
 """The certificate policy for clients: our choice of the X.509 path validation rules (RFC 5280, section 6).
 
-The rules of the web, which the library has by default, are for servers. A qualified certificate (QWAC, ETSI EN 319
+The library's default rules are for web servers. A qualified certificate (QWAC, ETSI EN 319
 412-4) may have no ``subjectAltName``, and has ``qcStatements``, which may be critical.
 """
 
@@ -16,7 +16,7 @@ _CLIENT_USAGES = {ExtendedKeyUsageOID.CLIENT_AUTH, ExtendedKeyUsageOID.ANY_EXTEN
 
 
 class QcStatements(x509.UnrecognizedExtension):
-    """The extension ``qcStatements`` (RFC 3739, section 3.2.6), which the library has no class for."""
+    """The extension ``qcStatements`` (RFC 3739, section 3.2.6), for which the library has no class."""
 
     oid = x509.ObjectIdentifier("1.3.6.1.5.5.7.1.3")
 
@@ -34,13 +34,13 @@ _UNDERSTOOD: tuple[type[x509.ExtensionType], ...] = (
 
 
 def client_policy(now: int) -> PolicyBuilder:
-    """The rules for a client certificate at ``now`` (Unix seconds) and for the authority that issued it."""
+    """Return the rules for a client certificate at ``now`` (Unix seconds) and for its issuing authority."""
     policies = {"ca_policy": _authority_extensions(), "ee_policy": _client_extensions()}
     return PolicyBuilder().time(datetime.fromtimestamp(now, UTC)).extension_policies(**policies)
 
 
 def _authority_extensions() -> ExtensionPolicy:
-    """The library's rules for authorities; constraints on policies do not matter to us."""
+    """Return the library's rules for authorities, without policy constraints."""
     rules = ExtensionPolicy.webpki_defaults_ca()
     for extension in (x509.PolicyConstraints, x509.InhibitAnyPolicy):
         rules = rules.may_be_present(extension, Criticality.AGNOSTIC, None)

@@ -1,6 +1,6 @@
-"""X.509 certificates of callers: what identifies one, and whether an authority that we trust issued it (RFC 5280).
+"""X.509 certificates of callers: their identity, and whether a trusted authority issued them (RFC 5280).
 
-The code that parses certificates is imported on first use: most requests have none.
+The parser is imported on first use, because most requests have no certificate.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _ORGANIZATION_IDENTIFIER = "2.5.4.97"
 
 
 class InvalidCertificate(ValueError):
-    """Not a certificate, or it cannot be trusted; the message gives the reason, for the log."""
+    """The text is not a certificate, or the certificate is not trusted. The message is the reason, for the log."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +63,10 @@ def load_certificate(pem: str) -> x509.Certificate:
 
 
 def same_subject(first: str, second: str) -> bool:
-    """Whether two RFC 4514 strings are the same name.
+    """Whether two RFC 4514 strings denote the same name.
 
-    They are compared by their attributes, in the order of RFC 4514 or in that of certificates, which is the opposite:
-    programs write both. Attribute types are case-insensitive, values are not. An empty name, or one that cannot be
-    parsed, is the same as no other.
+    The attributes are compared in the order of RFC 4514 or in the reverse order of certificates, because programs write
+    both. Attribute types are case-insensitive, values are case-sensitive. An empty or unparsable name equals no name.
     """
     from chalicelib.foundation.crypto.distinguished_names import InvalidName, split_name
 
@@ -79,10 +78,10 @@ def same_subject(first: str, second: str) -> bool:
 
 
 class TrustedAuthorities:
-    """The certification authorities that are trusted to identify callers."""
+    """The certification authorities trusted to identify callers."""
 
     def __init__(self, pem: str) -> None:
-        """Trust the authorities of a PEM bundle, intermediate ones too. Raises: InvalidCertificate."""
+        """Trust the authorities of a PEM bundle, including intermediate authorities. Raises: InvalidCertificate."""
         from cryptography import x509
         from cryptography.x509.verification import Store
 
@@ -125,13 +124,13 @@ def _describe(parsed: x509.Certificate) -> Certificate:
 
 
 def _organization_identifier(parsed: x509.Certificate) -> str | None:
-    """The identifier, unless the subject names several."""
+    """Return the organization identifier, unless the subject has several."""
     found: list[Any] = [each.value for each in parsed.subject if each.oid.dotted_string == _ORGANIZATION_IDENTIFIER]
     return found[0] if len(found) == 1 and isinstance(found[0], str) else None
 
 
 def _reason(error: Exception) -> str:
-    """The library's reason, without the certificate's representation."""
+    """Return the library's reason without the certificate's representation."""
     text = str(error).removeprefix("validation failed: ").partition(" (encountered processing")[0]
     if text == "candidates exhausted: all candidates exhausted with no interior errors":
         text = "no authority of the bundle has the name of its issuer"

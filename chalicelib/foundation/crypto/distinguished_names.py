@@ -1,4 +1,4 @@
-"""Distinguished names as text (RFC 4514), in one spelling, so that they can be compared and used as keys."""
+"""Distinguished names as text (RFC 4514) in a canonical form, for comparison and as keys."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ _TEXT_TAGS = ("\x0c", "\x13", "\x16")
 
 
 class InvalidName(ValueError):
-    """Not a distinguished name of RFC 4514, or an empty one."""
+    """The text is not a distinguished name of RFC 4514, or is empty."""
 
 
 class _AnyCase(dict[str, ObjectIdentifier]):
-    """Attribute types by their names in any case."""
+    """Attribute types by case-insensitive name."""
 
     def get(self, key: str, default: Any = None) -> Any:
         return super().get(key.upper(), default)
@@ -48,10 +48,10 @@ _TYPES = _AnyCase({name: ObjectIdentifier(number) for number, names in _TYPE_NAM
 
 
 def normalize_name(name: str) -> str:
-    """A name in one spelling: attribute types as RFC 4514 writes them, values without needless escapes.
+    """Convert a name to its canonical form: attribute types as in RFC 4514, values without unnecessary escapes.
 
-    Values stay as they are, and so does the order of the attributes; only of attributes joined by ``+``, whose order
-    has no meaning, it becomes alphabetical.
+    Values and the order of attributes are unchanged. Only attributes joined by ``+``, whose order has no meaning, are
+    sorted alphabetically.
 
     Raises: InvalidName.
     """
@@ -59,7 +59,7 @@ def normalize_name(name: str) -> str:
 
 
 def split_name(name: str) -> list[str]:
-    """The attributes of a normalised name, in its order. Raises: InvalidName."""
+    """Return the attributes of a normalised name in order. Raises: InvalidName."""
     try:
         parsed = Name.from_rfc4514_string(name, _TYPES)
         parts = [_normalize(part).rfc4514_string() for part in reversed(parsed.rdns)]
@@ -76,6 +76,6 @@ def _normalize(part: RelativeDistinguishedName) -> RelativeDistinguishedName:
 
 
 def _decode_text(value: str) -> str:
-    """The text of a value in hexadecimal DER (``#…``, RFC 4514, section 2.4), decoded like Java."""
+    """Decode a value in hexadecimal DER (``#…``, RFC 4514, section 2.4) like Java."""
     is_der = value[:1] in _TEXT_TAGS and len(value) > 1 and ord(value[1]) == len(value[2:].encode()) < 128
     return value[2:] if is_der else value

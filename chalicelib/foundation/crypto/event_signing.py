@@ -22,7 +22,7 @@ _PREFIX = "whsec_"
 
 
 def new_secret() -> str:
-    """A new signing secret: ``whsec_`` and the base64 of 256 random bits."""
+    """Create a signing secret: ``whsec_`` and the base64 of 256 random bits."""
     return secret_of(secrets.token_bytes(32))
 
 
@@ -32,16 +32,16 @@ def secret_of(key: bytes) -> str:
 
 
 def headers(keys: Sequence[str], message_id: str, timestamp: int, body: bytes) -> dict[str, str]:
-    """The headers of one delivery attempt; a receiver can verify them with any of the secrets.
+    """Return the headers of one delivery attempt. A receiver can verify them with any of the secrets.
 
     Args:
         keys: ``whsec_`` and the base64 of the key, newest first, at least one.
-        message_id: the same for every attempt, so that receivers can detect duplicates.
-        timestamp: Unix seconds of this attempt; receivers reject timestamps that are several minutes old.
+        message_id: identical for every attempt, so that receivers can detect duplicates.
+        timestamp: Unix seconds of this attempt. Receivers reject old timestamps.
         body: the exact bytes of the request body.
 
     Raises:
-        ValueError: ``keys`` is empty; events are never sent unsigned.
+        ValueError: ``keys`` is empty. Events are never sent unsigned.
     """
     if not keys:
         raise ValueError("signing an event requires at least one secret")
@@ -54,7 +54,7 @@ def headers(keys: Sequence[str], message_id: str, timestamp: int, body: bytes) -
 
 
 def has_recent_headers(received: Mapping[str, str], now: int) -> bool:
-    """Whether ``received`` (lower case) has the headers of a recent attempt; the signature is not verified."""
+    """Whether ``received`` (lower-case names) has the headers of a recent attempt. The signature is not verified."""
     sent_at = received.get("webhook-timestamp", "")
     if not (sent_at.isascii() and sent_at.isdigit() and len(sent_at) <= len(str(now))):
         return False
@@ -63,7 +63,7 @@ def has_recent_headers(received: Mapping[str, str], now: int) -> bool:
 
 
 def is_signed(keys: Sequence[str], received: Mapping[str, str], body: bytes, now: int) -> bool:
-    """Whether an attempt with the ``received`` headers (lower case) is recent and signed with one of ``keys``."""
+    """Whether the ``received`` headers (lower-case names) belong to a recent attempt signed with one of ``keys``."""
     if not keys or not has_recent_headers(received, now):
         return False
     expected = headers(keys, received["webhook-id"], int(received["webhook-timestamp"]), body)
@@ -78,9 +78,9 @@ def _signature(key: str, content: bytes) -> str:
 
 @dataclass(frozen=True, slots=True)
 class EventSecret:
-    """A sealed signing secret; ``valid_until`` (Unix seconds) is ``None`` for the newest.
+    """A sealed signing secret. ``valid_until`` (Unix seconds) is ``None`` for the newest secret.
 
-    The previous secret can remain valid for an overlap period, during which the receiver can switch at any time.
+    The previous secret can remain valid for an overlap period, in which the receiver can switch at any time.
     """
 
     sealed: bytes = field(repr=False)
@@ -88,18 +88,18 @@ class EventSecret:
 
 
 def new_event_secret(vault: Vault, plain: str, context: str) -> EventSecret:
-    """A new secret, sealed for ``context``."""
+    """Create a secret, sealed for ``context``."""
     return EventSecret(vault.seal(plain, context), None)
 
 
 def rotate_secrets(secrets: Sequence[EventSecret], new: EventSecret, now: int, overlap: int) -> tuple[EventSecret, ...]:
-    """The secrets after a rotation: the previous one stays valid for ``overlap`` seconds, older ones are dropped."""
+    """Rotate the secrets: the previous secret remains valid for ``overlap`` seconds, older secrets are dropped."""
     previous = [replace(newest, valid_until=now + overlap) for newest in secrets[-1:] if overlap]
     return (*previous, new)
 
 
 def in_use(vault: Vault, secrets: Sequence[EventSecret], context: str, now: int) -> list[str]:
-    """The currently valid secrets in plaintext, newest first. Raises: Unsealable."""
+    """Return the currently valid secrets in plaintext, newest first. Raises: Unsealable."""
     valid = [secret for secret in secrets if secret.valid_until is None or now < secret.valid_until]
     return [vault.unseal(secret.sealed, context) for secret in reversed(valid)]
 

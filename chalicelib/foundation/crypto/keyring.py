@@ -1,6 +1,6 @@
 """The service's own keys, signing keys and data keys, and the vault, which seals values with the data keys.
 
-They are stored in one secret, ``{"signing_keys": [{"pem", "active_from"}], "data_keys": [{"id", "wrapped",
+All keys are stored in one secret, ``{"signing_keys": [{"pem", "active_from"}], "data_keys": [{"id", "wrapped",
 "created_at"}]}``, oldest first; data keys of earlier releases have no ``created_at``. Data keys are wrapped by the KMS
 key; each process unwraps a data key once. There are at most two signing keys: the newest with a past ``active_from``
 (Unix seconds) signs, and both are published so that banks have a key before its first use.
@@ -41,7 +41,7 @@ class KeyManagement(Protocol):
     """The KMS operations on data keys."""
 
     def generate_data_key(self) -> tuple[bytes, bytes]:
-        """A new 256-bit key: plaintext and wrapped."""
+        """Generate a 256-bit key, in plaintext and wrapped."""
 
     def unwrap(self, wrapped: bytes) -> bytes:
         """Decrypt a wrapped key."""
@@ -51,14 +51,14 @@ class SecretStore(Protocol):
     """The storage of the secret."""
 
     def get(self, name: str) -> dict[str, Any]:
-        """The secret's members; empty for a new secret."""
+        """Return the secret's members; empty for a new secret."""
 
     def put(self, name: str, value: dict[str, Any], replacing: dict[str, Any] | None = None) -> None:
         """Replace the secret if its value is still ``replacing``. Raises: SecretChanged."""
 
 
 class NoKeys(Exception):
-    """No keys exist yet: create them with ``.venv/bin/python -m infra.admin keys init``."""
+    """No keys exist yet. Create them with ``.venv/bin/python -m infra.admin keys init``."""
 
 
 class WrappedKeys(ABC):
@@ -77,7 +77,7 @@ class WrappedKeys(ABC):
         self._plain: dict[str, bytes] = {}
 
     def initialise(self) -> bool:
-        """Create the first keys unless keys exist; returns whether it created them."""
+        """Create the first keys unless keys exist. Returns whether keys were created."""
         state = self._secrets.get(self._name)
         if state.get(self.always_there):
             return False
@@ -89,10 +89,10 @@ class WrappedKeys(ABC):
 
     @abstractmethod
     def _first(self) -> dict[str, Any]:
-        """The initial contents of the secret."""
+        """Create the initial contents of the secret."""
 
     def _new_key(self) -> str:
-        """A new 256-bit key, wrapped, in base64."""
+        """Create a 256-bit key, wrapped, in base64."""
         _, wrapped = self._kms.generate_data_key()
         return base64.b64encode(wrapped).decode()
 
@@ -103,7 +103,7 @@ class WrappedKeys(ABC):
         return self._plain[wrapped]
 
     def _entry(self, member: str, number: int) -> dict[str, Any]:
-        """The entry with the id ``number`` in the list ``member``. Raises: KeyError."""
+        """Return the entry with the id ``number`` in the list ``member``. Raises: KeyError."""
         found = self._find(member, number)
         if found is None:  # another process may already use a key from a rotation that this one has not loaded
             self._state = {}
@@ -116,7 +116,7 @@ class WrappedKeys(ABC):
         return next((entry for entry in self._load()[member] if int(entry["id"]) == number), None)
 
     def _load(self) -> dict[str, Any]:
-        """The secret, cached for up to a minute. Raises: NoKeys."""
+        """Load the secret, cached for up to a minute. Raises: NoKeys."""
         state = self._state  # another thread may replace it at any time
         if not state or not 0 <= self._clock.time() - self._loaded_at < CACHED_SECONDS:
             try:
@@ -139,7 +139,7 @@ class WrappedKeys(ABC):
 
 
 def derived_key(key: bytes, purpose: str) -> bytes:
-    """A 256-bit key for one purpose (HKDF, RFC 5869)."""
+    """Derive a 256-bit key for one purpose (HKDF, RFC 5869)."""
     return HKDF(hashes.SHA256(), length=32, salt=None, info=purpose.encode()).derive(key)
 
 
@@ -155,10 +155,10 @@ class Keyring(WrappedKeys):
         self._private: dict[str, RSAPrivateKey] = {}
 
     def rotate_signing_key(self, overlap: int) -> str:
-        """Publish a new signing key now and sign with it after ``overlap`` seconds; returns its key id.
+        """Publish a new signing key now and sign with it after ``overlap`` seconds. Returns its key id.
 
-        The current signing key is kept; a key that is not yet active is replaced. Without an overlap the old key is
-        no longer published; use this for a compromised key.
+        The current signing key remains. A key that is not yet active is replaced. Without an overlap, the old key is no
+        longer published; use this for a compromised key.
 
         Raises:
             SecretChanged: another operator changed the secret at the same time.
@@ -171,7 +171,7 @@ class Keyring(WrappedKeys):
         return signatures.key_id(self._key(pem).public_key())
 
     def rotate_data_key(self) -> int:
-        """Add a data key and seal new values with it; older values can still be opened. Returns its id.
+        """Add a data key and seal new values with it. Older values can still be opened. Returns the new key's id.
 
         Raises:
             SecretChanged: another operator changed the secret at the same time.
@@ -183,11 +183,11 @@ class Keyring(WrappedKeys):
         return number
 
     def remove_data_key(self, number: int) -> None:
-        """Delete a data key; values sealed with it can never be opened again (see ``resealing``).
+        """Delete a data key. Values sealed with it can never be opened again (see ``resealing``).
 
         Raises:
             KeyError: there is no such key.
-            ValueError: it seals new values.
+            ValueError: the key seals new values.
             SecretChanged: another operator changed the secret at the same time.
         """
         state = self._load()
@@ -199,14 +199,14 @@ class Keyring(WrappedKeys):
         self._save({**state, "data_keys": left}, replacing=state)
 
     def data_keys(self) -> Mapping[int, int]:
-        """The ids of the data keys, oldest first, with the time of their creation in Unix seconds; 0 if unknown."""
+        """Return the data key ids, oldest first, with their creation times in Unix seconds; 0 if unknown."""
         return {int(entry["id"]): int(entry.get("created_at", 0)) for entry in self._load()["data_keys"]}
 
     def signing_key(self) -> RSAPrivateKey:
         return self._key(self._signing_entry(self._load())["pem"])
 
     def public_keys(self) -> list[RSAPublicKey]:
-        """All published keys, newest first."""
+        """Return all published keys, newest first."""
         return [self._key(entry["pem"]).public_key() for entry in reversed(self._load()["signing_keys"])]
 
     def current_data_key(self) -> tuple[int, AESGCM]:
@@ -219,11 +219,12 @@ class Keyring(WrappedKeys):
         return self._ciphers[number]
 
     def derived_keys(self, purpose: str) -> list[bytes]:
-        """256-bit keys for one purpose: sign with the last, verify with all of them.
+        """Derive 256-bit keys for one purpose. Sign with the last key, verify with all keys.
 
-        They are derived from the newest three data keys (HKDF, RFC 5869). The newest signs once it is a minute old by
-        any clock, because other processes may take that long to load it; until then the second newest does. A signature
-        remains valid after one rotation, even if the key was that new.
+        They are derived from the newest three data keys (HKDF, RFC 5869). The newest key signs once it is a minute old
+        by
+        any clock, because other processes may take a minute to load it. Until then, the second newest key signs. A
+        signature remains valid after one rotation, even if its key was new.
         """
         numbers = self._recent_data_keys()
         signing = self._deriving_data_key()
@@ -231,7 +232,7 @@ class Keyring(WrappedKeys):
         return [self._derive(number, purpose) for number in ordered]
 
     def derived_signing_key(self, purpose: str) -> bytes:
-        """The last of ``derived_keys``, without unwrapping the others."""
+        """Return the last of ``derived_keys`` without unwrapping the other data keys."""
         return self._derive(self._deriving_data_key(), purpose)
 
     def _derive(self, number: int, purpose: str) -> bytes:
@@ -243,7 +244,7 @@ class Keyring(WrappedKeys):
         return list(self.data_keys())[-_KEYS_DERIVED_FROM:]
 
     def _deriving_data_key(self) -> int:
-        """The data key from which keys that sign are derived."""
+        """Return the data key from which signing keys are derived."""
         number, created_at = list(self.data_keys().items())[-1]
         is_known = self._clock.time() - created_at >= CACHED_SECONDS + CLOCK_SKEW_SECONDS
         return number if is_known else self._recent_data_keys()[-2:][0]
@@ -255,7 +256,7 @@ class Keyring(WrappedKeys):
         }
 
     def _unwrap_data_key(self, number: int) -> bytes:
-        """A data key in plaintext. Raises: KeyError."""
+        """Return a data key in plaintext. Raises: KeyError."""
         return self._unwrap(self._entry("data_keys", number)["wrapped"])
 
     def _signing_entry(self, state: dict[str, Any]) -> dict[str, Any]:
@@ -271,13 +272,13 @@ class Keyring(WrappedKeys):
 
 
 class Unsealable(Exception):
-    """A sealed value was altered or moved to another record, or its key no longer exists."""
+    """A sealed value was altered or moved to a different record, or its key no longer exists."""
 
 
 def data_key_id(value: object) -> int | None:
-    """The id of the data key in the header of a sealed value; ``None`` if ``value`` has no such header.
+    """Return the data key id in the header of a sealed value; ``None`` if ``value`` has no such header.
 
-    Other bytes may begin like a header: compare the id with those of the keys that exist.
+    Other bytes may begin like a header, so compare the id with existing keys.
     """
     if not isinstance(value, bytes) or len(value) < _HEADER.size + _NONCE:
         return None
@@ -289,10 +290,10 @@ class DataKeys(Protocol):
     """The source of the data keys."""
 
     def current_data_key(self) -> tuple[int, AESGCM]:
-        """The id and the cipher of the data key that seals new values."""
+        """Return the id and the cipher of the data key that seals new values."""
 
     def data_key(self, number: int) -> AESGCM:
-        """The cipher of the data key with the id ``number``. Raises: KeyError."""
+        """Return the cipher of the data key with the id ``number``. Raises: KeyError."""
 
 
 class Vault:
@@ -309,7 +310,7 @@ class Vault:
         return header + nonce + cipher.encrypt(nonce, text.encode(), header + context.encode())
 
     def reseal(self, sealed: bytes, context: str) -> bytes:
-        """Encrypt a value with the newest data key. Raises: Unsealable."""
+        """Encrypt a value again with the newest data key. Raises: Unsealable."""
         return self.seal(self.unseal(sealed, context), context)
 
     def unseal(self, sealed: bytes, context: str) -> str:

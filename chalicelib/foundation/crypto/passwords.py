@@ -19,7 +19,7 @@ _GUESSABLE = 2
 
 
 def problem(name: str, given: str) -> str | None:
-    """The reason to reject this password for ``name``: too short, too long, the email address, or easily guessed."""
+    """Return why a password for ``name`` is rejected: too short, too long, the email address, or easily guessed."""
     from zxcvbn import zxcvbn  # few requests need it
 
     password = _normalise(given)
@@ -40,7 +40,7 @@ def hash_password(password: str) -> str:
 
 
 def verify(known: str | None, password: str) -> bool:
-    """Whether a password matches a stored hash. Without a hash, return ``False`` after the same time."""
+    """Whether a password matches a stored hash. Without a hash, returns ``False`` after the same time."""
     from argon2.exceptions import VerifyMismatchError
 
     nobodys = _nobodys_hash()  # created by the first call of any kind, so that timing reveals nothing
@@ -64,7 +64,7 @@ def _hasher() -> PasswordHasher:
 
 @cache
 def _nobodys_hash() -> str:
-    """A dummy hash to compare with the password of an unknown user."""
+    """Return a dummy hash to compare with the password of an unknown user."""
     return _hasher().hash("nobody has this password")
 
 

@@ -1,12 +1,13 @@
 """Encrypts all records with the newest data key, so that older keys can be removed (PCI DSS 3.7.4).
 
-The operator requests it; a schedule then reads all tables with sealed values, page by page, and replaces the values of
-older keys. Each replacement is conditional on the value that was read, so a concurrent change is never overwritten; the
-next pass finds what was skipped. After an interruption, the next run resumes with the page that was not recorded.
+On the operator's request, a scheduled job reads all tables with sealed values, page by page, and replaces the values of
+older keys. Each replacement is conditional on the value that was read, so it never overwrites a concurrent change. The
+next pass finds skipped values. After an interruption, the next run resumes with the page that was not recorded.
 
 The progress is one item, replaced after every page of a table. A pass reads all tables with sealed values. When it
-ends, each older data key of which it found no value is unused from the start of the pass on. Passes repeat until one
-finds no value of any older key.
+ends, each older data key without values is unused since the start of the pass. Passes repeat until a pass finds no
+value
+of any older key.
 """
 
 from __future__ import annotations
@@ -46,17 +47,17 @@ PASS_SECONDS = 24 * 3600
 
 @dataclass(frozen=True, slots=True)
 class ResealingProgress:
-    """Times are Unix seconds; data keys are numbered as in the keyring, as text in maps.
+    """The progress of resealing. Times are Unix seconds. Data keys are numbered as in the keyring, as text in maps.
 
     Attributes:
-        data_key: the key with which values are sealed anew.
-        requested_at: when the operator asked for it.
-        pass_at: the time before which the pass may not begin; while it runs and afterwards, when it began.
-        table: the table that is read next; ``None`` before a pass begins and when all passes are over.
-        after: the key of the last item read in it.
-        read: items read in this pass; ``resealed``: values sealed anew in it.
-        found: values of older keys found in this pass, by key; ``left``: those that the pass before found.
-        unused_since: for each older key that opens nothing, the start of the first pass that found none of its values.
+        data_key: the key that reseals values.
+        requested_at: when the operator requested resealing.
+        pass_at: the earliest start of the pass; once the pass has started, its start.
+        table: the table to read next; ``None`` before a pass starts and after all passes.
+        after: the key of the last item read in the table.
+        read: items read in this pass; ``resealed``: values resealed in this pass.
+        found: values of older keys found in this pass, by key; ``left``: values found in the previous pass.
+        unused_since: for each older key without values, the start of the first pass that found no values.
         finished_at: when the last pass ended; ``None`` while passes follow.
         version: the number of writes; 0 if there is no item yet.
     """
@@ -79,7 +80,7 @@ class ResealingProgress:
         return cls(**{name: item[name] for name in cls.__dataclass_fields__ if name in item})
 
     def put(self) -> tuple[ResealingProgress, Put]:
-        """The write, which fails if another process wrote first, and the progress afterwards."""
+        """Return the write, which fails if another process wrote first, and the progress after it."""
         after = replace(self, version=self.version + 1)
         as_read = Attr("version").eq(self.version) if self.version else absent("subject")
         table, key = PROGRESS
@@ -87,7 +88,7 @@ class ResealingProgress:
         return after, Put(table, {**key, **members}, as_read)
 
     def request(self, data_key: int, created_at: int, now: int) -> ResealingProgress:
-        """A new series of passes with the key ``data_key``, which was created at ``created_at``."""
+        """Start a series of passes with the key ``data_key``, created at ``created_at``."""
         pass_at = max(now, created_at + SETTLE_SECONDS if created_at else 0)
         return ResealingProgress(
             data_key, now, pass_at, left=self.left, unused_since=self.unused_since, version=self.version
@@ -101,12 +102,12 @@ class ResealingProgress:
         return replace(self, pass_at=now, table=tables[0], after=None, read=0, resealed=0, found={})
 
     def advance(self, read: int, resealed: int, found: Mapping[str, int], after: Item | None) -> ResealingProgress:
-        """Record a page of the table."""
+        """Return the progress after a page of the table."""
         total = dict(Counter(self.found or {}) + Counter(found))
         return replace(self, read=self.read + read, resealed=self.resealed + resealed, found=total, after=after)
 
     def next_table(self, tables: Sequence[str], older: Collection[int], now: int) -> ResealingProgress:
-        """Go on to the next table, or end the pass; ``older`` are the keys before ``data_key``."""
+        """Move to the next table, or end the pass. ``older`` are the keys before ``data_key``."""
         following = tables[tables.index(self.table or "") + 1 :]
         return replace(self, table=following[0]) if following else self._end_pass(older, now)
 
@@ -120,7 +121,7 @@ class ResealingProgress:
 
 
 class DataKeyNeeded(Exception):
-    """A data key cannot be removed (yet); the message is a sentence for the operator."""
+    """A data key cannot be removed yet, or does not exist. The message is a sentence for the operator."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,9 +131,9 @@ class KeyStatus:
     Attributes:
         created_at: 0 for a key of an earlier release.
         is_newest: whether it seals new values.
-        values_left: values that the last whole pass found; ``None`` before a pass has looked for them.
-        unused_since: since when it opens nothing; ``None`` if it still does, or nobody has looked.
-        removable_at: when it can be removed, if it opens nothing until then.
+        values_left: values found by the last complete pass; ``None`` before such a pass.
+        unused_since: since when the key has no values; ``None`` if it has values, or no pass has completed.
+        removable_at: when the key can be removed, if it has no values until then.
     """
 
     number: int
@@ -148,7 +149,7 @@ class KeyStatus:
 
 @dataclass(frozen=True, slots=True)
 class _Sealed:
-    """The sealed values in an item: those of older keys by key, and the number encrypted again."""
+    """The sealed values in an item: the older keys' values by key, and the number of resealed values."""
 
     found: Mapping[str, int]
     resealed: int = 0
@@ -168,15 +169,15 @@ class Resealing:
         self.tables = tuple(dict.fromkeys(place.table for place in places))
 
     def progress(self) -> ResealingProgress | None:
-        """The progress; ``None`` if it was never requested."""
+        """Return the progress; ``None`` if resealing was never requested."""
         item = self._store.get(*PROGRESS)
         return ResealingProgress.from_item(item) if item else None
 
     def request(self) -> ResealingProgress:
-        """Request that all records be sealed with the newest key; no effect while such a pass runs.
+        """Request that all records be sealed with the newest key. Has no effect while such a pass runs.
 
         Raises:
-            ConditionFailed: it was requested, or a run recorded its progress, at the same time.
+            ConditionFailed: a concurrent request or run recorded its progress.
         """
         before = self.progress()
         number, created_at = self._newest_key()
@@ -186,7 +187,7 @@ class Resealing:
         return self._write((before or ResealingProgress(number, now, now)).request(number, created_at, now))
 
     def run(self, until: float) -> ResealingProgress | None:
-        """Read and seal pages until the monotonic time ``until``; ``None`` if nothing was requested."""
+        """Read and seal pages until the monotonic time ``until``. Returns ``None`` if resealing was not requested."""
         progress = self.progress()
         if progress is None or progress.finished_at is not None:
             return progress
@@ -203,7 +204,7 @@ class Resealing:
         return progress
 
     def key_statuses(self) -> list[KeyStatus]:
-        """All data keys, oldest first."""
+        """Return the status of all data keys, oldest first."""
         progress, keys = self.progress(), self._keyring.data_keys()
         left = (progress.left if progress else None) or {}
         unused = (progress.unused_since if progress else None) or {}
@@ -220,10 +221,10 @@ class Resealing:
         ]
 
     def remove_key(self, number: int) -> None:
-        """Delete a data key that opens nothing any more.
+        """Delete a data key that no stored value needs.
 
         Raises:
-            DataKeyNeeded: there is no such key, or something may still need it.
+            DataKeyNeeded: the key does not exist, or a value may still need it.
             SecretChanged: another operator changed the keys at the same time.
         """
         status = next((each for each in self.key_statuses() if each.number == number), None)
@@ -243,7 +244,7 @@ class Resealing:
         return list(self._keyring.data_keys().items())[-1]
 
     def _older_keys(self, number: int) -> frozenset[int]:
-        """The keys older than ``number``, without those created during the pass for ``number``."""
+        """Return the keys older than ``number``, without keys created during the pass for ``number``."""
         return frozenset(each for each in self._keyring.data_keys() if each < number)
 
     def _write(self, progress: ResealingProgress) -> ResealingProgress:
@@ -252,7 +253,7 @@ class Resealing:
         return after
 
     def _advance(self, progress: ResealingProgress) -> ResealingProgress:
-        """Read a page and encrypt its values of older keys again."""
+        """Read a page and reseal its values of older keys."""
         now = self._clock.time()
         if progress.table is None:
             progress = progress.begin_pass(self.tables, now)
@@ -266,7 +267,7 @@ class Resealing:
         return progress if page.next else progress.next_table(self.tables, older, now)
 
     def _reseal(self, table: str, item: Item, older: frozenset[int], current: int) -> _Sealed:
-        """Encrypt the values of an item again; unreadable values, and those of changed items, are only counted."""
+        """Reseal the values of an item. Unreadable values, and values of changed items, are only counted."""
         numbers = [number for value in sealed_values(item) if (number := data_key_id(value)) in older]
         if not numbers:
             return _Sealed({})
@@ -280,7 +281,7 @@ class Resealing:
         return _Sealed(found)
 
     def _replace(self, table: str, item: Item, older: frozenset[int], current: int) -> int:
-        """Write the sealed attributes of an item; returns the number of replaced values."""
+        """Write the sealed attributes of an item. Returns the number of replaced values."""
         changes, count = {}, 0
         for place in self._places:
             before = item.get(place.attribute)

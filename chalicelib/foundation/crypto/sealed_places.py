@@ -1,4 +1,4 @@
-"""The places of sealed values: a table's attribute, and the encryption context of its values."""
+"""The places of sealed values: table attributes, and the encryption context of their values."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from chalicelib.foundation.lazy_dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class SealedPlace:
-    """An attribute that is a sealed value, or contains some in lists and maps.
+    """An attribute that is a sealed value, or contains sealed values in lists and maps.
 
     Attributes:
         table: the table's short name.
         key: the attributes of the table's key.
         attribute: the attribute's name.
-        context: the context of the values in an item; ``None`` if they cannot be sealed anew and are left to expire.
+        context: the context of the values in an item; ``None`` if the values cannot be resealed and will expire.
     """
 
     table: str
@@ -28,7 +28,7 @@ class SealedPlace:
 
 
 def sealed_values(value: object) -> Iterator[bytes]:
-    """The values in ``value``, which may be a list, a map or a whole item, that look like sealed ones."""
+    """Return the values in ``value`` (a list, a map or an item) that look like sealed values."""
     if isinstance(value, bytes) and data_key_id(value) is not None:
         yield value
     elif isinstance(value, Mapping):
@@ -40,7 +40,7 @@ def sealed_values(value: object) -> Iterator[bytes]:
 
 
 def reseal_values(vault: Vault, value: Any, context: str, current: int) -> Any:
-    """``value`` with all sealed values in it sealed by the data key ``current``. Raises: Unsealable."""
+    """Return ``value`` with all sealed values resealed by the data key ``current``. Raises: Unsealable."""
     if isinstance(value, bytes) and data_key_id(value) not in (None, current):
         return vault.reseal(value, context)
     if isinstance(value, Mapping):

@@ -1,4 +1,4 @@
-"""Cursors of paged lists: positions signed for their reader, so that nobody can make or alter one."""
+"""Cursors of paged lists: positions signed for their reader, so that clients cannot create or alter cursors."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from chalicelib.foundation.lazy_dataclasses import dataclass
 
 
 class InvalidCursor(ValueError):
-    """A cursor was altered, belongs to another reader, or was signed too long ago."""
+    """A cursor was altered, belongs to a different reader, or is too old."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,11 +21,11 @@ class SignedCursors:
     purpose: str
 
     def sign(self, reader: str, position: str) -> str:
-        """The cursor of a position, which only ``reader`` can use."""
+        """Return the cursor of a position, which only ``reader`` can use."""
         return f"{position}.{_sign(self.keyring.derived_signing_key(self.purpose), reader, position)}"
 
     def read(self, reader: str, cursor: str) -> str:
-        """The position of a cursor. Raises: InvalidCursor."""
+        """Return the position of a cursor. Raises: InvalidCursor."""
         position = cursor.rpartition(".")[0]
         if not position or not cursor.isascii() or not self._is_signed(reader, position, cursor):
             raise InvalidCursor("the cursor is not the next of an earlier page")

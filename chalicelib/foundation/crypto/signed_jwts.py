@@ -1,7 +1,7 @@
 """Signed JWTs of other parties (RFC 7515, 7517, 7519), verified with joserfc.
 
-Only asymmetric algorithms that the caller names are accepted, whatever a token's header says. Keys are public keys of
-at least the strength that these algorithms need.
+Only asymmetric algorithms named by the caller are accepted, regardless of the token's header. Keys are public keys of
+at least the strength that these algorithms require.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ _PRIVATE_MEMBERS = {"d", "p", "q", "dp", "dq", "qi", "oth", "k"}
 
 
 class InvalidJwt(ValueError):
-    """A token that cannot be accepted; the message gives the reason, for the log."""
+    """A token is invalid. The message contains the reason, for the log."""
 
 
 class InvalidKeySet(ValueError):
-    """A key set that cannot be used; the message gives the reason."""
+    """A key set is unusable. The message contains the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class UnverifiedJwt:
-    """A token's header and claims; nothing proves yet who made them."""
+    """The header and claims of a token whose signature is not verified."""
 
     text: str
     header: Mapping[str, Any]
@@ -68,9 +68,9 @@ def parse(text: str) -> UnverifiedJwt:
 
 
 def verify(token: UnverifiedJwt, keys: Sequence[Key], algorithms: Collection[str]) -> None:
-    """Verify a token's signature with a key that its ``kid`` names, or without ``kid`` with any of ``keys``.
+    """Verify a token's signature with the key named by ``kid``, or without ``kid`` with any of ``keys``.
 
-    Of several keys with one ``kid``, that of the fitting type verifies it (FAPI 2.0 §5.4.3).
+    If several keys have this ``kid``, the key of the matching type is used (FAPI 2.0 §5.4.3).
 
     Raises:
         InvalidJwt: the algorithm is not among ``algorithms``, there is no such key, or the signature is wrong.
@@ -86,7 +86,7 @@ def verify(token: UnverifiedJwt, keys: Sequence[Key], algorithms: Collection[str
 
 
 def read_time(claims: Mapping[str, Any], name: str) -> int | Decimal | None:
-    """A claim that is a number of Unix seconds (RFC 7519 §2); ``None`` if it is missing. Raises: InvalidJwt."""
+    """Read a claim of Unix seconds (RFC 7519 §2); ``None`` if the claim is missing. Raises: InvalidJwt."""
     value = claims.get(name)
     if value is None or (isinstance(value, int | Decimal) and not isinstance(value, bool)):
         return value
@@ -94,7 +94,7 @@ def read_time(claims: Mapping[str, Any], name: str) -> int | Decimal | None:
 
 
 def read_identifier(claims: Mapping[str, Any]) -> str:
-    """The claim ``jti`` (RFC 7519 §4.1.7). Raises: InvalidJwt."""
+    """Read the claim ``jti`` (RFC 7519 §4.1.7). Raises: InvalidJwt."""
     jti = claims.get("jti")
     if not isinstance(jti, str) or not 1 <= len(jti) <= _LONGEST_JTI:
         raise InvalidJwt(f"jti must be text of 1 to {_LONGEST_JTI} characters")
@@ -102,7 +102,7 @@ def read_identifier(claims: Mapping[str, Any]) -> str:
 
 
 def import_key(members: Mapping[str, Any]) -> Key:
-    """The public key in a JSON Web Key. Raises: InvalidKeySet, for a private key as well."""
+    """Import the public key in a JSON Web Key. Raises: InvalidKeySet, also for a private key."""
     from joserfc import jwk
     from joserfc.errors import JoseError
 
@@ -125,12 +125,12 @@ def import_key(members: Mapping[str, Any]) -> Key:
 
 
 def import_key_set(members: object) -> list[Key]:
-    """The public keys of a JSON Web Key Set that verify signatures. Keys of other types or uses are left out.
+    """Import the public keys of a JSON Web Key Set that verify signatures.
 
-    A client may publish them for others (RFC 7517 §5).
+    Keys of other types or uses, which a client may also publish, are ignored (RFC 7517 §5).
 
     Raises:
-        InvalidKeySet: it has no usable key, or a private one.
+        InvalidKeySet: the set has no usable key, or has a private key.
     """
     listed = members.get("keys") if isinstance(members, dict) else None
     if not isinstance(listed, list) or not all(isinstance(each, dict) for each in listed):
@@ -146,7 +146,7 @@ def import_key_set(members: object) -> list[Key]:
 
 
 def _import_usable(listed: Sequence[Mapping[str, Any]]) -> tuple[list[Key], list[str]]:
-    """The usable keys, and why the others are not."""
+    """Import the usable keys. Returns them and the reasons why other keys are unusable."""
     keys, reasons = [], []
     for members in listed:
         try:
@@ -157,12 +157,12 @@ def _import_usable(listed: Sequence[Mapping[str, Any]]) -> tuple[list[Key], list
 
 
 def thumbprint(key: Key) -> str:
-    """The SHA-256 thumbprint of a key (RFC 7638), in base64url."""
+    """Return the SHA-256 thumbprint of a key (RFC 7638) in base64url."""
     return key.thumbprint()
 
 
 def _count_bits(modulus: object) -> int:
-    """The bits of a number in base64url; 0 if it is none."""
+    """Count the bits of a number in base64url; 0 if the text is not a number."""
     try:
         return int.from_bytes(base64.urlsafe_b64decode(f"{modulus}===")).bit_length()
     except ValueError:
@@ -182,7 +182,7 @@ def _has_signed(token: UnverifiedJwt, key: Key, algorithm: str) -> bool:
 
 @cache
 def _registry(algorithm: str = "") -> JWSRegistry:
-    """The rules for a token: one algorithm, headers that may hold a key, and unknown header members (RFC 7515 §4)."""
+    """Return the rules for a token: one algorithm, headers with keys, and unknown header members (RFC 7515 §4)."""
     from joserfc.errors import UnsupportedAlgorithmError
     from joserfc.jws import JWSRegistry
 
@@ -190,7 +190,7 @@ def _registry(algorithm: str = "") -> JWSRegistry:
         max_header_length = _LONGEST
 
         def get_alg(self, name: str) -> Any:
-            """The algorithm, without joserfc's deprecation warning for EdDSA, the name that FAPI 2.0 uses."""
+            """Return the algorithm without joserfc's deprecation warning for EdDSA, the name that FAPI 2.0 uses."""
             if name != algorithm:
                 raise UnsupportedAlgorithmError(name)
             return self.algorithms[name]

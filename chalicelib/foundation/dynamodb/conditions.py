@@ -1,4 +1,4 @@
-"""Conditions, key conditions and projections, and their expressions in requests to DynamoDB."""
+"""Conditions, key conditions and projections, and their expressions in DynamoDB requests."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Condition:
 
 
 class _Operand:
-    """A part of an expression that has a value in an item and can be compared."""
+    """An operand of an expression that has a value in an item and can be compared."""
 
     __slots__ = ()
 
@@ -62,7 +62,7 @@ class _Operand:
         return Condition(">=", (self, value))
 
     def between(self, low: Any, high: Any) -> Condition:
-        """Both ends included."""
+        """Create a range condition that includes both ends."""
         return Condition("BETWEEN", (self, low, high))
 
     def is_in(self, values: Sequence[Any]) -> Condition:
@@ -78,7 +78,7 @@ class Size(_Operand):
 
 @dataclass(frozen=True, slots=True)
 class Attr(_Operand):
-    """An attribute of an item, by its whole name."""
+    """An attribute of an item, by its full name."""
 
     name: str
 
@@ -92,7 +92,7 @@ class Attr(_Operand):
         return Condition("begins_with", (self, prefix))
 
     def contains(self, value: Any) -> Condition:
-        """Whether a set or list has this member, or a text this part."""
+        """Create the condition that a set or list contains this member, or a text this substring."""
         return Condition("contains", (self, value))
 
     def size(self) -> Size:
@@ -100,7 +100,7 @@ class Attr(_Operand):
 
 
 class _Expressions:
-    """Writes the conditions of one request, with a placeholder for each name and value."""
+    """Builds the expressions of one request, with a placeholder for each name and value."""
 
     def __init__(self) -> None:
         self.names: dict[str, str] = {}
@@ -131,7 +131,7 @@ class _Expressions:
 
 
 def condition_members(condition: Condition | None) -> dict[str, Any]:
-    """The members of a write with a condition."""
+    """Return the request members of a write with a condition."""
     if condition is None:
         return {}
     expressions = _Expressions()
@@ -140,7 +140,7 @@ def condition_members(condition: Condition | None) -> dict[str, Any]:
 
 
 def query_members(key: Condition, filter: Condition | None) -> dict[str, Any]:
-    """The members of a query: the condition of its keys, and a filter of the rows that it reads."""
+    """Return the request members of a query: the condition of its keys, and a filter of the rows."""
     expressions = _Expressions()
     written = {"KeyConditionExpression": expressions.write(key)}
     if filter is not None:
@@ -149,6 +149,6 @@ def query_members(key: Condition, filter: Condition | None) -> dict[str, Any]:
 
 
 def projection_members(attributes: Sequence[str]) -> dict[str, Any]:
-    """The members of a read of some attributes."""
+    """Return the request members of a read of some attributes."""
     names = {f"#p{number}": attribute for number, attribute in enumerate(attributes)}
     return {"ProjectionExpression": ", ".join(names), "ExpressionAttributeNames": names}

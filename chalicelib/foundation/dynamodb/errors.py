@@ -23,10 +23,10 @@ class StoreError(Exception):
 
 
 class ConditionFailed(StoreError):
-    """A condition failed; nothing was written by the failed attempt.
+    """A condition failed, and the failed attempt did not write.
 
     ``items`` has one entry per operation: the stored item if that operation's condition failed, else ``None``.
-    ``failed`` has the positions of the operations whose condition failed. ``repeated`` is set if this was a repeat
+    ``failed`` has the positions of the operations whose condition failed. ``repeated`` is set if this was a retry
     after a lost response.
     """
 
@@ -38,16 +38,16 @@ class ConditionFailed(StoreError):
 
     @property
     def item(self) -> Item | None:
-        """The stored item of the first failed operation."""
+        """Return the stored item of the first failed operation."""
         return self.items[self.failed[0]]
 
 
 class Busy(StoreError):
-    """DynamoDB refused the call, even after retries, because of what others do; a new decision may be made later."""
+    """DynamoDB refused the call, even after retries, because of concurrent calls. The caller may decide again later."""
 
 
 class Conflict(Busy):
-    """Concurrent writes blocked the call; nothing was written."""
+    """Concurrent writes blocked the call. No data was written."""
 
 
 class Throttled(Busy):
@@ -63,19 +63,19 @@ class StoreUnavailable(StoreError):
 
 
 class NeverSent(StoreUnavailable):
-    """DynamoDB could not be reached; nothing was written."""
+    """DynamoDB was unreachable. No data was written."""
 
 
 class AnswerLost(StoreUnavailable):
-    """No response, or a failure inside DynamoDB: a repeat may succeed."""
+    """DynamoDB returned no response, or failed internally. A retry may succeed."""
 
 
 class InProgress(AnswerLost):
-    """An earlier sending of the same transaction still runs."""
+    """A previous sending of the same transaction is still in progress."""
 
 
 def store_error(refusal: ErrorResponse) -> StoreError:
-    """Convert an error of DynamoDB to a store error."""
+    """Convert a DynamoDB error to a store error."""
     code, members = refusal.code, refusal.members
     if code == "ConditionalCheckFailedException":
         item = members.get("Item")

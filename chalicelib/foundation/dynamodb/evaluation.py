@@ -1,4 +1,4 @@
-"""Whether a condition holds for an item that was read: what DynamoDB would say of it."""
+"""Evaluates a condition for an item that was read, as DynamoDB would."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ORDERS: Mapping[str, Callable[[Any, Any], bool]] = {
 
 
 def holds(condition: Condition | None, item: Item | None) -> bool:
-    """Whether a write with this condition would be applied to ``item``; ``None`` if there is no item."""
+    """Whether a write with this condition would be applied to ``item``; ``None`` represents a missing item."""
     return condition is None or _holds(condition, item or {})
 
 
@@ -86,7 +86,7 @@ def _contains(value: Any, part: Any) -> bool:
 
 
 def _kind(value: Any) -> type:
-    """The type of a value in DynamoDB, where all numbers are one."""
+    """Return the DynamoDB type of a value. All numbers have one type."""
     if isinstance(value, bool) or value is None or value is _MISSING:
         return type(value)
     if isinstance(value, int | Decimal):

@@ -19,7 +19,7 @@ _NUMBERS = Context(prec=38, Emin=-128, Emax=126, traps=[Clamped, Overflow, Inexa
 
 
 def serialize(value: Any) -> dict[str, Any]:
-    """A value with its DynamoDB type. Raises: TypeError, decimal.DecimalException: it cannot be stored."""
+    """Convert a value to DynamoDB's JSON. Raises: TypeError, decimal.DecimalException: it cannot be stored."""
     kind = type(value)
     if kind is str:
         return {"S": value}

@@ -1,4 +1,4 @@
-"""Writes of one item, alone or as members of a transaction, and their requests to DynamoDB."""
+"""Writes of one item, alone or in a transaction, and their DynamoDB requests."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Put:
 class Update:
     """Set, remove or add to attributes of one item, creating the item unless a condition forbids it.
 
-    ``add`` increments a number, or adds members to a set of numbers or strings; ``delete`` removes members of a set.
+    ``add`` increments a number, or adds members to a set of numbers or strings. ``delete`` removes members of a set.
     """
 
     table: str
@@ -54,7 +54,7 @@ Operation = Put | Update | Delete | Check
 
 
 def transaction_member(operation: Operation, table_name: str) -> dict[str, Any]:
-    """An operation as a member of ``TransactItems``; ``table_name`` is the table's full name."""
+    """Convert an operation to a member of ``TransactItems``. ``table_name`` is the table's full name."""
     match operation:
         case Put():
             return {"Put": put_members(operation, table_name)}

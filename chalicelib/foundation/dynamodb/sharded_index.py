@@ -1,6 +1,6 @@
 """Time-ordered indexes, spread over shards that are queried in parallel to avoid hot partitions.
 
-The partition attribute is a shard number, optionally prefixed with an owner; the sort attribute is a time. Items
+The partition attribute is a shard number, optionally prefixed with an owner. The sort attribute is a time. Items
 without the partition attribute are not indexed.
 """
 
@@ -30,7 +30,7 @@ class ShardedIndex:
     time: str
 
     def entry(self, identifier: str, owner: str = "") -> Item:
-        """The partition attribute that assigns an item to its shard."""
+        """Return the partition attribute that assigns an item to its shard."""
         return {self.partition: _value(owner, zlib.crc32(identifier.encode()) % SHARDS)}
 
     def rows(
@@ -43,10 +43,11 @@ class ShardedIndex:
         limit: int | None = None,
         newest_first: bool = False,
     ) -> list[Item]:
-        """The rows between two Unix seconds (inclusive) in order of time; at most ``limit``.
+        """Return the rows between two Unix seconds (inclusive) in order of time, at most ``limit``.
 
-        All shards are queried in parallel, each for somewhat more than its share of ``limit``; those whose next rows
-        may belong to the result are queried again, also in parallel.
+        All shards are queried in parallel, each for slightly more than its share of ``limit``. Shards whose next rows
+        may
+        belong to the result are queried again, also in parallel.
         """
         rows: list[Item] = []
         positions: list[_Position] = [(shard, None) for shard in range(SHARDS)]
@@ -70,9 +71,9 @@ class ShardedIndex:
     def pages(
         self, store: Store, *, owner: str = "", since: int = 0, until: int, limit: int
     ) -> Iterator[Sequence[Item]]:
-        """The rows between two Unix seconds (inclusive), in pages of at most ``limit`` rows of each shard.
+        """Yield the rows between two Unix seconds (inclusive), in pages of at most ``limit`` rows of each shard.
 
-        Rows that leave the range meanwhile do not disturb the others; rows that enter it may be missed.
+        Rows that leave the range during the iteration do not affect other rows. Rows that enter it may be missed.
         """
         positions: list[_Position] = [(shard, None) for shard in range(SHARDS)]
         while positions:
@@ -81,7 +82,7 @@ class ShardedIndex:
             positions = [(shard, page.next) for (shard, _), page in zip(positions, pages, strict=True) if page.next]
 
     def next_time(self, store: Store, until: int, *, since: int = 0) -> int | None:
-        """The earliest time in the index from ``since`` on, if it is not after ``until``."""
+        """Return the earliest time in the index from ``since`` on, if it is not after ``until``."""
         rows = self.rows(store, since=since, until=until, limit=1) if since <= until else []
         return self._time_of(rows[0]) if rows else None
 
@@ -96,7 +97,7 @@ class ShardedIndex:
         limit: int | None,
         newest_first: bool = False,
     ) -> Sequence[Page]:
-        """A page of each shard in ``positions``, read in parallel."""
+        """Read a page of each shard in ``positions`` in parallel."""
 
         def page(shard: int, after: Item | None) -> Page:
             return store.query(
@@ -113,9 +114,9 @@ class ShardedIndex:
 
 
 def rows_of_shard(rows: int, shards: int, deviations: int = 4) -> int:
-    """Rows to read from each shard so that these almost always include the first ``rows`` of all shards.
+    """Return the rows to read from each shard to almost always include the first ``rows`` of all shards.
 
-    Rows are spread at random: the average, and so many standard deviations more.
+    Rows are distributed randomly: the number is the average plus several standard deviations.
     """
     average = rows / shards
     return min(rows, ceil(average + deviations * sqrt(average)))

@@ -3,22 +3,22 @@
 Callers use short table names (``clients``); this module adds the stage's prefix. Items are plain dictionaries of
 strings, integers, ``Decimal``, bytes, booleans, ``None``, lists and dictionaries; floats are refused.
 
-Only the store repeats calls of DynamoDB, apart from one whose signature was refused. After a lost response, in
-transport or by a DynamoDB failure, the call is sent again where this is safe, for up to ``PATIENCE`` seconds:
+Only the store retries DynamoDB calls, except a call whose signature was refused. After a lost response, in transport or
+by a DynamoDB failure, the store retries the call for up to ``PATIENCE`` seconds where this is safe:
 
-- Reads, and puts and deletes without a condition, are idempotent. The repeat overwrites any write made in between,
-  as if the call had come later.
-- Conditional puts: if an earlier attempt was applied, the repeat's condition fails. A failed condition counts as
-  success if the stored item equals the new one: there is nothing else that the put would have written.
+- Reads, and puts and deletes without a condition, are idempotent. The retry overwrites any write made in between,
+  as if the call had been later.
+- Conditional puts: if an earlier attempt was applied, the retry's condition fails. A failed condition counts as
+  success if the stored item equals the new item.
 - Transactions are sent up to 20 times with their token. DynamoDB recognises the token, completes a transaction
-  that is still in progress, and applies it once. Some emulators do not, so a condition that fails in a repeat counts
+  that is still in progress, and applies it once. Some emulators do not, so a condition that fails in a retry counts
   as success if the item of a conditional put is stored.
-- Updates and conditional deletes are not repeated after a lost response. They have no token, and their result does
+- Updates and conditional deletes are not retried after a lost response. They have no token, and their result does
   not identify the writer: a number could be added twice, and another caller may have deleted the item. Use a
   transaction if the outcome must be known.
 
-Conflicts with other transactions, and throttled calls as far as the budget of the process goes, are retried, with
-jitter, before they are reported. The time limit of a request ends all repeats (``foundation.context``).
+Conflicts with other transactions, and throttled calls within the process's budget, are retried with jitter before they
+are reported. The deadline of a request ends all retries (``foundation.context``).
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ _BATCH = 100
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One page of rows; pass ``next`` as ``after`` to get the following page. ``next`` is ``None`` on the last page."""
+    """One page of rows. Pass ``next`` as ``after`` to get the following page. ``next`` is ``None`` on the last page."""
 
     items: list[Item]
     next: Item | None
@@ -108,7 +108,7 @@ class Page:
 class Which(TypedDict, total=False):
     """The options of ``Store.query``: filters, order and paging.
 
-    ``limit`` counts the rows that are read; ``filter`` drops rows that were read, before they are sent.
+    ``limit`` counts the rows before ``filter``, which drops rows on the server.
     """
 
     index: str | None
@@ -121,7 +121,7 @@ class Which(TypedDict, total=False):
 
 
 def absent(key: str) -> Condition:
-    """A condition that the item does not exist; ``key`` is the table's partition key."""
+    """Create the condition that the item does not exist. ``key`` is the table's partition key."""
     return Attr(key).not_exists()
 
 
@@ -134,7 +134,7 @@ class Store:
         pause: sleeps between retries, in seconds; tests pass a function that returns at once.
         patience: seconds after its first sending within which a call may be sent again.
         monotonic: the clock of ``patience``, in seconds.
-        budget: of the repeats of throttled calls; all stores of a process share one.
+        budget: the retry budget for throttled calls, shared by all stores of a process.
     """
 
     def __init__(
@@ -157,12 +157,13 @@ class Store:
         """Attempts at a read before its response counts as lost; raised for work that takes minutes."""
 
     def get(self, table: str, key: Item) -> Item | None:
-        """One item, strongly consistent."""
+        """Read one item with strong consistency."""
         return self.batch_get([(table, key)])[0]
 
     def batch_get(self, keys: Sequence[tuple[str, Item]], attributes: Sequence[str] = ()) -> list[Item | None]:
-        """Read up to 100 items of any tables, strongly consistent; returned in the order of ``keys``, ``None`` if
-        missing. With ``attributes``, which include the keys, the items have no others.
+        """Read up to 100 items of any tables with strong consistency, in the order of ``keys``, ``None`` if missing.
+
+        ``attributes``, which include the keys, limit the attributes of the items.
         """
         if len(keys) > _BATCH:
             raise ValueError(f"at most {_BATCH} items can be read in one call")
@@ -210,7 +211,7 @@ class Store:
         add: Mapping[str, int | frozenset[int] | frozenset[str]] | None = None,
         condition: Condition | None = None,
     ) -> Item:
-        """Update one item and return its new attributes. Not repeated after a lost response.
+        """Update one item and return its new attributes. Not retried after a lost response.
 
         Raises: ConditionFailed.
         """
@@ -219,7 +220,7 @@ class Store:
         return unpack(answer["Attributes"])
 
     def delete(self, table: str, key: Item, condition: Condition | None = None) -> None:
-        """Delete one item, if it exists. A conditional delete is not repeated after a lost response.
+        """Delete one item, if it exists. A conditional delete is not retried after a lost response.
 
         Raises: ConditionFailed.
         """
@@ -232,7 +233,7 @@ class Store:
         Raises:
             ConditionFailed: with the stored items.
             Busy: every attempt conflicted with other transactions, or was throttled.
-            AnswerLost: DynamoDB did not say in time whether they were applied, and they still may be.
+            AnswerLost: DynamoDB did not report in time whether they were applied. They may still be applied.
         """
         members = [transaction_member(operation, self._name(operation.table)) for operation in operations]
         request = {"TransactItems": members, "ClientRequestToken": secrets.token_hex(16)}
@@ -263,7 +264,7 @@ class Store:
         return _page(self._repeat("Query", request, self.read_sendings))
 
     def pages(self, table: str, partition: tuple[str, Any], **which: Unpack[Which]) -> Iterator[Page]:
-        """All pages of a ``query``; ``limit`` applies to each page."""
+        """Yield all pages of a ``query``. ``limit`` applies to each page."""
         while True:
             page = self.query(table, partition, **which)
             yield page
@@ -272,16 +273,16 @@ class Store:
             which["after"] = page.next
 
     def each(self, table: str, partition: tuple[str, Any], **which: Unpack[Which]) -> Iterator[Item]:
-        """All rows of a ``query``, with pages read on demand."""
+        """Yield all rows of a ``query``, reading pages on demand."""
         for page in self.pages(table, partition, **which):
             yield from page.items
 
     def rows(self, table: str, partition: tuple[str, Any], *, sort_prefix: tuple[str, str] | None = None) -> list[Item]:
-        """All rows of one partition in sort key order; for small collections only."""
+        """Return all rows of one partition in sort key order. Use it only for small collections."""
         return list(self.each(table, partition, sort_prefix=sort_prefix))
 
     def scan(self, table: str) -> Iterator[Item]:
-        """Every item of a table; for the operator's command line, never in a request."""
+        """Yield every item of a table. Use it only in the operator's commands, never in a request."""
         page = self.scan_page(table)
         yield from page.items
         while page.next is not None:
@@ -289,7 +290,7 @@ class Store:
             yield from page.items
 
     def scan_page(self, table: str, after: Item | None = None, limit: int | None = None) -> Page:
-        """Some items of a table, in no order; for work on whole tables, never in a request."""
+        """Read a page of a table in no order. Use it only for work on whole tables, never in a request."""
         request: dict[str, Any] = {"TableName": self._name(table), "ConsistentRead": True}
         request |= {"Limit": limit} if limit else {}
         request |= {"ExclusiveStartKey": pack(after)} if after else {}
@@ -301,7 +302,8 @@ class Store:
     def _repeat(self, operation: str, request: Item, sendings: int) -> Item:
         """Send a request, up to ``sendings`` times after lost responses.
 
-        What conflicted, was throttled or was never sent is repeated in any case: DynamoDB does not apply it.
+        Requests that conflicted, were throttled or were not sent are always retried, because DynamoDB did not apply
+        them.
         """
         until = self._monotonic() + self.patience
         lost: AnswerLost | None = None
@@ -356,7 +358,7 @@ class Store:
 
 
 def _page(answer: Mapping[str, Any]) -> Page:
-    """The page in an answer of DynamoDB."""
+    """Return the page in a DynamoDB response."""
     last = answer.get("LastEvaluatedKey")
     return Page([unpack(item) for item in answer["Items"]], unpack(last) if last else None)
 

@@ -1,1 +1,1 @@
-"""The field vocabulary: types, their rules, and the registries behind them."""
+"""Field types, their rules, and the underlying registries."""

@@ -1,4 +1,4 @@
-"""The rules of numbers and amounts of money that are kept as they are written, and their exact values."""
+"""The rules of numbers and amounts that retain their notation, and their exact values."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?")
 class NumberRule(ValueRule):
     """A number with a maximum number of digits.
 
-    If it identifies something, ``named`` is the length that a request can name; a longer one is no identifier.
+    For an identifier, ``named`` is the maximum length in a request. A longer number is not an identifier.
     """
 
     longest: int
@@ -57,7 +57,7 @@ class NumberRule(ValueRule):
 
 
 def _digits(value: Decimal) -> int:
-    """A lower bound for the digits of a number written without an exponent."""
+    """Return a lower bound for the digits of a number written without an exponent."""
     _, digits, exponent = value.as_tuple()
     return max(len(digits) + exponent, -exponent) if isinstance(exponent, int) else 0
 
@@ -100,13 +100,13 @@ class AmountRule(ValueRule):
 
 
 def decimal(value: object) -> Decimal:
-    """The exact value of a number that ``NumberRule`` or ``AmountRule`` accepts."""
+    """Return the exact value of a number that ``NumberRule`` or ``AmountRule`` accepts."""
     assert isinstance(value, NUMERIC)
     return Decimal(value)
 
 
 def exact_sum(values: Iterable[object]) -> Decimal:
-    """The exact sum of such numbers; ``sum`` would round to 28 digits."""
+    """Return the exact sum of such numbers. ``sum`` would round to 28 digits."""
     return reduce(_EXACT.add, map(_exact, values), Decimal())
 
 

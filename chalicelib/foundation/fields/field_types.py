@@ -1,4 +1,4 @@
-"""Messages and the types of their members: one notation, one kind of rule, and the rules of texts.
+"""Messages and the types of their members: the notation, the base class of rules, and the rules of texts.
 
 Patterns in JSON Schema use ECMA-262 syntax and are exact within Latin-1. Where a check is stricter (letters of all
 scripts, check digits), the pattern is wider and the description states the rule.
@@ -28,13 +28,13 @@ M = TypeVar("M", bound="Message")
 
 
 class Message(BaseModel):
-    """A JSON object; members that its model does not declare are rejected."""
+    """A JSON object without undeclared members. Its model rejects them."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True, hide_input_in_errors=True)
 
     @classmethod
     def read(cls: type[M], value: object, most: int | None = PROBLEMS) -> M:
-        """Validate a parsed JSON value. Raises: InvalidMessage, with at most so many problems; all without a limit."""
+        """Validate a parsed JSON value. Raises: InvalidMessage, with at most ``most`` problems."""
         if not isinstance(value, dict):
             raise InvalidMessage([Problem("", "type", "the body must be a JSON object")])
         try:
@@ -44,13 +44,13 @@ class Message(BaseModel):
 
 
 class OpenMessage(Message):
-    """A JSON object that may have members its model does not declare."""
+    """A JSON object that may have undeclared members."""
 
     model_config = ConfigDict(extra="allow")
 
 
 class ValueRule:
-    """Validates a value; ``check`` returns the parsed value."""
+    """Validates a value. ``check`` returns the parsed value."""
 
     __slots__ = ()
 
@@ -58,11 +58,11 @@ class ValueRule:
         raise NotImplementedError
 
     def json_schema(self) -> Json:
-        """The JSON Schema of a request value. It never rejects a valid value, but may accept invalid ones."""
+        """Return the JSON Schema of a request value. It accepts every valid value, and may accept invalid values."""
         raise NotImplementedError
 
     def answer_schema(self) -> Json:
-        """The JSON Schema of a response value."""
+        """Return the JSON Schema of a response value."""
         return self.json_schema()
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
@@ -79,8 +79,8 @@ class Notation:
     A list has the type of its entries in brackets.
 
     Attributes:
-        rule: makes a rule of the upper bound, and of the lower one if there is any.
-        exact: whether a single number is both bounds, rather than the upper one.
+        rule: creates a rule from the upper bound and the optional lower bound.
+        exact: whether a single number is both bounds, instead of only the upper bound.
     """
 
     kind: Any
@@ -95,19 +95,19 @@ class Notation:
 
 
 def rule_of(annotation: Any) -> ValueRule:
-    """The rule of an annotated field type."""
+    """Return the rule of an annotated field type."""
     found: ValueRule = next(each for each in annotation.__metadata__ if isinstance(each, ValueRule))
     return found
 
 
 def rule_in(field: FieldInfo) -> ValueRule:
-    """The rule of a model's field, which may be optional."""
+    """Return the rule of a model's field, which may be optional."""
     rules = [each for each in field.metadata if isinstance(each, ValueRule)]
     return rules[0] if rules else rule_of(next(each for each in get_args(field.annotation) if each is not type(None)))
 
 
 def check_length(length: int, longest: int, shortest: int = 0, unit: str = "characters") -> None:
-    """Refuse a length out of its bounds. Without a minimum, only the empty text is too short."""
+    """Reject a length outside its bounds. Without a minimum, only the empty text is too short."""
     if (shortest or 1) <= length <= longest:
         return
     if not shortest:
@@ -117,7 +117,7 @@ def check_length(length: int, longest: int, shortest: int = 0, unit: str = "char
 
 
 def text_of(value: Any, longest: int | None, shortest: int = 0) -> str:
-    """Return a string, and check its length if it has a maximum."""
+    """Return a string after checking its maximum length, if any."""
     if type(value) is not str:
         fault("type", "must be a string")
     if longest is not None:
@@ -159,10 +159,10 @@ class Characters:
     """The characters of a notation.
 
     Attributes:
-        fits: whether a text has only these; it may also raise a ``fault`` of its own.
-        reason: says which characters a text must have.
-        pattern: the same for JSON Schema.
-        example: shortened or repeated to the length of a type.
+        fits: whether a text has only these characters; may also raise a ``fault``.
+        reason: states the permitted characters.
+        pattern: the permitted characters as a JSON Schema pattern.
+        example: a text that is shortened or repeated to the length of a type.
     """
 
     fits: Callable[[str], object]
@@ -172,12 +172,12 @@ class Characters:
     example: str
 
     def notation(self, *, exact: bool = False) -> Notation:
-        """The notation of texts of these characters."""
+        """Return the notation of texts of these characters."""
         return Notation(str, lambda longest, shortest=0: TextRule(self, longest, shortest), exact)
 
 
 class _SizedRule(ValueRule):
-    """A text with a maximum length, perhaps a minimum length, that ``accept`` reads.
+    """A text with a maximum length and an optional minimum length, parsed by ``accept``.
 
     Attributes:
         longest: the maximum length; ``None`` if ``accept`` checks the length.
@@ -196,7 +196,7 @@ class _SizedRule(ValueRule):
         return self.accept(value if is_sized and value else text_of(value, self.longest, self.shortest))
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        """Leave type and length to pydantic, which is faster, where it knows the bounds for a problem's reason."""
+        """Delegate type and length checks to pydantic, which is faster, if it reports the bounds."""
         if self.shortest:
             return ValueRule.__get_pydantic_core_schema__(self, source, handler)
         least = None if self.longest is None else 1
@@ -228,19 +228,19 @@ class TextRule(_SizedRule):
         }
 
     def answer_schema(self) -> Json:
-        """The same without the pattern: in responses, it does not matter which characters are forbidden."""
+        """Return the schema without the pattern, which is irrelevant in responses."""
         return {name: value for name, value in self.json_schema().items() if name != "pattern"}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FormRule(_SizedRule):
-    """A text in a form, such as a date.
+    """A text in a format, such as a date.
 
     Attributes:
-        read: returns the text as it is kept, or ``None`` if the form is wrong; may also raise a ``fault`` of its own.
-        reason: says which form a text must have; ``kind`` is the kind of this fault.
-        characters: the characters, if they are checked before the form.
-        format: the form's name in JSON Schema; ``schema`` has further members.
+        read: returns the normalised text, or ``None`` if the format is invalid; may also raise a ``fault``.
+        reason: states the required format; ``kind`` is the kind of this fault.
+        characters: the characters, if they are checked before the format.
+        format: the format's name in JSON Schema; ``schema`` has further members.
         codes: returns all valid texts for the ``enum`` of the schema.
     """
 
@@ -274,7 +274,7 @@ PRINTABLE = Characters(
 
 
 def is_visible(text: str) -> bool:
-    """Whether people can have written a text, and see it."""
+    """Whether a person can have written a text, and can see it."""
     return (text.isprintable() or is_written(text)) and not (text.isspace() if text.isascii() else is_blank(text))
 
 
@@ -287,7 +287,7 @@ def in_names(
 ) -> Callable[[str], object]:
     """Whether a text has only letters of any script, combining marks, spaces, joiners and ``punctuation``.
 
-    It must also pass ``has_enough``, as every text with a letter does.
+    A text without letters must also pass ``has_enough``.
     """
     others = f" {re.escape(punctuation)}"
     usual = re.compile(f"[{others}]*[{_USUAL_LETTERS}][{_USUAL_LETTERS}{others}]*")
@@ -305,7 +305,7 @@ DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
 def read_day(text: str) -> str | None:
-    """A date, YYYY-MM-DD; ``None`` for any other text."""
+    """Parse a date, YYYY-MM-DD; ``None`` for any other text."""
     try:
         return date.fromisoformat(text).isoformat() if DAY.fullmatch(text) else None
     except ValueError:
@@ -313,5 +313,5 @@ def read_day(text: str) -> str | None:
 
 
 def reader(pattern: re.Pattern[str]) -> Callable[[str], str | None]:
-    """A form that is a regular expression."""
+    """Create a reader from a regular expression."""
     return lambda text: text if pattern.fullmatch(text) else None

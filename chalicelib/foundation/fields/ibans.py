@@ -1,4 +1,4 @@
-"""IBAN validation in microseconds, because a bulk payment can have a thousand IBANs.
+"""IBAN validation in microseconds, because a bulk payment can contain a thousand IBANs.
 
 The structures of all countries and the Belgian bank codes come from python-stdnum. Its own validation takes at least
 20 microseconds because it builds the country's pattern each time; here, each pattern is compiled once. The national
@@ -18,9 +18,7 @@ _CHARACTERS = {"n": "[0-9]", "a": "[A-Z]", "c": "[A-Z0-9]"}
 
 
 def is_iban(number: str) -> bool:
-    """Whether an IBAN (capitals, no spaces) has its country's structure and passes the international and national
-    checks.
-    """
+    """Whether an IBAN (capitals, no spaces) has its country's structure and valid check digits."""
     country = _country(number[:2])
     if country is None or not country.fits(number):
         return False
@@ -39,7 +37,7 @@ def is_iban(number: str) -> bool:
 def make_iban(country: str, bban: str) -> str:
     """Prepend the country and computed check digits (ISO 13616) to a national account number in capitals and digits.
 
-    The account number is not validated; use ``is_iban``.
+    The account number is not validated. Use ``is_iban``.
     """
     return f"{country}{98 - int(_digits(bban + country)) * 100 % 97:02}{bban}"
 
@@ -64,7 +62,7 @@ def _country(code: str) -> _Country | None:
 
 
 def _digits(text: str) -> str:
-    """Convert letters to numbers, from 10 for ``A`` to 35 for ``Z``; digits stay unchanged."""
+    """Convert letters to numbers, from 10 for ``A`` to 35 for ``Z``. Digits are unchanged."""
     return "".join(map(_value, text))
 
 
@@ -73,7 +71,7 @@ _bank = lru_cache(maxsize=1024)(_digits)  # many countries' account numbers star
 
 @cache
 def _structures() -> dict[str, str]:
-    """The structures after country code and check digits, in the IBAN registry's notation: ``{"DE": "8!n10!n"}``."""
+    """Return IBAN structures after country code and check digits, as in the registry: ``{"DE": "8!n10!n"}``."""
     from stdnum import numdb  # imported late: the registry is large and few requests need it
 
     return {country: properties["bban"] for _, country, _, properties, _ in numdb.get("iban").prefixes}
@@ -95,16 +93,14 @@ _SPANISH_WEIGHTS = (1, 2, 4, 8, 5, 10, 9, 7, 3, 6)  # the powers of two, modulo 
 
 
 def _is_spanish(account: str) -> bool:
-    """Whether both check digits match: the first covers bank and branch (8 digits), the second the account (10
-    digits).
-    """
+    """Whether both check digits match: the first covers bank and branch (8 digits), the second the account (10)."""
     bank = _weighted_sum(account[:8], _SPANISH_WEIGHTS[2:])
     number = _weighted_sum(account[10:], _SPANISH_WEIGHTS)
     return account[8:10] == f"{bank if bank < 2 else 11 - bank}{number if number < 2 else 11 - number}"
 
 
 def _weighted_sum(digits: str, weights: tuple[int, ...]) -> int:
-    """The sum of each digit multiplied by its weight, modulo 11."""
+    """Return the sum of each digit multiplied by its weight, modulo 11."""
     weighted: int = sum(map(mul, digits.encode(), weights)) - ord("0") * sum(weights)
     return weighted % 11
 

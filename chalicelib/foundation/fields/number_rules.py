@@ -1,6 +1,6 @@
-"""The rules of whole numbers, of identifiers, and of codes that a list or a registry has.
+"""The rules of whole numbers, identifiers, and codes from a list or a registry.
 
-A number may be a JSON number or a string of digits; its length is the number of digits.
+A number may be a JSON number or a string of digits. Its length is the number of digits.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _DIGITS = re.compile(r"[0-9]*")
 
 
 def digits_of(value: Any, longest: int, shortest: int = 1, unit: str = "digits") -> str:
-    """Return the digits of a JSON number or a digit string, and check their number."""
+    """Return the digits of a JSON number or a digit string, and check the number of digits."""
     text = str(value) if type(value) is int and value >= 0 else value
     if type(text) is not str or not _DIGITS.fullmatch(text):
         fault("type", "must be a whole number")
@@ -27,7 +27,7 @@ def digits_of(value: Any, longest: int, shortest: int = 1, unit: str = "digits")
 
 
 def _digit_bounds(longest: int, shortest: int) -> Json:
-    """The JSON Schema of digits, as a number or a string."""
+    """Return the JSON Schema of digits, as a number or a string."""
     return {
         "minimum": 0 if shortest == 1 else 10 ** (shortest - 1),
         "maximum": 10**longest - 1,
@@ -61,7 +61,7 @@ class IntegerRule(ValueRule):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NumericIdRule(ValueRule):
-    """A numeric identifier, as a string that keeps leading zeros."""
+    """A numeric identifier, as a string that retains leading zeros."""
 
     longest: int
     shortest: int = 1
@@ -84,7 +84,7 @@ class NumericIdRule(ValueRule):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RangeRule(ValueRule):
-    """An integer in a range. ``digits`` limits its digits; by default, to the number of digits in ``highest``."""
+    """An integer in a range. ``digits`` limits the number of digits; by default, to that of ``highest``."""
 
     highest: int
     lowest: int
@@ -119,7 +119,7 @@ _WHOLE = re.compile(r"[0-9]{1,9}")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WholeRule(ValueRule):
-    """A whole number from 1 to ``highest``, as a number or a string of digits; converted to ``int``."""
+    """A whole number from 1 to ``highest``, as a number or a string of digits. It is converted to ``int``."""
 
     highest: int
 
@@ -185,7 +185,7 @@ class IdRule(ValueRule):
         longest: the maximum length of the text.
         digits: whether only digits are allowed.
         width: the length to which a number is padded with leading zeros; strings are unchanged.
-        beside: the companion member; if it is absent, a number is not padded.
+        beside: the companion member. If it is absent, numbers are not padded.
     """
 
     longest: int
@@ -204,7 +204,7 @@ class IdRule(ValueRule):
         return text if text.isprintable() else fault("characters", "must be printable text")
 
     def text(self, value: Any, *, alone: bool = False) -> Any:
-        """Convert a whole number to text, unpadded if ``alone`` (no companion member); other values are unchanged."""
+        """Convert a whole number to text, unpadded if ``alone`` (no companion member). Other values are unchanged."""
         if not isinstance(value, int) or isinstance(value, bool):
             return value
         return str(value) if alone or value < 0 else str(value).zfill(self.width)
@@ -268,8 +268,7 @@ class NumberWordRule(OneOfRule):
 class CodeWordRule(ValueRule):
     """One of several strings, each with a meaning, of exactly ``length`` characters.
 
-    If ``shortest`` is set, it is the minimum length and ``length`` the maximum, numbers are accepted, and case is
-    ignored.
+    With ``shortest``, the length is between ``shortest`` and ``length``, numbers are accepted, and case is ignored.
     """
 
     meanings: Mapping[str, str]

@@ -1,4 +1,4 @@
-"""Validation problems of a message. They name the member and the rule, but never quote the value."""
+"""Validation problems of a message. They contain the member and the rule, but never the value."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _PLAIN_NAME = re.compile("[A-Za-z_.]{1,64}")
 
 
 def loggable_problems(problems: Iterable[Problem]) -> list[Problem]:
-    """The problems for a log line, at most 20; one with an unknown field only if the caller's name of it is plain."""
+    """Return the problems for a log line, at most 20. A problem with an unknown field requires a plain field name."""
     return [*islice(filter(_is_loggable, problems), 20)]
 
 
@@ -43,7 +43,7 @@ def _is_loggable(problem: Problem) -> bool:
 
 
 class InvalidMessage(ValueError):
-    """A message does not match its model; ``problems`` lists every fault in the order of the model's members."""
+    """A message does not match its model. ``problems`` lists every fault in the order of the model's members."""
 
     def __init__(self, problems: list[Problem]) -> None:
         self.problems = problems
@@ -56,7 +56,7 @@ def fault(kind: Kind, reason: str) -> NoReturn:
 
 
 def problems_of(model: type[BaseModel], error: ValidationError) -> Iterator[Problem]:
-    """Convert pydantic errors to problems, without repeating a path and kind."""
+    """Convert pydantic errors to problems, without duplicate paths and kinds."""
     seen = set()
     for entry in error.errors(include_url=False, include_input=False):
         place = _place(entry)
@@ -100,7 +100,7 @@ _BRANCH = re.compile(r"str|int|bool|none|constrained-str|(?:function-\w+|list|di
 
 
 def _place(entry: Any) -> str:
-    """The path to a member, without the union branch names that pydantic adds to a location."""
+    """Return the path to a member, without the union branch names that pydantic adds to a location."""
     *way, last = entry["loc"] or ("",)
     members = [part for part in way if isinstance(part, int) or not _BRANCH.fullmatch(part)]
     if entry["type"] == "extra_forbidden" or isinstance(last, int) or not _BRANCH.fullmatch(last):
@@ -109,7 +109,7 @@ def _place(entry: Any) -> str:
 
 
 def printable_name(place: str) -> str:
-    """A member's name, shortened to 128 characters, with unprintable characters replaced by ``?``."""
+    """Shorten a member's name to 128 characters, and replace unprintable characters by ``?``."""
     return "".join(character if character.isprintable() else "?" for character in place)[:128]
 
 

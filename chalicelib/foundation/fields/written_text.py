@@ -1,6 +1,6 @@
-"""Text that people write: its characters, and the stricter rule of titles, by which people recognise whom they trust.
+"""Text that people write: its characters, and the stricter rule of titles, by which people recognise trusted parties.
 
-What identifies something to programs, such as ids and keys, has printable characters only (``str.isprintable``).
+Identifiers for programs, such as ids and keys, have only printable characters (``str.isprintable``).
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ _MOST_COMPOSED = 4
 
 
 class InvalidTitle(ValueError):
-    """A title cannot be accepted; the message says what it must be."""
+    """A title is not accepted. The message states the rule."""
 
 
 def is_written(text: str) -> bool:
-    """Whether people can have written ``text``: it is printable, but for no-break spaces, soft hyphens and joiners."""
+    """Whether ``text`` is printable, apart from no-break spaces, soft hyphens and joiners."""
     return text.isprintable() or text.translate(_WRITTEN).isprintable()
 
 
 def is_blank(text: str) -> bool:
-    """Whether nothing of ``text`` can be seen."""
+    """Whether ``text`` has no visible character."""
     return not text.strip() if text.isascii() else all(map(_is_blank_character, text))
 
 
@@ -54,11 +54,11 @@ def is_invisible(character: str) -> bool:
 
 
 def read_title(text: str, longest: int) -> str:
-    """A title in the form in which it is stored: NFC, with plain spaces and without soft hyphens.
+    """Normalise a title for storage: NFC, with plain spaces and without soft hyphens.
 
     Raises:
-        InvalidTitle: it is empty, longer than ``longest`` characters or not printable, or has invisible characters
-            other than the joiners that scripts and emoji need, where they join.
+        InvalidTitle: the title is empty, longer than ``longest`` characters or not printable, or has invisible
+            characters other than effective joiners in scripts and emoji.
     """
     plain = text.replace(_NO_BREAK_SPACE, " ").replace(_SOFT_HYPHEN, "").strip()
     if len(plain) > _MOST_COMPOSED * longest:  # composing thousands of marks takes minutes
@@ -72,7 +72,7 @@ def read_title(text: str, longest: int) -> str:
 
 
 def _joins(text: str, place: int) -> bool:
-    """Whether the invisible character at ``place`` changes how its neighbours look."""
+    """Whether the invisible character at ``place`` changes the appearance of its neighbours."""
     before, after = text[place - 1] if place else "", text[place + 1 : place + 2]
     if text[place] == _EMOJI_STYLE:
         is_keycap = before != "" and before in "0123456789#*" and after == _KEYCAP
@@ -87,20 +87,20 @@ def _joins(text: str, place: int) -> bool:
 
 
 def _joins_forward(text: str, place: int) -> bool:
-    """Whether the letter before ``place`` joins the next one, as most of Arabic do (RFC 5892, appendix A.1)."""
+    """Whether the letter before ``place`` joins the next letter, like most Arabic letters (RFC 5892, appendix A.1)."""
     letter = next((each for each in reversed(text[:place]) if unicodedata.category(each) != "Mn"), "")
     return letter in _joined_letters()[0] or _is_cursive(letter)
 
 
 def _joins_backward(text: str, place: int) -> bool:
-    """Whether the letter after ``place`` joins the one before."""
+    """Whether the letter after ``place`` joins the previous letter."""
     letter = next((each for each in text[place + 1 :] if unicodedata.category(each) != "Mn"), "")
     return letter in _joined_letters()[1] or _is_cursive(letter)
 
 
 @cache
 def _joined_letters() -> tuple[frozenset[str], frozenset[str]]:
-    """The Arabic letters that join the next letter, and those that join the one before."""
+    """Return the Arabic letters that join the next letter, and those that join the previous letter."""
     found: dict[str, set[str]] = {"<initial>": set(), "<final>": set()}
     for first, last in _FORMS:
         for code in range(first, last + 1):

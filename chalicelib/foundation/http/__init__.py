@@ -1,1 +1,1 @@
-"""HTTP in both directions: views and pages at the edge, and calls to other parties."""
+"""HTTP in both directions: incoming requests and pages, and calls to other parties."""

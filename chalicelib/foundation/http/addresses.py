@@ -1,4 +1,4 @@
-"""Rules for addresses that the service redirects to or connects to."""
+"""Rules for addresses to which the service redirects or connects."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _ENDS_IN_IPV4 = tuple(
 
 
 class InvalidAddress(ValueError):
-    """An unusable address; the message gives the reason."""
+    """An address is unusable. The message contains the reason."""
 
 
 def check_address(url: str, *, local: bool, length: int = 2048) -> str:
@@ -84,7 +84,7 @@ def has_web_scheme(url: str) -> bool:
 
 
 def check_query(url: str, added: Collection[str]) -> None:
-    """Refuse a URL whose query has a parameter that is ``added`` to it later: none may occur twice (RFC 6749 §3.1).
+    """Reject a URL whose query already has a parameter in ``added``: no parameter may occur twice (RFC 6749 §3.1).
 
     Raises:
         InvalidAddress: naming the parameters.
@@ -124,7 +124,7 @@ def may_be_public(host: str) -> bool:
 
 
 def _is_address(host: str) -> bool:
-    """Whether ``host`` is an IP address without a zone (``%eth0``), which is meaningful on one machine only."""
+    """Whether ``host`` is an IP address without a zone (``%eth0``), which has a meaning on one machine only."""
     try:
         ipaddress.ip_address(host)
     except ValueError:
@@ -133,7 +133,7 @@ def _is_address(host: str) -> bool:
 
 
 def is_public(address: str) -> bool:
-    """Whether an IP address is reachable from the whole internet; embedded IPv4 addresses are judged as IPv4.
+    """Whether an IP address is reachable from the whole internet. Embedded IPv4 addresses are checked as IPv4.
 
     Raises:
         ValueError: ``address`` is not an IP address.
@@ -147,7 +147,7 @@ def is_public(address: str) -> bool:
 
 
 def _embedded_ipv4_addresses(address: IPv6Address) -> tuple[IPv4Address, ...]:
-    """The IPv4 addresses to or through which packets to an IPv6 address are routed."""
+    """Return the IPv4 addresses to or through which packets to an IPv6 address are routed."""
     if any(address in block for block in _ENDS_IN_IPV4):
         return (IPv4Address(int(address) & 0xFFFFFFFF),)
     if address.sixtofour:

@@ -1,4 +1,4 @@
-"""Requests over connections that are kept for the next request by the same route."""
+"""Requests over persistent connections, which are reused for later requests by the same route."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _wall_time = time.time
 
 
 class AddressUnusable(ValueError):
-    """The address has no host, or another scheme than http and https."""
+    """The address has no host, or a scheme other than http and https."""
 
 
 class _Route(NamedTuple):
@@ -51,7 +51,7 @@ class _Route(NamedTuple):
 
 @lru_cache(maxsize=1024)
 def _route(url: str, proxy: str | None) -> tuple[_Route, str]:
-    """The route to an address, and the path and query to request. Raises: ValueError."""
+    """Return the route to an address, and the path and query to request. Raises: ValueError."""
     try:
         parts = urlsplit(url)
         port = parts.port
@@ -67,11 +67,11 @@ def _route(url: str, proxy: str | None) -> tuple[_Route, str]:
 
 
 class BodyTooLarge(OSError):
-    """The response has more bytes than allowed."""
+    """The response exceeds the permitted size."""
 
 
 def read_body(response: http.client.HTTPResponse, largest: int, content: bytearray | None = None) -> bytes:
-    """Read the whole body of a response; after a failure, ``content`` has the part that arrived.
+    """Read the whole body of a response. After a failure, ``content`` has the received part.
 
     Raises: BodyTooLarge, OSError, http.client.HTTPException.
     """
@@ -86,11 +86,11 @@ def read_body(response: http.client.HTTPResponse, largest: int, content: bytearr
 
 
 class Connections:
-    """Connections that are kept after use: at most 64 for each route, and for the 32 routes used last.
+    """Reuses connections: at most 64 for each route, and for the 32 most recently used routes.
 
     Args:
-        idle_seconds: after how many seconds, on the clock of the wall, a connection is not used again. The monotonic
-            clock of a frozen process stands still.
+        idle_seconds: the maximum idle time of a connection in wall-clock seconds. The monotonic clock stops while the
+            process is frozen.
     """
 
     def __init__(self, idle_seconds: float = inf) -> None:
@@ -115,9 +115,9 @@ class Connections:
         fresh: bool = False,
         proxy: str | None = None,
     ) -> Iterator[http.client.HTTPResponse]:
-        """Send a request within the limits of ``exchange``; its response has to be read inside.
+        """Send a request within the limits of ``exchange``. Read the response inside the context.
 
-        With ``fresh``, the request gets a connection of its own, which is not kept. A ``proxy`` is used for https.
+        With ``fresh``, the request uses a new connection, which is not reused. A ``proxy`` is used for https.
 
         Raises: OSError, http.client.HTTPException, ValueError.
         """
@@ -139,7 +139,7 @@ class Connections:
             self._keep(route, connection)
 
     def _take(self, route: _Route) -> Connection | None:
-        """The connection that was used last, if it is not old and the other side has not closed it."""
+        """Take the most recently used connection, unless it is too old or the peer has closed it."""
         while True:
             with self._lock:
                 idle = self._idle.get(route)
@@ -169,7 +169,7 @@ class Connections:
 
 
 def _is_readable(sock: socket.socket) -> bool:
-    """Whether the other side has sent something, or its end."""
+    """Whether the peer has sent data, or closed the connection."""
     waiting = select.poll()
     waiting.register(sock, select.POLLIN)
     return bool(waiting.poll(0))

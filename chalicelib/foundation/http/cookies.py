@@ -1,4 +1,4 @@
-"""Cookies of the service's pages: hidden from scripts, not sent with other sites' forms, and bound to this host."""
+"""Cookies of the service's pages: hidden from scripts, not sent with forms of other sites, and bound to this host."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from chalicelib.foundation.lazy_dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Cookie:
-    """A cookie, whose name has a prefix where TLS is (RFC 6265bis, section 4.1.3).
+    """A cookie, whose name has a prefix if TLS is used (RFC 6265bis, section 4.1.3).
 
-    Browsers take ``__Host-`` cookies only from the host itself, over TLS, for all of its paths: neither another
-    subdomain nor somebody on the network can set one. A cookie that is limited to a part of the pages has the prefix
-    ``__Secure-`` instead. Earlier releases set cookies under the plain name, which is read for one release.
+    Browsers accept ``__Host-`` cookies only from the host itself, over TLS, for all paths. Other subdomains and network
+    attackers cannot set them. A cookie for some of the pages has the prefix ``__Secure-`` instead. Earlier releases set
+    cookies under the plain name, which is read for one release.
 
     Attributes:
         name: the plain name.
-        path: the path of the pages; without TLS, and if ``is_limited``, the cookie is sent to them only.
+        path: the path of the pages. Without TLS, and if ``is_limited``, the cookie is sent only to this path.
         secure: whether browsers reach the service over TLS.
     """
 
@@ -33,13 +33,13 @@ class Cookie:
         return f"{'__Secure-' if self.is_limited else '__Host-'}{self.name}"
 
     def read(self, sent: Callable[[str], str]) -> str:
-        """The cookie's value, or an empty string; ``sent`` returns the value of a name in the request."""
+        """Read the cookie's value, or an empty string. ``sent`` returns the value of a name in the request."""
         return sent(self.full_name) or sent(self.name)
 
     def set(self, sent: Callable[[str], str], value: str, seconds: int) -> Sequence[str]:
-        """The Set-Cookie values that store ``value``, or delete the cookie if ``seconds`` is 0.
+        """Return the Set-Cookie values that store ``value``, or delete the cookie if ``seconds`` is 0.
 
-        A cookie under the plain name that the browser has sent is deleted.
+        A received cookie under the plain name is deleted.
         """
         path = "/" if self.secure and not self.is_limited else self.path
         values = [_format(self.full_name, value, seconds, path, self.secure)]

@@ -1,6 +1,6 @@
-"""Connections with one deadline for the whole exchange, optionally to public addresses only.
+"""Connections with one deadline for the whole exchange, optionally restricted to public addresses.
 
-``Exchange`` has the limits of a request and its response. They hold for every connect, send and read.
+``Exchange`` has the limits of a request and its response. They apply to every connect, send and read.
 """
 
 from __future__ import annotations
@@ -51,12 +51,12 @@ class Exchange:
     """A request, its response, and the limits of both.
 
     Attributes:
-        until: when it ends, on the monotonic clock.
-        connect: the seconds to connect.
-        read: the seconds from the first byte that is sent until the end of the response.
-        slow_check: its check, until that has run.
-        is_captured: whether its headers are captured in the context of the request.
-        sent: whether anything of the request was sent.
+        until: the deadline, on the monotonic clock.
+        connect: the connect timeout in seconds.
+        read: the seconds from the first sent byte until the end of the response.
+        slow_check: the pending check of a slow call.
+        is_captured: whether the headers are captured in the context of the request.
+        sent: whether any byte of the request was sent.
     """
 
     until: float
@@ -70,16 +70,16 @@ class Exchange:
     began: float = field(default_factory=_now)
 
     def remaining(self) -> float:
-        """The seconds that are left. Raises: TimeoutError: there are none."""
+        """Return the remaining seconds. Raises: TimeoutError: no time is left."""
         left = self.until - time.monotonic()
         if left <= 0:
             raise TimeoutError("timed out")
         return left
 
     def time_to_wait(self) -> float:
-        """The seconds that a read may wait: until the end or, if it has not run yet, until the check of a slow call.
+        """Return the maximum seconds of a read: until the deadline, or until the pending check of a slow call.
 
-        Runs the check if it is due. Raises: TimeoutError, or what the check raises.
+        Runs the check if it is due. Raises: TimeoutError, or an exception of the check.
         """
         left, slow_check = self.remaining(), self.slow_check
         if slow_check is None:
@@ -92,7 +92,7 @@ class Exchange:
         return self.remaining()
 
     def record_begin(self, head: bytes) -> None:
-        """Note that the request is sent, before its first byte is."""
+        """Record that the request is sent, before its first byte."""
         if self.sent:
             return
         self.sent = True
@@ -107,14 +107,14 @@ class AddressRefused(OSError):
 
 
 class TlsFailed(OSError):
-    """The TLS handshake failed before any of the request was sent."""
+    """The TLS handshake failed before any byte of the request was sent."""
 
 
 class _DeadlineReader(io.RawIOBase):
-    """Reads from a socket; each read may take the rest of the call's time.
+    """Reads from a socket. Each read may take the call's remaining time.
 
-    It reads from the socket itself, since a file of a socket cannot be read again after a time-out; the file keeps the
-    socket open.
+    It reads directly from the socket, because a socket's file cannot be read after a timeout. The file object prevents
+    the socket from closing.
     """
 
     def __init__(self, sock: socket.socket, exchange: Exchange) -> None:
@@ -162,13 +162,13 @@ _begin_with_own_headers.__kwdefaults__ = _LIBRARY_BEGIN.__kwdefaults__
 
 
 class _Response(http.client.HTTPResponse):
-    """A response with a deadline, parsed more strictly than by the standard library."""
+    """A response with a deadline, parsed more strictly than in the standard library."""
 
     def __init__(self, exchange: Exchange, sock: Any, *arguments: Any, **options: Any) -> None:
         super().__init__(_DeadlineSocket(sock, exchange), *arguments, **options)  # type: ignore[arg-type]
 
     def begin(self, **options: Any) -> None:
-        """Read the status line and headers. Truncated headers raise an error instead of passing for complete ones."""
+        """Read the status line and headers. Truncated headers raise an error."""
         _begin_with_own_headers(self, **options)
         reader: Any = self.fp.raw
         if reader.ended:
@@ -294,10 +294,10 @@ def _resolve(host: str, port: int, seconds: float) -> list[Any]:
 
 @cache
 def tls_context(authorities: str) -> ssl.SSLContext:
-    """The TLS context and its trusted authorities; cached, because loading them takes longer than a handshake.
+    """Return the TLS context with its trusted authorities, cached because loading takes longer than a handshake.
 
-    Every version of Python verifies alike. By default, 3.13 refuses certificates that lack extensions of RFC 5280,
-    which authorities of banks leave out, and trusts a single certificate of ``authorities`` without its issuer.
+    All Python versions verify identically. By default, 3.13 refuses certificates without some RFC 5280 extensions,
+    which banks' authorities omit, and trusts a single certificate of ``authorities`` without its issuer.
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.minimum_version = ssl.TLSVersion.TLSv1_2

@@ -20,7 +20,7 @@ RESERVE_SECONDS = 5.0
 
 
 class Jobs(Blueprint, Generic[P]):
-    """A blueprint whose jobs use parts of the service. It is bound before it is registered, as ``Routes`` are."""
+    """A blueprint whose jobs use parts of the service. Bind it before registration, like ``Routes``."""
 
     _bound: Callable[[], P] | None = None
 
@@ -32,7 +32,7 @@ class Jobs(Blueprint, Generic[P]):
     def schedule(
         self, expression: Any, name: str | None = None, description: str = ""
     ) -> Callable[[Callable[[Any], None]], Any]:
-        """Register a scheduled job, which ends with the time of its function."""
+        """Register a scheduled job, which ends at its function's timeout."""
         register = super().schedule(expression, name, description)
 
         def decorate(job: Callable[[Any], None]) -> Any:
@@ -47,9 +47,9 @@ class Jobs(Blueprint, Generic[P]):
         return decorate
 
     def parts(self) -> P:
-        """The parts for a run. Lambda imports a job's module without the entry point, so this imports it.
+        """Return the parts for a run. Lambda imports a job's module without the entry point, so this method imports it.
 
-        It goes on doing so, since an update of a stage does not change the handlers of its functions.
+        This fallback is permanent, because an update of a stage does not change the handlers of its functions.
         """
         if self._bound is None:
             import_module(ENTRY_POINT)

@@ -1,9 +1,10 @@
 """Calls to other parties, with limits that protect against slow, oversized and misleading responses.
 
-3 s to connect, 20 s in total, responses of at most 5 MB, no redirects; a caller, or the context of the request, may set
-lower limits. The whole exchange has one deadline, checked before every socket read, so a party that sends one byte a
-second cannot prolong it. Outside the local stage, the party's address must be public: it is checked after name
-resolution, and the same address is used for the connection.
+The limits are 3 s to connect, 20 s in total, responses of at most 5 MB, and no redirects. A caller, or the context of
+the request, may set lower limits. The whole exchange has one deadline, checked before every socket read, so a party
+that
+sends one byte a second cannot prolong it. Outside the local stage, the party's address must be public. It is checked
+after name resolution, and the same address is used for the connection.
 
 Whether a request may have reached the other party is recorded when its first byte is sent, not inferred from errors.
 """
@@ -31,11 +32,11 @@ _HEADERS = {"Accept": "application/json", "Accept-Encoding": "identity", "User-A
 
 
 class OutboundError(Exception):
-    """A call without a complete response. The human-readable message contains nothing from the request."""
+    """A call without a complete response. The message is readable and contains no data from the request."""
 
 
 class NotReached(OutboundError):
-    """Nothing was sent, so the other party cannot have seen the request."""
+    """The request was not sent, so the other party cannot have received it."""
 
 
 class ConnectionDropped(OutboundError):
@@ -47,7 +48,7 @@ class TimedOut(OutboundError):
 
 
 class GivenUp(OutboundError):
-    """The caller gave the call up before its time limit, because it was slow."""
+    """The caller ended a slow call before its time limit."""
 
 
 class ResponseTooLarge(OutboundError):
@@ -56,7 +57,7 @@ class ResponseTooLarge(OutboundError):
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A complete response; ``seconds`` is the duration of the exchange, including connecting."""
+    """A complete response. ``seconds`` is the duration of the exchange, including connecting."""
 
     status: int
     body: bytes
@@ -64,9 +65,9 @@ class Reply:
     seconds: float
 
     def retry_after(self, now: int) -> int | None:
-        """The seconds in ``Retry-After`` (RFC 9110, 10.2.3), or ``None`` if it is missing or invalid.
+        """Return the seconds in ``Retry-After`` (RFC 9110, 10.2.3), or ``None`` if it is missing or invalid.
 
-        The header may contain a date, which is compared with ``now`` (Unix seconds); a past date gives 0.
+        The header may contain a date, which is compared with ``now`` (Unix seconds). A past date yields 0.
         """
         value = next((value for name, value in self.headers.items() if name.lower() == "retry-after"), "").strip()
         try:
@@ -79,11 +80,11 @@ class Reply:
 
 
 class Outbound:
-    """Sends requests over kept-alive connections, or over a new connection for a single request.
+    """Sends requests over persistent connections, or over a new connection for a single request.
 
     Args:
         public_only: refuse private addresses (all stages except the local one).
-        ca_file: the authorities to trust, in PEM; ``None`` for the public ones.
+        ca_file: the authorities to trust, in PEM; ``None`` for the public authorities.
     """
 
     def __init__(self, *, public_only: bool, total_seconds: float = TOTAL_SECONDS, ca_file: str | None = None) -> None:
@@ -102,10 +103,10 @@ class Outbound:
         fresh: bool = False,
         slow_check: SlowCheck | None = None,
     ) -> Reply:
-        """POST ``body``; with ``repeat``, retry once after ``NotReached`` or ``ConnectionDropped``.
+        """POST ``body``. With ``repeat``, retry once after ``NotReached`` or ``ConnectionDropped``.
 
-        With ``fresh``, the request gets a new connection. A kept-alive connection may have died while the process was
-        frozen, leaving it unknown whether the request arrived. The check of ``slow_check`` may raise ``GivenUp``.
+        With ``fresh``, the request uses a new connection. A persistent connection may have closed while the process was
+        frozen, so it would be unknown whether the request arrived. The check of ``slow_check`` may raise ``GivenUp``.
 
         Raises:
             OutboundError: see its subclasses.
@@ -177,7 +178,7 @@ def _read(response: http.client.HTTPResponse, largest: int) -> bytes:
 
 
 def _merged(headers: http.client.HTTPMessage) -> dict[str, str]:
-    """Headers by name; the values of a name that occurs more than once are a list (RFC 9110, 5.3)."""
+    """Return headers by name. Values of a repeated name form a list (RFC 9110, 5.3)."""
     merged: dict[str, str] = {}
     for name, value in headers.items():
         merged[name] = f"{merged[name]}, {value}" if name in merged else value
@@ -205,7 +206,7 @@ def _reason(causes: list[BaseException]) -> str:
 
 
 def _chain(error: BaseException, handled: BaseException | None) -> Iterator[BaseException]:
-    """An error with its causes and its context."""
+    """Return an error with its causes and its context."""
     pending: list[Any] = [error]
     seen = {id(handled)}
     while pending:

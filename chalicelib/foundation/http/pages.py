@@ -1,4 +1,4 @@
-"""Shared parts of all web pages: forms and cookies that are sent, security headers, static files and templates."""
+"""Shared parts of all web pages: submitted forms and cookies, security headers, static files and templates."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _NO_DEVICES = "camera=(), display-capture=(), geolocation=(), microphone=(), pay
 
 
 class ErrorPage(Protocol):
-    """Renders an error page: the title, what went wrong, and the next step."""
+    """Renders an error page: the title, the error, and the next step."""
 
     def __call__(self, title: str, what: str, next_step: str, *, status: int) -> Response: ...
 
@@ -45,7 +45,7 @@ Shown_contra = TypeVar("Shown_contra", contravariant=True)
 
 
 class PageRenderer(Protocol[Shown_contra]):
-    """Renders the page that shows a value."""
+    """Renders the page that displays a value."""
 
     def __call__(self, value: Shown_contra, /) -> Response: ...
 
@@ -62,12 +62,12 @@ class Visit:
 
     @property
     def is_foreign(self) -> bool:
-        """Whether a page of another site or origin sent the request, according to ``Sec-Fetch-Site``."""
+        """Whether a page of a different site or origin sent the request, according to ``Sec-Fetch-Site``."""
         return self.incoming.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none")
 
     @cached_property
     def fields(self) -> list[tuple[str, str]]:
-        """The form fields of a POST or the query of a GET; empty if the form cannot be parsed."""
+        """Return the form fields of a POST or the query of a GET; empty if the form cannot be parsed."""
         if not self.is_post:
             return list(self.incoming.query)
         if len(self.incoming.body) > BODY_BYTES:
@@ -79,21 +79,21 @@ class Visit:
             return []
 
     def field(self, name: str) -> str:
-        """The first value of a field, or an empty string."""
+        """Return the first value of a field, or an empty string."""
         return next((value for key, value in self.fields if key == name), "")
 
     def values(self, name: str) -> list[str]:
-        """All values of a field."""
+        """Return all values of a field."""
         return [value for key, value in self.fields if key == name]
 
     def cookie(self, name: str) -> str:
-        """The value of a cookie, or an empty string; other cookies may be malformed."""
+        """Return the value of a cookie, or an empty string. Other cookies may be malformed."""
         pairs = (part.strip().partition("=") for part in self.incoming.headers.get("cookie", "").split(";"))
         return next((value for key, _, value in pairs if key == name), "")
 
 
 def security_headers(leads_to: Iterable[str] = (), *, referrer: str = "same-origin", **sources: str) -> dict[str, str]:
-    """The security headers of a page.
+    """Return the security headers of a page.
 
     Args:
         leads_to: URLs that the page's forms may submit or redirect to.
@@ -113,18 +113,18 @@ def security_headers(leads_to: Iterable[str] = (), *, referrer: str = "same-orig
 
 
 def html_answer(text: str, status: int, security: Mapping[str, str], *cookies: str) -> Response:
-    """An HTML response that must not be cached; each of ``cookies`` is a complete Set-Cookie value, or empty."""
+    """Create an HTML response that must not be cached. Each of ``cookies`` is a complete Set-Cookie value, or empty."""
     return text_answer(text, HTML, status, {**security, **_set_cookie_header(*cookies)})
 
 
 def see_other(location: str, *cookies: str) -> Response:
-    """A 303 redirect, which browsers follow with GET; each of ``cookies`` is a complete Set-Cookie value."""
+    """Create a 303 redirect, which browsers follow with GET. Each of ``cookies`` is a complete Set-Cookie value."""
     headers = {**security_headers(referrer="no-referrer"), "Location": location, **_set_cookie_header(*cookies)}
     return text_answer("", "text/plain; charset=utf-8", 303, headers)
 
 
 def safe_origin(url: str) -> str:
-    """The scheme, host and port of ``url``; an empty string if they are not safe to insert into a policy."""
+    """Return the scheme, host and port of ``url``, or an empty string if they are unsafe in a policy."""
     try:
         parts = urlsplit(url)
     except ValueError:
@@ -134,7 +134,7 @@ def safe_origin(url: str) -> str:
 
 
 def _set_cookie_header(*values: str) -> dict[str, Any]:
-    """The Set-Cookie header; multiple values form a list, which Chalice sends as separate headers."""
+    """Return the Set-Cookie header. Multiple values form a list, which Chalice sends as separate headers."""
     given = [value for value in values if value]
     return {"Set-Cookie": given if len(given) > 1 else given[0]} if given else {}
 
@@ -152,17 +152,17 @@ _IMPORT = re.compile(r"""(?<=from "\./)[\w.-]+\.js(?=";)""")
 
 @dataclass(frozen=True)
 class StaticFiles:
-    """Static files from ``folders`` (the first match wins); read on demand.
+    """Static files from ``folders`` (the first match wins), read on demand.
 
-    Their public names contain a hash, also where a script imports another: a name and its content never part.
+    Their public names contain a hash, also in imports of scripts, so that each name has one content.
     """
 
     folders: Sequence[Path]
 
     def name(self, file: str) -> str:
-        """The public name of ``file``, which contains a hash: ``style.css`` becomes ``style.0123456789ab.css``.
+        """Return the public name of ``file``, which contains a hash: ``style.css`` becomes ``style.0123456789ab.css``.
 
-        The hash of a script covers what it imports. Raises: KeyError.
+        The hash of a script covers its imports. Raises: KeyError.
         """
         if file not in self._names:
             found = self._originals[file]
@@ -170,7 +170,7 @@ class StaticFiles:
         return self._names[file]
 
     def answer(self, name: str) -> Response | None:
-        """The response with the file of this public name, or ``None``."""
+        """Return a response with the file of this public name, or ``None``."""
         file = self._files.get(name)
         if file is None:
             return None
@@ -178,7 +178,7 @@ class StaticFiles:
         return text_answer(self._text(file), TYPES[file.suffix], headers=headers)
 
     def modules(self, file: str) -> Sequence[str]:
-        """The public names of the ES modules that ``file`` imports, directly or not, each once. Raises: KeyError."""
+        """Return the public names of ES modules that ``file`` imports, also indirectly, once each. Raises: KeyError."""
         if file not in self._modules:
             self._modules[file] = [self.name(name) for name in self._imported(file)]
         return self._modules[file]
@@ -194,7 +194,7 @@ class StaticFiles:
 
     @cached_property
     def _originals(self) -> Mapping[str, Path]:
-        """The files by their own names."""
+        """Return the files by original name."""
         found: dict[str, Path] = {}
         for folder in reversed(self.folders):
             found |= {file.name: file for file in folder.iterdir() if file.suffix in TYPES}
@@ -207,7 +207,7 @@ class StaticFiles:
 
     @cached_property
     def _names(self) -> dict[str, str]:
-        """The public names that are known already."""
+        """The public names computed so far."""
         return {}
 
     @cached_property
@@ -216,16 +216,14 @@ class StaticFiles:
         return {}
 
     def _text(self, file: Path) -> str:
-        """The served text of a file, in which scripts import others by their public names. Imports must not be
-        circular.
-        """
+        """Return the served text of a file. Scripts import other scripts by their public names, without cycles."""
         text = file.read_text(encoding="utf-8")
         return _IMPORT.sub(lambda found: self.name(found[0]), text) if file.suffix == ".js" else text
 
 
 @cache
 def heroicon(name: str, size: int) -> str:
-    """An outline icon of heroicons.com as inline SVG, ``size`` pixels wide, hidden from screen readers.
+    """Return an outline icon of heroicons.com as inline SVG, ``size`` pixels wide, hidden from screen readers.
 
     Raises:
         heroicons.IconDoesNotExist: there is no icon of this name.
@@ -246,11 +244,11 @@ class Templates:
     filters: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
 
     def render(self, template: str, /, **context: Any) -> str:
-        """Render a page. Raises: jinja2.UndefinedError: a value that the template needs is missing."""
+        """Render a page. Raises: jinja2.UndefinedError: a value for the template is missing."""
         return self._environment.get_template(template).render(**context)
 
     def load(self) -> None:
-        """Load every template in advance, so that no visitor waits for it."""
+        """Load every template in advance, so that visitors do not wait."""
         for name in self._environment.list_templates():
             self._environment.get_template(name)
 

@@ -1,4 +1,4 @@
-"""Headers of a response, in a quarter of the time that the standard library's parser of mail takes for them."""
+"""Headers of a response, parsed four times as fast as by the standard library's mail parser."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class ResponseHeaders:
         return self._fields
 
     def get(self, name: str, default: str | None = None) -> str | None:
-        """The first value of a name, whatever the case of its letters."""
+        """Return the first value of a case-insensitive name."""
         name = name.lower()
         return next((value for each, value in self._fields if each.lower() == name), default)
 
@@ -32,11 +32,11 @@ class ResponseHeaders:
 def read_headers(file: Any, **_: Any) -> ResponseHeaders:
     """Read the headers up to the empty line after them.
 
-    A line that begins with a space continues the value before it (RFC 9112, 5.2). Options that another version of
-    ``http.client`` may pass are ignored.
+    A line that begins with a space continues the value before it (RFC 9112, 5.2). Options of other versions of
+    ``http.client`` are ignored.
 
-    Raises: http.client.HTTPException: there are too many, one is too long, or a line is no header or has a control
-        character, after which nobody could say where the response ends.
+    Raises: http.client.HTTPException: too many headers, a header that is too long, a malformed line, or a control
+        character, after which the end of the response is ambiguous.
     """
     fields: list[tuple[str, str]] = []
     for line in _lines(file):
@@ -53,14 +53,14 @@ def read_headers(file: Any, **_: Any) -> ResponseHeaders:
 
 
 def _checked(value: str) -> str:
-    """A value without the spaces around it. Raises: http.client.HTTPException: others may see another line in it."""
+    """Return a value without surrounding spaces. Raises: http.client.HTTPException: it has control characters."""
     if "\r" in value or "\0" in value:
         raise http.client.HTTPException("a header has a control character")
     return value.strip(_SPACE)
 
 
 def _lines(file: Any) -> Iterator[bytes]:
-    """The lines before the empty one, or the end."""
+    """Read the lines before the empty line, or before the end."""
     for _ in range(_MOST_LINES + 1):
         line: bytes = file.readline(_LONGEST_LINE + 1)
         if len(line) > _LONGEST_LINE:

@@ -1,4 +1,4 @@
-"""HTTP at the edge: parsed requests, and responses serialised here.
+"""HTTP at the edge: request parsing and response serialisation.
 
 Chalice would convert ``Decimal`` to binary floating point, so views never return dictionaries. It would also turn
 unknown exceptions into its own 500 response before middleware sees them, so ``Routes`` registers every view.
@@ -42,7 +42,7 @@ _ANY_CONTENT = ["*/*"]  # views check content types with the service's own error
 
 
 class WrongMethod(Exception):
-    """The path does not support the request's method; ``allowed`` lists the supported methods (RFC 9110, 15.5.6)."""
+    """The path does not support the request's method. ``allowed`` lists the supported methods (RFC 9110, 15.5.6)."""
 
     def __init__(self, allowed: Sequence[str]) -> None:
         self.allowed = ", ".join(allowed)
@@ -50,7 +50,7 @@ class WrongMethod(Exception):
 
 
 class UnreadableBody(ValueError):
-    """A body, query or header that cannot be read; ``kind`` classifies the fault and the message describes it."""
+    """A body, query or header is unreadable. ``kind`` classifies the fault, and the message describes it."""
 
     def __init__(self, kind: str, reason: str) -> None:
         self.kind = kind
@@ -62,10 +62,10 @@ class Incoming:
     """One request: headers by lower-case name, the query as name-value pairs, and the raw body.
 
     ``request_id`` is the UUID of ``X-Request-Id`` in lower case, or a new one. ``repeated_headers`` names the headers
-    that were sent more than once. ``identity`` is what API Gateway tells of the connection: the address, and the
+    that were sent more than once. ``identity`` has API Gateway's data on the connection: the address, and the
     certificate of mutual TLS.
 
-    A HEAD request arrives as a GET with ``is_head`` set; its view must have no side effects and make no calls.
+    A HEAD request arrives as a GET with ``is_head`` set. Its view must have no side effects and make no calls.
     """
 
     method: str
@@ -116,8 +116,8 @@ class Incoming:
     def visitor_address(self, cloudfront_secrets: Collection[str]) -> str:
         """The IP address of the visitor; empty if unknown.
 
-        It is that of the connection. Behind CloudFront, a header names the visitor's. Anybody can send that header, so
-        it is read only beside a secret that the distribution adds, one of those with these digests.
+        By default, it is the connection's address. Behind CloudFront, a header contains it. Any client can send that
+        header, so it is read only with a secret that the distribution adds and one of these digests matches.
         """
         forwarded, secret = self.headers.get(ADDRESS_HEADER, ""), self.headers.get(PROOF_HEADER, "")
         if forwarded and secret:
@@ -150,7 +150,7 @@ class Incoming:
             raise UnreadableBody("json", f"the body is not valid JSON: {error}") from None
 
     def form(self, repeatable: Collection[str] = ()) -> dict[str, str]:
-        """Parse the body as a form; ``repeatable`` fields are left out.
+        """Parse the body as a form. ``repeatable`` fields are omitted.
 
         Fields without a value count as absent (RFC 6749 §3.1).
 
@@ -184,7 +184,7 @@ def _once(pairs: Iterable[tuple[str, str]], repeatable: Collection[str]) -> dict
 
 
 def json_answer(value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
-    """A JSON response that must not be cached."""
+    """Create a JSON response that must not be cached."""
     return text_answer(jsontext.dumps(value), JSON, status, headers)
 
 
@@ -202,7 +202,7 @@ def text_answer(text: str, content_type: str, status: int = 200, headers: Mappin
 
 
 class _BinaryResponse(Response):
-    """A response with bytes. API Gateway gets them as Base64, whatever the request accepts: Chalice would look."""
+    """A response with bytes. It is sent to API Gateway as Base64, regardless of the request's ``Accept`` header."""
 
     def to_dict(self, binary_types: list[str] | None = None) -> dict[str, Any]:  # noqa: ARG002 - they are for Chalice
         text = Response(base64.b64encode(self.body or b"").decode("ascii"), self.headers, self.status_code)
@@ -210,14 +210,14 @@ class _BinaryResponse(Response):
 
 
 def binary_answer(content: bytes, content_type: str, headers: Mapping[str, str]) -> Response:
-    """A response with bytes, to be stored as ``headers`` say."""
+    """Create a response with bytes. ``headers`` set the caching."""
     return _BinaryResponse(
         content, headers={"Content-Type": content_type, "X-Content-Type-Options": "nosniff", **headers}
     )
 
 
 def redirect(url: str) -> Response:
-    """A 303 redirect, which browsers follow with GET."""
+    """Create a 303 redirect, which browsers follow with GET."""
     headers = {"Location": url, "Cache-Control": "no-store", "Referrer-Policy": "no-referrer"}
     return Response("", status_code=303, headers={"Content-Type": "text/plain; charset=utf-8", **headers})
 
@@ -228,7 +228,7 @@ class _ViewCall(RestAPIEventHandler):
 
 
 class RestApi(Chalice):
-    """An application whose views get the request; Chalice would keep it where other threads overwrite it."""
+    """An application whose views receive the request. Chalice stores it where other threads overwrite it."""
 
     def __call__(self, event: Any, context: Any) -> dict[str, Any]:
         call = _ViewCall(self.routes, self.api, self.log, self.debug, self._get_middleware_handlers("http"))
@@ -245,7 +245,7 @@ Failed = Callable[[P, Incoming, Exception], Response]
 
 
 def head_of_redirect() -> Response:
-    """The response to HEAD where GET creates something and redirects to it: no Location, because nothing is created."""
+    """Respond to HEAD where GET creates a record and redirects to it. No record is created, so no Location is sent."""
     return text_answer("", "text/plain; charset=utf-8", 303)
 
 
@@ -254,8 +254,8 @@ class Routes(Blueprint, Generic[P]):
 
     It is registered with a ``RestApi``.
 
-    Every path accepts every method: HEAD is handled as GET without a response body, OPTIONS lists the methods, and
-    all others raise ``WrongMethod`` and get status 405.
+    Every path accepts every method. HEAD is handled as GET without a response body, OPTIONS lists the methods, and all
+    others raise ``WrongMethod`` and return status 405.
 
     Args:
         import_name: the module's name.
@@ -282,7 +282,7 @@ class Routes(Blueprint, Generic[P]):
         self._parts: Callable[[], P] | None = None
 
     def bind(self, parts: Callable[[], P]) -> Self:
-        """Pass the result of ``parts`` to the views; ``parts`` is called for each request."""
+        """Pass the result of ``parts`` to the views. ``parts`` is called for each request."""
         self._parts = parts
         return self
 

@@ -1,1 +1,1 @@
-"""The request engine: read, decide, write; on a conflict, decide again."""
+"""The request engine: read, decide, write, and decide again after a conflict."""

@@ -1,9 +1,8 @@
-"""Claims: a request under a name of its sender's is carried out once, and repeats get its answer.
+"""Claims: a request with a sender's idempotency name is executed once, and duplicates get its response.
 
 A name is *free*, *taken* by an attempt at a request, or *answered*. The claim is written in the transaction of the
-request's effect, on the condition that the name is free; the answer is sealed. A request with the same name and another
-digest is another request. What differs between the senders is their ``ClaimKind``; what else they keep are further
-members.
+request's effect, on the condition that the name is free. The response is sealed. A request with the same name and a
+different digest is a different request. Kinds of senders differ in their ``ClaimKind`` and may store further members.
 """
 
 from __future__ import annotations
@@ -24,12 +23,12 @@ TABLE = "idempotency"
 
 @dataclass(frozen=True, slots=True)
 class ClaimKind:
-    """How the claims of one kind of sender are stored.
+    """The storage of claims of one kind of sender.
 
     Attributes:
-        lifetime: for how many seconds a claim is stored.
-        digest: the member with the digest of the request; ``None`` if it has none.
-        answer: the member with the sealed answer.
+        lifetime: the seconds for which a claim is stored.
+        digest: the member with the digest of the request; ``None`` without digests.
+        answer: the member with the sealed response.
     """
 
     lifetime: int
@@ -39,7 +38,7 @@ class ClaimKind:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A request's claim on a name; ``attempt`` distinguishes identical requests where necessary."""
+    """A request's claim on a name. ``attempt`` distinguishes identical requests where necessary."""
 
     kind: ClaimKind
     name: str
@@ -52,12 +51,12 @@ class Claim:
 
     @property
     def is_own(self) -> Condition:
-        """The condition that this attempt has the claim."""
+        """Create the condition that this attempt owns the claim."""
         return Attr("attempt").eq(self.attempt)
 
 
 class AnotherRequest(Exception):
-    """The name was used by a request with another digest."""
+    """A request with a different digest used the name."""
 
 
 def claim_key(name: str) -> Key:
@@ -65,7 +64,7 @@ def claim_key(name: str) -> Key:
 
 
 def is_free(now: int) -> Condition:
-    """The condition that nobody has the name at ``now``, in Unix seconds."""
+    """Create the condition that the name is free at ``now``, in Unix seconds."""
     return absent("claim") | Attr("expires_at").lte(now)
 
 
@@ -77,7 +76,7 @@ class Claims:
         self.clock = clock
 
     def find(self, claim: Claim, item: Item | None) -> Item | None:
-        """The stored claim of the same request; ``None`` if the name is free. Raises: AnotherRequest."""
+        """Return the stored claim of the same request; ``None`` if the name is free. Raises: AnotherRequest."""
         if item is None or item["expires_at"] <= self.clock.time():
             return None
         if claim.kind.digest is not None and item[claim.kind.digest] != claim.digest:
@@ -85,7 +84,7 @@ class Claims:
         return item
 
     def open_answer(self, claim: Claim, item: Item) -> str | None:
-        """The answer in a stored claim; ``None`` if there is none yet."""
+        """Return the response in a stored claim; ``None`` before the response is stored."""
         sealed = item.get(claim.kind.answer)
         return None if sealed is None else self._vault.unseal(sealed, claim.name)
 
@@ -96,7 +95,7 @@ class Claims:
         condition: Condition | None = None,
         members: Mapping[str, Any] | None = None,
     ) -> Put:
-        """The write of a claim, with its answer if that is known; by default, it fails unless the name is free."""
+        """Return the write of a claim, with its response if known. By default, it fails unless the name is free."""
         now = self.clock.time()
         item: Item = {"claim": claim.name, "expires_at": now + claim.kind.lifetime}
         item |= {claim.kind.digest: claim.digest} if claim.kind.digest is not None else {}

@@ -1,8 +1,8 @@
-"""The request engine: read, decide, write; on a conflict, decide again.
+"""The request engine: read, decide, write, and decide again after a conflict.
 
-A decision is a function of what was read. Its writes have conditions, so that DynamoDB refuses those of whoever comes
-second; the decision is then asked again, on the items that failed. What happens to a write whose response is lost is
-the store's business (``dynamodb.store``) as long as it can repeat it. After that, the engine looks for what only this
+A decision is a function of the items read. Its writes have conditions, so that DynamoDB refuses the later of two
+concurrent writes. The engine then decides again with the items of the failed conditions. After a lost response, the
+store retries the write if this is safe (``dynamodb.store``). Otherwise, the engine looks for items that only this
 attempt can have written.
 """
 
@@ -40,18 +40,18 @@ It calls no network, and no storage, except that those of cards read records and
 
 
 class DecideAgain(Exception):
-    """A decision used data that no longer exists: it is made again, with the first facts."""
+    """A decision used data that no longer exists. The engine decides again with the initial facts."""
 
 
 class OutcomeUnknown(AnswerLost):
-    """The response to a write is lost, and no proof of the write is stored; it may still be applied."""
+    """The response to a write is lost, and no proof of the write is stored. The write may still be applied."""
 
 
 class RetryPolicy(Protocol):
-    """How often a conflicting request decides again, and how long it waits in between."""
+    """The maximum number of decisions for a conflicting request, and the delays between them."""
 
     def wait(self, number: int, failure: Exception, operations: Sequence[Operation], /) -> None:
-        """Wait after the attempt ``number``, from 0, at ``operations``. Raises: the answer, if it was the last."""
+        """Wait after the attempt ``number``, from 0, at ``operations``. Raises: the response, at the last attempt."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class DefaultRetry:
     busy_attempts: int = 1
 
     def wait(self, number: int, failure: Exception, _: Sequence[Operation]) -> None:
-        """Wait before each round but the first, whose failure came with the current data. Raises: StoreError."""
+        """Wait before each round except the first, whose failure came with the current data. Raises: StoreError."""
         if isinstance(failure, Busy) and number + 1 >= self.busy_attempts:
             raise failure
         if number + 1 >= ATTEMPTS:
@@ -80,7 +80,7 @@ def if_permitted(
     is_repeatable: bool = False,
     is_overwritten: bool = False,
 ) -> Decide[A]:
-    """The decision to write and answer or, if a condition fails, to answer or raise what ``otherwise`` makes of it.
+    """Decide to write and respond. If a condition fails, return or raise the result of ``otherwise``.
 
     The options are as in ``Outcome``.
     """
@@ -96,18 +96,18 @@ NOTHING_READ = Facts()
 
 
 class Engine:
-    """Carries out decisions; ``dispatch`` queues the deliveries that one has recorded, if any can."""
+    """Executes decisions. ``dispatch`` queues the recorded deliveries of a decision."""
 
     def __init__(self, store: Store, dispatch: Callable[[Any], None] = _no_dispatch) -> None:
         self._store = store
         self._dispatch = dispatch
 
     def read(self, keys: Sequence[Key]) -> Facts:
-        """The items of ``keys``, in one strongly consistent read. Raises: StoreError."""
+        """Read the items of ``keys`` in one strongly consistent read. Raises: StoreError."""
         return Facts(keys, self._store.batch_get(keys) if keys else [])
 
     def wait(self, number: int, at_most: float = inf) -> None:
-        """Wait with jitter before the attempt after ``number``, at most so many seconds."""
+        """Wait with jitter before the attempt after ``number``, at most for the given seconds."""
         self._store.wait(number, at_most)
 
     def carry_out(
@@ -120,18 +120,18 @@ class Engine:
         if_busy: Callable[[], A | Exception] | None = None,
         if_failed: Callable[[StoreError], Exception | None] | None = None,
     ) -> A:
-        """Decide, write, dispatch, and answer.
+        """Decide, write, dispatch, and respond.
 
         Args:
-            alongside: writes of the caller, to be applied with those of the outcome.
-            busy_attempts: how often the outcome is written before DynamoDB counts as busy.
-            if_busy: gives the answer, or the error, if DynamoDB is busy and nothing was written.
-            if_failed: takes back what may be written after a storage error, and may give another error to raise.
+            alongside: writes of the caller, applied together with the outcome's writes.
+            busy_attempts: the number of write attempts before DynamoDB counts as busy.
+            if_busy: returns the response, or the error, if DynamoDB is busy and no data was written.
+            if_failed: reverts possible writes after a storage error, and may return a different error to raise.
 
         Raises:
             OutcomeUnknown: the response to the write is lost.
-            StoreError: nothing was written: ``ConditionFailed`` if a write of ``alongside`` failed, ``Conflict`` if
-                others were faster at each attempt. The errors of the decision are raised as they are.
+            StoreError: no data was written: ``ConditionFailed`` if a write of ``alongside`` failed, ``Conflict`` if
+                each attempt conflicted with other writes. Errors of the decision are raised unchanged.
         """
         try:
             outcome = self.write(decide, facts, DefaultRetry(self._store, busy_attempts), alongside=alongside)
@@ -145,7 +145,7 @@ class Engine:
         return self.finish(outcome)
 
     def finish(self, outcome: Outcome[A]) -> A:
-        """Report an outcome that is written, dispatch its deliveries, and answer. Raises: its error, if it has one."""
+        """Report a written outcome, dispatch its deliveries, and return its answer. Raises: its error, if any."""
         if outcome.report is not None:
             outcome.report()
         if outcome.deliveries.operations:
@@ -163,10 +163,10 @@ class Engine:
         alongside: Sequence[Operation] = (),
         attempts: list[Outcome[A]] | None = None,
     ) -> Outcome[A]:
-        """Decide and write; the outcome must be finished.
+        """Decide and write. Call ``finish`` with the outcome.
 
-        ``attempts`` has the earlier outcomes of the same request, one of which may have been written; those of this
-        call are added. Raises: as ``carry_out``, and what ``retry`` raises.
+        ``attempts`` has the earlier outcomes of the same request, one of which may have been written. Outcomes of this
+        call are added. Raises: as ``carry_out``, and the errors of ``retry``.
         """
         retry, attempts, current = retry or DefaultRetry(self._store), [] if attempts is None else attempts, facts
         for number in count():
@@ -191,7 +191,7 @@ class Engine:
         raise AssertionError("unreachable")
 
     def attempt(self, outcome: Outcome[Any]) -> bool:
-        """Write and finish an outcome, for a job that comes again; false if others were first, or DynamoDB is busy.
+        """Write and finish an outcome, for a recurring job. Returns false after a conflict, or if DynamoDB is busy.
 
         Raises: StoreError.
         """
@@ -203,7 +203,7 @@ class Engine:
         return True
 
     def _decide(self, decide: Decide[A], facts: Facts) -> tuple[Facts, Outcome[A]]:
-        """The decision, and its facts: it may ask for more items once. Raises: DecideAgain, and its own errors."""
+        """Return the decision and its facts. It may request more items once. Raises: DecideAgain, or its own errors."""
         try:
             try:
                 return facts, decide(facts)
@@ -214,7 +214,7 @@ class Engine:
             raise DecideAgain from failure
 
     def _write(self, outcome: Outcome[A], alongside: Sequence[Operation], attempts: Sequence[Outcome[A]]) -> Outcome[A]:
-        """Write an outcome; returns the outcome of the attempt that was written. Raises: StoreError."""
+        """Write an outcome. Returns the outcome of the written attempt. Raises: StoreError."""
         operations = [*outcome.operations, *alongside]
         try:
             self._apply(outcome, operations)
@@ -243,7 +243,7 @@ class Engine:
                 self._store.transact(operations)
 
     def _update(self, update: Update) -> None:
-        """Make an update that may be made twice; a transaction of its own would conflict with others."""
+        """Make an idempotent update without a transaction, which would conflict with other transactions."""
         table, key, change = update.table, update.key, update.set
         try:
             self._store.update(table, key, set=change, remove=update.remove, add=update.add, condition=update.condition)
@@ -251,7 +251,7 @@ class Engine:
             self._store.transact([update])
 
     def _find_own(self, attempts: Sequence[Outcome[A]]) -> Outcome[A] | None:
-        """The attempt that was written although its response was lost; ``None`` if none shows itself."""
+        """Return the attempt that was written although its response was lost; ``None`` if no proof exists."""
         proofs = [(each, each.written_proof) for each in reversed(attempts)]
         candidates = [(each, proof, key) for each, proof in proofs if proof is not None for key in proof.keys]
         candidates = candidates[:_MOST_READ]
@@ -267,7 +267,7 @@ class Engine:
 def _find_written(
     attempts: Sequence[Outcome[A]], operations: Sequence[Operation], failure: ConditionFailed
 ) -> Outcome[A] | None:
-    """The attempt that was written, as the items of failed conditions show; ``None`` if they show none."""
+    """Return the written attempt, according to the items of failed conditions; ``None`` if no item shows it."""
     failed = [(operations[position], failure.items[position]) for position in failure.failed]
     proofs = [(each, each.written_proof) for each in reversed(attempts)]
     return next(
@@ -278,7 +278,7 @@ def _find_written(
 def try_to(
     action: Callable[[], A], failed: str, *, report: Callable[..., None] = log.exception, **members: Any
 ) -> A | None:
-    """Do what may be left undone: a storage error is logged as ``failed``, with ``members``."""
+    """Run an optional action. A storage error is logged as ``failed``, with ``members``."""
     try:
         return action()
     except StoreError:

@@ -14,7 +14,7 @@ _Name = tuple[str, tuple[tuple[str, Any], ...]]
 
 
 class Stored(Protocol):
-    """A record that is made of an item."""
+    """A record that is created from an item."""
 
     @classmethod
     def from_item(cls, item: Item) -> Any: ...
@@ -24,7 +24,7 @@ R = TypeVar("R", bound=Stored)
 
 
 class NotRead(Exception):
-    """A decision needs items that were not read with the others; the engine reads them and asks again."""
+    """A decision needs items that were not read initially. The engine reads them and decides again."""
 
     def __init__(self, keys: Sequence[Key]) -> None:
         self.keys = keys
@@ -34,7 +34,7 @@ class NotRead(Exception):
 class Facts:
     """Items by their keys, ``None`` for those that do not exist.
 
-    ``watched`` are keys of items that were not read, but that puts may meet.
+    ``watched`` are keys of unread items that puts may find.
     """
 
     __slots__ = ("_items", "_watched")
@@ -46,14 +46,14 @@ class Facts:
         self._watched = tuple(map(_name, watched))
 
     def item(self, key: Key) -> Item | None:
-        """The item with this key. Raises: NotRead."""
+        """Return the item with this key. Raises: NotRead."""
         name = _name(key)
         if name not in self._items:
             raise NotRead([key])
         return self._items[name]
 
     def require(self, *keys: Key) -> None:
-        """Have several items read at once. Raises: NotRead."""
+        """Request several items in one read. Raises: NotRead."""
         if missing := [key for key in keys if not self.has(key)]:
             raise NotRead(missing)
 
@@ -62,30 +62,30 @@ class Facts:
         return _name(key) in self._items
 
     def find(self, kind: type[R], key: Key) -> R | None:
-        """The record under ``key``. Raises: NotRead."""
+        """Return the record under ``key``. Raises: NotRead."""
         item = self.item(key)
         found: R | None = None if item is None else kind.from_item(item)
         return found
 
     def latest(self, kind: type[R], assumed: R, key: Key) -> R | None:
-        """The record under ``key``, ``assumed`` unless it is known better."""
+        """Return the record under ``key``, or ``assumed`` if it is not known."""
         return self.find(kind, key) if self.has(key) else assumed
 
     def item_of(self, write: Operation) -> Item:
-        """The item that a write would change or replace, as far as is known; empty if there is none."""
+        """Return the known item that a write would change or replace; empty without a known item."""
         return self._items.get(self._name_of(write)) or {}
 
     def permits(self, *writes: Operation) -> bool:
-        """Whether the conditions of writes hold, as far as is known: for an item that was not read, they do."""
+        """Whether the conditions of writes hold for the known items. Conditions on unread items count as true."""
         compared = [write for write in writes if self._name_of(write) in self._items]
         return all(holds(write.condition, self.item_of(write)) for write in compared)
 
     def with_items(self, keys: Sequence[Key], items: Sequence[Item | None]) -> Facts:
-        """These facts, and others, which replace those of the same keys."""
+        """Return these facts with further items, which replace items of the same keys."""
         return self._with({_name(key): item for key, item in zip(keys, items, strict=True)})
 
     def after(self, operations: Sequence[Operation], failure: ConditionFailed) -> Facts:
-        """The facts of the next decision: a failed condition comes with the item that is stored now."""
+        """Return the facts of the next decision. A failed condition contains the current stored item."""
         return self._with({self._name_of(operations[each]): failure.items[each] for each in failure.failed})
 
     def _with(self, items: Mapping[_Name, Item | None]) -> Facts:
@@ -94,7 +94,7 @@ class Facts:
         return facts
 
     def _name_of(self, operation: Operation) -> _Name:
-        """The key of the item that an operation writes; a put whose key is not known has a name of its own."""
+        """Return the key of the item that an operation writes. A put without a known key has a unique name."""
         if not isinstance(operation, Put):
             return _name((operation.table, operation.key))
         own: _Name = operation.table, (("", id(operation)),)

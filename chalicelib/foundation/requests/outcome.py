@@ -1,4 +1,4 @@
-"""A decision: the answer, its writes, and the deliveries that it causes."""
+"""A decision: the response, its writes, and its deliveries."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ A = TypeVar("A")
 
 
 class Deliveries(Protocol):
-    """Deliveries to be recorded: their writes, and the key of a row that only these writes create, if there is one."""
+    """Deliveries to be recorded: their writes, and the key of a row that only these writes create, if any."""
 
     @property
     def operations(self) -> Sequence[Operation]: ...
@@ -32,7 +32,7 @@ NO_DELIVERIES = _NoDeliveries()
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """Evidence that an attempt was written: an item that only it creates, or one for which ``is_own`` is true."""
+    """Evidence that an attempt was written: an item that only the attempt creates, or for which ``is_own`` is true."""
 
     keys: Sequence[Key]
     is_own: Callable[[Item], bool] = lambda _: True
@@ -47,11 +47,11 @@ class Outcome(Generic[A]):
     """A decision.
 
     Attributes:
-        answer: the answer, or the error that is raised instead once everything is written.
-        writes: with their conditions; all or none are applied, together with those of ``deliveries``.
-        deliveries: what is sent because of it.
-        proof: what shows that it was written, if a response is lost; by default a row of ``deliveries``.
-        is_repeatable: whether its one update changes nothing when it is made again, so that it needs no transaction.
+        answer: the response, or the error to raise after all writes.
+        writes: conditional writes, applied in one transaction with the writes of ``deliveries``.
+        deliveries: the deliveries to send.
+        proof: evidence of the write after a lost response; by default a row of ``deliveries``.
+        is_repeatable: whether its one update is idempotent, so that it needs no transaction.
         is_overwritten: whether others may overwrite its single put; it is then written in a transaction.
         report: writes log lines and counts, once the writes are done.
     """
@@ -66,12 +66,12 @@ class Outcome(Generic[A]):
 
     @property
     def operations(self) -> Sequence[Operation]:
-        """All writes."""
+        """Return all writes."""
         return [*self.writes, *self.deliveries.operations]
 
     @property
     def written_proof(self) -> Proof | None:
-        """The proof that it was written."""
+        """Return the proof that the outcome was written."""
         if self.proof is None and self.deliveries.proof is not None:
             return Proof([self.deliveries.proof])
         return self.proof
