@@ -99,10 +99,16 @@ def _update(place: Mapping[str, Any], settings: Mapping[str, Mapping[str, Any]])
 
 def written_files(config: Mapping[str, Any]) -> dict[str, str]:
     """The files of ``.chalice/`` that this command writes, by name: the configuration and the functions' policies."""
-    documents = {"config.json": configure(config)}
+    files = {"config.json": json.dumps(configure(config), indent=2) + "\n"}
     for each in FUNCTIONS:
-        documents |= {each.policy(stage): policies.render(each.name, stage) for stage in each.stages}
-    return {name: json.dumps(document, indent=2) + "\n" for name, document in documents.items()}
+        files |= {each.policy(stage): _format_policy(policies.render(each.name, stage)) for stage in each.stages}
+    return files
+
+
+def _format_policy(policy: Mapping[str, Any]) -> str:
+    """A policy as JSON with one line per statement, so that a changed right is one changed line."""
+    statements = ",\n    ".join(map(json.dumps, policy["Statement"]))
+    return f'{{\n  "Version": "{policy["Version"]}",\n  "Statement": [\n    {statements}\n  ]\n}}\n'
 
 
 def main(arguments: list[str] | None = None) -> int:

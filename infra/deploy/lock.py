@@ -88,14 +88,14 @@ def write(folder: Path = ROOT) -> None:
         _compile(place, DEVELOPMENT)
         tested = ("--constraints", f"{DEVELOPMENT}.txt")
         _compile(place, RUNTIME, *tested)
-        _compile(place, RUN, *tested, "--no-annotate", hashes=False)
+        _compile(place, RUN, *tested, hashes=False)
         for each in LOCKS:
             (place / f"{each}.txt").replace(folder / f"{each}.txt")
 
 
 def _compile(folder: Path, name: str, *options: str, hashes: bool = True) -> None:
     target = ["--output-file", f"{name}.txt", "--custom-compile-command", "make lock", "--quiet"]
-    rules = [*(["--generate-hashes"] if hashes else []), "--universal", "--python-version", OLDEST]
+    rules = [*(["--generate-hashes"] if hashes else []), "--no-annotate", "--universal", "--python-version", OLDEST]
     try:
         variables, of_pip = pip_settings.uv_variables(os.environ), pip_settings.uv_options(os.environ)
     except SettingsInvalid as invalid:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping
+import textwrap
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 
@@ -70,12 +71,26 @@ PACKAGES = (
 def module(package: Package) -> str:
     """The source of the module that lists a package's names, for the package itself and for type checkers."""
     names = names_by_module(package)
-    imports = "\n".join(f"    from {home} import {', '.join(of)}" for home, of in names.items())
+    imports = "\n".join(f"    from {home} import {_fill(of, 8)}" for home, of in names.items()).replace(",)", ")")
     listed = sorted(name for of in names.values() for name in of)
+    modules = "\n".join(f'    "{home}": {_fill(map(_quote, of), 8)},' for home, of in names.items())
     about = f"The names of ``causeway.{package.name}``, and the module that each is imported from on first use."
-    head = f'{source.NOTICE}\n\n"""{about}"""\n\nfrom __future__ import annotations\n\nfrom typing import TYPE_CHECKING'
-    tables = f"__all__ = {listed!r}\n\nNAMES = {dict(names)!r}"
-    return source.format_source(f"{head}\n\nif TYPE_CHECKING:\n{imports}\n\n{tables}\n")
+    head = f'{source.NOTICE}\n# fmt: off\n# isort: skip_file\n\n"""{about}"""\n\nfrom __future__ import annotations\n'
+    tables = f"__all__ = {_fill(map(_quote, listed), 4)}\n\nNAMES = {{\n{modules}\n}}\n"
+    return f"{head}\nfrom typing import TYPE_CHECKING\n\nif TYPE_CHECKING:\n{imports}\n\n{tables}"
+
+
+def _fill(names: Iterable[str], indent: int) -> str:
+    """Names in parentheses; many of them as lines of several names."""
+    listed = ", ".join(names) + ","
+    if len(listed) < source.WIDTH // 2:
+        return f"({listed})"
+    lines = textwrap.wrap(listed, source.WIDTH - indent)
+    return "(\n" + textwrap.indent("\n".join(lines), " " * indent) + "\n" + " " * (indent - 4) + ")"
+
+
+def _quote(name: str) -> str:
+    return f'"{name}"'
 
 
 @cache
