@@ -32,7 +32,7 @@ from tests.cards.issuer import (
     UK,
     Issuer,
 )
-from tests.cards.ledgers import payment
+from tests.cards.stored_money import payment
 
 ANNOUNCED = "simulateDirectDebit"
 TWO = (LOOK, LOOK)

@@ -71,12 +71,12 @@ SIGNS = {0: -1, 2: 1, 19: -1, 20: 1, 60: 1, 70: -1}
 _numbers = itertools.count()
 
 
-class NetworkLife(RuleBasedStateMachine):
+class AuthorizationHistory(RuleBasedStateMachine):
     """A holder's cards; every request has a reference, and a second passes before each."""
 
     def __init__(self, issuer: Issuer) -> None:
         super().__init__()
-        issuer.causeway.forget_journeys()  # another life's holds would be released by this one's schedule
+        issuer.causeway.forget_journeys()  # another history's holds would be released by this one's schedule
         self.issuer = issuer.with_own_clock()
         self.cards: list[Card] = []
         self.authorizations: list[Authorization] = []
@@ -527,8 +527,8 @@ def _effect(row: Any) -> int:
     return int(SIGNS[row["transaction_type"]] * row["holder_amount"] - beside)
 
 
-def play(issuer: Issuer, how: settings) -> None:
-    run_state_machines(lambda: NetworkLife(issuer), how)
+def run_histories(issuer: Issuer, how: settings) -> None:
+    run_state_machines(lambda: AuthorizationHistory(issuer), how)
 
 
 @pytest.fixture
@@ -539,10 +539,10 @@ def issuer(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> Issuer:
 
 def test_random_authorization_histories_match_the_model(issuer: Issuer) -> None:
     """Run the same few histories every time; the slow test runs many more."""
-    play(issuer, settings(max_examples=4, stateful_step_count=30, derandomize=True))
+    run_histories(issuer, settings(max_examples=4, stateful_step_count=30, derandomize=True))
 
 
 @pytest.mark.faults
 def test_long_random_authorization_histories_match_the_model(issuer: Issuer) -> None:
     """Run different histories every time."""
-    play(issuer, settings(max_examples=40, stateful_step_count=50))
+    run_histories(issuer, settings(max_examples=40, stateful_step_count=50))

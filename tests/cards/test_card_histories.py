@@ -28,7 +28,7 @@ TIMES = st.sampled_from([1, 2, 6])
 flags = st.booleans()
 
 
-class CardLife(RuleBasedStateMachine):
+class CardHistory(RuleBasedStateMachine):
     """A physical card, which may become virtual and physical again; it begins in a state."""
 
     def __init__(self, issuer: Issuer, state: str) -> None:
@@ -120,7 +120,7 @@ class CardLife(RuleBasedStateMachine):
         expected = {"N": NOT_ACTIVATED, "B": FINAL}.get(before, OK)
         if before in "LSE" and to not in (before, "B"):
             expected = WRONG_STATE
-        self._do("changeCardStatus", expected, status=to, note="played")
+        self._do("changeCardStatus", expected, status=to, note="note")
         if expected is OK:
             self.stored = to
 
@@ -266,7 +266,7 @@ class CardLife(RuleBasedStateMachine):
         assert self._do("getPin", OK).data == {"pin": "" if self.virtual else self.pin}
 
 
-class AccountLife(RuleBasedStateMachine):
+class AccountHistory(RuleBasedStateMachine):
     """An account without money; it begins in a state."""
 
     def __init__(self, issuer: Issuer, state: str) -> None:
@@ -288,7 +288,7 @@ class AccountLife(RuleBasedStateMachine):
         assert answer.status_code == expected, f"{self.status}: {action} {members}: {answer.raw}"
         return answer
 
-    @rule(to=st.sampled_from("AASSRRC"), reason=st.sampled_from([None, 2]), note=st.sampled_from([None, "played"]))
+    @rule(to=st.sampled_from("AASSRRC"), reason=st.sampled_from([None, 2]), note=st.sampled_from([None, "note"]))
     def change_status(self, to: str, reason: int | None, note: str | None) -> None:
         expected = FINAL if self.status == "C" else OK
         members = {"reason_code": reason, "note": note}
@@ -338,28 +338,30 @@ def _other(digits: str) -> str:
     return "".join(str((int(digit) + 1) % 10) for digit in digits)
 
 
-Life = Callable[[Issuer, str], RuleBasedStateMachine]
+History = Callable[[Issuer, str], RuleBasedStateMachine]
 
-BEGINNINGS = [*((CardLife, state) for state in "NATRLSEB"), *((AccountLife, state) for state in "ASR")]
+BEGINNINGS = [*((CardHistory, state) for state in "NATRLSEB"), *((AccountHistory, state) for state in "ASR")]
 EACH = pytest.mark.parametrize(
-    ("life", "state"), BEGINNINGS, ids=[f"{life.__name__} from {state}" for life, state in BEGINNINGS]
+    ("history", "state"), BEGINNINGS, ids=[f"{history.__name__} from {state}" for history, state in BEGINNINGS]
 )
 
 
-def play(issuer: Issuer, life: Life, state: str, how: settings) -> None:
-    """Play as many lives as ``how`` says; then all records belong together."""
-    run_state_machines(lambda: life(issuer, state), how)
+def run_histories(issuer: Issuer, history: History, state: str, how: settings) -> None:
+    """Run as many histories as ``how`` says; then all records belong together."""
+    run_state_machines(lambda: history(issuer, state), how)
     StoredCards(issuer.causeway).check()
 
 
 @EACH
-def test_random_card_and_account_histories_match_the_model(new_issuer: Issuer, life: Life, state: str) -> None:
+def test_random_card_and_account_histories_match_the_model(new_issuer: Issuer, history: History, state: str) -> None:
     """Run the same few histories every time; the slow test runs many more."""
-    play(new_issuer, life, state, settings(max_examples=3, stateful_step_count=10, derandomize=True))
+    run_histories(new_issuer, history, state, settings(max_examples=3, stateful_step_count=10, derandomize=True))
 
 
 @pytest.mark.faults
 @EACH
-def test_long_random_card_and_account_histories_match_the_model(new_issuer: Issuer, life: Life, state: str) -> None:
+def test_long_random_card_and_account_histories_match_the_model(
+    new_issuer: Issuer, history: History, state: str
+) -> None:
     """Run different histories every time."""
-    play(new_issuer, life, state, settings(max_examples=10, stateful_step_count=40))
+    run_histories(new_issuer, history, state, settings(max_examples=10, stateful_step_count=40))

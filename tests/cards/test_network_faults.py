@@ -19,7 +19,7 @@ from chalicelib.cards.storage.time_ordered import RESERVED_BY
 from chalicelib.foundation.dynamodb.store import Item, Operation, Put, Store, StoreError, StoreUnavailable
 from tests.cards.case import Case
 from tests.cards.cases import NETWORK_CASES, REPORT_CASES, warmed
-from tests.cards.fault_plays import MANNERS, NETWORK, REPEATED, WITHOUT, Play, Targets, failed
+from tests.cards.fault_runs import MANNERS, NETWORK, REPEATED, WITHOUT, CaseRun, Targets, failed
 from tests.cards.issuer import EUR, MANAGER, Envelope, Issuer, NewCard
 from tests.cards.slow_storage import SlowStorage, every
 from tests.cards.stored_cards import TABLES, check, shape
@@ -43,7 +43,7 @@ def issuer(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> Issuer:
     return Issuer(causeway)
 
 
-class NetworkPlay(Play):
+class NetworkRun(CaseRun):
     """A case of the network's or of a report; a repeat is the same to the last byte."""
 
     tables = TABLES
@@ -101,7 +101,7 @@ def _held(causeway: Causeway) -> int:
 @pytest.mark.parametrize("manner", MANNERS)
 @pytest.mark.parametrize("case", NETWORK_CASES + REPORT_CASES, ids=str)
 def test_a_storage_fault_neither_loses_nor_repeats_a_network_write(issuer: Issuer, case: Case, manner: str) -> None:
-    TARGETS.play(f"{case} {manner}", NetworkPlay(issuer, case, manner), issuer.causeway)
+    TARGETS.run(f"{case} {manner}", NetworkRun(issuer, case, manner), issuer.causeway)
 
 
 # -- people of the programme manager look at it
@@ -133,7 +133,7 @@ LOOKS = (
 )
 
 
-class DeskPlay:
+class DeskRun:
     """A page about cards that were used: it is shown as it was, or not at all."""
 
     def __init__(self, issuer: Issuer, look: Look) -> None:
@@ -160,7 +160,7 @@ class DeskPlay:
 
 @pytest.mark.parametrize("look", LOOKS, ids=lambda look: look.name)
 def test_a_storage_fault_returns_the_whole_portal_page_or_an_error(issuer: Issuer, look: Look) -> None:
-    TARGETS.play(look.name, DeskPlay(issuer, look), issuer.causeway)
+    TARGETS.run(look.name, DeskRun(issuer, look), issuer.causeway)
 
 
 # -- the schedule
@@ -258,7 +258,7 @@ def test_the_schedule_releases_an_expired_hold_once_despite_storage_faults(
     issuer: Issuer, due: Callable[[Issuer], None]
 ) -> None:
     with issuer.causeway.manager_wants_events():
-        TARGETS.play(due.__name__, Run(issuer, due), issuer.causeway)
+        TARGETS.run(due.__name__, Run(issuer, due), issuer.causeway)
 
 
 # -- a worker that records what a request could not
@@ -311,7 +311,7 @@ class Recovery:
 @pytest.mark.parametrize(("lands", "by_number"), RECOVERIES)
 def test_a_worker_records_a_decline_once_despite_storage_faults(issuer: Issuer, lands: bool, by_number: bool) -> None:
     with issuer.causeway.manager_wants_events():
-        TARGETS.play(
+        TARGETS.run(
             f"recovery {lands} {by_number}", Recovery(issuer, by_number=by_number, lands=lands), issuer.causeway
         )
 
@@ -319,7 +319,7 @@ def test_a_worker_records_a_decline_once_despite_storage_faults(issuer: Issuer, 
 # -- lists over all cards
 
 
-class ListPlay:
+class ListRun:
     """A row is added to the list of all cards, in which another writer died, and the list is read.
 
     Another request reserves a row for a card that its caller may not see.
@@ -379,14 +379,14 @@ class ListPlay:
 
 @pytest.mark.parametrize("name", LISTS)
 def test_the_activity_list_shows_a_row_once_after_another_writer_failed(issuer: Issuer, name: str) -> None:
-    TARGETS.play(name, ListPlay(issuer, slow=LISTS[name]), issuer.causeway)
+    TARGETS.run(name, ListRun(issuer, slow=LISTS[name]), issuer.causeway)
 
 
 def test_every_fault_was_injected_at_every_storage_call_of_the_network() -> None:
-    if len(TARGETS.plays) < len(MANNERS) * len(NETWORK_CASES + REPORT_CASES) + len(LOOKS) + len(DUE) + len(LISTS) + len(
+    if len(TARGETS.runs) < len(MANNERS) * len(NETWORK_CASES + REPORT_CASES) + len(LOOKS) + len(DUE) + len(LISTS) + len(
         RECOVERIES
     ):
-        pytest.skip("not every case was played in this run")
+        pytest.skip("not every case ran here")
 
     missed = TARGETS.missed(site for site in call_sites(STORE, (CARDS,)) if within(site.module, *NETWORK))
     assert missed == [], "\n".join(missed)

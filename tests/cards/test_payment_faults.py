@@ -28,13 +28,13 @@ from chalicelib.cards.protocol.status_codes import Status
 from chalicelib.foundation.dynamodb.store import StoreError
 from tests.cards.case import Case
 from tests.cards.cases import MONEY_CASES, warmed
-from tests.cards.fault_plays import (
+from tests.cards.fault_runs import (
     MANNERS,
     MONEY,
     REPEATED,
     WITH_REFERENCE,
     WITHOUT,
-    Play,
+    CaseRun,
     Targets,
     apart_from_duplicated,
 )
@@ -92,7 +92,7 @@ def check(causeway: Causeway) -> None:
     StoredMoney(causeway).check(at_rest=True)
 
 
-class MoneyPlay(Play):
+class MoneyRun(CaseRun):
     """A case that moves money: what it leaves unfinished is the schedule's."""
 
     tables = TABLES
@@ -140,10 +140,10 @@ class MoneyPlay(Play):
 @pytest.mark.parametrize("manner", MANNERS)
 @pytest.mark.parametrize("case", MONEY_CASES, ids=str)
 def test_a_storage_fault_never_moves_money_twice(issuer: Issuer, case: Case, manner: str) -> None:
-    TARGETS.play(f"{case} {manner}", MoneyPlay(issuer, case, manner), issuer.causeway)
+    TARGETS.run(f"{case} {manner}", MoneyRun(issuer, case, manner), issuer.causeway)
 
 
-class Overtaken(MoneyPlay):
+class Overtaken(MoneyRun):
     """A transfer that somebody else has changed, or finished, before its request has the provider's answer."""
 
     def __init__(self, issuer: Issuer, case: Case, intrude: Callable[[Issuer, int], object]) -> None:
@@ -191,7 +191,7 @@ def test_a_storage_fault_never_moves_money_twice_under_contention(
     issuer: Issuer, intrude: Callable[[Issuer, int], object]
 ) -> None:
     (case,) = (case for case in MONEY_CASES if case.name == "transferToExternalPayment")
-    TARGETS.play(f"overtaken by {intrude.__name__}", Overtaken(issuer, case, intrude), issuer.causeway)
+    TARGETS.run(f"overtaken by {intrude.__name__}", Overtaken(issuer, case, intrude), issuer.causeway)
 
 
 # -- the schedule
@@ -305,12 +305,12 @@ class Run:
 
 @pytest.mark.parametrize("name", DUE)
 def test_the_next_run_of_the_schedule_finishes_the_work_of_a_failed_run(issuer: Issuer, name: str) -> None:
-    TARGETS.play(name, Run(issuer, name), issuer.causeway)
+    TARGETS.run(name, Run(issuer, name), issuer.causeway)
 
 
 def test_every_fault_was_injected_at_every_storage_call_that_moves_money() -> None:
-    if len(TARGETS.plays) < len(MANNERS) * len(MONEY_CASES) + len(DUE) + 2:
-        pytest.skip("not every case was played in this run")
+    if len(TARGETS.runs) < len(MANNERS) * len(MONEY_CASES) + len(DUE) + 2:
+        pytest.skip("not every case ran here")
 
     missed = TARGETS.missed(site for site in call_sites(STORE, (CARDS,)) if within(site.module, *MONEY))
     assert missed == [], "\n".join(missed)

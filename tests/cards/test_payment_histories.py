@@ -60,12 +60,12 @@ def as_handled(due: list[Payment]) -> list[Payment]:
     return ordered
 
 
-class MoneyLife(RuleBasedStateMachine):
+class PaymentHistory(RuleBasedStateMachine):
     """A holder's accounts; every request has a reference, and a second passes before each."""
 
     def __init__(self, issuer: Issuer) -> None:
         super().__init__()
-        issuer.causeway.forget_journeys()  # another life's payments would be finished by this one's schedule
+        issuer.causeway.forget_journeys()  # another history's payments would be finished by this one's schedule
         self.issuer = issuer.with_own_clock()
         self.accounts: list[Account] = []
         self.payments: list[Payment] = []
@@ -373,8 +373,8 @@ class MoneyLife(RuleBasedStateMachine):
                 assert most is None or left["count"] + count == left["original_count"] == most
 
 
-def play(issuer: Issuer, how: settings) -> None:
-    run_state_machines(lambda: MoneyLife(issuer), how)
+def run_histories(issuer: Issuer, how: settings) -> None:
+    run_state_machines(lambda: PaymentHistory(issuer), how)
     StoredMoney(issuer.causeway).check()
 
 
@@ -386,10 +386,10 @@ def issuer(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> Issuer:
 
 def test_random_payment_histories_match_the_model(issuer: Issuer) -> None:
     """Run the same few histories every time; the slow test runs many more."""
-    play(issuer, settings(max_examples=5, stateful_step_count=30, derandomize=True))
+    run_histories(issuer, settings(max_examples=5, stateful_step_count=30, derandomize=True))
 
 
 @pytest.mark.faults
 def test_long_random_payment_histories_match_the_model(issuer: Issuer) -> None:
     """Run different histories every time."""
-    play(issuer, settings(max_examples=25, stateful_step_count=50))
+    run_histories(issuer, settings(max_examples=25, stateful_step_count=50))

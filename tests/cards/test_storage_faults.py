@@ -13,15 +13,15 @@ import pytest
 from chalicelib.cards.protocol.status_codes import Refused, Status
 from tests.cards.case import Case
 from tests.cards.cases import CARD_CASES, warmed
-from tests.cards.fault_plays import (
+from tests.cards.fault_runs import (
     MANNERS,
     MONEY,
     NETWORK,
     PROVING,
     WITH_REFERENCE,
     WITHOUT,
-    EventPlay,
-    Play,
+    CaseRun,
+    EventRun,
     Targets,
     forget_process,
 )
@@ -55,7 +55,7 @@ def issuer(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> Issuer:
 @pytest.mark.parametrize("manner", MANNERS)
 @pytest.mark.parametrize("case", CARD_CASES, ids=str)
 def test_a_storage_fault_neither_loses_nor_repeats_a_write(issuer: Issuer, case: Case, manner: str) -> None:
-    TARGETS.play(f"{case} {manner}", Play(issuer, case, manner), issuer.causeway)
+    TARGETS.run(f"{case} {manner}", CaseRun(issuer, case, manner), issuer.causeway)
 
 
 @pytest.mark.parametrize("manner", MANNERS)
@@ -63,7 +63,7 @@ def test_a_storage_fault_neither_loses_nor_repeats_a_write(issuer: Issuer, case:
 def test_a_storage_fault_in_a_new_process_neither_loses_nor_repeats_a_write(
     issuer: Issuer, case: Case, manner: str
 ) -> None:
-    TARGETS.play(f"cold {case} {manner}", Play(issuer, case, manner, cold=True), issuer.causeway)
+    TARGETS.run(f"cold {case} {manner}", CaseRun(issuer, case, manner, cold=True), issuer.causeway)
 
 
 def test_a_storage_fault_in_a_read_of_several_batches_neither_loses_nor_repeats_a_write(
@@ -71,10 +71,10 @@ def test_a_storage_fault_in_a_read_of_several_batches_neither_loses_nor_repeats_
 ) -> None:
     monkeypatch.setattr("chalicelib.cards.requests.request_context.MOST_TOGETHER", 1)
     (case,) = (case for case in CARD_CASES if case.name == "createCard on an account")
-    TARGETS.play("read in pieces", Play(issuer, case, WITHOUT), issuer.causeway)
+    TARGETS.run("read in pieces", CaseRun(issuer, case, WITHOUT), issuer.causeway)
 
 
-class CredentialsPlay:
+class CredentialsRun:
     """The list of a manager's credentials, read by a process that knows none: it is right, or refused."""
 
     def __init__(self, issuer: Issuer) -> None:
@@ -99,10 +99,10 @@ class CredentialsPlay:
 
 
 def test_a_storage_fault_never_changes_the_list_of_credentials(issuer: Issuer) -> None:
-    TARGETS.play("credentials", CredentialsPlay(issuer), issuer.causeway)
+    TARGETS.run("credentials", CredentialsRun(issuer), issuer.causeway)
 
 
-class UnansweredPlay(Play):
+class UnansweredRun(CaseRun):
     """A case in which storage never answers the transaction, although it applies it."""
 
     def _do(self) -> Envelope:
@@ -115,18 +115,18 @@ def test_a_storage_fault_after_an_unanswered_write_neither_loses_nor_repeats_the
     issuer: Issuer, manner: str
 ) -> None:
     (case,) = (case for case in CARD_CASES if case.name == "changeAccountStatus")
-    TARGETS.play(f"unanswered {manner}", UnansweredPlay(issuer, case, manner), issuer.causeway)
+    TARGETS.run(f"unanswered {manner}", UnansweredRun(issuer, case, manner), issuer.causeway)
 
 
 def test_an_event_is_written_once_with_its_cause_and_delivered_despite_storage_faults(issuer: Issuer) -> None:
     with issuer.causeway.manager_wants_events():
-        TARGETS.play("event", EventPlay(issuer), issuer.causeway)
+        TARGETS.run("event", EventRun(issuer), issuer.causeway)
 
 
 def test_every_fault_was_injected_at_every_storage_call_of_the_card_api() -> None:
     """Leave out payments, the network and the rolling proof, which have tests of their own."""
-    if len(TARGETS.plays) < len(MANNERS) * (len(CARD_CASES) + len(_COLD)) + 5:
-        pytest.skip("not every case was played in this run")
+    if len(TARGETS.runs) < len(MANNERS) * (len(CARD_CASES) + len(_COLD)) + 5:
+        pytest.skip("not every case ran here")
 
     elsewhere = (*MONEY, *NETWORK, PROVING)
     missed = TARGETS.missed(site for site in call_sites(STORE, (CARDS,)) if not within(site.module, *elsewhere))

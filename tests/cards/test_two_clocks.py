@@ -14,7 +14,7 @@ from chalicelib.cards.protocol.values import HOLD_SECONDS
 from chalicelib.foundation.clock import CLOCK_SKEW_SECONDS
 from tests.cards.authorization.shops import A_DAY, LIMITED, NO_LIMITS, OF_ACCOUNT, Holder, new_holder, with_prices
 from tests.cards.issuer import DAY, EUR, Issuer
-from tests.cards.ledgers import movements
+from tests.cards.stored_money import movements
 
 pytestmark = pytest.mark.dynamodb
 

@@ -31,8 +31,8 @@ from tests.cards.issuer import (
     Issuer,
     NewCard,
 )
-from tests.cards.ledgers import movements, transactions
 from tests.cards.programmes import Content, card_programme, fee, limit, loaded, manager
+from tests.cards.stored_money import movements, transactions
 
 YEN, DINAR = 392, 414
 BLENDING, NOT_BLENDING = EVERYDAY, PREPAID

@@ -12,7 +12,7 @@ from chalicelib.cards.protocol.values import HOLD_SECONDS
 from tests.cards.authorization.issuers import EACH_CARD, TWICE_A_DAY, authorizes, code, held, messages
 from tests.cards.authorization.shops import A_DAY, BACK_A_WEEK, BLENDED, LIMITED, NOT_BLENDING, SEPARATE, Holder
 from tests.cards.issuer import BRITAIN, EUR, GBP, GERMANY, LEFT_OUT, USD, Issuer
-from tests.cards.ledgers import entries, movements
+from tests.cards.stored_money import entries, movements
 from tests.kit.storage import record_transactions
 
 # -- approvals

@@ -28,8 +28,8 @@ from tests.cards.authorization.shops import (
     with_prices,
 )
 from tests.cards.issuer import BRITAIN, EUR, GBP, GERMANY, USD, Issuer
-from tests.cards.ledgers import entries, movements
 from tests.cards.programmes import loaded
+from tests.cards.stored_money import entries, movements
 
 CLEARING = "simulateClearing"
 FRANCE = 250

@@ -13,7 +13,7 @@ from chalicelib.cards.protocol.states import ACCOUNT_STATES, CARD_STATES, DISPUT
 from infra.admin.ledger_verification import prove_ledger
 from tests.cards.authorization.shops import A_DAY, BLENDED, LIMITED, SEPARATE, YEN, Holder, new_holder, with_prices
 from tests.cards.issuer import BRITAIN, EUR, GBP, USD, Issuer
-from tests.cards.ledgers import entries, movements, transactions
+from tests.cards.stored_money import entries, movements, transactions
 
 DISPUTE = "simulateDispute"
 ENDS = ("won", "lost")

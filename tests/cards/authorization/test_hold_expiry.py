@@ -26,18 +26,18 @@ pytestmark = pytest.mark.faults
 
 
 @pytest.fixture(scope="module")
-def module_issuer(issuer: Issuer) -> Iterator[Issuer]:
+def issuer(issuer: Issuer) -> Iterator[Issuer]:
     yield with_prices(issuer)
     prove_ledger(issuer.hub.store)
 
 
-@pytest.fixture
-def issuer(module_issuer: Issuer) -> Iterator[Issuer]:
-    """No test leaves holds to another one."""
-    yield module_issuer
-    module_issuer.clock.advance(HOLD_SECONDS)
-    expire(module_issuer)
-    assert waiting(module_issuer) == []
+@pytest.fixture(autouse=True)
+def no_holds_remain(issuer: Issuer) -> Iterator[None]:
+    """Expire the holds of each test before the next one."""
+    yield
+    issuer.clock.advance(HOLD_SECONDS)
+    expire(issuer)
+    assert waiting(issuer) == []
 
 
 def expire(issuer: Issuer) -> int:

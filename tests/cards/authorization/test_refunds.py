@@ -29,8 +29,8 @@ from tests.cards.authorization.shops import (
     with_prices,
 )
 from tests.cards.issuer import BRITAIN, EUR, GBP, USD, Issuer
-from tests.cards.ledgers import entries, movements
 from tests.cards.programmes import loaded
+from tests.cards.stored_money import entries, movements
 
 REFUND = "simulateRefund"
 FRANCE = 250

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from tests.cards.issuer import EUR, EVERYDAY, GBP, LEFT_OUT, OTHER_MANAGER, PREPAID, SEPA, Envelope, Issuer, NewCard
-from tests.cards.ledgers import entries, movements, prove, transactions
 from tests.cards.programmes import CUSTOM, DINAR, SEPARATE, YEN, with_tariff
+from tests.cards.stored_money import entries, movements, prove, transactions
 
 FEE = "createCustomFee"
 

@@ -7,8 +7,8 @@ from decimal import Decimal
 import pytest
 
 from tests.cards.issuer import EUR, EVERYDAY_ACCOUNT, EXTERNAL_IBANS, GBP, PREPAID_ACCOUNT, SEPA, UK, Issuer
-from tests.cards.ledgers import entries, movements, prove, transactions
 from tests.cards.programmes import BLENDED, DINAR, SEPARATE, YEN, with_tariff
+from tests.cards.stored_money import entries, movements, prove, transactions
 
 
 @pytest.fixture(scope="module")

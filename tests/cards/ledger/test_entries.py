@@ -20,7 +20,7 @@ from chalicelib.cards.ledger.entries import (
 from chalicelib.cards.ledger.transaction_record import Transaction
 from chalicelib.foundation.dynamodb.store import ConditionFailed, Operation, Put
 from tests.cards.issuer import EUR, GBP, SEPA, Issuer
-from tests.cards.ledgers import entries, movements, prove
+from tests.cards.stored_money import entries, movements, prove
 
 AT = 1_772_442_000_123
 

@@ -10,7 +10,7 @@ from chalicelib.cards.ledger.account_record import Account
 from chalicelib.cards.ledger.transaction_record import Transaction, put_transaction, timeline, transaction_key
 from chalicelib.foundation.dynamodb.store import ConditionFailed
 from tests.cards.issuer import EUR, GBP, Issuer
-from tests.cards.ledgers import transactions
+from tests.cards.stored_money import transactions
 
 AT = 1_772_442_000_123
 

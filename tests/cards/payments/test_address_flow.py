@@ -12,8 +12,8 @@ from chalicelib.cards.payments.provider_completion import finish_due_payments
 from chalicelib.cards.protocol.payment_states import ADDRESS_STATES
 from chalicelib.foundation.fields.ibans import is_iban
 from tests.cards.issuer import BRITAIN, EUR, GBP, GERMANY, SEPA, SPECIAL_EUR, SPECIAL_GBP, UK, USD, Issuer
-from tests.cards.ledgers import prove
 from tests.cards.programmes import HIDDEN, HIDDEN_SPECIAL, SPECIAL, YEN, with_tariff
+from tests.cards.stored_money import prove
 
 FRANCE, BRAZIL = 250, 76
 ASSIGN, ASSIGN_SPECIAL = "assignExternalPaymentAddress", "assignExternalPaymentAddressForSpecialAccount"

@@ -13,7 +13,7 @@ from chalicelib.delivery.delivery_record import BODY
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.dynamodb.store import Put
 from tests.cards.issuer import EUR, EXTERNAL_IBANS, SEPA, SPECIAL_EUR, UK, Issuer
-from tests.cards.ledgers import transactions
+from tests.cards.stored_money import transactions
 
 Members = Mapping[str, Any]
 ALWAYS = {"date_from": 0, "date_to": 99_999_999_999, "item_count": 100}

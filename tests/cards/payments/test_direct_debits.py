@@ -8,8 +8,8 @@ import pytest
 
 from chalicelib.cards.payments.provider_completion import finish_due_payments
 from tests.cards.issuer import DAY, GBP, SEPA, Issuer
-from tests.cards.ledgers import movements, payment, prove, state, transactions
 from tests.cards.programmes import DEBITS_A_YEAR, with_tariff
+from tests.cards.stored_money import movements, payment, prove, state, transactions
 
 CANCEL, DECIDE = "cancelExternalPaymentMandate", "changeDDExternalPaymentStatus"
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from tests.cards.issuer import EUR, GBP, SEPA, SPECIAL_GBP, Issuer
-from tests.cards.ledgers import movements, payment, prove, transactions
 from tests.cards.programmes import IN_A_WEEK, OUT_A_DAY, with_tariff
+from tests.cards.stored_money import movements, payment, prove, transactions
 
 CHANGE = "changeExternalPaymentAddressStatus"
 

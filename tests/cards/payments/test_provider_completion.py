@@ -12,7 +12,7 @@ from chalicelib.cards.payments.provider import NoProvider, ProviderOrder, Provid
 from chalicelib.cards.payments.provider_completion import finish_due_payments
 from chalicelib.foundation.dynamodb.store import AnswerLost
 from tests.cards.issuer import GBP, UK, Issuer
-from tests.cards.ledgers import entries, movements, payment, prove, state
+from tests.cards.stored_money import entries, movements, payment, prove, state
 
 pytestmark = pytest.mark.faults
 

@@ -8,7 +8,7 @@ from chalicelib.bootstrap import hub
 from chalicelib.cards.payments.provider import Receipt
 from chalicelib.cards.payments.provider_completion import finish_due_payments
 from tests.cards.issuer import DAY, Issuer
-from tests.cards.ledgers import prove, state
+from tests.cards.stored_money import prove, state
 from tests.kit.logs import Lines
 from tests.kit.time import run_schedule
 

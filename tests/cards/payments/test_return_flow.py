@@ -8,8 +8,8 @@ import pytest
 
 from chalicelib.cards.payments.provider_completion import finish_due_payments
 from tests.cards.issuer import EUR, GBP, SEPA, SPECIAL_EUR, UK, Envelope, Issuer
-from tests.cards.ledgers import entries, movements, payment, prove, state, transactions
 from tests.cards.programmes import SEPARATE, with_tariff
+from tests.cards.stored_money import entries, movements, payment, prove, state, transactions
 
 INBOUND, CREDIT, DEBIT = "inboundReturn", "directCreditReturn", "directDebitReturn"
 

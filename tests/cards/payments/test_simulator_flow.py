@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from tests.cards.issuer import EUR, GBP, SEPA, UK, Issuer
-from tests.cards.ledgers import entries, movements, payment, prove, transactions
 from tests.cards.programmes import IN_A_WEEK, YEN, with_tariff
+from tests.cards.stored_money import entries, movements, payment, prove, transactions
 
 IN = "simulateInboundPayment"
 DAY = 24 * 3600

@@ -8,8 +8,8 @@ import pytest
 
 from chalicelib.cards.payments.payment_record import ExternalPayment
 from tests.cards.issuer import EUR, EXTERNAL_IBANS, GBP, LEFT_OUT, SEPA, UK, Issuer
-from tests.cards.ledgers import entries, movements, payment, prove, transactions
 from tests.cards.programmes import with_tariff
+from tests.cards.stored_money import entries, movements, payment, prove, transactions
 
 CHANGE = "changeExternalPaymentAddressStatus"
 BARCLAYS, RIGHT, WRONG = "202959", "63748472", "63748473"

@@ -9,7 +9,7 @@ import pytest
 
 from chalicelib.cards.actions import ACTIONS
 from chalicelib.cards.protocol.payment_states import ADDRESS_RULES, MANDATE_RULES, PAYMENT_RULES
-from tests.cards import ledgers, request_records, whole_requests
+from tests.cards import request_records, stored_money, whole_requests
 from tests.cards.action_checks import OK, call, state_table
 from tests.cards.issuer import LEFT_OUT, UK, Issuer
 from tests.cards.whole_requests import Members, Records
@@ -273,7 +273,7 @@ def test_an_action_on_a_payment_returns_the_code_for_each_kind_and_state(
 
         assert (answer.status_code or OK) == expected, (place, answer.raw)
         if expected != OK:
-            assert ledgers.state(issuer, payment) == place[-1]
+            assert stored_money.state(issuer, payment) == place[-1]
 
 
 @pytest.mark.parametrize("result", RESULTS)
@@ -287,7 +287,7 @@ def test_a_provider_result_moves_an_outbound_payment_to_allowed_states_only(
         answer = issuer.sim("simulateOutboundResult", epm_transaction_id=payment, result=result)
 
         assert (answer.status_code or OK) == expected, (place, answer.raw)
-        assert ledgers.state(issuer, payment) == (letter if expected == OK else place[-1])
+        assert stored_money.state(issuer, payment) == (letter if expected == OK else place[-1])
 
 
 @pytest.mark.parametrize(("action", "scheme"), [("inboundReturn", "BACS"), ("directCreditReturn", "FPS")])
@@ -314,7 +314,7 @@ def test_a_refused_return_can_be_requested_again(issuer: Issuer) -> None:
     answers = [issuer.do("inboundReturn", epm_transaction_id=came) for _ in range(2)]
 
     assert [answer.status_code for answer in answers] == [7001, 7001]
-    assert ledgers.state(issuer, came) == "S"
+    assert stored_money.state(issuer, came) == "S"
     assert issuer.balances(address["account_id"])[0] == FUNDS + 50
 
 

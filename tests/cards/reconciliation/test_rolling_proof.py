@@ -17,8 +17,8 @@ from chalicelib.cards.reconciliation.progress_record import MOST_BROKEN, ROUND_S
 from chalicelib.foundation.dynamodb.store import Item, Store, StoreUnavailable
 from infra.deploy.functions import BY_NAME
 from tests.cards.issuer import DAY, EUR, SPECIAL_EUR
-from tests.cards.ledgers import movements
 from tests.cards.reconciliation.conftest import Ledger
+from tests.cards.stored_money import movements
 from tests.kit.documents import OPERATIONS, rows, section
 from tests.kit.logs import Lines, metric_values
 from tests.kit.time import run_schedule

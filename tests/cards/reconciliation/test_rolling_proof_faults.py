@@ -9,7 +9,7 @@ import pytest
 
 from chalicelib.cards.reconciliation.progress_record import Progress
 from chalicelib.foundation.dynamodb.store import StoreError
-from tests.cards.fault_plays import PROVING, Targets
+from tests.cards.fault_runs import PROVING, Targets
 from tests.cards.reconciliation.conftest import Ledger
 from tests.causeway import Causeway
 from tests.kit.source_code import within
@@ -79,12 +79,12 @@ def _end(progress: Progress) -> tuple[bool, int, tuple[str, ...]]:
 def test_a_storage_fault_does_not_change_the_result_of_a_round(
     ledger: Ledger, prepare: Callable[[Ledger], None]
 ) -> None:
-    TARGETS.play(prepare.__name__, Run(ledger, prepare), ledger.issuer.causeway)
+    TARGETS.run(prepare.__name__, Run(ledger, prepare), ledger.issuer.causeway)
 
 
 def test_every_storage_call_of_the_proof_is_tested_with_every_fault() -> None:
-    if len(TARGETS.plays) < len(PREPARATIONS):
-        pytest.skip("not every preparation was played in this run")
+    if len(TARGETS.runs) < len(PREPARATIONS):
+        pytest.skip("not every preparation ran here")
 
     missed = TARGETS.missed(site for site in call_sites(STORE, (CARDS,)) if within(site.module, PROVING))
     assert missed == [], "\n".join(missed)

@@ -19,7 +19,7 @@ from infra.local.card_player import CREDENTIAL, CardPlayer, PastClock, Step, Ste
 from infra.local.first_data import play_month
 from infra.progress import SILENT
 from tests.cards.issuer import EUR, GBP, MANAGER, USD, Issuer
-from tests.cards.ledgers import prove
+from tests.cards.stored_money import prove
 from tests.causeway import Causeway
 from tests.kit.tables import rows
 from tests.openbanking.faults import table_of

@@ -1,6 +1,6 @@
-"""Cases that are played again and again from one beginning, each time with another fault of storage.
+"""Runs of a case from one beginning, each with another fault of storage.
 
-``Play`` plays a case that is decided at once; ``Targets`` makes the faults, and knows what was hit.
+``CaseRun`` runs a case that is decided at once; ``Targets`` makes the faults, and records the calls that they hit.
 """
 
 from __future__ import annotations
@@ -68,8 +68,8 @@ class Twice(Fault):
         super().__exit__(*raised)
 
 
-class Play:
-    """A case, played again and again from the same beginning."""
+class CaseRun:
+    """Runs of a case from the same beginning."""
 
     tables: ClassVar[tuple[str, ...]] = ("cards", "idempotency", "programmes")
 
@@ -95,7 +95,7 @@ class Play:
         self._after = self._shape()
 
     def with_fault(self, fault: Fault) -> None:
-        """Play it once, and hold what came of it against the play without a fault."""
+        """Run the case once, and compare its result with that of the run without a fault."""
         self._begin()
         with fault:
             answer = self._do()
@@ -148,7 +148,7 @@ class Play:
         assert _form(answer.data) == _form(self._right.data)
 
 
-class EventPlay:
+class EventRun:
     """An activation that is told and repeated, and its event, which a worker sends until it has arrived."""
 
     def __init__(self, issuer: Issuer) -> None:
@@ -161,7 +161,7 @@ class EventPlay:
         self.with_fault(self.untouched)
 
     def with_fault(self, fault: Fault) -> None:
-        """Play it once: there is one event, and it arrives."""
+        """Run it once: one event is recorded and delivered."""
         self._beginning.restore()
         self._causeway.queued()
         with fault, contextlib.suppress(StoreError):
@@ -205,7 +205,7 @@ def _form(data: Any) -> Any:
     return [_form(each) for each in data] if isinstance(data, list) else type(data)
 
 
-class Played(Protocol):
+class FaultRun(Protocol):
     """A case that can run with a fault; ``untouched`` has seen its calls."""
 
     untouched: Fault
@@ -214,19 +214,19 @@ class Played(Protocol):
 
 
 class Targets:
-    """The calls of storage that some plays have hit, by the kind of fault; ``plays`` names those that were played."""
+    """The storage calls that were hit, by the kind of fault; ``runs`` has the names of the runs."""
 
     def __init__(self) -> None:
         self.hits: dict[str, set[Site]] = {kind: set() for kind in FAULTS}
-        self.plays: set[str] = set()
+        self.runs: set[str] = set()
         self._reads: Counter[tuple[str, bool, Hit]] = Counter()
 
-    def play(self, name: str, play: Played, causeway: Causeway) -> None:
-        """Play with every fault, one after the other."""
-        self.plays.add(name)
-        for fault in self._faults(causeway, play.untouched):
+    def run(self, name: str, run: FaultRun, causeway: Causeway) -> None:
+        """Run with every fault, one after the other."""
+        self.runs.add(name)
+        for fault in self._faults(causeway, run.untouched):
             try:
-                play.with_fault(fault)
+                run.with_fault(fault)
             except Exception as error:
                 error.add_note(f"with a fault: {fault}")
                 raise
