@@ -1,4 +1,4 @@
-"""Archived clients: every call is refused, also while others change the client or calls are under way."""
+"""Tests of archived clients: every call is refused, also during a concurrent change."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.openbanking.kit import Sent
 
 @contextmanager
 def another_change_first(store: Store, meanwhile: Callable[[], object]) -> Iterator[None]:
-    """Somebody else's change is written right before the next transaction."""
+    """Run ``meanwhile``, a concurrent change, immediately before the next transaction of the store."""
     with pytest.MonkeyPatch.context() as patch:
         transact = store.transact
 
@@ -32,7 +32,7 @@ def another_change_first(store: Store, meanwhile: Callable[[], object]) -> Itera
 
 
 def test_every_call_of_an_archived_client_is_refused(causeway: Causeway, subtests: pytest.Subtests) -> None:
-    """Calls are taken from the route tables, so that new ones are included."""
+    """The test reads the calls from the route tables, so that it includes new calls."""
     made = causeway.hub.openbanking.clients.create(owner="a@example.com", title="Gone", secret=True, events="poll")
     causeway.tpp.client, causeway.tpp.client_secret = made.client, made.secret
     tokens = causeway.tpp.tokens(2)
@@ -68,7 +68,7 @@ def test_every_call_of_an_archived_client_is_refused(causeway: Causeway, subtest
     assert causeway.hub.openbanking.consent_list.find(tokens["consent_id"]).status == "authorised"  # type: ignore[union-attr]
 
 
-def test_a_call_in_progress_completes_when_its_client_is_archived_and_the_next_returns_401(causeway: Causeway) -> None:
+def test_archiving_a_client_lets_a_running_call_complete_and_later_calls_return_401(causeway: Causeway) -> None:
     bearer = causeway.tpp.tokens(1)["access_token"]
 
     def archive_meanwhile(sent: Sent) -> dict[str, Any]:
@@ -82,8 +82,8 @@ def test_a_call_in_progress_completes_when_its_client_is_archived_and_the_next_r
     assert len([sent for sent in causeway.banks[1].received if sent.path == "/accounts"]) == 1
 
 
-def test_one_of_two_concurrent_changes_at_the_same_revision_is_refused(causeway: Causeway) -> None:
-    """The second change neither undoes the first nor changes an archived client."""
+def test_second_concurrent_change_at_the_same_client_revision_is_refused(causeway: Causeway) -> None:
+    """The test covers a concurrent update and a concurrent archival."""
     clients = causeway.hub.openbanking.clients
     client_id = clients.create(owner="a@example.com", title="Ours").client.client_id
     revision = clients.get(client_id).revision

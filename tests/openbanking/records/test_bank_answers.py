@@ -1,4 +1,4 @@
-"""Repeats of a bank's request: one answer per request id, and never one that belongs to another body."""
+"""Tests of retried bank requests: a request id has one stored response and one valid request body."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def save(causeway: Causeway, version: int, url: str, request_id: str) -> Answer:
 
 
 def approved(causeway: Causeway, version: int) -> tuple[str, str]:
-    """The bank's token of a consent, and the TPP's bearer."""
+    """Create a consent. Return the bank's token and the TPP's access token."""
     consented = causeway.psu.approve(version)
     bearer = causeway.tpp.call("POST", "/tpp/token", {"code": consented.query["code"]}).body["access_token"]
     return consented.bank_token, bearer
@@ -50,7 +50,7 @@ def test_a_request_id_used_to_revoke_one_token_cannot_revoke_another(causeway: C
 
 
 @VERSIONS
-def test_one_of_two_concurrent_revocations_with_one_request_id_is_refused(causeway: Causeway, version: int) -> None:
+def test_concurrent_revocations_of_two_tokens_with_one_request_id_refuse_one(causeway: Causeway, version: int) -> None:
     (first, first_bearer), (second, second_bearer) = approved(causeway, version), approved(causeway, version)
     request_id = str(uuid.uuid4())
 
@@ -62,7 +62,7 @@ def test_one_of_two_concurrent_revocations_with_one_request_id_is_refused(causew
 
 
 @VERSIONS
-def test_two_identical_concurrent_revocations_get_the_same_answer(causeway: Causeway, version: int) -> None:
+def test_two_identical_concurrent_revocations_return_the_same_response(causeway: Causeway, version: int) -> None:
     token, bearer = approved(causeway, version)
     request_id = str(uuid.uuid4())
 
@@ -86,7 +86,7 @@ def test_two_concurrent_revocations_of_one_token_with_different_request_ids_succ
 
 
 @VERSIONS
-def test_the_request_id_of_a_repeated_revocation_is_recorded(causeway: Causeway, version: int) -> None:
+def test_the_request_id_of_a_second_revocation_is_recorded(causeway: Causeway, version: int) -> None:
     token, _ = approved(causeway, version)
     other, other_bearer = approved(causeway, version)
     request_id = str(uuid.uuid4())
@@ -113,7 +113,7 @@ def test_a_request_id_is_unique_per_bank_and_path(causeway: Causeway, version: i
 
 
 @VERSIONS
-def test_a_repeat_with_an_uppercase_request_id_gets_the_first_answer(causeway: Causeway, version: int) -> None:
+def test_retry_with_an_uppercase_request_id_returns_the_first_response(causeway: Causeway, version: int) -> None:
     url, request_id = causeway.tpp.authorize(version)["redirect_url"], str(uuid.uuid4())
 
     first = initiate(causeway, version, url, request_id)
@@ -124,7 +124,7 @@ def test_a_repeat_with_an_uppercase_request_id_gets_the_first_answer(causeway: C
 
 
 @VERSIONS
-def test_an_uppercase_request_id_counts_as_used(causeway: Causeway, version: int) -> None:
+def test_request_id_in_uppercase_matches_a_used_request_id(causeway: Causeway, version: int) -> None:
     first, _ = approved(causeway, version)
     second, bearer = approved(causeway, version)
     request_id = str(uuid.uuid4())
@@ -148,7 +148,9 @@ def test_one_of_two_concurrent_init_authorizations_with_one_request_id_is_refuse
 
 
 @VERSIONS
-def test_two_identical_concurrent_init_authorizations_get_the_same_answer(causeway: Causeway, version: int) -> None:
+def test_two_identical_concurrent_init_authorizations_return_the_same_response(
+    causeway: Causeway, version: int
+) -> None:
     url, request_id = causeway.tpp.authorize(version)["redirect_url"], str(uuid.uuid4())
     answers = []
 
@@ -174,7 +176,7 @@ def test_one_of_two_concurrent_consents_with_one_request_id_is_refused_and_not_s
 
 
 @VERSIONS
-def test_two_identical_concurrent_consents_get_the_same_answer(causeway: Causeway, version: int) -> None:
+def test_two_identical_concurrent_consents_return_the_same_response(causeway: Causeway, version: int) -> None:
     url, request_id = causeway.tpp.authorize(version)["redirect_url"], str(uuid.uuid4())
     answers = []
 
@@ -187,7 +189,7 @@ def test_two_identical_concurrent_consents_get_the_same_answer(causeway: Causewa
 
 @VERSIONS
 @pytest.mark.parametrize("applied", [True, False], ids=["the answer", "the write"])
-def test_a_bank_may_repeat_a_request_after_a_lost_storage_response(
+def test_bank_can_retry_a_request_after_a_lost_storage_response(
     causeway: Causeway, version: int, applied: bool
 ) -> None:
     token, bearer = approved(causeway, version)

@@ -1,4 +1,4 @@
-"""Banks' logos: stored beside the banks, and served to everybody at an address that names their content."""
+"""Tests of bank logos: storage and public delivery at a URL that contains the hash of the content."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ BIC = "GAMMFRPP"
 
 @pytest.fixture
 def banks(causeway: Causeway) -> Iterator[Banks]:
-    """The banks, with one of the test's own."""
+    """Return the banks, with an additional bank for the test. Remove the additional bank afterwards."""
     banks = causeway.hub.openbanking.banks
     banks.add(
         NewBank(
@@ -99,7 +99,7 @@ def test_options_and_405_list_the_allowed_methods(causeway: Causeway, banks: Ban
     assert (post.status, post.headers["allow"]) == (405, "GET, HEAD, OPTIONS")
 
 
-def test_the_old_address_of_a_logo_redirects_to_the_new_one(causeway: Causeway, banks: Banks) -> None:
+def test_url_of_a_replaced_logo_redirects_to_the_new_logo(causeway: Causeway, banks: Banks) -> None:
     banks.set_logo(BIC, SVG)
     before = address(causeway)
 
@@ -114,7 +114,7 @@ def test_the_old_address_of_a_logo_redirects_to_the_new_one(causeway: Causeway, 
         assert moved.headers["cache-control"] == "public, max-age=60"
 
 
-def test_an_outdated_logo_url_of_another_instance_redirects_to_the_new_logo(causeway: Causeway, banks: Banks) -> None:
+def test_outdated_logo_url_from_another_instance_redirects_to_the_new_logo(causeway: Causeway, banks: Banks) -> None:
     banks.set_logo(BIC, SVG)
     address(causeway)
     causeway.another_process().openbanking.banks.set_logo(BIC, png())
@@ -134,7 +134,7 @@ def test_an_outdated_logo_url_of_another_instance_redirects_to_the_new_logo(caus
         f"/banks/{'A' * 3000}/logo/{'a' * 32}",
     ],
 )
-def test_an_unknown_logo_address_returns_404(causeway: Causeway, banks: Banks, path: str) -> None:
+def test_an_unknown_logo_url_returns_404(causeway: Causeway, banks: Banks, path: str) -> None:
     banks.set_logo(BIC, SVG)
 
     answer = causeway.call("GET", path)
@@ -175,7 +175,7 @@ def test_logos_are_not_listed_as_banks(banks: Banks) -> None:
     assert banks.find(f"logo/{BIC}") is None
 
 
-def test_an_invalid_logo_changes_nothing(causeway: Causeway, banks: Banks) -> None:
+def test_an_invalid_logo_is_refused_and_keeps_the_stored_logo(causeway: Causeway, banks: Banks) -> None:
     before = banks.set_logo(BIC, SVG)
 
     with pytest.raises(InvalidBank):
@@ -185,7 +185,7 @@ def test_an_invalid_logo_changes_nothing(causeway: Causeway, banks: Banks) -> No
     assert content(causeway.call("GET", address(causeway))) == SVG
 
 
-def test_other_changes_of_a_bank_keep_its_logo(banks: Banks) -> None:
+def test_changing_other_settings_of_a_bank_keeps_its_logo(banks: Banks) -> None:
     before = banks.set_logo(BIC, SVG)
 
     after = banks.change(BIC, name="Other", history_days=30)
@@ -214,7 +214,7 @@ def test_history_days_must_be_from_1_to_3650(banks: Banks, days: int) -> None:
         banks.change(BIC, history_days=days)
 
 
-def test_serving_a_logo_takes_one_read(causeway: Causeway, banks: Banks) -> None:
+def test_serving_a_logo_takes_one_storage_read(causeway: Causeway, banks: Banks) -> None:
     banks.set_logo(BIC, SVG)
     path = address(causeway)
 

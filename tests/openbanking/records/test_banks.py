@@ -1,4 +1,4 @@
-"""The banks' table: changes that nobody overlooks, and how soon they hold everywhere."""
+"""Tests of the table of banks: concurrent changes, and the time until other processes use a change."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def bic(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def first_key(causeway: Causeway, bic: str) -> Iterator[str]:
-    """The API key of a bank of the test's own."""
+    """Register a bank for the test and return its API key."""
     yield causeway.hub.openbanking.banks.add(new(bic))[1]
     if any(bank.bic == bic for bank in causeway.hub.openbanking.banks.all()):
         causeway.hub.openbanking.banks.remove(bic)
@@ -57,7 +57,7 @@ def first_key(causeway: Causeway, bic: str) -> Iterator[str]:
 pytestmark = pytest.mark.usefixtures("first_key")
 
 
-def test_a_bank_stored_without_a_read_limit_has_none(causeway: Causeway, bic: str) -> None:
+def test_a_bank_stored_without_a_read_limit_has_no_limit(causeway: Causeway, bic: str) -> None:
     item = causeway.hub.store.get("banks", {"bic": bic})
     assert item is not None
     assert "unattended_reads" not in item
@@ -65,7 +65,7 @@ def test_a_bank_stored_without_a_read_limit_has_none(causeway: Causeway, bic: st
     assert Bank.from_item(item).unattended_reads is None
 
 
-def test_the_limit_of_unattended_reads_is_set_changed_and_removed(causeway: Causeway, bic: str) -> None:
+def test_the_limit_of_unattended_reads_can_be_set_changed_and_removed(causeway: Causeway, bic: str) -> None:
     banks = causeway.hub.openbanking.banks
     assert banks.change(bic, unattended_reads=4).unattended_reads == 4
     assert banks.change(bic, name="Delta").unattended_reads == 4
@@ -88,7 +88,7 @@ def banks(causeway: Causeway) -> Banks:
 
 @pytest.fixture
 def other(causeway: Causeway) -> Banks:
-    """The banks as another process has them: an operator's command line, or another instance of the service."""
+    """The banks in another process: a command line or another instance of the service."""
     return causeway.another_process().openbanking.banks
 
 
@@ -100,7 +100,7 @@ def accepts(banks: Banks, bic: str, key: str) -> bool:
 
 
 def shown(banks: Banks, bic: str) -> str:
-    """The key that the service shows the bank."""
+    """Return the API key that the service sends to the bank."""
     bank = banks.find(bic)
     assert bank is not None
     return banks.outbound_key(bank)
@@ -118,7 +118,7 @@ CHANGES: dict[str, Callable[[Banks, str], object]] = {
 
 @pytest.mark.parametrize("second", CHANGES.values(), ids=CHANGES)
 @pytest.mark.parametrize("first", CHANGES.values(), ids=CHANGES)
-def test_the_second_of_two_concurrent_changes_is_refused_and_undoes_nothing(
+def test_second_of_two_concurrent_bank_changes_is_refused_and_keeps_the_first(
     causeway: Causeway,
     banks: Banks,
     other: Banks,
@@ -153,7 +153,7 @@ def test_a_change_during_a_removal_does_not_restore_the_bank(
 
 
 @pytest.mark.parametrize("again", [BIC, f"{BIC}XXX", f"{BIC}xxx".lower()])
-def test_a_bank_cannot_be_registered_twice_with_its_short_and_long_bic(
+def test_registering_a_bank_with_both_its_short_and_long_bic_is_refused(
     causeway: Causeway, banks: Banks, bic: str, again: str
 ) -> None:
     before = causeway.hub.store.get(*bank_key(bic))
@@ -188,7 +188,7 @@ def test_a_branch_can_be_registered_next_to_its_head_office(banks: Banks, bic: s
 
 
 @pytest.mark.parametrize("named", [BIC, f"{BIC}XXX", f"{BIC}xxx".lower()])
-def test_the_operator_may_use_the_short_or_the_long_bic(banks: Banks, bic: str, named: str) -> None:
+def test_operator_commands_accept_the_short_and_the_long_bic(banks: Banks, bic: str, named: str) -> None:
     assert banks.get(named).bic == bic
     assert banks.change(named, name="Changed").name == "Changed"
     banks.rotate_api_key(named)
@@ -204,11 +204,11 @@ def test_a_search_finds_a_bank_by_its_short_and_long_bic(banks: Banks, bic: str,
     assert is_named(banks.get(bic), text)
 
 
-def test_a_search_for_xxx_does_not_find_every_head_office(banks: Banks) -> None:
+def test_bank_search_for_the_branch_code_xxx_does_not_return_every_head_office(banks: Banks) -> None:
     assert not is_named(banks.get("ALPHGB21"), "xxx")
 
 
-def test_a_change_keeps_all_other_members(banks: Banks, bic: str) -> None:
+def test_changing_one_field_of_a_bank_keeps_its_other_fields(banks: Banks, bic: str) -> None:
     before = banks.get(bic)
     banks.change(bic, name="Changed", certificate_subject="CN=x")
     after = banks.change(bic, certificate_subject=None, name="Gamma")
@@ -219,7 +219,7 @@ def test_a_change_keeps_all_other_members(banks: Banks, bic: str) -> None:
 # -- keys
 
 
-def test_a_new_api_key_is_used_at_once_in_the_process_that_made_it(banks: Banks, bic: str, first_key: str) -> None:
+def test_a_new_api_key_is_used_at_once_in_the_process_that_created_it(banks: Banks, bic: str, first_key: str) -> None:
     assert shown(banks, bic) == first_key
 
     key = banks.rotate_api_key(bic)
@@ -304,7 +304,7 @@ def test_an_unsealed_api_key_is_cached_as_long_as_its_bank(
 def test_a_removed_public_key_is_refused_everywhere_after_a_minute(
     causeway: Causeway, banks: Banks, other: Banks, bic: str, seconds: int
 ) -> None:
-    """The limit also holds after the clock was set back."""
+    """The maximum age of the cache also applies after the clock is set back."""
     bank = banks.add_public_key(bic, pem(1))
     assert len(banks.verification_keys(bank)) == 2
     other.remove_public_key(bic, signatures.key_id(signatures.load_public_key(pem(0))))
@@ -324,7 +324,7 @@ def test_an_authorization_url_with_a_reserved_query_parameter_is_refused(banks: 
     assert banks.get(bic) == before
 
 
-def test_a_stored_authorization_url_with_a_reserved_parameter_stays_valid(
+def test_a_stored_authorization_url_with_a_reserved_parameter_is_still_accepted(
     causeway: Causeway, banks: Banks, bic: str
 ) -> None:
     url = "http://127.0.0.1:1/gamma/authorize?scope=all"
@@ -383,13 +383,13 @@ def test_an_inactive_bank_is_found_only_on_request(banks: Banks, bic: str) -> No
 
 @pytest.fixture
 def elsewhere(causeway: Causeway) -> Banks:
-    """The banks as an operator of a stage that is not local has them."""
+    """The banks in a stage other than ``local``."""
     return causeway.another_process(replace(causeway.hub.settings, stage="dev")).openbanking.banks
 
 
 @pytest.mark.parametrize("member", ["domain", "authorization_url"])
 @pytest.mark.parametrize("host", inputs.REFUSED_HOSTS)
-def test_a_bank_address_with_a_private_host_is_refused_in_every_spelling(host: str, member: str) -> None:
+def test_bank_url_with_a_private_host_is_refused_in_every_notation(host: str, member: str) -> None:
     public = replace(new(), domain="https://bank.example.com", authorization_url="https://bank.example.com/authorize")
     members: dict[str, Any] = {member: f"https://{host}/bank"}
 
@@ -398,7 +398,9 @@ def test_a_bank_address_with_a_private_host_is_refused_in_every_spelling(host: s
         validate_bank(replace(public, **members), local=False)
 
 
-def test_a_bank_with_an_address_refused_today_accepts_other_changes(banks: Banks, elsewhere: Banks, bic: str) -> None:
+def test_bank_stored_with_an_invalid_url_accepts_changes_of_other_fields(
+    banks: Banks, elsewhere: Banks, bic: str
+) -> None:
     old = "https://bank.example.com./psd2"
     banks.change(bic, domain=old, authorization_url=old)
 
@@ -414,7 +416,7 @@ def test_a_certificate_subject_must_be_a_distinguished_name(causeway: Causeway, 
         causeway.hub.openbanking.banks.change(bic, certificate_subject=subject)
 
 
-def test_a_stored_invalid_certificate_subject_stays(causeway: Causeway, bic: str) -> None:
+def test_bank_stored_with_an_invalid_certificate_subject_accepts_other_changes(causeway: Causeway, bic: str) -> None:
     causeway.hub.store.update(*bank_key(bic), set={"certificate_subject": "as it was"})
 
     assert causeway.hub.openbanking.banks.change(bic, consent_days=90).certificate_subject == "as it was"

@@ -1,4 +1,4 @@
-"""The blocklist of certificates: one entry per certificate, whatever its issuer and serial number are spelled like."""
+"""Tests of the certificate blocklist: one entry per certificate, in every notation of issuer and serial number."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ def test_a_certificate_is_blocked_until_it_is_unblocked(causeway: Causeway, bloc
         ("CN=TEST CA,O=example,C=gb", "a1b"),
     ],
 )
-def test_issuer_and_serial_number_match_in_every_spelling(issuer: str, serial_number: str) -> None:
+def test_blocklist_matches_issuer_and_serial_number_in_every_notation(issuer: str, serial_number: str) -> None:
     assert blocklist_key(issuer, serial_number) == blocklist_key(ISSUER, "a1b")
 
 
-def test_blocking_again_replaces_the_reason(causeway: Causeway, blocklist: CertificateBlocklist) -> None:
+def test_blocking_a_certificate_again_replaces_the_reason(causeway: Causeway, blocklist: CertificateBlocklist) -> None:
     blocklist.block("CN=Twice", "1", "first")
     causeway.clock.advance(60)
     again = blocklist.block("CN=Twice", "01", "second")
@@ -58,7 +58,7 @@ def test_blocking_again_replaces_the_reason(causeway: Causeway, blocklist: Certi
     assert again.reason == "second"
 
 
-def test_the_blocklist_lists_the_latest_first_and_no_clients(
+def test_blocklist_returns_the_latest_entries_first_without_client_records(
     causeway: Causeway, blocklist: CertificateBlocklist
 ) -> None:
     first = blocklist.block("CN=Listed", "1", "")
@@ -69,7 +69,7 @@ def test_the_blocklist_lists_the_latest_first_and_no_clients(
     assert causeway.tpp.client_id in {each.client_id for each in causeway.hub.openbanking.clients.all()}
 
 
-def test_an_unparsable_issuer_is_blocked_literally(causeway: Causeway, blocklist: CertificateBlocklist) -> None:
+def test_an_unparsable_issuer_is_blocked_by_its_exact_text(causeway: Causeway, blocklist: CertificateBlocklist) -> None:
     blocklist.block("C=Britain,CN=", "1", "")
 
     assert is_blocked(causeway, "C=Britain,CN=", "1")

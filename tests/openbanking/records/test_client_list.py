@@ -1,4 +1,4 @@
-"""The list of a user's clients: newest first, page by page, filtered, and bounded however many there are."""
+"""Tests of the list of a user's clients: order, pages, filters and the number of rows read."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def clients(causeway: Causeway) -> ClientList:
 
 
 def create(causeway: Causeway, owner: str, count: int, *, archived: int = 0) -> list[str]:
-    """So many clients, of which the latest are archived; their ids, newest first."""
+    """Create ``count`` clients and archive the latest ``archived``. Return all ids, newest first."""
     made = []
     for number in range(count):
         client = causeway.hub.openbanking.clients.create(owner=owner, title=f"Client {number}").client
@@ -40,7 +40,7 @@ def create(causeway: Causeway, owner: str, count: int, *, archived: int = 0) -> 
 
 
 def all_pages(clients: ClientList, owner: str, wanted: ClientFilter = ALL, limit: int = 3) -> list[list[str]]:
-    """The titles on each page."""
+    """Return the titles on each page."""
     pages, after = [], ""
     while True:
         page = clients.page(owner, wanted, limit, after)
@@ -94,7 +94,7 @@ def test_a_second_query_fills_the_page_after_filtering(causeway: Causeway, clien
     assert calls == ["Query", "Query"]
 
 
-def test_a_page_stops_at_the_examined_limit_and_the_next_page_continues(
+def test_page_ends_at_the_limit_of_examined_rows_and_the_next_page_continues(
     causeway: Causeway, clients: ClientList, owner: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(client_list, "EXAMINED", 6)
@@ -110,7 +110,7 @@ def test_a_page_stops_at_the_examined_limit_and_the_next_page_continues(
     assert sum(map(len, all_pages(clients, owner))) == 7
 
 
-def test_a_search_by_client_id_takes_one_read_and_finds_own_clients_only(
+def test_search_by_client_id_takes_one_read_and_returns_own_clients_only(
     causeway: Causeway, clients: ClientList, owner: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(client_list, "EXAMINED", 4)
@@ -124,7 +124,7 @@ def test_a_search_by_client_id_takes_one_read_and_finds_own_clients_only(
     assert clients.page(owner, ClientFilter(client_id=oldest, archived=True), 3).clients == []
 
 
-def test_a_search_by_client_id_finds_any_state_unless_one_is_chosen(
+def test_search_by_client_id_returns_every_state_without_a_state_filter(
     causeway: Causeway, clients: ClientList, owner: str
 ) -> None:
     (archived,) = create(causeway, owner, 1, archived=1)
@@ -138,7 +138,7 @@ def test_a_search_by_client_id_finds_any_state_unless_one_is_chosen(
     assert not is_found(active=False)
 
 
-def test_a_query_cut_at_its_size_limit_reports_the_number_examined(
+def test_query_truncated_at_its_size_limit_returns_the_number_of_examined_rows(
     causeway: Causeway, clients: ClientList, owner: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     create(causeway, owner, 12, archived=12)
@@ -175,7 +175,7 @@ def test_a_forged_cursor_shows_no_clients_of_other_owners(causeway: Causeway, cl
 
 @pytest.fixture
 def own(causeway: Causeway, owner: str, monkeypatch: pytest.MonkeyPatch) -> Sequence[str]:
-    """The ids of four clients, "4" the newest and first, "1" inactive; a form offers two."""
+    """Create clients "1" (inactive) to "4" and limit a form to two. Return the ids, newest first."""
     monkeypatch.setattr(client_list, "CHOICES", 2)
     made = []
     for number in range(1, 5):
@@ -186,7 +186,7 @@ def own(causeway: Causeway, owner: str, monkeypatch: pytest.MonkeyPatch) -> Sequ
 
 
 def offered(causeway: Causeway, owner: str, chosen: str = "", *, active: bool = False) -> str:
-    """The titles of the clients that a form offers."""
+    """Return the titles of the clients that a form offers, joined."""
     choices = causeway.hub.openbanking.client_list.choices(owner, chosen, active=active)
     return "".join(client.title for client in choices.clients)
 
@@ -202,13 +202,15 @@ def offered(causeway: Causeway, owner: str, chosen: str = "", *, active: bool = 
         ("1", True, "43"),
     ],
 )
-def test_choices_are_the_newest_clients_and_the_chosen_one(
+def test_client_choices_are_the_newest_clients_and_the_selected_client(
     causeway: Causeway, owner: str, own: Sequence[str], chosen: str, active: bool, expected: str
 ) -> None:
     assert offered(causeway, owner, own[4 - int(chosen)] if chosen else "", active=active) == expected
 
 
-def test_an_archived_client_is_offered_only_when_chosen(causeway: Causeway, own: Sequence[str], owner: str) -> None:
+def test_an_archived_client_is_offered_only_when_already_selected(
+    causeway: Causeway, own: Sequence[str], owner: str
+) -> None:
     causeway.hub.openbanking.clients.archive(own[1])
 
     assert offered(causeway, owner) == "42"
@@ -226,7 +228,7 @@ def test_clients_of_other_owners_are_not_offered(causeway: Causeway, own: Sequen
 @pytest.mark.parametrize(
     ("archived", "found", "rows"), [(0, 3, [3]), (1, 3, [3, 6]), (4, 3, [3, 17]), (21, 0, [3, 17])]
 )
-def test_client_choices_read_few_rows_beyond_those_offered(
+def test_client_choices_read_few_rows_beyond_the_offered_clients(
     causeway: Causeway,
     clients: ClientList,
     owner: str,

@@ -1,4 +1,4 @@
-"""A client's security settings: what fits together, what takes the place of what, and what old records mean."""
+"""Tests of a client's security settings: valid combinations, replaced settings and old records."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def clients(causeway: Causeway) -> Clients:
 
 @pytest.fixture
 def mutual(shared_causeway: Causeway) -> Iterator[Clients]:
-    """The clients of a stage that takes certificates."""
+    """The clients of a stage that accepts client certificates."""
     settings = Settings.from_environment({"STAGE": "local", "MTLS_URL": "https://127.0.0.1:8443", "TPP_CA_BUNDLE": "x"})
     causeway = shared_causeway.again(settings)
     with causeway.installed():
@@ -55,11 +55,11 @@ def test_a_record_without_security_has_the_default_settings(causeway: Causeway, 
 
 
 def test_an_unknown_setting_of_a_newer_release_is_ignored(clients: Clients) -> None:
-    """A stage can be rolled back to this release."""
+    """A stage can therefore be rolled back to this release."""
     assert ClientSecurity.from_item({"security_profile": "fapi2", "unheard_of": 1}).is_fapi2
 
 
-def test_security_settings_are_stored(clients: Clients) -> None:
+def test_security_settings_are_stored_and_read_back(clients: Clients) -> None:
     made = create(clients, **BY_KEY, security_profile="fapi2", dpop_nonce_required=True)
 
     kept = clients.get(made.client_id)
@@ -134,7 +134,7 @@ def test_contradictory_certificate_settings_are_refused_with_the_reason(
     assert refused(mutual, **security).startswith(reason)
 
 
-def test_a_certificate_authenticates_binds_tokens_and_gives_the_registration_number(mutual: Clients) -> None:
+def test_certificate_authenticates_binds_tokens_and_sets_the_registration_number(mutual: Clients) -> None:
     made = create(
         mutual,
         **BY_CERTIFICATE,
@@ -150,7 +150,7 @@ def test_a_certificate_authenticates_binds_tokens_and_gives_the_registration_num
         mutual.update(made.client_id, registration_number="PSDGB-FCA-999999")
 
 
-def test_a_key_replaces_a_client_secret(clients: Clients) -> None:
+def test_setting_a_public_key_removes_the_client_secret(clients: Clients) -> None:
     made = clients.create(owner="a@example.com", title="TPP", secret=True)
     with pytest.raises(InvalidClient, match="method private_key_jwt has no secret"):
         clients.create(owner="a@example.com", title="TPP", secret=True, security=BY_KEY)
@@ -164,7 +164,9 @@ def test_a_key_replaces_a_client_secret(clients: Clients) -> None:
 
 
 @pytest.mark.parametrize("method", ["client_secret_basic", "client_secret_post"])
-def test_a_change_to_a_secret_method_creates_a_secret(causeway: Causeway, clients: Clients, method: str) -> None:
+def test_changing_to_a_secret_authentication_method_creates_a_secret(
+    causeway: Causeway, clients: Clients, method: str
+) -> None:
     made = create(clients, **BY_KEY)
 
     changed = clients.update(made.client_id, security={"auth_method": method})

@@ -1,4 +1,4 @@
-"""The clients' table: the secrets that events are signed with, which nobody overlooks and nothing loses."""
+"""Tests of the table of clients: credentials, concurrent changes, history and callback URLs."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ def clients(causeway: Causeway) -> Clients:
 
 @pytest.fixture
 def other(causeway: Causeway) -> Clients:
-    """The clients as another operator's process has them."""
+    """The clients in another process, for a concurrent change by an operator."""
     return causeway.another_process().openbanking.clients
 
 
 @pytest.fixture
 def made(clients: Clients) -> Registered:
-    """A client that is told of events."""
+    """A client with an Events URL."""
     return clients.create(owner="a@example.com", title="Told", events_url=URL)
 
 
@@ -55,7 +55,7 @@ def client_id(made: Registered) -> str:
 
 
 def signing(clients: Clients, client_id: str) -> list[str | None]:
-    """The secrets that sign the client's events now, newest first."""
+    """Return the secrets that currently sign the client's events, newest first."""
     return [*clients.events_secrets(clients.get(client_id))]
 
 
@@ -115,7 +115,7 @@ def test_setting_the_first_events_url_creates_an_events_secret(causeway: Causewa
     assert signing(clients, causeway.tpp.client_id) == [told.events_secret]
 
 
-def test_the_events_secret_survives_changes_and_removal_of_the_events_url(
+def test_changing_or_removing_the_events_url_keeps_the_events_secret(
     clients: Clients, made: Registered, client_id: str
 ) -> None:
     for url in (f"{URL}/moved", None, URL):
@@ -128,7 +128,9 @@ def test_the_events_secret_survives_changes_and_removal_of_the_events_url(
 
 
 @pytest.mark.parametrize("url", ["", "tpp.example.com", "ftp://tpp.example.com", f"{URL}#there"])
-def test_an_invalid_events_url_changes_nothing(clients: Clients, made: Registered, url: str) -> None:
+def test_an_invalid_events_url_is_refused_and_keeps_the_stored_url(
+    clients: Clients, made: Registered, url: str
+) -> None:
     with pytest.raises(InvalidClient, match="events_url must"):
         clients.update(made.client.client_id, events_url=url)
 
@@ -136,7 +138,7 @@ def test_an_invalid_events_url_changes_nothing(clients: Clients, made: Registere
 
 
 @pytest.mark.parametrize("host", inputs.REFUSED_HOSTS)
-def test_a_client_url_with_a_private_host_is_refused_in_every_spelling(causeway: Causeway, host: str) -> None:
+def test_client_url_with_a_private_host_is_refused_in_every_notation(causeway: Causeway, host: str) -> None:
     clients = causeway.another_process(replace(causeway.hub.settings, stage="dev")).openbanking.clients
     url = f"https://{host}/"
 
@@ -248,7 +250,7 @@ def test_a_rotation_keeps_concurrent_changes(
     assert signing(clients, client_id) == [rotated.events_secret]
 
 
-def test_a_change_that_always_conflicts_is_given_up(
+def test_change_that_conflicts_on_every_attempt_raises_an_error(
     causeway: Causeway, clients: Clients, made: Registered, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stored = causeway.hub.store.get(*client_key(made.client.client_id))
@@ -279,7 +281,7 @@ def test_a_rotation_returns_the_signing_secret_despite_storage_faults(
     assert signing(clients, client_id) == [rotated.events_secret, made.events_secret]
 
 
-def test_a_repeated_write_is_recognised_without_the_token_of_dynamodb(
+def test_retried_write_is_recognised_without_the_idempotency_token_of_dynamodb(
     clients: Clients, made: Registered, client_id: str
 ) -> None:
     answers = iter([NoAnswer("TransactWriteItems")])
@@ -340,7 +342,7 @@ def test_a_client_has_at_most_two_client_secrets(causeway: Causeway, clients: Cl
     assert len(clients.rotate_secret(made.client.client_id, 0).client.secrets) == 1
 
 
-def test_the_first_client_secret_is_required_at_once(causeway: Causeway, clients: Clients) -> None:
+def test_calls_without_a_secret_are_refused_once_a_client_has_a_secret(causeway: Causeway, clients: Clients) -> None:
     rotated = clients.rotate_secret(causeway.tpp.client_id, DAY)
 
     assert rotated.client.has_secret
@@ -358,7 +360,9 @@ def test_only_digests_of_client_secrets_are_stored(causeway: Causeway, clients: 
 # -- what can be changed, and who did
 
 
-def test_an_update_keeps_all_other_members(clients: Clients, made: Registered, client_id: str) -> None:
+def test_updating_one_field_of_a_client_keeps_its_other_fields(
+    clients: Clients, made: Registered, client_id: str
+) -> None:
     updated = clients.update(client_id, callback_urls=["https://a.example/", "https://b.example/"])
 
     assert updated.client == clients.get(client_id)
@@ -427,7 +431,7 @@ def test_an_update_without_effect_writes_no_history(clients: Clients, made: Regi
     assert clients.history(made.client) == []
 
 
-def test_a_client_record_of_the_first_format_stays_readable(causeway: Causeway, clients: Clients) -> None:
+def test_a_client_record_in_the_first_format_can_be_read(causeway: Causeway, clients: Clients) -> None:
     """The first format has one ``callback_url``, one ``secret_digest`` and no revision."""
     client_id, secret = "a5c2a7ae-4a9c-4d94-9f9f-0d1a1e6c7f10", "s" * 43
     old = {
@@ -545,7 +549,7 @@ def test_an_update_at_a_revision_that_changed_meanwhile_is_refused(
     assert clients.get(client_id).title == "Theirs"
 
 
-def test_two_concurrent_updates_are_both_kept(
+def test_two_concurrent_updates_of_different_fields_are_both_stored(
     causeway: Causeway, clients: Clients, other: Clients, client_id: str
 ) -> None:
     with causeway.meanwhile("transact", lambda: other.update(client_id, title="Theirs")):
@@ -607,7 +611,7 @@ def test_a_callback_url_may_have_other_parameters(clients: Clients, client_id: s
     assert clients.update(client_id, callback_urls=[url]).client.callback_urls == (url,)
 
 
-def test_a_stored_callback_url_with_a_reserved_parameter_stays_until_replaced(
+def test_stored_callback_url_with_a_reserved_parameter_is_valid_until_replaced(
     causeway: Causeway, clients: Clients, client_id: str
 ) -> None:
     old = f"{URL}?state=old"
@@ -621,7 +625,7 @@ def test_a_stored_callback_url_with_a_reserved_parameter_stays_until_replaced(
 
 
 @pytest.mark.parametrize("version", [1, 2])
-def test_a_callback_has_every_parameter_once(causeway: Causeway, version: int) -> None:
+def test_callback_redirect_contains_every_parameter_once(causeway: Causeway, version: int) -> None:
     url = f"{URL}?tenant=7"
     causeway.tpp.client = causeway.hub.openbanking.clients.create(
         owner="a@example.com", title="Two", callback_urls=[url]
@@ -638,7 +642,7 @@ def test_a_callback_has_every_parameter_once(causeway: Causeway, version: int) -
 
 @pytest.fixture
 def two(causeway: Causeway) -> Causeway:
-    """A service whose client has two Callback URLs."""
+    """Return a service whose client has two callback URLs."""
     urls = ["http://127.0.0.1:8000/one", "https://two.example:8443/back"]
     causeway.tpp.client = causeway.hub.openbanking.clients.create(
         owner="a@example.com", title="Two", callback_urls=urls
@@ -648,7 +652,7 @@ def two(causeway: Causeway) -> Causeway:
 
 @pytest.mark.parametrize("version", [1, 2])
 @pytest.mark.parametrize("number", [None, 0, 1])
-def test_psus_return_to_the_requested_callback_url_or_the_first(
+def test_psu_is_redirected_to_the_requested_or_else_the_first_callback_url(
     two: Causeway, version: int, number: int | None
 ) -> None:
     named = {} if number is None else {"redirect_uri": two.tpp.client.callback_urls[number]}

@@ -1,4 +1,4 @@
-"""Consents: how long one is valid."""
+"""Tests of the validity of consents."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def consent(status: str) -> Consent:
 
 
 @pytest.mark.parametrize(("now", "expected"), [(_END - 1, True), (_END, False), (_END + 1, False)])
-def test_a_consent_is_valid_or_spent_until_its_last_second(now: int, expected: bool) -> None:
+def test_an_authorised_consent_is_valid_or_spent_until_its_last_second(now: int, expected: bool) -> None:
     assert consent("authorised").is_valid(now) is expected
     assert consent("spent").is_spent(now) is expected
 
@@ -25,6 +25,6 @@ def test_a_revoked_consent_is_neither_valid_nor_spent() -> None:
     assert not consent("revoked").is_spent(0)
 
 
-def test_a_consent_is_either_valid_or_spent() -> None:
+def test_an_unexpired_consent_is_either_valid_or_spent() -> None:
     assert not consent("spent").is_valid(0)
     assert not consent("authorised").is_spent(0)

@@ -1,4 +1,4 @@
-"""Modes of a client's events: sent to its Events URL, fetched, or none."""
+"""Tests of the events modes of a client: ``url``, ``poll`` and ``none``."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ def test_events_none_removes_the_events_url(clients: Clients, client_id: str) ->
     assert (client.events_mode, client.events_url) == ("none", None)
 
 
-def test_removing_the_events_url_keeps_the_mode_poll(clients: Clients, client_id: str) -> None:
+def test_removing_the_events_url_keeps_the_events_mode_poll(clients: Clients, client_id: str) -> None:
     clients.update(client_id, events="poll")
 
     assert clients.update(client_id, events_url=None, title="Renamed").client.events_mode == "poll"
 
 
-def test_a_new_client_may_have_the_mode_poll_or_none(clients: Clients) -> None:
+def test_a_client_can_be_created_with_the_events_mode_poll_or_none(clients: Clients) -> None:
     made = clients.create(owner="a@example.com", title="Polls", events="poll")
 
     assert clients.get(made.client.client_id).events_mode == "poll"

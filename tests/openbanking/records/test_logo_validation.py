@@ -1,4 +1,4 @@
-"""Uploaded logos: the type follows from the content, and files that can do more than be drawn at once are refused."""
+"""Tests of uploaded logos: detection of the media type, and refusal of unsafe or expensive files."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tests.openbanking.logos import (
 
 
 def _nested(name: str, attribute: str, outer: str = "<rect {}/>", times: int = 10) -> str:
-    """Ten levels of resources that each refer to the next several times."""
+    """Return ten levels of elements, each of which refers to the next level ``times`` times."""
     levels = [
         f'<{name} id="r{level}">{outer.format(f"{attribute}={_url(level + 1)}") * times}</{name}>'
         for level in range(10)
@@ -273,7 +273,7 @@ def test_an_svg_with_active_or_external_content_is_refused(inside: str, reason: 
 
 
 @pytest.mark.parametrize("inside", TOO_EXPENSIVE.values(), ids=TOO_EXPENSIVE)
-def test_an_svg_with_multiplying_references_is_refused(inside: str) -> None:
+def test_an_svg_with_exponentially_nested_references_is_refused(inside: str) -> None:
     with pytest.raises(InvalidBank, match="repeats too much of itself by references"):
         read_logo(svg(inside))
 
@@ -300,13 +300,13 @@ def test_an_svg_enlarged_to_distant_coordinates_is_refused(inside: str) -> None:
         'width="1em" height="1em" font-size=".0005"',
     ],
 )
-def test_an_svg_much_smaller_than_its_drawing_is_refused(attributes: str) -> None:
+def test_an_svg_whose_drawing_far_exceeds_its_size_is_refused(attributes: str) -> None:
     with pytest.raises(InvalidBank, match="coordinates beyond 2,000 times its size"):
         read_logo(svg('<path d="M0 0h9"/>', attributes))
 
 
 @pytest.mark.parametrize("inside", [*USUAL.values(), *WORST_ACCEPTED.values()], ids=[*USUAL, *WORST_ACCEPTED])
-def test_an_svg_that_is_quick_to_draw_is_accepted(inside: str) -> None:
+def test_an_svg_with_a_low_rendering_cost_is_accepted(inside: str) -> None:
     logo = svg(inside, 'viewBox="0 0 512 512"')
 
     assert read_logo(logo).content == logo

@@ -1,4 +1,4 @@
-"""One X-Request-Id stands for one order at a bank: another order with it is refused before anything is spent."""
+"""Tests of request ids of orders: a bank gets one order per X-Request-Id, and other orders are refused."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ HOW = pytest.mark.parametrize(
 def pisp_of(
     causeway: Causeway, version: int, kind: str = "single", consent_type: str = "reusable", *, later: bool
 ) -> Pisp:
-    """A TPP that waits for the bank, or does not."""
+    """Return a TPP that sends immediate or, with ``later``, deferred payments."""
     return Pisp(causeway, version, kind, consent_type, deferred=later)
 
 
@@ -46,7 +46,7 @@ def becomes_another_tpp(causeway: Causeway) -> None:
 
 
 def is_refused_and_nothing_is_spent(pisp: Pisp, key: str | None = "key", **members: Any) -> None:
-    """The X-Request-Id is another order's; with a new one the same key and the same consent pay."""
+    """Check that the used X-Request-Id is refused, and that the same key and consent pay with a new id."""
     causeway, calls, recorded = pisp.causeway, pisp.calls, len(pisp.causeway.recorded())
     refused = pisp.pay(key, **members)
     assert error_of(refused)[:2] == USED
@@ -61,7 +61,7 @@ def claims(causeway: Causeway) -> list[dict[str, Any]]:
 
 
 def held(causeway: Causeway) -> list[int]:
-    """Of each claimed id, how many attempts may have sent its order."""
+    """Return the number of attempts that may have sent the order, for each claimed id."""
     return [item["sendings"] for item in claims(causeway)]
 
 
@@ -122,7 +122,7 @@ def test_another_payment_call_with_the_same_request_id_is_refused(causeway: Caus
 @KINDS
 @WAYS
 def test_the_bank_gets_the_request_id_in_lower_case(causeway: Causeway, version: int, kind: str, later: bool) -> None:
-    """A bank that compares text would otherwise pay twice."""
+    """A bank that compares ids as text would otherwise execute the payment twice."""
     pisp, small = pisp_of(causeway, version, kind, later=later), str(uuid.uuid4())
 
     for pisp.request_id in (small, small.upper(), small.title()):
@@ -144,7 +144,7 @@ def test_errors_and_logs_show_the_request_id_in_lower_case(causeway: Causeway, l
     assert {line["request_id"] for line in lines.all()} == {small}
 
 
-def test_an_uppercase_request_id_is_the_same_request_id(causeway: Causeway) -> None:
+def test_request_ids_are_compared_case_insensitively(causeway: Causeway) -> None:
     pisp = Pisp.with_request_id(causeway, 1)
     pisp.pay()
     pisp.request_id = str(pisp.request_id).upper()
@@ -159,7 +159,7 @@ def test_two_banks_may_get_the_same_request_id(causeway: Causeway) -> None:
     assert [first.pay().status, second.pay().status] == [200, 200]
 
 
-def test_a_request_id_is_free_again_after_a_day(causeway: Causeway) -> None:
+def test_a_request_id_can_be_reused_after_a_day(causeway: Causeway) -> None:
     pisp = Pisp.with_request_id(causeway, 1, "direct")
     pisp.pay()
     causeway.clock.advance(KEPT - 1)
@@ -189,7 +189,9 @@ def test_one_of_two_parallel_orders_with_one_request_id_reaches_the_bank(causewa
 
 @VERSIONS
 @KINDS
-def test_the_same_order_is_sent_again_and_recorded_as_one_payment(causeway: Causeway, version: int, kind: str) -> None:
+def test_retry_of_an_order_is_sent_again_and_recorded_as_one_payment(
+    causeway: Causeway, version: int, kind: str
+) -> None:
     pisp = Pisp.with_request_id(causeway, version, kind)
 
     answers = [pisp.pay(key) for key in (None, "key", None)]
@@ -199,7 +201,7 @@ def test_the_same_order_is_sent_again_and_recorded_as_one_payment(causeway: Caus
     assert (pisp.calls, len(stored_payments(causeway))) == (3, 1)
 
 
-def test_the_same_deferred_order_is_accepted_again_and_recorded_as_one_payment(causeway: Causeway) -> None:
+def test_retry_of_a_deferred_order_is_accepted_and_recorded_as_one_payment(causeway: Causeway) -> None:
     pisp = Pisp.with_request_id(causeway, 2, deferred=True)
     ids = [pisp.order(), pisp.order()]
     assert pisp.pay_at_once().status == 200
@@ -211,7 +213,7 @@ def test_the_same_deferred_order_is_accepted_again_and_recorded_as_one_payment(c
     assert (pisp.calls, len(stored_payments(causeway))) == (3, 1)
 
 
-def test_an_idempotency_key_returns_the_first_answer_with_any_request_id(causeway: Causeway) -> None:
+def test_idempotency_key_returns_the_first_response_with_any_request_id(causeway: Causeway) -> None:
     pisp, other = Pisp.with_request_id(causeway, 1, consent_type=ONE_TIME), Pisp(causeway, 1, "direct")
     other.pay()
     first = pisp.pay("key")
@@ -294,7 +296,7 @@ def test_a_request_id_is_released_when_the_bank_was_never_reached(
 
 @pytest.mark.parametrize("failure", [REFUSAL[1], TimedOut("late"), {"status": "success"}], ids=str)
 @pytest.mark.parametrize("consent_type", ["reusable", ONE_TIME])
-def test_a_request_id_is_kept_when_the_bank_may_have_seen_the_order(
+def test_request_id_is_not_released_when_the_bank_may_have_received_the_order(
     causeway: Causeway, failure: Any, consent_type: str
 ) -> None:
     pisp, other = Pisp(causeway, 1, consent_type=consent_type), Pisp(causeway, 1, "direct")
@@ -305,7 +307,7 @@ def test_a_request_id_is_kept_when_the_bank_may_have_seen_the_order(
     is_refused_and_nothing_is_spent(other)
 
 
-def test_a_request_id_is_kept_when_an_earlier_attempt_was_sent(causeway: Causeway) -> None:
+def test_request_id_is_not_released_when_an_earlier_attempt_was_sent(causeway: Causeway) -> None:
     pisp, other = Pisp(causeway, 1), Pisp(causeway, 1, "direct")
     pisp.request_id = other.request_id = str(uuid.uuid4())
     assert pisp.pay().status == 200
@@ -407,7 +409,7 @@ def test_an_order_is_sent_only_once_its_claim_is_written(
     assert pisp.pay(key).status == (200 if key or consent_type == "reusable" or not applied else 401)
 
 
-def test_a_claim_stores_nothing_of_the_orders_body(causeway: Causeway) -> None:
+def test_a_stored_claim_contains_no_data_of_the_order_body(causeway: Causeway) -> None:
     pisp = Pisp.with_request_id(causeway, 1)
     pisp.pay()
 
@@ -424,7 +426,7 @@ WHO = pytest.mark.parametrize("who", ["the same consent", "another consent", "no
 
 
 def second_of(causeway: Causeway, who: str, first: Pisp, *, later: bool) -> Pisp:
-    """The maker of the later order."""
+    """Return the TPP that makes the second order."""
     if who == "another client":
         becomes_another_tpp(causeway)
     kind, consent_type = ("direct", "reusable") if who == "no consent" else ("single", ONE_TIME)
@@ -435,7 +437,7 @@ def second_of(causeway: Causeway, who: str, first: Pisp, *, later: bool) -> Pisp
 
 
 def ended(pisp: Pisp, key: str) -> tuple[int, str]:
-    """The status and the title of an order with this key."""
+    """Pay with ``key`` and return the status and the title of the error."""
     answer = pisp.pay(key)
     if pisp.deferred:
         request_id = answer.body["request_id"]
@@ -448,7 +450,7 @@ def ended(pisp: Pisp, key: str) -> tuple[int, str]:
 @VERSIONS
 @WHO
 @WAYS
-def test_a_payment_id_reused_by_the_bank_stays_with_the_first_order(
+def test_payment_id_reused_by_the_bank_still_belongs_to_the_first_order(
     causeway: Causeway, version: int, who: str, later: bool
 ) -> None:
     first = Pisp(causeway, version)
@@ -474,7 +476,9 @@ def test_a_payment_id_reused_by_the_bank_stays_with_the_first_order(
 
 @VERSIONS
 @WAYS
-def test_an_unusable_answer_keeps_the_payment_of_another_order(causeway: Causeway, version: int, later: bool) -> None:
+def test_unusable_bank_response_does_not_change_the_payment_of_another_order(
+    causeway: Causeway, version: int, later: bool
+) -> None:
     first, second = Pisp(causeway, version), pisp_of(causeway, version, consent_type=ONE_TIME, later=later)
     first.pay()
     before = stored_payments(causeway)
@@ -517,7 +521,7 @@ def test_a_request_id_reused_after_a_day_does_not_get_the_first_payment(causeway
 
 
 def recorded_before(causeway: Causeway, pisp: Pisp) -> None:
-    """A payment as it was recorded then."""
+    """Change the stored payment to the format of an earlier release."""
     table, key = payment_key(pisp.bank.bic, "P-1")
     assert causeway.hub.store.update(table, key, remove=["order_digest"]).keys() == key.keys() | {
         *("bic", "payment_id", "api_version", "kind", "client_id", "consent_id", "request_id"),
@@ -528,7 +532,7 @@ def recorded_before(causeway: Causeway, pisp: Pisp) -> None:
 
 
 @VERSIONS
-def test_a_payment_recorded_without_an_order_digest_is_read_and_kept(causeway: Causeway, version: int) -> None:
+def test_a_payment_stored_without_an_order_digest_can_be_retried_and_reported(causeway: Causeway, version: int) -> None:
     pisp = Pisp.with_request_id(causeway, version)
     pisp.pay()
     recorded_before(causeway, pisp)
@@ -545,7 +549,7 @@ def test_a_payment_recorded_without_an_order_digest_is_read_and_kept(causeway: C
 
 
 def accepted_before(causeway: Causeway, pisp: Pisp) -> str:
-    """The id of an order of a one-time consent as it was accepted then: its delivery has no claim of its id."""
+    """Store an accepted one-time order in the format of an earlier release, without a claim. Return its request id."""
     token = OpaqueToken.parse(pisp.bearer or "", parts=3)
     assert token is not None
     part = f"access#{token.ids[1]}"
@@ -576,7 +580,7 @@ def accepted_before(causeway: Causeway, pisp: Pisp) -> str:
 
 
 @VERSIONS
-def test_an_order_accepted_without_a_claim_is_carried_out(causeway: Causeway, version: int) -> None:
+def test_a_deferred_order_stored_without_a_claim_is_sent(causeway: Causeway, version: int) -> None:
     pisp = Pisp(causeway, version, consent_type=ONE_TIME, deferred=True)
     request_id = accepted_before(causeway, pisp)
     pisp.bank_answers(DOWN)
@@ -592,7 +596,7 @@ def test_an_order_accepted_without_a_claim_is_carried_out(causeway: Causeway, ve
 
 
 @pytest.mark.parametrize("end", [never_reached, too_late, left_alone])
-def test_an_order_accepted_without_a_claim_and_never_sent_fails_as_not_sent(
+def test_a_deferred_order_stored_without_a_claim_fails_as_not_sent_if_unsent(
     causeway: Causeway, end: Callable[[Pisp, str], None]
 ) -> None:
     pisp = Pisp(causeway, 2, consent_type=ONE_TIME, deferred=True)

@@ -1,4 +1,4 @@
-"""Single use: of many requests with one identifier, one wins; what is lost on the way is known afterwards."""
+"""Tests of single use: one of several requests with an identifier succeeds, also if a storage response is lost."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_a_used_identifier_expires_with_its_token(causeway: Causeway, uses: Sing
 
 
 def attempt(causeway: Causeway, hubs: list[Any], credentials: TppCredentials, number: int) -> Any:
-    """The result of one of many callers: a client, or the refusal."""
+    """Authenticate as one of several callers. Return the client, or the error."""
     try:
         return hubs[number % PROCESSES].openbanking.tpp_authentication.authenticate_bearer(credentials)
     except Refusal as refusal:
@@ -90,7 +90,7 @@ def attempt(causeway: Causeway, hubs: list[Any], credentials: TppCredentials, nu
 
 @pytest.mark.dynamodb
 @pytest.mark.faults
-def test_one_of_50_requests_with_the_same_proof_is_answered(causeway: Causeway) -> None:
+def test_only_one_of_50_requests_with_the_same_proof_is_accepted(causeway: Causeway) -> None:
     holder = KeyHolder()
     secure(causeway, holder)
     token = holder.tokens(causeway)["access_token"]
@@ -113,7 +113,7 @@ def test_one_of_50_requests_with_the_same_proof_is_answered(causeway: Causeway) 
 
 @pytest.mark.dynamodb
 @pytest.mark.faults
-def test_one_of_50_requests_with_the_same_assertion_is_answered(causeway: Causeway) -> None:
+def test_only_one_of_50_requests_with_the_same_assertion_is_accepted(causeway: Causeway) -> None:
     holder = KeyHolder()
     secure(causeway, holder)
     hubs = [causeway.another_process() for _ in range(PROCESSES)]
