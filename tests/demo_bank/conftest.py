@@ -1,4 +1,4 @@
-"""Single demonstration banks, whose HTTP calls are caught."""
+"""Fixtures for single demonstration banks whose HTTP calls are intercepted."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.demo_bank.single_bank import SingleBank
 
 @pytest.fixture
 def outside() -> Iterator[responses.RequestsMock]:
-    """Catches the banks' HTTP calls."""
+    """Intercept the banks' HTTP calls."""
     with responses.RequestsMock(assert_all_requests_are_fired=False) as mock:
         yield mock
 
@@ -23,7 +23,7 @@ def outside() -> Iterator[responses.RequestsMock]:
 def install_bank(
     resources: None, outside: responses.RequestsMock, monkeypatch: pytest.MonkeyPatch
 ) -> Callable[[BankName], SingleBank]:
-    """Makes a bank that answers the routes."""
+    """Return a function that creates a bank and binds the routes to the bank."""
 
     def install(name: BankName) -> SingleBank:
         bank = SingleBank(name, outside)
@@ -45,5 +45,5 @@ def two(install_bank: Callable[[BankName], SingleBank]) -> SingleBank:
 
 @pytest.fixture(params=["one", "two"])
 def bank(request: pytest.FixtureRequest, install_bank: Callable[[BankName], SingleBank]) -> SingleBank:
-    """Each bank in turn."""
+    """Install each bank in turn."""
     return install_bank(request.param)

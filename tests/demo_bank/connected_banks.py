@@ -1,4 +1,4 @@
-"""The demonstration banks connected with the service, and a customer of theirs."""
+"""The demonstration banks connected to the service, and their customers."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ CUSTOMERS = {"one": "carys", "two": "sofia"}
 
 
 class Wires(Outbound):
-    """Calls of the service go to the routes of the banks; a bank that pauses too long times out.
+    """Connect calls of the service to the routes of the banks. A bank that pauses too long times out.
 
-    Events arrive at the service's receiver.
+    The service's receiver gets the events.
 
-    ``pauses`` has the seconds that the banks would have waited.
+    ``pauses`` contains the simulated pauses of the banks in seconds.
     """
 
     def __init__(self, causeway: Causeway) -> None:
@@ -51,7 +51,7 @@ class Wires(Outbound):
 
 @contextmanager
 def connect_banks(causeway: Causeway) -> Iterator[Causeway]:
-    """The service with all demonstration banks, connected with the service in both directions."""
+    """Install all demonstration banks, and connect them to the service in both directions."""
     kept = {name: {"signing_key": pem} for name, pem in BANK_PEMS.items()}  # making keys takes time
     causeway.hub.secrets.put(causeway.hub.settings.demo_banks_secret, kept)
     with wire_banks(causeway):
@@ -66,7 +66,7 @@ def connect_banks(causeway: Causeway) -> Iterator[Causeway]:
 
 @contextmanager
 def wire_banks(causeway: Causeway) -> Iterator[None]:
-    """Connect the service with demonstration banks that are installed or will be, in both directions."""
+    """Connect the service to present and future demonstration banks in both directions."""
     causeway.hub.__dict__["outbound"] = Wires(causeway)
     causeway.hub.__dict__.pop("openbanking", None)
     causeway.hub.__dict__.pop("delivery", None)
@@ -85,7 +85,7 @@ def wire_banks(causeway: Causeway) -> Iterator[None]:
 
 
 class Psu:
-    """A customer at a bank's pages."""
+    """A customer who uses a bank's pages."""
 
     def __init__(self, causeway: Causeway, bank: str, customer: str = "") -> None:
         self._causeway = causeway
@@ -111,7 +111,7 @@ class Psu:
         return self._causeway.call("GET", answer.headers["location"], headers={"cookie": self._cookie}).text
 
     def pay(self, url: str) -> dict[str, str]:
-        """Confirm a payment; answers the query that goes back to the TPP."""
+        """Confirm a payment. Return the query of the callback to the TPP."""
         secret, customer = urlsplit(url).path.rpartition("/")[2], self._customer
         signed_in = self.post("/payment/sign-in", payment=secret, username=customer, password=f"sandbox-{customer}")
         self._cookie = signed_in.headers["set-cookie"].partition(";")[0]
@@ -125,7 +125,7 @@ class Psu:
         return query_of(answer.headers["location"])
 
     def approve(self, url: str, count: int = 2) -> str:
-        """Answers the callback URL."""
+        """Approve a consent. Return the callback URL."""
         self.arrive(url)
         page = self.look(self.post("/sign-in", username=self._customer, password=f"sandbox-{self._customer}"))
         accounts = re.findall(r'name="account" value="([^"]+)"', page)[:count]
@@ -153,7 +153,7 @@ PAYMENT_SCOPES = {"one": ["payment.init"], "two": ["payments.single"]}
 
 
 def payment(causeway: Causeway, bank: str, **members: Any) -> dict[str, Any]:
-    """A payment that settles 20 seconds after it was confirmed."""
+    """Return a payment that settles 20 seconds after its confirmation."""
     back = f"{causeway.hub.settings.public_url}/payments/callback?order=7"
     if BY_NAME[bank].version == 1:
         receiver = {"receiver_name": "Elsewhere", "receiver_iban": "GB33BUKB20201555555555", "amount": "9.99"}

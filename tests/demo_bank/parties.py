@@ -1,4 +1,4 @@
-"""The parties around one demonstration bank: a scripted hub, and the browser of a PSU."""
+"""The counterparts of a demonstration bank: a scripted hub, and the browser of a PSU."""
 
 from __future__ import annotations
 
@@ -54,10 +54,10 @@ class Reply:
 
 @dataclass
 class ScriptedHub:
-    """The hub that the bank calls: it answers in the version's spelling and records the calls.
+    """The hub that the bank calls. It responds in the format of the version and records the calls.
 
-    ``errors`` has (status, body) or an exception by path; ``during_consent`` runs while a consent is being saved.
-    Every answer takes ``answer_seconds``; ``timeouts`` are those of the bank's calls.
+    ``errors`` maps paths to (status, body) or an exception. ``during_consent`` runs while a consent is saved.
+    Every response takes ``answer_seconds``. ``timeouts`` are the timeouts of the bank's calls.
     """
 
     settings: Settings
@@ -129,7 +129,7 @@ class ScriptedHub:
 
 
 class Browser:
-    """Opens pages, follows redirects within the bank, keeps cookies, and sends the forms that are on the page."""
+    """A browser that opens pages, follows redirects within the bank, stores cookies, and sends the forms of a page."""
 
     def __init__(self, bank: SingleBank) -> None:
         self.bank = bank
@@ -140,7 +140,7 @@ class Browser:
         return self._go("GET", urljoin(self.bank.domain, url), None)
 
     def submit(self, action: str, *, follow: bool = True, fields: list[tuple[str, str]] | None = None) -> Reply:
-        """Send the page's first form for ``action`` with its hidden fields and ``fields``."""
+        """Send the first form for ``action`` on the page with its hidden fields and ``fields``."""
         form = next(form for form in _Page(self.page.text).forms if form[0].endswith(action))
         body = urlencode([*form[1], *(fields or [])]).encode()
         return self._go("POST", urljoin(self.page.url, form[0]), body, follow)
@@ -152,7 +152,7 @@ class Browser:
         return self.submit("/choose", fields=[("account", account) for account in self.offered()[:count]])
 
     def offered(self) -> list[str]:
-        """The accounts that the page offers."""
+        """Return the accounts that the page offers."""
         return _Page(self.page.text).checkboxes
 
     def key_code(self) -> str:
@@ -199,7 +199,7 @@ class Browser:
 
 
 class _Page(HTMLParser):
-    """The addresses and hidden fields of a page's forms, and the values of its check boxes."""
+    """Parse the addresses and hidden fields of a page's forms, and the values of the check boxes."""
 
     def __init__(self, text: str) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""One demonstration bank alone: its routes, its table, and payments at it."""
+"""A single demonstration bank: its routes, its table, and payments."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ DIRECT = {"one": "/direct_payment_initiation", "two": "/v2_payment_direct_single
 
 
 class SingleBank:
-    """One bank with its routes, its table, a scripted hub, and payments that a TPP initiates and a PSU confirms."""
+    """A bank with its routes, its table, a scripted hub, and payments that a TPP initiates and a PSU confirms."""
 
     def __init__(self, name: BankName, mock: responses.RequestsMock, **environment: str) -> None:
         self.profile: Profile = BY_NAME[name]
@@ -69,7 +69,7 @@ class SingleBank:
 
     @property
     def customer(self) -> str:
-        """The customer who gives consents and pays, unless a test names another."""
+        """Return the customer who gives consents and pays by default."""
         return CUSTOMER[self.profile.name]
 
     @property
@@ -78,7 +78,7 @@ class SingleBank:
 
     @property
     def single_path(self) -> str:
-        """The webhook of a single payment."""
+        """Return the webhook path of a single payment."""
         return SINGLE[self.profile.name]
 
     @property
@@ -86,12 +86,12 @@ class SingleBank:
         return self.profile.domain(self.settings.public_url)
 
     def request_url(self, **parameters: str) -> str:
-        """An OAuth2 authorization URL as the service makes it."""
+        """Return an OAuth2 authorization URL in the format of the service."""
         query = {"response_type": "code", "client_id": "c", "redirect_uri": CALLBACK, "state": "x +&é%"} | parameters
         return f"{self.profile.authorization_url(self.settings.public_url)}?{urlencode(query)}"
 
     def call(self, method: str, url: str, body: bytes | None = None, headers: Mapping[str, str] | None = None) -> Reply:
-        """One HTTP request, as API Gateway would hand it to the function."""
+        """Make an HTTP request as API Gateway passes it to the function."""
         parts = urlsplit(url)
         target = parts.path + (f"?{parts.query}" if parts.query else "")
         gateway = LocalGateway(self.app, Config())
@@ -110,7 +110,7 @@ class SingleBank:
         raw: bytes | None = None,
         **headers: str | None,
     ) -> Reply:
-        """A webhook of the service, signed; a header given as ``None`` is left out."""
+        """Send a signed webhook of the service. Omit headers whose value is ``None``."""
         body = raw if raw is not None else jsontext.dumps(members or {}).encode()
         sent: dict[str, str | None] = {
             "content-type": "application/json",
@@ -129,7 +129,7 @@ class SingleBank:
     def approve(
         self, customer: str, accounts: int = 99, scopes: list[str] | None = None, *, is_one_time: bool = False
     ) -> str:
-        """A consent of a customer for the first accounts, as a journey leaves it; answers its token."""
+        """Store a customer's consent for the first accounts, as after a journey. Return its token."""
         token = f"consent.{uuid.uuid4().hex}"
         found = find_customer(self.runtime, customer)
         assert found is not None
@@ -154,11 +154,11 @@ class SingleBank:
         return CUSTOMERS[name][customer or self.customer].accounts[position]
 
     def token(self, customer: str = "", **options: Any) -> str:
-        """A consent for everything."""
+        """Store a consent for all scopes. Return its token."""
         return self.approve(customer or self.customer, scopes=list(self.profile.protocol.scopes), **options)
 
     def single(self, amount: Any = "12.50", *, sender: bool = True, **members: Any) -> dict[str, Any]:
-        """A single payment from the customer's first account; ``scheme``, ``to``, ``reference`` fit either version."""
+        """Return a single payment from the customer's first account, with parameters that fit either version."""
         name = self.profile.name
         scheme, to = members.pop("scheme", INSTANT[name]), members.pop("to", AWAY[name])
         reference = members.pop("reference", "Invoice 17")
@@ -184,7 +184,7 @@ class SingleBank:
         return body | ({"debtor_account": {"iban": self.account().iban}} if sender else {}) | members
 
     def bulk(self, amounts: list[str], **members: Any) -> dict[str, Any]:
-        """Payments to one receiver."""
+        """Return a bulk payment to one receiver."""
         items = [self.single(amount, sender=False, **members) for amount in amounts]
         total = sum(map(Decimal, amounts))
         dropped = ("callback_url",) if self.profile.version == 1 else ("callback_url", "payment_scheme")
@@ -203,7 +203,7 @@ class SingleBank:
         }
 
     def ask(self, path: str, members: Any, given: str | None, **headers: Any) -> Any:
-        """The answer to a webhook, held against the protocol's model; answers its members."""
+        """Send a webhook and validate the response with the protocol's model. Return its members."""
         reply = self.webhook(path, members, token=given, **headers)
         assert reply.status == 200, reply
         webhook = next(row for row in self.profile.protocol.webhooks if row.path == path)
@@ -217,7 +217,7 @@ class SingleBank:
         return self.ask(self.single_path, self.single(**options), given or self.token())
 
     def at_confirmation(self, answer: Any, customer: str = "") -> Browser:
-        """A browser at the page with the key code."""
+        """Return a browser at the page that requests the key code."""
         browser = self.browser()
         browser.open(answer["confirmation_url"])
         browser.pay_as(customer or self.customer)
@@ -225,26 +225,26 @@ class SingleBank:
         return browser
 
     def pay(self, given: str | None = None, **options: Any) -> dict[str, str]:
-        """A single payment from beginning to end; answers the query that the browser takes back."""
+        """Initiate and confirm a single payment. Return the query of the callback."""
         return outcome(self.at_confirmation(self.initiate(given, **options)).pay())
 
     def either(self, first: Any, second: Any) -> Any:
-        """The first value at the bank of version 1, the second at that of version 2."""
+        """Return the first value at the version 1 bank, and the second value at the version 2 bank."""
         return first if self.profile.version == 1 else second
 
     def payment_status(self, payment_id: str, given: str) -> Any:
-        """A payment's status, as the bank says when asked."""
+        """Request a payment's status from the bank."""
         if self.profile.version == 1:
             return self.ask("/account_payment", {"payment_id": payment_id}, given)["payment"]["status"]
         return self.ask("/v2_payment_single_status", {"payment_id": payment_id}, given)["transaction_status"]
 
     def reported_statuses(self) -> list[Any]:
-        """The statuses that were reported to the hub, in order."""
+        """Return the statuses reported to the hub, in order."""
         member = "payment_status" if self.profile.version == 1 else "paymentStatus"
         return [body[member] for _, body, _ in self.hub.received("/payments/status")]
 
     def balances(self, given: str, whose: CustomerAccount | None = None) -> tuple[Decimal, Decimal]:
-        """Booked and available balance, as the webhooks say."""
+        """Return booked and available balance from the webhooks."""
         whose = whose or self.account()
         if self.profile.version == 1:
             (row,) = self.ask("/account_balance", {"account_id": whose.account_id}, given)["accounts"]
@@ -256,7 +256,7 @@ class SingleBank:
         return found["interimBooked"], found["interimAvailable"]
 
     def history(self, given: str, whose: CustomerAccount | None = None) -> list[tuple[str, bool, Decimal]]:
-        """Every transaction that is listed, over every page: its id, whether it is booked, and its amount."""
+        """Return all listed transactions of all pages: id, whether it is booked, and amount."""
         whose = whose or self.account()
         if self.profile.version == 1:
             rows: list[Any] = []
@@ -279,7 +279,7 @@ class SingleBank:
             asked["page_key"] = answer["page_key"]
 
     def sums(self, given: str, whose: CustomerAccount | None = None) -> tuple[Decimal, Decimal]:
-        """The sum of the booked transactions, and of all."""
+        """Return the sum of the booked transactions, and the sum of all transactions."""
         rows = self.history(given, whose)
         booked = (amount for _, is_booked, amount in rows if is_booked)
         return sum(booked, Decimal()), sum((amount for _, _, amount in rows), Decimal())
@@ -292,7 +292,7 @@ def outcome(reply: Reply) -> dict[str, str]:
 
 
 def code(reply: Reply) -> tuple[int, Any]:
-    """HTTP status and code of an error."""
+    """Return HTTP status and code of an error."""
     return reply.status, reply.body.get("error_code", reply.body.get("code"))
 
 
@@ -302,7 +302,7 @@ def _client() -> Any:
 
 
 def _host() -> runtime.Services:
-    """The bank that a test has installed."""
+    """Return the bank that a test has installed."""
     return bootstrap.hub()
 
 

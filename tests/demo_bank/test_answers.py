@@ -1,4 +1,4 @@
-"""Balances and confirmations of funds: every kind of balance, and the current amounts."""
+"""Balances and funds confirmations: every kind of balance, and the current amounts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ FUNDS = {"one": "/funds_confirmations", "two": "/v2_funds_confirmations"}
 
 
 def has_funds(bank: SingleBank, given: str, amount: object, currency: str = "") -> Any:
-    """The answer about the customer's first account."""
+    """Return the response about funds of the customer's first account."""
     name = bank.profile.name
     asked = {
         "account": {"iban": bank.account().iban},
@@ -39,7 +39,7 @@ def test_iban_and_account_id_must_name_the_same_account(one: SingleBank) -> None
     assert code(one.webhook("/account_balance", mixed, token=given)) == (400, 4001)
 
 
-def test_an_account_name_is_cut_to_the_length_of_a_balance_record(one: SingleBank) -> None:
+def test_a_long_account_name_is_truncated_in_a_balance_record(one: SingleBank) -> None:
     whose = one.account("carys")
     (row,) = one.ask("/account_balance", {"iban": whose.iban}, one.token("carys"))["accounts"]
     assert row["name"] == "Morgan Ceramics Busi"
@@ -88,7 +88,7 @@ def test_funds_in_another_currency_are_not_available(bank: SingleBank) -> None:
     assert has_funds(bank, bank.token(), "0.01", "USD") == {"funds_available": False}
 
 
-def test_currencies_of_one_account_share_its_iban(two: SingleBank) -> None:
+def test_an_account_in_several_currencies_has_one_iban(two: SingleBank) -> None:
     given, sek = two.token(), two.account(position=1)
     for currency, expected in (("SEK", True), ("PLN", True), ("EUR", False)):
         amount = {"amount": "3000", "currency": currency}

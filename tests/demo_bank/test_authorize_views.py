@@ -23,7 +23,7 @@ def customer(bank: SingleBank) -> str:
 
 
 def cancelled(bank: SingleBank, reply: Reply) -> str:
-    """The reason with which the browser is sent to the cancel address."""
+    """Return the reason in the redirect to the cancel address."""
     assert reply.status == 303
     assert reply.location.startswith(f"{bank.settings.bank_api_url}/bank/cancel/cancel-secret?")
     assert query_of(reply.location)["error"] == "access_denied"
@@ -52,7 +52,7 @@ def test_the_authorization_call_contains_the_request_url_and_is_signed(bank: Sin
     assert signatures.verify([key], jsontext.dumps(body).encode(), headers["X-Signature"])
 
 
-def test_the_first_page_shows_the_client_and_the_scopes_in_plain_words(bank: SingleBank) -> None:
+def test_the_first_page_shows_the_client_and_describes_the_scopes(bank: SingleBank) -> None:
     page = bank.browser().arrive().page
     assert page.status == 200
     assert page.headers["content-type"] == "text/html; charset=utf-8"
@@ -76,7 +76,7 @@ def test_a_rejected_authorization_request_shows_the_error_code(bank: SingleBank)
 
 
 @pytest.mark.parametrize("failure", [requests.ConnectionError("no"), (502, {}), (200, ["x"]), (200, {"scopes": 1})])
-def test_an_unreachable_or_malformed_service_answer_shows_a_502_page(bank: SingleBank, failure: Any) -> None:
+def test_an_unreachable_or_malformed_service_response_shows_a_502_page(bank: SingleBank, failure: Any) -> None:
     bank.hub.errors["/init_authorization"] = failure
     page = bank.browser().arrive().page
     assert page.status == 502
@@ -176,7 +176,7 @@ def test_a_key_code_is_valid_for_the_chosen_accounts_only(bank: SingleBank) -> N
 
 
 @pytest.mark.parametrize("steps", [0, 1, 2])
-def test_the_psu_can_refuse_at_every_step(bank: SingleBank, steps: int) -> None:
+def test_the_psu_can_refuse_on_every_page(bank: SingleBank, steps: int) -> None:
     browser = bank.browser().arrive()
     if steps > 0:
         browser.sign_in(customer(bank))
@@ -206,8 +206,8 @@ def test_the_confirmation_page_of_a_one_time_consent_shows_one_payment_only(bank
     assert "For one payment only, to be made by then." in browser.choose(1).text
 
 
-def test_the_confirmation_page_shows_the_validity_days_of_the_latest_consent(bank: SingleBank) -> None:
-    """The operator can change for how many days a bank's consents are valid."""
+def test_the_confirmation_page_shows_the_changed_validity_days_of_consents(bank: SingleBank) -> None:
+    """The operator can change the number of days for which a bank's consents are valid."""
     bank.hub.consent_days = 30
     first = bank.browser().at_confirmation(customer(bank))
     assert "(180 days)" in first.page.text
@@ -219,7 +219,7 @@ def test_the_confirmation_page_shows_the_validity_days_of_the_latest_consent(ban
 # -- how the pages are kept
 
 
-def test_the_pages_policy_forbids_scripts_and_frames_and_limits_form_targets(bank: SingleBank) -> None:
+def test_the_content_security_policy_forbids_scripts_and_frames_and_limits_form_targets(bank: SingleBank) -> None:
     page = bank.browser().at_confirmation(customer(bank)).page
     rules = policy(page)
     assert rules["default-src"] == "'none'"
@@ -234,7 +234,7 @@ def test_the_pages_policy_forbids_scripts_and_frames_and_limits_form_targets(ban
 
 
 @pytest.mark.parametrize("uri", ["https://a.example;script-src *", "https://a b", "javascript:alert(1)", "https://["])
-def test_a_callback_url_cannot_change_the_policy(bank: SingleBank, uri: str) -> None:
+def test_a_callback_url_cannot_change_the_content_security_policy(bank: SingleBank, uri: str) -> None:
     page = bank.browser().arrive(redirect_uri=uri).page
     assert page.status == 200
     assert policy(page)["form-action"] == f"'self' {bank.settings.bank_api_url}"
@@ -243,7 +243,7 @@ def test_a_callback_url_cannot_change_the_policy(bank: SingleBank, uri: str) -> 
     }  # fmt: skip
 
 
-def test_the_table_contains_no_secret_in_clear(bank: SingleBank) -> None:
+def test_the_table_contains_no_secret_in_plain_text(bank: SingleBank) -> None:
     browser = bank.browser().at_confirmation(customer(bank))
     journey = query_of(browser.page.url)["journey"]
     code = browser.key_code()

@@ -1,4 +1,4 @@
-"""Books: rules generate the same transactions on every machine and at every time."""
+"""Account books: rules generate the same transactions on every machine and at any time."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ def test_day_31_is_the_last_day_of_a_shorter_month() -> None:
     assert days(rule("month", 31), date(2026, 6, 30)) == ["01-31", "02-28", "03-31", "04-30", "05-31", "06-30"]
 
 
-def test_a_leap_year_has_a_29th_of_february() -> None:
+def test_a_monthly_rule_books_on_29_february_only_in_leap_years() -> None:
     assert days(rule("month", 31, date(2028, 2, 1)), date(2028, 3, 31)) == ["02-29", "03-31"]
     assert days(rule("month", 29, date(2027, 2, 1)), date(2027, 3, 31)) == ["02-28", "03-29"]
     assert days(rule("month", 29, date(2100, 2, 1)), date(2100, 3, 31)) == ["02-28", "03-29"]  # not a leap year
 
 
-def test_a_monthly_rule_begins_in_the_next_month_if_its_day_is_over() -> None:
+def test_a_monthly_rule_begins_in_the_next_month_if_its_day_has_passed() -> None:
     assert days(rule("month", 5, date(2026, 1, 6)), date(2026, 3, 4)) == ["02-05"]
     assert days(rule("month", 5, date(2025, 12, 6)), date(2026, 1, 5)) == ["01-05"]
     assert days(rule("month", 6, date(2026, 1, 6)), date(2026, 1, 31)) == ["01-06"]
@@ -86,7 +86,7 @@ BOOK = AccountBook(
 )
 
 
-def test_entries_are_in_order_with_unique_numbers_per_day() -> None:
+def test_entries_are_sorted_with_unique_numbers_per_day() -> None:
     found = BOOK.entries("61000001", date(2026, 2, 10))
     assert [(entry.day, entry.number) for entry in found] == sorted((entry.day, entry.number) for entry in found)
     assert [(entry.number, entry.amount) for entry in found if entry.day == date(2026, 2, 10)] == [
@@ -97,18 +97,18 @@ def test_entries_are_in_order_with_unique_numbers_per_day() -> None:
     assert len({entry[:2] for entry in found}) == len(found)
 
 
-def test_a_later_day_adds_entries_and_changes_none() -> None:
+def test_a_later_day_adds_entries_and_changes_no_existing_entry() -> None:
     earlier, later = (BOOK.entries("61000001", date(2026, month, 20)) for month in (2, 12))
     assert later[: len(earlier)] == earlier
     assert all(isinstance(entry, BookEntry) and entry.day > date(2026, 2, 20) for entry in later[len(earlier) :])
     assert len(later) - len(earlier) == 10  # the salary of ten more months
 
 
-def test_a_book_survives_dump_and_parse() -> None:
+def test_a_book_is_unchanged_after_serialization_and_parsing() -> None:
     assert parse_book(dump_book(BOOK)) == BOOK
 
 
-def test_a_book_stored_without_later_members_is_parsed() -> None:
+def test_a_book_stored_by_an_earlier_version_is_parsed() -> None:
     text = (
         '{"opening": 5, "opened_on": "2026-01-01", "rules": [],'
         ' "transactions": [["2026-01-02", 7, {"counterparty": "a", "text": "b"}]]}'
@@ -118,6 +118,6 @@ def test_a_book_stored_without_later_members_is_parsed() -> None:
 
 
 @pytest.mark.parametrize("every", ["day", "week", "month"])
-def test_a_rule_generates_no_day_twice(every: str) -> None:
+def test_a_rule_generates_each_day_once(every: str) -> None:
     found = days(rule(every, 3), date(2026, 12, 31))
     assert len(set(found)) == len(found) >= 12

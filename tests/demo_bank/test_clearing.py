@@ -1,4 +1,4 @@
-"""Due payments are settled every minute, and a failing one does not delay the others."""
+"""Due payments are settled every minute, and a failing payment does not delay other payments."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.demo_bank.single_bank import SingleBank
 
 
 def expired(bank: SingleBank, count: int) -> list[str]:
-    """Payments whose time to be confirmed is over; their ids."""
+    """Create payments whose confirmation deadline has passed. Return their ids."""
     given = bank.token()
     ids = [bank.initiate(given)["payment_id"] for _ in range(count)]
     bank.clock.advance(orders.CONFIRM_SECONDS)

@@ -1,4 +1,4 @@
-"""The front page, and the pages where customers see and end their consents, and see their accounts and payments."""
+"""The front page, and the pages on which customers see and revoke consents, and see accounts and payments."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ def works(bank: SingleBank, token: str) -> bool:
 
 
 def record(page: Reply) -> str:
-    """The newest consent that is in force, as the page names it."""
+    """Return the id of the newest active consent on the page."""
     found = re.search(r'/consents\?revoke=([^"]+)"', page.text)
     assert found is not None
     return unquote(found[1])
 
 
 def revoke(browser: Browser) -> Reply:
-    """End the newest consent: the page asks first."""
+    """Revoke the newest consent, and confirm the revocation."""
     browser.open(f"{browser.bank.domain}/consents?{urlencode({'revoke': record(browser.page)})}")
     assert "Revoke this consent?" in browser.page.text
     return browser.submit("/consents/revoke")
@@ -57,7 +57,7 @@ def test_the_front_page_identifies_the_bank_as_a_sandbox(bank: SingleBank) -> No
         assert bank.profile.title in page.text
 
 
-def test_each_bank_serves_immutable_styles_and_a_logo_of_its_own(bank: SingleBank) -> None:
+def test_each_bank_serves_immutable_styles_and_its_own_logo(bank: SingleBank) -> None:
     name, page = bank.profile.name, bank.call("GET", bank.domain).text
     files = re.findall(r'(?:href|src)="([^"]+/static/([^."]+)\.[0-9a-f]{12}\.(css|svg))"', page)
     assert {(stem, kind) for _, stem, kind in files} == {
@@ -71,7 +71,7 @@ def test_each_bank_serves_immutable_styles_and_a_logo_of_its_own(bank: SingleBan
 
 
 @pytest.mark.parametrize("file", ["one.css", "none.css", "..", "%2e%2e%2fpages.py", "pages.py"])
-def test_the_static_folder_serves_no_other_file(bank: SingleBank, file: str) -> None:
+def test_the_static_folder_serves_no_unlisted_file(bank: SingleBank, file: str) -> None:
     assert bank.call("GET", f"{bank.domain}/static/{file}").status == 404
 
 
@@ -90,7 +90,7 @@ def test_a_customer_sees_only_their_own_consents(bank: SingleBank) -> None:
 
 
 def last_used(page: Reply) -> str:
-    """The last use of the newest consent, as the page shows it."""
+    """Return the last use of the newest consent on the page."""
     found = re.search(r"<dt>Last used</dt><dd>([^<]*)</dd>", page.text)
     assert found is not None
     return found[1]
@@ -123,7 +123,7 @@ def test_a_wrong_password_does_not_sign_in(bank: SingleBank) -> None:
     assert not browser.cookies
 
 
-def test_revoking_a_consent_notifies_the_service_and_ends_the_token(bank: SingleBank) -> None:
+def test_revoking_a_consent_notifies_the_service_and_invalidates_the_token(bank: SingleBank) -> None:
     token, other = approved(bank), approved(bank)
     assert works(bank, token)
     browser = signed_in(bank)
@@ -138,7 +138,7 @@ def test_revoking_a_consent_notifies_the_service_and_ends_the_token(bank: Single
     assert works(bank, ({token, other} - {revoked}).pop())
 
 
-def test_a_failed_notice_of_a_revocation_can_be_repeated(bank: SingleBank) -> None:
+def test_a_failed_revocation_notice_can_be_sent_again(bank: SingleBank) -> None:
     token = approved(bank)
     bank.hub.errors["/token/revoke"] = requests.ConnectionError("away")
     browser = signed_in(bank)
@@ -159,7 +159,7 @@ def test_a_consent_unknown_to_the_service_counts_as_notified(bank: SingleBank) -
     assert "Notify the service again" not in page.text
 
 
-def test_an_unexpected_error_of_the_service_is_shown(one: SingleBank) -> None:
+def test_an_unexpected_error_of_the_service_is_displayed(one: SingleBank) -> None:
     approved(one)
     one.hub.errors["/token/revoke"] = (401, {"error_code": 4200, "message": "wrong key"})
     page = revoke(signed_in(one))
@@ -255,7 +255,7 @@ def signed_in_to_accounts(bank: SingleBank, customer: str = "") -> Browser:
     return browser
 
 
-def test_the_account_list_shows_the_balances_of_the_webhooks(bank: SingleBank) -> None:
+def test_the_account_list_shows_the_same_balances_as_the_webhooks(bank: SingleBank) -> None:
     given = bank.token()
     bank.pay(given, scheme=SLOW[bank.profile.name])
     text = signed_in_to_accounts(bank).page.text
@@ -294,7 +294,7 @@ def test_a_customer_cannot_see_an_account_of_another_customer(bank: SingleBank) 
     assert "Sign in to see balances" in bank.browser().open(url).text
 
 
-def test_one_sign_in_is_valid_for_accounts_and_consents(bank: SingleBank) -> None:
+def test_one_sign_in_gives_access_to_accounts_and_consents(bank: SingleBank) -> None:
     browser = signed_in_to_accounts(bank)
     assert "My consents" in browser.open(f"{bank.domain}/consents").text
     assert "Sign out" in browser.page.text
@@ -303,7 +303,7 @@ def test_one_sign_in_is_valid_for_accounts_and_consents(bank: SingleBank) -> Non
     assert "Sign in to see balances" in browser.open(f"{bank.domain}/my-accounts").text
 
 
-def test_a_wrong_password_shows_the_sign_in_of_the_requested_page(bank: SingleBank) -> None:
+def test_a_wrong_password_shows_the_sign_in_page_of_the_requested_page(bank: SingleBank) -> None:
     browser = bank.browser()
     browser.open(f"{bank.domain}/my-accounts")
     page = browser.submit("/my-accounts", fields=[("username", "ada"), ("password", "wrong")])

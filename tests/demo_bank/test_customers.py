@@ -1,4 +1,4 @@
-"""The customers and their accounts."""
+"""The built-in customers and their accounts."""
 
 import pytest
 from stdnum import iban

@@ -1,4 +1,4 @@
-"""Loaded customers and built-in ones: lookup, replacement and deletion, all or none."""
+"""Loaded and built-in customers: lookup, and atomic replacement and deletion."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def books(bank: SingleBank) -> list[str]:
     return [row["id"] for row in rows]
 
 
-def test_a_customer_signs_in_with_their_own_password_only(bank: SingleBank) -> None:
+def test_a_customer_signs_in_only_with_their_own_password(bank: SingleBank) -> None:
     loading.load(bank, customer_file(customer("noor")))
     built_in = next(iter(CUSTOMERS[bank.profile.name].values()))
     for one, other in ((built_in.customer_id, "noor"), ("noor", built_in.customer_id)):
@@ -46,7 +46,7 @@ def test_loaded_accounts_have_ids_and_ibans_in_the_format_of_the_bank(bank: Sing
     assert {each.account_id for each in found} <= {each.account_id for each in directory.all_accounts(bank.runtime)}
 
 
-def test_an_account_in_another_currency_has_another_id(bank: SingleBank) -> None:
+def test_accounts_in_different_currencies_have_different_ids(bank: SingleBank) -> None:
     ids = set()
     for currency in ("KWD", "BHD"):
         loading.load(bank, customer_file(customer(accounts=[account(currency=currency)])))
@@ -55,7 +55,7 @@ def test_an_account_in_another_currency_has_another_id(bank: SingleBank) -> None
     assert len(books(bank)) == 1
 
 
-def test_built_in_customers_take_no_read(bank: SingleBank, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_looking_up_built_in_customers_takes_no_read(bank: SingleBank, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(_: DemoBank) -> directory.LoadedCustomers:
         raise AssertionError("read")
 
@@ -75,7 +75,7 @@ def test_customers_are_parsed_once_until_a_load_changes_them(bank: SingleBank) -
     assert before["noor"].full_name == "Noor Haddad"
 
 
-def test_a_change_based_on_an_outdated_list_is_rejected(bank: SingleBank) -> None:
+def test_a_change_based_on_an_outdated_customer_list_is_rejected(bank: SingleBank) -> None:
     loading.load(bank, customer_file(customer("noor")))
     found = directory.read_loaded(bank.runtime)
     loading.load(bank, customer_file(customer("kenji", [account("61000009")])))
@@ -84,7 +84,7 @@ def test_a_change_based_on_an_outdated_list_is_rejected(bank: SingleBank) -> Non
     assert list(directory.read_loaded(bank.runtime).customers) == ["kenji", "noor"]
 
 
-def test_a_first_load_after_another_load_is_rejected(bank: SingleBank) -> None:
+def test_a_change_based_on_an_empty_list_is_rejected_after_a_load(bank: SingleBank) -> None:
     empty = directory.read_loaded(bank.runtime)
     loading.load(bank, customer_file(customer("noor")))
     with pytest.raises(ConditionFailed):

@@ -1,4 +1,4 @@
-"""The bank of version 2 reports once a day how long its customers took to confirm."""
+"""The version 2 bank reports daily how long its customers take to confirm."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ def told(bank: SingleBank) -> list[Any]:
 
 
 def consent(bank: SingleBank, seconds: float) -> None:
-    """A customer who takes so long."""
+    """Confirm a consent after this many seconds."""
     browser = bank.browser().at_confirmation("lena")
     bank.clock.advance(seconds)
     assert browser.confirm().status == 303
 
 
 def payment(bank: SingleBank, seconds: float) -> None:
-    """A payment that is confirmed so long after it was initiated."""
+    """Confirm a payment this many seconds after its initiation."""
     answer = bank.initiate(bank.token())
     bank.clock.advance(seconds)
     assert bank.at_confirmation(answer).pay().status == 303
@@ -50,7 +50,7 @@ def test_the_average_durations_of_a_day_are_reported_on_the_next_day(two: Single
     assert headers["X-Signature"]
 
 
-def test_a_day_is_reported_once(two: SingleBank) -> None:
+def test_a_day_is_reported_only_once(two: SingleBank) -> None:
     for _ in range(3):
         clearing.run_due_work(two)
         two.clock.advance(3600)

@@ -1,4 +1,4 @@
-"""Execution of payments: confirmed, settled, rejected, expired, and never twice."""
+"""Execution of payments: confirmed, settled, rejected or expired, and never duplicated."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.demo_bank.parties import Browser
 from tests.demo_bank.single_bank import BULK, OTHER, PAID, SINGLE, SLOW, SingleBank, code, outcome
 
 
-def test_a_confirmed_instant_payment_is_booked_at_once(bank: SingleBank) -> None:
+def test_a_confirmed_instant_payment_is_booked_immediately(bank: SingleBank) -> None:
     given = bank.token()
     before = bank.balances(given)
     assert before == bank.sums(given)
@@ -24,7 +24,7 @@ def test_a_confirmed_instant_payment_is_booked_at_once(bank: SingleBank) -> None
     assert bank.reported_statuses() == bank.either([4], ["ACSP", "ACSC"])
 
 
-def test_a_payment_by_another_scheme_is_pending_until_its_settlement(bank: SingleBank) -> None:
+def test_a_non_instant_payment_is_pending_until_its_settlement(bank: SingleBank) -> None:
     given = bank.token()
     before = bank.balances(given)
     back = bank.pay(given, scheme=SLOW[bank.profile.name])
@@ -54,7 +54,7 @@ def test_a_swift_payment_is_debited_in_the_currency_of_the_account(two: SingleBa
     assert two.balances(given, sek)[0] == before - 100
 
 
-def test_a_payment_to_an_account_of_the_same_bank_is_credited(bank: SingleBank) -> None:
+def test_a_payment_to_an_account_at_the_same_bank_is_credited(bank: SingleBank) -> None:
     name = bank.profile.name
     mine, theirs, receiver = bank.token(), bank.token(OTHER[name]), bank.account(OTHER[name])
     before = bank.balances(theirs, receiver)

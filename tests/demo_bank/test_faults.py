@@ -1,4 +1,4 @@
-"""Faults by name: the result of each for a TPP, at both fault banks."""
+"""Faults by name: the result of each fault for a TPP, at both fault banks."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ def either(bank: str, first: Any, second: Any) -> Any:
 
 
 def expected(bank: str, fault: str) -> str:
-    """The expected details of the error."""
+    """Return the expected details of the error."""
     return ALWAYS_FAIL.get(fault) or str(either(bank, *CODES[fault]))
 
 
 def bearer_of(causeway: Causeway, bank: str, fault: str, count: int = 2) -> str:
-    """The access token of a consent for everything."""
+    """Request a consent for all scopes. Return its access token."""
     return str(tokens_of(causeway, bank, fault, count)["access_token"])
 
 
@@ -70,7 +70,7 @@ def account_of(bank: str, fault: str) -> CustomerAccount:
 
 
 def data_calls(causeway: Causeway, bank: str, fault: str, bearer: str) -> dict[str, Answer]:
-    """The answers to every call for the data of the customer's first account, half a minute apart."""
+    """Return the responses to every data call about the customer's first account, made at intervals of 31 seconds."""
     account = account_of(bank, fault)
     named = f"account_id={account.account_id}"
     lists = either(bank, f"account_payments?{named}", f"account_transactions?{named}&booking_status=both")
@@ -113,7 +113,7 @@ def wires(causeway: Causeway) -> Wires:
 # -- the table
 
 
-def test_only_the_fault_banks_have_a_customer_for_each_fault() -> None:
+def test_only_the_fault_banks_have_a_customer_per_fault() -> None:
     for profile in PROFILES:
         names = set(CUSTOMERS[profile.name])
         assert names & set(FAULTS_BY_NAME) == (set(FAULTS_BY_NAME) if profile.plays_faults else set())
@@ -156,7 +156,7 @@ def test_an_unknown_fault_name_is_rejected_without_a_consent(connected: Causeway
 
 
 @each_bank
-def test_a_slow_bank_answers_every_call_after_3_seconds(connected: Causeway, bank: str) -> None:
+def test_a_slow_bank_responds_to_every_call_after_3_seconds(connected: Causeway, bank: str) -> None:
     bearer = bearer_of(connected, bank, "slow")
     answers = data_calls(connected, bank, "slow", bearer)
     assert {answer.status for answer in answers.values()} == {200}
@@ -188,7 +188,7 @@ def test_a_permanent_fault_fails_an_initiation_without_a_payment(connected: Caus
 
 
 @each_bank
-def test_a_rate_limited_tpp_gets_a_retry_after_header(connected: Causeway, bank: str) -> None:
+def test_a_rate_limited_tpp_receives_a_retry_after_header(connected: Causeway, bank: str) -> None:
     bearer = bearer_of(connected, bank, "rate-limited")
     assert connected.tpp.call("GET", "/tpp/accounts", bearer=bearer).headers["retry-after"] == "30"
 
@@ -236,7 +236,7 @@ def test_a_consent_can_be_revoked_despite_any_fault(connected: Causeway, bank: s
 
 
 @each_bank
-def test_a_customer_without_accounts_has_an_empty_list_and_404_for_the_approved_account(
+def test_a_customer_without_accounts_has_an_empty_list_and_404_for_an_approved_account(
     connected: Causeway, bank: str
 ) -> None:
     bearer = bearer_of(connected, bank, "no-accounts")
@@ -281,7 +281,7 @@ def test_many_accounts_and_transactions_are_returned_in_pages(connected: Causewa
 
 
 @each_bank
-def test_a_long_account_list_is_fully_selected_and_shows_no_balances(connected: Causeway, bank: str) -> None:
+def test_a_long_account_list_is_preselected_and_shows_no_balances(connected: Causeway, bank: str) -> None:
     psu = Psu(connected, bank, "many")
     psu.arrive(authorize(connected, bank)["redirect_url"])
     looks: list[str] = []
@@ -295,7 +295,7 @@ def test_a_long_account_list_is_fully_selected_and_shows_no_balances(connected: 
     assert 'class="sum"' not in page
 
 
-def test_one_of_many_transactions_is_found_by_its_id(connected: Causeway) -> None:
+def test_a_transaction_of_a_long_list_is_found_by_its_id(connected: Causeway) -> None:
     bank = "faults-one"  # version 2 has no such call
     bearer = bearer_of(connected, bank, "many", MANY_ACCOUNTS)
     named = f"account_id={account_of(bank, 'many').account_id}"
@@ -310,7 +310,7 @@ def test_one_of_many_transactions_is_found_by_its_id(connected: Causeway) -> Non
 
 
 @each_bank
-def test_the_bank_ends_a_consent_after_a_day_and_the_tpp_gets_an_event(connected: Causeway, bank: str) -> None:
+def test_the_bank_revokes_a_consent_after_a_day_and_the_tpp_receives_an_event(connected: Causeway, bank: str) -> None:
     connected.tpp.set_events_url()
     ending = tokens_of(connected, bank, "revokes-after-a-day")
     kept = tokens_of(connected, bank, "slow")
@@ -336,7 +336,7 @@ def test_the_bank_ends_a_consent_after_a_day_and_the_tpp_gets_an_event(connected
 
 
 def deliver_events(causeway: Causeway) -> list[Any]:
-    """The events of the deliveries that wait, as the TPP's receiver gets them."""
+    """Deliver the waiting events. Return the events that the TPP's receiver gets."""
     received: list[Any] = []
     bank_wires = wires(causeway)
 
@@ -373,7 +373,7 @@ def test_payments_are_rejected_with_the_error_code_of_the_bank(connected: Causew
 
 @each_bank
 @pytest.mark.parametrize("fault", ["down", "nonsense", "rate-limited", "refuses-payments"])
-def test_a_bulk_payment_has_the_same_fault(connected: Causeway, bank: str, fault: str) -> None:
+def test_a_bulk_payment_has_the_fault_of_its_payer(connected: Causeway, bank: str, fault: str) -> None:
     bearer = bearer_of(connected, bank, fault)
     account = account_of(bank, fault)
     back = f"{connected.hub.settings.public_url}/payments/callback"
@@ -386,7 +386,7 @@ def test_a_bulk_payment_has_the_same_fault(connected: Causeway, bank: str, fault
 
 
 @each_bank
-def test_a_payment_with_the_pending_fault_stays_pending(connected: Causeway, bank: str) -> None:
+def test_a_payment_with_the_pending_fault_remains_pending(connected: Causeway, bank: str) -> None:
     bearer = bearer_of(connected, bank, "payment-stays-pending")
     started = initiate(connected, bank, bearer)
     back = Psu(connected, bank, "payment-stays-pending").pay(started.body["confirmation_url"])
@@ -436,7 +436,7 @@ def test_the_fault_of_a_direct_payment_follows_the_signed_in_customer(
 @each_bank
 @pytest.mark.parametrize("fault", ["slow", "silent", "down", "rate-limited", "nonsense", "token-refused"])
 def test_the_status_of_a_direct_payment_has_the_fault_of_its_payer(connected: Causeway, bank: str, fault: str) -> None:
-    """Version 1 banks are not called for a status."""
+    """The service requests no status from version 1 banks."""
     is_asked = bool(BY_NAME[bank].protocol.payment_status)
     asked = payment(connected, bank, bic=BICS[bank])
     started = connected.tpp.call("POST", "/tpp/direct_payment_initiation", asked)

@@ -1,4 +1,4 @@
-"""The answer to an initiation, and the checks that only the bank can make."""
+"""The response to an initiation, and the checks that only the bank can make."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_an_initiation_returns_an_unguessable_confirmation_url_and_payment_id(ba
     assert bank.call("GET", first["confirmation_url"][:-1]).status == 404
 
 
-def test_a_repeated_request_id_returns_the_same_payment(bank: SingleBank) -> None:
+def test_a_duplicate_request_id_returns_the_same_payment(bank: SingleBank) -> None:
     given, request_id, path = bank.token(), str(uuid.uuid4()), bank.single_path
     body = bank.single()
     first = bank.ask(path, body, given, x_request_id=request_id)
@@ -150,7 +150,7 @@ def test_an_unapproved_account_is_rejected_as_debtor(bank: SingleBank) -> None:
     assert code(reply) == bank.either((400, 4001), (404, "RESOURCE_UNKNOWN"))
 
 
-def test_a_consent_without_accounts_lets_the_customer_choose(bank: SingleBank) -> None:
+def test_a_consent_without_accounts_lets_the_customer_choose_the_debtor_account(bank: SingleBank) -> None:
     given = bank.token(accounts=0)
     assert bank.initiate(given)
     assert bank.initiate(given, sender=False)
@@ -175,7 +175,7 @@ def test_a_card_account_is_rejected_as_debtor(two: SingleBank) -> None:
     assert two.webhook(SINGLE["two"], body, token=two.token()).status == 400
 
 
-def test_a_receiver_is_found_by_sort_code_and_account_number(one: SingleBank) -> None:
+def test_a_creditor_is_found_by_sort_code_and_account_number(one: SingleBank) -> None:
     receiver = one.account("bilal")
     body = one.single() | {"receiver_account_number": receiver.number, "receiver_sort_code": "040004"}
     del body["receiver_iban"]

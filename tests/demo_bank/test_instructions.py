@@ -1,4 +1,4 @@
-"""Money is read from messages exactly and written with the decimals of its currency."""
+"""Amounts are parsed without rounding and formatted with the decimals of their currency."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from chalicelib.foundation import jsontext
         (jsontext.loads("1234567890123.45"), 123456789012345),
     ],
 )
-def test_amounts_become_minor_units_without_rounding(amount: Any, minor: int) -> None:
+def test_amounts_are_parsed_to_minor_units_without_rounding(amount: Any, minor: int) -> None:
     assert to_minor_units(amount, "EUR") == minor
 
 
 @pytest.mark.parametrize("amount", ["0.001", "1.999", "12345678901234", "9" * 70])
-def test_an_inexact_or_too_large_amount_is_rejected(amount: str) -> None:
+def test_an_inexact_or_excessive_amount_is_rejected(amount: str) -> None:
     with pytest.raises(UnpayableAmount):
         to_minor_units(amount, "EUR")
 
@@ -38,7 +38,7 @@ def test_an_inexact_or_too_large_amount_is_rejected(amount: str) -> None:
     ("amount", "currency", "minor"),
     [("12", "JPY", 12), ("12.0", "JPY", 12), ("1.2", "KWD", 1200), ("1.002", "KWD", 1002)],
 )
-def test_minor_units_follow_the_currency(amount: str, currency: str, minor: int) -> None:
+def test_minor_units_depend_on_the_currency(amount: str, currency: str, minor: int) -> None:
     assert to_minor_units(amount, currency) == minor
 
 

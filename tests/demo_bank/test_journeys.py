@@ -1,4 +1,4 @@
-"""A PSU's journey is completed once, by the browser that began it, within its lifetime."""
+"""A PSU's journey is completed once, in the browser that started the journey, within its lifetime."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def customer(bank: SingleBank) -> str:
 # -- once, and once only
 
 
-def test_a_second_submission_redirects_to_the_same_callback(bank: SingleBank) -> None:
+def test_a_duplicate_submission_redirects_to_the_same_callback(bank: SingleBank) -> None:
     browser = bank.browser().at_confirmation(customer(bank))
     first, second = browser.confirm(), browser.confirm()
     assert first.location == second.location
@@ -29,7 +29,7 @@ def test_a_second_submission_redirects_to_the_same_callback(bank: SingleBank) ->
     assert len(bank.hub.received("/consent")) == 1
 
 
-def test_a_concurrent_submission_waits_and_one_consent_is_sent(bank: SingleBank) -> None:
+def test_concurrent_submissions_send_one_consent(bank: SingleBank) -> None:
     browser = bank.browser().at_confirmation(customer(bank))
     meanwhile: list[Reply] = []
 
@@ -51,7 +51,7 @@ def test_a_concurrent_submission_waits_and_one_consent_is_sent(bank: SingleBank)
     assert browser.open(refresh[1].replace("&amp;", "&")).location == done.location
 
 
-def test_revisiting_a_finished_journey_does_not_send_the_code_again(bank: SingleBank) -> None:
+def test_reopening_a_finished_journey_does_not_send_the_code_again(bank: SingleBank) -> None:
     browser = bank.browser().at_confirmation(customer(bank))
     address = browser.page.url
     location = browser.confirm().location
@@ -63,7 +63,7 @@ def test_revisiting_a_finished_journey_does_not_send_the_code_again(bank: Single
         assert page.headers["referrer-policy"] == "no-referrer"
 
 
-def test_a_retry_after_a_lost_answer_sends_the_same_consent_and_request_id(bank: SingleBank) -> None:
+def test_a_retry_after_a_lost_response_sends_the_same_consent_and_request_id(bank: SingleBank) -> None:
     bank.hub.errors["/consent"] = requests.ConnectionError("dropped")
     browser = bank.browser().at_confirmation(customer(bank))
     page = browser.confirm()
@@ -76,7 +76,7 @@ def test_a_retry_after_a_lost_answer_sends_the_same_consent_and_request_id(bank:
     assert headers["X-Request-Id"] == second_headers["X-Request-Id"]
 
 
-def test_an_interrupted_submission_can_be_repeated_after_a_delay(
+def test_an_interrupted_submission_can_be_retried_after_a_delay(
     bank: SingleBank, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     browser = bank.browser().at_confirmation(customer(bank))
@@ -115,7 +115,7 @@ def test_a_rejected_consent_shows_the_error_and_a_link_back(bank: SingleBank) ->
 # -- whose journey
 
 
-def test_a_journey_is_valid_in_its_own_browser_only(bank: SingleBank) -> None:
+def test_a_journey_is_valid_only_in_the_browser_that_started_it(bank: SingleBank) -> None:
     browser = bank.browser().at_confirmation(customer(bank))
     thief = bank.browser()
     thief.page = browser.page
@@ -145,7 +145,7 @@ def test_a_journey_expires_after_half_an_hour(bank: SingleBank) -> None:
     assert "This session is over" in page.text
 
 
-def test_a_journey_with_a_lost_storage_key_is_over(bank: SingleBank) -> None:
+def test_a_journey_with_a_lost_storage_key_has_expired(bank: SingleBank) -> None:
     browser = bank.browser().at_confirmation(customer(bank))
     bank.secret[bank.profile.name]["storage_key"] = "cd" * 32
     bank.clock.advance(61)

@@ -1,4 +1,4 @@
-"""The ledger: the balance is the sum of the entries, this month, the next, and a year later."""
+"""The ledger: the balance equals the sum of the entries in this month, the next month, and a year later."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from chalicelib.demo_bank.banks import get_bank
 from tests.demo_bank.single_bank import OTHER, PAID, SingleBank
 
 
-def test_a_payment_is_refunded_in_the_next_month_and_the_entries_sum_to_the_balance(bank: SingleBank) -> None:
+def test_a_payment_is_refunded_in_the_next_month_and_the_entries_add_up_to_the_balance(bank: SingleBank) -> None:
     untouched, given = bank.token(OTHER[bank.profile.name]), bank.token()
     bank.clock.advance(31 * 86400)
     before = bank.balances(given)
@@ -21,7 +21,7 @@ def test_a_payment_is_refunded_in_the_next_month_and_the_entries_sum_to_the_bala
     assert bank.balances(given) == (before[0] - PAID, before[1] - PAID) == bank.sums(given)
 
 
-def test_a_statement_drops_payments_older_than_a_year_and_stays_balanced(bank: SingleBank) -> None:
+def test_a_statement_omits_payments_older_than_a_year_and_adds_up_to_the_balance(bank: SingleBank) -> None:
     payment_id = bank.pay()["payment_id"]
     for days, is_listed in ((150, True), (150, True), (110, False)):
         bank.clock.advance(days * 86400)

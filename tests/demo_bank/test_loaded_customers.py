@@ -31,7 +31,7 @@ SALARY = recurring_rule("month", "900.000", day=25)
 
 @pytest.fixture(autouse=True)
 def noor(bank: SingleBank) -> CustomerAccount:
-    """The first account of a loaded customer, who also has yen, and money in the bank's own currency."""
+    """Load a customer with dinars, yen and the bank's own currency. Return the first account."""
     own = account("61000003", currency=bank.currency, balance="100.00")
     kuwaiti = account(transactions=LISTED, rules=[SALARY])
     yen = account("61000002", currency="JPY", balance="250000")
@@ -48,7 +48,7 @@ def accounts(bank: SingleBank) -> tuple[CustomerAccount, ...]:
 
 
 def balances(bank: SingleBank, given: str, of: CustomerAccount) -> list[str]:
-    """The balances as written: of version 1 the booked one, of version 2 the booked and the available one."""
+    """Return the balances as written: booked in version 1, booked and available in version 2."""
     if bank.profile.version == 1:
         found = bank.ask("/account_balance", {"account_id": of.account_id}, given)["accounts"]
         return [str(each["balance"]) for each in found]
@@ -57,7 +57,7 @@ def balances(bank: SingleBank, given: str, of: CustomerAccount) -> list[str]:
 
 
 def transactions(bank: SingleBank, given: str, of: CustomerAccount) -> list[tuple[str, bool]]:
-    """Amounts as written, with whether each is pending."""
+    """Return amounts as written, and whether each transaction is pending."""
     asked: Content = {"account_id": of.account_id}
     if bank.profile.version == 1:
         found = bank.ask("/account_payments", asked | {"record_count": 100, "current_page": 1}, given)["payments"]
@@ -76,7 +76,7 @@ def test_balances_have_the_decimals_of_their_currency(bank: SingleBank, noor: Cu
 
 
 @pytest.mark.parametrize("bank", ["one"], indirect=True)  # version 2 has no reference
-def test_the_reference_of_a_transaction_is_cut_to_30_characters(bank: SingleBank) -> None:
+def test_the_reference_of_a_transaction_is_truncated_to_30_characters(bank: SingleBank) -> None:
     text = "Coffee \N{MIDDLE DOT} Bakery, the one at the corner"
     own = load(bank, customer(accounts=[account(balance="0", transactions=[transaction(text=text)])]))[0]
     asked = {"account_id": own.account_id, "record_count": 100, "current_page": 1}
@@ -85,7 +85,7 @@ def test_the_reference_of_a_transaction_is_cut_to_30_characters(bank: SingleBank
 
 
 @pytest.mark.parametrize("bank", ["two"], indirect=True)  # version 1 has no opening balance
-def test_the_opening_balance_of_an_account_opened_today_is_that_of_the_file(bank: SingleBank) -> None:
+def test_the_opening_balance_of_an_account_opened_today_equals_the_file_balance(bank: SingleBank) -> None:
     today = bank.clock.now().date().isoformat()
     new = load(bank, customer(accounts=[account(balance_on=today, transactions=[transaction(today)])]))[0]
     found = bank.ask("/v2_account_balances", {"account_id": new.account_id}, bank.token("noor"))["balances"]
@@ -123,7 +123,7 @@ def test_the_accounts_of_a_loaded_customer_are_listed(bank: SingleBank) -> None:
 
 
 @pytest.mark.parametrize(("amount", "enough"), [("3041.410", True), ("3041.411", False)])
-def test_funds_are_confirmed_to_the_last_decimal(
+def test_funds_are_compared_to_the_last_decimal(
     bank: SingleBank, noor: CustomerAccount, amount: str, enough: bool
 ) -> None:
     if bank.profile.version == 1:
@@ -149,7 +149,7 @@ def statement(bank: SingleBank, of: CustomerAccount, today: date) -> tuple[Accou
     return book, book_statement(of, book, today)
 
 
-def test_after_a_year_the_opening_entry_contains_earlier_transactions(bank: SingleBank, noor: CustomerAccount) -> None:
+def test_after_a_year_the_opening_entry_includes_earlier_transactions(bank: SingleBank, noor: CustomerAccount) -> None:
     book, now = statement(bank, noor, date(2026, 3, 2))
     _, later = statement(bank, noor, date(2027, 6, 10))
     assert later.booked[0].booked_on == date(2026, 6, 1)
@@ -160,7 +160,7 @@ def test_after_a_year_the_opening_entry_contains_earlier_transactions(bank: Sing
     assert set(statement(bank, noor, date(2026, 4, 1))[1].booked) > set(now.booked)
 
 
-def test_the_pages_of_a_statement_take_one_computation(
+def test_all_pages_of_a_statement_take_one_computation(
     bank: SingleBank, noor: CustomerAccount, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     computed: list[str] = []
@@ -179,7 +179,7 @@ def test_the_pages_of_a_statement_take_one_computation(
     assert computed == [noor.number] * 2
 
 
-def test_an_account_with_a_zero_balance_has_no_opening_entry_and_a_page(bank: SingleBank) -> None:
+def test_an_account_with_a_zero_balance_has_a_page_without_an_opening_entry(bank: SingleBank) -> None:
     empty = load(bank, customer(accounts=[account(balance="0")]))[0]
     assert current_statement(bank.runtime, empty).booked == ()
     browser = bank.browser()
@@ -252,7 +252,7 @@ def test_bank_two_pays_in_any_currency(bank: SingleBank, currency: str, amount: 
 # -- deleted and changed customers
 
 
-def test_the_consent_of_a_deleted_customer_is_rejected_like_an_ended_one(bank: SingleBank) -> None:
+def test_the_consent_of_a_deleted_customer_is_rejected_like_a_revoked_consent(bank: SingleBank) -> None:
     given, ended = bank.token("noor"), "consent.never-given"
     loading.delete(bank, ["noor"])
     path = "/accounts" if bank.profile.version == 1 else "/v2_accounts"
@@ -263,7 +263,7 @@ def test_the_consent_of_a_deleted_customer_is_rejected_like_an_ended_one(bank: S
     ]
 
 
-def test_a_consent_works_again_after_its_customer_is_loaded_again(bank: SingleBank) -> None:
+def test_a_consent_is_valid_again_after_its_customer_is_reloaded(bank: SingleBank) -> None:
     given, kept = bank.token("noor"), account("61000002", currency="JPY", balance="250000")
     loading.delete(bank, ["noor"])
     load(bank, customer(accounts=[kept]))
@@ -299,13 +299,13 @@ def test_a_consent_without_remaining_accounts_cannot_pay(bank: SingleBank) -> No
 
 
 def paying(bank: SingleBank) -> Any:
-    """A payment from the customer's own account."""
+    """Return a payment from the customer's own account."""
     own = accounts(bank)[2]
     sender = {"sender_iban": own.iban} if bank.profile.version == 1 else {"debtor_account": {"iban": own.iban}}
     return bank.ask(bank.single_path, bank.single(sender=False) | sender, bank.token("noor"))
 
 
-def test_an_open_payment_of_a_deleted_customer_is_cancelled(bank: SingleBank) -> None:
+def test_an_unconfirmed_payment_of_a_deleted_customer_is_cancelled(bank: SingleBank) -> None:
     answer = paying(bank)
     browser = bank.at_confirmation(answer, "noor")
     loading.delete(bank, ["noor"])
@@ -316,7 +316,7 @@ def test_an_open_payment_of_a_deleted_customer_is_cancelled(bank: SingleBank) ->
     assert "The account to pay from no longer exists" in page.text
 
 
-def test_a_payment_from_a_deleted_account_is_cancelled_when_it_is_opened(bank: SingleBank) -> None:
+def test_a_payment_from_a_deleted_account_is_cancelled_when_opened(bank: SingleBank) -> None:
     answer = paying(bank)
     load(bank, customer(accounts=[account("61000002", currency="JPY", balance="5")]))
     page = bank.browser().open(answer["confirmation_url"])
@@ -380,7 +380,7 @@ def test_deleting_a_customer_or_account_ends_the_journey(bank: SingleBank, chang
 # -- many
 
 
-def test_pages_list_the_first_customers_and_the_number_of_others(bank: SingleBank) -> None:
+def test_sign_in_pages_list_the_first_customers_and_the_number_of_others(bank: SingleBank) -> None:
     for start in range(0, 120, 40):
         people = [customer(f"p{n:03}", [account(f"{62_000_000 + n}")]) for n in range(start, start + 40)]
         loading.load(bank, customer_file(*people))
@@ -395,7 +395,7 @@ def test_pages_list_the_first_customers_and_the_number_of_others(bank: SingleBan
     assert "Current account" in browser.sign_in("p119").text
 
 
-def test_a_payment_finds_its_receiver_among_many_customers(bank: SingleBank) -> None:
+def test_a_payment_finds_its_creditor_among_many_customers(bank: SingleBank) -> None:
     own = {"currency": bank.currency, "balance": "1.00"}
     people = [customer(f"p{n:03}", [account(f"{62_000_000 + n}", **own)]) for n in range(48)]
     loading.load(bank, customer_file(*people))

@@ -1,4 +1,4 @@
-"""Records of orders: they fit into the table and keep the callback URL of the request."""
+"""Order records fit into the table and contain the callback URL of the request."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_the_longest_bulk_fits_into_one_transaction(two: SingleBank, monkeypatch
 
 
 @pytest.mark.parametrize("callback", ["", "?", "?order=7", "?order=7&"])
-def test_the_outcome_is_added_to_the_query_of_the_callback(one: SingleBank, callback: str) -> None:
+def test_the_outcome_is_added_to_the_query_of_the_callback_url(one: SingleBank, callback: str) -> None:
     answer = one.initiate(callback_url=f"https://tpp.example/cb{callback}")
     location = one.at_confirmation(answer).refuse_to_pay().location
     assert location.startswith("https://tpp.example/cb?")

@@ -6,7 +6,7 @@ from chalicelib.demo_bank.pages import SCOPE_TEXTS, day, group_by_four, money, s
 from chalicelib.openbanking.protocol.versions import VERSIONS
 
 
-def test_every_scope_of_both_versions_has_a_text() -> None:
+def test_every_scope_of_both_versions_has_a_description() -> None:
     assert set(SCOPE_TEXTS) == {name for version in VERSIONS.values() for name in version.scopes}
     assert scope_text("brand.new").title == "brand.new"
 
@@ -23,7 +23,7 @@ def test_every_scope_of_both_versions_has_a_text() -> None:
         (1_234_567, "KWD", "KWD\N{NO-BREAK SPACE}1,234.567"),
     ],
 )
-def test_money_is_formatted_to_the_last_minor_unit(minor: int, currency: str, text: str) -> None:
+def test_amounts_are_formatted_to_the_last_minor_unit(minor: int, currency: str, text: str) -> None:
     assert money(minor, currency) == text
 
 

@@ -64,7 +64,7 @@ def test_payment_details_are_hidden_before_the_sign_in(bank: SingleBank) -> None
         assert secret not in page.text
 
 
-def test_a_signed_in_customer_goes_straight_to_the_confirmation(bank: SingleBank) -> None:
+def test_a_signed_in_customer_is_directed_to_the_confirmation_page(bank: SingleBank) -> None:
     first, second = (bank.initiate(given) for given in [bank.token()] * 2)
     browser = bank.at_confirmation(first)
     assert 'id="sent"' in browser.open(second["confirmation_url"]).text
@@ -92,7 +92,7 @@ def test_refusing_a_payment_requires_no_sign_in(bank: SingleBank) -> None:
     assert outcome(browser.refuse_to_pay())["status"] == bank.either("3", "CANC")
 
 
-def test_a_wrong_key_code_may_be_corrected_twice(bank: SingleBank) -> None:
+def test_a_wrong_key_code_can_be_corrected_twice(bank: SingleBank) -> None:
     browser = bank.at_confirmation(bank.initiate())
     right = browser.key_code()
     wrong = f"{(int(right) + 1) % 1_000_000:06d}"
@@ -144,7 +144,7 @@ def test_a_form_of_another_site_returns_403(bank: SingleBank) -> None:
     assert bank.reported_statuses() == []
 
 
-def test_a_customer_may_change_the_account_before_confirming(one: SingleBank) -> None:
+def test_a_customer_can_change_the_account_before_confirming(one: SingleBank) -> None:
     browser = one.browser()
     browser.open(one.initiate(sender=False)["confirmation_url"])
     browser.pay_as("ada")
@@ -190,7 +190,7 @@ def test_the_page_of_a_finished_payment_shows_its_outcome(bank: SingleBank) -> N
 
 
 def meanwhile(bank: SingleBank, monkeypatch: pytest.MonkeyPatch, happens: Callable[[], object]) -> None:
-    """Let something happen between the next page's reading and its writing."""
+    """Run ``happens`` between the read and the write of the next page."""
     real = bank.store.transact
 
     def transact(operations: Any) -> None:
@@ -201,7 +201,7 @@ def meanwhile(bank: SingleBank, monkeypatch: pytest.MonkeyPatch, happens: Callab
     monkeypatch.setattr(bank.store, "transact", transact)
 
 
-def test_a_report_postponed_during_the_confirmation_does_not_fail_it(
+def test_a_confirmation_succeeds_despite_a_concurrently_postponed_report(
     bank: SingleBank, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     at, answer = get_bank(bank.profile.name, bank), bank.initiate()
@@ -231,7 +231,7 @@ def test_an_account_changed_during_the_confirmation_requires_a_new_confirmation(
     assert one.balances(given) == before
 
 
-def test_a_slow_service_does_not_delay_the_psu_and_gets_the_last_report_later(two: SingleBank) -> None:
+def test_a_slow_service_does_not_delay_the_psu_and_receives_the_last_report_later(two: SingleBank) -> None:
     browser = two.at_confirmation(two.initiate(to=two.account(OTHER["two"]).iban))
     two.hub.answer_seconds = 3
     two.hub.timeouts.clear()
@@ -257,7 +257,7 @@ def test_payments_with_a_lost_storage_key_return_404(bank: SingleBank) -> None:
     assert bank.call("GET", url).status == 404
 
 
-def test_no_page_path_equals_a_webhook_path() -> None:
+def test_page_paths_and_webhook_paths_are_disjoint() -> None:
     pages = {place for method, place in site.PAGES if method == "POST"}
     assert not pages & {webhook.path for version in VERSIONS.values() for webhook in version.webhooks}
 

@@ -25,11 +25,11 @@ def test_reports_are_signed_and_use_the_members_of_the_banks_version(bank: Singl
 
 
 def sent(bank: SingleBank) -> list[tuple[str, str]]:
-    """Every report that was sent: its body, and its request id."""
+    """Return body and request id of every sent report."""
     return [(str(body), headers["X-Request-Id"]) for _, body, headers in bank.hub.received("/payments/status")]
 
 
-def test_a_failed_report_is_retried_under_the_same_request_id(bank: SingleBank) -> None:
+def test_a_failed_report_is_retried_with_the_same_request_id(bank: SingleBank) -> None:
     at = get_bank(bank.profile.name, bank)
     bank.hub.errors["/payments/status"] = requests.ConnectionError("away")
     given = bank.token()
@@ -50,7 +50,7 @@ def test_a_failed_report_is_retried_under_the_same_request_id(bank: SingleBank) 
     assert clearing.process_due_payments(at) == 0
 
 
-def test_a_rejected_report_is_not_repeated(bank: SingleBank) -> None:
+def test_a_rejected_report_is_not_retried(bank: SingleBank) -> None:
     refusal = bank.either({"error_code": 4001, "message": "no"}, {"code": "FORMAT_ERROR", "title": "no"})
     bank.hub.errors["/payments/status"] = (400, refusal)
     bank.pay()
@@ -118,7 +118,7 @@ def test_a_failure_of_one_report_is_retried_without_delaying_others(bank: Single
     assert bank.reported_statuses()[-1] == bank.either(4, "ACSC")
 
 
-def test_reports_stop_after_the_last_attempt(bank: SingleBank) -> None:
+def test_reports_are_not_retried_after_the_last_attempt(bank: SingleBank) -> None:
     bank.hub.errors["/payments/status"] = requests.ConnectionError("away")
     bank.pay()
     for _ in range(clearing.ATTEMPTS - 1):

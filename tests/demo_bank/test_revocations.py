@@ -1,4 +1,4 @@
-"""Consents that a bank ends by itself: once, with repeated reports until the service answers."""
+"""Consents that a bank revokes itself: each once, with retried notices until the service responds."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ GONE = requests.ConnectionError("gone")
 def bank(
     request: pytest.FixtureRequest, resources: None, outside: responses.RequestsMock, monkeypatch: pytest.MonkeyPatch
 ) -> SingleBank:
-    """Each fault bank in turn."""
+    """Install each fault bank in turn."""
     bank = SingleBank(request.param, outside)
     monkeypatch.setattr(bootstrap, "hub", lambda: bank)
     return bank
@@ -66,7 +66,7 @@ def test_a_consent_ends_after_a_day_and_the_service_is_notified_once(bank: Singl
     assert asks(bank, token) in (400, 401, 404)
 
 
-def test_consents_of_other_customers_stay_active(bank: SingleBank) -> None:
+def test_consents_of_other_customers_remain_active(bank: SingleBank) -> None:
     bank.approve("slow")
     bank.clock.advance(10 * faults.CONSENT_SECONDS)
     run(bank)
@@ -91,7 +91,7 @@ def test_a_failed_revocation_notice_is_retried(bank: SingleBank, failure: Any) -
 
 
 @pytest.mark.parametrize("answer", [(400, {"error_code": 4202, "code": "RESOURCE_UNKNOWN"}), (400, {"code": "FORMAT"})])
-def test_a_finally_rejected_revocation_is_not_repeated(bank: SingleBank, answer: Any) -> None:
+def test_a_permanently_rejected_revocation_notice_is_not_retried(bank: SingleBank, answer: Any) -> None:
     bank.approve("revokes-after-a-day")
     bank.clock.advance(faults.CONSENT_SECONDS)
     bank.hub.errors["/token/revoke"] = answer
@@ -101,7 +101,7 @@ def test_a_finally_rejected_revocation_is_not_repeated(bank: SingleBank, answer:
     assert (len(told(bank)), due(bank)) == (1, [])
 
 
-def test_a_consent_revoked_by_the_tpp_is_not_ended_again(bank: SingleBank) -> None:
+def test_a_consent_revoked_by_the_tpp_is_not_revoked_again(bank: SingleBank) -> None:
     token = bank.approve("revokes-after-a-day")
     reply = bank.webhook(bank.profile.protocol.revoke_token.path, {"access_token": token})
     assert reply.status == 200, reply
@@ -110,7 +110,9 @@ def test_a_consent_revoked_by_the_tpp_is_not_ended_again(bank: SingleBank) -> No
     assert (told(bank), due(bank)) == ([], [])
 
 
-def test_a_consent_that_fails_to_end_does_not_delay_others(bank: SingleBank, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_revocation_of_a_consent_does_not_delay_others(
+    bank: SingleBank, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for _ in range(2):
         bank.approve("revokes-after-a-day")
     bank.clock.advance(faults.CONSENT_SECONDS)
@@ -129,7 +131,7 @@ def test_a_consent_that_fails_to_end_does_not_delay_others(bank: SingleBank, mon
     assert (len(told(bank)), len(due(bank))) == (2, 0)
 
 
-def test_consents_beyond_the_time_limit_are_ended_in_the_next_run(bank: SingleBank) -> None:
+def test_consents_beyond_the_time_limit_are_revoked_in_the_next_run(bank: SingleBank) -> None:
     for _ in range(3):
         bank.approve("revokes-after-a-day")
     bank.clock.advance(faults.CONSENT_SECONDS)

@@ -21,7 +21,7 @@ BICS = ["DEMOGB21", "DEMODEF1", "DEMOGB2F", "DEMODE2F"]
 
 @pytest.fixture
 def opened(causeway: Causeway) -> Iterator[Causeway]:
-    """A service whose demonstration banks are registered; what they are is forgotten afterwards."""
+    """Register the demonstration banks at a service, and remove them afterwards."""
     name = causeway.hub.settings.demo_banks_secret
     causeway.hub.secrets.put(name, {bank: {"signing_key": pem} for bank, pem in BANK_PEMS.items()})  # keys take time
     install(causeway.hub, causeway.hub.openbanking.banks)
@@ -57,7 +57,7 @@ def test_the_banks_have_a_logo_until_the_operator_replaces_it(opened: Causeway) 
     assert banks.get("DEMOGB21") == other
 
 
-def test_installing_again_changes_nothing(opened: Causeway) -> None:
+def test_a_second_installation_changes_nothing(opened: Causeway) -> None:
     before = opened.hub.secrets.get(opened.hub.settings.demo_banks_secret)
     banks = install(opened.hub, opened.hub.openbanking.banks)
     assert [bank.bic for bank in banks] == BICS
@@ -76,7 +76,7 @@ def test_lost_credentials_are_replaced(opened: Causeway) -> None:
     assert opened.hub.openbanking.banks.get("DEMOGB21").public_keys == (signatures.public_pem(key),)
 
 
-def test_a_lost_registration_keeps_the_signing_key_of_the_bank(opened: Causeway) -> None:
+def test_registering_a_lost_bank_again_keeps_its_signing_key(opened: Causeway) -> None:
     name = opened.hub.settings.demo_banks_secret
     before = opened.hub.secrets.get(name)
     opened.hub.openbanking.banks.remove("DEMODEF1")

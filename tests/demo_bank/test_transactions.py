@@ -1,4 +1,4 @@
-"""A year of transactions."""
+"""A year of generated transactions."""
 
 from datetime import date, timedelta
 

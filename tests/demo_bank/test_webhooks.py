@@ -1,4 +1,4 @@
-"""The webhooks of a demonstration bank: authentication, answers and errors."""
+"""The webhooks of a demonstration bank: authentication, responses and errors."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def approved(bank: SingleBank, accounts: int = 99) -> str:
 
 
 def code_of(reply: Reply) -> Any:
-    """The code of an error, after a look at its form."""
+    """Check the format of an error response, and return its code."""
     if "error_code" in reply.body:
         assert set(reply.body) == {"status", "error_code", "message"}
         assert reply.body["status"] == "error"
@@ -41,7 +41,7 @@ def code_of(reply: Reply) -> Any:
     return reply.body["code"]
 
 
-def test_every_webhook_of_the_protocol_has_a_row(bank: SingleBank) -> None:
+def test_every_webhook_of_the_protocol_is_implemented(bank: SingleBank) -> None:
     assert sorted(webhooks.webhook_rows(bank.profile.protocol)) == sorted(
         each.path for each in bank.profile.protocol.webhooks
     )
@@ -96,7 +96,7 @@ def test_a_version_1_account_is_found_by_its_iban(one: SingleBank) -> None:
     assert one.webhook("/account", {"iban": "GB33BUKB20201555555555"}, token=token).status == 400
 
 
-def test_the_api_key_is_checked_first(bank: SingleBank) -> None:
+def test_the_api_key_is_checked_before_all_other_parts(bank: SingleBank) -> None:
     token = approved(bank)
     missing = accounts(bank, token, x_api_key=None, x_request_id=None, x_signature=None)
     assert (missing.status, code_of(missing)) in ((401, 4201), (401, "AUTHENTICATION_REQUIRED"))
@@ -112,7 +112,7 @@ def test_a_request_id_other_than_a_uuid_is_rejected(bank: SingleBank, request_id
     assert (reply.status, code_of(reply)) in ((401, 4204), (401, "REQUEST_ID_NOT_UUID"))
 
 
-def test_a_signature_of_other_bytes_or_by_another_key_is_rejected(bank: SingleBank) -> None:
+def test_a_signature_of_another_body_or_by_another_key_is_rejected(bank: SingleBank) -> None:
     token = approved(bank)
     stranger = signatures.load_private_key(BANK_PEMS["two"])
     for signature in (None, "", "no base64!", signatures.sign(HUB_KEY, b"{ }"), signatures.sign(stranger, b"{}")):
@@ -133,7 +133,7 @@ def test_the_public_keys_of_the_service_are_fetched_once_a_minute(bank: SingleBa
     assert bank.hub.keys_fetched == 2
 
 
-def test_cached_keys_stay_valid_for_another_minute_after_a_failed_fetch(
+def test_cached_keys_are_valid_for_another_minute_after_a_failed_fetch(
     bank: SingleBank, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     token = approved(bank)
@@ -188,7 +188,7 @@ def test_an_unapproved_scope_is_rejected(one: SingleBank) -> None:
     assert (reply.status, code_of(reply)) == (401, 4200)
 
 
-def test_a_revoked_token_is_rejected_and_its_revocation_can_be_repeated(bank: SingleBank) -> None:
+def test_a_revoked_token_is_rejected_and_can_be_revoked_again(bank: SingleBank) -> None:
     token, other = approved(bank), approved(bank)
     for _ in range(2):
         reply = bank.webhook("/revoke_token", {"access_token": token}, token=token)

@@ -1,4 +1,4 @@
-"""Banks and service together: whole journeys over HTTP between them, in this process."""
+"""Complete journeys over HTTP between the banks and the service, in this process."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ each_bank = pytest.mark.parametrize("bank", ["one", "two"])
 
 @pytest.fixture
 def connected(causeway: Causeway) -> Iterator[Causeway]:
-    """The service with both demonstration banks, connected with the service in both directions."""
+    """Connect the service and both demonstration banks in both directions."""
     with connect_banks(causeway):
         yield causeway
 
 
 @each_bank
-def test_an_approving_psu_gives_the_tpp_exactly_the_chosen_accounts(connected: Causeway, bank: str) -> None:
+def test_an_approval_gives_the_tpp_access_only_to_the_chosen_accounts(connected: Causeway, bank: str) -> None:
     bearer = tokens(connected, bank)["access_token"]
     accounts = connected.tpp.call("GET", "/tpp/accounts", bearer=bearer)
     assert accounts.status == 200, accounts
@@ -48,7 +48,7 @@ def test_an_approving_psu_gives_the_tpp_exactly_the_chosen_accounts(connected: C
 
 
 @each_bank
-def test_the_consent_at_the_service_contains_the_approved_accounts(connected: Causeway, bank: str) -> None:
+def test_the_consent_at_the_service_lists_the_approved_accounts(connected: Causeway, bank: str) -> None:
     consent = connected.tpp.call("GET", "/tpp/consent", bearer=tokens(connected, bank)["access_token"]).body
     assert "active" in str(consent) or "valid" in str(consent)
     assert ("GB63DEMO04000455200318" if bank == "one" else "DE26100999000006930021") in str(consent)

@@ -1,4 +1,4 @@
-"""A service whose business time can be moved, and the operator who moves it."""
+"""A service whose business time can be moved, and the operator who moves time."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ class Operator:
     causeway: Causeway
 
     def ask(self, body: object, key: str | None = OPERATOR_KEY, content_type: str = "application/json") -> Answer:
-        """``POST /sandbox/clock`` with a body, which may be text."""
+        """Send a body, which may be text, to ``POST /sandbox/clock``."""
         sent = body if isinstance(body, str) else json.dumps(body)
         headers = {"content-type": content_type} | ({"authorization": f"Bearer {key}"} if key is not None else {})
         return self.causeway.call("POST", PLACE, sent.encode(), headers)
 
     def move(self, duration: str) -> Any:
-        """The body of the response to a move that succeeds."""
+        """Move the clock successfully. Return the body of the response."""
         answer = self.ask({"advance": duration})
         assert answer.status == 200, answer.text
         return answer.body
 
     @property
     def time(self) -> Any:
-        """Business time, as ``GET /sandbox/clock`` answers it."""
+        """Return the business time from ``GET /sandbox/clock``."""
         answer = self.causeway.call("GET", PLACE)
         assert answer.status == 200, answer.text
         return answer.body
@@ -48,7 +48,7 @@ _ROOMS = ("delivery", "statistics", "openbanking", "cards", "website")
 
 @pytest.fixture
 def movable(shared_causeway: Causeway) -> Iterator[Causeway]:
-    """The service on a clock that nobody has moved; its real clock is that of the service."""
+    """Run the service on a movable clock that has not been moved. The real clock is the service's clock."""
     causeway = shared_causeway.again(replace(shared_causeway.hub.settings, operator_key=OPERATOR_KEY))
     hub = causeway.hub
     hub.store.delete(TABLE, KEY)

@@ -22,7 +22,7 @@ HOUR, DAY = 3600, 86_400
 
 
 class Diary:
-    """Work that is due at given times, and where it was done: hours after the start."""
+    """Work that is due at given times, and the times of its execution in hours after the start."""
 
     def __init__(self, clock: MovedClock, *due_after: int, changes: bool = False) -> None:
         self._clock = clock
@@ -157,7 +157,7 @@ def test_an_advance_stores_the_offset_of_each_step_for_all_processes(clock: Move
 
 
 @pytest.mark.parametrize("seconds", [0, -DAY, MOST_SECONDS + 1])
-def test_an_advance_backward_or_beyond_400_days_is_refused(
+def test_an_advance_backward_or_beyond_400_days_is_rejected(
     clock: MovedClock, offset: ClockOffset, seconds: int
 ) -> None:
     diary = Diary(clock, 0)
@@ -171,7 +171,7 @@ def test_an_advance_of_400_days_is_accepted(clock: MovedClock, offset: ClockOffs
     assert advance(clock, offset).advance(400 * DAY).offset_seconds == 400 * DAY
 
 
-def test_an_advance_during_another_raises_clock_busy(clock: MovedClock, offset: ClockOffset) -> None:
+def test_a_concurrent_advance_raises_clock_busy(clock: MovedClock, offset: ClockOffset) -> None:
     diary, refused = Diary(clock, HOUR), list[bool]()
     mover = advance(clock, offset, diary)
 
@@ -213,7 +213,7 @@ def test_an_advance_waits_while_the_clock_is_stopped(clock: MovedClock, offset: 
     assert not mover.is_stopped
 
 
-def test_an_advance_that_cannot_start_does_not_block_the_next_one(causeway: Causeway, clock: MovedClock) -> None:
+def test_an_advance_that_fails_to_start_does_not_block_the_next_advance(causeway: Causeway, clock: MovedClock) -> None:
     mover = advance(clock, ClockOffset(causeway.hub.store))
     with causeway.answer_lost("update", applied=True), pytest.raises(StoreUnavailable):
         mover.advance(DAY)
@@ -221,7 +221,7 @@ def test_an_advance_that_cannot_start_does_not_block_the_next_one(causeway: Caus
     assert mover.advance(DAY).offset_seconds == DAY
 
 
-def test_an_advance_stops_after_another_one_took_over(clock: MovedClock, offset: ClockOffset) -> None:
+def test_an_advance_stops_after_another_advance_took_over(clock: MovedClock, offset: ClockOffset) -> None:
     diary = Diary(clock, HOUR, 5 * HOUR)
 
     def take_over() -> None:

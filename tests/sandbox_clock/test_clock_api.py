@@ -1,4 +1,4 @@
-"""``/sandbox/clock``: authentication, limits of a move, and refusals."""
+"""``/sandbox/clock``: authentication, limits of a move, and rejected moves."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_an_invalid_duration_returns_400_and_moves_nothing(operator: Operator, b
     assert operator.time == START
 
 
-def test_a_body_of_another_content_type_than_json_returns_415(operator: Operator) -> None:
+def test_a_body_with_a_content_type_other_than_json_returns_415(operator: Operator) -> None:
     answer = operator.ask("advance=P1D", content_type="application/x-www-form-urlencoded")
 
     assert (answer.status, answer.body["error"]) == (415, "invalid_request")
@@ -95,14 +95,14 @@ def test_every_advance_returns_401_if_no_operator_key_is_configured(operator: Op
     assert operator.ask({"advance": "P1D"}, "").status == 401
 
 
-def test_another_method_returns_405_as_json(operator: Operator) -> None:
+def test_an_unsupported_method_returns_405_as_json(operator: Operator) -> None:
     answer = operator.causeway.call("PUT", "/sandbox/clock", b"{}")
 
     assert (answer.status, answer.body["error"]) == (405, "method_not_allowed")
     assert answer.headers["allow"] == "GET, POST, HEAD, OPTIONS"
 
 
-def test_an_advance_during_another_returns_409(operator: Operator) -> None:
+def test_a_concurrent_advance_returns_409(operator: Operator) -> None:
     ClockOffset(operator.causeway.hub.store).claim("another", operator.causeway.clock.time())
     answer = operator.ask({"advance": "P1D"})
 

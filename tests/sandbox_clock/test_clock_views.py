@@ -1,4 +1,4 @@
-"""The page of the clock: business time, its form, and refused moves."""
+"""The clock page: business time, its form, and rejected moves."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_a_mailed_link_expires_in_real_time(user: WebUser, movable: Causeway, op
 
 
 @pytest.mark.usefixtures("rendered")
-def test_every_page_shows_a_banner_after_the_clock_was_moved(user: WebUser, operator: Operator) -> None:
+def test_every_page_shows_a_banner_after_a_clock_move(user: WebUser, operator: Operator) -> None:
     user.get("/clients")
     assert "Time has been moved" not in user.text
     operator.move("P7DT2H")
@@ -61,7 +61,7 @@ def test_every_page_shows_a_banner_after_the_clock_was_moved(user: WebUser, oper
         assert "Time has been moved. Here it is 9 Mar 2026, 11:00:00 UTC , 7 days and 2 hours ahead." in user.text
 
 
-def test_a_demonstration_bank_shows_a_banner_after_the_clock_was_moved(user: WebUser, operator: Operator) -> None:
+def test_a_demonstration_bank_shows_a_banner_after_a_clock_move(user: WebUser, operator: Operator) -> None:
     operator.move("P7D")
     user.get("/demo-bank/one")
 

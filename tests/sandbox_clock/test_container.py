@@ -1,4 +1,4 @@
-"""The effects of an advance on the service: all due work is done once, in its hour."""
+"""The effects of an advance on the service: all due work is executed once, in its hour."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ HOUR, DAY = 3600, 86_400
 
 @pytest.fixture(autouse=True)
 def _one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The emulator is not made for threads."""
+    """Run the calls one by one, because the emulator does not support threads."""
     monkeypatch.setattr(parallel, "WIDTH", 1)
 
 
 def ends_told(causeway: Causeway) -> list[Delivery]:
-    """The recorded events about the ends of consents."""
+    """Return the recorded events about the end of consents."""
     return [each for each in causeway.recorded("event") if each.topic.startswith("consent.expir")]
 
 
@@ -65,7 +65,7 @@ def test_an_advance_beyond_the_lifetime_of_a_token_expires_the_token(movable: Ca
     assert movable.tpp.call("GET", "/tpp/accounts", bearer=tokens["access_token"]).status == 401
 
 
-def test_an_advance_releases_expired_holds_and_proves_the_ledger(
+def test_an_advance_releases_expired_holds_and_verifies_the_ledger(
     movable: Causeway, operator: Operator, lines: Lines
 ) -> None:
     issuer = with_prices(Issuer(movable))
@@ -113,7 +113,7 @@ def test_calls_before_an_advance_are_recorded_in_their_day(movable: Causeway, op
 
 
 def test_calls_of_the_minute_before_an_advance_are_recorded_in_their_day(movable: Causeway, operator: Operator) -> None:
-    """Write the counters before the move, which a process otherwise does once a minute."""
+    """Write the counters before the move. A process otherwise writes them once a minute."""
     movable.writes_measurements()
     tokens = movable.tpp.tokens(2)
     movable.banks[2].answers["/v2_accounts"] = always({"accounts": []})

@@ -1,4 +1,4 @@
-"""The cost of an advance with deliveries to unavailable banks: their circuits stay open meanwhile."""
+"""The cost of an advance with deliveries to unavailable banks, whose circuits remain open."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PATH = "/revoke_token"
 
 @dataclass
 class Workers:
-    """Carry out what the sweeper queues at once, and count it."""
+    """Execute the deliveries that the sweeper queues immediately, and count them."""
 
     causeway: Causeway
     begun: int = 0
@@ -42,7 +42,7 @@ class Workers:
 
 @pytest.fixture
 def workers(movable: Causeway, monkeypatch: pytest.MonkeyPatch) -> Workers:
-    """Both banks are gone; each has to be told of ended consents."""
+    """Record revocation notices to both banks, which are unavailable. Return the workers."""
     monkeypatch.setattr(parallel, "WIDTH", 1)
     workers = Workers(movable)
     for version, side in movable.banks.items():
@@ -61,7 +61,7 @@ def deliveries(causeway: Causeway) -> list[Delivery]:
     return causeway.recorded("revoke_token")
 
 
-def test_an_advance_of_a_day_begins_each_delivery_once_and_makes_no_call_on_an_open_circuit(
+def test_an_advance_of_a_day_starts_each_delivery_once_and_makes_no_call_on_an_open_circuit(
     workers: Workers, operator: Operator
 ) -> None:
     operator.move("P1D")

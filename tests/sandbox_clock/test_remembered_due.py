@@ -26,7 +26,7 @@ def counts(causeway: Causeway) -> WriteCounts:
 
 
 class Question:
-    """A due time that can be changed, how often it was asked, and until when."""
+    """A due time that can be changed, the number of its reads, and the queried limit."""
 
     def __init__(self) -> None:
         self.due: int | None = None
@@ -50,7 +50,7 @@ def test_a_due_time_is_cached_until_the_next_write() -> None:
     assert len(question.asked) == 1
 
 
-def test_the_absence_of_a_due_time_is_cached_up_to_the_queried_time() -> None:
+def test_a_missing_due_time_is_cached_up_to_the_queried_time() -> None:
     question = Question()
     assert question.remembered(0, DAY) is None
     (asked_until,) = question.asked
@@ -70,7 +70,7 @@ def test_a_write_invalidates_the_cached_due_time() -> None:
 
 
 def test_a_cached_due_time_expires_after_one_second() -> None:
-    """Find due times that other processes have written."""
+    """The cache expires so that due times written by other processes are found."""
     question = Question()
     assert question.remembered(0, DAY) is None
     question.due = HOUR
@@ -79,7 +79,7 @@ def test_a_cached_due_time_expires_after_one_second() -> None:
     assert question.remembered(0, DAY) == HOUR
 
 
-def test_every_write_operation_counts_for_its_table_and_its_kind_of_record(
+def test_every_write_operation_is_counted_for_its_table_and_its_kind_of_record(
     causeway: Causeway, counts: WriteCounts
 ) -> None:
     store = causeway.hub.store
@@ -101,15 +101,15 @@ def test_every_write_operation_counts_for_its_table_and_its_kind_of_record(
     assert counts.of("ledger", "ledger/proof", "consents") == 0
 
 
-def test_reads_do_not_count(causeway: Causeway, counts: WriteCounts) -> None:
+def test_reads_are_not_counted_as_writes(causeway: Causeway, counts: WriteCounts) -> None:
     causeway.hub.store.get("demo-banks", ROW)
     causeway.hub.store.query("demo-banks", ("bank", "one"))
 
     assert counts.of("demo-banks") == 0
 
 
-def test_a_refused_write_counts(causeway: Causeway, counts: WriteCounts) -> None:
-    """Count it because its outcome may be unknown; one more query does no harm."""
+def test_a_refused_write_is_counted(causeway: Causeway, counts: WriteCounts) -> None:
+    """The outcome of a refused write may be unknown. One additional query is harmless."""
     causeway.hub.store.put("demo-banks", ROW)
     with pytest.raises(ConditionFailed):
         causeway.hub.store.put("demo-banks", ROW | {"more": 1}, absent("bank"))
@@ -118,7 +118,7 @@ def test_a_refused_write_counts(causeway: Causeway, counts: WriteCounts) -> None
     assert counts.of("demo-banks/due") == 3
 
 
-def test_a_table_without_kinds_counts_as_a_whole(causeway: Causeway, counts: WriteCounts) -> None:
+def test_a_table_without_record_kinds_is_counted_as_a_whole(causeway: Causeway, counts: WriteCounts) -> None:
     causeway.tpp.tokens(1)
 
     assert counts.of("consents") > 0
