@@ -55,7 +55,7 @@ def begin_authorization(visit: Visit) -> Response:
 
 
 def journey_step(step: Callable[[Visit, PsuJourney], Response]) -> Callable[[Visit], Response]:
-    """Wrap a view of a journey step: find the journey, and handle finished and concurrently changed ones."""
+    """Wrap a view of a journey step: find the journey, and handle finished and concurrently changed journeys."""
 
     @wraps(step)
     def view(visit: Visit) -> Response:
@@ -75,7 +75,7 @@ def journey_step(step: Callable[[Visit, PsuJourney], Response]) -> Callable[[Vis
 
 @journey_step
 def sign_in(visit: Visit, journey: PsuJourney) -> Response:
-    """Sign the PSU in; after too many wrong passwords the bank refuses the consent."""
+    """Sign the PSU in. After too many wrong passwords, the bank refuses the consent."""
     if journey.state == "consenting":
         return _redirect_to_step(visit, journey)
     if not visit.is_post:
@@ -105,7 +105,7 @@ def choose_accounts(visit: Visit, journey: PsuJourney) -> Response:
 
 @journey_step
 def confirm_consent(visit: Visit, journey: PsuJourney) -> Response:
-    """Confirm the consent with the correct key code; three wrong codes refuse it."""
+    """Confirm the consent with the correct key code. Three wrong codes refuse it."""
     if journey.state not in ("confirming", "consenting"):
         return _redirect_to_step(visit, journey)
     if not visit.is_post:
@@ -164,7 +164,7 @@ def _send_consent(visit: Visit, journey: PsuJourney) -> Response:
 
 
 def _identifiers(journey: PsuJourney) -> dict[str, list[str]]:
-    """The chosen accounts by kind of identifier; currencies of one account share an IBAN."""
+    """Return the chosen accounts by kind of identifier. Currencies of one account share an IBAN."""
     accounts = journey.accounts
     return {
         "ibans": list(dict.fromkeys(account.iban for account in accounts if account.iban)),
@@ -197,7 +197,7 @@ def _redirect_to_current_step(visit: Visit, journey_id: str) -> Response:
 
 
 def _redirect_with_error(visit: Visit, journey: PsuJourney, place: str) -> Response:
-    """Redirect to a page with the error, since the browser cannot go back to a form's response."""
+    """Redirect to a page with the error, because the browser cannot return to a form's response."""
     return see_other(visit.link(place, journey=journey.journey_id, again="1"))
 
 
@@ -257,10 +257,10 @@ def _confirm_page(visit: Visit, journey: PsuJourney, status: int = 200) -> Respo
 
 
 def _answer_finished(visit: Visit, journey: PsuJourney) -> Response:
-    """The response for a finished journey: a form redirects to the journey's result.
+    """Respond for a finished journey: a form redirects to the journey's result.
 
-    A page that is only viewed again (the back button) does not redirect automatically: a code that
-    reaches the TPP twice would invalidate the PSU's consent.
+    A page that is viewed again (the back button) does not redirect automatically. A code that reaches the
+    TPP twice would invalidate the PSU's consent.
     """
     if journey.state == "failed":
         return _hub_refusal_page(visit, *journey.error, link=journey.cancel_url, label=f"Back to {journey.tpp_name}")
@@ -291,7 +291,7 @@ def _unknown_journey_page(visit: Visit) -> Response:
 
 
 def _request_parameter(journey: PsuJourney, name: str) -> str:
-    """A parameter of the URL that the service accepted; empty if it is missing."""
+    """Return a parameter of the accepted URL; empty if it is missing."""
     return next(iter(parse_qs(urlsplit(journey.request_url).query).get(name, ())), "")
 
 

@@ -1,4 +1,4 @@
-"""The demonstration banks of this process, each with the format of its version."""
+"""The demonstration banks of this process. Each uses the format of its version."""
 
 from __future__ import annotations
 
@@ -19,6 +19,6 @@ WEBHOOK_FORMATS: Mapping[int, WebhookFormat] = {1: format_v1.WEBHOOKS, 2: format
 
 @lru_cache(maxsize=len(BY_NAME))  # made anew when the process is wired anew
 def get_bank(name: BankName, host: Services) -> DemoBank:
-    """The bank with this name, using the infrastructure of ``host``."""
+    """Return the bank with this name, using the infrastructure of ``host``."""
     profile = BY_NAME[name]
     return DemoBank(profile, FORMATS[profile.version], host)

@@ -1,8 +1,7 @@
 """Books of loaded accounts: an opening balance, listed transactions, and rules that make transactions.
 
-An entry depends on the account, the book and the day only, never on when the book was loaded: rules continue for as
-long as the bank's clock runs. Amounts are in minor units of the account's currency, negative when money leaves the
-account.
+An entry depends only on the account, the book and the day, not on the time of loading. Rules have no end by default.
+Amounts are in minor units of the account's currency, negative for debits.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ _DAY = timedelta(days=1)
 class Particulars:
     """The details of a transaction: the other party and its IBAN (empty if unknown), the text and the kind.
 
-    ``pending_days`` is for how many days it is pending before it is booked.
+    ``pending_days`` is the number of days before booking.
     """
 
     counterparty: str
@@ -51,10 +50,10 @@ class ListedTransaction:
 
 @dataclass(frozen=True, slots=True)
 class TransactionRule:
-    """A transaction booked again and again, from ``starts_on`` to ``ends_on`` (inclusive; ``None``: for ever).
+    """A recurring transaction from ``starts_on`` to ``ends_on`` (inclusive; ``None``: unlimited).
 
-    ``on`` is the day of the month from 1 to 31, which in a shorter month is its last day; the weekday from 0 (Monday)
-    to 6; or 0 if it is booked every day. Each amount lies between ``lowest`` and ``highest`` (inclusive).
+    ``on`` is the day of the month from 1 to 31 (in a shorter month, at most its last day), the weekday from 0 (Monday)
+    to 6, or 0 for a daily transaction. Each amount lies between ``lowest`` and ``highest`` (inclusive).
     """
 
     every: Every
@@ -66,7 +65,7 @@ class TransactionRule:
     particulars: Particulars
 
     def days(self, last: date) -> Iterator[date]:
-        """The days up to ``last`` on which it books a transaction."""
+        """Return the days up to ``last`` on which the rule books a transaction."""
         last = min(last, self.ends_on or last)
         day = self._first()
         while day <= last:
@@ -74,7 +73,7 @@ class TransactionRule:
             day = self._next(day)
 
     def amount(self, account_number: str, position: int, day: date) -> int:
-        """The amount on a day; ``position`` is the rule's own in its book."""
+        """Return the amount on a day. ``position`` is the rule's index in its book."""
         if self.lowest == self.highest:
             return self.lowest
         drawn = hashlib.sha256(f"{account_number}/{position}/{day.isoformat()}".encode()).digest()
@@ -95,7 +94,7 @@ class TransactionRule:
 
 
 class BookEntry(NamedTuple):
-    """One transaction; ``number`` identifies it on its day, from 0 to 99."""
+    """One transaction. ``number`` identifies it within its day, from 0 to 99."""
 
     day: date
     number: int
@@ -113,7 +112,7 @@ class AccountBook:
     rules: tuple[TransactionRule, ...] = ()
 
     def entries(self, account_number: str, last: date) -> list[BookEntry]:
-        """All entries up to ``last``, in order."""
+        """Return all entries up to ``last`` in order."""
         found = [*self._ruled(account_number, last), *self._listed(last)]
         return sorted(found, key=lambda entry: entry[:2])
 
@@ -131,7 +130,7 @@ class AccountBook:
 
 
 def _day_of_month(month: date, day: int) -> date:
-    """A day in the month of ``month``; its last day if it is shorter."""
+    """Return a day in the month of ``month``, or the last day of a shorter month."""
     return month.replace(day=min(day, calendar.monthrange(month.year, month.month)[1]))
 
 
@@ -139,7 +138,7 @@ def _day_of_month(month: date, day: int) -> date:
 
 
 def dump_book(book: AccountBook) -> str:
-    """The book as JSON text."""
+    """Serialise the book to JSON text."""
     return jsontext.dumps(
         {
             "opening": book.opening,
@@ -153,7 +152,7 @@ def dump_book(book: AccountBook) -> str:
 
 
 def parse_book(text: str) -> AccountBook:
-    """The book from JSON text."""
+    """Parse the book from JSON text."""
     found = jsontext.loads(text)
     return AccountBook(
         found["opening"],
@@ -167,7 +166,7 @@ def parse_book(text: str) -> AccountBook:
 
 
 def _dump_particulars(said: Particulars) -> dict[str, Any]:
-    """The members that are not empty."""
+    """Return the nonempty members."""
     members = {name: getattr(said, name) for name in Particulars.__dataclass_fields__}
     return {name: value for name, value in members.items() if value or name in ("counterparty", "text")}
 

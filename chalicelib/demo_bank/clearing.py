@@ -1,8 +1,8 @@
-"""Clearing: every minute the banks settle, cancel and report due payments, in order, and end due consents.
+"""Clearing: every minute, the banks settle, cancel and report due payments, in order, and end due consents.
 
-Once a day, a bank whose version has that call reports how long its customers took to confirm.
+Once a day, a bank whose version supports this call reports its customers' confirmation durations.
 
-Status changes are reported as they happen; failed reports are retried until they arrive.
+Status changes are reported immediately. Failed reports are retried until delivered.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ RETRY_SECONDS = 60
 
 
 def run_due_work(host: Services) -> int:
-    """Process due work at all banks; banks without credentials are skipped. Returns how much of it there was."""
+    """Process due work at all banks. Banks without credentials are skipped. Returns the number of processed items."""
     total = 0
     for profile in PROFILES:
         at = get_bank(profile.name, host)
@@ -44,14 +44,14 @@ def run_due_work(host: Services) -> int:
 
 
 def next_due(host: Services, until: int) -> int | None:
-    """When the next payment or end of a consent is due at any bank, if it is by ``until``."""
+    """Return the time of the next due payment or consent end at any bank, if it is by ``until``."""
     banks = [get_bank(profile.name, host) for profile in PROFILES]
     times = [orders.DUE.next_time(at) for at in banks] + [consents.ENDS.next_time(at) for at in banks]
     return min((due for due in times if due is not None and due <= until), default=None)
 
 
 def report_days(host: Services) -> int | None:
-    """Have each bank report the previous day, unless it has done so. Returns when to try again, in Unix seconds."""
+    """Have each bank report the previous day, unless already reported. Returns the Unix second of the next attempt."""
     again: list[int | None] = []
     for profile in PROFILES:
         with suppress(NotInstalled):
@@ -60,9 +60,9 @@ def report_days(host: Services) -> int | None:
 
 
 def process_due_payments(at: DemoBank) -> int:
-    """Process a bank's due work within the time limit; returns the number of payments.
+    """Process a bank's due work within the time limit. Returns the number of payments.
 
-    A payment that fails is postponed and does not delay the others.
+    A failed payment is postponed and does not delay other payments.
     """
     deadline, is_reachable, done = at.clock.monotonic() + TIME_LIMIT_SECONDS, True, 0
     for due_at, order_id in orders.DUE.find(at):
@@ -80,7 +80,7 @@ def process_due_payments(at: DemoBank) -> int:
 
 
 def _process_payment(at: DemoBank, due_at: int, order_id: str, deadline: float, is_reachable: bool) -> bool:
-    """Process one payment; returns whether the service is reachable."""
+    """Process one payment. Returns whether the service is reachable."""
     order = orders.find(at, order_id)
     if order is None or not 0 < order.due_at <= at.clock.time():
         at.store.delete(TABLE, orders.DUE.key(at, due_at, order_id))  # it was taken care of, or cannot be read any more
@@ -104,10 +104,10 @@ _Outcome = Literal["delivered", "refused", "unreachable"]
 
 
 def send_reports(bank: DemoBank, order: DemoPaymentOrder, deadline: float) -> bool:
-    """Send every unreported status change; returns whether the service was reachable.
+    """Send every unreported status change. Returns whether the service was reachable.
 
-    A report that does not arrive before ``deadline`` (monotonic clock) stays due; so does one that
-    arrived but could not be marked, since the service recognises repeats.
+    A report that is not delivered before ``deadline`` (monotonic clock) remains due. A delivered report that
+    could not be marked also remains due, because the service detects duplicates.
     """
     delivered: set[str] = set()
     outcome: _Outcome = "delivered"
@@ -140,7 +140,7 @@ def _send_report(bank: DemoBank, order: DemoPaymentOrder, report: StatusReport, 
 
 
 def _record_outcome(bank: DemoBank, order: DemoPaymentOrder, delivered: set[str], *, failed: bool) -> None:
-    """Record delivered reports; the others are due again later, up to a maximum number of failures."""
+    """Record delivered reports. Other reports are due again later, up to a maximum number of failures."""
     known: DemoPaymentOrder | None = order
     for _ in range(_TRIES):
         if known is None:

@@ -1,11 +1,11 @@
 """Consents at this bank, each with its token, customer, accounts and scopes.
 
 Each has two records: ``token#<digest of the token>`` has all data, with the token sealed, and
-``given#<customer>#…`` lists a customer's consents, newest first; ``ends#<time>#<digest>`` has the time at which the
-bank ends a consent by itself, if it does. ``days`` has the validity in days that the service gave the latest consent.
+``given#<customer>#…`` lists a customer's consents, newest first. ``ends#<time>#<digest>`` has the time at which the
+bank itself ends a consent, if any. ``days`` has the validity in days that the service set for the latest consent.
 
-A consent that the bank revokes, at the customer's request or when its time at this bank is over, first ends at the
-bank, then the service is told. If that fails it is repeated: by the customer, or by the scheduled job.
+A consent that the bank revokes, at the customer's request or at its end time, first ends at the bank. The bank then
+notifies the service. The customer or the scheduled job retries a failed notification.
 """
 
 from __future__ import annotations
@@ -40,8 +40,9 @@ class DemoConsent:
     """One consent. Times are Unix seconds; ``record`` is its storage key.
 
     ``hub_notified`` is false until the service has been notified that the bank ended the consent. ``payment_id``
-    is the payment for which a one-time consent was used; empty before. ``last_used_at`` is the first use of the latest
-    day (UTC) with one; it is missing before the first, and of days before it was recorded.
+    is the payment of a used one-time consent, otherwise empty. ``last_used_at`` is the first use on the latest day
+    (UTC)
+    with a use. It is missing for unused consents, and for uses before it was recorded.
     """
 
     record: str
@@ -62,11 +63,11 @@ class DemoConsent:
         return self.status == "active" and now < self.valid_until
 
     def accounts(self, customer: Customer) -> tuple[CustomerAccount, ...]:
-        """The approved accounts that its customer still has, in the bank's order."""
+        """Return the approved accounts that the customer still has, in the bank's order."""
         return tuple(account for account in customer.accounts if account.account_id in self.account_ids)
 
     def accounts_to_pay_from(self, customer: Customer) -> tuple[CustomerAccount, ...]:
-        """The approved accounts; if none was named, all of its customer's, who then chooses when paying."""
+        """Return the approved accounts or, without any, all accounts of the customer, who chooses when paying."""
         return self.accounts(customer) if self.account_ids else customer.accounts
 
 
@@ -81,7 +82,7 @@ def put_consent(
     valid_until: int,
     is_one_time: bool = False,
 ) -> list[Operation]:
-    """The writes that store a new consent, for the transaction that completes the PSU's journey."""
+    """Return the writes that store a new consent, for the transaction that completes the PSU's journey."""
     now, record = bank.clock.time(), _record_id(token)
     expires_at = valid_until + _RETENTION_SECONDS
     members = {
@@ -106,7 +107,7 @@ def put_consent(
 
 
 def _put_due_end(bank: DemoBank, record: str, customer_id: str, expires_at: int) -> list[Operation]:
-    """The write that schedules the end of a consent, if the customer's fault is to end it."""
+    """Return the write that schedules the end of a consent, if the customer's fault ends consents."""
     fault = FAULTS_BY_NAME.get(customer_id)
     if fault is None or not fault.consent_seconds:
         return []
@@ -115,30 +116,30 @@ def _put_due_end(bank: DemoBank, record: str, customer_id: str, expires_at: int)
 
 
 def consent_days(bank: DemoBank) -> int:
-    """The validity of consents in days: that of the latest consent, or the agreed default before the first."""
+    """Return the validity of the latest consent in days, or the agreed default before the first consent."""
     item = bank.store.get(TABLE, bank.key(_DAYS))
     return item["days"] if item else bank.profile.consent_days
 
 
 def put_consent_days(bank: DemoBank, valid_until: int) -> list[Operation]:
-    """The write that stores a new validity of consents in days, if it changed."""
+    """Return the write that stores a new validity of consents in days, if it changed."""
     said = round((valid_until - bank.clock.time()) / _DAY)
     return [Put(TABLE, bank.key(_DAYS) | {"days": said})] if said != consent_days(bank) else []
 
 
 def find_by_token(bank: DemoBank, token: str) -> DemoConsent | None:
-    """The consent with this token, in any status."""
+    """Return the consent with this token, in any status."""
     return get_consent(bank, _record_id(token))
 
 
 def get_consent(bank: DemoBank, record: str) -> DemoConsent | None:
-    """The consent stored under ``record``."""
+    """Return the consent stored under ``record``."""
     item = bank.store.get(TABLE, bank.key(record)) if record.startswith("token#") else None
     return _consent(item) if item else None
 
 
 def list_consents(bank: DemoBank, customer_id: str) -> list[DemoConsent]:
-    """A customer's consents, newest first, at most ``LIST_LIMIT``."""
+    """Return a customer's consents, newest first, at most ``LIST_LIMIT``."""
     partition = ("bank", bank.profile.name)
     prefix = ("id", _customer_prefix(customer_id))
     page = bank.store.query(TABLE, partition, sort_prefix=prefix, newest_first=True, limit=LIST_LIMIT)
@@ -147,14 +148,14 @@ def list_consents(bank: DemoBank, customer_id: str) -> list[DemoConsent]:
 
 
 def update_payment(bank: DemoBank, consent: DemoConsent, payment_id: str) -> Operation:
-    """The write that uses up a one-time consent; fails if it was used for another payment or has ended."""
+    """Return the write that uses a one-time consent. It fails if the consent has ended or was used for another payment."""
     unspent = Attr("payment_id").not_exists() | Attr("payment_id").eq(payment_id)
     condition = Attr("status").eq("active") & unspent
     return Update(TABLE, bank.key(consent.record), set={"payment_id": payment_id}, condition=condition)
 
 
 def record_use(bank: DemoBank, consent: DemoConsent) -> None:
-    """Record that an application used the consent, at most once on a day, so that reads rarely write."""
+    """Record that an application used the consent, at most once a day, so that reads rarely write."""
     now = bank.clock.time()
     if consent.last_used_at is not None and consent.last_used_at // _DAY == now // _DAY:
         return
@@ -163,7 +164,7 @@ def record_use(bank: DemoBank, consent: DemoConsent) -> None:
 
 
 def mark_revoked(bank: DemoBank, record: str, *, hub_notified: bool) -> bool:
-    """Mark a consent as revoked; ``hub_notified``: whether the service knows. Returns whether the consent exists."""
+    """Mark a consent as revoked. ``hub_notified`` is whether the service knows. Returns whether the consent exists."""
     changes = {"status": "revoked", "told": hub_notified}
     try:
         bank.store.update(TABLE, bank.key(record), set=changes, condition=Attr("token").exists())
@@ -202,10 +203,10 @@ _Outcome = Literal["done", "failed", "unreachable"]
 
 
 def revoke(bank: DemoBank, consent: DemoConsent, seconds: float = READ_SECONDS) -> None:
-    """End a consent at the bank, then at the service; ``seconds`` is the time limit for its response.
+    """End a consent at the bank, then at the service. ``seconds`` is the time limit for its response.
 
     Raises:
-        HubRefusal, HubUnreachable: it has ended here, but the service has not confirmed it.
+        HubRefusal, HubUnreachable: it has ended at the bank, but the service has not confirmed the end.
     """
     if consent.status == "active":
         mark_revoked(bank, consent.record, hub_notified=False)
@@ -219,16 +220,16 @@ def revoke(bank: DemoBank, consent: DemoConsent, seconds: float = READ_SECONDS) 
 
 
 def _unseal_token(bank: DemoBank, consent: DemoConsent) -> str | None:
-    """The token of a consent; ``None`` if the key that sealed it was replaced meanwhile."""
+    """Return the token of a consent; ``None`` if its sealing key was replaced."""
     with contextlib.suppress(Unsealable):
         return bank.unseal(consent.sealed_token, consent.record)
     return None
 
 
 def revoke_due_consents(bank: DemoBank, deadline: float) -> int:
-    """End the consents that are due, until ``deadline`` (monotonic clock); returns their number.
+    """End due consents until ``deadline`` (monotonic clock). Returns the number of ended consents.
 
-    One that fails is postponed and does not delay the others.
+    A failed consent is postponed and does not delay other consents.
     """
     done = 0
     for at, token_digest in ENDS.find(bank):
@@ -247,7 +248,7 @@ def revoke_due_consents(bank: DemoBank, deadline: float) -> int:
 
 
 def _end_consent(bank: DemoBank, record: str, seconds: float) -> _Outcome:
-    """End one consent, unless it has ended already. A permanently refused revocation counts as done."""
+    """End one consent, unless it has already ended. A permanently refused revocation counts as done."""
     try:
         consent = get_consent(bank, record)
         if consent is not None and (consent.status == "active" or not consent.hub_notified):

@@ -1,6 +1,6 @@
 """Pages outside a journey: the front page, and a customer's consents, accounts and transactions.
 
-For the latter, a customer signs in and gets a session, which also serves to confirm payments.
+Customers sign in to see their data. The session also permits payment confirmations.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ LIFETIME = 1800
 
 @dataclass(frozen=True, slots=True)
 class CustomerSession:
-    """A signed-in customer; every form in the session has ``form_token``."""
+    """A signed-in customer. Every form in the session has ``form_token``."""
 
     customer: Customer
     form_token: str
 
 
 def find_session(visit: Visit) -> CustomerSession | None:
-    """The session that belongs to the browser's cookie; ``None`` also if its customer was deleted."""
+    """Return the session of the browser's cookie; ``None`` without a session or after deletion of the customer."""
     bank, cookie = visit.bank, visit.read_cookie(COOKIE)
     item = bank.store.get(TABLE, _session_key(bank, cookie)) if cookie else None
     if item is None or item["expires_at"] <= bank.clock.real.time():
@@ -52,14 +52,14 @@ def find_session(visit: Visit) -> CustomerSession | None:
 
 
 def find_form_session(visit: Visit) -> CustomerSession | None:
-    """The session that belongs to the browser's cookie, if the submitted form has its token."""
+    """Return the session of the browser's cookie, if the submitted form has its token."""
     session = find_session(visit)
     is_own = session and hmac.compare_digest(visit.field("form_token").encode(), session.form_token.encode())
     return session if is_own else None
 
 
 def sign_in_page(visit: Visit, place: str, title: str, text: str) -> Response:
-    """The sign-in form for the page at ``place``."""
+    """Render the sign-in form for the page at ``place``."""
     error = sign_in_error(visit.bank) if visit.field("again") else ""
     found = people(all_customers(visit.bank))
     return page(visit, "area_sign_in.html", error=error, **found, place=place, title=title, text=text)
@@ -74,7 +74,7 @@ def sign_in(visit: Visit) -> Response:
 
 
 def begin_session(visit: Visit, customer: Customer) -> Sequence[str]:
-    """Start a session; returns the Set-Cookie values."""
+    """Start a session. Returns the Set-Cookie values."""
     bank, cookie = visit.bank, new_secret()
     members = {"customer_id": customer.customer_id, "expires_at": bank.clock.real.time() + LIFETIME}
     bank.store.put(TABLE, _session_key(bank, cookie) | members)
@@ -82,7 +82,7 @@ def begin_session(visit: Visit, customer: Customer) -> Sequence[str]:
 
 
 def require_session(view: Callable[[Visit, CustomerSession], Response]) -> Callable[[Visit], Response]:
-    """Wrap a form that requires a signed-in customer; without a session or its form token, redirect to the sign-in."""
+    """Wrap a form that requires a signed-in customer. Without a session or form token, redirect to the sign-in."""
 
     @wraps(view)
     def view_if_signed_in(visit: Visit) -> Response:
@@ -103,7 +103,7 @@ def _session_key(bank: DemoBank, cookie: str) -> dict[str, str]:
 
 
 def _return_path(visit: Visit) -> str:
-    """The page that contains the form: the first segment of the form's path."""
+    """Return the page that contains the form: the first segment of the form's path."""
     return f"/{visit.incoming.uri['first']}"
 
 
@@ -111,7 +111,7 @@ _CONSENTS = "/consents"
 
 
 def landing_page(visit: Visit) -> Response:
-    """``GET /``: the front page."""
+    """``GET /``: show the front page."""
     found = people(all_customers(visit.bank))
     members = visit.bank.format.reference_members
     faults = FAULTS if visit.bank.profile.plays_faults else ()
@@ -119,7 +119,7 @@ def landing_page(visit: Visit) -> Response:
 
 
 def list_consents(visit: Visit) -> Response:
-    """``GET /consents``: the customer's consents, or the sign-in form; with ``revoke``, the confirmation page."""
+    """``GET /consents``: show the customer's consents, or the sign-in form. ``revoke`` shows the confirmation page."""
     session = find_session(visit)
     if session is None:
         return sign_in_page(
@@ -131,7 +131,7 @@ def list_consents(visit: Visit) -> Response:
 
 
 def _revocation_page(visit: Visit, session: CustomerSession) -> Response:
-    """Ask the customer to confirm the revocation, which cannot be undone."""
+    """Ask the customer to confirm the irreversible revocation."""
     consent = consents.get_consent(visit.bank, visit.field("revoke"))
     if consent is None or consent.customer_id != session.customer.customer_id:
         return _consents_page(visit, session, _UNKNOWN, status=404)
@@ -144,7 +144,7 @@ def _revocation_page(visit: Visit, session: CustomerSession) -> Response:
 
 @require_session
 def revoke_consent(visit: Visit, session: CustomerSession) -> Response:
-    """End a consent at the bank, then at the service; if the latter fails, the customer can retry."""
+    """End a consent at the bank, then at the service. If the service fails, the customer can retry."""
     bank = visit.bank
     consent = consents.get_consent(bank, visit.field("consent"))
     if consent is None or consent.customer_id != session.customer.customer_id:
@@ -183,7 +183,7 @@ _MONTH = re.compile(r"20[0-9]{2}-(0[1-9]|1[0-2])")
 
 
 def list_accounts(visit: Visit) -> Response:
-    """``GET /my-accounts``: the customer's accounts, or the sign-in form."""
+    """``GET /my-accounts``: show the customer's accounts, or the sign-in form."""
     session = find_session(visit)
     if session is None:
         return sign_in_page(visit, _ACCOUNTS, "My accounts", "Sign in to see balances and transactions.")
@@ -196,7 +196,7 @@ def list_accounts(visit: Visit) -> Response:
 
 
 def show_account(visit: Visit, account_id: str) -> Response:
-    """``GET /my-accounts/<id>?month=2026-03``: an account's transactions in one month, newest first."""
+    """``GET /my-accounts/<id>?month=2026-03``: show an account's transactions in one month, newest first."""
     session = find_session(visit)
     if session is None:
         return see_other(visit.link(_ACCOUNTS))

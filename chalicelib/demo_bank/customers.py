@@ -1,4 +1,4 @@
-"""The demonstration banks' built-in customers and accounts: fixed data, identical on every machine."""
+"""The demonstration banks' built-in customers and accounts. The data is identical on every machine."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ class CustomerAccount:
     """A customer's account.
 
     Attributes:
-        account_id: the bank's own id; digits at bank one, a UUID at bank two.
-        number: unique at the bank; transaction ids start with it.
+        account_id: the bank's own id: digits at bank one, a UUID at bank two.
+        number: unique at the bank. Transaction ids start with it.
         iban: ``None`` for a card account.
-        opening: the balance before its first transaction, in minor units; that of a loaded account is in its book.
-        scale: the size of its transactions, as a percentage of an average household's.
-        is_closed: whether it is closed once the PSU has approved it: webhooks and payments no longer find it.
+        opening: the balance before the first transaction, in minor units. A loaded account has it in its book.
+        scale: the size of transactions, as a percentage of an average household's.
+        is_closed: whether webhooks and payments do not find the account after the PSU's approval.
     """
 
     account_id: str
@@ -62,7 +62,7 @@ class Customer:
 
     @property
     def password(self) -> str:
-        """The password; it is public, since this is a sandbox whose pages display it."""
+        """The password. It is public, because the sandbox's pages display it."""
         return f"sandbox-{self.customer_id}"
 
     @property
@@ -77,9 +77,9 @@ class Customer:
 def make_loaded_account(
     bank: BankName, number: str, name: str, currency: str, iban: str | None = None
 ) -> CustomerAccount:
-    """An account of a loaded customer. Its id names the currency, so that payments made before in another are not its.
+    """Create an account of a loaded customer. Its id contains the currency, to exclude payments in other currencies.
 
-    ``number`` has 8 digits at bank one and 10 at bank two. Without ``iban``, the IBAN is made from the number.
+    ``number`` has 8 digits at bank one and 10 at bank two. Without ``iban``, the IBAN is derived from the number.
     """
     if bank == "two":
         account = _german_account(number, name, "loaded", currency, 0)
@@ -119,7 +119,7 @@ def _german_account(
     *,
     blz: str = _BLZ,
 ) -> CustomerAccount:
-    """An account of bank two; currencies of one multicurrency account share the IBAN of ``root``."""
+    """Create an account of bank two. Currencies of one multicurrency account share the IBAN of ``root``."""
     account_id, bban = str(uuid5(NAMESPACE_URL, f"demo-bank-two/{number}/{currency}")), f"{blz}{root or number}"
     iban = None if kind == "card" else make_iban("DE", bban)
     schemes = () if kind == "card" else ("SCT", "SCTI") if currency == "EUR" else ("SWIFT",)
@@ -204,7 +204,7 @@ _AccountMaker = Callable[[str, str, AccountKind, int], CustomerAccount]
 
 
 def _fault_customers(make: _AccountMaker) -> tuple[Customer, ...]:
-    """One customer per fault."""
+    """Create one customer per fault."""
     starts = range(_FIRST_NUMBER, _FIRST_NUMBER + _NUMBERS_PER_FAULT * len(FAULTS), _NUMBERS_PER_FAULT)
     return tuple(
         Customer(fault.name, fault.title, fault.what.replace("`", ""), _fault_accounts(fault.name, first, make))
@@ -213,7 +213,7 @@ def _fault_customers(make: _AccountMaker) -> tuple[Customer, ...]:
 
 
 def _fault_accounts(fault: str, first: int, make: _AccountMaker) -> tuple[CustomerAccount, ...]:
-    """The accounts of a fault's customer, numbered from ``first``."""
+    """Create the accounts of a fault's customer, numbered from ``first``."""
     if fault == "no-accounts":
         return (replace(make(str(first), "Closing Account", "dormant", 0), is_closed=True),)
     if fault == "many":

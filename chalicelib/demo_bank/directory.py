@@ -1,8 +1,8 @@
-"""A bank's customers: the built-in ones, and those that an operator has loaded.
+"""A bank's customers: the built-in customers, and those loaded by an operator.
 
 Loaded customers have two kinds of records: ``customers`` lists a bank's loaded customers with their accounts, so that
-account numbers are unique, and ``book#<account>`` has an account's book. Customers are written together with the list,
-whose ``revision`` must still be the one that was read. The fault banks have no loaded customers.
+account numbers are unique, and ``book#<account>`` has an account's book. Customers are written together with the list.
+The write fails if the list's ``revision`` has changed since it was read. The fault banks have no loaded customers.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _LIST = "customers"
 
 @dataclass(frozen=True, slots=True)
 class LoadedCustomers:
-    """A bank's loaded customers by id; ``revision`` counts the loads, 0 before the first."""
+    """A bank's loaded customers by id. ``revision`` counts the loads, 0 before the first load."""
 
     revision: int
     customers: Mapping[str, Customer]
@@ -38,7 +38,7 @@ class LoadedCustomers:
 
 @dataclass(frozen=True, slots=True)
 class NewCustomer:
-    """A customer to load, with a book for each account by its id."""
+    """A customer to load, with a book for each account by account id."""
 
     customer: Customer
     books: Mapping[str, AccountBook]
@@ -48,29 +48,29 @@ class NewCustomer:
 
 
 def find_customer(bank: DemoBank, customer_id: str) -> Customer | None:
-    """The customer with this id; only loaded ones take a read."""
+    """Return the customer with this id. Only loaded customers require a read."""
     built_in = CUSTOMERS[bank.profile.name].get(customer_id)
     return built_in or read_loaded(bank).customers.get(customer_id)
 
 
 def all_customers(bank: DemoBank) -> list[Customer]:
-    """Every customer, the built-in ones first."""
+    """Return every customer, built-in customers first."""
     return [*CUSTOMERS[bank.profile.name].values(), *read_loaded(bank).customers.values()]
 
 
 def all_accounts(bank: DemoBank) -> list[CustomerAccount]:
-    """The accounts of every customer."""
+    """Return the accounts of every customer."""
     return [account for customer in all_customers(bank) for account in customer.accounts]
 
 
 def find_account(bank: DemoBank, account_id: str) -> CustomerAccount | None:
-    """The account with this id; only loaded ones take a read."""
+    """Return the account with this id. Only loaded accounts require a read."""
     built_in = CUSTOMERS[bank.profile.name].values()
     return _account(built_in, account_id) or _account(read_loaded(bank).customers.values(), account_id)
 
 
 def authenticate(bank: DemoBank, username: str, password: str) -> Customer | None:
-    """The customer with these credentials."""
+    """Return the customer with these credentials."""
     customer = find_customer(bank, username.strip().lower())
     return customer if customer and customer.password == password else None
 
@@ -80,7 +80,7 @@ def _account(customers: Iterable[Customer], account_id: str) -> CustomerAccount 
 
 
 def read_loaded(bank: DemoBank) -> LoadedCustomers:
-    """The bank's loaded customers, in the order of their ids."""
+    """Return the bank's loaded customers, sorted by id."""
     item = None if bank.profile.plays_faults else bank.store.get(TABLE, bank.key(_LIST))
     if item is None:
         return LoadedCustomers(0, {})
@@ -88,7 +88,7 @@ def read_loaded(bank: DemoBank) -> LoadedCustomers:
 
 
 def read_book(bank: DemoBank, account: CustomerAccount) -> AccountBook | None:
-    """The book of a loaded account; ``None`` if the account is built in, or was deleted meanwhile."""
+    """Return the book of a loaded account; ``None`` if the account is built in or was deleted."""
     item = bank.store.get(TABLE, bank.key(_book_id(account))) if account.kind == "loaded" else None
     return parse_book(item["book"]) if item else None
 
@@ -99,9 +99,7 @@ def read_book(bank: DemoBank, account: CustomerAccount) -> AccountBook | None:
 def replace_customers(
     bank: DemoBank, found: LoadedCustomers, added: Sequence[NewCustomer] = (), removed: Collection[str] = ()
 ) -> list[Operation]:
-    """The writes that add customers, or replace those with the same ids, and remove others. The first one fails if
-    ``found`` is no longer stored.
-    """
+    """Return the writes that add, replace and remove customers. The first fails if ``found`` is no longer stored."""
     ids = {new.customer.customer_id for new in added}.union(removed)
     others = [customer for customer in found.customers.values() if customer.customer_id not in ids]
     listed = sorted([*others, *(new.customer for new in added)], key=lambda customer: customer.customer_id)
@@ -116,7 +114,7 @@ def replace_customers(
 
 
 def check_unchanged(bank: DemoBank, found: LoadedCustomers) -> Operation:
-    """A check that fails if ``found`` is no longer stored."""
+    """Return a check that fails if ``found`` is no longer stored."""
     return Check(TABLE, bank.key(_LIST), _is_stored(found))
 
 
@@ -125,7 +123,7 @@ def _is_stored(found: LoadedCustomers) -> Condition:
 
 
 def dump_customers(customers: Iterable[Customer]) -> str:
-    """The list of customers as JSON text, without their books."""
+    """Serialise the list of customers to JSON text, without their books."""
     return jsontext.dumps([_dump_customer(customer) for customer in customers])
 
 
@@ -152,7 +150,7 @@ def _dump_customer(customer: Customer) -> dict[str, Any]:
 
 @lru_cache(maxsize=4)
 def _parse_customers(bank: BankName, text: str) -> Mapping[str, Customer]:
-    """The customers by id; cached, since a request reads the list several times, and it may have 500 of them."""
+    """Parse the customers by id. The result is cached, because a request reads the list of up to 500 several times."""
     found = (_parse_customer(bank, members) for members in jsontext.loads(text))
     return MappingProxyType({customer.customer_id: customer for customer in found})
 

@@ -1,8 +1,8 @@
 """Confirmation durations: stored with each confirmation, reported to the service once a day.
 
-A bank whose version has that call reports the previous day's averages (daily_performance): for
+A bank whose version supports this call reports the previous day's averages (daily_performance): for
 consents from the customer's arrival to confirmation, for payments from initiation to confirmation.
-Every confirmation is its own record, ``took#<day>#<kind>#<id>``, so confirmations do not contend;
+Every confirmation has its own record, ``took#<day>#<kind>#<id>``, so confirmations do not contend.
 ``told#<day>`` has the time of the next report for the day.
 """
 
@@ -28,7 +28,7 @@ RETENTION_SECONDS = 40 * 86_400
 
 
 def put_duration(bank: DemoBank, kind: ConfirmationKind, identifier: str, begun_at: int) -> list[Operation]:
-    """The write that stores a confirmation's duration, for its transaction; none at a bank that does not report."""
+    """Return the write of a confirmation's duration, for its transaction; empty at a bank without reports."""
     if not bank.profile.protocol.reports_performance:
         return []
     now = bank.clock.time()
@@ -37,10 +37,9 @@ def put_duration(bank: DemoBank, kind: ConfirmationKind, identifier: str, begun_
 
 
 def report_yesterday(bank: DemoBank) -> int | None:
-    """Report the previous day, unless already done; a failed report is retried later.
+    """Report the previous day, unless already reported. A failed report is retried later.
 
-    Returns the Unix second of the next attempt, which never comes for a day that was reported; ``None`` if the bank
-    reports no days.
+    Returns the Unix second of the next attempt (after a success, in the far future), or ``None`` without reports.
     """
     if not bank.profile.protocol.reports_performance:
         return None
@@ -64,7 +63,7 @@ def report_yesterday(bank: DemoBank) -> int | None:
 
 
 def _average_durations(bank: DemoBank, day: date) -> tuple[int | None, int | None]:
-    """The means of consents and of payments, in milliseconds; ``None`` without confirmations of that kind."""
+    """Return the means of consents and of payments, in milliseconds; ``None`` without confirmations of that kind."""
     rows = bank.store.rows(TABLE, ("bank", bank.profile.name), sort_prefix=("id", f"took#{day.isoformat()}#"))
     kinds: tuple[ConfirmationKind, ConfirmationKind] = ("consent", "payment")
     consents, payments = ([row for row in rows if row["id"].startswith(_prefix(day, kind))] for kind in kinds)

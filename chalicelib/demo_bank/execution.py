@@ -1,8 +1,8 @@
 """Execution of payments: confirm, settle, reject, cancel; and account statements that include due
 settlements.
 
-Money leaves an account in the transaction that confirms the payment: as a pending entry or, with an
-instant scheme, a booked one. Reading a payment or an account first settles due payments.
+The transaction that confirms the payment debits the account: with a pending entry or, for an instant
+scheme, a booked entry. Reading a payment or an account first settles due payments.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ _DELETED_CUSTOMER = "A former customer"
 
 
 class OrderChanged(Exception):
-    """The order was changed concurrently; read it again."""
+    """The order was changed concurrently. Read it again."""
 
 
 def current_statement(bank: DemoBank, account: CustomerAccount) -> Statement:
-    """An account's current statement, after settling due payments."""
+    """Return an account's current statement after settling due payments."""
     now = bank.clock.time()
     entries = ledger.read_entries(bank, account)
     due = [entry for entry in entries if not entry.booked_at and entry.settles_at <= now]
@@ -58,9 +58,7 @@ def current_statement(bank: DemoBank, account: CustomerAccount) -> Statement:
 
 
 def refresh(bank: DemoBank, order: DemoPaymentOrder) -> DemoPaymentOrder:
-    """The current order, after cancelling an open one that has expired or lost its payer, or settling a confirmed one
-    that is due.
-    """
+    """Return the current order. First cancel an expired or ownerless open order, or settle a due confirmed order."""
     for _ in range(_TRIES):
         now = bank.clock.time()
         try:
@@ -94,7 +92,7 @@ def cancel(bank: DemoBank, order: DemoPaymentOrder, reason: str) -> DemoPaymentO
 
 
 def confirm(bank: DemoBank, order: DemoPaymentOrder) -> DemoPaymentOrder:
-    """Confirm the order: debit the account if it has the funds. Raises: OrderChanged."""
+    """Confirm the order: debit the account if its funds suffice. Raises: OrderChanged."""
     account = order.account(bank)
     if account is None:
         return cancel(bank, order, _ACCOUNT_DELETED)
@@ -121,7 +119,7 @@ def save_transition(
 
     Raises:
         OrderChanged: the order was changed concurrently.
-        ConditionFailed: a condition of ``others`` did not hold.
+        ConditionFailed: a condition of ``others`` failed.
     """
     try:
         bank.store.transact([*orders.update_order(bank, before, after), *others])
@@ -135,7 +133,7 @@ def save_transition(
 
 
 def _confirmed_order(bank: DemoBank, order: DemoPaymentOrder) -> DemoPaymentOrder:
-    """The order after its confirmation; an instant payment is settled immediately."""
+    """Return the order after its confirmation. An instant payment is settled immediately."""
     now = bank.clock.time()
     step, seconds = _TEST_STEPS.get(order.test_reference, ("confirmed", SETTLE_SECONDS))
     if step == "confirmed" and order.is_instant:
@@ -147,7 +145,7 @@ def _confirmed_order(bank: DemoBank, order: DemoPaymentOrder) -> DemoPaymentOrde
 
 
 def _settle(bank: DemoBank, order: DemoPaymentOrder) -> DemoPaymentOrder:
-    """Settle a due order: book its pending entry, or remove it. Raises: OrderChanged."""
+    """Settle a due order: book or remove its pending entry. Raises: OrderChanged."""
     if order.test_reference == "TEST-LATE-REJECT":
         gone = ledger.entry_key(bank, order.account_id, _debit_entry(bank, order))
         return save_transition(bank, order, _closed_order(bank, order, "rejected", _LATE), [Delete(TABLE, gone)])
@@ -162,13 +160,13 @@ def _settlement_steps(order: DemoPaymentOrder) -> list[PaymentStep]:
 def _closed_order(
     bank: DemoBank, order: DemoPaymentOrder, state: Literal["rejected", "cancelled"], message: str
 ) -> DemoPaymentOrder:
-    """The order after ending without a payment; the browser takes its status to the TPP."""
+    """Return the order after it ended without a payment. The browser passes its status to the TPP."""
     after = orders.apply_steps(bank, order, [state], state=state, message=message)
     return replace(after, result=after.status)
 
 
 def _put_entries(bank: DemoBank, order: DemoPaymentOrder) -> list[Operation]:
-    """The entries of a confirmed or settled order on each account at this bank that it affects."""
+    """Return the writes of a confirmed or settled order's entries on each affected account at this bank."""
     debit = _debit_entry(bank, order)
     operations: list[Operation] = [ledger.put_entry(bank, order.account_id, debit)]
     if order.state != "settled":

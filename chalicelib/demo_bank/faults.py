@@ -1,7 +1,7 @@
-"""Faults by name: the customers of the fault banks. A customer's fault is played on every call that it fits.
+"""Faults by name: the customers of the fault banks. A customer's fault applies to every matching call.
 
 A fault either replaces a webhook's response (``effect``), gives every payment a test reference
-(``payment_reference``), ends consents (``consent_seconds``), or lies in the customer's accounts.
+(``payment_reference``), ends consents (``consent_seconds``), or is in the customer's accounts.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ class SandboxFault:
     Attributes:
         name: the customer's id.
         title: the customer's name on the bank's pages.
-        what: what the bank does.
-        advice: how a TPP should respond.
+        what: the bank's behaviour.
+        advice: the recommended reaction of a TPP.
         effect: replaces the response to a webhook about the customer's accounts and payments.
         needs_token: whether the effect concerns only calls with a consent's token.
         payment_reference: the test reference that all the customer's payments have.
-        consent_seconds: when the bank ends the customer's consents; 0: never.
+        consent_seconds: the seconds after which the bank ends the customer's consents; 0: never.
     """
 
     name: str
@@ -59,7 +59,7 @@ def _answer_late(bank: DemoBank, answer: Callable[[], Response]) -> Response:
 
 
 def _stay_silent(bank: DemoBank, _: Callable[[], Response]) -> NoReturn:
-    """Hold the connection until the service has given up; nothing is done."""
+    """Hold the connection until the service's timeout, without further effect."""
     bank.pause(TOO_LONG_SECONDS)
     raise refusals.OUT_OF_SERVICE()
 
@@ -179,6 +179,6 @@ FAULTS_BY_NAME: Mapping[str, SandboxFault] = {fault.name: fault for fault in FAU
 
 
 def payment_reference(named: str, customer_id: str) -> str:
-    """The test reference of a payment: its own, or that of its customer's fault; empty if there is none."""
+    """Return the test reference of a payment: its own, or that of its customer's fault; empty if there is none."""
     fault = FAULTS_BY_NAME.get(customer_id)
     return named or (fault.payment_reference if fault else "")

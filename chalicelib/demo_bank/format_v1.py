@@ -62,7 +62,7 @@ def _balance(call: WebhookCall) -> dict[str, Any]:
 
 
 def _funds_confirmation(call: WebhookCall) -> dict[str, Any]:
-    """The available balance, for the service to compare; for another currency the response is negative."""
+    """Return the available balance, for the service to compare. A different currency gets a negative response."""
     request: payment_messages.FundsRequest = call.request
     account = _find_account(call.accounts_to_pay_from, request.account)
     if account.currency != request.instructed_amount.currency:
@@ -72,7 +72,7 @@ def _funds_confirmation(call: WebhookCall) -> dict[str, Any]:
 
 
 def _find_account(accounts: Sequence[CustomerAccount], named: account_messages.AccountRequest) -> CustomerAccount:
-    """The account that matches all identifiers of a request. Raises: Refusal."""
+    """Return the account that matches all identifiers of a request. Raises: Refusal."""
     for account in accounts:
         if named.account_id in (None, account.account_id) and named.iban in (None, account.iban):
             return account
@@ -80,7 +80,7 @@ def _find_account(accounts: Sequence[CustomerAccount], named: account_messages.A
 
 
 def _account_record(account: CustomerAccount) -> dict[str, Any]:
-    """A version 1 account: ``id``, ``name``, ``iban``, ``currency``, ``additional_data``."""
+    """Return a version 1 account: ``id``, ``name``, ``iban``, ``currency``, ``additional_data``."""
     return {
         "id": account.account_id,
         "name": account.name,
@@ -94,7 +94,7 @@ def _account_record(account: CustomerAccount) -> dict[str, Any]:
 
 
 def _payments(call: WebhookCall) -> dict[str, Any]:
-    """A page of an account's payments: pending ones first, then newest first by ``date_created``."""
+    """Return a page of an account's payments: pending payments, then newest first by ``date_created``."""
     request: account_messages.PaymentsRequest = call.request
     account = _find_account(call.accounts, request)
     listed = current_statement(call.bank, account).newest_first
@@ -108,7 +108,7 @@ def _payments(call: WebhookCall) -> dict[str, Any]:
 
 
 def _payment(call: WebhookCall) -> dict[str, Any]:
-    """One payment of an approved account, even if it was never executed. Raises: Refusal."""
+    """Return one payment of an approved account, even if it was never executed. Raises: Refusal."""
     wanted = call.request.payment_id
     generated_on = [account for account in call.accounts if wanted.startswith(account.number)]
     for account in generated_on or call.accounts:
@@ -138,9 +138,9 @@ def _payment(call: WebhookCall) -> dict[str, Any]:
 def _payment_record(
     call: WebhookCall, account: CustomerAccount, entry: StatementEntry, is_pending: bool
 ) -> dict[str, Any]:
-    """A version 1 payment record; ``amount`` is negative when money leaves the account.
+    """Return a version 1 payment record. ``amount`` is negative for debits.
 
-    A confirmed payment is shown as pending until it is settled, when the balance includes it.
+    A confirmed payment is reported as pending until it is settled. The balance then includes it.
     """
     created_on = entry.created_on or min(entry.booked_on, call.bank.clock.now().date())
     status = _CONFIRMED if entry.status is None else entry.status

@@ -81,7 +81,7 @@ def _funds_confirmation(call: WebhookCall) -> dict[str, Any]:
 
 
 def _approved_account(call: WebhookCall, account_id: str) -> CustomerAccount:
-    """The approved account with this ``resource_id``. Raises: Refusal."""
+    """Return the approved account with this ``resource_id``. Raises: Refusal."""
     for account in call.accounts:
         if account_id == account.account_id:
             return account
@@ -89,7 +89,7 @@ def _approved_account(call: WebhookCall, account_id: str) -> CustomerAccount:
 
 
 def _account_reference(account: CustomerAccount) -> dict[str, Any]:
-    """A version 2 account reference; a card account has no ``iban``."""
+    """Return a version 2 account reference. A card account has no ``iban``."""
     reference = {
         "resource_id": account.account_id,
         "iban": account.iban,
@@ -105,7 +105,7 @@ def _account_reference(account: CustomerAccount) -> dict[str, Any]:
 
 
 def _transactions(call: WebhookCall) -> dict[str, Any]:
-    """A page of an account's transactions: pending ones first, then newest first. Raises: Refusal."""
+    """Return a page of an account's transactions: pending ones, then newest first. Raises: Refusal."""
     request: account_messages.TransactionsRequest = call.request
     account, today = _approved_account(call, request.account_id), call.bank.clock.now().date()
     first = date.fromisoformat(request.date_from) if request.date_from else date.min
@@ -159,7 +159,7 @@ def _page_key_mac(call: WebhookCall, request: account_messages.TransactionsReque
 def _transaction(
     call: WebhookCall, account: CustomerAccount, entry: StatementEntry, is_pending: bool
 ) -> dict[str, Any]:
-    """A version 2 transaction; the amount is negative when money leaves the account."""
+    """Return a version 2 transaction. The amount is negative for debits."""
     owner = call.customer.full_name if call.customer else ""
     own = {"iban": account.iban} if account.iban else {"bban": account.bban}
     names = ("debtor", "creditor") if entry.amount > 0 else ("creditor", "debtor")
@@ -225,7 +225,7 @@ def _read_line(item: payment_messages.Transfer) -> PaymentLine:
 
 
 def _identifiers(account: payment_messages.PaymentAccount) -> AccountIdentifiers:
-    """Account identifiers in version 2 form."""
+    """Return account identifiers in version 2 form."""
     return AccountIdentifiers(
         iban=account.iban or "",
         bban=account.bban or "",

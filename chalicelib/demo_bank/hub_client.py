@@ -1,4 +1,4 @@
-"""Client of the service's bank-facing API: signed HTTP requests."""
+"""A client of the service's bank-facing API, which sends signed HTTP requests."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _BAD_REQUEST = 400
 
 
 class HubRefusal(Exception):
-    """The service refused; code and message are shown to the PSU."""
+    """The service refused the request. The PSU sees code and message."""
 
     def __init__(self, status: int, code: str, message: str) -> None:
         self.status = status
@@ -30,7 +30,7 @@ class HubRefusal(Exception):
 
     @property
     def is_permanent(self) -> bool:
-        """Whether a repeat would be refused as well; other failures may pass."""
+        """Whether a retry would be refused as well. Other failures may be temporary."""
         return self.status == _BAD_REQUEST
 
 
@@ -46,7 +46,7 @@ class AuthorizationRequest:
 
 @dataclass(frozen=True, slots=True)
 class SavedConsent:
-    """The service's response to a consent; ``valid_until`` in Unix seconds."""
+    """The service's response to a consent. ``valid_until`` is in Unix seconds."""
 
     callback_url: str
     access_token: str
@@ -68,7 +68,7 @@ def init_authorization(bank: DemoBank, request_url: str) -> AuthorizationRequest
 def save_consent(
     bank: DemoBank, request_url: str, scopes: Sequence[str], identifiers: Mapping[str, Sequence[str]], request_id: str
 ) -> SavedConsent:
-    """Send the consent; a repeat with the same ``request_id`` gets the same response.
+    """Send the consent. A retry with the same ``request_id`` returns the same response.
 
     ``identifiers`` has ``ibans``, ``account_ids`` and ``account_numbers``; empty kinds are omitted.
 
@@ -86,7 +86,7 @@ def save_consent(
 
 
 def revoke_token(bank: DemoBank, access_token: str, seconds: float) -> None:
-    """Revoke a consent at the service. ``seconds`` is the time-out.
+    """Revoke a consent at the service. ``seconds`` is the timeout.
 
     Raises:
         HubRefusal, HubUnreachable.
@@ -95,7 +95,7 @@ def revoke_token(bank: DemoBank, access_token: str, seconds: float) -> None:
 
 
 def report_status(bank: DemoBank, payment_id: str, status: Status, request_id: str, seconds: float) -> None:
-    """Report a payment's status; a repeat uses the same ``request_id``. ``seconds`` is the time-out.
+    """Report a payment's status. A retry uses the same ``request_id``. ``seconds`` is the timeout.
 
     Raises:
         HubRefusal, HubUnreachable.
@@ -106,7 +106,7 @@ def report_status(bank: DemoBank, payment_id: str, status: Status, request_id: s
 def report_day(
     bank: DemoBank, day: date, consent_duration: int | None, payment_duration: int | None, seconds: float
 ) -> None:
-    """Report average confirmation durations in milliseconds. ``seconds`` is the time-out.
+    """Report average confirmation durations in milliseconds. ``seconds`` is the timeout.
 
     Raises:
         HubRefusal, HubUnreachable.
@@ -118,7 +118,7 @@ def report_day(
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
-    """Response members by snake_case name, regardless of the version's spelling."""
+    """Response members by snake_case name, regardless of the version's notation."""
 
     bank: DemoBank
     members: Mapping[str, Any]
@@ -160,7 +160,7 @@ def _members(path: str, answer: requests.Response) -> Mapping[str, Any]:
 
 
 def _error_reason(members: Mapping[str, Any]) -> tuple[str, str]:
-    """Code and message of an error in either version's format; an additional code takes precedence as more specific."""
+    """Return code and message of an error in either version's format. A more specific additional code is preferred."""
     additional = members.get("additionalErrors")
     first = additional[0] if isinstance(additional, list) and additional else {}
     code = first.get("code") or members.get("code") or members.get("error_code") or "unknown"

@@ -21,7 +21,7 @@ from chalicelib.openbanking.protocol.payment_enumerations import Kind
 
 
 def initiate_payment(call: WebhookCall, kind: Kind) -> dict[str, Any]:
-    """Accept a payment and return its confirmation page. A repeat gets the same payment.
+    """Accept a payment and return its confirmation page. A duplicate request returns the same payment.
 
     Raises:
         Refusal: no payment was created.
@@ -43,7 +43,7 @@ def initiate_payment(call: WebhookCall, kind: Kind) -> dict[str, Any]:
 
 
 def get_payment_status(call: WebhookCall, kinds: Collection[Kind]) -> dict[str, Any]:
-    """The status of a payment made with this consent, or of a direct payment. Raises: Refusal."""
+    """Return the status of a payment with this consent, or of a direct payment. Raises: Refusal."""
     order = orders.find(call.bank, call.request.payment_id)
     if order is None or order.kind not in kinds:
         raise refusals.PAYMENT_UNKNOWN()
@@ -55,7 +55,7 @@ def get_payment_status(call: WebhookCall, kinds: Collection[Kind]) -> dict[str, 
 
 
 def _create_order(call: WebhookCall, kind: Kind, order_id: str) -> DemoPaymentOrder:
-    """Create an order, or return the one that a concurrent repeat created first. Raises: Refusal."""
+    """Create an order, or return the order of a concurrent duplicate request. Raises: Refusal."""
     bank, consent = call.bank, call.consent
     if consent is not None and consent.payment_id not in ("", order_id):
         raise _spent_token_refusal(bank)
@@ -94,7 +94,7 @@ def _read_instruction(call: WebhookCall, kind: Kind) -> PaymentInstruction:
 
 
 def _debtor_account(call: WebhookCall, instruction: PaymentInstruction) -> CustomerAccount | None:
-    """The debtor account of a request; ``None`` if the customer chooses it. Raises: Refusal."""
+    """Return the debtor account of a request; ``None`` if the customer chooses it. Raises: Refusal."""
     bank = call.bank
     allowed = call.accounts_to_pay_from if call.consent else all_accounts(bank)
     if instruction.debtor is None:
@@ -113,7 +113,7 @@ def _debtor_account(call: WebhookCall, instruction: PaymentInstruction) -> Custo
 
 
 def can_pay(account: CustomerAccount, currency: str) -> bool:
-    """Whether an account can make payments in a currency; card accounts and closed ones cannot."""
+    """Whether an account can make payments in a currency. Card accounts and closed accounts cannot."""
     return account.currency == currency and account.kind != "card" and not account.is_closed
 
 
@@ -151,7 +151,7 @@ def _build_order(
 
 
 def _credits(bank: DemoBank, instruction: PaymentInstruction) -> list[Credit]:
-    """The credits of an instruction to accounts of this bank; accounts in other currencies count as external."""
+    """Return the credits of an instruction to accounts of this bank. Accounts in other currencies count as external."""
     found: dict[str, Credit] = {}
     known = _accounts_by_identifier(all_accounts(bank))
     for line in instruction.lines:
@@ -163,7 +163,7 @@ def _credits(bank: DemoBank, instruction: PaymentInstruction) -> list[Credit]:
 
 
 def _accounts_by_identifier(accounts: Iterable[CustomerAccount]) -> Mapping[str, list[CustomerAccount]]:
-    """The accounts by IBAN, BBAN and number: a bulk has a thousand payments, and a bank thousands of accounts."""
+    """Index the accounts by IBAN, BBAN and number, because a bulk has up to 1,000 payments and a bank many accounts."""
     found: dict[str, list[CustomerAccount]] = defaultdict(list)
     for account in accounts:
         for identifier in filter(None, (account.iban, account.bban, account.number)):

@@ -26,7 +26,7 @@ _WHOLE_DIGITS = 13
 
 @dataclass(frozen=True, slots=True)
 class AccountIdentifiers:
-    """The account identifiers in a message; missing ones are empty strings."""
+    """The account identifiers in a message. Missing identifiers are empty strings."""
 
     iban: str = ""
     bban: str = ""
@@ -34,19 +34,19 @@ class AccountIdentifiers:
     sort_code: str = ""
 
     def matches(self, account: CustomerAccount) -> bool:
-        """Whether all identifiers present match the account; currencies of one account share an IBAN."""
+        """Whether all present identifiers match the account. Currencies of one account share an IBAN."""
         given = {name: value for name, value in asdict(self).items() if value}
         return bool(given) and all(getattr(account, name) == value for name, value in given.items())
 
     @property
     def members(self) -> dict[str, str]:
-        """The known identifiers, as response members for all versions."""
+        """Return the known identifiers as response members for all versions."""
         members = {"iban": self.iban, "bban": self.bban, "account_number": self.number, "sort_code": self.sort_code}
         return {name: value for name, value in members.items() if value}
 
     @property
     def label(self) -> str:
-        """The account as readable text; empty if there are no identifiers."""
+        """Describe the account as readable text; empty without identifiers."""
         return self.iban or self.bban or f"{self.sort_code} {self.number}".strip()
 
 
@@ -56,7 +56,7 @@ TEXT_SEPARATOR = " \N{MIDDLE DOT} "
 
 @dataclass(frozen=True, slots=True)
 class PaymentLine:
-    """One payment of an instruction; ``amount`` in minor units."""
+    """One payment of an instruction. ``amount`` is in minor units."""
 
     name: str
     account: AccountIdentifiers
@@ -66,7 +66,7 @@ class PaymentLine:
 
     @property
     def text(self) -> str:
-        """The payment's reference and the sender's message."""
+        """Return the payment's reference and the sender's message."""
         return TEXT_SEPARATOR.join(filter(None, (self.reference, self.message)))
 
 
@@ -74,7 +74,7 @@ class PaymentLine:
 class PaymentInstruction:
     """One payment request. ``debtor`` is ``None`` if the customer chooses the account at the bank.
 
-    ``test`` is its test reference, or empty.
+    ``test`` is the request's test reference, or empty.
     """
 
     kind: Kind
@@ -100,7 +100,7 @@ def pad_digits(digits: object, length: int) -> str:
 
 
 def resolve_schemes(profile: Profile, kind: Kind, currency: str, given: Iterable[str | None]) -> frozenset[str]:
-    """The schemes of a request's payments. Raises: Refusal."""
+    """Return the schemes of a request's payments. Raises: Refusal."""
     possible = possible_schemes(profile.protocol.schemes, kind, profile.schemes)
     chosen = frozenset(scheme(name, currency, possible) for name in given)
     for name in sorted(chosen):
@@ -110,16 +110,16 @@ def resolve_schemes(profile: Profile, kind: Kind, currency: str, given: Iterable
 
 
 class UnpayableAmount(ValueError):
-    """An amount that the demonstration banks cannot pay; the message gives the reason."""
+    """The demonstration banks cannot pay this amount. The message contains the reason."""
 
 
 def minor_digits(currency: str) -> int:
-    """The decimal places of a currency (ISO 4217), e.g. 2 for EUR, 0 for JPY."""
+    """Return the decimal places of a currency (ISO 4217), e.g. 2 for EUR, 0 for JPY."""
     return decimals()[currency]
 
 
 def to_minor_units(amount: object, currency: str) -> int:
-    """An accepted ``Amount`` in minor units. Raises: UnpayableAmount."""
+    """Convert an accepted ``Amount`` to minor units. Raises: UnpayableAmount."""
     digits = minor_digits(currency)
     whole, _, fraction = str(amount).partition(".")
     fraction = fraction.rstrip("0")
@@ -131,15 +131,15 @@ def to_minor_units(amount: object, currency: str) -> int:
 
 
 def decimal_amount(minor: int, currency: str) -> Decimal:
-    """Minor units as a decimal number for messages: ``1250`` becomes ``12.50`` in EUR, ``1.250`` in KWD."""
+    """Convert minor units to a decimal number for messages: ``1250`` becomes ``12.50`` in EUR, ``1.250`` in KWD."""
     return Decimal(minor).scaleb(-minor_digits(currency))
 
 
 class SandboxReference(NamedTuple):
-    """A named test reference: a payment that contains it fails in the corresponding way.
+    """A named test reference. A payment that contains it fails in the corresponding way.
 
-    A version 1 payment has it in ``reference`` (for a bulk, in that of any payment), a version 2 payment
-    in ``remittance_information_unstructured`` or as the reference in
+    A version 1 payment has it in ``reference`` (for a bulk, in any payment), a version 2 payment in
+     ``remittance_information_unstructured`` or as the reference in
     ``remittance_information_structured``.
     """
 
@@ -180,5 +180,5 @@ _BY_NAME = {reference.name: reference for reference in REFERENCES}
 
 
 def find_reference(texts: Iterable[str | None]) -> str:
-    """The first test reference in a payment's texts, or empty."""
+    """Return the first test reference in a payment's texts, or an empty text."""
     return next((name for text in texts if text and (name := text.strip().upper()) in _BY_NAME), "")

@@ -1,9 +1,8 @@
 """A PSU's journey through the bank's pages: one record per journey, each step a conditional write.
 
-``open`` → ``signed_in`` → ``confirming`` → ``consenting`` → ``approved``; the first three may also
-end as ``refused``, ``consenting`` as ``failed`` (the service refused). While it is unknown whether
-the service received the consent, the journey stays ``consenting``, and the same consent can be sent
-again.
+``open`` → ``signed_in`` → ``confirming`` → ``consenting`` → ``approved``. The first three may also end
+as ``refused``, ``consenting`` as ``failed`` (the service refused). While it is unknown whether the
+service received the consent, the journey remains ``consenting``, and the same consent can be resent.
 
 A journey is identified by the id in its page URLs and bound to the browser whose cookie matches the
 stored digest. The id itself is not stored, and sensitive values (URLs with codes and cancel secrets)
@@ -40,16 +39,16 @@ FINISHED: tuple[State, ...] = ("approved", "refused", "failed")
 
 
 class UnknownJourney(LookupError):
-    """The journey does not exist, has ended, or belongs to another browser."""
+    """The journey does not exist, has ended, or belongs to a different browser."""
 
 
 class PsuJourneyChanged(Exception):
-    """The journey was changed concurrently; read it again."""
+    """The journey was changed concurrently. Read it again."""
 
 
 @dataclass(frozen=True, slots=True)
 class PsuJourney:
-    """A journey as read.
+    """A stored journey.
 
     Attributes:
         journey_id: unguessable; part of the page URLs.
@@ -58,7 +57,7 @@ class PsuJourney:
         attempts: number of wrong key codes.
         begun_at: when the PSU arrived, Unix seconds.
         claimed_at: when the consent was last sent to the service, Unix seconds.
-        request_id: the X-Request-Id of the consent, the same for every repeat.
+        request_id: the X-Request-Id of the consent, the same for every retry.
         error: code and message of the service's refusal.
     """
 
@@ -100,13 +99,13 @@ class PsuJourney:
         return any(known[scope].needs_accounts for scope in self.scopes if scope in known)
 
     def key_code(self, bank: DemoBank) -> str:
-        """The six digits that confirm exactly these accounts of this customer in this journey."""
+        """Return the six digits that confirm exactly these accounts of this customer in this journey."""
         derived = bank.derive("key code", self.journey_id, self.customer_id, *sorted(self.account_ids))
         return f"{int.from_bytes(derived[:8], 'big') % 1_000_000:06d}"
 
 
 def begin(bank: DemoBank, request_url: str, request: AuthorizationRequest, browser: str) -> str:
-    """Create a journey for the browser with the cookie ``browser``; returns its id."""
+    """Create a journey for the browser with the cookie ``browser``. Returns its id."""
     journey_id = new_secret()
     record = _record_id(journey_id)
     addresses = jsontext.dumps({"request_url": request_url, "cancel_url": request.cancel_url})
@@ -129,7 +128,7 @@ def begin(bank: DemoBank, request_url: str, request: AuthorizationRequest, brows
 
 
 def find(bank: DemoBank, journey_id: str, browser: str) -> PsuJourney:
-    """The journey with this id. Raises: UnknownJourney."""
+    """Return the journey with this id. Raises: UnknownJourney."""
     item = bank.store.get(TABLE, bank.key(_record_id(journey_id))) if journey_id else None
     if item is None or item["expires_at"] <= bank.clock.time() or not matches(browser, item["browser"]):
         raise UnknownJourney
@@ -165,9 +164,7 @@ def count_wrong_key_code(bank: DemoBank, journey: PsuJourney) -> PsuJourney:
 
 
 def claim_submission(bank: DemoBank, journey: PsuJourney) -> PsuJourney:
-    """Claim the consent submission for ``CLAIM_SECONDS``; only one concurrent request succeeds. Raises:
-    PsuJourneyChanged.
-    """
+    """Claim the consent submission for ``CLAIM_SECONDS``, for one request at a time. Raises: PsuJourneyChanged."""
     now = bank.clock.time()
     seen = Attr("account_ids").eq(list(journey.account_ids)) & Attr("customer_id").eq(journey.customer_id)
     stale = (
@@ -180,9 +177,7 @@ def claim_submission(bank: DemoBank, journey: PsuJourney) -> PsuJourney:
 
 
 def release_claim(bank: DemoBank, journey: PsuJourney) -> PsuJourney:
-    """Release the claim if the service did not respond, so that the consent can be resent. Raises:
-    PsuJourneyChanged.
-    """
+    """Release the claim after a missing response, so that the consent can be resent. Raises: PsuJourneyChanged."""
     return _update(bank, journey, {"claimed_at": 0}, _claim_condition(journey))
 
 
@@ -193,14 +188,14 @@ def record_failure(bank: DemoBank, journey: PsuJourney, code: str, message: str)
 
 
 def record_refusal(bank: DemoBank, journey: PsuJourney, result: str) -> PsuJourney:
-    """Record the PSU's or the bank's refusal; ``result`` is the redirect URL. Raises: PsuJourneyChanged."""
+    """Record the PSU's or the bank's refusal. ``result`` is the redirect URL. Raises: PsuJourneyChanged."""
     return _update(
         bank, journey, {"state": "refused", **_seal_result(bank, journey, result)}, _state_condition(*UNDECIDED)
     )
 
 
 def update_approval(bank: DemoBank, journey: PsuJourney, result: str) -> Operation:
-    """The write that completes the journey, for the transaction that stores the consent."""
+    """Return the write that completes the journey, for the transaction that stores the consent."""
     changes = {"state": "approved", **_seal_result(bank, journey, result)}
     return Update(
         TABLE, bank.key(_record_id(journey.journey_id)), set=changes, condition=_state_condition("consenting")
@@ -235,7 +230,7 @@ def _record_id(journey_id: str) -> str:
 
 
 def _journey(bank: DemoBank, journey_id: str, item: Item) -> PsuJourney:
-    """A journey from its item. Raises: UnknownJourney, if the customer or a chosen account was deleted."""
+    """Create a journey from its item. Raises: UnknownJourney, if the customer or a chosen account was deleted."""
     record = item["id"]
     customer_id = item.get("customer_id")
     customer = find_customer(bank, customer_id) if customer_id else None

@@ -1,12 +1,12 @@
 """The ledger: payments from and to an account, in addition to its generated transactions.
 
-A payment has an entry, ``entry#<account>#<time>#<id>``, on each of this bank's accounts involved. The
-balance is the sum of the booked entries; the available balance also subtracts pending ones. On the
-first of a month the previous month's payments are reversed, so that a sandbox account never stays
-empty and a twelve-month statement is complete.
+A payment has an entry, ``entry#<account>#<time>#<id>``, on each affected account of this bank. The
+balance is the sum of the booked entries. The available balance also subtracts pending entries. On the
+first of a month, the previous month's payments are reversed, so that sandbox accounts regain their
+funds and a twelve-month statement is complete.
 
 A debit reads the account's debit count, ``turn#<account>``, before its entries, and increments it
-together with its entry: of two debits based on the same balance, only one succeeds.
+together with its entry. Of two debits based on the same balance, only one succeeds.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _RESERVED_FOR = timedelta(days=30)
 
 @dataclass(frozen=True, slots=True)
 class PaymentEntry:
-    """One payment on one account: ``amount`` in minor units, negative when money leaves the account.
+    """One payment on one account. ``amount`` is in minor units, negative for debits.
 
     Attributes:
         entry_id: for the paying account, the payment's id.
@@ -80,7 +80,7 @@ def entry_key(bank: DemoBank, account_id: str, entry: PaymentEntry) -> Item:
 
 
 def read_entries(bank: DemoBank, account: CustomerAccount) -> list[PaymentEntry]:
-    """The payments that may appear in today's statement, oldest first."""
+    """Return the payments that may appear in today's statement, oldest first."""
     bank_name, prefix = bank.profile.name, _prefix(account.account_id)
     first = _midnight(first_day(bank.clock.now().date()) - _SETTLED_WITHIN)
     after = bank.key(f"{prefix}{first:012d}")
@@ -90,9 +90,9 @@ def read_entries(bank: DemoBank, account: CustomerAccount) -> list[PaymentEntry]
 def build_statement(
     account: CustomerAccount, payments: Iterable[PaymentEntry], today: date, book: AccountBook | None = None
 ) -> Statement:
-    """An account's statement as of ``today``, including its payments.
+    """Build an account's statement as of ``today``, including its payments.
 
-    ``book`` is that of a loaded account, whose opening balance includes the payments booked before.
+    ``book`` belongs to a loaded account, whose opening balance includes earlier booked payments.
     """
     made = book_statement(account, book, today) if book else generate_statement(account, today)
     start = max(first_day(today), book.opened_on) if book else first_day(today)
@@ -107,7 +107,7 @@ def build_statement(
 
 
 def _monthly_reversals(account: CustomerAccount, booked: Iterable[StatementEntry], today: date) -> list[StatementEntry]:
-    """Reversals of each month's payments, on the first of the following month."""
+    """Return reversals of each month's payments, on the first of the following month."""
     sums: dict[date, int] = defaultdict(int)
     for entry in booked:
         sums[first_of_month(entry.booked_on, -1)] += entry.amount
@@ -155,13 +155,13 @@ def _midnight(day: date) -> int:
 
 
 def read_debit_count(bank: DemoBank, account_id: str) -> int:
-    """The number of debits on the account; read it before the entries."""
+    """Return the number of debits on the account. Read it before the entries."""
     item = bank.store.get(TABLE, bank.key(_debit_count_id(account_id)))
     return item["taken"] if item else 0
 
 
 def update_debit_count(bank: DemoBank, account_id: str, taken: int) -> Operation:
-    """Increment the debit count; fails if another debit was written since ``taken`` was read."""
+    """Increment the debit count. The write fails after a new debit since ``taken`` was read."""
     condition = Attr("taken").eq(taken) if taken else absent("bank")
     return Update(TABLE, bank.key(_debit_count_id(account_id)), add={"taken": 1}, condition=condition)
 

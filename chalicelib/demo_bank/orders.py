@@ -1,11 +1,11 @@
 """Payment orders: one record per payment, conditional writes, and a report of every status change.
 
-``open`` → ``confirmed`` → ``settled`` or ``rejected``; instant payments go from ``open`` straight to
-``settled``; from ``open`` also → ``rejected`` (no funds) and ``cancelled`` (refused, expired). Three
-kinds of records: ``payment#<id>`` is the order, ``lines#<id>#…`` are the single payments of a bulk,
+``open`` → ``confirmed`` → ``settled`` or ``rejected``. Instant payments move from ``open`` directly to
+``settled``. ``open`` can also become ``rejected`` (no funds) or ``cancelled`` (refused, expired). Three
+kinds of records exist: ``payment#<id>`` is the order, ``lines#<id>#…`` are the single payments of a bulk,
 and ``due#<time>#<id>`` has the time of the next step, so that due orders are found in order.
 
-The secret of the confirmation page is derived from the id with the bank's own key; it is not stored.
+The secret of the confirmation page is derived from the id with the bank's own key, and not stored.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _ID_LENGTH = 18
 
 @dataclass(frozen=True, slots=True)
 class StatusReport:
-    """A status change to report; repeats carry the same ``request_id``."""
+    """A status change to report. Retries have the same ``request_id``."""
 
     status: Status
     request_id: str
@@ -63,10 +63,10 @@ class Credit:
 
 @dataclass(frozen=True, slots=True)
 class DemoPaymentOrder:
-    """A payment order as read. Times in Unix seconds, amounts in minor units.
+    """A stored payment order. Times are in Unix seconds, amounts in minor units.
 
     Attributes:
-        content: digest of the request, to recognise a repeat.
+        content: digest of the request, to detect duplicates.
         consent: record of its consent; empty for a direct payment.
         customer_id: the debtor; empty until the customer of a direct payment has signed in.
         account_id: the debtor account; empty until the customer has chosen one.
@@ -74,10 +74,10 @@ class DemoPaymentOrder:
         receiver, text: the payee and purpose, as shown on a statement.
         receiver_account: the creditor account; empty if there are several receivers.
         count: number of single payments.
-        test: the test reference that it names, or empty.
+        test: its test reference, or empty.
         is_within: whether all the money stays at this bank.
         settles_at: when a confirmed order is settled.
-        result: the status that the browser takes to the TPP, ``None`` while the order is open.
+        result: the status that the browser passes to the TPP; ``None`` while the order is open.
         report_at: when the reports are next sent, after ``report_attempts`` failures.
     """
 
@@ -125,13 +125,13 @@ class DemoPaymentOrder:
 
     @property
     def due_at(self) -> int:
-        """The time of its next step; 0 if there is none."""
+        """Return the time of the order's next step; 0 without a next step."""
         times = [self.confirm_by] if self.state == "open" else [self.settles_at] if self.state == "confirmed" else []
         return min([*times, *([self.report_at] if self.reports else [])], default=0)
 
     @property
     def return_url(self) -> str:
-        """The final redirect: the request's callback URL with the outcome in its query."""
+        """Return the URL of the final redirect: the request's callback URL with the outcome in its query."""
         outcome = {"status": str(self.result), "payment_id": self.payment_id}
         outcome |= {"message": self.message} if self.message else {}
         joint = "&" if urlsplit(self.callback_url).query else "?"
@@ -139,24 +139,24 @@ class DemoPaymentOrder:
         return f"{self.callback_url}{joint}{urlencode(outcome)}"
 
     def customer(self, bank: DemoBank) -> Customer | None:
-        """The debtor; ``None`` if unknown yet, or deleted meanwhile."""
+        """The debtor; ``None`` if unknown, or deleted."""
         return find_customer(bank, self.customer_id) if self.customer_id else None
 
     def account(self, bank: DemoBank) -> CustomerAccount | None:
-        """The debtor account; ``None`` if unknown yet, or no longer the customer's."""
+        """The debtor account; ``None`` if unknown, or no longer the customer's."""
         if not self.customer_id:
             return find_account(bank, self.account_id) if self.account_id else None
         customer = self.customer(bank)
         return customer.account(self.account_id) if customer else None
 
     def is_payer_gone(self, bank: DemoBank) -> bool:
-        """Whether its customer was deleted meanwhile, or no longer has its account."""
+        """Whether the customer was deleted, or no longer has the order's account."""
         if self.account_id:
             return self.account(bank) is None
         return bool(self.customer_id) and self.customer(bank) is None
 
     def key_code(self, bank: DemoBank) -> str:
-        """The six digits that confirm exactly this payment from this account."""
+        """Return the six digits that confirm exactly this payment from this account."""
         parts = (
             self.payment_id,
             self.account_id,
@@ -170,12 +170,12 @@ class DemoPaymentOrder:
 
 
 def derive_payment_id(bank: DemoBank, *parts: str) -> str:
-    """Derive an unguessable id from the parts, so that a repeated request finds its own payment."""
+    """Derive an unguessable id from the parts, so that a duplicate request finds its own payment."""
     return base64.b32encode(bank.derive("payment", *parts)).decode()[:_ID_LENGTH].lower()
 
 
 def confirmation_secret(bank: DemoBank, order_id: str) -> str:
-    """The secret of a payment's confirmation page."""
+    """Derive the secret of a payment's confirmation page."""
     proof = base64.urlsafe_b64encode(bank.derive("confirmation", order_id)).decode().rstrip("=")
     return f"{order_id}.{proof}"
 
@@ -196,7 +196,7 @@ def find_by_secret(bank: DemoBank, given: str) -> DemoPaymentOrder | None:
 
 
 def read_lines(bank: DemoBank, order: DemoPaymentOrder) -> list[PaymentLine]:
-    """The single payments of a bulk."""
+    """Read the single payments of a bulk."""
     keys = [(TABLE, bank.key(_lines_record_id(order.payment_id, start))) for start in _chunks(order.count)]
     found: list[PaymentLine] = []
     for item in bank.store.batch_get(keys):
@@ -208,7 +208,7 @@ def read_lines(bank: DemoBank, order: DemoPaymentOrder) -> list[PaymentLine]:
 
 
 def put_order(bank: DemoBank, order: DemoPaymentOrder, instruction: PaymentInstruction) -> list[Operation]:
-    """The writes that create an order; the first fails for a repeated request."""
+    """Return the writes that create an order. The first write fails for a duplicate request."""
     expires_at = order.created_at + RETENTION_SECONDS
     operations: list[Operation] = [Put(TABLE, _item(bank, order), absent("bank")), _put_due(bank, order)]
     for start in _chunks(order.count) if order.kind == "bulk" else ():
@@ -219,7 +219,7 @@ def put_order(bank: DemoBank, order: DemoPaymentOrder, instruction: PaymentInstr
 
 
 def update_order(bank: DemoBank, before: DemoPaymentOrder, after: DemoPaymentOrder) -> list[Operation]:
-    """The writes of an order's next state; the first fails if the order was changed concurrently."""
+    """Return the writes of an order's next state. The first write fails if the order was changed concurrently."""
     after = replace(after, revision=before.revision + 1)
     operations: list[Operation] = [Put(TABLE, _item(bank, after), Attr("revision").eq(before.revision))]
     if before.due_at != after.due_at:
@@ -231,7 +231,7 @@ def update_order(bank: DemoBank, before: DemoPaymentOrder, after: DemoPaymentOrd
 def apply_steps(
     bank: DemoBank, order: DemoPaymentOrder, steps: Sequence[PaymentStep], **changes: Any
 ) -> DemoPaymentOrder:
-    """The order after ``changes``, with a pending report for the status of each of ``steps``."""
+    """Return the order after ``changes``, with a pending report for the status of each of ``steps``."""
     status, reports = order.status, list(order.reports)
     for step in steps:
         reached = bank.format.statuses[step]

@@ -36,19 +36,19 @@ class Visit(pages.Visit):
     bank: DemoBank
 
     def link(self, place: str, **query: str) -> str:
-        """The URL of a page of this demonstration bank."""
+        """Return the URL of a page of this demonstration bank."""
         return f"{self.bank.path}{place}" + (f"?{urlencode(query)}" if query else "")
 
     def read_cookie(self, name: str) -> str:
-        """The value of a cookie of the bank's pages by its plain name, or an empty string."""
+        """Return the value of a page cookie by its plain name, or an empty string."""
         return self._describe_cookie(name).read(self.cookie)
 
     def set_cookie(self, name: str, value: str, seconds: int) -> Sequence[str]:
-        """The Set-Cookie values for the bank's pages; zero seconds delete the cookie."""
+        """Return the Set-Cookie values for the bank's pages. Zero seconds delete the cookie."""
         return self._describe_cookie(name).set(self.cookie, value, seconds)
 
     def _describe_cookie(self, name: str) -> Cookie:
-        """A cookie for the bank's path: several banks share a host."""
+        """Return a cookie for the bank's path, because several banks share a host."""
         return Cookie(name, self.bank.path, self.bank.settings.requires_https, is_limited=True)
 
 
@@ -64,7 +64,7 @@ def page(
     """Render a page of the bank.
 
     Args:
-        leads_to: the URLs to which its forms and their redirects may lead.
+        leads_to: the permitted targets of its forms and their redirects.
         referrer: ``NO_REFERRER`` if the page shows a code.
         values: template values.
     """
@@ -84,12 +84,12 @@ def page(
 def message_page(
     visit: Visit, title: str, text: str, *, status: int, code: str = "", link: str = "", label: str = ""
 ) -> Response:
-    """A page with a message, optionally with the service's code and a link."""
+    """Render a page with a message, optionally with the service's code and a link."""
     return page(visit, "message.html", status=status, title=title, text=text, code=code, link=link, label=label)
 
 
 def people(customers: Sequence[Customer]) -> dict[str, Any]:
-    """The template values of a list of customers: the first of them, and the number of ``others``."""
+    """Return template values for a list of customers: the first customers, and the number of ``others``."""
     return {"customers": customers[:MOST_SHOWN], "others": max(len(customers) - MOST_SHOWN, 0)}
 
 
@@ -105,13 +105,13 @@ def not_found_page(visit: Visit) -> Response:
 
 
 def serve_static_file(visit: Visit, name: str) -> Response:
-    """``GET /static/<hashed name>``: a style sheet or an image."""
+    """``GET /static/<hashed name>``: return a style sheet or an image."""
     return _static_files().answer(name) or not_found_page(visit)
 
 
 @cache
 def _static_files() -> StaticFiles:
-    """Style sheets and images of all banks, and those shared by all pages of the service."""
+    """Return style sheets and images of all banks, and those shared by all pages of the service."""
     return StaticFiles((_FOLDER / "static", _SHARED / "static"))
 
 
@@ -161,12 +161,12 @@ SCOPE_TEXTS: Mapping[str, ScopeText] = {
 
 
 def scope_text(scope: str) -> ScopeText:
-    """A scope's description in plain words; for an unknown scope, its name."""
+    """Return a scope's description in plain words, or the name of an unknown scope."""
     return SCOPE_TEXTS.get(scope, ScopeText(scope, "A permission that this page cannot describe."))
 
 
 def money(minor: int, currency: str) -> str:
-    """An amount in minor units as ``£1,234.56``, ``SEK 1,234.56`` or ``JPY 1,234``."""
+    """Format an amount in minor units as ``£1,234.56``, ``SEK 1,234.56`` or ``JPY 1,234``."""
     digits = minor_digits(currency)
     sign = "\N{MINUS SIGN}" if minor < 0 else ""
     symbol = _SYMBOLS.get(currency, f"{currency}\N{NO-BREAK SPACE}")
@@ -174,26 +174,26 @@ def money(minor: int, currency: str) -> str:
 
 
 def group_by_four(number: str) -> str:
-    """An IBAN in groups of four."""
+    """Format an IBAN in groups of four."""
     return " ".join(number[start : start + 4] for start in range(0, len(number), 4))
 
 
 def sort_code(code: str) -> str:
-    """``040004`` as ``04-00-04``."""
+    """Format ``040004`` as ``04-00-04``."""
     return "-".join(code[start : start + 2] for start in range(0, len(code), 2))
 
 
 def day(seconds: int) -> str:
-    """Unix seconds as ``21 November 2026``."""
+    """Format Unix seconds as ``21 November 2026``."""
     moment = datetime.fromtimestamp(seconds, UTC)
     return f"{moment.day} {moment:%B %Y}"
 
 
 def time_of_day(seconds: int) -> str:
-    """Unix seconds as ``14:05``."""
+    """Format Unix seconds as ``14:05``."""
     return f"{datetime.fromtimestamp(seconds, UTC):%H:%M}"
 
 
 def day_of_month(moment: date) -> str:
-    """A date as ``21 Nov``, for use where the year is clear."""
+    """Format a date as ``21 Nov``, for use where the year is clear."""
     return f"{moment.day} {moment:%b}"

@@ -1,8 +1,8 @@
 """The PSU's journey through a payment: sign in, choose the account, and confirm with a key code or
 refuse.
 
-``/payment/<secret>`` shows the current step; the forms post to ``/payment/sign-in``, ``choose``,
-``confirm`` and ``refuse`` with the secret in their field ``payment``. At the end the browser is
+``/payment/<secret>`` shows the current step. The forms post to ``/payment/sign-in``, ``choose``,
+``confirm`` and ``refuse`` with the secret in their field ``payment``. Finally, the browser is
 redirected to the TPP.
 """
 
@@ -36,7 +36,7 @@ PaymentStepView = Callable[[Visit, DemoPaymentOrder], Response]
 
 
 def show_payment(visit: Visit, secret: str) -> Response:
-    """``GET /payment/<secret>``: the page of the payment's current step, or its outcome."""
+    """``GET /payment/<secret>``: show the page of the payment's current step, or its outcome."""
     order = orders.find_by_secret(visit.bank, secret)
     if order is None:
         return _unknown_payment_page(visit)
@@ -53,7 +53,7 @@ def show_payment(visit: Visit, secret: str) -> Response:
 
 
 def payment_step(step: PaymentStepView) -> Callable[[Visit], Response]:
-    """Wrap the form of one step; once the payment has ended, every form redirects to the TPP."""
+    """Wrap the form of one step. After the payment's end, every form redirects to the TPP."""
 
     @wraps(step)
     def view(visit: Visit) -> Response:
@@ -74,13 +74,13 @@ def payment_step(step: PaymentStepView) -> Callable[[Visit], Response]:
 
 
 def _form_subject(order: DemoPaymentOrder) -> tuple[str, str, int]:
-    """The order members that a form depends on; sent or postponed reports do not affect them."""
+    """Return the order members that a form depends on. Sent or postponed reports do not affect them."""
     return order.customer_id, order.account_id, order.attempts
 
 
 @payment_step
 def sign_in(visit: Visit, order: DemoPaymentOrder) -> Response:
-    """Sign the PSU in; after too many wrong passwords the payment is cancelled."""
+    """Sign the PSU in. After too many wrong passwords, the payment is cancelled."""
     bank = visit.bank
     customer = directory.authenticate(bank, visit.field("username"), visit.field("password"))
     if customer is None:
@@ -97,7 +97,7 @@ def sign_in(visit: Visit, order: DemoPaymentOrder) -> Response:
 
 
 def payer_step(step: Callable[[Visit, DemoPaymentOrder, CustomerSession], Response]) -> PaymentStepView:
-    """Wrap a form that requires a signed-in customer; without a session or its form token, redirect to the sign-in."""
+    """Wrap a form that requires a signed-in customer. Without a session or form token, redirect to the sign-in."""
 
     @wraps(step)
     def checked(visit: Visit, order: DemoPaymentOrder) -> Response:
@@ -128,7 +128,7 @@ def choose_account(visit: Visit, order: DemoPaymentOrder, session: CustomerSessi
 @payment_step
 @payer_step
 def confirm_payment(visit: Visit, order: DemoPaymentOrder, session: CustomerSession) -> Response:
-    """Confirm the payment with the correct key code; three wrong codes cancel it."""
+    """Confirm the payment with the correct key code. Three wrong codes cancel it."""
     bank = visit.bank
     if not order.account_id:
         return see_other(_payment_link(visit, order))
@@ -146,7 +146,7 @@ def confirm_payment(visit: Visit, order: DemoPaymentOrder, session: CustomerSess
 
 @payment_step
 def refuse_payment(visit: Visit, order: DemoPaymentOrder) -> Response:
-    """Refuse the payment; the link alone suffices, since nothing is shown and no money moves."""
+    """Refuse the payment. The link alone suffices, because no data is shown and no money moves."""
     return _cancel_payment(visit, order, "The customer refused")
 
 
@@ -164,15 +164,15 @@ def _send_reports(visit: Visit, order: DemoPaymentOrder) -> None:
 
 
 def _payer_session(order: DemoPaymentOrder, session: CustomerSession | None) -> CustomerSession | None:
-    """The session of the payment's customer; for a direct payment, ``None`` before sign-in."""
+    """Return the session of the payment's customer. For a direct payment, it is ``None`` before sign-in."""
     return session if session and session.customer.customer_id == order.customer_id else None
 
 
 def _may_pay(order: DemoPaymentOrder, customer: Customer) -> bool:
     """Whether this customer may pay.
 
-    With a consent, only its customer; otherwise the owner of the account named in the request, or anyone
-    if none was named.
+    With a consent, only its customer may pay. Otherwise, the owner of the requested account may pay, or
+    any customer without a requested account.
     """
     if order.consent:
         return order.customer_id == customer.customer_id
@@ -180,7 +180,7 @@ def _may_pay(order: DemoPaymentOrder, customer: Customer) -> bool:
 
 
 def _payable_accounts(visit: Visit, order: DemoPaymentOrder, session: CustomerSession) -> list[CustomerAccount]:
-    """The possible debtor accounts: right currency, approved by any consent, not a receiver's."""
+    """Return the possible debtor accounts: right currency, approved by any consent, not a receiver's account."""
     consent = consents.get_consent(visit.bank, order.consent)
     found = consent.accounts_to_pay_from(session.customer) if consent else session.customer.accounts
     receiving = {credit.account_id for credit in order.credits}

@@ -21,7 +21,7 @@ class Profile:
         version: the number of its protocol version.
         schemes: the payment schemes that it offers.
         look: the style sheet with its colours.
-        plays_faults: whether its customers are faults.
+        plays_faults: whether its customers represent faults.
         consent_days: the validity of consents in days.
         number_length: the digits of an account number.
     """
@@ -52,7 +52,7 @@ class Profile:
         return f"{self.domain(public_url)}/authorize"
 
     def path(self, public_url: str) -> str:
-        """The path of the bank's base URL, without scheme and host; links within the bank start with it."""
+        """The path of the bank's base URL, without scheme and host. Links within the bank start with it."""
         return urlsplit(self.domain(public_url)).path
 
 

@@ -11,7 +11,7 @@ from chalicelib.openbanking.protocol.refusals import RefusalRow
 
 
 class UnknownToken(Refusal):
-    """A token that this bank never issued. Retrying is pointless, so both versions respond with HTTP 404."""
+    """This bank never issued the token. A retry cannot succeed, so both versions respond with HTTP 404."""
 
     def __init__(self) -> None:
         super().__init__(Fault.UNKNOWN_TOKEN, "this bank has no such token")
@@ -20,7 +20,7 @@ class UnknownToken(Refusal):
 class OwnRefusal(Refusal):
     """A refusal not defined by the protocol, with the bank's own code: a number in version 1, a name in version 2.
 
-    ``status`` is the HTTP status; ``None`` for the version's status of a refused request.
+    ``status`` is the HTTP status. ``None`` selects the version's default status.
     """
 
     def __init__(
@@ -81,5 +81,5 @@ ONE_ACCOUNT_TWICE = RefusalRow(Fault.CONTENT, "debtor and creditor are the same 
 
 
 def refuse_token(row: RefusalRow, fault: Fault) -> Refusal:
-    """The refusal of a token that is not in force, with the fault that the bank's version defines for it."""
+    """Return the refusal of an ended or expired token, with the fault defined by the bank's version."""
     return replace(row, fault=fault)()

@@ -1,4 +1,4 @@
-"""The routes of the demonstration banks; pages are imported on the first request."""
+"""The routes of the demonstration banks. Pages are imported on the first request."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ class Services(Hashable, Protocol):
 
 
 class NotInstalled(Exception):
-    """The bank has no credentials: it was never registered with the service."""
+    """The bank has no credentials because it was never registered with the service."""
 
 
 class HubUnreachable(Exception):
@@ -80,7 +80,7 @@ class DemoBankCredentials:
 class DemoBank:
     """A running demonstration bank. Its credentials and the service's keys are reloaded after a minute.
 
-    ``pause`` waits for a number of seconds; tests pass one that does not wait.
+    ``pause`` waits for a number of seconds. Tests pass a function that returns immediately.
     """
 
     def __init__(
@@ -105,18 +105,18 @@ class DemoBank:
         return self.profile.path(self.settings.public_url)
 
     def key(self, record: str) -> dict[str, str]:
-        """The storage key of one of this bank's records."""
+        """Return the storage key of one of this bank's records."""
         return {"bank": self.profile.name, "id": record}
 
     def credentials(self) -> DemoBankCredentials:
-        """The bank's credentials at the hub. Raises: NotInstalled."""
+        """Return the bank's credentials at the hub. Raises: NotInstalled."""
         now = self.clock.time()
         if self._credentials is None or now - self._credentials[0] >= CACHED_SECONDS:
             self._credentials = (now, self._read_or_reuse(self._read_credentials, self._credentials))
         return self._credentials[1]
 
     def hub_keys(self) -> Sequence[RSAPublicKey]:
-        """The service's published public keys. Raises: HubUnreachable."""
+        """Return the service's published public keys. Raises: HubUnreachable."""
         now = self.clock.time()
         if self._hub_keys is None or now - self._hub_keys[0] >= CACHED_SECONDS:
             self._hub_keys = (now, self._read_or_reuse(self._fetch_hub_keys, self._hub_keys))
@@ -162,7 +162,7 @@ class DemoBank:
         return hmac.digest(self.credentials().storage_key, message, "sha256")
 
     def _read_or_reuse(self, read: Callable[[], T], before: tuple[int, T] | None) -> T:
-        """The result of ``read``; if it fails, the previous result is used for another period."""
+        """Return the result of ``read``. If it fails, reuse the previous result for one more period."""
         try:
             return read()
         except NotInstalled:
@@ -212,7 +212,7 @@ class _StorageKey:
 
 @dataclass(frozen=True, slots=True)
 class DueTimes:
-    """Records ``<prefix>#<time>#<id>`` of due work; they expire ``retention_seconds`` after the time."""
+    """Records ``<prefix>#<time>#<id>`` of due work, which expire ``retention_seconds`` after the time."""
 
     prefix: str
     retention_seconds: int
@@ -230,7 +230,7 @@ class DueTimes:
             yield int(at), identifier
 
     def next_time(self, bank: DemoBank) -> int | None:
-        """The earliest time, in Unix seconds; ``None`` if there is none."""
+        """Return the earliest time in Unix seconds, or ``None``."""
         partition = ("bank", bank.profile.name)
         found = bank.store.query(TABLE, partition, sort_prefix=("id", f"{self.prefix}#"), limit=1)
         return int(found.items[0]["id"].split("#")[1]) if found.items else None

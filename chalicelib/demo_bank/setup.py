@@ -19,7 +19,7 @@ _LOGOS = Path(__file__).parent / "static"
 def install(host: Services, banks: Banks) -> list[Bank]:
     """Register the banks with the service and store their credentials in the banks' own secret.
 
-    Idempotent, except that lost or rotated keys are replaced and changed addresses are updated.
+    Idempotent. Lost or rotated keys are replaced, and changed addresses are updated.
 
     Raises:
         InvalidBank: the service does not accept an address or key.
@@ -54,13 +54,13 @@ def _install(host: Services, banks: Banks, profile: Profile) -> Bank:
 
 
 def _set_logo(banks: Banks, profile: Profile, bank: Bank) -> Bank:
-    """The bank with its logo, unless the operator has given it another."""
+    """Return the bank with its logo, unless the operator has set a different logo."""
     logo = (_LOGOS / f"{profile.name}.svg").read_bytes()
     return bank if bank.logo_digest else banks.set_logo(profile.bic, logo)
 
 
 def _has_current_api_key(host: Services, bank: Bank, api_key: str) -> bool:
-    """Whether a bank's stored key is still valid at the service; an operator may have rotated it."""
+    """Whether a bank's stored key is still valid at the service. An operator may have rotated it."""
     credential = OpaqueToken.parse(api_key, parts=1)
     return credential is not None and credential.matches(bank.api_key(host.clock.time())["digest"])
 
@@ -81,7 +81,7 @@ def _new_bank(host: Services, profile: Profile, public_key: str) -> NewBank:
 
 
 def _update_addresses(host: Services, banks: Banks, profile: Profile, bank: Bank) -> Bank:
-    """The bank with addresses based on the service's own address."""
+    """Return the bank with addresses based on the service's own address."""
     domain = profile.domain(host.settings.public_url)
     authorization_url = profile.authorization_url(host.settings.public_url)
     if (bank.domain, bank.authorization_url) == (domain, authorization_url):

@@ -50,7 +50,7 @@ _FOREIGN = "Another site sent this form, so it was not accepted. Please start fr
 
 
 def serve(host: Services, name: BankName, incoming: Incoming) -> Response:
-    """A bank's response to a request."""
+    """Return a bank's response to a request."""
     place = _path(incoming)
     page = PAGES.get((incoming.method, place))
     if page is None and incoming.method == "POST":
@@ -67,7 +67,7 @@ def serve(host: Services, name: BankName, incoming: Incoming) -> Response:
 
 
 def answer_failure(host: Services, incoming: Incoming, error: Exception) -> Response:
-    """The response when a view raised: for programs in the version's error format, for people as a page."""
+    """Respond to an exception of a view: in the version's error format for programs, as a page for people."""
     at = get_bank(BY_NAME[incoming.route.split("/")[2]].name, host)
     if incoming.method == "POST" and ("POST", _path(incoming)) not in PAGES:
         return webhooks.answer_failure(at, incoming, error)
@@ -84,7 +84,7 @@ def _answer_webhook(at: DemoBank, place: str, incoming: Incoming) -> Response:
 
 
 def _failure_page(visit: Visit, error: Exception) -> Response:
-    """The error page, without details of the error."""
+    """Render the error page without details of the error."""
     if isinstance(error, WrongMethod):
         return pages.message_page(visit, "Not possible here", f"This address accepts only {error.allowed}.", status=405)
     if isinstance(error, UnreadableBody):

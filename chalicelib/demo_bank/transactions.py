@@ -1,13 +1,12 @@
 """Generated transactions for every account, derived from its number: a year, or ``MANY_TRANSACTIONS`` if it is busy.
 
-The transactions of a month come from a generator seeded with the account's number and the month, so
+A generator seeded with the account's number and the month creates the transactions of a month, so
 they never change. Each month's transactions add up to zero: the remainder is transferred away on the
 28th. A statement therefore starts with one constant opening entry, twelve whole months back, and the
-balance is the sum of its entries. Amounts are integers in minor units, negative when money leaves the
-account.
+balance is the sum of its entries. Amounts are integers in minor units, negative for debits.
 
-A busy account has the same number of transactions every day; those of a day add up to zero. A loaded account has the
-transactions of its book, of which those before the twelve months are in the opening entry.
+A busy account has the same number of transactions every day, which add up to zero. A loaded account has the
+transactions of its book. The opening entry includes transactions before the twelve months.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ _BUSY_DAYS = MANY_TRANSACTIONS // _BUSY_PER_DAY
 
 @dataclass(frozen=True, slots=True)
 class StatementEntry:
-    """One entry of a statement; ``amount`` in minor units of the account's currency.
+    """One entry of a statement. ``amount`` is in minor units of the account's currency.
 
     ``status`` and ``created_on`` are set for a payment initiated at this bank, otherwise ``None``.
     """
@@ -56,28 +55,28 @@ class StatementEntry:
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """An account's entries up to a day, oldest first, and those still pending on that day."""
+    """An account's entries up to a day, oldest first, and the entries still pending on that day."""
 
     booked: tuple[StatementEntry, ...]
     pending: tuple[StatementEntry, ...]
 
     @property
     def balance(self) -> int:
-        """The booked balance: the sum of the booked entries, in minor units."""
+        """Return the booked balance: the sum of the booked entries, in minor units."""
         return sum(entry.amount for entry in self.booked)
 
     def opening_balance(self, day: date) -> int:
-        """The booked balance at the beginning of a day, in minor units: an opening entry of that day counts."""
+        """Return the booked balance at the beginning of a day in minor units, including that day's opening entry."""
         return sum(entry.amount for entry in self.booked if entry.booked_on < day or entry.means == "opening")
 
     @property
     def available(self) -> int:
-        """The booked balance minus pending entries that take money."""
+        """Return the booked balance minus pending debits."""
         return self.balance + sum(min(entry.amount, 0) for entry in self.pending)
 
     @property
     def newest_first(self) -> list[tuple[StatementEntry, bool]]:
-        """Every entry with whether it is pending, pending ones first."""
+        """Return every entry with its pending flag, pending entries first."""
         pending = [(entry, True) for entry in reversed(self.pending)]
         return pending + [(entry, False) for entry in reversed(self.booked)]
 
@@ -93,7 +92,7 @@ class _MonthEntry:
 
 @lru_cache(maxsize=256)
 def generate_statement(account: CustomerAccount, today: date) -> Statement:
-    """The statement of ``account`` as of ``today``."""
+    """Generate the statement of ``account`` as of ``today``."""
     if account.kind == "busy":
         return _busy_statement(account, today)
     if account.kind == "loaded":  # deleted since it was read
@@ -112,7 +111,7 @@ def generate_statement(account: CustomerAccount, today: date) -> Statement:
 
 @lru_cache(maxsize=16)
 def book_statement(account: CustomerAccount, book: AccountBook, today: date) -> Statement:
-    """The statement of a loaded account as of ``today``; cached, since 20 daily rules make 7,300 entries a year."""
+    """Return the statement of a loaded account as of ``today``, cached because a year can have 7,300 entries."""
     found = book.entries(account.number, today + timedelta(days=MOST_PENDING_DAYS))
     start = max(first_day(today), min(book.opened_on, today))
     opening = book.opening + sum(entry.amount for entry in found if entry.day < start)
@@ -140,7 +139,7 @@ def _book_transaction(account: CustomerAccount, entry: BookEntry) -> StatementEn
 
 
 def _busy_statement(account: CustomerAccount, today: date) -> Statement:
-    """``MANY_TRANSACTIONS`` booked entries; the first one includes the balance brought forward."""
+    """Generate ``MANY_TRANSACTIONS`` booked entries. The first entry includes the balance brought forward."""
     first = today - timedelta(days=_BUSY_DAYS - 1)
     entries = [entry for number in range(_BUSY_DAYS) for entry in _busy_day(account, first + timedelta(days=number))]
     entries[0] = replace(entries[0], amount=entries[0].amount + account.opening, text="Balance brought forward")
@@ -149,7 +148,7 @@ def _busy_statement(account: CustomerAccount, today: date) -> Statement:
 
 @lru_cache(maxsize=2 * _BUSY_DAYS)
 def _busy_day(account: CustomerAccount, day: date) -> tuple[StatementEntry, ...]:
-    """One day of a busy account: card payments, then one transfer of their sum."""
+    """Generate one day of a busy account: card payments, then one transfer of their sum."""
     random = Random(f"{account.number}/{day.isoformat()}")
     spent = list(_purchases(random, account.scale, _SHOPS, _BUSY_PER_DAY - 1))
     drawn = [*spent, _MonthEntry(day.day, -sum(entry.amount for entry in spent), *_SWEEPS[account.kind], "internal")]
@@ -168,12 +167,12 @@ def _busy_day(account: CustomerAccount, day: date) -> tuple[StatementEntry, ...]
 
 
 def first_day(today: date) -> date:
-    """The first day of a statement as of ``today``."""
+    """Return the first day of a statement as of ``today``."""
     return first_of_month(today, MONTHS)
 
 
 def first_of_month(day: date, back: int) -> date:
-    """The first day of the month that is a number of months before ``day``."""
+    """Return the first day of the month that is a number of months before ``day``."""
     count = day.year * 12 + day.month - 1 - back
     return date(count // 12, count % 12 + 1, 1)
 
@@ -192,7 +191,7 @@ def _opening_entry(account: CustomerAccount, start: date) -> StatementEntry:
 
 @cache
 def _month_entries(account: CustomerAccount, first: date) -> tuple[StatementEntry, ...]:
-    """The transactions of one month; their sum is zero."""
+    """Generate the transactions of one month. Their sum is zero."""
     random = Random(f"{account.number}/{first:%Y-%m}")
     drawn = sorted(_GENERATORS[account.kind](random, account.scale), key=lambda entry: entry.day)
     rest = -sum(entry.amount for entry in drawn)
@@ -212,7 +211,7 @@ def _month_entries(account: CustomerAccount, first: date) -> tuple[StatementEntr
 
 
 def _counterparty_account(account: CustomerAccount, entry: _MonthEntry) -> AccountIdentifiers:
-    """The other party's account in a transfer: a valid IBAN, always the same for the same name."""
+    """Derive the other party's account in a transfer: a valid IBAN that depends only on the name."""
     if entry.means != "transfer":
         return AccountIdentifiers()
     number = Random(entry.counterparty).randrange(10**8)
@@ -221,7 +220,7 @@ def _counterparty_account(account: CustomerAccount, entry: _MonthEntry) -> Accou
 
 
 def _amount(random: Random, low: int, high: int, scale: int) -> int:
-    """A random amount from ``low`` to ``high`` minor units, scaled by ``scale`` per cent."""
+    """Return a random amount from ``low`` to ``high`` minor units, scaled by ``scale`` per cent."""
     return random.randint(low, high) * scale // 100
 
 

@@ -1,4 +1,4 @@
-"""Webhook calls as the formats of the versions answer them."""
+"""Webhook calls, and their responses in the formats of the versions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class WebhookCall:
 
     Attributes:
         format: the webhook format of the bank's version.
-        request_id: the service's X-Request-Id; a repeat has the same.
+        request_id: the service's X-Request-Id. A retry has the same id.
         content: digest of the body.
     """
 
@@ -35,12 +35,12 @@ class WebhookCall:
 
     @property
     def accounts(self) -> tuple[CustomerAccount, ...]:
-        """The accounts that the PSU approved and that still exist."""
+        """Return the accounts that the PSU approved and that still exist."""
         return _open_accounts(self.consent.accounts(self.customer)) if self.consent and self.customer else ()
 
     @property
     def accounts_to_pay_from(self) -> tuple[CustomerAccount, ...]:
-        """The accounts that payments and funds confirmations may use."""
+        """Return the accounts that payments and funds confirmations may use."""
         if self.consent is None or self.customer is None:
             return ()
         return _open_accounts(self.consent.accounts_to_pay_from(self.customer))

@@ -1,6 +1,6 @@
 """Webhooks of a demonstration bank: the rows per version, and the checks before each.
 
-Checks are made in this order: key, request id, signature, JSON, fields, token, scope. Then a fault bank plays the
+Checks run in this order: key, request id, signature, JSON, fields, token, scope. A fault bank then applies the
 customer's fault.
 """
 
@@ -47,8 +47,8 @@ class WebhookRow:
     Attributes:
         webhook: the protocol's row: path, model of the body, scope.
         answer: builds the response members.
-        consent: whether X-Auth-Token must belong to a consent in force. A status request may have no token, and a
-            revocation may concern a consent that has ended.
+        consent: whether X-Auth-Token must belong to an active consent. A status request may have no token, and a
+            revocation may concern an ended consent.
         body_bytes: the maximum body size.
     """
 
@@ -60,7 +60,7 @@ class WebhookRow:
 
 @cache
 def webhook_rows(version: Version) -> Mapping[str, WebhookRow]:
-    """The webhooks that a version's banks support, by path."""
+    """Return the webhooks that a version's banks support, by path."""
     answers = WEBHOOK_FORMATS[version.number].answers
     found = [WebhookRow(webhook, answers[name], "needed") for name, webhook in version.relayed.items()]
     found += [_initiation_row(kind, webhook) for kind, webhook in version.payments.items()]
@@ -84,7 +84,7 @@ def _status_row(webhook: Webhook, version: Version) -> WebhookRow:
 
 
 def _revoke_token(call: WebhookCall) -> dict[str, Any]:
-    """End a consent at the service's request; a repeat succeeds."""
+    """End a consent at the service's request. A duplicate request succeeds."""
     request: RevokeToken = call.request
     if not consents.revoke_by_token(call.bank, request.access_token):
         raise UnknownToken
@@ -107,16 +107,16 @@ def answer_webhook(bank: DemoBank, row: WebhookRow, incoming: Incoming) -> Respo
 
 
 def _answer(row: WebhookRow, call: WebhookCall) -> Response:
-    """The response of the call's handler. Raises: Refusal."""
+    """Return the response of the call's handler. Raises: Refusal."""
     members = row.answer(call)
     form = row.webhook.form or call.bank.profile.protocol.answers
     return json_answer({"status": "success", **members} if form.says_status else members)
 
 
 def _find_fault(row: WebhookRow, call: WebhookCall) -> SandboxFault | None:
-    """The fault to play: of the consent's customer, or of a direct payment's, who is known once signed in.
+    """Return the fault to apply: of the consent's customer, or of a direct payment's signed-in customer.
 
-    Revocations play none, so that a TPP can always end a consent.
+    Revocations never fail, so that a TPP can always end a consent.
     """
     if call.consent is not None:
         return FAULTS_BY_NAME.get(call.consent.customer_id)
@@ -132,7 +132,7 @@ def refuse_unknown_path(bank: DemoBank, incoming: Incoming) -> Response:
 
 
 def answer_failure(bank: DemoBank, incoming: Incoming, error: Exception) -> Response:
-    """The error response in the format of the bank's version."""
+    """Return the error response in the format of the bank's version."""
     if isinstance(error, Refusal):
         refusal = error
         log.info("demo bank: webhook refused", bank=bank.profile.name, fault=error.fault.name)
@@ -147,7 +147,7 @@ def answer_failure(bank: DemoBank, incoming: Incoming, error: Exception) -> Resp
 
 
 def _error(bank: DemoBank, refusal: Refusal, request_id: str) -> tuple[int, Mapping[str, Any]]:
-    """The HTTP status and the members of an error response."""
+    """Return the HTTP status and the members of an error response."""
     version = bank.profile.protocol
     status, body = version.errors(refusal, request_id, bank.clock.time())
     if isinstance(refusal, UnknownToken):
@@ -186,7 +186,7 @@ def _read_request(row: WebhookRow, incoming: Incoming) -> Any:
 
 
 def _find_customer(bank: DemoBank, consent: DemoConsent) -> Customer:
-    """The customer of a consent. Raises: Refusal, as for an ended consent, if the customer was deleted."""
+    """Return the customer of a consent. Raises: Refusal, as for an ended consent, if the customer was deleted."""
     customer = find_customer(bank, consent.customer_id)
     if customer is None:
         raise refusals.refuse_token(refusals.TOKEN_NOT_IN_FORCE, bank.format.token_fault)
@@ -194,9 +194,7 @@ def _find_customer(bank: DemoBank, consent: DemoConsent) -> Customer:
 
 
 def _find_consent(bank: DemoBank, row: WebhookRow, incoming: Incoming) -> DemoConsent | None:
-    """The consent for X-Auth-Token, whose use is recorded; ended, expired and unknown ones are indistinguishable to the
-    caller. Raises: Refusal.
-    """
+    """Return the consent for X-Auth-Token and record its use. Raises: Refusal, the same if ended, expired or unknown."""
     token = incoming.headers.get("x-auth-token", "")
     if row.consent == "ignored" or (row.consent == "if named" and not token):
         return None

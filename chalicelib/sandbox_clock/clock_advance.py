@@ -1,7 +1,7 @@
 """Moves business time forward, hour by hour, and runs the work due in each hour.
 
-Each step first stores the new offset, so that every process follows. A move that stops half-way has moved time partly,
-and loses nothing: what is due stays due.
+Each step first stores the new offset, which every process then uses. An interrupted move has moved time partly, but
+loses no work, because due work remains due.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ NextDue = Callable[[int, int], int | None]
 class ScheduledWork:
     """The service's scheduled jobs.
 
-    While the clock is moved, it runs only at an hour that has something due: at any other hour it would do nothing.
+    While the clock is moved, a job runs only at hours with due work.
 
     Attributes:
-        name: the name of its deployed function.
+        name: the name of the job's deployed function.
         next_due: see ``NextDue``.
-        run: does what is due. Returns whether that may have made other work due.
+        run: runs due work. Returns whether other work may have become due.
     """
 
     name: str
@@ -44,18 +44,18 @@ class ScheduledWork:
 
 @dataclass(frozen=True, slots=True)
 class BusinessTime:
-    """The time after a move: Unix seconds, and how far it is ahead of real time."""
+    """The time after a move: Unix seconds, and the difference from real time."""
 
     now: int
     offset_seconds: int
 
 
 class OutOfRange(ValueError):
-    """The target time is out of range; the message is a sentence."""
+    """The target time is out of range. The message is a sentence."""
 
 
 class ClockAdvance:
-    """Moves the clock of this process and, through storage, of all others, and runs the schedules meanwhile."""
+    """Moves the clock of this process and, through storage, of all others, and runs the scheduled jobs meanwhile."""
 
     def __init__(self, clock: MovedClock, offset: ClockOffset, work: Sequence[ScheduledWork]) -> None:
         self._clock = clock
@@ -65,12 +65,12 @@ class ClockAdvance:
 
     @property
     def is_stopped(self) -> bool:
-        """Whether the schedules of the process rest, because of a move or ``stopped``."""
+        """Whether the schedules of the process are suspended by a move or by ``stopped``."""
         return self._stopped.locked()
 
     @contextmanager
     def stopped(self) -> Iterator[None]:
-        """Keep the schedules from running and time from being moved; a move waits for the end."""
+        """Suspend the schedules and moves of time in this context. A move waits for its end."""
         with self._stopped:
             yield
 
@@ -81,9 +81,9 @@ class ClockAdvance:
         """Move business time forward by ``seconds``, from 1 to ``MOST_SECONDS``.
 
         Raises:
-            OutOfRange: nothing has changed.
-            ClockBusy: another move is under way; if it took over a claim of this one, time has moved partly.
-            StoreError: storage failed; time may have moved partly.
+            OutOfRange: time has not moved.
+            ClockBusy: a different move is running. If it took over the claim of this move, time has moved partly.
+            StoreError: storage failed. Time may have moved partly.
         """
         if not 0 < seconds <= MOST_SECONDS:
             raise OutOfRange(f"time moves forward only, by at most {MOST_SECONDS // DAY_SECONDS} days")
@@ -114,7 +114,7 @@ class ClockAdvance:
             self._log_move(before)
 
     def _log_move(self, before: BusinessTime) -> None:
-        """Log how far time has moved, also if the move failed on the way."""
+        """Log how far time has moved, even if the move failed."""
         reached = self.now()
         if reached.offset_seconds > before.offset_seconds:
             log.warning(
@@ -136,7 +136,7 @@ class _Agenda:
         self._due = {number: each.next_due(start, self._end) for number, each in enumerate(work)}
 
     def next_stop(self, moved: int) -> int | None:
-        """The seconds from the start to the first whole hour, or the end, after ``moved`` that has something due."""
+        """Return the seconds from the start to the first whole hour with due work after ``moved``, or to the end."""
         due = min((at for at in self._due.values() if at is not None), default=None)
         if due is None or self._start + moved >= self._end:
             return None
@@ -144,14 +144,14 @@ class _Agenda:
         return min(hours * HOUR_SECONDS, self._end - self._start)
 
     def run(self, now: int) -> None:
-        """Run the work due at ``now``, then look for the next."""
+        """Run the work due at ``now``, then find the next due work."""
         ran = [number for number, at in self._due.items() if at is not None and at <= now]
         changed = [self._run(number, now) for number in ran]
         for number in self._due if any(changed) else ran:
             self._due[number] = self._work[number].next_due(self._ran_at[number], self._end)
 
     def _run(self, number: int, now: int) -> bool:
-        """Run a piece of work; one that fails is due again. Returns whether other work may have become due."""
+        """Run a piece of work. Failed work is due again. Returns whether other work may have become due."""
         try:
             changed = self._work[number].run()
         except Exception:

@@ -1,4 +1,4 @@
-"""``/sandbox/clock``: business time of the one-machine stack, read by anyone and moved with the operator's key."""
+"""``/sandbox/clock``: business time of the one-machine stack. Anyone can read it; the operator's key permits moves."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class NotOperator(Exception):
 
 
 class InvalidAdvance(ValueError):
-    """The body is not an advance; the message gives the reason."""
+    """The body is not a valid advance. The message contains the reason."""
 
 
 def answer_failure(error: Exception) -> Response:
-    """The JSON body of a refusal or a failure: ``error`` and ``error_description``."""
+    """Return the JSON body of a refusal or a failure: ``error`` and ``error_description``."""
     match error:
         case WrongMethod():
             return _refuse(405, "method_not_allowed", str(error))
@@ -51,7 +51,7 @@ def _refuse(status: int, code: str, sentence: str, headers: Mapping[str, str] | 
 
 
 def serve(clock: ClockContainer, incoming: Incoming) -> Response:
-    """``GET`` returns business time; ``POST`` moves it, and responds after all due work has run."""
+    """``GET`` returns business time. ``POST`` moves it, and responds after all due work has run."""
     return _move(clock, incoming) if incoming.method == "POST" else _answer_time(clock.advance.now())
 
 
@@ -71,7 +71,7 @@ def _require_key(key: str | None, authorization: str) -> None:
 
 
 def read_seconds(body: object) -> int:
-    """The seconds of ``{"advance": duration}``. Raises: InvalidAdvance."""
+    """Parse the seconds of ``{"advance": duration}``. Raises: InvalidAdvance."""
     given = body.get("advance") if isinstance(body, dict) and len(body) == 1 else None
     if not isinstance(given, str):
         raise InvalidAdvance(_EXAMPLE)

@@ -30,7 +30,7 @@ UNITS = (Unit("minutes", 60), Unit("hours", HOUR_SECONDS), Unit("days", DAY_SECO
 
 
 def show_clock(visit: Visit, clock: ClockContainer, problem: str = "", status: int = 200) -> Response:
-    """``GET /clock``."""
+    """``GET /clock``: show the page."""
     return page(
         visit,
         "clock.html",

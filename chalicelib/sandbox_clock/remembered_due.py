@@ -1,6 +1,6 @@
-"""When work is due next, remembered while this process writes nothing that could change the answer.
+"""The next due time of work, cached until this process writes data that could change it.
 
-A year in steps of a day asks five indexes 365 times, eight shards each, and the answer is almost always the same.
+A year in steps of a day queries five indexes 365 times, eight shards each, usually with the same result.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ _AHEAD_SECONDS = 30 * DAY_SECONDS
 
 
 class WriteCounts:
-    """Counts the writes of this process, also those whose outcome is unknown.
+    """Counts the writes of this process, including those with an unknown outcome.
 
-    A subject is a table, or a table and a kind of record, such as ``demo-banks/due``; ``prefix`` is that of the stage's
-    table names.
+    A subject is a table, or a table and a kind of record, such as ``demo-banks/due``. ``prefix`` is the prefix of the
+    stage's table names.
     """
 
     def __init__(self, prefix: str) -> None:
@@ -36,7 +36,7 @@ class WriteCounts:
         add_observer(self._count)
 
     def of(self, *subjects: str) -> int:
-        """The number of writes to any of ``subjects`` that have ended."""
+        """Return the number of completed writes to any of ``subjects``."""
         with self._lock:
             return sum(self._counts[subject] for subject in subjects)
 
@@ -57,7 +57,7 @@ class WriteCounts:
 
 
 def _written(params: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """The table, and the item or key, of each write in a request."""
+    """Return the table, and the item or key, of each write in a request."""
     if "TableName" in params:
         yield params["TableName"], params.get("Item") or params["Key"]
     for member in params.get("TransactItems", ()):
@@ -69,12 +69,12 @@ def _written(params: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]
 
 
 class RememberedDue:
-    """A question for the next due time, whose answer is kept until something is written, for at most a second.
+    """A query for the next due time. Its result is cached until the next relevant write, for at most a second.
 
     Args:
-        next_due: returns the next due time if it is by a time, in Unix seconds.
-        count_writes: returns how many writes of this process could have changed the answer.
-        clock: for the age of an answer, since other processes write, too.
+        next_due: returns the next due time up to a given time, in Unix seconds.
+        count_writes: returns the number of writes of this process that could have changed the result.
+        clock: measures the age of a result, because other processes also write.
     """
 
     def __init__(self, next_due: Callable[[int], int | None], count_writes: Callable[[], int], clock: Clock) -> None:

@@ -1,4 +1,4 @@
-"""The scheduled work of a sandbox: what runs while time is moved, and when each part has something to do."""
+"""The scheduled work of a sandbox: the jobs that run while time is moved, and their due times."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ RUN_SECONDS = 40
 def scheduled_work(
     *, call: Call, shared: Infrastructure, store: Store, clock: Clock, writes: WriteCounts, bank_client: BankClient
 ) -> Sequence[ScheduledWork]:
-    """All work, in the order in which it runs within an hour."""
+    """Return all work, in the order in which it runs within an hour."""
 
     def remember(next_due: Callable[[int], int | None], *subjects: str) -> RememberedDue:
-        """When work is due that follows from ``subjects``."""
+        """Cache the due time of work that depends on ``subjects``."""
         return RememberedDue(next_due, partial(writes.of, *subjects), clock)
 
     def indexed(index: ShardedIndex) -> RememberedDue:
-        """When work is due that is found by its time in an index."""
+        """Return the due time of work that an index finds by time."""
         return remember(partial(index.next_time, store), index.table)
 
     settle_due = remember(partial(clearing.next_due, shared), "demo-banks/due", "demo-banks/ends")
@@ -66,7 +66,7 @@ def _end(clock: Clock) -> float:
 
 
 class LedgerProof:
-    """Due as on its schedule, unless a whole round was proved since this process last wrote to the ledger."""
+    """Due according to its schedule, unless a whole round was proved since this process last wrote to the ledger."""
 
     def __init__(self, call: Call, clock: Clock, writes: WriteCounts) -> None:
         self._call = call
@@ -85,12 +85,12 @@ class LedgerProof:
         return None if self._count_writes() == self._proved else self._call(next_proof_due, until)
 
     def _count_writes(self) -> int:
-        """Writes that a proof looks at; not its own progress."""
+        """Count the writes that a proof covers, without its own progress."""
         return self._writes.of("ledger", "cards") - self._writes.of("ledger/proof")
 
 
 class DailyReports:
-    """The banks' daily reports, due when a day is over, and again when one has failed."""
+    """The banks' daily reports, due after the end of a day, and again after a failure."""
 
     def __init__(self, shared: Infrastructure) -> None:
         self._shared = shared
@@ -110,28 +110,29 @@ class DailyReports:
 def ingest_days(
     *, measurements: Measurements, ingest_alone: Ingest, expected_banks: Callable[[], Sequence[ExpectedBank]]
 ) -> bool:
-    """Ingest the days that are over, with the calls of the last minute, which are not written yet."""
+    """Ingest the completed days, including unwritten calls of the last minute."""
     measurements.write()
     ingest_alone.run(expected_banks())
     return False
 
 
 def next_ingest(after: int, until: int) -> int | None:
-    """The first time of the nightly ingest after ``after``."""
+    """Return the first time of the nightly ingest after ``after``."""
     today = after - after % DAY_SECONDS + INGESTED_AT * 60
     due = today if today > after else today + DAY_SECONDS
     return due if due <= until else None
 
 
 class DeliverySweep:
-    """The sweeper's work during moves: queues deliveries that become due, but not those to banks that are not called.
+    """The sweeper's work during moves: queues due deliveries, except to banks with an open circuit.
 
-    A pause of a circuit passes in real time, of which a move takes little. A delivery to a bank whose circuit is open
-    would only be postponed, hour after hour; so it stays due, until the circuit admits a call or the move is over.
+    A circuit's pause passes in real time, of which a move takes little. A delivery to a bank with an open circuit would
+    be
+    postponed every hour. Instead, it remains due until the circuit admits a call or the move ends.
 
     Args:
         sweep: queues due deliveries (``sweeper.sweep``).
-        next_due: when a delivery is due next.
+        next_due: returns the due time of the next delivery.
     """
 
     def __init__(
@@ -146,12 +147,12 @@ class DeliverySweep:
         self._left_out: list[Delivery] = []
 
     def run(self) -> bool:
-        """Queue the deliveries that are due. Returns whether there were any."""
+        """Queue the due deliveries. Returns whether there were any."""
         self._swept_at, self._left_out = self._clock.time(), []
         return self._sweep(0, self._choose) > 0
 
     def next_due(self, after: int, until: int) -> int | None:
-        """When to run next; deliveries that the latest run left out count while their bank may be called."""
+        """Return the next run's time. Deliveries omitted by the latest run count while their bank may be called."""
         if not self._left_out or any(
             self._circuits.calls_admitted(each.concerned_bank) != 0 for each in self._left_out
         ):
@@ -161,15 +162,15 @@ class DeliverySweep:
         return min((at for at in (became_due, expires_at) if at is not None and at <= until), default=None)
 
     def _choose(self, deliveries: Iterable[Delivery]) -> Sequence[Delivery]:
-        """The due deliveries that each bank's circuit admits, and the expired ones.
+        """Return the due deliveries that each bank's circuit admits, and the expired deliveries.
 
-        The end of an expired delivery needs no call.
+        Ending an expired delivery needs no call.
         """
         room: dict[str, int | None] = {}
         return [each for each in deliveries if each.give_up_at < self._swept_at or self._is_admitted(each, room)]
 
     def _is_admitted(self, delivery: Delivery, room: dict[str, int | None]) -> bool:
-        """Whether the delivery's bank has room for another call; the delivery then takes it."""
+        """Whether the circuit of the delivery's bank admits one more call. If so, the delivery uses it."""
         if not delivery.receiver.startswith("bank#"):
             return True
         bic = delivery.concerned_bank
