@@ -1,4 +1,4 @@
-"""Alarms: their states from the values of metrics, as CloudWatch documents them, and faults that raise and end them."""
+"""Alarms: their states by the documented rules of CloudWatch, and faults that raise and resolve them."""
 
 from __future__ import annotations
 
@@ -71,14 +71,14 @@ one that CloudWatch makes of the API's access log."""
 
 @dataclass(frozen=True)
 class Watched:
-    """One metric that an alarm goes by."""
+    """A metric that an alarm evaluates."""
 
     metric: MetricId
     statistic: str
     period: int
 
     def values(self, data: Data, now: int, periods: int) -> list[float | None]:
-        """The statistic of each of the last periods, the oldest first; ``None`` where there is no data."""
+        """Return the statistic of the last periods, the oldest first; ``None`` for a period without data."""
         return [self._value(data, now - ago * self.period) for ago in reversed(range(periods))]
 
     def _value(self, data: Data, until: int) -> float | None:
@@ -88,7 +88,7 @@ class Watched:
 
 @dataclass
 class Data:
-    """The written values of metrics, each with its second."""
+    """The written values of metrics with their times in seconds."""
 
     points: dict[MetricId, list[tuple[int, float]]] = field(default_factory=dict)
 
@@ -96,14 +96,14 @@ class Data:
         self.points.setdefault(metric, []).append((at, value))
 
     def take(self, figures: Sequence[Metric], at: int) -> None:
-        """Figures as if they had been written at that second."""
+        """Add metrics as if they were written at this time."""
         for figure in figures:
             for value in figure.values:
                 self.add((figure.namespace, figure.name, figure.dimensions), at, value)
 
 
 def watched_metrics(alarm: Alarm) -> dict[str, Watched]:
-    """The metrics of an alarm by their ids; one that goes by a single metric has it under the name ``metric``."""
+    """Return the metrics of an alarm by id. The key of a single metric is ``metric``."""
     if "MetricName" in alarm:
         metric = _metric_id(alarm["Namespace"], alarm["MetricName"], alarm["Dimensions"])
         return {"metric": Watched(metric, alarm["Statistic"], alarm["Period"])}
@@ -119,9 +119,9 @@ def watched_metrics(alarm: Alarm) -> dict[str, Watched]:
 
 
 def state(alarm: Alarm, data: Data, now: int, before: State = "INSUFFICIENT_DATA") -> State:
-    """The state of an alarm at a second; ``before`` is the one that it has been in.
+    """Return the state of an alarm at a time; ``before`` is its previous state.
 
-    Older values go before missing ones: what is missing is treated as the alarm says only if there are too few of them.
+    Older values replace missing ones. ``TreatMissingData`` applies only if there are still too few values.
     """
     periods, treatment = alarm["EvaluationPeriods"], alarm["TreatMissingData"]
     values = [value for value in _series(alarm, data, now, periods + _FURTHER) if value is not None][-periods:]
@@ -143,7 +143,7 @@ def _series(alarm: Alarm, data: Data, now: int, periods: int) -> list[float | No
 
 
 def _calculated(expression: str, values: Mapping[str, float | None], empty: set[str]) -> float | None:
-    """Metric math at one point in time; what has no data at all is not filled."""
+    """Evaluate metric math at one time. Metrics without any data are not filled."""
     present = {name: value for name, value in values.items() if name not in empty}
 
     def fill(what: Any, constant: float) -> Any:
@@ -169,7 +169,7 @@ def _metric_id(namespace: str, name: str, dimensions: Sequence[Mapping[str, Any]
 
 
 def _value(value: Any) -> str:
-    """A dimension's value; of a resource that exists only after deployment, its name in the template."""
+    """Return a dimension's value. For a resource that is not yet deployed, return its name in the template."""
     if isinstance(value, dict):
         [argument] = value.values()
         return str(argument if isinstance(argument, str) else argument[0])
@@ -177,7 +177,7 @@ def _value(value: Any) -> str:
 
 
 def alarms(stage: str, topic: str = "") -> dict[str, Alarm]:
-    """The alarms of a stage by their names without the stage's."""
+    """Return the alarms of a stage by their names without the prefix of the stage."""
     found = template.Template(template.load(), Stage=stage, AlarmTopicArn=topic).resources(ALARM)
     return {each["AlarmName"].removeprefix(f"causeway-{stage}-"): each for each in found.values()}
 
@@ -190,7 +190,7 @@ ALARMS = {
 
 
 def open_address(issuer: Issuer, action: str, **account: int) -> Any:
-    """A new address in SEPA."""
+    """Open a SEPA address."""
     (address,) = issuer.data(action, **account, epm_method_id=2, currency_ison=EUR)
     return address
 
@@ -204,7 +204,7 @@ def euros(address: int, amount: int) -> dict[str, int]:
 
 
 def transfer(address: Any, iban: str = "DE89370400440532013000", name: str = "Al") -> dict[str, Any]:
-    """The members of a transfer of 20.00 EUR."""
+    """Return the members of a transfer of 20.00 EUR."""
     return euros(address["id"], 2_000) | {"destination_iban": iban, "destination_account_name": name}
 
 
@@ -212,7 +212,7 @@ HOUR, DAY = 3600, 24 * 3600
 
 
 class Service:
-    """The service at work: what it writes when something goes wrong, and when nothing does."""
+    """A running service that returns the metrics written during faults and normal operation."""
 
     def __init__(self, causeway: Causeway, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
         self.causeway = causeway
@@ -220,13 +220,13 @@ class Service:
         self._capsys = capsys
 
     def figures(self, step: Callable[[], object]) -> list[Metric]:
-        """What a step writes."""
+        """Return the metrics that a step writes."""
         self._capsys.readouterr()
         step()
         return metrics_in(self._capsys.readouterr().out)
 
     def run(self, function: str) -> list[Metric]:
-        """What a run of a scheduled function writes."""
+        """Return the metrics that a run of a scheduled function writes."""
         return self.figures(lambda: run_schedule(app.handler_map[function]))
 
 
@@ -245,7 +245,7 @@ def overdue_delivery(service: Service) -> tuple[list[Metric], list[Metric]]:
 
 
 def broken_attempts(service: Service) -> tuple[list[Metric], list[Metric]]:
-    """Two messages at once, and the storage does not answer."""
+    """Deliver two messages while storage does not respond."""
     messages = [{"MessageId": each, "ReceiptHandle": "", "Body": each, "MD5OfBody": "0"} for each in ("a", "b")]
     event = sqs_event(messages, "arn:aws:sqs:eu-west-1:1:deliveries", "eu-west-1")
     with service.causeway.storage_gone("batch_get"):
@@ -281,7 +281,7 @@ def silent_provider(service: Service) -> tuple[list[Metric], list[Metric]]:
 
 
 class Killed(BaseException):
-    """A function's instance is gone in the middle of a request."""
+    """The function's instance is killed during a request."""
 
 
 def killed_payment(service: Service) -> tuple[list[Metric], list[Metric]]:
@@ -298,7 +298,7 @@ def killed_payment(service: Service) -> tuple[list[Metric], list[Metric]]:
 
 
 def unrecorded_decline(service: Service) -> tuple[list[Metric], list[Metric]]:
-    """An authorization that neither storage nor the queue takes."""
+    """Decline an authorization that neither storage nor the queue accepts."""
     issuer = Issuer(service.causeway)
     card = issuer.card_in("A").card_id
     with service.causeway.storage_gone("transact"), service.monkeypatch.context() as patch:
@@ -320,7 +320,7 @@ def broken_ledger(service: Service) -> tuple[list[Metric], list[Metric]]:
 
 
 def round_without_end(service: Service) -> tuple[list[Metric], list[Metric]]:
-    """The first round has begun, and for 15 days no run has had the time to bring it further."""
+    """Begin a first verification round that no run continues for 15 days."""
     Issuer(service.causeway).account()
     cards, clock = service.causeway.hub.cards, service.causeway.clock
     cards.call(prove_accounts, clock.monotonic() - 1)
@@ -332,7 +332,7 @@ def round_without_end(service: Service) -> tuple[list[Metric], list[Metric]]:
 
 
 def guessed_secrets(service: Service) -> tuple[list[Metric], list[Metric]]:
-    """Fifty calls with a wrong secret, and then a right one."""
+    """Send fifty calls with a wrong secret, and then one with the right secret."""
     causeway = service.causeway
     wrong = {"authorization": "Basic " + base64.b64encode(f"{causeway.tpp.client_id}:wrong".encode()).decode()}
     body = {"bic": "ALPHGB21", "scopes": ["account.list"]}

@@ -1,4 +1,4 @@
-"""Fixtures of the tools' tests: the service as alarms see it, a bank's table, and quick password hashes."""
+"""Fixtures of the tools' tests: the service with its metrics, a demonstration bank, and cheap password hashes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.infra.alarms import Service
 
 @pytest.fixture(autouse=True)
 def cheap_passwords(quick_hashes: None) -> None:
-    """Passwords are hashed as cheaply as can be."""
+    """Use cheap password hashes in all tests."""
 
 
 @pytest.fixture
@@ -26,6 +26,6 @@ def service(causeway: Causeway, capsys: pytest.CaptureFixture[str], monkeypatch:
 
 @pytest.fixture
 def one(resources: None) -> Iterator[SingleBank]:
-    """A table of the demonstration banks alone."""
+    """Provide a demonstration bank with its own table."""
     with responses.RequestsMock(assert_all_requests_are_fired=False) as mock:
         yield SingleBank("one", mock)

@@ -1,4 +1,4 @@
-"""The deployment: the template, policies and their rights, Chalice's configuration, and pins of packages."""
+"""Deployment files: the template, policies, Chalice's configuration, and package pins."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ Used = set[tuple[str, str]]
 
 
 def used_rights(operation: str, parameters: dict[str, Any]) -> Used:
-    """The rights that a call of DynamoDB or SQS takes; the stage in the names is the local one."""
+    """Return the rights that a DynamoDB or SQS call requires. Resource names are those of the local stage."""
     table = "arn:aws:dynamodb:*:*:table/"
     match operation:
         case "BatchGetItem":
@@ -71,7 +71,7 @@ def used_rights(operation: str, parameters: dict[str, Any]) -> Used:
 
 
 def policy_rights(stage: str, function: str) -> Used:
-    """The rights that a function's policy grants, with the names of the local stage."""
+    """Return the rights that a function's policy grants, with resource names of the local stage."""
     file = FOLDER / f"policy-{stage}{function}.json"
     rights = granted_rights(file, "dynamodb:") | granted_rights(file, "sqs:")
     return {(action, resource.replace(f"causeway-{stage}-", "causeway-local-")) for action, resource in rights}
@@ -85,7 +85,7 @@ PACKAGES = "--require-hashes --requirement requirements-{set}.txt --constraint r
 
 
 def pinned_versions(file: Path) -> dict[str, str]:
-    """The pins of a file by normalised name; files that it includes are left out."""
+    """Return the pins of a file by normalised name, without those of included files."""
     lines = [line for line in file.read_text("utf-8").splitlines() if re.match(r"\w", line)]
     return {canonicalize_name(each.name): str(each.specifier)[2:] for each in map(Requirement, lines)}
 
@@ -107,7 +107,7 @@ CONFIGURATIONS = {
 
 
 def for_stage(stage: str) -> Template:
-    """The template with its parameters filled in for one stage."""
+    """Return the template with the parameters of one stage."""
     return Template(template.load(), Stage=stage)
 
 
@@ -147,7 +147,7 @@ APPLICATION: dict[str, Any] = {
 
 
 def packaged_stage(stage: str) -> dict[str, Any]:
-    """The template that ``chalice package`` writes for a stage, without the code itself."""
+    """Return the template that ``chalice package`` writes for a stage, without the code."""
     from chalice.config import Config
     from chalice.deploy.appgraph import ApplicationGraphBuilder, DependencyBuilder
     from chalice.deploy.deployer import BuildStage, SwaggerBuilder
@@ -158,7 +158,7 @@ def packaged_stage(stage: str) -> dict[str, Any]:
 
     class Options(PackageOptions):
         def __init__(self) -> None:
-            """Do without a session of boto3's."""
+            """Create no boto3 session."""
 
         def service_principal(self, service: str) -> str:
             return f"{service}.amazonaws.com"

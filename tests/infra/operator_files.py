@@ -1,4 +1,4 @@
-"""Files as operators write them: customers of the demonstration banks, and set-ups of programme managers."""
+"""Sample operator files: customers of the demonstration banks, and programme managers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ DEMO = file.read_programmes(file.DEMO.read_text(encoding="utf-8"), "local")[0].c
 
 
 def faults(**members: Any) -> tuple[str, ...]:
-    """The mistakes of a small set-up with these members, without the place of the programme manager."""
+    """Return the errors of a small set-up with these members, without the location of the programme manager."""
     with pytest.raises(InvalidProgramme) as caught:
         file.read_programmes(written(manager(**members)), "local")
     return tuple(fault.removeprefix("programme_managers.0.") for fault in caught.value.faults)
@@ -32,7 +32,7 @@ MARK = "mark_transaction_as_suspicious"
 
 
 def rule(number: int = 1, **members: Any) -> Content:
-    """A rule of a risk group that is about everything, without other members."""
+    """Return a rule of a risk group that matches every transaction."""
     return {"id": number, "name": f"Rule {number}", "actions": [MARK]} | members
 
 
@@ -43,13 +43,13 @@ def with_entries(content: Content, fees: list[Content], limits: list[Content]) -
 
 
 def changes(causeway: Causeway, content: Content) -> list[tuple[str, str]]:
-    """The changes of a load: their verbs and titles."""
+    """Return the planned changes of a load: their verbs and titles."""
     (plan,) = planned(causeway.hub, content)
     return [(change.what, change.title) for change in plan.changes]
 
 
 def stored_rows(causeway: Causeway, content: Content) -> dict[str, Any]:
-    """The rows of a programme manager and of its credentials."""
+    """Return the rows of a programme manager and of its credentials."""
     rows = list(causeway.hub.store.scan("programmes"))
     own = [row for row in rows if row["owner"] == f"manager#{content['id']}" or row.get("manager_id") == content["id"]]
     return {f"{row['owner']} {row['part']}": row for row in own}
@@ -69,13 +69,13 @@ BOTH = ("DEMOGB21", "DEMODEF1")
 
 
 def customer(id_: str = "noor", accounts: Sequence[Content] = (), **members: Any) -> Content:
-    """A customer of both banks with one account, in a currency with three decimals."""
+    """Return a customer of both banks with one account, in a currency with three decimals."""
     person = {"id": id_, "banks": list(BOTH), "name": "Noor Haddad", "about": "Paid in dinars"}
     return {**person, "accounts": list(accounts or [account()]), **members}
 
 
 def account(number: str = "61000001", **members: Any) -> Content:
-    """An account without transactions."""
+    """Return an account without transactions."""
     members_of_file = {"number": number, "name": "Current account", "currency": "KWD"}
     return {**members_of_file, "balance": "1250.750", "balance_on": "2026-01-01", **members}
 
@@ -85,7 +85,7 @@ def transaction(day: str = "2026-02-03", amount: str = "-12.345", **members: Any
 
 
 def recurring_rule(every: str = "day", amount: str | None = "1.000", **members: Any) -> Content:
-    """A rule; ``amount`` is ``None`` for one with an amount between two others."""
+    """Return a recurring rule. ``None`` as ``amount`` omits the fixed amount, for rules with a range."""
     members_of_file = {"every": every, "counterparty": "Gulf Software", "text": "Salary", **members}
     return members_of_file if amount is None else members_of_file | {"amount": amount}
 

@@ -1,4 +1,4 @@
-"""The states of alarms are those of the examples in CloudWatch's documentation."""
+"""Alarm states match the examples in CloudWatch's documentation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Alarms: each goes by metrics that somebody writes, goes off when it should, and is over afterwards."""
+"""Every alarm uses metrics that are written, is raised by its fault, and is resolved afterwards."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def test_docs_state_the_price_of_metrics_written_by_schedules(service: Service) 
 
 
 def deployed_names() -> dict[str, set[str]]:
-    """The values that dimensions have, by their names: functions, tables, queues, the API and its stage."""
+    """Return the names of deployed resources by dimension."""
     resources = template.load()["Resources"]
     functions = ["causeway-local", *(f"causeway-local-{each.name}" for each in FUNCTIONS if each.name)]
     return {
@@ -139,12 +139,12 @@ def test_aws_metrics_in_alarms_exist_with_their_dimensions() -> None:
 
 
 def metric_of(name: str, metric: str = "") -> MetricId:
-    """The metric of an alarm, or the first of this name."""
+    """Return the metric of an alarm, or its first metric with this name."""
     return next(each.metric for each in watched_metrics(ALARMS[name]).values() if metric in ("", each.metric[1]))
 
 
 def written(name: str, values: dict[str, list[float]], every: int) -> State:
-    """The state of an alarm after the last of values that came at even distances."""
+    """Return the state of an alarm after values written at regular intervals."""
     data = Data()
     for metric, series in values.items():
         for ago, value in enumerate(reversed(series)):
@@ -240,7 +240,7 @@ def test_an_alarm_on_service_metrics_is_raised_and_resolved(name: str, service: 
 
 @pytest.mark.parametrize("name", list(PLAYS))
 def test_missing_values_raise_only_alarms_on_regularly_written_metrics(name: str) -> None:
-    """Metrics that are written on events only may be missing; a ledger that was not verified has INSUFFICIENT_DATA."""
+    """Metrics written only on events may be missing. An unverified ledger has INSUFFICIENT_DATA."""
     regular = dict.fromkeys(("deliveries-overdue", "ingest-missing", "claims-stuck", "ledger-not-proved"), "ALARM")
 
     assert state(ALARMS[name], Data(), NOW) == (regular | {"ledger-broken": "INSUFFICIENT_DATA"}).get(name, "OK")
@@ -256,7 +256,7 @@ def test_missing_values_raise_only_alarms_on_regularly_written_metrics(name: str
         ("ledger-not-proved", HOUR, 6 * HOUR, "OK", "ALARM"),
     ],
 )
-def test_one_value_determines_an_alarm_state_for_exactly_the_given_time(
+def test_one_value_keeps_an_alarm_state_for_exactly_the_given_time(
     name: str, value: float, lasts: int, until_then: State, afterwards: State
 ) -> None:
     data = Data()
@@ -287,8 +287,8 @@ def test_a_broken_ledger_keeps_the_alarm_until_the_ledger_is_verified() -> None:
 @pytest.mark.parametrize(
     ("minutes", "expected"), [([1, 0] * 8, "ALARM"), ([0] * 8 + [1, 0] * 4, "OK"), ([0] * 14 + [9], "OK")]
 )
-def test_claims_are_stuck_after_ten_minutes(minutes: list[float], expected: State) -> None:
-    """The claims are checked every other minute."""
+def test_the_claims_stuck_alarm_is_raised_after_ten_minutes(minutes: list[float], expected: State) -> None:
+    """The claims are checked every two minutes."""
     assert written("claims-stuck", {"": minutes}, 60) == expected
 
 

@@ -1,4 +1,4 @@
-"""Errors of AWS as sentences, also at an endpoint that is no emulator of AWS, or lacks a service."""
+"""AWS errors as sentences, also at endpoints that are not AWS emulators or lack a service."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.kit.http import serving
 
 
 class Website(BaseHTTPRequestHandler):
-    """Answers each request with a page, as moto does where it lacks an operation."""
+    """Answers each request with a 404 page, as moto does for a missing operation."""
 
     def _answer(self) -> None:
         self.send_error(404)
@@ -25,7 +25,7 @@ class Website(BaseHTTPRequestHandler):
     do_GET = do_POST = do_PUT = _answer  # noqa: N815 - http.server's names
 
     def log_message(self, format: str, *args: object) -> None:
-        """Nothing."""
+        """Write no log."""
 
 
 @pytest.fixture

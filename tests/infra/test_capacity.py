@@ -1,4 +1,4 @@
-"""The tables of ``docs/capacity.md`` agree with each other, and with the memory that functions have."""
+"""The tables in ``docs/capacity.md`` are consistent with each other and with the memory of functions."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ MEASURED = (ROOT / "docs" / "figures.md").read_text(encoding="utf-8")
 
 
 def assuming(**values: int) -> Figures:
-    """The figures of the page with other ``values``, by the options of the command."""
+    """Return the figures of the page with other ``values``, named as command options."""
     named = {capacity.OPTIONS[f"--{name.replace('_', '-')}"]: Decimal(value) for name, value in values.items()}
     return replace(FIGURES, values={**FIGURES.values, **named})
 
 
 def rate(figures: Figures, request: str, name: str) -> Decimal:
-    """The requests a second that meet a limit."""
+    """Return the requests per second at which a limit is reached."""
     return next(limit.rate for limit in capacity.limits(figures, request) if limit.name == name)
 
 
@@ -36,7 +36,7 @@ def test_capacity_tables_follow_from_the_figures_of_the_page() -> None:
 
 
 def test_processor_times_equal_the_measured_requests() -> None:
-    """Floor times ratio, in multiples of the floor of a relayed read."""
+    """The processor time is floor times ratio, in multiples of the floor of a relayed read."""
     titles = {"relayed read": READ_OF_ACCOUNTS, "payment": PAYMENT, "`createCard`": "createCard for a new holder"}
     row = re.compile(r"^\| ([^|]+) \| ([\d.]+); \d+ \| [\d.; ]+ \| ([\d.]+); ", re.MULTILINE)
     measured = {

@@ -1,4 +1,4 @@
-"""Every command parses its arguments, shows itself as it is typed, and ends with one line when it is interrupted."""
+"""Every command parses its arguments, prints its command line in the help, and handles an interrupt with one line."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SHOWN = (".py", ".md", ".yaml", ".json", ".html", ".txt", ".toml", "Makefile")
 
 
 def main(module: str, *arguments: str) -> None:
-    """Run a command within this process, as if it had been typed."""
+    """Run a command in this process with command line arguments."""
     try:
         found = importlib.import_module(f"{module}.__main__")
     except ModuleNotFoundError:

@@ -1,4 +1,4 @@
-"""The dashboard: it shows every alarm, and only metrics and lines that somebody writes."""
+"""The dashboard shows every alarm, and only metrics and log lines that are written."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tests.openbanking.accounts import Aisp
 
 
 def dashboard(stage: str) -> Any:
-    """Its body with the names of a stage; what exists only after deployment keeps its name in the template."""
+    """Return the dashboard with the names of a stage. Undeployed resources have their names in the template."""
     [text] = [
         entry["Properties"]["DashboardBody"]["Fn::Sub"]
         for entry in template.load()["Resources"].values()
@@ -62,7 +62,7 @@ def test_dashboard_widgets_do_not_overlap() -> None:
 
 
 def shown() -> Iterator[tuple[str, str, frozenset[str]]]:
-    """Namespace, name and dimensions' names of every metric on the dashboard, those of searches among them."""
+    """Yield namespace, name and dimension names of every metric on the dashboard, including searches."""
     for widget in dashboard("local")["widgets"]:
         for metric in widget["properties"].get("metrics", ()):
             if isinstance(metric[0], str):

@@ -1,4 +1,4 @@
-"""A virtual environment is built beside the old one, and takes its place when it is complete."""
+"""A virtual environment is built beside the old one and replaces it when complete."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ CREATING = "Creating .venv with Python {version} and {count} packages: takes abo
 
 
 class Project:
-    """A project with two locks, on a machine whose uv and Python record what they are asked to do."""
+    """A project with two locks, on a machine whose uv and Python record their calls."""
 
     def __init__(self, place: Path) -> None:
         self.home = place
@@ -76,7 +76,7 @@ class Project:
         (self.home / name).chmod(0o755)
 
     def installs(self, script: str) -> None:
-        """What uv does when it installs; in the script, ``$*`` is what it is asked for."""
+        """Set the script that uv runs on installation; ``$*`` contains its arguments."""
         (self.home / "installs").write_text(script)
 
     def start(self, packages: str = "run") -> subprocess.Popen[str]:
@@ -91,21 +91,21 @@ class Project:
         )
 
     def make(self, packages: str = "run", code: int = 0) -> str:
-        """What the script prints on standard error."""
+        """Run the script. Return its standard error."""
         process = self.start(packages)
         output, errors = process.communicate(timeout=PATIENCE_SECONDS)
         assert (process.returncode, output) == (code, ""), errors
         return errors
 
     def ran(self) -> list[str]:
-        """What uv and pip were asked for since this was called last."""
+        """Return the recorded calls of uv and pip since the last call."""
         file = self.home / "ran"
         lines = file.read_text().splitlines() if file.exists() else []
         file.unlink(missing_ok=True)
         return [line.removeprefix("bin/") for line in lines]
 
     def made(self) -> set[str]:
-        """What stands in the project beside its own files; the lock's file is always there."""
+        """Return the generated files of the project, without the lock file."""
         return {file.name for file in self.folder.iterdir()} - {
             *("infra", "sdk", "requirements-run.txt", "requirements-dev.txt", ".venv.lock")
         }
@@ -179,7 +179,7 @@ def test_changed_requirements_rebuild_the_environment_with_the_same_python(proje
     assert project.made() == {".venv"}
 
 
-def test_an_environment_is_kept_if_the_shell_offers_another_python(project: Project) -> None:
+def test_an_environment_is_not_rebuilt_if_path_has_another_python(project: Project) -> None:
     project.make()
     project.ran()
     (project.folder / ".venv" / "bin" / "python").unlink()
@@ -191,7 +191,7 @@ def test_an_environment_is_kept_if_the_shell_offers_another_python(project: Proj
 
 
 def test_an_environment_moved_with_its_repository_is_rebuilt(project: Project) -> None:
-    """The SDK in the environment is that of the other repository."""
+    """The environment contains the SDK of the other repository."""
     project.make()
     project.ran()
     moved = project.folder.with_name("moved")
@@ -362,7 +362,7 @@ def test_an_installation_problem_is_reported_in_one_sentence(project: Project, p
 
 
 def configure(project: Project, configuration: str) -> None:
-    """Let pip have one of the faulty configurations; the machine has the real uv."""
+    """Give pip one of the invalid configurations. The machine has the real uv."""
     file = project.home / "pip.conf"
     file.write_text(CONFIGURATIONS[configuration], "latin-1")
     project.environ |= {"PIP_CONFIG_FILE": str(file), "UV_CACHE_DIR": str(project.home / "cache"), "UV_OFFLINE": "1"}
@@ -380,7 +380,7 @@ def test_installation_errors_contain_no_index_password(project: Project, configu
 
 
 def test_pip_configuration_errors_contain_no_password(project: Project) -> None:
-    """pip installs uv if there is none."""
+    """pip installs uv if no uv is installed."""
     configure(project, "no-section")
     (project.home / "bin" / "uv").unlink()
     project.program("bin/python3.11", f'#!/bin/sh\nexec {sys.executable} "$@"\n')
@@ -391,8 +391,8 @@ def test_pip_configuration_errors_contain_no_password(project: Project) -> None:
     assert "no section headers" in said
 
 
-def test_a_full_disk_during_the_offline_installation_prevents_a_second_attempt(project: Project) -> None:
-    """A second attempt would report the leftovers of the first."""
+def test_a_full_disk_during_the_offline_installation_causes_no_second_attempt(project: Project) -> None:
+    """A second attempt would report remaining files of the first."""
     project.installs(
         "if [[ $* == *--offline* ]]; then echo 'No space left on device' >&2; else echo half >&2; fi; exit 2"
     )
@@ -404,7 +404,7 @@ def test_a_full_disk_during_the_offline_installation_prevents_a_second_attempt(p
 @pytest.mark.parametrize("pip", ["", "/wheels/pip.whl"])
 @pytest.mark.parametrize("uv", [None, "0.4.30"])
 def test_pip_installs_the_locked_uv_if_path_has_no_uv_or_an_old_one(project: Project, pip: str, uv: str | None) -> None:
-    """A Python without pip has the wheel of pip as a part of venv."""
+    """A Python without pip uses the pip wheel in venv."""
     if uv:
         project.program("bin/uv", UV.replace("${UV_VERSION-0.13.9}", uv))
     else:

@@ -1,4 +1,4 @@
-"""The receiver of events trusts only what is signed, takes a repeat once, and waits no longer than it should."""
+"""The event receiver accepts only signed events, ignores duplicates, and waits only for a limited time."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_wait_for_event_finds_events_by_type_and_members_in_any_order(receiver: 
     assert receiver.wait_for_event("payment.status_changed").event.to_json()["data"] == paid["m1"]
 
 
-def test_a_repeated_event_is_accepted_but_received_once(receiver: EventReceiver) -> None:
+def test_a_duplicate_event_is_accepted_but_received_once(receiver: EventReceiver) -> None:
     assert [send(receiver, "test", "m1", message="Hello") for _ in range(2)] == [204, 204]
 
     assert receiver.wait_for_event("test").id == "m1"

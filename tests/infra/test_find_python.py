@@ -1,4 +1,4 @@
-"""The interpreter of a version is found by running it, and where there is none, one sentence says how to get it."""
+"""The interpreter of a version is found by running it. Otherwise, the error explains the installation."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ HOW = (
 
 
 class Machine:
-    """A machine with interpreters of its own: folders of PATH, a home, and what variables say."""
+    """A machine with its own interpreters: folders of PATH, a home folder, and variables."""
 
     def __init__(self, place: Path) -> None:
         self.home, self.path = place / "home", [place / "tools"]
@@ -46,7 +46,7 @@ class Machine:
         return file
 
     def on_path(self, folder: str, name: str = f"python{VERSION}", content: str = GOOD) -> Path:
-        """An interpreter in a folder that is last on PATH."""
+        """Add an interpreter in a folder at the end of PATH."""
         place = self.home.parent / folder
         self.path.append(place)
         return self.interpreter(place / name, content)
@@ -60,7 +60,7 @@ class Machine:
         return subprocess.run(command, cwd=folder, env=environ, capture_output=True, text=True, check=False)
 
     def find(self, *arguments: str) -> str:
-        """The path that the script prints, or its sentence."""
+        """Run the script. Return the printed path or the error."""
         done = self.run(SCRIPT, *arguments)
         assert (done.returncode, bool(done.stdout), bool(done.stderr)) in ((0, True, False), (1, False, True))
         return (done.stdout or done.stderr).rstrip("\n")

@@ -1,4 +1,4 @@
-"""The table of the functions: whatever else speaks of them says the same, and a failing test says what is missing."""
+"""The table of functions agrees with all configuration files, policies, alarms and documents."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ each_function = pytest.mark.parametrize("function", FUNCTIONS, ids=lambda functi
 
 
 def triggers() -> dict[str, str]:
-    """The functions that the application registers beside its routes: name and trigger."""
+    """Return the name and trigger of the functions registered in the application."""
     found = {}
     for source in app.event_sources:
         if isinstance(source, SQSEventConfig):
@@ -106,7 +106,7 @@ def test_every_policy_file_belongs_to_a_function() -> None:
     assert there == {each.policy(stage) for each in FUNCTIONS for stage in each.stages}
 
 
-def test_rights_are_defined_for_exactly_the_functions() -> None:
+def test_policy_rights_are_defined_for_exactly_the_functions() -> None:
     assert policies.RIGHTS.keys() == {each.name for each in FUNCTIONS}
 
 
@@ -164,7 +164,7 @@ def test_docs_list_no_unknown_function() -> None:
     assert found == {deployed_name(each, "{stage}") for each in FUNCTIONS}
 
 
-def test_docs_name_all_production_functions_to_stop_for_a_restore() -> None:
+def test_docs_list_all_production_functions_to_stop_for_a_restore() -> None:
     (step,) = re.findall(r"Stop all functions.*", DOCUMENTS["docs/deployment.md"])
 
     assert set(re.findall(r"`-([a-z]+)`", step)) == {

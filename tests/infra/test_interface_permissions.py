@@ -1,6 +1,6 @@
-"""Policies of the interface, and of the settlement of demonstration banks' payments, grant exactly the calls made.
+"""The policies of the API function and of ``settle`` grant exactly the rights that their calls use.
 
-People, TPPs and banks send requests, and it is noted what these take.
+The test sends requests of people, TPPs and banks and records the used rights.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ class Rights:
 
 @pytest.fixture
 def connected(causeway: Causeway) -> Iterator[Causeway]:
-    """The service with both demonstration banks, connected with the service in both directions."""
+    """Connect the service with both demonstration banks in both directions."""
     with connect_banks(causeway):
         yield causeway
 
 
 @pytest.fixture
 def rights(connected: Causeway) -> Iterator[Rights]:
-    """Notes the rights that are taken from now on."""
+    """Record the rights used from now on."""
     patch = pytest.MonkeyPatch()
     patch.setattr(parallel, "WIDTH", 1)  # the emulator is not made for threads
     answering: list[object] = []  # and not a variable of the context: measurements are written in another thread
@@ -72,7 +72,7 @@ def rights(connected: Causeway) -> Iterator[Rights]:
 
 
 def visit(causeway: Causeway) -> None:
-    """The actions of a user at the web interface."""
+    """Perform the actions of a user at the web interface."""
     user = WebUser(causeway)
     user.register(EMAIL)
     client_id = user.create_client(events_url=causeway.receiver.url)
@@ -99,7 +99,7 @@ def visit(causeway: Causeway) -> None:
 
 
 def pay(causeway: Causeway) -> None:
-    """Payments of TPPs, PSUs and banks, at once and deferred, and reports of banks."""
+    """Make payments of TPPs, PSUs and banks, immediate and deferred, and reports of banks."""
     causeway.writes_measurements()
     for bank, scopes in PAYMENT_SCOPES.items():
         given = {"scopes": scopes, "consent_type": "one_time", "state": f"rights {bank}"}
@@ -109,7 +109,7 @@ def pay(causeway: Causeway) -> None:
 
 
 def report(causeway: Causeway) -> None:
-    """A deferred request, and a report of a payment that is not known yet."""
+    """Send a deferred request, and a report of a payment that is not yet known."""
     pisp = Pisp(causeway, 2, "bulk", "one_time", deferred=True)
     pisp.outcome(pisp.order("key-1"))
     causeway.tpp.call("GET", "/tpp/banks")
@@ -119,7 +119,7 @@ def report(causeway: Causeway) -> None:
 
 
 def refresh_and_list(causeway: Causeway) -> None:
-    """Calls of a client with a key: a refresh that keeps its refresh token, and lists of its consents and events."""
+    """Refresh a token of a client with a key, and list its consents and events."""
     holder = KeyHolder()
     secure(causeway, holder, security_profile="fapi2")
     holder.refresh(causeway, holder.tokens(causeway)["refresh_token"])
@@ -128,7 +128,7 @@ def refresh_and_list(causeway: Causeway) -> None:
         assert answer.status == 200
 
 
-def test_the_api_uses_exactly_its_rights_besides_the_card_tables(connected: Causeway, rights: Rights) -> None:
+def test_the_api_uses_exactly_its_rights_on_tables_other_than_card_tables(connected: Causeway, rights: Rights) -> None:
     visit(connected)
     pay(connected)
     report(connected)

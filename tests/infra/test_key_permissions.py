@@ -1,4 +1,4 @@
-"""Keys, secrets, logs and traces: each function may reach those that it uses, and no statement grants anything else."""
+"""Each function has access only to the keys, secrets, logs and traces that it uses."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Keys = dict[str, Any]
 
 
 def granted(stage: str, function: str) -> Keys:
-    """The secrets that a function may read, with the names of the local stage, and whether it may unwrap data keys."""
+    """Return the secrets that a function may read, by local name, and whether it may decrypt data keys."""
     own = {statement["Sid"]: statement for statement in statements(FOLDER / f"policy-{stage}{function}.json")}
     named = resources(own["ReadSecrets"]) if "ReadSecrets" in own else []
     names = {each.rpartition(f":secret:causeway-{stage}-")[2].removesuffix("-??????") for each in named}
@@ -42,7 +42,7 @@ def granted(stage: str, function: str) -> Keys:
 
 @pytest.fixture
 def reached(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[bootstrap.Hub], object]], Keys]:
-    """Answers what a piece of work reads of secrets and unwraps in a process that remembers nothing."""
+    """Return a function that records the secrets read and keys decrypted by a call in a new process."""
     taken: Keys = {}
 
     def note(call: Call) -> None:
@@ -67,7 +67,7 @@ def reached(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> Callable[[Ca
 
 
 def new_card(causeway: Causeway) -> Callable[[bootstrap.Hub], object]:
-    """Requests of the interface that need all keys; the demonstration banks are not installed here."""
+    """Return a request that needs all keys. The demonstration banks are not installed."""
 
     def work(hub: bootstrap.Hub) -> None:
         Issuer(causeway, hub).card()

@@ -1,4 +1,4 @@
-"""``make help`` and the commands behind the targets."""
+"""``make help`` and the commands of the targets."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def test_the_tests_variable_accepts_paths_names_patterns_and_options() -> None:
 
 
 def _make(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """The commands of ``make test``, without running them."""
+    """Return the commands of ``make test`` without running them."""
     command = ["make", "--dry-run", "test", *arguments]
     return subprocess.run(
         command, cwd=ROOT, env={"PATH": os.environ["PATH"]}, capture_output=True, text=True, check=False

@@ -1,4 +1,4 @@
-"""Policies of functions grant exactly the calls that the functions make at work."""
+"""The policies of functions grant exactly the rights that their calls use."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from tests.openbanking.payments import Pisp, payment_answer
 
 @pytest.fixture
 def working(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], object]], Used]:
-    """Answers the rights that a piece of work takes."""
+    """Return a function that records the rights used by a call."""
     monkeypatch.setattr(parallel, "WIDTH", 1)  # the emulator is not made for threads
     calls: list[Used] = []
 
@@ -60,7 +60,7 @@ def working(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> Callable[[Ca
 
 
 def deliveries_of_every_kind(causeway: Causeway) -> list[str]:
-    """The ids of deliveries that take everything that a worker does."""
+    """Record deliveries that need all rights of a worker. Return their ids."""
     causeway.tpp.set_events_url()
     deferred, pisp = DeferredRead(causeway), Pisp(causeway, 2, consent_type="one_time", deferred=True)
     direct = Pisp(causeway, 1, "direct", deferred=True)
@@ -80,7 +80,7 @@ def deliveries_of_every_kind(causeway: Causeway) -> list[str]:
 
 
 def unrecorded_declines(causeway: Causeway) -> list[str]:
-    """The tasks of two declines that storage did not take in time; the approval of one was written later."""
+    """Queue two declines that storage did not accept in time; one approval is written later. Return the tasks."""
     issuer = Issuer(causeway)
     card = issuer.spendable(500).card_id
     causeway.queued()
@@ -93,7 +93,7 @@ def unrecorded_declines(causeway: Causeway) -> list[str]:
 
 
 def rotate_and_request_reseal(causeway: Causeway) -> None:
-    """Rotate the data key, and request that all records are encrypted with the new one."""
+    """Rotate the data key, and request that all records are encrypted with the new key."""
     causeway.hub.keyring.rotate_data_key()
     causeway.clock.advance(SETTLE_SECONDS)
     causeway.hub.resealing.request()
@@ -222,7 +222,7 @@ def test_the_performance_page_uses_only_granted_rights_on_banks_and_statistics(
 
 
 def cards_at_work(causeway: Causeway) -> None:
-    """Work that needs all rights on cards, accounts and holders."""
+    """Call actions that need all rights on cards, accounts and holders."""
     issuer = Issuer(causeway, causeway.another_process())
     card = issuer.card(card_virtual=0, request_reference_id=issuer.reference())
     issuer.card(account_id=card.account_id, account_owner_id=card.holder_id, holder_id=card.holder_id)
@@ -233,7 +233,7 @@ def cards_at_work(causeway: Causeway) -> None:
 
 
 def money_at_work(causeway: Causeway, issuer: Issuer) -> None:
-    """Work that needs all rights on money, with the sandbox's provider and simulator."""
+    """Call actions that need all rights on money, with the sandbox provider and simulator."""
     account = issuer.account(currency_ison=EUR)
     address = open_address(issuer, "assignExternalPaymentAddress", account_id=account)
     other = open_address(issuer, "assignExternalPaymentAddressForSpecialAccount", special_account_id=802)
@@ -252,7 +252,7 @@ def money_at_work(causeway: Causeway, issuer: Issuer) -> None:
 
 
 def network_at_work(issuer: Issuer) -> int:
-    """Work that needs all rights on the network's messages; returns the card."""
+    """Call actions that need all rights on network messages. Return the card id."""
     card = issuer.spendable(90_000).card_id
     asked = issuer.purchase(card, 2_500)
     for amount in (500, 900_000):
@@ -274,7 +274,7 @@ def network_at_work(issuer: Issuer) -> int:
 
 
 def reports_at_work(issuer: Issuer, card: int) -> None:
-    """Work that needs all rights to read the network's messages, as a program and at the web interface."""
+    """Make all reads of network messages through the API and the web interface."""
     page = {"item_count": 1, "date_from": 0, "date_to": 1}
     issuer.data("getCardsActivity", **page)
     for action in ("getCardsActivity", "getFinancialAuthorizes", "getTransactions"):
@@ -312,7 +312,7 @@ def test_the_card_api_uses_exactly_its_rights_on_the_card_tables(
 def test_finish_uses_exactly_the_rights_of_its_policy(
     causeway: Causeway, working: Callable[[Callable[[], object]], Used], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The sandbox provider keeps its books in our tables; other providers need no further rights."""
+    """The sandbox provider stores its data in our tables. Other providers need no further rights."""
     issuer = Issuer(causeway)
     account = issuer.account(currency_ison=EUR)
     address = open_address(issuer, "assignExternalPaymentAddress", account_id=account)
@@ -344,7 +344,7 @@ def test_finish_uses_exactly_the_rights_of_its_policy(
 def test_prove_uses_exactly_the_rights_of_its_policy(
     causeway: Causeway, working: Callable[[Callable[[], object]], Used]
 ) -> None:
-    """Payments and authorizations hold money, and there is a special account."""
+    """Payments and authorizations hold money, and a special account exists."""
     issuer = Issuer(causeway)
     money_at_work(causeway, issuer)
     issuer.purchase(issuer.spendable(2_500).card_id, 2_500)

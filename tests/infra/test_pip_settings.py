@@ -1,4 +1,4 @@
-"""The settings of pip apply to uv."""
+"""The settings of pip are applied to uv."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ SCRIPT = ROOT / "infra" / "pip_settings.py"
 
 @pytest.fixture
 def environ(tmp_path: Path) -> dict[str, str]:
-    """A user without a configuration, on a machine without one."""
+    """Return the environment of a user and a machine without a pip configuration."""
     return {"HOME": str(tmp_path), "XDG_CONFIG_DIRS": str(tmp_path / "xdg"), "SSL_CERT_FILE": "/ca.pem"}
 
 
 def translate(environ: dict[str, str]) -> dict[str, str]:
-    """uv's variables without the certificate that every machine has here."""
+    """Return uv's variables, without the certificate variable of the test environment."""
     found = pip_settings.uv_variables(environ)
     return {name: value for name, value in found.items() if (name, value) != ("SSL_CERT_FILE", "/ca.pem")}
 
@@ -87,7 +87,7 @@ def test_no_index_is_translated_to_an_option_of_uv(environ: dict[str, str], valu
 
 
 def test_uv_supports_every_translated_variable(environ: dict[str, str], tmp_path: Path) -> None:
-    """uv lists the variable, or reports an invalid value."""
+    """Uv lists the variable, or reports an invalid value."""
     settings = ("index-url", "extra-index-url", "trusted-host", "retries", "client-cert", "timeout", "find-links")
     url = {f"PIP_{name.upper().replace('-', '_')}": "https://a.example" for name in settings}
     some = environ | url | {"PIP_TIMEOUT": "1", "PIP_KEYRING_PROVIDER": "subprocess"}
@@ -115,7 +115,7 @@ def test_uv_supports_every_translated_variable(environ: dict[str, str], tmp_path
 
 
 def test_settings_have_the_precedence_of_pip(environ: dict[str, str], tmp_path: Path) -> None:
-    """In pip's order: a variable, PIP_CONFIG_FILE, the user's file, the machine's; ``install`` before ``global``."""
+    """The order is variables, PIP_CONFIG_FILE, user file, machine file, and ``install`` before ``global``."""
     configure(tmp_path / "xdg/pip/pip.conf", "[global]\nindex-url=machine\n")
     assert translate(environ) == {"UV_DEFAULT_INDEX": "machine"}
     configure(tmp_path / ".pip/pip.conf", "[global]\nindex-url=user\n")

@@ -1,4 +1,4 @@
-"""The policies: every table is covered, and nothing is granted beyond the stage's own resources."""
+"""The policies cover every table and grant access only to resources of their stage."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Long commands report their progress: a bar on a terminal, a plain line now and then elsewhere."""
+"""Long commands report their progress by a bar on a terminal, and by occasional lines elsewhere."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Stream(io.StringIO):
 
 
 class Clock:
-    """Monotonic seconds that pass when they are told to."""
+    """A monotonic clock that is set by the test."""
 
     def __init__(self) -> None:
         self.seconds = 100.0
@@ -33,12 +33,12 @@ class Clock:
 
 @pytest.fixture(autouse=True)
 def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The kind of terminal, whatever the one of the tests is."""
+    """Set the kind of terminal, independent of the terminal of the tests."""
     monkeypatch.setenv("TERM", "xterm")
 
 
 def words(stream: Stream) -> str:
-    """The output to a terminal, without its control sequences."""
+    """Return the output to a terminal without control sequences."""
     return re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", stream.getvalue())
 
 
@@ -64,7 +64,7 @@ def test_a_progress_bar_shows_the_current_step() -> None:
     assert "building the layer" in words(stream)
 
 
-def test_output_is_printed_to_standard_output_while_the_bar_is_away(capsys: pytest.CaptureFixture[str]) -> None:
+def test_output_is_printed_while_the_progress_bar_is_hidden(capsys: pytest.CaptureFixture[str]) -> None:
     stream = Stream(terminal=True)
 
     with Progress(stream, Clock()) as progress:

@@ -1,4 +1,4 @@
-"""The routes as API Gateway imports them: every method reaches the function, and there are not too many."""
+"""The routes as API Gateway imports them pass every method to the function and respect the quota."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ANY = "x-amazon-apigateway-any-method"
 
 @pytest.fixture(scope="module")
 def paths() -> dict[str, Any]:
-    """The routes of a sandbox, which has the most, as Chalice hands them to API Gateway."""
+    """Return the routes of a sandbox stage, which has the most, in Chalice's API definition."""
     found: dict[str, Any] = CFNSwaggerGenerator().generate_swagger(app)["paths"]
     return found
 
@@ -35,8 +35,8 @@ def test_all_paths_use_less_than_two_thirds_of_the_api_gateway_quota(paths: dict
     assert len(resources) < RESOURCES * 2 / 3
 
 
-def test_path_variables_at_one_place_have_one_name(paths: dict[str, Any]) -> None:
-    """API Gateway refuses two variables with different names at one place."""
+def test_path_variables_at_the_same_position_have_the_same_name(paths: dict[str, Any]) -> None:
+    """API Gateway refuses different names of variables at the same position."""
     names: dict[str, set[str]] = {}
     for path in paths:
         parts = path.split("/")

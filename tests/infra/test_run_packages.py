@@ -1,4 +1,4 @@
-"""``make run`` and what its readers start beside it need the packages of ``requirements-run.txt``, and no others."""
+"""``make run`` and related programs import only packages in ``requirements-run.txt``."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ emulator.load_moto()
 
 @pytest.fixture(scope="module")
 def other_modules() -> set[str]:
-    """The modules that are installed here and are not in the packages of ``make run``."""
+    """Return the installed modules that are not in the packages of ``make run``."""
     locked = pinned_versions(ROOT / f"{lock.RUN}.txt")
     return {
         module
@@ -51,7 +51,7 @@ def other_modules() -> set[str]:
 
 
 def statements(tree: ast.AST) -> Iterator[ast.AST]:
-    """Everything in a program that is no expression: an expression imports nothing."""
+    """Yield the syntax nodes that are not expressions, because expressions contain no imports."""
     for node in ast.iter_child_nodes(tree):
         if not isinstance(node, ast.expr):
             yield node
@@ -59,7 +59,7 @@ def statements(tree: ast.AST) -> Iterator[ast.AST]:
 
 
 def imported(place: Path) -> Iterator[str]:
-    """The modules that a program imports, in functions too, by their absolute names."""
+    """Yield the modules that a program imports, including in functions, by absolute name."""
     for file in place.rglob("*.py") if place.is_dir() else [place]:
         for node in statements(parse(file.read_text("utf-8"))):
             if isinstance(node, ast.Import):

@@ -1,4 +1,4 @@
-"""The local servers read requests by the letter of RFC 9112."""
+"""The local servers parse requests strictly by RFC 9112."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ UNREADABLE = 400
 
 
 class Echo(StrictHandler):
-    """Answers with the path, the values of ``X-Value`` and the body."""
+    """Returns the path, the values of ``X-Value`` and the body."""
 
     protocol_version = "HTTP/1.1"
 
@@ -34,11 +34,11 @@ class Echo(StrictHandler):
     do_GET = do_HEAD = do_POST = _handle  # noqa: N815 - http.server's names
 
     def log_message(self, format: str, *args: object) -> None:
-        """Log nothing."""
+        """Write no log."""
 
 
 class Chunked(Echo):
-    """Reads bodies in chunks, for any host."""
+    """Reads chunked bodies for any host."""
 
     reads_chunks = True
     hosts = None
@@ -58,7 +58,7 @@ def chunked_port() -> Iterator[int]:
 
 
 def exchange(port: int, sent: bytes) -> bytes:
-    """Everything that a server answers to these bytes, until it closes the connection or has nothing more to read."""
+    """Send raw bytes. Return all data received until the server closes the connection."""
     with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_SECONDS) as opened:
         opened.sendall(sent)
         opened.shutdown(socket.SHUT_WR)

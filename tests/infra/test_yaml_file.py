@@ -1,4 +1,4 @@
-"""YAML files that people write."""
+"""YAML files written by people."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from infra import yaml_file
 SECRET = "what-nobody-is-shown"
 
 
-def test_numbers_are_decimal_and_fractions_stay_text() -> None:
+def test_integers_are_decimal_and_fractions_are_read_as_text() -> None:
     assert yaml_file.parse_yaml("[036, 1:30, 0x10, 0.86, 1e3, yes, true, 2026-03-02, ~, 'a']") == [
         36,
         "1:30",

@@ -1,4 +1,4 @@
-"""The operator's command line, run inside this process."""
+"""Runs the operator's command line inside this process."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ def run(*arguments: str, stdin: str | None = None) -> Result:
 
 
 def done(*arguments: str, stdin: str | None = None) -> Any:
-    """The document of a command that succeeds."""
+    """Run a command that must succeed. Return its JSON document."""
     result = run(*arguments, "--json", stdin=stdin)
     assert result.exit_code == 0, result.output
     return json.loads(result.stdout)
 
 
 def refused(*arguments: str, stdin: str | None = None) -> str:
-    """The one sentence of a command that is refused, the same for people and for programs."""
+    """Run a command that must fail. Return its error, which is equal in text and JSON output."""
     spoken, printed = run(*arguments, stdin=stdin), run(*arguments, "--json", stdin=stdin)
     for result in (spoken, printed):
         assert result.exit_code == 1, result.output

@@ -1,4 +1,4 @@
-"""The operator's command line: what it does, what it refuses in one sentence, and what it shows once."""
+"""The operator's command line: effects, errors in one sentence, and secrets that are printed once."""
 
 from __future__ import annotations
 
@@ -84,14 +84,14 @@ COMMANDS = [(group, command) for group, commands in GROUPS.items() for command i
 
 @pytest.fixture(autouse=True)
 def connected(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> Causeway:
-    """The commands work on the service."""
+    """Connect the commands with the test service."""
     monkeypatch.setattr(connection, "connect", lambda: causeway.hub)
     return causeway
 
 
 @pytest.fixture
 def elsewhere(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> bootstrap.Hub:
-    """The commands work on a stage that is not local, over the same tables."""
+    """Connect the commands with a deployed stage that uses the same tables."""
     settings = {"STAGE": "dev", "PUBLIC_URL": "https://dev.example.com", "RESOURCE_PREFIX": "causeway-local"}
     hub = bootstrap.Hub(Settings.from_environment(settings), ManualClock(START))
     monkeypatch.setattr(connection, "connect", lambda: hub)
@@ -100,7 +100,7 @@ def elsewhere(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> bootstrap.
 
 @pytest.fixture
 def bic(causeway: Causeway) -> Iterator[str]:
-    """A BIC of nobody yet; a bank that is registered under it is removed, since other tests count banks."""
+    """Provide an unused BIC. Remove a bank registered with it afterwards, because other tests count banks."""
     made = "".join(random.choices(string.ascii_uppercase, k=4)) + "GB21"
     yield made
     with contextlib.suppress(UnknownBank):
@@ -109,7 +109,7 @@ def bic(causeway: Causeway) -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def key_pair() -> tuple[str, str]:
-    """A private and a public key, PEM."""
+    """Provide a private and a public key in PEM."""
     private = signatures.generate_private_pem()
     return private, signatures.public_pem(signatures.load_private_key(private).public_key())
 
@@ -122,7 +122,7 @@ def key_file(tmp_path: Path, key_pair: tuple[str, str]) -> Path:
 
 
 def new_bank(bic: str, *more: str, version: int = 1, domain: str = "http://127.0.0.1:9/bank") -> list[str]:
-    """The arguments that register a bank."""
+    """Return the arguments that register a bank."""
     arguments = ["banks", "add", bic, "--name", "Example Bank", "--country", "gb", "--api-version", str(version)]
     return [*arguments, "--domain", domain, "--authorization-url", f"{domain}/authorize", *more]
 
@@ -234,7 +234,7 @@ def test_banks_update_changes_only_the_given_members(causeway: Causeway, bic: st
     assert refused("banks", "update", bic) == "no change was specified: see --help for the options"
 
 
-def test_a_bank_that_changes_its_api_version_gets_the_scopes_of_the_new_version(bic: str, key_file: Path) -> None:
+def test_a_bank_with_a_changed_api_version_gets_the_scopes_of_the_new_version(bic: str, key_file: Path) -> None:
     done(*new_bank(bic, "--public-key", str(key_file), "--scope", "account.list"))
 
     bank = done("banks", "update", bic, "--api-version", "2")["bank"]
@@ -244,7 +244,7 @@ def test_a_bank_that_changes_its_api_version_gets_the_scopes_of_the_new_version(
 
 
 def accepted(causeway: Causeway, bic: str, keys: list[str]) -> list[bool]:
-    """Which of a bank's keys are accepted from it."""
+    """Return for each API key whether the bank accepts it."""
     bank = causeway.hub.openbanking.banks.get(bic)
     return [bank.accepts_key(credential) for key in keys if (credential := OpaqueToken.parse(key, 1))]
 
@@ -275,7 +275,7 @@ def test_two_rotations_without_overlap_leave_only_the_two_newest_keys_valid(caus
     assert causeway.hub.openbanking.banks.outbound_key(causeway.hub.openbanking.banks.get(bic)) == keys[-1]
 
 
-def test_rotate_key_prints_the_new_key_and_the_time_of_its_first_use(bic: str) -> None:
+def test_rotate_key_prints_the_new_key_and_the_start_of_its_use(bic: str) -> None:
     done(*new_bank(bic))
     later, at_once = (run("banks", "rotate-key", bic, "--overlap", seconds).stdout for seconds in ("3600", "0"))
 
@@ -296,7 +296,7 @@ def test_an_overlap_outside_0_to_30_days_exits_with_code_2(command: tuple[str, .
 
 @pytest.fixture
 def forgetting(causeway: Causeway) -> Iterator[None]:
-    """The demonstration banks are forgotten afterwards, since other tests count banks."""
+    """Remove the demonstration banks afterwards, because other tests count banks."""
     yield
     for profile in PROFILES:
         with contextlib.suppress(UnknownBank):
@@ -469,7 +469,9 @@ WEBHOOKS = {1: "/accounts", 2: "/v2_accounts"}
 
 
 @pytest.mark.parametrize("version", [1, 2])
-def test_banks_test_reports_a_bank_that_refuses_by_the_protocol_as_reachable(causeway: Causeway, version: int) -> None:
+def test_banks_test_reports_a_bank_with_a_protocol_error_response_as_reachable(
+    causeway: Causeway, version: int
+) -> None:
     side = causeway.banks[version]
     side.answers[WEBHOOKS[version]] = lambda sent: Reply(401, json.dumps(REFUSAL[version]).encode(), {}, 0.0123)
 
@@ -496,7 +498,7 @@ def test_banks_test_reports_a_bank_that_refuses_by_the_protocol_as_reachable(cau
 
 
 @pytest.mark.parametrize("version", [1, 2])
-def test_banks_test_reports_a_bank_that_responds_with_success_as_reachable(causeway: Causeway, version: int) -> None:
+def test_banks_test_reports_a_bank_with_a_success_response_as_reachable(causeway: Causeway, version: int) -> None:
     side = causeway.banks[version]
     side.answers[WEBHOOKS[version]] = lambda sent: {"status": "success", "accounts": []}
 
@@ -679,7 +681,9 @@ def test_a_user_is_deactivated_and_activated(causeway: Causeway, owner: str) -> 
         assert refused("users", command, "nobody@example.com").startswith("no user has the email nobody@example.com")
 
 
-def test_reset_password_prints_a_link_and_keeps_the_old_password_until_its_use(causeway: Causeway, owner: str) -> None:
+def test_reset_password_prints_a_link_and_keeps_the_old_password_until_the_reset(
+    causeway: Causeway, owner: str
+) -> None:
     made = done("users", "reset-password", owner)
     assert causeway.hub.website.users.authenticate(owner, PASSWORD) is not None, "the password stays until then"
     secret = made["password_link"].rpartition("/")[2]
@@ -691,7 +695,7 @@ def test_reset_password_prints_a_link_and_keeps_the_old_password_until_its_use(c
 
 @pytest.fixture
 def stranger(causeway: Causeway) -> str:
-    """Somebody who has registered with an address that may be anybody's."""
+    """Register a user whose email address is not confirmed."""
     email = f"{new_id()}@example.com"
     causeway.hub.website.users.register(email, PASSWORD, terms_accepted=True)
     return email
@@ -780,7 +784,7 @@ def test_a_client_is_deactivated_and_activated(causeway: Causeway) -> None:
     assert causeway.hub.openbanking.clients.get(client_id).active is True
 
 
-def test_a_client_title_that_resembles_that_of_another_owner_prints_a_warning(causeway: Causeway) -> None:
+def test_a_client_title_similar_to_a_title_of_another_owner_prints_a_warning(causeway: Causeway) -> None:
     clients, owner = causeway.hub.openbanking.clients, causeway.tpp.client.owner
     twin = clients.create(owner="mallory@example.com", title="\u0412udget\u2011Fr1end", active=False).client
     same = clients.create(owner=owner, title="Budget Friend").client
@@ -796,7 +800,7 @@ def test_a_client_title_that_resembles_that_of_another_owner_prints_a_warning(ca
     assert done("clients", "activate", same.client_id)["lookalikes"] == []
 
 
-def test_clients_list_shows_archived_clients_only_on_request_until_restored(causeway: Causeway) -> None:
+def test_clients_list_omits_archived_clients_unless_requested_or_restored(causeway: Causeway) -> None:
     client_id, owner = causeway.tpp.client_id, causeway.tpp.client.owner
 
     def listed(*flags: str) -> bool:
@@ -885,7 +889,7 @@ def test_an_invalid_client_update_changes_nothing(causeway: Causeway, options: l
     assert causeway.hub.openbanking.clients.get(causeway.tpp.client_id) == causeway.tpp.client
 
 
-def test_secret_rotation_without_overlap_ends_all_older_client_secrets(causeway: Causeway, owner: str) -> None:
+def test_secret_rotation_without_overlap_invalidates_all_older_client_secrets(causeway: Causeway, owner: str) -> None:
     made = done("clients", "add", "--owner", owner, "--title", "Careful", "--secret")
     client_id, old = made["client"]["client_id"], made["client_secret"]
 
@@ -934,7 +938,7 @@ EVENTS_SECRET = r"(whsec_[A-Za-z0-9+/]{43}=)"
 
 
 def signing(causeway: Causeway) -> list[str]:
-    """The signing secrets of the events of the service's client, newest first."""
+    """Return the events signing secrets of the TPP's client, newest first."""
     return causeway.hub.openbanking.clients.events_secrets(causeway.hub.openbanking.clients.get(causeway.tpp.client_id))
 
 
@@ -1000,7 +1004,7 @@ def test_an_events_secret_is_rotated_with_an_overlap(causeway: Causeway) -> None
     assert text.endswith("It signs from now on, together with the old one until 2026-03-02T10:00:00+00:00.\n")
 
 
-def test_without_an_overlap_the_old_events_secret_ends_at_once(causeway: Causeway) -> None:
+def test_without_an_overlap_the_old_events_secret_is_removed_at_once(causeway: Causeway) -> None:
     rotate = ("clients", "rotate-events-secret", causeway.tpp.client_id, "--overlap", "0")
     done("clients", "events-url", causeway.tpp.client_id, EVENTS_URL)
     rotated = done(*rotate)
@@ -1049,7 +1053,7 @@ def test_commands_that_need_an_events_url_are_refused_without_one(causeway: Caus
 
 @pytest.fixture
 def fresh(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> bootstrap.Hub:
-    """A stage without keys, whose secret and KMS are in memory."""
+    """Connect the commands with a stage without keys, whose secrets and KMS are in memory."""
     hub = bootstrap.Hub(causeway.hub.settings, ManualClock(START))
     hub.__dict__["secrets"] = FakeSecrets()
     hub.keyring._kms = hub.cards.keys._kms = FakeKms()
@@ -1081,7 +1085,7 @@ def test_revoking_an_expired_consent_keeps_the_status_and_sends_nothing(causeway
     assert causeway.queued() == []
 
 
-def test_consents_show_of_an_unused_consent_has_no_last_used_day(causeway: Causeway) -> None:
+def test_consents_show_prints_no_last_used_day_for_an_unused_consent(causeway: Causeway) -> None:
     consent_id = causeway.psu.approve(1).bank_token.partition(".")[0]
 
     assert done("consents", "show", consent_id)["consent"]["last_used_on"] is None
@@ -1120,7 +1124,7 @@ def test_a_signing_key_is_rotated_with_an_overlap(fresh: bootstrap.Hub) -> None:
 
 
 @pytest.mark.usefixtures("fresh")
-def test_without_an_overlap_the_old_signing_key_is_dropped_at_once() -> None:
+def test_without_an_overlap_the_old_signing_key_is_removed_at_once() -> None:
     done("keys", "init")
     rotated = done("keys", "rotate-signing", "--overlap", "0")
 
@@ -1192,7 +1196,7 @@ def test_missing_aws_resources_are_reported_in_one_sentence(
 
 @pytest.fixture
 def stack_file(tmp_path: Path) -> Iterator[Path]:
-    """The file of a running stack."""
+    """Write the stack file of a running stack."""
     path = tmp_path / "stack.json"
     with stack_health() as stack:
         stack["environment"] |= {"AWS_ENDPOINT_URL": "http://127.0.0.1:1", "AWS_ACCESS_KEY_ID": "local"}
@@ -1218,7 +1222,7 @@ def test_the_local_stack_is_used_only_if_its_endpoint_matches_aws_endpoint_url(s
 
 
 def the_stacks(file: Path) -> Any:
-    """The variables of the stack."""
+    """Return the environment variables in the stack file."""
     return json.loads(file.read_text())["environment"]
 
 

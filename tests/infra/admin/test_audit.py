@@ -1,4 +1,4 @@
-"""The audit trail: it has who did what, and nobody changes a line of it unnoticed."""
+"""The audit trail records who ran which command, and detects every change of an exported line."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ DAY = 24 * 3600
 
 @pytest.fixture(autouse=True)
 def connected(causeway: Causeway, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Causeway]:
-    """The commands work on the service, as they do on a stage, and its log is a file."""
+    """Connect the commands with the test service as on a deployed stage, with a log file."""
     monkeypatch.setattr(connection, "settings_of_local_stack", lambda environ: {})
     monkeypatch.setattr(bootstrap, "hub", lambda: causeway.hub)
     monkeypatch.setattr(operator_log, "caller", lambda hub: "arn:aws:iam::1:user/grace")
@@ -45,7 +45,7 @@ def connected(causeway: Causeway, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def export_trail(causeway: Causeway, tmp_path: Path) -> tuple[Path, str, list[dict[str, Any]]]:
-    """The exported file, its printed digest, and its lines."""
+    """Return the exported file, its printed digest, and its lines."""
     file = tmp_path / "audit.jsonl"
     causeway.clock.advance(600)
     made = done("audit", "export", "--since", "1h", "--out", str(file))
@@ -122,7 +122,7 @@ def test_audit_export_excludes_the_end_of_a_period(causeway: Causeway, tmp_path:
 
 
 def log_lines_until(end: int, tmp_path: Path) -> list[Any]:
-    """The findings in a log with one line, logged in the last second of a period."""
+    """Return the lines found in a log whose only line was logged in the last second of a period."""
     path = tmp_path / "other.jsonl"
     path.write_text(json.dumps({"message": "consent ended", "timestamp": timestamp(end)}), "utf-8")
     return list(LocalLog(path).search(["consent ended"], end - 60, end))
@@ -214,14 +214,14 @@ def broken_at(number: int) -> str:
         (lambda lines: [], "its last lines are missing"),
     ],
 )
-def test_audit_verification_finds_altered_removed_and_reordered_lines(alter: Any, problem: str) -> None:
+def test_audit_verify_finds_changed_removed_and_reordered_lines(alter: Any, problem: str) -> None:
     lines = list(audit.chain([{"at": 1, "by": "a"}, {"at": 2, "by": "b"}]))
     assert audit.find_problem(lines, lines[-1]["digest"]) is None
 
     assert audit.find_problem(alter(lines), None) == problem
 
 
-def test_recomputed_digests_differ_from_the_printed_digest() -> None:
+def test_recomputed_digests_of_a_changed_file_differ_from_the_printed_digest() -> None:
     printed = list(audit.chain([{"by": "a"}]))[-1]["digest"]
 
     anew = list(audit.chain([{"by": "b"}]))
@@ -229,7 +229,7 @@ def test_recomputed_digests_differ_from_the_printed_digest() -> None:
 
 
 def exported_file(tmp_path: Path) -> tuple[Path, str]:
-    """A file as ``audit export`` writes it, and its digest; a title in it has a line separator."""
+    """Write a file as ``audit export`` does, with a line separator in a title. Return the file and its digest."""
     lines = list(audit.chain([{"by": "a"}, {"by": "b", "title": "One\u2028two"}]))
     file = tmp_path / "audit.jsonl"
     file.write_text("".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines), "utf-8")
@@ -273,7 +273,7 @@ def test_an_unreadable_audit_file_is_reported_with_path_and_reason(tmp_path: Pat
 
 
 def test_the_operator_log_records_all_commands_except_read_only_ones() -> None:
-    """Add a new command here by hand if its name ends like one of these: it would not be recorded."""
+    """The name of a command decides whether it is recorded. List each new read-only command here."""
     names = [command.name or "" for command in program.registered_commands]
     for group in (each.typer_instance for each in program.registered_groups):
         assert group is not None

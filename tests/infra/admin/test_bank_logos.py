@@ -1,4 +1,4 @@
-"""The operator's command for banks' logos, and the history of a bank."""
+"""The operator's command for bank logos, and the number of history days of a bank."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def bic(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    """An SVG file whose name says otherwise."""
+    """Write an SVG file with the extension ``.png``."""
     path = tmp_path / "logo.png"
     path.write_bytes(SVG)
     return path

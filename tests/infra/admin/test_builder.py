@@ -1,4 +1,4 @@
-"""A process that runs one command builds, and imports, only the part of the program that has it."""
+"""A process that runs one command imports only the modules of its command group."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ runpy.run_module("infra.admin", run_name="__main__")
 
 
 def run(*arguments: str) -> tuple[int, set[str]]:
-    """Its exit code, and the commands and groups whose modules were imported."""
+    """Run a command. Return its exit code and the imported command groups."""
     command = [sys.executable, "-c", _PROGRAM, *arguments]
     result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     modules = result.stdout.splitlines()

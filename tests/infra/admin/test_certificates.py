@@ -1,4 +1,4 @@
-"""The operator's commands for certificates: those of the development CA, and the blocklist."""
+"""The operator's commands for certificates of the development CA and for the blocklist."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ISSUER = "CN=Example CA,C=GB"
 
 @pytest.fixture(autouse=True)
 def connected(causeway: Causeway, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Causeway:
-    """The commands work on the service, and their CA is in a folder of the test."""
+    """Connect the commands with the test service. The CA is in a temporary folder."""
     monkeypatch.setattr(connection, "connect", lambda: causeway.hub)
     monkeypatch.setenv("CAUSEWAY_STACK_FILE", str(tmp_path / "local" / "stack.json"))
     return causeway
@@ -64,7 +64,7 @@ def test_an_issued_bank_certificate_has_no_roles_and_prints_its_subject(tmp_path
     assert read_roles((tmp_path / "bank.pem").read_text()) == frozenset()
 
 
-def test_issued_certificates_share_the_issuer_but_not_the_key(tmp_path: Path) -> None:
+def test_issued_certificates_have_the_same_issuer_but_different_keys(tmp_path: Path) -> None:
     first, second = issue(tmp_path / "a", *TPP), issue(tmp_path / "b", *TPP)
 
     assert first["issuer"] == second["issuer"]
@@ -156,7 +156,7 @@ def test_certificates_block_needs_either_issuer_and_serial_number_or_a_file(whic
 
 @pytest.fixture
 def trusting(shared_causeway: Causeway, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Causeway:
-    """A stage that trusts the development CA."""
+    """Provide a stage that trusts the development CA."""
     ca = str(DevelopmentCa(tmp_path / "local" / "tls").file)
     causeway = shared_causeway.again(Settings.from_environment({"TPP_CA_BUNDLE": ca, "BANK_CA_BUNDLE": ca}))
     causeway.clock = ManualClock(datetime.now(UTC))
@@ -166,7 +166,7 @@ def trusting(shared_causeway: Causeway, tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def explain(*options: str) -> tuple[int, Any]:
-    """The exit code, and the answer."""
+    """Run ``certificates explain``. Return its exit code and its document."""
     ran = run("certificates", "explain", *options, "--json")
     return ran.exit_code, json.loads(ran.stdout)
 

@@ -1,4 +1,4 @@
-"""The command line's options of how a client proves who it is."""
+"""The command line options for client authentication."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BY_KEY = ("--auth-method", "private_key_jwt", "--jwks")
 
 @pytest.fixture(autouse=True)
 def connected(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> Causeway:
-    """The commands work on the service."""
+    """Connect the commands with the test service."""
     monkeypatch.setattr(connection, "connect", lambda: causeway.hub)
     return causeway
 

@@ -1,4 +1,4 @@
-"""The clock on the command line: it asks the running stack, and says in one sentence what cannot be done."""
+"""The clock commands call the running stack and report errors in one sentence."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TIME = {"now": "2026-03-09T09:00:00+00:00", "offset_seconds": 604_800}
 
 
 class Stack:
-    """The requests of the command, and the stack's answers."""
+    """The requests of the command, and the responses of the stack."""
 
     def __init__(self) -> None:
         self.sent: list[tuple[str, str, str, Any]] = []
@@ -28,7 +28,7 @@ class Stack:
 
 @pytest.fixture
 def stack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stack]:
-    """A running stack, which the command line finds by its file."""
+    """Run a stack that the command line finds by its stack file."""
     made = Stack()
 
     class Handler(BaseHTTPRequestHandler):
@@ -49,7 +49,7 @@ def stack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stack]:
             return "Causeway"
 
         def log_message(self, format: str, *args: object) -> None:
-            """Nothing."""
+            """Write no log."""
 
     with HTTPServer(("127.0.0.1", 0), Handler) as running:
         Thread(target=running.serve_forever, args=(0.01,), daemon=True).start()

@@ -1,4 +1,4 @@
-"""The operator's customers of the demonstration banks: loading a file, looking at what is there, deleting."""
+"""The commands that load, list and delete customers of the demonstration banks."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ EXAMPLE = "docs/guides/customers.yaml"
 
 @pytest.fixture(autouse=True)
 def bank(resources: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[SingleBank]:
-    """The commands work on a table of the banks alone."""
+    """Connect the commands with a demonstration bank that has its own table."""
     with responses.RequestsMock(assert_all_requests_are_fired=False) as mock:
         found = SingleBank("one", mock)
         monkeypatch.setattr(connection, "connect", lambda: found)
@@ -57,7 +57,7 @@ def test_the_documented_customer_file_is_loaded_listed_and_deleted() -> None:
     assert [each["id"] for each in done("customers", "list")["customers"]] == ["imogen"]
 
 
-def test_customer_commands_print_tables_and_sentences(path: Path) -> None:
+def test_customer_commands_print_tables_and_messages(path: Path) -> None:
     assert run("customers", "list").stdout == "There are no loaded customers: load some with `customers load`.\n"
     path.write_text(customer_file(customer()))
     told = run("customers", "load", str(path)).stdout

@@ -1,4 +1,4 @@
-"""The operator's commands for data keys: all records are sealed anew, and a key is removed when nothing needs it."""
+"""The commands for data keys reseal all records and remove unused keys."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def connected(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> Causeway:
 
 
 def work_for(causeway: Causeway, passes: int) -> None:
-    """Let the schedule run until so many passes are over."""
+    """Run the scheduled resealing until ``passes`` passes are complete."""
     for _ in range(passes):
         causeway.clock.advance(SETTLE_SECONDS)
         causeway.hub.resealing.run(causeway.clock.monotonic() + 1)

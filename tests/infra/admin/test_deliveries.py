@@ -1,4 +1,4 @@
-"""The operator's deliveries: listing them, looking at one, and sending again what failed."""
+"""The commands that list, show and resend deliveries."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ NOW = 1_772_442_000
 
 @pytest.fixture(autouse=True)
 def connected(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> Causeway:
-    """The commands work on the service."""
+    """Connect the commands with the test service."""
     monkeypatch.setattr(connection, "connect", lambda: causeway.hub)
     causeway.queued()  # what other tests left behind
     return causeway
 
 
 def recorded(causeway: Causeway, bic: str = ALPHA) -> str:
-    """An event that is due now; its id."""
+    """Record an event that is due now. Return its id."""
     client_id = causeway.tpp.client_id
     made = causeway.hub.delivery.outbox.record(
         "event", "test", receiver=f"client#{client_id}", bic=bic, client_id=client_id, consent_id=None, body=SECRET
@@ -42,7 +42,7 @@ def recorded(causeway: Causeway, bic: str = ALPHA) -> str:
 
 
 def recorded_for_manager(causeway: Causeway) -> str:
-    """A card event that is due now; its id."""
+    """Record a card event that is due now. Return its id."""
     made = causeway.hub.delivery.outbox.record(
         "card_event", "card.created", receiver="manager#1", manager_id=1, body=SECRET
     )
@@ -51,7 +51,7 @@ def recorded_for_manager(causeway: Causeway) -> str:
 
 
 def failed(causeway: Causeway, monkeypatch: pytest.MonkeyPatch, bic: str = ALPHA, said: str = "gone") -> str:
-    """An event that its receiver has refused for good; its id."""
+    """Record an event that the receiver rejects permanently. Return its id."""
 
     def refuse(*_: object) -> Any:
         raise Undeliverable(said, final=True, status=410)

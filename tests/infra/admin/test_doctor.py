@@ -1,4 +1,4 @@
-"""``doctor`` reports what is inconsistent, changes nothing unless asked to, and can be resumed."""
+"""``doctor`` reports inconsistencies, repairs them only on request, and can be resumed."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.openbanking.payments import Pisp
 
 @pytest.fixture(autouse=True)
 def connected(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The commands work on the service, and record themselves as they do on a stage."""
+    """Connect the commands with the test service, and record them as on a deployed stage."""
 
     def connect() -> Hub:
         operator_log.record(causeway.hub)
@@ -36,7 +36,7 @@ def connected(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def lost(causeway: Causeway) -> str:
-    """A consent that is gone, by its id, of an approved request whose event is due."""
+    """Delete the consent of an approved request whose event is due. Return the consent's id."""
     causeway.tpp.set_events_url()
     consent_id = str(causeway.tpp.tokens(1)["consent_id"])
     causeway.hub.store.delete(*consent_key(consent_id))
@@ -51,7 +51,7 @@ def test_doctor_reports_consistent_tables(causeway: Causeway) -> None:
     assert run("doctor").stdout == "The tables are consistent.\n"
 
 
-def test_a_report_of_some_tables_says_that_the_others_were_not_compared(causeway: Causeway, lost: str) -> None:
+def test_a_report_of_some_tables_states_that_the_others_were_not_compared(causeway: Causeway, lost: str) -> None:
     consistent = "Consistent from ledger on; earlier tables and items were not compared.\n"
 
     assert run("doctor", "--from", "ledger").stdout == consistent
@@ -78,7 +78,7 @@ def test_doctor_names_inconsistencies_and_changes_nothing(causeway: Causeway, lo
     assert {table: items(causeway, table) for table in before} == before
 
 
-def test_each_finding_of_a_json_report_has_its_remedy(causeway: Causeway, lost: str) -> None:
+def test_each_finding_of_a_json_report_has_a_remedy(causeway: Causeway, lost: str) -> None:
     findings = json.loads(run("doctor", "--from", "authorizations", "--json").stdout)["findings"]
 
     [request] = items(causeway, "authorizations")
@@ -94,7 +94,7 @@ def test_each_finding_of_a_json_report_has_its_remedy(causeway: Causeway, lost: 
 
 
 @pytest.mark.parametrize("options", [(), ("--mend",)])
-def test_an_interrupted_run_keeps_what_it_found_and_says_where_to_go_on(
+def test_an_interrupted_doctor_run_keeps_its_findings_and_prints_the_resume_position(
     causeway: Causeway, lost: str, monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...]
 ) -> None:
     fail_at(causeway, monkeypatch, "authorizations", KeyboardInterrupt())
@@ -111,7 +111,7 @@ def test_an_interrupted_run_keeps_what_it_found_and_says_where_to_go_on(
     assert (report["good"], report["next"], len(report["findings"])) == (False, "authorizations", 0 if options else 2)
 
 
-def test_a_run_that_fails_keeps_what_it_found(causeway: Causeway, lost: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_doctor_run_keeps_its_findings(causeway: Causeway, lost: str, monkeypatch: pytest.MonkeyPatch) -> None:
     fail_at(causeway, monkeypatch, "authorizations", Throttled("ThrottlingException"))
 
     text, document = run("doctor"), run("doctor", "--json")
@@ -122,7 +122,7 @@ def test_a_run_that_fails_keeps_what_it_found(causeway: Causeway, lost: str, mon
     assert "DynamoDB takes no more calls" in json.loads(document.stdout)["error"]
 
 
-def test_what_is_mended_and_what_is_left_for_a_person_is_told_apart(causeway: Causeway, lost: str) -> None:
+def test_doctor_mend_reports_repaired_and_unrepaired_inconsistencies_separately(causeway: Causeway, lost: str) -> None:
     causeway.tpp.tokens(2)
     causeway.hub.store.delete(*client_key(causeway.tpp.client_id))
 
@@ -134,7 +134,7 @@ def test_what_is_mended_and_what_is_left_for_a_person_is_told_apart(causeway: Ca
     assert "4 inconsistent: 3 mended, 1 is left for you.\n" in after
 
 
-def test_a_record_that_changes_meanwhile_is_left_for_another_run(
+def test_a_record_changed_during_the_repair_is_left_for_the_next_run(
     causeway: Causeway, lost: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(examination, "_mend", lambda hub, wrong: False)
@@ -145,7 +145,7 @@ def test_a_record_that_changes_meanwhile_is_left_for_another_run(
     assert "1 inconsistent: 0 mended, 1 is left for another --mend, 0 are left for you." in report
 
 
-def test_a_response_of_the_card_api_is_named_once_with_the_record_that_is_gone(causeway: Causeway) -> None:
+def test_a_stored_card_api_response_is_reported_once_with_its_missing_record(causeway: Causeway) -> None:
     issuer = Issuer(causeway)
     card = issuer.card(request_reference_id=issuer.reference())
     causeway.hub.store.delete(*Card.key(card.card_id))
@@ -155,7 +155,7 @@ def test_a_response_of_the_card_api_is_named_once_with_the_record_that_is_gone(c
     assert found == [f"response to programme manager 1, credential full; gone: card {card.card_id}"]
 
 
-def test_an_authorization_without_its_row_is_named_with_account_and_row(causeway: Causeway) -> None:
+def test_an_authorization_without_its_ledger_row_is_reported_with_account_and_row(causeway: Causeway) -> None:
     issuer = Issuer(causeway)
     card = issuer.spendable(10_00)
     issuer.clearing(issuer.purchase(card.card_id, 5_00), 5_00)
@@ -169,13 +169,13 @@ def test_an_authorization_without_its_row_is_named_with_account_and_row(causeway
 
 
 def findings_of(check: str) -> list[str]:
-    """The items that a report names for a check."""
+    """Return the items that a report lists for a check."""
     report = json.loads(run("doctor", "--json").stdout)
     return [each["item"] for each in report["findings"] if each["check"] == check]
 
 
 def fail_at(causeway: Causeway, monkeypatch: pytest.MonkeyPatch, table: str, error: BaseException) -> None:
-    """Let an error end the examination at a table."""
+    """Raise an error when the run reads a table."""
     scan_page = causeway.hub.store.scan_page
 
     def scan(name: str, after: Item | None, limit: int) -> Page:

@@ -1,4 +1,4 @@
-"""The operator's commands for clients that fetch their events."""
+"""The commands for clients that poll events."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ EVENTS_URL = "http://127.0.0.1:9/events"
 
 @pytest.fixture(autouse=True)
 def connected(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> Causeway:
-    """The commands work on the service."""
+    """Connect the commands with the test service."""
     monkeypatch.setattr(connection, "connect", lambda: causeway.hub)
     return causeway
 

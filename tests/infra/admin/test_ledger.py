@@ -1,4 +1,4 @@
-"""The operator's ledger: it is proved while the service works, what is broken is named, and rows can be read."""
+"""The ledger commands verify the ledger of a running service, report each break, and list rows."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ MANAGERS_AND_OWN = "its programme manager and its own id: MANAGER.ID"
 
 @dataclass
 class Money:
-    """A payer in GBP and a payee in EUR with an address each, and a special account: all of SEPA."""
+    """A payer in GBP and a payee in EUR with a SEPA address each, and a special account."""
 
     issuer: Issuer
     payer: int
@@ -49,7 +49,7 @@ class Money:
         return self.issuer.data("simulateInboundPayment", **members, scheme="SCT", sender_name="Bob")
 
     def pay(self, amount: int, **members: Any) -> int:
-        """A payment out, which stays pending; its id."""
+        """Send an external payment, which is pending afterwards. Return its id."""
         sent = {"epm_address_id": self.address["id"], "amount": amount, "currency_ison": EUR}
         return int(self.issuer.data("transferToExternalPayment", **sent | ABROAD | members)["id"])
 
@@ -59,14 +59,14 @@ class Money:
 
 @pytest.fixture(autouse=True)
 def connected(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> Causeway:
-    """The commands work on the service."""
+    """Connect the commands with the test service."""
     monkeypatch.setattr(connection, "connect", lambda: causeway.hub)
     return causeway
 
 
 @pytest.fixture
 def money(causeway: Causeway) -> Money:
-    """1000.00 EUR came in; 20.00 are paid and settled, 30.00 pending, 40.00 paid at home, 5.00 to the special one."""
+    """Receive 1000.00 EUR, pay 20.00 (settled), 30.00 (pending), 40.00 (internal), and 5.00 to the special account."""
     issuer = Issuer(causeway)
     payer, payee = issuer.account(currency_ison=GBP), issuer.account(currency_ison=EUR)
     opening = {"epm_method_id": 2, "currency_ison": EUR}
@@ -143,7 +143,7 @@ def test_page_and_batch_sizes_do_not_change_the_ledger_verification(
 def test_ledger_verify_retries_reads_with_lost_answers(
     money: Money, monkeypatch: pytest.MonkeyPatch, lost: int
 ) -> None:
-    """Each read loses its first `lost` answers."""
+    """Each read loses its first ``lost`` responses."""
     whole, real = done("ledger", "verify"), Store._call
     sent: Counter[str] = Counter()
 
@@ -249,7 +249,7 @@ def removing(key: Callable[[Money], Item]) -> Tamper:
 
 
 def void(_: object) -> None:
-    """Its result is ignored."""
+    """Discard the result."""
 
 
 def the_account(money: Money) -> Item:
@@ -285,7 +285,7 @@ def payment_key(money: Money) -> Item:
 
 
 def forged_row(money: Money) -> None:
-    """The payee's row of the movement at home names another book of the same currency, so that it sums to zero."""
+    """Rename a book in the payee's row of the internal movement, so that the row still balances."""
     store, key = money.issuer.hub.store, row_key(1, money.payee)
     row = store.get("ledger", key)
     assert row is not None
@@ -296,7 +296,7 @@ def forged_row(money: Money) -> None:
 
 
 def disowned_row(money: Money) -> None:
-    """The payee's row of the movement at home does not name the payer any more."""
+    """Remove the payer from the payee's row of the internal movement."""
     store, key = money.issuer.hub.store, row_key(1, money.payee)
     row = store.get("ledger", key)
     assert row is not None
@@ -417,7 +417,7 @@ def test_verification_of_one_account_checks_the_other_accounts_of_its_movements(
 
 
 def test_verification_includes_a_movement_made_after_the_account_was_read(money: Money) -> None:
-    """The account is read, then a payment leaves the account, then its rows are read."""
+    """The account is read before a payment leaves it, and its rows are read afterwards."""
     with money.issuer.causeway.meanwhile("query", lambda: money.pay(700)):
         found = done("ledger", "verify", "--account", str(money.payer))
 
@@ -425,7 +425,7 @@ def test_verification_includes_a_movement_made_after_the_account_was_read(money:
 
 
 def test_verification_accepts_a_payment_settled_before_its_record_is_read(money: Money) -> None:
-    """The rows that were read hold money for the payment; its record, read later, holds none."""
+    """The rows show money held for the payment. Its record is read after the settlement and holds none."""
     payment, store = pending(money).id, money.issuer.hub.store
     real = store.batch_get
 
@@ -443,7 +443,7 @@ def test_verification_accepts_a_payment_settled_before_its_record_is_read(money:
 
 
 def test_verification_accepts_a_movement_between_a_verified_and_an_unverified_account(money: Money) -> None:
-    """One account is verified before the movement, the other account afterwards."""
+    """One account is verified before the movement, and the other afterwards."""
     proved: list[str] = []
 
     def look(store: Store, account: Item, *more: Any) -> Any:
@@ -495,7 +495,7 @@ def test_ledger_show_prints_the_entries_of_the_account_first(money: Money) -> No
 
 
 def test_ledger_verify_accepts_an_account_without_a_row_counter(causeway: Causeway) -> None:
-    """An account older than the ledger: its item counts no rows, and there are none."""
+    """The item of an account older than the ledger counts no rows, and no rows exist."""
     account = Issuer(causeway).account()
     key = {"owner": f"account#{account}", "part": "account"}
     causeway.hub.store.update("cards", key, remove=["movements", "last_at"])
@@ -514,7 +514,7 @@ def test_ledger_show_prints_the_balances_of_an_account_without_rows(causeway: Ca
 @pytest.mark.dynamodb
 @pytest.mark.faults
 def test_verification_succeeds_while_several_processes_move_money(money: Money) -> None:
-    """Payments between accounts and to other banks, settled, returned and rejected; none looks broken in between."""
+    """Payments are made, settled, returned and rejected during the verification."""
     before = ledger_verification.prove_ledger(money.issuer.hub.store).rows
     movers = [replace(money, issuer=each) for each in processes(money.issuer)[:3]]
     moving, proved_twice = threading.Event(), threading.Event()

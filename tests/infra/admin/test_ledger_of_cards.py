@@ -1,4 +1,4 @@
-"""The operator's ledger of what cards are used for: holds, disputes, the lists of cards and the holds' ends."""
+"""The ledger commands for card use: holds, disputes, and the expiry of holds."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ TURNS = 6
 
 @dataclass
 class Spent:
-    """A card whose account got 1000.00 EUR; ``held`` and ``over`` are authorizations, ``bought`` a transaction."""
+    """A card with 1000.00 EUR received. ``held`` and ``over`` are authorizations, ``bought`` is a transaction."""
 
     issuer: Issuer
     card: NewCard
@@ -38,20 +38,20 @@ class Spent:
 
     @property
     def rows(self) -> list[Item]:
-        """The card's transactions."""
+        """The ledger rows of the card's transactions."""
         return self.issuer.hub.store.rows("ledger", ("owner", f"card#{self.card.card_id}"), sort_prefix=("part", "tr"))
 
 
 @pytest.fixture(autouse=True)
 def connected(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> Causeway:
-    """The commands work on the service."""
+    """Connect the commands with the test service."""
     monkeypatch.setattr(connection, "connect", lambda: causeway.hub)
     return causeway
 
 
 @pytest.fixture
 def spent(causeway: Causeway) -> Spent:
-    """60.00 EUR are held; 40.00 were collected of 45.00, of which 15.00 are disputed; 5.00 GBP were declined."""
+    """Hold 60.00 EUR, collect 40.00 of 45.00, dispute 15.00 of them, and decline 5.00 GBP."""
     issuer = Issuer(causeway)
     card = issuer.card_in("A")
     issuer.inbound(issuer.address(card.account_id, method=2), 100_000)
@@ -211,7 +211,7 @@ def test_ledger_verify_finds_a_hold_without_ledger_rows(spent: Spent) -> None:
     assert f"its rows hold 0.00 EUR for authorization {spent.over}, whose record holds 0.07 EUR" in told.stdout
 
 
-def test_find_all_reports_every_mismatch_beside_a_hold_without_expiry(spent: Spent) -> None:
+def test_find_all_reports_every_mismatch_even_if_a_hold_has_no_expiry(spent: Spent) -> None:
     set_authorization(the_held, due_at=None)(spent)
     set_dispute(account_id=99)(spent)
 
@@ -222,7 +222,7 @@ def test_find_all_reports_every_mismatch_beside_a_hold_without_expiry(spent: Spe
 
 
 def test_verification_accepts_a_hold_reversed_before_its_record_is_read(spent: Spent) -> None:
-    """The rows that were read hold money for the authorization; its record, read later, holds none."""
+    """The rows show money held for the authorization. Its record is read after the reversal and holds none."""
     store, issuer = spent.issuer.hub.store, spent.issuer
     real = store.batch_get
 
@@ -242,7 +242,7 @@ def test_verification_accepts_a_hold_reversed_before_its_record_is_read(spent: S
 @pytest.mark.dynamodb
 @pytest.mark.faults
 def test_verification_succeeds_while_several_processes_use_a_card(spent: Spent) -> None:
-    """All steps use one card; nothing looks broken in between."""
+    """All steps use one card during the verification."""
     issuers, moving, proved_twice = processes(spent.issuer)[:3], threading.Event(), threading.Event()
     card = {"card_id": spent.card.card_id}
 

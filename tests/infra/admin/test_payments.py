@@ -1,4 +1,4 @@
-"""The operator's commands for payments whose outcome is unknown."""
+"""The commands for payments with an unknown outcome."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from tests.openbanking.payments import Pisp
 
 @pytest.fixture(autouse=True)
 def connected(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> Causeway:
-    """The commands work on the service."""
+    """Connect the commands with the test service."""
     monkeypatch.setattr(connection, "connect", lambda: causeway.hub)
     return causeway
 
 
 def unknown(causeway: Causeway) -> Pisp:
-    """A TPP whose payment got no response."""
+    """Send a payment whose bank call times out. Return its TPP."""
     pisp = Pisp.with_request_id(causeway, 2)
     pisp.bank_answers(TimedOut("late"))
     assert pisp.pay().status == 502

@@ -1,4 +1,4 @@
-"""The operator's programme managers: loading a file, looking at what is there, rotating keys."""
+"""The commands that load and show programme managers and rotate their keys."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PARTS = ("access_key", "access_api_id", "access_api_key")
 
 @pytest.fixture(autouse=True)
 def connected(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> Causeway:
-    """The commands work on the service."""
+    """Connect the commands with the test service."""
     monkeypatch.setattr(connection, "connect", lambda: causeway.hub)
     return causeway
 
@@ -36,7 +36,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def load(path: Path, *contents: Content) -> Any:
-    """The document of a load that succeeds."""
+    """Load a programme file, which must succeed. Return the document."""
     path.write_text(written(*contents))
     return done("programme", "load", str(path))
 
@@ -65,7 +65,7 @@ def test_programme_load_lists_changes_and_shows_new_credentials_once(causeway: C
     )
 
 
-def test_programme_load_prints_the_difference_line_by_line(path: Path) -> None:
+def test_programme_load_prints_one_line_for_each_change(path: Path) -> None:
     new = manager()
     path.write_text(written(new))
     told = run("programme", "load", str(path)).stdout
@@ -178,7 +178,7 @@ def test_a_concurrent_programme_load_is_refused(causeway: Causeway, path: Path) 
     assert result.stderr == "Error: this programme manager was loaded concurrently: load again\n"
 
 
-def test_programme_load_prints_new_credentials_although_a_later_manager_fails(
+def test_programme_load_prints_new_credentials_even_if_a_later_manager_fails(
     causeway: Causeway, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first, second = manager(), manager()
@@ -275,7 +275,7 @@ EVENTS_URL = "https://manager.example.com/events"
 
 
 def signing(causeway: Causeway, manager_id: int) -> list[str]:
-    """The secrets that a programme manager's events are signed with."""
+    """Return the signing secrets of a programme manager's events."""
     hub = causeway.hub
     return open_secrets(manager_id, hub.store.get(*secrets_key(manager_id)), hub.vault, causeway.clock.time())
 

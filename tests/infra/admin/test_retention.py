@@ -1,4 +1,4 @@
-"""Retention of personal data: the table lists all of it, and the commands remove what it allows and nothing else."""
+"""Retention of personal data: the documented table is complete, and the commands remove only what it allows."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_erase_psu_removes_the_accounts_of_an_ended_consent(causeway: Causeway) 
     assert refused("retention", "erase-psu", "nothing") == "there is no consent nothing"
 
 
-def test_a_repeated_erasure_reports_that_nothing_was_left(causeway: Causeway) -> None:
+def test_a_repeated_erasure_reports_that_no_data_was_left(causeway: Causeway) -> None:
     consent_id = causeway.tpp.tokens(1)["consent_id"]
     done("consents", "revoke", consent_id)
     first = done("retention", "erase-psu", consent_id)
@@ -156,7 +156,7 @@ def test_retention_remove_deletes_consents_and_payments_after_five_years(causewa
 
 @pytest.fixture
 def email(causeway: Causeway) -> str:
-    """The email of a new user."""
+    """Create a user. Return the email address."""
     email = f"{new_id()}@example.com"
     causeway.hub.website.users.add(email, "correct horse battery", terms_accepted=True)
     return email
@@ -207,7 +207,7 @@ def test_erase_user_refuses_a_user_with_an_unarchived_client(causeway: Causeway,
 
 
 def ended_holder(causeway: Causeway) -> tuple[Issuer, int, int]:
-    """A holder whose account is closed and whose card is blocked; holder and card."""
+    """Create a holder with a closed account and a blocked card. Return the ids of holder and card."""
     issuer = Issuer(causeway)
     made = issuer.card_in("A", card_virtual=0)
     issuer.data("createCardAcsMerchantWhitelistRule", card_id=made.card_id, rule_name="Groceries", mcc="5411")

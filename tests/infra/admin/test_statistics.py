@@ -1,4 +1,4 @@
-"""The operator's statistics: making the records of days, looking at them, and exporting them."""
+"""The commands that create, show and export daily statistics."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ DOWN = [f"10:00:{second:02}" for second in range(5)]
 
 @pytest.fixture(autouse=True)
 def connected(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> Causeway:
-    """The commands work on the service, on the day after ``DAY``."""
+    """Connect the commands with the test service on the second day after ``DAY``."""
     monkeypatch.setattr(parallel, "WIDTH", 1)  # the emulator is not made for threads
     monkeypatch.setattr(connection, "connect", lambda: causeway.hub)
     causeway.clock.advance(2 * 86_400)
@@ -38,7 +38,7 @@ def connected(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> Causeway:
 
 @pytest.fixture
 def measured(causeway: Causeway) -> Causeway:
-    """Bank Alpha was down for a minute; bank Beta has reported."""
+    """Store a downtime of one minute for bank Alpha and a daily report of bank Beta."""
     store_calls(causeway.hub.store, ALPHA, DAY, unanswered=DOWN, answered=["10:01:00"])
     assert causeway.banks[2].call("/daily_performance", {"date": str(DAY), "consentDuration": 41_250}).status == 200
     return causeway
@@ -46,7 +46,7 @@ def measured(causeway: Causeway) -> Causeway:
 
 @pytest.fixture
 def removed(causeway: Causeway) -> Iterator[Causeway]:
-    """Bank Alpha is registered no more."""
+    """Remove bank Alpha until the end of the test."""
     before = causeway.hub.store.get("banks", {"bic": ALPHA})
     assert before is not None
     causeway.hub.openbanking.banks.remove(ALPHA)
@@ -178,7 +178,7 @@ def test_statistics_show_lists_records_with_downtimes(measured: Causeway) -> Non
     assert run("statistics", "show", "--day", "2026-02-01").stdout == "There are no records for these days.\n"
 
 
-def test_statistics_show_marks_made_up_days(causeway: Causeway, measured: Causeway) -> None:
+def test_statistics_show_marks_synthetic_days(causeway: Causeway, measured: Causeway) -> None:
     done("statistics", "ingest")
     assert "made up" not in run("statistics", "show").stdout
     day_records.store_record(causeway.hub.store, replace(bank_days.record(ALPHA, DAY), made_up=True))
@@ -192,7 +192,7 @@ def test_statistics_show_marks_made_up_days(causeway: Causeway, measured: Causew
     assert second.endswith("  no")
 
 
-def test_statistics_export_omits_made_up_days_and_reports_their_number(measured: Causeway, tmp_path: Path) -> None:
+def test_statistics_export_omits_synthetic_days_and_reports_their_number(measured: Causeway, tmp_path: Path) -> None:
     done("statistics", "ingest", "--day", "2026-03-03")
     for ago in (1, 2):
         invented = replace(bank_days.record(ALPHA, DAY - timedelta(days=ago)), made_up=True)
@@ -210,7 +210,7 @@ def test_statistics_export_omits_made_up_days_and_reports_their_number(measured:
     assert written["rows"] == 2
 
 
-def test_statistics_export_counts_made_up_days_and_rows_of_several_banks(measured: Causeway) -> None:
+def test_statistics_export_counts_synthetic_days_and_rows_of_several_banks(measured: Causeway) -> None:
     for bic in (ALPHA, BETA):
         for ago in (1, 2):
             invented = replace(bank_days.record(bic, DAY - timedelta(days=ago)), made_up=True)

@@ -1,4 +1,4 @@
-"""The trace of a request: its lines, the banks that were asked, its deliveries and its records."""
+"""The trace of a request: its log lines, the called banks, its deliveries and its records."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ACCOUNTS = {"status": "success", "accounts": []}
 
 @pytest.fixture(autouse=True)
 def connected(causeway: Causeway, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """The commands work on the service, whose log is a file; its path."""
+    """Connect the commands with the test service, and write its log to a file. Return the path."""
     monkeypatch.setattr(connection, "connect", lambda: causeway.hub)
     file = tmp_path / "stack.json"
     monkeypatch.setenv(stackfile.VARIABLE, str(file))
@@ -52,7 +52,7 @@ def bearer(causeway: Causeway) -> str:
 
 
 def revoked(causeway: Causeway, bearer: str) -> str:
-    """A consent that its TPP has ended, and whose bank has been told; the request's id."""
+    """Revoke a consent and notify its bank. Return the id of the request."""
     causeway.queued()
     request_id = new_uuid()
     causeway.banks[1].answers["/revoke_token"] = lambda sent: {"status": "success"}
@@ -117,7 +117,7 @@ def test_trace_of_a_delivery_finds_the_causing_request(causeway: Causeway, beare
     assert done("trace", delivery["delivery_id"])["request_id"] == request_id
 
 
-def test_trace_finds_the_request_by_the_id_that_the_bank_received(causeway: Causeway, bearer: str) -> None:
+def test_trace_finds_the_request_by_the_id_sent_to_the_bank(causeway: Causeway, bearer: str) -> None:
     request_id = revoked(causeway, bearer)
     quoted = causeway.banks[1].received[-1].headers["X-Request-Id"]
 
@@ -125,7 +125,7 @@ def test_trace_finds_the_request_by_the_id_that_the_bank_received(causeway: Caus
     assert done("trace", quoted)["request_id"] == request_id
 
 
-def test_trace_shows_the_consent_of_a_bearer_and_the_authorization_of_a_request(causeway: Causeway) -> None:
+def test_trace_shows_the_consent_of_an_access_token_and_the_authorization_of_a_request(causeway: Causeway) -> None:
     asked, read = new_uuid(), new_uuid()
     headers = {"x-request-id": asked}
     scopes = {"bic": causeway.banks[1].bic, "scopes": causeway.banks[1].scopes}
@@ -149,7 +149,7 @@ def test_trace_finds_a_delivery_without_a_causing_request_by_its_id(causeway: Ca
 
 
 def test_trace_shows_records_without_secrets(causeway: Causeway) -> None:
-    """Only listed members are shown, so members added later stay hidden."""
+    """Only listed members are shown, so members added later are omitted."""
     request_id, state = new_uuid(), "the-state-of-the-tpp"
     consented = causeway.psu.approve(1, state=state)
     authorizations, consents = (list(causeway.hub.store.scan(table)) for table in ("authorizations", "consents"))
@@ -211,7 +211,7 @@ def test_trace_omits_lines_before_the_since_time(causeway: Causeway, connected: 
 def test_trace_finds_lines_after_the_clock_was_moved(
     causeway: Causeway, bearer: str, monkeypatch: pytest.MonkeyPatch, by_delivery: bool
 ) -> None:
-    """The log stays in real time."""
+    """The log uses real time."""
     request_id = revoked(causeway, bearer)
     traced = done("trace", request_id)
     monkeypatch.setattr(causeway.hub, "clock", MovedClock(causeway.clock, lambda: 36_500 * 24 * 3600))
@@ -250,7 +250,7 @@ def test_trace_help_shows_an_example_and_the_json_option() -> None:
 
 
 class FakeLogs:
-    """CloudWatch Logs, two entries a page."""
+    """CloudWatch Logs with two entries per page."""
 
     def __init__(self, groups: dict[str, list[str]]) -> None:
         self._groups = groups

@@ -1,4 +1,4 @@
-"""The account of the small bank, and its responses to reads; faults of lists override a method."""
+"""The account of the small bank and its responses to reads. Faults override a method."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Members = dict[str, Any]
 
 
 class BankReads:
-    """Reads of one account in either version."""
+    """Reads of one account in either version of the protocol."""
 
     def __init__(self, version: Version) -> None:
         self.version = version
@@ -38,7 +38,7 @@ class BankReads:
         return {"resource_id": ACCOUNT_ID, "iban": IBAN, **numbers, "currency": CURRENCY, "name": "Current account"}
 
     def read(self, name: str, asked: Members) -> Members:
-        """The response to a relayed read."""
+        """Return the response to a relayed read."""
         match name:
             case "accounts":
                 return {"accounts": self.listed()}
@@ -74,7 +74,7 @@ class BankReads:
         }
 
     def parties_1(self) -> Members:
-        """The account pays a shop."""
+        """Return the data of a payment from the account to a shop."""
         receiver = {"iban": "GB33BUKB20201555555555", "account_name": "Books", "currency": CURRENCY}
         return {"sender_data": {"iban": IBAN, "currency": CURRENCY}, "receiver_data": receiver}
 
@@ -89,14 +89,14 @@ class BankReads:
         return {"payment": self.payment_1(int(asked["payment_id"][1:]))}
 
     def transactions_2(self, asked: Members) -> Members:
-        """A page: ``page_size`` counts booked and pending transactions separately."""
+        """Return a page in which ``page_size`` counts booked and pending transactions separately."""
         size, start = asked.get("page_size", 100), int(asked.get("page_key", 0))
         found = {name: rows[start:] for name, rows in self.transactions(asked).items()}
         more = {"page_key": str(start + size)} if any(len(rows) > size for rows in found.values()) else {}
         return {"transactions": {name: rows[:size] for name, rows in found.items()}, **more}
 
     def transactions(self, asked: Members) -> dict[str, list[Members]]:
-        """The transactions that are asked for, in all pages. Pending ones have no day."""
+        """Return the requested transactions of all pages. Pending transactions have no date."""
         days = [day for day in DAYS if asked.get("date_from", day) <= day <= asked.get("date_to", day)]
         rows = {"booked": [_transaction(day) for day in days], "pending": [_transaction(None)]}
         return {name: found if asked["booking_status"] in ("both", name) else [] for name, found in rows.items()}

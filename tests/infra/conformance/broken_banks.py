@@ -1,4 +1,4 @@
-"""Banks with one fault each, and the checks that name the fault."""
+"""Banks with one fault each, and the check that detects the fault."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ class Broken:
     """A bank with one fault.
 
     Attributes:
-        caught_by: the check that names the fault.
-        may_fail: patterns of the checks that may fail for it.
-        level: of the check that names it.
+        caught_by: the check that detects the fault.
+        may_fail: patterns of the checks that may fail for the fault.
+        level: the level of the check in ``caught_by``.
     """
 
     bank: type[SmallBank]
@@ -64,7 +64,7 @@ class Broken:
 
 class AnswersAfterTheEnd(SmallBank):
     def end(self, token: str) -> None:
-        """The consent goes on."""
+        """Do not end the consent."""
 
 
 class IgnoresScopes(SmallBank):
@@ -196,7 +196,7 @@ class ReportsBackwards(SmallBank):
 
 class ReportsNothing(SmallBank):
     def report(self, payment: Payment) -> None:
-        """No report."""
+        """Send no report."""
 
 
 class PaysTwice(SmallBank):
@@ -249,7 +249,7 @@ class IgnoresRecordCount(SmallBank):
 
 
 class ChangesErrors(SmallBank):
-    """A bank with other members in errors."""
+    """A bank with changed members in error responses."""
 
     def members_of_error(self) -> Members:
         raise NotImplementedError
@@ -276,7 +276,7 @@ class AcknowledgesNothing(SmallBank):
 
 class KeepsTheEndToItself(SmallBank):
     def tell_end(self, token: str) -> None:
-        """No call."""
+        """Do not notify the hub."""
 
 
 RETURNED = ("payment-*.confirmed-returned", "payment-*.refused-returned")

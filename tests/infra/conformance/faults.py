@@ -1,4 +1,4 @@
-"""Faults of banks in how they authenticate the hub, and in their lists: each is a bank with one of them."""
+"""Banks with one fault each in the authentication of the hub or in lists."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ class AcceptsAnySignature(SmallBank):
 
 
 class AcceptsSignaturesOfOtherBytes(SmallBank):
-    """A bank that removes white space at the end of what it verifies, and adds it again."""
+    """A bank that also accepts signatures over the body with a trailing line break."""
 
     def accepts_signature(self, body: bytes, given: str) -> bool:
         return super().accepts_signature(body, given) or super().accepts_signature(body + b"\n", given)
 
 
 class VerifiesJsonWrittenAgain(SmallBank):
-    """A bank that verifies the signature over JSON that it parsed and wrote again."""
+    """A bank that verifies signatures over the re-serialised JSON body."""
 
     def accepts_signature(self, body: bytes, given: str) -> bool:
         try:
@@ -35,7 +35,7 @@ class VerifiesJsonWrittenAgain(SmallBank):
 
 
 class AlsoVerifiesJsonWrittenAgain(VerifiesJsonWrittenAgain):
-    """A bank that accepts a signature over the body, too."""
+    """A bank that accepts signatures over the original or the re-serialised body."""
 
     def accepts_signature(self, body: bytes, given: str) -> bool:
         return SmallBank.accepts_signature(self, body, given) or super().accepts_signature(body, given)
@@ -67,7 +67,7 @@ class AcceptsAnyToken(SmallBank):
 
 
 class FindsTokens(SmallBank):
-    """A bank that accepts a token if ``is_like`` finds it like a consent's."""
+    """A bank that accepts a token if ``is_like`` matches it with the token of a consent."""
 
     def is_like(self, given: str, token: str) -> bool:
         raise NotImplementedError
@@ -96,7 +96,7 @@ class ComparesTokensWithoutCase(FindsTokens):
 
 
 class OverlapsPages(SmallBank):
-    """The last entry of a page is the first of the next."""
+    """A bank whose pages begin with the last entry of the previous page."""
 
     def payments_1(self, asked: Members) -> Members:
         limit, page = asked["record_count"], asked["current_page"]
@@ -140,7 +140,7 @@ class IgnoresPageSize(SmallBank):
 
 
 class CountsPendingInPages(SmallBank):
-    """A good bank: its pages have ``page_size`` transactions of both kinds together."""
+    """A conforming bank whose ``page_size`` counts booked and pending transactions together."""
 
     def transactions_2(self, asked: Members) -> Members:
         size, start = asked.get("page_size", 100), int(asked.get("page_key", 0))

@@ -1,4 +1,4 @@
-"""Runs of the kit in this process, against the small bank, with a PSU that decides at once, and an example of a run.
+"""Runs of the kit in this process, against the small bank, with a PSU who decides at once.
 
 The kit and the bank call each other without connections, except within ``connected``.
 """
@@ -49,7 +49,7 @@ LIMITS = Limits(answer=PATIENCE_SECONDS, report=0.15, arrival=0.15)
 
 
 class InstantPsu:
-    """A PSU who opens the bank's page and decides."""
+    """A PSU who opens the bank's page and decides at once."""
 
     def __init__(self, bank: SmallBank) -> None:
         self._bank = bank
@@ -71,7 +71,7 @@ class InstantPsu:
 
 
 class Direct(Outbound):
-    """Passes the kit's calls to the bank, and requests of the bank and the browser to the hub or the bank."""
+    """Passes the kit's calls to the bank, and the calls of bank and browser to the hub or the bank."""
 
     hub: Hub
 
@@ -101,7 +101,7 @@ class Direct(Outbound):
 
 
 def fetch(method: str, url: str, headers: Mapping[str, str], body: bytes) -> Answer:
-    """The answer to a request over a connection; redirects are not followed."""
+    """Send an HTTP request without following redirects. Return the response."""
     with requests.Session() as client:
         client.trust_env = False
         answer = client.request(
@@ -136,7 +136,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 @contextmanager
 def running(bank: SmallBank) -> Iterator[SmallBank]:
-    """The bank at a free port of this machine."""
+    """Run the bank at a free port of this machine."""
     server = _Server(("127.0.0.1", 0), _Handler)
     server.bank = bank
     bank.fetch, bank.own = fetch, f"http://127.0.0.1:{server.server_port}"
@@ -145,7 +145,7 @@ def running(bank: SmallBank) -> Iterator[SmallBank]:
 
 
 def text_of(bank: SmallBank, port: int, more: str = "") -> str:
-    """The bank's file."""
+    """Return the text of the bank file."""
     pem = signatures.public_pem(KEY.public_key()).strip().replace("\n", "\n  ")
     return f"""\
 version: {bank.version}
@@ -173,7 +173,7 @@ def file_of(bank: SmallBank) -> BankUnderTest:
 
 @contextmanager
 def connected(bank: SmallBank) -> Iterator[Session]:
-    """A session of the kit with a bank, over connections."""
+    """Open a session of the kit with a bank over HTTP connections."""
     with running(bank):
         described = file_of(bank)
         bank.hub = described.public_url
@@ -183,7 +183,7 @@ def connected(bank: SmallBank) -> Iterator[Session]:
 
 
 def session_with(bank: SmallBank, output: TextIO | None = None, limits: Limits = LIMITS) -> Session:
-    """A session of the kit with a bank."""
+    """Return a session of the kit with a bank."""
     described = file_of(bank)
     bank.hub = described.public_url
     direct = Direct(bank)
@@ -194,12 +194,12 @@ def session_with(bank: SmallBank, output: TextIO | None = None, limits: Limits =
 
 
 def run_kit(bank: SmallBank, only: str = "") -> Run:
-    """A whole run, or one of chosen checks."""
+    """Run all checks or the selected checks."""
     return run_checks(session_with(bank), select(checks_of(bank.version), only))
 
 
 def run_mandatory(bank: SmallBank, check_id: str) -> Run:
-    """A run of all mandatory checks, and of one other."""
+    """Run all mandatory checks and one further check."""
     chosen = [each for each in checks_of(bank.version) if each.level == "mandatory" or each.check_id == check_id]
     return run_checks(session_with(bank), chosen)
 
@@ -209,7 +209,7 @@ def run_checks(session: Session, chosen: Sequence[Check]) -> Run:
 
 
 def failed_checks(run: Run) -> dict[str, str]:
-    """The mandatory checks that failed, and why."""
+    """Return the failed mandatory checks with their reasons."""
     return {each.check.check_id: each.problem for each in run.results if each.fails_run}
 
 
@@ -238,12 +238,12 @@ EXAMPLE_RUN = Run(
 
 
 def named_checks(reason: str) -> list[str]:
-    """The checks that a reason refers to."""
+    """Return the checks that a reason refers to."""
     return [name for part in re.findall(r"\bsee (.+)", reason) for name in re.split(r", | and ", part)]
 
 
 def dead_ends(run: Run, known: set[str]) -> list[tuple[str, str]]:
-    """The skipped checks, each with a name in its reason that is no id of a check, or of one that passed."""
+    """Return the skipped checks whose reason names an unknown or a passed check."""
     outcomes = {each.check.check_id: each.outcome for each in run.results}
     return [
         (each.check.check_id, each.problem)

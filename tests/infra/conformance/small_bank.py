@@ -1,4 +1,4 @@
-"""A small bank of either version that keeps all rules; broken banks override one of its methods."""
+"""A conforming bank of either version. Broken banks override one of its methods."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Payment:
 
 @dataclass(frozen=True)
 class Answer:
-    """A response: status, body and headers, and how long it took."""
+    """A response: status, body, headers and duration."""
 
     status: int
     body: bytes = b""
@@ -63,11 +63,11 @@ class Answer:
 
 
 class HubRefused(Exception):
-    """The hub refused a call."""
+    """The hub has refused a call."""
 
 
 class SmallBank(BankReads):
-    """The bank. ``hub`` is set when the kit's address is known."""
+    """A conforming bank. ``hub`` is set when the address of the kit is known."""
 
     fetch: Fetch
 
@@ -109,35 +109,35 @@ class SmallBank(BankReads):
         return cancel_url
 
     def shape(self, webhook: Webhook, members: Members) -> Members:
-        """The members of a success response."""
+        """Return the members of a success response."""
         return members
 
     def error(self, refusal: Refusal, request_id: str) -> Answer:
-        """The response to a refused call."""
+        """Return the response to a refused call."""
         status, body = self.version.errors(refusal, request_id, 1_790_000_000)
         says = {"status": "error"} if self.version.answers.says_status else {}
         return Answer(status, jsontext.dumps({**says, **body}).encode())
 
     def finish(self, webhook: Webhook, answer: Answer) -> Answer:
-        """The last word on a response."""
+        """Return the final response, which faults may change."""
         return answer
 
     def end(self, token: str) -> None:
         self.consents.pop(token, None)
 
     def returned(self, payment: Payment, query: Members) -> Members:
-        """The query of the redirect to the TPP."""
+        """Return the query parameters of the redirect to the TPP."""
         return query
 
     def report(self, payment: Payment) -> None:
         self.call("/payments/status", payment_id=payment.payment_id, payment_status=payment.status)
 
     def order_id(self, request_id: str) -> str:
-        """The id under which an order is kept; capitals are the same id."""
+        """Return the normalised id of an order, which is case-insensitive."""
         return request_id.lower()
 
     def repeated(self, request_id: str, body: bytes) -> Members | None:
-        """The response to an order that came before. Raises: Refusal."""
+        """Return the response to a duplicate order, if any. Raises: Refusal."""
         before = self.orders.get(request_id)
         if before is not None and before[0] != body:
             raise Refusal(Fault.HEADERS, "this X-Request-Id was used before")
@@ -147,7 +147,7 @@ class SmallBank(BankReads):
         return secrets.token_hex(8)
 
     def seen(self, url: str) -> str:
-        """The URL of the PSU's arrival, as the bank tells the hub."""
+        """Return the URL opened by the PSU, as reported to the hub."""
         return url
 
     def tell_end(self, token: str) -> None:
@@ -157,7 +157,7 @@ class SmallBank(BankReads):
         return str(uuid.uuid4())
 
     def pays_in(self, currency: str) -> bool:
-        """Whether orders may be in a currency."""
+        """Return whether orders in a currency are accepted."""
         return currency == CURRENCY
 
     # -- calls to the hub
@@ -179,7 +179,7 @@ class SmallBank(BankReads):
     # -- pages
 
     def respond(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> Answer:
-        """The response to a request of the hub or of a PSU's browser; ``headers`` have lower-case names."""
+        """Return the response to a request of the hub or a browser. ``headers`` have lower-case names."""
         try:
             if method == "GET":
                 return self.show(path)
@@ -192,7 +192,7 @@ class SmallBank(BankReads):
         return self.answer(path, headers, body)
 
     def show(self, path: str) -> Answer:
-        """The consent page: the address of its form is all that it shows."""
+        """Return the consent page, which contains only the address of its form."""
         if not path.startswith("/consent?"):
             return Answer(404, b"", {})
         return Answer(200, f"/decide/{self.arrive(path)}".encode(), {"Content-Type": "text/plain"})
@@ -202,7 +202,7 @@ class SmallBank(BankReads):
         return Answer(303, b"", {"Location": leads_to}) if leads_to else Answer(200, b"goodbye", {})
 
     def arrive(self, path: str) -> str:
-        """The PSU's arrival at the authorization URL: the secret of the question."""
+        """Open the authorization URL for a PSU. Return the secret of the consent form."""
         url = self.seen(f"{self.own}{path}")
         asked = self.call("/init_authorization", request_url=url)
         one_time = dict(parse_qsl(urlsplit(url).query)).get("consent_type") == "one_time"
@@ -228,7 +228,7 @@ class SmallBank(BankReads):
         return secret
 
     def end_all(self) -> Answer:
-        """The PSU ends all consents at the bank."""
+        """End all consents at the bank, as a PSU would."""
         while self.consents:
             self.tell_end(self.consents.popitem()[0])
         return Answer(204, b"", {})
@@ -256,7 +256,7 @@ class SmallBank(BankReads):
         return self.finish(webhook, answer) if webhook else answer
 
     def handle(self, webhook: Webhook | None, headers: Mapping[str, str], body: bytes) -> Members:
-        """Raises: Refusal."""
+        """Return the members of the response to a webhook. Raises: Refusal."""
         if webhook is None:
             raise Refusal(Fault.NO_SUCH_ACTION, "there is no such webhook")
         if not self.accepts_key(headers.get("x-api-key", "")):

@@ -1,4 +1,4 @@
-"""The file of a bank: defaults, and every fault with its place."""
+"""The bank file: defaults, and every error with its location."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def test_the_bank_file_of_the_guide_is_valid(tmp_path: Path) -> None:
         (MINIMAL + "ca_file: none.pem", ("ca_file names a file that does not exist",)),
     ],
 )
-def test_every_fault_of_a_bank_file_is_reported_with_its_place(text: str, said: tuple[str, ...]) -> None:
+def test_every_error_of_a_bank_file_is_reported_with_its_location(text: str, said: tuple[str, ...]) -> None:
     if not said:
         bank_file.parse(text, Path())
         return
@@ -131,7 +131,7 @@ def test_every_fault_of_a_bank_file_is_reported_with_its_place(text: str, said: 
         assert fault.startswith(start)
 
 
-def test_several_faults_of_a_bank_file_are_reported_together() -> None:
+def test_several_errors_of_a_bank_file_are_reported_together() -> None:
     text = changed("DE89", "DE88").replace("EXAMDEFF", "x").replace("version: 2", "version: 9")
 
     assert [fault.partition(" ")[0] for fault in faults(text)] == ["version", "bic", "customer.accounts.0.iban"]
@@ -186,7 +186,7 @@ def test_accounts_of_version_1_need_no_account_id() -> None:
     assert bank_file.parse(text, Path()).accounts[0].account_id is None
 
 
-def test_faults_of_a_bank_file_never_quote_the_api_key() -> None:
+def test_errors_of_a_bank_file_never_quote_the_api_key() -> None:
     text = changed("a-key-of-the-bank", '" secret-of-the-bank"')
 
     assert "secret-of-the-bank" not in str(faults(text))

@@ -1,4 +1,4 @@
-"""Broken banks are caught by the check that names the fault, and by no other mandatory check."""
+"""Each broken bank fails the check of its fault and no other mandatory check."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Mode ``browser``, with a person who does what the terminal says."""
+"""Mode ``browser`` with a simulated person who follows the printed instructions."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ACTIONS: dict[str, tuple[Action, str]] = {
 
 
 class Person(StringIO):
-    """Reads what is printed, and does it in a browser."""
+    """Reads the printed instructions and follows them in a browser."""
 
     def __init__(self, bank: SmallBank) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""The kit's calls to the bank."""
+"""The calls of the kit to the bank."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ WEBHOOK = VERSIONS[2].relayed["accounts"]
 
 
 class Answers(Outbound):
-    """Gives one reply after the other."""
+    """Returns prepared replies in order."""
 
     def __init__(self, *replies: Reply | Exception) -> None:
         super().__init__(public_only=False)
@@ -67,7 +67,7 @@ def test_kit_calls_respect_the_retry_after_header_of_a_429() -> None:
     assert len({headers["X-Request-Id"] for _, _, headers in outbound.sent}) == 1
 
 
-def test_kit_calls_give_up_after_repeated_429() -> None:
+def test_kit_calls_fail_after_repeated_429_responses() -> None:
     call = caller(Answers(*[reply(429)] * 5), []).send(WEBHOOK, {}, token=None)
 
     assert call.reply is not None

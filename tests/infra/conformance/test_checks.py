@@ -1,4 +1,4 @@
-"""The rows of the checks."""
+"""The table of checks."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_mandatory_members_lists_nested_members_with_their_paths() -> None:
     assert ("debtor_account",) not in found
 
 
-def test_an_error_of_the_kit_skips_the_check() -> None:
+def test_an_internal_error_of_the_kit_skips_the_check() -> None:
     def fail(session: Session) -> Evidence:
         raise TypeError("of the kit")
 

@@ -1,4 +1,4 @@
-"""The command: exit codes, and errors that say what to do."""
+"""The conformance command: exit codes, and errors with a remedy."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def bank() -> Iterator[SmallBank]:
 
 
 def write(bank: SmallBank, folder: Path, more: str = "") -> Path:
-    """The bank's file, with a script as PSU."""
+    """Write the bank file, with a script as PSU."""
     port = free_port()
     bank.hub = f"http://127.0.0.1:{port}"
     (folder / "psu.py").write_text(PSU, "utf-8")

@@ -1,4 +1,4 @@
-"""Banks that keep the rules pass: no check fails, advice included."""
+"""Conforming banks pass every check, including advice."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_the_bank_of_the_guide_has_fewer_than_100_lines() -> None:
 
 @contextmanager
 def _guide_bank(folder: Path, number: int, ports: dict[str, str]) -> Iterator[None]:
-    """The guide's bank, which keeps its key in ``.local``."""
+    """Run the guide's bank, which stores its key in ``.local``."""
     pem = signatures.generate_private_pem()
     (folder / ".local").mkdir()
     (folder / ".local/bank.pem").write_text(pem, "ascii")

@@ -1,4 +1,4 @@
-"""Checks of addresses and TLS."""
+"""Checks of addresses and TLS versions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CHECKS = {check.check_id: check for check in connection.checks(VERSIONS[2])}
 
 @contextmanager
 def tls_server(authority: DevelopmentCa, oldest: ssl.TLSVersion) -> Iterator[str]:
-    """The address of a server that shakes hands."""
+    """Run a server that completes TLS handshakes. Yield its address."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(*authority.server_files())
     context.set_ciphers("DEFAULT:@SECLEVEL=0")
@@ -48,7 +48,7 @@ def authority(tmp_path: Path) -> DevelopmentCa:
 
 
 def check(name: str, url: str, ca_file: str | None = None) -> Evidence:
-    """Run one check on ``base_url``."""
+    """Run one check with ``base_url``."""
     session = session_with(SmallBank(VERSIONS[2]))
     session.bank = replace(session.bank, base_url=url, ca_file=ca_file)
     return CHECKS[name].run(session)

@@ -1,4 +1,4 @@
-"""The kit's document says what the code has."""
+"""The documentation of the kit agrees with the code."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TOGETHER = ("customer.accounts", "payment.creditor")
 
 
 def members(model: type[BaseModel], place: str = "") -> Iterator[tuple[str, Any]]:
-    """The places of a file's members, with their defaults."""
+    """Yield the paths of a file's members with their defaults."""
     for name, described in model.model_fields.items():
         inner = next((each for each in (described.annotation, *get_args(described.annotation)) if is_part(each)), None)
         if inner is None or f"{place}{name}" in TOGETHER:

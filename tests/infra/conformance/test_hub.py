@@ -1,4 +1,4 @@
-"""The hub that the kit plays answers banks as the hub does."""
+"""The kit's hub answers banks as the real hub does."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Caller:
     def call(
         self, path: str, members: Any, *, body: bytes | None = None, method: str = "POST", **headers: str | None
     ) -> tuple[int, Any]:
-        """The status and the members of an answer; ``headers`` with underscores, ``None`` for a missing one."""
+        """Return status and members of a response. ``headers`` have underscores; ``None`` omits a header."""
         named = self.version.in_spelling(members) if isinstance(members, dict) else members
         sent = json.dumps(named).encode() if body is None else body
         given: dict[str, str | None] = {
@@ -56,7 +56,7 @@ class Caller:
         return answer.status, json.loads(answer.body)
 
     def code(self, path: str, members: Any, **variation: Any) -> tuple[int, Any]:
-        """The status and the error code of a refusal, with the first additional code, if any."""
+        """Return the status and the error code of a refusal, with the first additional code, if any."""
         status, found = self.call(path, members, **variation)
         more = found.get("additionalErrors")
         code = found[self.version.answers.code]
@@ -176,7 +176,7 @@ def test_fewer_scopes_missing_accounts_and_a_second_consent_are_refused(caller: 
     ]
 
 
-def test_a_repeated_request_id_returns_the_first_response_and_refuses_another_body(caller: Caller) -> None:
+def test_a_duplicate_request_id_returns_the_first_response_and_refuses_another_body(caller: Caller) -> None:
     opened, request_id = caller.open(), new_uuid()
     good = {"request_url": opened.request.request_url, "scopes": list(opened.request.scopes), "ibans": [IBAN]}
     first = caller.call("/consent", good, x_request_id=request_id)
@@ -261,7 +261,7 @@ def test_unknown_pages_return_404(caller: Caller) -> None:
 
 
 def sent_raw(text: bytes) -> bytes:
-    """The response of the kit's server to the bytes of a request."""
+    """Send raw bytes to the kit's server. Return its response."""
     caller = Caller(VERSIONS[2])
     with serving(caller.hub), socket.create_connection(caller.hub.bank.listen, 5) as connection:
         connection.sendall(text)

@@ -1,4 +1,4 @@
-"""Secrets are masked in every spelling and every report."""
+"""Secrets are masked in every notation and in every report."""
 
 from __future__ import annotations
 

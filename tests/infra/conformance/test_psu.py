@@ -1,4 +1,4 @@
-"""The PSU's part: the command and its exit codes, and the person in a browser."""
+"""The PSU's part: the command with its exit codes, and the person in a browser."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def test_exit_code_3_skips_the_check_and_exit_code_1_fails_the_check(code: str, 
 
 
 class _Waiting:
-    """Waits as the hub does, on a clock that is moved."""
+    """Waits like the hub, but advances a manual clock."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now = 0.0

@@ -1,4 +1,4 @@
-"""Reasons lead to the check that failed, and the kit does not wait for what will not come."""
+"""Reasons refer to the failed check, and the kit does not wait for calls that will not arrive."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ BY_VERSION = pytest.mark.parametrize("version", VERSIONS.values(), ids=str)
 
 
 class SignsReportsWithAnotherKey(SmallBank):
-    """A bank that does not send the browser back if the hub refuses the report."""
+    """A bank that signs status reports with another key and does not redirect the browser after a refusal."""
 
     def call(self, path: str, **members: Any) -> Members:
         before = self.signing_key
@@ -72,7 +72,7 @@ def test_checks_blocked_by_a_refused_status_report_name_the_signature_check() ->
 
 
 def waits(session: Any) -> list[float]:
-    """The seconds for which the kit agrees to wait from now on, as a list that grows."""
+    """Record the waiting times of the kit that end without the awaited call."""
     agreed: list[float] = []
     before = session.hub.wait_for
 

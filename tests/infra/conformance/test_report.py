@@ -1,4 +1,4 @@
-"""The reports: JSON, JUnit XML, HTML."""
+"""The reports in JSON, JUnit XML and HTML."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_the_html_report_lists_failures_first_and_loads_no_resources() -> None:
     assert "prefers-color-scheme: dark" in page
 
 
-def test_reports_show_the_call_of_the_bank_before_the_answer_of_the_kit() -> None:
+def test_reports_show_the_call_of_the_bank_before_the_response_of_the_kit() -> None:
     failed = replace(
         example_result("bank-initiate.key", "failed", problem="wrong"), sent="400", received="POST /x", by_bank=True
     )

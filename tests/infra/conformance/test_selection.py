@@ -1,4 +1,4 @@
-"""The choice of checks."""
+"""The selection of checks."""
 
 from __future__ import annotations
 

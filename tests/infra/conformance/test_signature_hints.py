@@ -1,4 +1,4 @@
-"""The common mistakes in signatures are recognised."""
+"""Common mistakes in signatures are recognised."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The other spelling of a good request means the same, and no bank's own JSON looks like it by chance."""
+"""The alternative JSON notation of a valid request is equivalent and differs from re-serialised JSON."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The kit judges any response of a bank: no check ends in an error of the kit."""
+"""Unusual responses of a bank never cause an internal error of the kit."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ BODIES = (b"", b"null", b"[1]", b"\xff\xfe", b'{"status": "success", "status": "
 
 
 def replaced(value: Any, depth: int, other: Any) -> Any:
-    """``value`` with ``other`` in place of everything at ``depth``."""
+    """Return ``value`` with ``other`` in place of every element at ``depth``."""
     if depth == 0:
         return other
     if isinstance(value, dict):

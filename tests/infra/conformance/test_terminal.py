@@ -1,4 +1,4 @@
-"""The output of a run."""
+"""The terminal output of a run."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_the_terminal_explains_similar_failures_once_with_an_example() -> None:
     assert "FAILED d.signature-missing: A <title>" in said
 
 
-def test_the_terminal_shows_the_call_of_the_bank_before_the_answer_of_the_kit() -> None:
+def test_the_terminal_shows_the_call_of_the_bank_before_the_response_of_the_kit() -> None:
     failed = replace(
         example_result("bank-initiate.key", "failed", problem="wrong"), sent="400", received="POST /x", by_bank=True
     )

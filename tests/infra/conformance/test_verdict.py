@@ -1,4 +1,4 @@
-"""The verdict of a run about a bank."""
+"""The verdict of a run on a bank."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_a_run_of_selected_checks_reports_no_conformance() -> None:
     assert "conform" not in passed + blocked
 
 
-def test_the_verdict_names_the_scopes_of_a_narrowed_file() -> None:
+def test_the_verdict_names_the_scopes_selected_in_the_bank_file() -> None:
     assert said(PASSED, narrowed="in the scopes accounts").endswith(
         "\n  as far as the file goes: in the scopes accounts"
     )

@@ -1,4 +1,4 @@
-"""Every fault of a customer file is told with its place, all at once, and nothing of the file is quoted."""
+"""All errors of a customer file are reported together with their locations and without quoting the file."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NO_BANKS = ("DEMOGB2F", "DEMODE2F", "BARCGB22", "one")
 
 
 def faults(bank: SingleBank, text: str) -> list[str]:
-    """The faults of a file, of which nothing was stored."""
+    """Return the errors of a refused file, and check that nothing was stored."""
     before = list(bank.store.scan("demo-banks"))
     with pytest.raises(InvalidCustomers) as told:
         loading.load(bank, text)
@@ -110,7 +110,7 @@ DAY = "must be a day from 2000-01-01 to 2099-12-31, written like these"
         ({"kind": "savings"}, "kind is unknown"),
     ],
 )
-def test_an_invalid_account_is_refused(one: SingleBank, members: Content, said: str) -> None:
+def test_an_invalid_customer_account_is_refused(one: SingleBank, members: Content, said: str) -> None:
     assert of_account(one, **members) == [said]
 
 
@@ -140,7 +140,7 @@ def test_a_missing_account_member_is_refused(one: SingleBank, missing: str) -> N
         ({"pending": True}, "pending is unknown"),
     ],
 )
-def test_an_invalid_transaction_is_refused(one: SingleBank, members: Content, said: str) -> None:
+def test_an_invalid_transaction_of_a_customer_is_refused(one: SingleBank, members: Content, said: str) -> None:
     assert of_account(one, transactions=[transaction(), transaction() | members]) == [f"transactions.1.{said}"]
 
 
@@ -192,11 +192,11 @@ RANGE = "between must be two amounts, the lower one first, both above or both be
         (recurring_rule(until="2026-01-31", **{"from": "2026-02-01"}), "until must not be before the rule's first day"),
     ],
 )
-def test_an_invalid_rule_is_refused(one: SingleBank, made: Content, said: str) -> None:
+def test_an_invalid_recurring_rule_is_refused(one: SingleBank, made: Content, said: str) -> None:
     assert of_account(one, rules=[recurring_rule(), made]) == [f"rules.1.{said}"]
 
 
-def test_all_faults_of_a_customer_file_are_reported_together(one: SingleBank) -> None:
+def test_all_errors_of_a_customer_file_are_reported_together(one: SingleBank) -> None:
     wrong = account(
         currency="JPY", transactions=[transaction(), transaction("2025-01-01", "7")], rules=[recurring_rule("week")]
     )

@@ -1,4 +1,4 @@
-"""A file is loaded completely or not at all, replaces customers of the same ids, and leaves others alone."""
+"""A load is atomic, replaces customers with the same ids, and does not change other customers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.infra.operator_files import Content, account, customer, customer_file
 
 
 def there(bank: SingleBank) -> dict[str, list[str]]:
-    """The ids of each bank's loaded customers."""
+    """Return the ids of each bank's loaded customers."""
     return {bic: list(found.customers) for bic, found in loading.read_all(bank).items()}
 
 
@@ -31,7 +31,7 @@ def test_a_load_replaces_customers_with_the_same_id_and_keeps_others(one: Single
     assert (noor.full_name, [each.number for each in noor.accounts]) == ("Noor H.", ["61000003"])
 
 
-def test_a_repeated_load_keeps_the_same_customers(one: SingleBank) -> None:
+def test_a_repeated_load_does_not_change_the_customers(one: SingleBank) -> None:
     text = customer_file(customer("noor", [account(transactions=[transaction()])]))
     loading.load(one, text)
     before = rows(one)

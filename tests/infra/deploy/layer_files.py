@@ -1,4 +1,4 @@
-"""Files of the layer: what libraries import, from their installed sources, and shared objects for tests."""
+"""Test helpers for the layer: the imports of installed libraries, and generated shared objects."""
 
 from __future__ import annotations
 
@@ -20,28 +20,27 @@ _MODULE_NAME = re.compile(r"\.?[a-z_]\w*(\.\w+)+")
 
 @cache
 def _sources() -> frozenset[str]:
-    """The Python sources of the layer's distributions, as paths below ``site-packages``."""
+    """Return the Python sources of the layer's distributions, as paths below ``site-packages``."""
     names = layer.pinned(ROOT, next(iter(runtime.MACHINES)))
     return frozenset(str(file) for name in names for file in files(name) or () if file.suffix == ".py")
 
 
 @cache
 def file_of(module: str) -> str | None:
-    """A module's source as a path below ``site-packages``; ``None`` if no distribution of the layer has it."""
+    """Return the path of a module below ``site-packages``, or ``None`` if the layer does not contain it."""
     path = module.replace(".", "/")
     return next((name for name in (f"{path}/__init__.py", f"{path}.py") if name in _sources()), None)
 
 
 def used_modules() -> list[str]:
-    """The modules of libraries that the service imports, at once or later, and the packages that contain them."""
+    """Return the library modules that the service imports at any time, and their packages."""
     return sorted({name for module in MODULES for name in imports_of(tree(module))})
 
 
 def ways_to(left_out: Callable[[str], bool], modules: Iterable[str]) -> dict[str, set[str]]:
-    """The modules whose files are left out, with those that import them anywhere, a function included.
+    """Return the omitted modules with the modules that import them anywhere, including in functions.
 
-    Looks at ``modules`` and everything that they reach. A left-out module, and what only such modules import, is not
-    followed.
+    The search starts with ``modules`` and follows all imports except those of omitted modules.
     """
     found: dict[str, set[str]] = {}
     pending, seen = list(modules), set(modules)
@@ -58,9 +57,9 @@ def ways_to(left_out: Callable[[str], bool], modules: Iterable[str]) -> dict[str
 
 @cache
 def imports(module: str) -> frozenset[str]:
-    """The modules of libraries that a library's module imports, see ``imports_of``.
+    """Return the library modules that a library module imports, see ``imports_of``.
 
-    A text with a module's name counts, because libraries import by name, too; what is only for type checkers does not.
+    A string with a module's name counts, because libraries import by name. Imports for type checkers do not count.
     """
     file = file_of(module)
     if file is None:
@@ -70,7 +69,7 @@ def imports(module: str) -> frozenset[str]:
 
 
 def imports_of(module: ast.Module, package: str = "") -> frozenset[str]:
-    """The modules of libraries that a module of a ``package`` imports, with the packages that contain them."""
+    """Return the library modules that a module of a ``package`` imports, with their packages."""
     parts = (name.split(".") for name in _named(module, package))
     found = (".".join(each[:end]) for each in parts for end in range(1, len(each) + 1))
     return frozenset(name for name in found if file_of(name))
@@ -102,20 +101,20 @@ _HEADER, _SECTION = 64, 64
 
 
 class _Strings:
-    """A string table."""
+    """An ELF string table."""
 
     def __init__(self) -> None:
         self.content = b"\0"
 
     def add(self, text: str) -> int:
-        """The offset of a text that is added."""
+        """Add a text. Return its offset."""
         place = len(self.content)
         self.content += text.encode() + b"\0"
         return place
 
 
 def shared_object(machine: str, needed: Mapping[str, Sequence[str]], weak: Sequence[str] = ()) -> bytes:
-    """An ELF file for ``machine`` (Linux's name) that needs libraries in versions; those of ``weak`` are weak."""
+    """Return an ELF file for ``machine`` (Linux's name) with required library versions; those in ``weak`` are weak."""
     strings, names = _Strings(), _Strings()
     versions = b""
     versioned = {library: wanted for library, wanted in needed.items() if wanted}

@@ -1,4 +1,4 @@
-"""The API's stage is throttled and logged, however it was deployed, and no log has what nobody may read."""
+"""The API's stage is throttled and logged after any kind of deployment. Access logs contain no secrets."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LOG = "arn:aws:logs:eu-west-1:123456789012:log-group:/aws/apigateway/causeway-de
 
 @pytest.fixture
 def deployed() -> Any:
-    """A client of API Gateway, and the id of an API with the stage ``dev``."""
+    """Provide an API Gateway client, and the id of an API with the stage ``dev``."""
     with mock_aws():
         client = boto3.client("apigateway", "eu-west-1")
         interface = client.create_rest_api(name="causeway")["id"]
@@ -45,7 +45,7 @@ def test_a_stage_deployed_by_chalice_is_throttled_and_logged(deployed: Any) -> N
 
 
 def test_access_log_lines_have_the_route_but_no_path_or_query() -> None:
-    """A cancel URL's path has a secret, and a callback's query a code."""
+    """The path of a cancel URL contains a secret, and the query of a callback contains a code."""
     variables = set(re.findall(r"\$context\.([A-Za-z.]+)", api_stage.LOG_FORMAT))
 
     assert "\n" not in api_stage.LOG_FORMAT

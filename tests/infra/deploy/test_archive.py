@@ -1,4 +1,4 @@
-"""Zip files hold compiled modules that Python takes as they are, and are equal to the byte."""
+"""Zip files contain compiled modules and are reproducible byte by byte."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Chalice's command on a copy of the application: clean, complete, and without a trace in the project."""
+"""Chalice runs on a complete copy of the application and changes nothing in the project."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ RENDERED = "chalicelib/website/rendered/openapi/tpp.json"
 
 
 class Chalice:
-    """Chalice's command line: what it ``said`` and ``wrote``, its exit code, and what it was called with."""
+    """A double of Chalice's command line with output ``said``, files ``wrote``, an exit code, and recorded calls."""
 
     def __init__(self) -> None:
         self.said, self.code, self.wrote = "", 0, {"sam.json": "{}", "deployment.zip": "zip"}
@@ -52,7 +52,7 @@ class Chalice:
 
 @pytest.fixture
 def chalice(monkeypatch: pytest.MonkeyPatch) -> Chalice:
-    """Chalice that is not run, on the deployed version of Python; nothing is downloaded or compiled."""
+    """Replace Chalice's command on the deployed Python version. Download and compile nothing."""
     called = Chalice()
     monkeypatch.setattr(subprocess, "run", called)
     monkeypatch.setattr(runtime, "check_python", lambda: None)
@@ -63,7 +63,7 @@ def chalice(monkeypatch: pytest.MonkeyPatch) -> Chalice:
 
 @pytest.fixture(autouse=True)
 def root(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """A project with what must and what must not get into the copy."""
+    """Create a project with files to copy and files to omit."""
     place = tmp_path / "project"
     names = (
         "app.py",

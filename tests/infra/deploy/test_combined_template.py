@@ -1,4 +1,4 @@
-"""One template of two: names, logs and order are right, and what other stages have is not in it."""
+"""The combined template has the right names, log groups and dependencies, and no resources of other stages."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.infra.deployment import APPLICATION, CONFIG, packaged_stage
 
 @pytest.fixture
 def application() -> dict[str, Any]:
-    """A template as Chalice writes it."""
+    """Return a template as Chalice writes it."""
     return copy.deepcopy(APPLICATION)
 
 
@@ -60,7 +60,7 @@ def test_the_rest_api_is_traced_and_has_no_additional_stage(application: dict[st
 
 
 def test_the_rest_api_treats_all_media_types_as_binary(application: dict[str, Any]) -> None:
-    """API Gateway looks at the first type of Accept only, and browsers begin with pictures of other types."""
+    """API Gateway reads only the first type of Accept, and browsers send various image types there."""
     definition = merged(application)["Resources"]["RestAPI"]["Properties"]["DefinitionBody"]
 
     assert definition["x-amazon-apigateway-binary-media-types"] == ["*/*"]

@@ -1,4 +1,4 @@
-"""The template of one stage, as small as it goes: it fits into one call, and says the same."""
+"""The compact template of one stage fits into one API call and has the same content."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_the_compact_dashboard_has_the_same_content_in_one_line(stage: str) -> N
 
 
 def with_all_names(dashboard: dict[str, Any]) -> dict[str, Any]:
-    """A dashboard as CloudWatch reads it: with its defaults; "." stands for what the metric before has there."""
+    """Return a dashboard with CloudWatch's defaults. A ``"."`` is replaced with the value of the previous metric."""
     for widget in dashboard["widgets"]:
         widget |= {name: value for name, value in template.WIDGET_DEFAULTS.items() if name not in widget}
         if widget["type"] == "metric":

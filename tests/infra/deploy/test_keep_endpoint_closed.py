@@ -1,4 +1,4 @@
-"""An address that was closed stays so over a deployment, and one that is open is left alone."""
+"""A closed endpoint is closed again after a deployment. An open endpoint is not changed."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from infra.deploy import chalice_command
 
 
 class Gateway:
-    """A client of API Gateway with one API, ``abc``, whose deployments open its own address."""
+    """An API Gateway client with one API, ``abc``, whose deployments reopen its default endpoint."""
 
     class exceptions:  # noqa: N801 - botocore's name
         class NotFoundException(Exception):
-            """There is no such API."""
+            """The API does not exist."""
 
     def __init__(self, closed: bool) -> None:
         self.api = {"id": "abc", "disableExecuteApiEndpoint": closed}

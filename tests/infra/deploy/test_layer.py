@@ -1,4 +1,4 @@
-"""The layer holds the locked wheels that functions import, and nothing of a file that is not the locked one."""
+"""The layer contains only locked wheels with matching hashes, and only packages that functions import."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ LISTING = {"s3": "list_objects_v2", "sesv2": "list_contact_lists"} | {
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of the data of botocore that the layer has."""
+    """Return the folder of the layer's botocore data."""
     place = tmp_path_factory.mktemp("packages")
     shutil.copytree(Path(botocore.__file__).parent / "data", place / "botocore/data")
     layer._remove_unused(place)
@@ -84,7 +84,7 @@ def test_a_client_works_with_the_service_data_of_the_layer(
 
 
 class StoppedError(Exception):
-    """A request was made and is not sent."""
+    """A request was stopped before sending."""
 
 
 def stop(**_: object) -> None:
@@ -92,7 +92,7 @@ def stop(**_: object) -> None:
 
 
 def made_wheel(folder: Path) -> Path:
-    """A wheel with a module, and with files that no function needs."""
+    """Write a wheel with a module and with files that no function needs. Return its path."""
     folder.mkdir()
     with zipfile.ZipFile(folder / WHEEL, "w") as wheel:
         for name in ("sample/__init__.py", "sample/tests/test_it.py", "sample/types.pyi", "sample/data.json"):
@@ -105,7 +105,7 @@ def made_wheel(folder: Path) -> Path:
 
 @pytest.fixture
 def wheel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The wheel that a download brings; the lock has the pin of it."""
+    """Provide a wheel for download whose hash is in the lock."""
     found = made_wheel(tmp_path / "index")
     pin = Pin("sample", "1.0", None, frozenset({hashlib.sha256(found.read_bytes()).hexdigest()}))
     monkeypatch.setattr(layer, "pinned", lambda root, processor: {"sample": pin})
@@ -134,7 +134,7 @@ def test_a_layer_has_compiled_modules_but_no_tests_or_stubs(tmp_path: Path) -> N
     assert len([name for name in names if name.endswith(".pyc")]) == 1
 
 
-def test_a_wheel_that_differs_from_the_lock_is_refused(wheel: Path, tmp_path: Path) -> None:
+def test_a_wheel_with_a_hash_that_is_not_locked_is_refused(wheel: Path, tmp_path: Path) -> None:
     with zipfile.ZipFile(wheel, "a") as file:
         file.writestr("sample/more.py", "")
 
@@ -143,7 +143,7 @@ def test_a_wheel_that_differs_from_the_lock_is_refused(wheel: Path, tmp_path: Pa
     assert not (tmp_path / "layer.zip").exists()
 
 
-def test_a_missing_wheel_is_named(wheel: Path, tmp_path: Path) -> None:
+def test_a_missing_wheel_is_reported_by_name(wheel: Path, tmp_path: Path) -> None:
     wheel.unlink()
 
     with pytest.raises(LayerFailed, match="there is no wheel for sample"):

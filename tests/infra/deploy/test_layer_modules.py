@@ -1,4 +1,4 @@
-"""Everything that deployed code imports or reads of its libraries is in the layer."""
+"""The layer contains every library module and data file that deployed code uses."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_the_layer_has_every_number_registry_that_is_opened() -> None:
 
 
 def test_every_library_imported_by_the_service_is_a_direct_requirement() -> None:
-    """The service chooses the version itself; only pydantic's core follows the version of pydantic."""
+    """Pydantic's core is the only exception. Its version follows that of pydantic."""
     distributions = packages_distributions()
     used = {distributions[name][0] for name in used_modules() if "." not in name}
 

@@ -1,4 +1,4 @@
-"""The limits of a stage add up, are the same wherever they are set, and are refused if the account cannot have them."""
+"""The limits of a stage are consistent in all files, and refused if the account does not allow them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ OTHER = Account(quota=1000, unreserved=1000, own={})
 
 
 def config(**places: Any) -> dict[str, Any]:
-    """Chalice's configuration with settings of the stage ``prod``, and others of the whole file."""
+    """Return Chalice's configuration with settings of the stage ``prod`` and global settings."""
     own = places.pop("prod", {})
     return {"stages": {"dev": {}, "prod": own}, **places}
 
@@ -164,7 +164,7 @@ def test_an_account_with_a_low_quota_gives_a_warning() -> None:
 
 
 class Lambda:
-    """A client of Lambda: an account with functions of the stage ``prod`` that have reserved something."""
+    """A Lambda client of an account whose ``prod`` functions have reserved concurrency."""
 
     exceptions = SimpleNamespace(ResourceNotFoundException=LookupError)
 

@@ -1,4 +1,4 @@
-"""The lock of requirements: every distribution with its version and hashes, for every supported version of Python."""
+"""The lock files contain every distribution with version and hashes for every supported Python version."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ HASHED = (lock.RUNTIME, lock.DEVELOPMENT)
 
 
 def locked(name: str, folder: Path = ROOT) -> dict[str, str]:
-    """The versions of a lock's distributions."""
+    """Return the versions of a lock's distributions."""
     file = folder / f"{name}.txt"
     return {pin.name: pin.version for pin in lock.read(file).values()} if name in HASHED else pinned_versions(file)
 
@@ -52,7 +52,7 @@ def test_a_lock_contains_no_index_url(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("line", ["requests==2.0", "requests>=2", "-r other.txt"])
-def test_a_line_without_a_version_and_hashes_is_refused(tmp_path: Path, line: str) -> None:
+def test_a_requirement_line_without_a_version_and_hashes_is_refused(tmp_path: Path, line: str) -> None:
     file = tmp_path / "requirements.txt"
     file.write_text(f"{line}\n", "utf-8")
 
@@ -73,7 +73,7 @@ def test_lock_read_selects_the_version_for_this_python(tmp_path: Path) -> None:
 
 @pytest.fixture
 def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """All distributions that uv finds: ``service`` 1, which needs ``shared``, and two versions of ``shared``."""
+    """Provide an index with ``service`` 1, which requires ``shared``, and two versions of ``shared``."""
     folder = tmp_path / "index"
     folder.mkdir()
     for name, version, needs in (("service", 1, "Requires-Dist: shared\n"), ("shared", 1, ""), ("shared", 2, "")):
@@ -87,7 +87,7 @@ def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def requirements(folder: Path, runtime: str, development: str) -> Path:
-    """A project with these requirements, in ``folder``."""
+    """Write a project with these requirements in ``folder``."""
     project = folder / "project"
     project.mkdir()
     (project / f"{lock.RUNTIME}.in").write_text(f"{runtime}\n", "utf-8")
@@ -134,7 +134,7 @@ def test_make_run_refuses_a_package_without_a_matching_hash_in_the_development_l
 
 
 def install(project: Path) -> str:
-    """The error of uv for the packages of ``make run``; empty if it installed them."""
+    """Install the packages of ``make run``. Return uv's error, or an empty string."""
     packages = PACKAGES.format(set="run").split()
     command = [sys.executable, "-m", "uv", "pip", "install", "--quiet", "--target", "packages", *packages]
     done = subprocess.run(command, cwd=project, capture_output=True, text=True, check=False)

@@ -1,4 +1,4 @@
-"""Packaging: one template for a whole stage and the files that it refers to, or nothing."""
+"""Packaging writes one template for a stage and all files that it refers to, or no files."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.infra.deployment import APPLICATION
 
 @pytest.fixture
 def chalice(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
-    """The files that Chalice writes."""
+    """Replace Chalice's packaging, and return the files that it writes."""
     made: dict[str, Any] = copy.deepcopy(APPLICATION)
     made["Resources"]["APIHandler"]["Properties"]["CodeUri"] = "./deployment.zip"
     files = {"sam.json": json.dumps(made), "deployment.zip": "zip"}

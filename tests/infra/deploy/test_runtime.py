@@ -1,4 +1,4 @@
-"""Wheels and markers are those of the system that runs the stages, whatever machine packages them."""
+"""Wheels and environment markers match the Lambda runtime, independent of the packaging machine."""
 
 from __future__ import annotations
 

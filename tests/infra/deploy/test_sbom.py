@@ -1,4 +1,4 @@
-"""The bill of materials names every package of a stage, and is the same for the same packages."""
+"""The software bill of materials lists every package of a stage and is reproducible."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A shared object that Lambda's runtime cannot load is found by what its headers say that it needs."""
+"""Shared objects that Lambda's runtime cannot load are detected by their ELF headers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LIBC = "libc.so.6"
 
 
 def problems(folder: Path, content: bytes) -> list[str]:
-    """The problems of one shared object in the layer for arm64."""
+    """Return the problems of one shared object in the layer for arm64."""
     (folder / "module.so").write_bytes(content)
     return list(shared_objects.problems(folder, "arm64"))
 

@@ -1,4 +1,4 @@
-"""Laying a CloudFormation stack: made, changed, or found to be as it should."""
+"""Deploying a CloudFormation stack: create, update, no changes, and failures."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def refusal(message: str) -> ClientError:
 
 
 class CloudFormation:
-    """A CloudFormation client: ``exists`` says whether there is a stack, the others make calls fail."""
+    """A CloudFormation client. ``exists`` states whether the stack exists; the other arguments cause failures."""
 
     def __init__(self, exists: bool, refused: str = "", events: list[dict[str, str]] | None = None) -> None:
         self.exists, self.refused, self.events = exists, refused, events
@@ -63,13 +63,13 @@ class CloudFormation:
         return self
 
     def paginate(self, **_: Any) -> Iterator[dict[str, Any]]:
-        """Pages of two events, the newest first."""
+        """Yield pages of two events, the newest first."""
         events = self.events or []
         return ({"StackEvents": events[first : first + 2]} for first in range(0, len(events), 2))
 
 
 def event(resource: str, status: str, reason: str = "") -> dict[str, str]:
-    """An event of CloudFormation about a resource, or about the stack itself, ``x``."""
+    """Return a CloudFormation event of a resource, or of the stack itself for ``x``."""
     kind = stacks.STACK if resource == "x" else "AWS::KMS::Key"
     said = {"LogicalResourceId": resource, "ResourceType": kind, "ResourceStatus": status}
     return said | ({"ResourceStatusReason": reason} if reason else {})
@@ -142,7 +142,7 @@ def test_a_stack_that_failed_to_create_must_be_deleted_first(status: str) -> Non
 
 
 class Slow(CloudFormation):
-    """A CloudFormation whose stack is made only when somebody has heard that it takes long."""
+    """A CloudFormation client whose stack is complete only after progress was printed."""
 
     def __init__(self, heard: threading.Event, answers: bool = True) -> None:
         super().__init__(False)
@@ -198,7 +198,7 @@ def test_the_template_is_sent_compact_with_capability_iam() -> None:
 
 
 class Chalice:
-    """Chalice's command on the copies of the application that it was given."""
+    """Records the copies of the application that Chalice would deploy."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.deployed: list[str] = []
@@ -213,7 +213,7 @@ class Chalice:
 
 
 class Logs:
-    """A client of CloudWatch's logs."""
+    """A CloudWatch Logs client."""
 
     def __init__(self, refusal: str = "") -> None:
         self.refusal = refusal
@@ -232,7 +232,7 @@ class Logs:
 
 
 class Functions:
-    """A client of Lambda, for what consumes queues, and how much may run."""
+    """A Lambda client for queue consumers and concurrency limits."""
 
     consumers: ClassVar[list[str]] = []
     quota: ClassVar[int] = 1000
@@ -254,7 +254,7 @@ class Functions:
 
 
 class Interfaces:
-    """A client of API Gateway: the stages that were changed."""
+    """An API Gateway client that records changed stages."""
 
     def __init__(self) -> None:
         self.changed: list[tuple[str, str]] = []
@@ -268,7 +268,7 @@ class Interfaces:
 
 @pytest.fixture
 def finished(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The stage's address has been put in place, and this is the deployed version of Python."""
+    """Simulate a final public URL and the deployed Python version."""
     monkeypatch.setattr(chalice_command, "find_placeholder", lambda stage: None)
     monkeypatch.setattr(runtime, "check_python", lambda: None)
 

@@ -1,4 +1,4 @@
-"""The reader of the CloudFormation template, and what the template itself promises."""
+"""The parser of the CloudFormation template, and properties of the template."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_missing_and_unknown_names_are_refused(small: dict[str, Any]) -> None:
         Template(small, Stage="dev").resolve({"Fn::Sub": "${Table}"})
 
 
-def test_removing_a_type_removes_the_outputs_that_name_it(small: dict[str, Any]) -> None:
+def test_removing_a_resource_type_removes_the_outputs_that_refer_to_it(small: dict[str, Any]) -> None:
     rest = template.without_type(small, template.TABLE)
 
     assert set(rest["Resources"]) == {"Key"}
@@ -151,7 +151,7 @@ def test_production_tables_have_deletion_protection() -> None:
         assert resources[name]["UpdateReplacePolicy"] == "Retain"
 
 
-def test_secrets_and_keys_are_retained_except_on_create() -> None:
+def test_secrets_and_keys_are_retained_except_after_a_failed_creation() -> None:
     kept = (template.SECRET, "AWS::KMS::Key")
     resources = template.load()["Resources"]
 
@@ -198,7 +198,7 @@ def test_a_payment_is_recovered_only_after_the_timeouts_of_all_functions() -> No
 
 
 def indexes_of(module: ModuleType) -> list[ShardedIndex]:
-    """Every sharded index that a module of records has."""
+    """Return the sharded indexes of a records module."""
     return [each for each in vars(module).values() if isinstance(each, ShardedIndex)]
 
 
@@ -220,7 +220,7 @@ def test_time_indexes_have_the_key_schema_used_by_queries(index: ShardedIndex) -
     assert (types[index.partition], types[index.time]) == ("S", "N")
 
 
-def test_one_dead_delivery_raises_an_alarm() -> None:
+def test_one_message_in_the_dead_letter_queue_raises_an_alarm() -> None:
     alarm = for_stage("prod").resources("AWS::CloudWatch::Alarm")["DeadDeliveriesAlarm"]
 
     assert (alarm["Threshold"], alarm["ComparisonOperator"]) == (0, "GreaterThanThreshold")

@@ -1,4 +1,4 @@
-"""A stack that a test or the tour starts: it is ready, or the error says why not."""
+"""A stack started by a test or the tour is ready, or the error states the reason."""
 
 from __future__ import annotations
 

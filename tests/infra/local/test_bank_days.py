@@ -1,4 +1,4 @@
-"""The made-up days of a new stack: plausible, always the same, marked, and never in the place of a measured day."""
+"""The synthetic days of a new stack are plausible, deterministic and marked, and never replace measured days."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def stored(causeway: Causeway, bic: str = BIC) -> list[DayRecord]:
     )
 
 
-def test_ninety_made_up_days_end_yesterday_and_are_marked() -> None:
+def test_ninety_synthetic_days_end_yesterday_and_are_marked() -> None:
     made = days()
 
     assert [each.day for each in made] == [LATEST - timedelta(days=ago) for ago in range(DAYS - 1, -1, -1)]
@@ -40,13 +40,13 @@ def test_ninety_made_up_days_end_yesterday_and_are_marked() -> None:
     assert all(each.made_up for each in made)
 
 
-def test_made_up_days_are_deterministic() -> None:
+def test_synthetic_days_are_deterministic() -> None:
     assert [each.to_item() for each in days()] == [each.to_item() for each in days()]
     assert [each.total for each in days()] != [each.total for each in days(OTHER)]
 
 
 @pytest.mark.parametrize("bic", list(BEHAVIOURS))
-def test_the_figures_of_a_made_up_day_are_consistent(bic: str) -> None:
+def test_the_figures_of_a_synthetic_day_are_consistent(bic: str) -> None:
     for each in days(bic):
         for service, counts in each.tallies.items():
             assert counts.calls == counts.answered + counts.unanswered + counts.not_asked
@@ -58,7 +58,7 @@ def test_the_figures_of_a_made_up_day_are_consistent(bic: str) -> None:
         assert all(0 < since < until < DAY_SECONDS for since, until in each.down)
 
 
-def test_made_up_days_have_quiet_weekends_slow_days_and_three_downtimes() -> None:
+def test_synthetic_days_have_quiet_weekends_slow_days_and_three_downtimes() -> None:
     made = days()
     calls = {each.day.weekday(): each.total.calls for each in made}
     usual = [each.latency.bank.percentile(50) or 0 for each in made]
@@ -85,7 +85,7 @@ def test_only_banks_that_must_report_have_reports() -> None:
         assert 0 < each.report_received_at - hours_of(each.day)[0] - DAY_SECONDS < 3600
 
 
-def test_made_up_days_are_stored_only_for_given_banks(causeway: Causeway) -> None:
+def test_synthetic_days_are_stored_only_for_given_banks(causeway: Causeway) -> None:
     store_made_up_days(causeway.hub, {OTHER: BEHAVIOURS[OTHER], "NOBKGB2L": BankBehaviour()})
 
     assert stored(causeway) == []
@@ -93,7 +93,7 @@ def test_made_up_days_are_stored_only_for_given_banks(causeway: Causeway) -> Non
     assert made == made_up_days(ExpectedBank(OTHER, made[0].name, reports=True), BEHAVIOURS[OTHER], LATEST)
 
 
-def test_made_up_days_never_replace_measured_days_or_earlier_made_up_days(causeway: Causeway) -> None:
+def test_synthetic_days_never_replace_measured_or_earlier_synthetic_days(causeway: Causeway) -> None:
     measured = record(BIC, LATEST, hourly(BIC, hours_of(LATEST)[0], answered=3))
     day_records.store_record(causeway.hub.store, measured)
 
@@ -106,14 +106,14 @@ def test_made_up_days_never_replace_measured_days_or_earlier_made_up_days(causew
     assert stored(causeway) == first
 
 
-def test_every_demonstration_bank_has_made_up_days(causeway: Causeway) -> None:
-    """A visitor may choose any of them."""
+def test_every_demonstration_bank_has_synthetic_days(causeway: Causeway) -> None:
+    """A visitor may select any demonstration bank."""
     from infra.local.first_data import _behaviours
 
     assert set(_behaviours()) == {profile.bic for profile in PROFILES}
 
 
-def test_the_performance_page_marks_made_up_days_and_offers_no_download(causeway: Causeway) -> None:
+def test_the_performance_page_marks_synthetic_days_and_offers_no_download(causeway: Causeway) -> None:
     store_made_up_days(causeway.hub, BEHAVIOURS)
     visitor = WebUser(causeway)
     visitor.get(f"/performance?bic={BIC}&from={LATEST - timedelta(days=89)}&to={LATEST}")

@@ -1,4 +1,4 @@
-"""The month of card use of a new stack: played through the real actions, once, with a ledger that is right."""
+"""The month of card use of a new stack is created once by real actions, with a consistent ledger."""
 
 from __future__ import annotations
 
@@ -29,25 +29,25 @@ GROWN = ("cards", "ledger", "external-payments", "card-activity", "idempotency")
 
 @pytest.fixture
 def issuer(causeway: Causeway) -> Issuer:
-    """The demonstration programme before empty tables."""
+    """Provide the demonstration programme with empty tables."""
     return Issuer(causeway)
 
 
 def play(issuer: Issuer, at_most: int = 10_000) -> bool:
-    """Play the month, or only its first steps."""
+    """Run the month, or only its first steps. Return whether the month is complete."""
     left = iter(range(at_most))
     return play_month(issuer.hub, MANAGER, issuer.hub.clock.time(), lambda: next(left, None) is None)
 
 
 @pytest.fixture(scope="module")
 def month() -> dict[str, Any]:
-    """The items of an uninterrupted month, by table, in the emulator's form; empty until a test has played it."""
+    """The items of an uninterrupted month by table, in the emulator's form; empty until the first run."""
     return {}
 
 
 @pytest.fixture
 def played(issuer: Issuer, month: dict[str, Any]) -> Issuer:
-    """A month that nothing has interrupted, from empty tables; it is played once for all tests."""
+    """Provide an uninterrupted month in empty tables, which is run only once for all tests."""
     grown = {name: table_of(issuer.causeway, name).items for name in GROWN}
     if not month:
         assert play(issuer)
@@ -61,7 +61,7 @@ def played(issuer: Issuer, month: dict[str, Any]) -> Issuer:
 
 @pytest.fixture
 def whole_month(played: Issuer) -> dict[str, int]:
-    """The items of an uninterrupted month in empty tables, which are emptied again."""
+    """Return the items of an uninterrupted month. Empty the tables again."""
     whole = tables(played)
     played.causeway.forget_journeys()
     played.hub = played.causeway.another_process()
@@ -69,7 +69,7 @@ def whole_month(played: Issuer) -> dict[str, int]:
 
 
 def copied(items: dict[Any, Any]) -> dict[Any, Any]:
-    """A copy of a table's items, which are replaced when they change, not changed."""
+    """Return a copy of a table's items. A shallow copy suffices, because items are replaced, not changed."""
     return {place: dict(inside) for place, inside in items.items()}
 
 
@@ -113,7 +113,7 @@ def test_the_card_month_has_approvals_declines_reversals_and_an_expiry(played: I
 
 
 def test_the_card_month_ends_yesterday_without_overdue_work(played: Issuer) -> None:
-    """Jobs that run every minute would change overdue records."""
+    """The jobs that run every minute would change overdue records."""
     before = tables(played)
 
     finish_payments_and_holds(played.hub.cards)
@@ -221,7 +221,7 @@ def test_an_unexpected_response_code_raises_step_failed(issuer: Issuer) -> None:
         CardPlayer(issuer.hub, MANAGER, issuer.hub.clock.now()).play(steps)
 
 
-def test_the_past_clock_moves_only_forward() -> None:
+def test_the_clock_of_the_card_month_moves_only_forward() -> None:
     noon = datetime(2026, 3, 2, 12, tzinfo=UTC)
     clock = PastClock(noon)
     clock.move_to(noon + timedelta(hours=1))

@@ -1,4 +1,4 @@
-"""A client's certificate as API Gateway passes it on."""
+"""A client certificate in the format in which API Gateway passes it to the function."""
 
 from __future__ import annotations
 
@@ -36,5 +36,5 @@ def test_client_certificate_names_keep_their_order_and_times_have_the_openssl_fo
 
 
 @pytest.mark.parametrize(("serial", "text"), [(1, "01"), (0xFF, "ff"), (0x100, "01:00"), (0xABCDEF, "ab:cd:ef")])
-def test_serial_numbers_are_written_byte_by_byte(serial: int, text: str) -> None:
+def test_serial_numbers_are_formatted_byte_by_byte(serial: int, text: str) -> None:
     assert described(serial)[1]["serialNumber"] == text

@@ -25,7 +25,7 @@ LOGO = bytes(range(256)) * 8
 
 @pytest.fixture(scope="module")
 def port() -> Iterator[int]:
-    """The port of a small application."""
+    """Run a small application. Yield its port."""
     app = Chalice("small", configure_logs=False, env={})
     app.api.binary_types = []
     tagged = {"Content-Type": "text/plain", "ETag": '"strong"', "Vary": "Origin"}
@@ -51,7 +51,7 @@ def port() -> Iterator[int]:
 
 
 def fetch(port: int, path: str, accepted: str | None = "gzip", method: str = "GET") -> tuple[Any, bytes]:
-    """The response's headers, and its body as it was sent."""
+    """Return the response's headers and its raw body."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE_SECONDS)
     connection.putrequest(method, path, skip_accept_encoding=True)
     if accepted is not None:
@@ -124,11 +124,11 @@ def test_a_response_without_a_body_is_unchanged(port: int) -> None:
         ("", False),
     ],
 )
-def test_accept_encoding_is_parsed_by_the_standard(accepted: str, expected: bool) -> None:
+def test_accept_encoding_is_parsed_as_rfc_9110_specifies(accepted: str, expected: bool) -> None:
     assert accepts_gzip(accepted) is expected
 
 
-def test_compression_keeps_binary_bodies(port: int) -> None:
+def test_compression_does_not_change_binary_bodies(port: int) -> None:
     headers: dict[str, Any] = {"Content-Type": "image/png"}
 
     assert gzip.decompress(compress(LOGO, headers, ["gzip"], SMALLEST)) == LOGO

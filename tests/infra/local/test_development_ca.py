@@ -1,4 +1,4 @@
-"""The development CA: made once, for its owner only, and what it issues is what the service accepts."""
+"""The development CA is created once, is readable only by its owner, and issues accepted certificates."""
 
 from __future__ import annotations
 

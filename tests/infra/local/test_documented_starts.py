@@ -1,4 +1,4 @@
-"""Each ``make run`` of the documentation starts a stack as it stands there, without options that it does not have."""
+"""Each documented ``make run`` command starts a stack with the documented options only."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ DOCUMENTED = sorted(set(_COMMAND.findall(EVERYTHING)))
 
 @dataclass(frozen=True)
 class Started:
-    """The output and the file of a stack that has ended. ``tour`` is the output of ``make tour``."""
+    """Output and stack file of a stack that has ended. ``tour`` is the output of ``make tour``."""
 
     output: str
     content: dict[str, Any]
@@ -50,7 +50,7 @@ def endpoint() -> Iterator[str]:
 
 
 def start(command: str, folder: Path, *, toured: bool) -> Started:
-    """Run a documented command in a shell: with an endpoint's address and a port that is free in place of its own."""
+    """Run a documented command in a shell with a real endpoint address and a free port."""
     file = folder / "stack.json"
     second = CLEAN | {"CAUSEWAY_STACK_FILE": str(file)}
     environ = second | {"PORT": "0"}

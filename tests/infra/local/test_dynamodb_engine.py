@@ -1,4 +1,4 @@
-"""DynamoDB engines in separate processes: when they are ready, what they keep, what is said when they do not start."""
+"""DynamoDB engines as processes: readiness, persistent data, and errors at the start."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_is_dynamodb_recognises_dynamodb_by_its_response_header(header: str, is_
             self.end_headers()
 
         def log_message(self, format: str, *args: object) -> None:
-            """Nothing."""
+            """Write no log."""
 
     with HTTPServer(("127.0.0.1", 0), Handler) as server:
         Thread(target=server.handle_request).start()
@@ -35,7 +35,7 @@ def test_is_dynamodb_recognises_dynamodb_by_its_response_header(header: str, is_
 
 
 class Broken(DynamoDBEngine):
-    """Ends at once with an error message."""
+    """An engine that exits at once with an error message."""
 
     title = "The engine"
 

@@ -1,4 +1,4 @@
-"""dynoxide: which one is used, and what is said of others."""
+"""The selection of the dynoxide program, and messages about other versions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Install = Callable[[str, str], Path]
 
 @pytest.fixture
 def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Install:
-    """Puts a program of a name on the PATH, which has nothing else that is not the system's own."""
+    """Return a function that adds a program to a PATH with system programs only."""
     monkeypatch.setenv("PATH", f"{tmp_path}:/bin:/usr/bin")
 
     def put(name: str, script: str) -> Path:

@@ -1,4 +1,4 @@
-"""The emulator's process: one request at a time, beside which messages are sent and received."""
+"""The emulator process handles one request at a time, but messages are sent and received meanwhile."""
 
 from __future__ import annotations
 

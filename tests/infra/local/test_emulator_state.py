@@ -1,4 +1,4 @@
-"""The emulator's state comes back as it was, whatever ended the emulator, or the file says what to do with it."""
+"""The emulator's state survives a restart after any kind of end, or the error states a remedy."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ BINARY = bytes(range(256))
 
 
 class Emulators:
-    """Emulators one after another on the same file."""
+    """Consecutive emulators on the same state file."""
 
     def __init__(self, path: Path) -> None:
         self.command = python_command("infra.local.emulator", "--state", str(path))
@@ -34,14 +34,14 @@ class Emulators:
         self.url = ""
 
     def start(self, largest_file: int = 0) -> Emulators:
-        """``largest_file`` is the size in KiB to which its files may grow, as on a disk that fills; 0 for no limit."""
+        """Start the emulator. ``largest_file`` limits its file size in KiB, like a full disk; 0 means no limit."""
         limit = ["bash", "-c", 'ulimit -f "$0" && exec "$@"', str(largest_file)] if largest_file else []
         self.child = ChildProcess([*limit, *self.command], output=subprocess.PIPE)
         self.url = self.child.first_line()
         return self
 
     def kill(self) -> None:
-        """As by ``kill -9``, in the middle of whatever it does."""
+        """Kill the emulator with ``kill -9``."""
         assert self.child is not None
         os.kill(self.child.pid, signal.SIGKILL)
         self.child.stop()
@@ -82,7 +82,7 @@ def put(part: str, **attributes: Any) -> dict[str, Any]:
 
 
 def token_rows(file: sqlite3.Connection) -> dict[str, tuple[str, float]]:
-    """The digest and time of each stored token."""
+    """Return the digest and time of each stored token."""
     found = file.execute("SELECT key, value FROM entries WHERE kind = 'token'").fetchall()
     return {token: tuple(json.loads(value)) for token, value in found}
 
@@ -94,7 +94,7 @@ def write_tokens(emulators: Emulators) -> None:
 
 
 def age_tokens(path: Path) -> None:
-    """Two tokens become eleven minutes old, and one five."""
+    """Set the age of the token ``kept`` to five minutes, and of other tokens to eleven minutes."""
     with sqlite3.connect(path) as file:
         for token, (digest, at) in token_rows(file).items():
             earlier = json.dumps([digest, at - (5 if token == "kept" else 11) * 60])
@@ -102,7 +102,7 @@ def age_tokens(path: Path) -> None:
 
 
 def write_keys(emulators: Emulators) -> tuple[str, bytes]:
-    """The id of a key, and what it has sealed."""
+    """Create a key and secrets. Return the id of the key and a ciphertext."""
     wanted = emulators.client("kms").create_key(Description="the key")["KeyMetadata"]["KeyId"]
     sealed = emulators.client("kms").encrypt(KeyId=wanted, Plaintext=b"kept")["CiphertextBlob"]
     secrets = emulators.client("secretsmanager")
@@ -114,7 +114,7 @@ def write_keys(emulators: Emulators) -> tuple[str, bytes]:
 
 
 def write_items(emulators: Emulators) -> dict[str, Any]:
-    """The items that writes of every kind have left, by their part of the key."""
+    """Write items by every kind of write. Return the resulting items by sort key."""
     dynamodb = emulators.make_table()
     every = {"n": {"N": "1.50"}, "b": {"B": BINARY}, "l": {"L": [{"NULL": True}, {"BOOL": False}]}, "ss": {"SS": ["a"]}}
     dynamodb.put_item(**put("put", m={"M": every}))
@@ -138,7 +138,7 @@ def write_items(emulators: Emulators) -> dict[str, Any]:
 
 
 def write_messages(emulators: Emulators) -> None:
-    """Three messages, of which one is received and done, one received, and one waits."""
+    """Send three messages: one is deleted, one received but not deleted, and one waiting."""
     sqs = emulators.client("sqs")
     url = sqs.create_queue(QueueName="work")["QueueUrl"]
     for body in ("done", "in progress", "waiting"):
@@ -151,7 +151,7 @@ def write_messages(emulators: Emulators) -> None:
 
 @dataclass(frozen=True)
 class Killed:
-    """An emulator after a kill and another start, and what the one before had confirmed."""
+    """A restarted emulator after a kill, and the confirmed data of the killed one."""
 
     again: Emulators
     folder: Path
@@ -266,7 +266,7 @@ def test_a_refused_call_returns_its_error(killed: Killed) -> None:
 
 
 def confirmed_transactions(emulators: Emulators) -> Iterator[int]:
-    """Make transactions of two items each until one has no answer; yields the numbers of the answered ones."""
+    """Write transactions of two items until a call fails. Yield the numbers of the confirmed transactions."""
     dynamodb = emulators.make_table()
     with suppress(ConnectionClosedError):
         for number in range(1000):

@@ -1,4 +1,4 @@
-"""Which engines a stack runs on, by its environment."""
+"""The selection of a stack's engines by its environment."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from infra.local.engines import Engines
 
 
 class NoChild:
-    """Stands for a process that is not started."""
+    """A double of a child process that is not started."""
 
     commands: ClassVar[list[list[str]]] = []
 
@@ -33,7 +33,7 @@ class NoChild:
 
 
 class NoDynamoDB(NoChild):
-    """Stands for a DynamoDB engine that is not started."""
+    """A double of a DynamoDB engine that is not started."""
 
     def __init__(self, data: Path) -> None:
         super().__init__(["dynamodb", str(data)])
@@ -62,7 +62,7 @@ def commands(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
 
 @contextmanager
 def started_on(environ: dict[str, str], engine: str, folder: Path, *, fresh: bool = False) -> Iterator[Engines]:
-    """Engines that are stopped afterwards."""
+    """Start engines and stop them after the block."""
     started = Engines(environ, engine, folder, fresh=fresh)
     try:
         yield started
@@ -229,7 +229,7 @@ def test_without_dynoxide_the_emulator_is_chosen_silently(monkeypatch: pytest.Mo
     assert engines.choose_engine({}) == ("emulator", "")
 
 
-def test_another_dynoxide_version_is_not_used_and_prints_a_remark(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_dynoxide_version_is_not_used_and_prints_a_message(monkeypatch: pytest.MonkeyPatch) -> None:
     installed(monkeypatch, "9.9.9")
     engine, remark = engines.choose_engine({})
 

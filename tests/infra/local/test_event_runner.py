@@ -1,4 +1,4 @@
-"""Consumers and schedules, run as Lambda runs them."""
+"""Queue consumers and schedules run as Lambda runs them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 
 
 class Sqs:
-    """A queue that gives each message once, and remembers what was deleted."""
+    """A queue that returns each message once and records deletions."""
 
     def __init__(self, *bodies: str) -> None:
         self.waiting = [
@@ -230,7 +230,7 @@ def test_a_rate_is_due_one_period_after_the_start(expression: str, seconds: int)
         ("cron(0 0 1 1 ? 2027-2028)", datetime(2027, 1, 1, 0, 0, tzinfo=UTC)),
     ],
 )
-def test_a_cron_expression_is_due_when_all_fields_allow_it(expression: str, due: datetime) -> None:
+def test_a_cron_expression_is_due_when_all_fields_match(expression: str, due: datetime) -> None:
     assert parse_schedule(expression).after(MONDAY) == due
 
 

@@ -1,4 +1,4 @@
-"""The first data of a stack: only of a new one, only once, and the stack does not wait for them."""
+"""The first data are created once, only in a new stack, and in the background."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ BIC = "ALPHGB21"
 
 @pytest.fixture(autouse=True)
 def one_bank(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A bank of the service stands for those of the demonstration; there are no cards yet."""
+    """Use one registered bank instead of the demonstration banks. No cards exist yet."""
     Issuer(causeway)
     monkeypatch.setattr(first_data, "_behaviours", lambda: {BIC: first_data._USUAL})
 
@@ -48,14 +48,14 @@ def finished(playing: CardMonth) -> None:
     assert not playing._thread.is_alive()
 
 
-def test_a_new_stack_gets_90_made_up_days_and_a_card_month_to_play(causeway: Causeway) -> None:
+def test_a_new_stack_has_90_synthetic_days_and_schedules_a_card_month(causeway: Causeway) -> None:
     assert begin(causeway.hub, None) == {"state": PLAYING, "started": causeway.clock.time()}
     assert made_up_days(causeway) == 90
 
 
 @pytest.mark.parametrize("first", [{}, {"first_data": None}, {"first_data": {"state": COMPLETE, "started": 1}}])
 def test_a_restarted_stack_adds_no_first_data(causeway: Causeway, first: dict[str, Any]) -> None:
-    """Earlier versions kept no state of the first data."""
+    """Earlier versions stored no state of the first data."""
     assert begin(causeway.hub, {"user": {}, **first}) == first.get("first_data")
     assert made_up_days(causeway) == 0
 
@@ -76,7 +76,7 @@ def test_an_interrupted_card_month_is_resumed_only_within_a_day(causeway: Causew
     assert begin(causeway.hub, {"first_data": started}) == {**(started or {}), "state": INCOMPLETE}
 
 
-def test_the_card_month_is_played_in_the_background_and_reported(causeway: Causeway, lines: Lines) -> None:
+def test_the_card_month_runs_in_the_background_and_is_reported(causeway: Causeway, lines: Lines) -> None:
     playing, reported = month(causeway)
     playing.start()
     finished(playing)
@@ -86,8 +86,8 @@ def test_the_card_month_is_played_in_the_background_and_reported(causeway: Cause
     assert causeway.hub.cards.portal.read(MANAGER, "listCards", item_count=20)["data"]
 
 
-def test_business_time_is_stopped_while_the_card_month_is_played(causeway: Causeway, lines: Lines) -> None:
-    """A hold of the past is overdue in the present, so a job between two steps would release it."""
+def test_business_time_is_stopped_while_the_card_month_runs(causeway: Causeway, lines: Lines) -> None:
+    """A past hold is overdue at the present time, so a job between two steps would release it."""
     played: list[bool] = []
     reported: list[dict[str, Any]] = []
 
@@ -109,7 +109,7 @@ def test_business_time_is_stopped_while_the_card_month_is_played(causeway: Cause
 
 
 @pytest.mark.parametrize("state", [COMPLETE, INCOMPLETE])
-def test_a_finished_card_month_is_not_played_again(causeway: Causeway, state: str) -> None:
+def test_a_finished_card_month_is_not_run_again(causeway: Causeway, state: str) -> None:
     playing, reported = month(causeway, state)
     playing.start()
     playing.stop()

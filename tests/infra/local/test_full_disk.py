@@ -1,4 +1,4 @@
-"""A stack on a disk that fills: it ends with one sentence, and its ledger is whole when it starts again."""
+"""A stack on a full disk ends with one sentence, and its ledger is consistent after the restart."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ LARGEST_FILE = 8 * 1024
 
 
 def start(folder: Path) -> tuple[subprocess.Popen[bytes], dict[str, Any]]:
-    """A stack whose files may not grow beyond ``LARGEST_FILE``, and the content of its file."""
+    """Start a stack with a file size limit of ``LARGEST_FILE``. Return its process and stack file."""
     file = folder / "stack.json"
     command = python_command("infra.local", "--port", "0", "--engine", "emulator", "--stack-file", str(file))
     limited = ["bash", "-c", 'ulimit -f "$0" && exec "$@"', str(LARGEST_FILE), *command]
@@ -39,7 +39,7 @@ def start(folder: Path) -> tuple[subprocess.Popen[bytes], dict[str, Any]]:
 
 
 def fill_the_disk(content: dict[str, Any]) -> None:
-    """Write items until one is not confirmed any more, while the stack plays card use."""
+    """Write items until a write is not confirmed, while the stack creates card use."""
     environment = content["environment"]
     dynamodb = boto3.client(
         "dynamodb", endpoint_url=environment["AWS_ENDPOINT_URL"], config=Config(retries={"total_max_attempts": 1})

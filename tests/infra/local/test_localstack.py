@@ -1,4 +1,4 @@
-"""LOCALSTACK=1 is for LocalStack: what listens there is asked for its health document before anything else."""
+"""LOCALSTACK=1 requires a LocalStack: its health document is checked first."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ EVERYTHING = dict.fromkeys(engines.SERVICES, "available")
 
 @contextmanager
 def listening(status: int, body: str) -> Iterator[str]:
-    """A server that answers every GET so; gives its address."""
+    """Run a server that sends this response to every GET request. Yield its address."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -33,7 +33,7 @@ def listening(status: int, body: str) -> Iterator[str]:
             self.wfile.write(body.encode())
 
         def log_message(self, format: str, *args: object) -> None:
-            """Nothing."""
+            """Write no log."""
 
     with HTTPServer(("127.0.0.1", 0), Handler) as server:
         Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()

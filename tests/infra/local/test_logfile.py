@@ -1,4 +1,4 @@
-"""The log of the one-machine stack as a file."""
+"""The log file of the local stack."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.kit.logs import Lines
 
 @pytest.fixture
 def path(tmp_path: Path) -> Iterator[Path]:
-    """A file that everything that is logged is written to."""
+    """Write all log lines to a file. Yield its path."""
     path = logfile.log_path(tmp_path / "local" / "stack.json")
     before = list(log.logger().handlers)
     logfile.attach(path)

@@ -1,4 +1,4 @@
-"""A queue in memory: what its calls cost does not grow with it, and a message wakes one consumer."""
+"""The in-memory queue: the cost of a call is independent of its length, and a message wakes one consumer."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def clock() -> ManualClock:
 
 @pytest.fixture
 def queue(clock: ManualClock) -> Iterator[MessageQueue]:
-    """A queue whose lock is held."""
+    """Provide a queue whose lock is held."""
     with (lock := threading.Lock()):
         yield MessageQueue(lock, clock.monotonic)
 
@@ -38,7 +38,7 @@ def received(queue: MessageQueue) -> Message:
 
 
 def taken(queue: MessageQueue) -> list[str]:
-    """The messages that are visible, in the order in which they are received; they are removed."""
+    """Remove the visible messages. Return their ids in the order of receipt."""
     found = []
     while each := queue.take():
         found.append(each.message_id)
@@ -58,7 +58,7 @@ def test_messages_are_received_in_the_order_of_their_visibility(queue: MessageQu
     assert taken(queue) == ["late"]
 
 
-def test_a_hidden_message_is_received_after_its_timeout_and_a_removed_message_never(
+def test_a_hidden_message_is_received_after_its_timeout_but_a_removed_message_never(
     queue: MessageQueue, clock: ManualClock
 ) -> None:
     for name in ("hidden", "removed", "shown"):
@@ -85,7 +85,7 @@ def test_messages_are_counted_as_visible_in_progress_or_delayed(queue: MessageQu
 
 
 class Compared(float):
-    """A time that counts how often it is compared."""
+    """A time that counts its comparisons."""
 
     times = 0
 
@@ -99,7 +99,7 @@ class Compared(float):
 
 
 @pytest.mark.parametrize("count", [1000, 10_000])
-def test_receiving_and_deleting_costs_the_same_in_queues_of_any_length(
+def test_the_cost_of_receiving_and_deleting_is_independent_of_the_queue_length(
     count: int, queue: MessageQueue, clock: ManualClock
 ) -> None:
     now = clock.monotonic()
@@ -116,7 +116,7 @@ def test_receiving_and_deleting_costs_the_same_in_queues_of_any_length(
 
 
 class Consumers:
-    """Consumers that wait for messages, and how often each has looked for one."""
+    """Consumers that wait for messages, with the number of attempts of each."""
 
     def __init__(self, queue: MessageQueue, lock: threading.Lock, count: int) -> None:
         self.looks: Counter[int] = Counter()

@@ -1,4 +1,4 @@
-"""Moto's tables with the patches, by way of boto3: what a call visits and copies does not grow with its table."""
+"""Moto's patched tables through boto3: the cost of a call is independent of the table size."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TYPES = {"owner": "S", "part": "S", "shard": "S", "at": "N"}
 
 @dataclass
 class Touched:
-    """The items whose keys or attributes were read, and how many were copied, since the last ``clear``."""
+    """The items read and the number of items copied since the last ``clear``."""
 
     visited: dict[int, Any] = field(default_factory=dict)
     copied: int = 0
@@ -87,26 +87,26 @@ def schema(*keys: tuple[str, str]) -> list[dict[str, str]]:
 
 
 def index(projection: Any = None) -> dict[str, Any]:
-    """An index of a shard's items by their time."""
+    """Return an index of a shard's items by time."""
     keys = schema(("shard", "HASH"), ("at", "RANGE"))
     return {"IndexName": "due", "KeySchema": keys, "Projection": projection or {"ProjectionType": "ALL"}}
 
 
 def row(owner: str, part: str = "p", **numbers: int) -> dict[str, Any]:
-    """An item in shard ``s``, which the index lacks without a time."""
+    """Return an item in shard ``s``, which is in the index only if it has a time."""
     told = {name: {"N": str(number)} for name, number in numbers.items()}
     return {"owner": {"S": owner}, "part": {"S": part}, "shard": {"S": "s"}, **told}
 
 
 def fill(first: int, last: int, owner: str = "") -> None:
-    """Put one item per owner, or all of one owner, into moto's table at once: calls are not what is tested here."""
+    """Put items of one or of several owners directly into moto's table, without calls."""
     table = dynamodb_backends[DEFAULT_ACCOUNT_ID]["eu-west-1"].tables[TABLE]
     for number in range(first, last):
         table.put_item(row(owner or f"owner{number}", f"part{number:06}", at=number))
 
 
 def due(client: Any, condition: str = "", **options: Any) -> dict[str, Any]:
-    """A page of the index; ``:n`` and ``:m`` are numbers."""
+    """Return a page of the index. ``:n`` and ``:m`` are numbers."""
     values = {":s": {"S": "s"}}
     for name in ("n", "m"):
         if name in options:
@@ -271,7 +271,7 @@ def test_an_index_sorts_items_by_number_and_follows_every_write(client: Any) -> 
 
 
 @pytest.mark.parametrize("forward", [True, False], ids=["forwards", "backwards"])
-def test_pages_of_an_index_return_items_with_equal_times_once(client: Any, forward: bool) -> None:
+def test_pages_of_an_index_return_items_with_equal_times_exactly_once(client: Any, forward: bool) -> None:
     create(client, HASH, RANGE, GlobalSecondaryIndexes=[index()])
     for number in range(12):
         client.put_item(TableName=TABLE, Item=row(f"owner{number % 5}", f"part{number}", at=number // 4))
@@ -303,7 +303,7 @@ def test_a_failed_update_leaves_its_item_unchanged(client: Any) -> None:
     assert client.scan(TableName=TABLE)["Items"] == before
 
 
-def test_an_item_that_is_too_large_is_refused(client: Any) -> None:
+def test_an_item_above_the_size_limit_is_refused(client: Any) -> None:
     create(client, HASH, RANGE)
     with pytest.raises(ClientError, match="maximum allowed size"):
         client.put_item(TableName=TABLE, Item=row("one") | {f"x{n}": {"S": "x" * 205_000} for n in range(2)})

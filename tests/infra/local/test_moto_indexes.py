@@ -1,4 +1,4 @@
-"""Queries by way of sorted indexes give what moto's own search of the whole table gives."""
+"""Queries by sorted indexes return the same items as moto's search of the whole table."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ writes = st.tuples(kinds, owners, parts.filter(bool), st.none() | shards, times)
 
 
 def table(range_key: bool) -> Any:
-    """An empty table with the indexes ``due``, by time, and ``shard``, without a sort key."""
+    """Return an empty table with the indexes ``due``, by time, and ``shard``, without a sort key."""
     moto_patches.patch_moto()
     own = [("owner", "HASH"), ("part", "RANGE")][: 2 if range_key else 1]
     indexes = {"due": [("shard", "HASH"), ("at", "RANGE")], "shard": [("shard", "HASH")]}
@@ -58,7 +58,7 @@ def write(made: Any, kind: str, owner: str, part: str, shard: str | None, at: in
 
 @st.composite
 def queries(draw: st.DrawFn) -> dict[str, Any]:
-    """The arguments of a query, without the key after which it starts."""
+    """Draw the arguments of a query, without the start key."""
     name = draw(st.sampled_from([None, "due", "shard"]))
     partition, value = ("owner", draw(owners)) if name is None else ("shard", draw(shards))
     compared: dict[str, Any] = {"range_comparison": None, "range_objs": []}
@@ -83,7 +83,7 @@ def queries(draw: st.DrawFn) -> dict[str, Any]:
 
 
 def pages(query: Any, made: Any, asked: dict[str, Any]) -> list[Any]:
-    """All pages of a query: the items and what comes with them."""
+    """Return all pages of a query with their counts and last keys."""
     found, start = [], None
     while True:
         items, count, last = query(made, **asked, exclusive_start_key=start)

@@ -1,4 +1,4 @@
-"""The emulator does less than it would, and honours the tokens of transactions."""
+"""The patches of moto avoid repeated work and respect transaction tokens."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from tests.kit import emulator
 KEYS = [{"AttributeName": "owner", "KeyType": "HASH"}, {"AttributeName": "part", "KeyType": "RANGE"}]
 
 
-def test_the_size_of_a_copied_item_is_measured_again_after_an_update() -> None:
+def test_the_size_of_a_copied_item_is_computed_again_after_an_update() -> None:
     moto_patches.patch_moto()
     item = Item(DynamoType({"S": "key"}), None, {"text": {"S": "short"}})
     before = item.size()
@@ -56,7 +56,7 @@ def test_moto_reads_service_data_from_disk_only_once(monkeypatch: pytest.MonkeyP
 
 @dataclass(frozen=True)
 class Numbers:
-    """A table of a test's own, and a client that does not repeat calls."""
+    """A separate table, and a client without retries."""
 
     dynamodb: Any
     table: str
@@ -77,7 +77,7 @@ class Numbers:
         return str(refused.value.response["Error"]["Code"])
 
     def items(self) -> dict[str, Any]:
-        """The value of ``n``, if any, by id."""
+        """Return the value of ``n``, if any, of each item by id."""
         return {item["id"]["S"]: item.get("n") for item in self.dynamodb.scan(TableName=self.table)["Items"]}
 
 
@@ -105,7 +105,7 @@ def test_a_transaction_is_executed_once_per_token(numbers: Numbers) -> None:
     assert numbers.items() == {"count": {"N": "2"}, "binary": None}
 
 
-def test_a_repeated_cancelled_transaction_is_evaluated_again(numbers: Numbers) -> None:
+def test_a_retried_cancelled_transaction_is_evaluated_again(numbers: Numbers) -> None:
     members = [numbers.put("blocked", ConditionExpression="attribute_not_exists(id)"), numbers.add_one()]
     numbers.dynamodb.put_item(TableName=numbers.table, Item={"id": {"S": "blocked"}})
 
@@ -116,7 +116,7 @@ def test_a_repeated_cancelled_transaction_is_evaluated_again(numbers: Numbers) -
     assert numbers.items() == {"blocked": None, "count": {"N": "1"}}
 
 
-def test_a_repeat_during_the_first_transaction_is_refused(numbers: Numbers) -> None:
+def test_a_retry_during_the_first_transaction_is_refused(numbers: Numbers) -> None:
     tokens = tokens_of(dynamodb_backends[DEFAULT_ACCOUNT_ID]["eu-west-1"])
     with tokens.transaction(f"{numbers.table} one", [numbers.add_one()]):
         assert numbers.refusal("one", numbers.add_one()) == "TransactionInProgressException"
@@ -135,14 +135,14 @@ def test_an_update_expression_is_parsed_once_and_evaluated_for_each_update(numbe
 
 @pytest.fixture
 def things() -> Iterator[str]:
-    """The name of a table of a test's own, which is gone after the test: it has items in moto's form."""
+    """Provide the name of a table in moto's form, which is removed after the test."""
     name = f"things-{new_id()}"
     yield name
     dynamodb_backends[DEFAULT_ACCOUNT_ID]["eu-west-1"].tables.pop(name, None)
 
 
 class Untouched(defaultdict[Any, Any]):
-    """The partitions of a table, which may neither be gone through nor copied."""
+    """The partitions of a table, which must be neither iterated nor copied."""
 
     def items(self) -> Any:
         raise AssertionError("the whole table is copied")

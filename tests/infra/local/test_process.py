@@ -1,4 +1,4 @@
-"""Children end with their parent."""
+"""Child processes end with their parent."""
 
 from __future__ import annotations
 

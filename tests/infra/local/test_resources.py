@@ -1,4 +1,4 @@
-"""The template on an endpoint: laid twice, by the services' own calls where CloudFormation leaves something out."""
+"""The resources of the template are created twice without errors at an emulator or another endpoint."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.kit.time import PATIENCE_SECONDS
 
 @pytest.fixture(scope="module")
 def addresses() -> Iterator[list[str]]:
-    """The addresses of two emulators, which start beside each other."""
+    """Start two emulators in parallel. Yield their addresses."""
     children = [ChildProcess(python_command("infra.local.emulator"), output=subprocess.PIPE) for _ in range(2)]
     yield [child.first_line() for child in children]
     for child in children:
@@ -32,7 +32,7 @@ def addresses() -> Iterator[list[str]]:
 
 @pytest.fixture
 def emulators(addresses: list[str]) -> list[str]:
-    """Two emulators that hold nothing."""
+    """Provide two empty emulators."""
     for address in addresses:
         requests.post(f"{address}/moto-api/reset", timeout=PATIENCE_SECONDS).raise_for_status()
     return addresses
@@ -40,7 +40,7 @@ def emulators(addresses: list[str]) -> list[str]:
 
 @pytest.fixture(params=["the own emulator", "another endpoint"])
 def laid(request: pytest.FixtureRequest, emulators: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Resources that were laid, and laid again as a restart does."""
+    """Create the resources twice, as a restart does."""
     monkeypatch.setenv("AWS_ENDPOINT_URL", emulators[0])
     for _ in range(2):
         resources.create_resources(emulated=request.param == "the own emulator", dynamodb_apart=False)
@@ -101,7 +101,7 @@ def test_two_stacks_share_an_endpoint_and_removing_one_keeps_the_other(
 
 
 def everything() -> list[str]:
-    """The names of all that a stack has."""
+    """Return the names of all resources of a stack."""
     tables = client("dynamodb").list_tables()["TableNames"]
     secrets = [secret["Name"] for secret in client("secretsmanager").list_secrets()["SecretList"]]
     queues = [url.rpartition("/")[2] for url in client("sqs").list_queues().get("QueueUrls", [])]

@@ -1,4 +1,4 @@
-"""The seed of a stack: it uses the data of an earlier one again as long as they are valid."""
+"""The seed of a stack reuses the data of an earlier start while they are valid."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.causeway import Causeway
 
 @pytest.fixture
 def demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
-    """Two programme managers instead of the demonstration's, whose credentials other tests use."""
+    """Replace the demonstration programme with two programme managers of this test."""
     made = [manager(credentials=[credential("full"), credential("support")]), manager()]
     monkeypatch.setattr(file, "DEMO", tmp_path / "demo.yaml")
     file.DEMO.write_text(written(*made))
@@ -29,7 +29,7 @@ def passes(causeway: Causeway, parts: dict[str, str]) -> bool:
     return credentials.check(parts["access_key"], parts["access_api_id"], parts["access_api_key"]) is not None
 
 
-def test_the_kept_user_is_reused_and_confirmed_for_the_operator(causeway: Causeway) -> None:
+def test_the_stored_user_is_reused_and_confirmed_for_the_operator(causeway: Causeway) -> None:
     """An earlier version registered the user through the registration page."""
     email = f"{new_id()}@example.com"
     causeway.hub.website.users.register(email, "correct horse battery", terms_accepted=True)
@@ -39,7 +39,7 @@ def test_the_kept_user_is_reused_and_confirmed_for_the_operator(causeway: Causew
     assert causeway.hub.website.call(account_flow.link_manager, email, 1).manager_id == 1
 
 
-def test_kept_credentials_are_reused(causeway: Causeway, demo: list[dict[str, Any]]) -> None:
+def test_stored_credentials_are_reused(causeway: Causeway, demo: list[dict[str, Any]]) -> None:
     first = seed._seed_programmes(causeway.hub, [{}, {}])
     assert [each["manager_id"] for each in first] == [each["id"] for each in demo]
     assert list(first[0]["credentials"]) == ["full", "support"]
@@ -50,7 +50,9 @@ def test_kept_credentials_are_reused(causeway: Causeway, demo: list[dict[str, An
     assert causeway.hub.cards.programmes.set_up(demo[0]["id"]).revision == revision
 
 
-def test_credentials_with_unknown_parts_are_created_again(causeway: Causeway, demo: list[dict[str, Any]]) -> None:
+def test_stored_credentials_with_unknown_parts_are_created_again(
+    causeway: Causeway, demo: list[dict[str, Any]]
+) -> None:
     first, _ = seed._seed_programmes(causeway.hub, [{}, {}])
     forgotten = {**first, "credentials": {"full": first["credentials"]["full"]}}
 

@@ -1,4 +1,4 @@
-"""Improvements of the local HTTP server over Chalice's own."""
+"""The local HTTP server, where it differs from Chalice's server."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.kit.time import PATIENCE_SECONDS
 
 @contextlib.contextmanager
 def serving_app(app: Chalice) -> Iterator[int]:
-    """Serve an application; gives the port."""
+    """Serve an application. Yield the port."""
     config = Config(chalice_stage="local", user_provided_params={"chalice_app": app, "lambda_memory_size": 128})
     built = server.build_server(app, config, server.take_port(0), own_urls=["https://Public.example:8443/dev"])
     with serving(built) as running:
@@ -30,7 +30,7 @@ def serving_app(app: Chalice) -> Iterator[int]:
 
 @pytest.fixture(scope="module")
 def port() -> Iterator[int]:
-    """The port of a small application."""
+    """Run a small application. Yield its port."""
     app = Chalice("small", configure_logs=False, env={})
 
     @app.route("/echo", methods=["GET", "POST"], content_types=["application/json", "text/plain"])
@@ -62,7 +62,7 @@ def connection(port: int) -> Iterator[http.client.HTTPConnection]:
 
 
 def raw(port: int, request: bytes) -> tuple[bytes, bytes]:
-    """The head and the body that the server sends before it closes the connection."""
+    """Send raw bytes. Return the head and the body of the response."""
     with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_SECONDS) as opened:
         opened.sendall(request)
         received = b""
@@ -78,7 +78,7 @@ def post(length: str, body: bytes = b"") -> bytes:
     )
 
 
-def test_expect_100_continue_gets_an_interim_response_before_the_body(port: int) -> None:
+def test_expect_100_continue_gets_an_interim_response_before_the_body_is_sent(port: int) -> None:
     with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_SECONDS) as opened:
         head, _, body = post("Content-Length: 2", b"{}").partition(b"\r\n\r\n")
         opened.sendall(head + b"\r\nExpect: 100-continue\r\n\r\n")

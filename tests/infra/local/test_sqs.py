@@ -1,4 +1,4 @@
-"""The emulator's SQS: its answers, what it saves, and whom it keeps waiting."""
+"""The emulator's SQS: responses, saved messages, and waiting consumers."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def clock() -> ManualClock:
 
 @pytest.fixture
 def sqs(saved: Saved, clock: ManualClock) -> Iterator[Sqs]:
-    """Calls for two queues, of which one gets what the other's consumers fail at twice."""
+    """Provide two queues. A message moves from one to the other after two failed receipts."""
     with mock_aws():
         backend = sqs_backends[ACCOUNT][REGION]
         backend.create_queue("dead")
@@ -65,7 +65,7 @@ def sqs(saved: Saved, clock: ManualClock) -> Iterator[Sqs]:
 
 
 def call(sqs: Sqs, action: str, queue: str = "work", **request: Any) -> Any:
-    """The answer of a call that succeeds."""
+    """Return the response to a successful call."""
     status, _, body = sqs.answer(f"AmazonSQS.{action}", json.dumps({"QueueUrl": URL + queue, **request}).encode())
     assert status == "200 OK", body
     return json.loads(body)
@@ -181,14 +181,14 @@ def test_invalid_calls_are_refused_with_the_error_code_of_sqs(
     assert "x-amzn-query-error" in dict(headers)
 
 
-def test_calls_that_are_not_about_messages_are_handled_by_moto(sqs: Sqs) -> None:
+def test_sqs_calls_on_queues_are_handled_by_moto(sqs: Sqs) -> None:
     assert sqs.handles("AmazonSQS.SendMessage")
     assert not sqs.handles("AmazonSQS.CreateQueue")
     assert not sqs.handles("DynamoDB_20120810.SendMessage")
     assert not sqs.handles("")
 
 
-def test_a_call_saves_only_its_changed_messages(sqs: Sqs, saved: Saved) -> None:
+def test_a_call_saves_only_the_messages_that_it_changed(sqs: Sqs, saved: Saved) -> None:
     send(sqs, *(f"body {number}" for number in range(100)))
     saved.sizes.clear()
     send(sqs, "another")

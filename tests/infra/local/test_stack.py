@@ -1,4 +1,4 @@
-"""The whole stack as ``make run`` starts it: what it says, what it refuses, how it ends."""
+"""The whole stack as started by ``make run``: its output, its errors, and its end."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_a_second_stack_is_refused_and_keeps_the_file_of_the_first(tmp_path: Pat
 
 @dataclass(frozen=True)
 class Killed:
-    """The observations of a stack, and its data when it was killed."""
+    """The data and responses of a stack that was killed."""
 
     content: dict[str, Any]
     running: Any
@@ -102,7 +102,7 @@ class Killed:
 
 @dataclass(frozen=True)
 class Returned:
-    """A stack that was killed, what the next one kept of it, and how that one ended during a request."""
+    """A killed stack, the data kept by the next stack, and the end of that stack during a request."""
 
     killed: Killed
     content: dict[str, Any]
@@ -114,7 +114,7 @@ class Returned:
 
 @pytest.fixture(scope="module")
 def returned(tmp_path_factory: pytest.TempPathFactory) -> Returned:
-    """The first stack begins with the file of another, whose process id is another program's by now."""
+    """Kill and restart a stack. It began with another stack's file, whose process id has been reused."""
     folder = tmp_path_factory.mktemp("stack")
     file, elsewhere = folder / "stack.json", of_a_stack(ENDPOINT)
     with stack_health("another-stack") as other, (folder / "output").open("wb") as output:
@@ -222,7 +222,7 @@ def test_end_with_stdin_ends_a_stack_with_its_standard_input(
 
 
 def _answer_of_a_slow_caller(stack: dict[str, Any], meanwhile: Callable[[], None]) -> bytes:
-    """The answer to a request that needs the records: its headers are read before ``meanwhile``, its body after it."""
+    """Send the last byte of a request after ``meanwhile``. Return the response."""
     body = json.dumps({"bic": "DEMOGB21", "scopes": ["account.list"]}).encode()
     head = (
         "POST /tpp/authorize HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nConnection: close\r\n"
@@ -261,7 +261,7 @@ def test_an_unreachable_endpoint_is_reported_in_one_sentence(tmp_path: Path) -> 
 
 
 class Renderer:
-    """Stands for the process that renders the documents."""
+    """A double of the process that renders the documents."""
 
     def __init__(self, happened: list[str]) -> None:
         self._happened = happened
@@ -320,7 +320,7 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
 def stacks(
     tmp_path_factory: pytest.TempPathFactory, rendered: None
 ) -> Iterator[dict[int, tuple[subprocess.Popen[str], Path]]]:
-    """A stack for each signal and the place of its file; they start beside each other, which takes less time."""
+    """Start a stack for each signal in parallel. Yield the processes and their stack files."""
     made = {}
     for number in SIGNALS:
         file = tmp_path_factory.mktemp("stack") / "stack.json"
@@ -470,7 +470,7 @@ def test_fresh_is_enabled_by_option_or_variable(
 
 
 def _kept(content: dict[str, Any]) -> Kept:
-    """Of a running stack; the call has the service open what it sealed before."""
+    """Return the data of a running stack that a restart must keep; the call opens sealed values."""
     base = content["base_url"]
     public_key = requests.get(f"{base}/bank/public_key", timeout=PATIENCE_SECONDS).text
     authorize = {"bic": "DEMOGB21", "scopes": ["account.list"]}

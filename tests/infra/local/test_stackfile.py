@@ -1,4 +1,4 @@
-"""The file that a stack leaves for the tools beside it."""
+"""The stack file, which tools use to find the stack."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def test_a_stack_passes_on_every_setting_that_identifies_its_records() -> None:
     assert asked - others == set(stackfile.SETTINGS)
 
 
-def test_remove_own_removes_only_the_file_of_the_stack(tmp_path: Path) -> None:
+def test_remove_own_removes_only_the_file_of_its_stack(tmp_path: Path) -> None:
     file = tmp_path / "stack.json"
     stackfile.write(file, {"pid": os.getpid(), "id": "another-stack"})
     stackfile.remove_own(file, "the-stack")

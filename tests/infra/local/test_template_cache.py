@@ -1,4 +1,4 @@
-"""Compiled templates are kept as long as they are right."""
+"""Compiled templates are cached until the template or the code changes."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ def code(tmp_path: Path) -> Path:
 
 
 class Process:
-    """The start of a process: an environment with one template, and a cache in the folder of all."""
+    """A new process: an environment with one template, and the shared cache folder."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     def page(self, template: str = "Hello") -> tuple[str, bool]:
-        """The rendered template, and whether it was compiled."""
+        """Return the rendered template, and whether it was compiled."""
         cache = TemplateCache(self._folder / "templates", self._folder / "code")
         environment = Environment(loader=DictLoader({"page.html": template}), autoescape=True, bytecode_cache=cache)
         with patch.object(environment, "compile", wraps=environment.compile) as compiling:

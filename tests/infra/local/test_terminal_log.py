@@ -1,4 +1,4 @@
-"""The log that people read: a line a request, what went wrong, and nothing else."""
+"""The terminal log has one line per request and shows warnings and errors, but no other lines."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ REQUEST = {"method": "GET", "route": "/tpp/accounts", "status": 200, "millisecon
 
 @pytest.fixture
 def shown() -> Iterator[io.StringIO]:
-    """The output of a terminal with colours."""
+    """Provide the output of a terminal with colours."""
     written = io.StringIO()
     console = Console(
         file=written,
@@ -75,7 +75,7 @@ def test_lines_of_schedules_and_audit_are_not_shown(shown: io.StringIO) -> None:
     assert plain(shown) == ""
 
 
-def test_a_warning_is_shown_with_members_and_colour(shown: io.StringIO) -> None:
+def test_a_warning_is_shown_in_colour_with_its_members(shown: io.StringIO) -> None:
     log.warning("malformed bank response", webhook="/accounts", problems=2)
 
     assert "malformed bank response  webhook=/accounts  problems=2  7c1e" in plain(shown)
@@ -138,7 +138,7 @@ def test_a_terminal_shows_no_json_lines_and_no_metrics(
 def test_a_failure_caused_by_the_end_of_an_engine_is_not_shown(
     cause: Exception, ends_after: float | None, lines: int
 ) -> None:
-    """The stack ends with one sentence that gives the reason; connections fail before the engine ends."""
+    """Connections fail before the engine ends. The stack then prints one sentence with the reason."""
     written = io.StringIO()
     handler = TerminalLog(
         Console(file=written, width=200), lambda seconds: ends_after is not None and ends_after <= seconds
@@ -154,7 +154,7 @@ def test_a_failure_caused_by_the_end_of_an_engine_is_not_shown(
     assert bool(written.getvalue()) is bool(lines)
 
 
-def test_only_the_first_of_several_connection_failures_waits_for_the_end_of_an_engine() -> None:
+def test_only_the_first_of_several_connection_failures_waits_for_the_engine_to_end() -> None:
     now, waits = 100.0, list[float]()
 
     def has_failed(seconds: float) -> bool:

@@ -1,4 +1,4 @@
-"""TLS of the local stack: who is let in, what handlers see of a client, and what cannot hold the server up."""
+"""TLS of the local stack: accepted clients, certificates passed to handlers, and slow handshakes."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def local_tls(folder: Path) -> LocalTls:
 
 @pytest.fixture(scope="module")
 def port(local_tls: LocalTls) -> Iterator[int]:
-    """The port of a small application that answers with what it is told of its caller."""
+    """Run a small application that returns the identity of its caller. Yield its port."""
     app = Chalice("small", configure_logs=False, env={})
 
     @app.route("/identity")

@@ -1,4 +1,4 @@
-"""Transactions are idempotent by their token, as at DynamoDB."""
+"""Transactions are idempotent by their token, as in DynamoDB."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def carry_out(tokens: TransactionTokens, token: str | None = "token", members: o
         return is_new
 
 
-def test_a_repeat_within_ten_minutes_is_not_executed(tokens: TransactionTokens, clock: Clock) -> None:
+def test_a_retried_transaction_within_ten_minutes_is_not_executed(tokens: TransactionTokens, clock: Clock) -> None:
     reordered = [{"Put": {"TableName": "things", "Item": {"id": {"S": "1"}}}}]
 
     assert carry_out(tokens)
@@ -60,9 +60,7 @@ def test_a_token_with_other_content_is_refused(tokens: TransactionTokens) -> Non
 @pytest.mark.parametrize(
     ("members", "code"), [(FIRST, "TransactionInProgressException"), (OTHER, "IdempotentParameterMismatchException")]
 )
-def test_a_repeat_of_a_transaction_in_progress_is_refused(
-    tokens: TransactionTokens, members: object, code: str
-) -> None:
+def test_a_retry_of_a_transaction_in_progress_is_refused(tokens: TransactionTokens, members: object, code: str) -> None:
     with tokens.transaction("token", FIRST):
         with pytest.raises(TokenRefused) as refused:
             carry_out(tokens, members=members)

@@ -1,4 +1,4 @@
-"""Reports of a load about entries of groups and about rates: which differ, and since when the others are unchanged."""
+"""Load reports list changed entries of groups and rates. Unchanged entries keep their time of change."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from tests.infra.operator_files import changes, mark_used, rule, stored_rows, wi
 
 @pytest.fixture
 def small(causeway: Causeway) -> Content:
-    """A programme manager that is loaded."""
+    """Load a programme manager. Return its content."""
     made = manager()
     loaded(causeway.hub, made)
     return made
 
 
 def times(causeway: Causeway, content: Content) -> tuple[dict[str, int], dict[int, int]]:
-    """The last change of fees and limits, in seconds after the service's first load of them."""
+    """Return the last changes of fees and limits, in seconds relative to the current time."""
     found, now = causeway.hub.cards.programmes.set_up(content["id"]).catalogue, causeway.clock.time()
     fees = {entry.title: entry.updated_at - now for entry in found.fee_groups[1].entries}
     return fees, {entry.id: entry.updated_at - now for entry in found.limit_groups[1].entries}

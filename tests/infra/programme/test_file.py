@@ -1,4 +1,4 @@
-"""A set-up's file: what it makes, and mistakes, each told with its place."""
+"""The programme file: the resulting set-up, and errors with their locations."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def faults(text: str, stage: Any = "local") -> tuple[str, ...]:
 
 
 def of_small(**members: Any) -> tuple[str, ...]:
-    """The mistakes of a small set-up with these members."""
+    """Return the errors of a small set-up with these members."""
     return faults(written(manager(**members)))
 
 
@@ -106,7 +106,7 @@ def test_the_demo_programme_contains_no_secrets() -> None:
 # -- YAML
 
 
-def test_a_repeated_member_is_refused() -> None:
+def test_a_duplicate_member_is_refused() -> None:
     assert faults("programme_managers: []\nprogramme_managers: []") == ("line 2, column 1: a member occurs twice",)
 
 
@@ -126,7 +126,7 @@ def test_a_file_without_members_is_refused(text: str) -> None:
         ("programme_managers: 1", ("programme_managers must be a list",)),
     ],
 )
-def test_a_fault_is_reported_with_its_place(text: str, said: tuple[str, ...]) -> None:
+def test_an_error_of_a_programme_file_is_reported_with_its_location(text: str, said: tuple[str, ...]) -> None:
     assert faults(text) == said
 
 
@@ -222,7 +222,7 @@ def test_a_longer_bin_within_a_test_range_is_accepted() -> None:
     assert file.read_programmes(written(manager(card_programmes=[card_programme(bin="22230012")])), "dev")
 
 
-def test_a_repeated_id_of_one_kind_is_refused() -> None:
+def test_a_duplicate_id_of_one_kind_is_refused() -> None:
     designs = [{"id": 1, "name": "Blue"}, {"id": 2, "name": "Green"}, {"id": 1, "name": "Red"}]
 
     assert of_small(designs=designs) == ("programme_managers.0.designs.2.id occurs twice",)
@@ -268,7 +268,7 @@ def public_key(bits: int) -> str:
     return signatures.public_pem(rsa.generate_private_key(65537, bits).public_key())
 
 
-def test_the_mode_plain_needs_allow_plain() -> None:
+def test_the_mode_plain_requires_allow_plain() -> None:
     modes = {**dict.fromkeys(PLAIN, "absent"), "pan": "plain"}
 
     assert of_credential(modes=modes) == (
@@ -279,7 +279,7 @@ def test_the_mode_plain_needs_allow_plain() -> None:
     )
 
 
-def test_the_mode_encrypted_needs_a_public_rsa_key_of_3072_bits() -> None:
+def test_the_mode_encrypted_requires_a_public_rsa_key_of_3072_bits() -> None:
     modes = {**dict.fromkeys(PLAIN, "absent"), "pin": "encrypted"}
     place = "programme_managers.0.credentials.0.encryption_key"
 
@@ -320,7 +320,7 @@ def test_an_invalid_events_encryption_key_is_refused(key: str, said: str, delive
     assert found.endswith(said)
 
 
-def test_delivering_validation_values_needs_an_events_key_and_an_events_url() -> None:
+def test_delivering_validation_values_requires_an_events_key_and_an_events_url() -> None:
     because = "is required if delivers_validation_values is true"
 
     assert of_small(**DELIVERS) == (f"programme_managers.0.events_encryption_key {because}",)

@@ -1,4 +1,4 @@
-"""Fees, limits, regions and special accounts in a set-up's file: what they may say, and what has to fit together."""
+"""Fees, limits, regions and special accounts in a programme file: valid values and references."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ def test_the_default_fee_groups_of_the_demo_charge_nothing_for_external_payments
     assert DEMO.fee_groups[302].entries == ()
 
 
-def test_the_default_limits_of_the_demo_allow_a_simple_trial() -> None:
-    """10,000.00 out and 1,000,000.00 in, also in the currency of the highest value."""
+def test_the_default_limits_of_the_demo_allow_simple_tests() -> None:
+    """The limits are 10,000.00 out and 1,000,000.00 in, also in the currency of the highest value."""
     factor = DEMO.rates[826, 978].base
     for entry in entries_of((201, 211, 221)):
         if entry.amount is not None and entry.transaction_class in (values.ANY_DEBIT, values.EXTERNAL_DEBITS):

@@ -1,4 +1,4 @@
-"""Loading a set-up: the difference alone, all of it or nothing, and what is used stays."""
+"""A load applies only the differences, is atomic, and never removes entries in use."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tests.infra.operator_files import changes, mark_used, stored_rows, with_ent
 
 @pytest.fixture
 def small(causeway: Causeway) -> Content:
-    """A programme manager that is loaded."""
+    """Load a programme manager. Return its content."""
     made = manager()
     loaded(causeway.hub, made)
     return made
@@ -50,7 +50,7 @@ def test_a_repeated_load_changes_nothing(causeway: Causeway, small: Content) -> 
     assert stored_rows(causeway, small) == before
 
 
-def test_an_entry_in_use_is_not_a_difference(causeway: Causeway, small: Content) -> None:
+def test_the_in_use_mark_of_an_entry_is_not_a_difference(causeway: Causeway, small: Content) -> None:
     mark_used(causeway, small, ("design", 1))
 
     assert changes(causeway, small) == []
@@ -99,7 +99,7 @@ def test_a_load_changes_only_differing_entries(causeway: Causeway, small: Conten
     assert found.catalogue.card_programmes[1].holder_limit_group_id is None
 
 
-def test_a_plan_changes_nothing(causeway: Causeway, small: Content) -> None:
+def test_planning_a_load_changes_nothing(causeway: Causeway, small: Content) -> None:
     before = stored_rows(causeway, small)
     planned(causeway.hub, small | {"name": "Renamed", "credentials": []})
     planned(causeway.hub, manager())
@@ -239,7 +239,7 @@ def test_a_concurrent_first_load_is_refused(causeway: Causeway) -> None:
     assert changes(causeway, new) == []
 
 
-def test_a_failed_load_changes_nothing_and_can_be_repeated(causeway: Causeway, small: Content) -> None:
+def test_a_failed_load_changes_nothing_and_can_be_retried(causeway: Causeway, small: Content) -> None:
     before = stored_rows(causeway, small)
     wanted = small | {"name": "Renamed"}
     with causeway.answer_lost("transact", applied=False), pytest.raises(StoreUnavailable):

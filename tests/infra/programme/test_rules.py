@@ -1,4 +1,4 @@
-"""Usage groups, risk groups and the Events URL in a set-up's file: what they may say, and what has to fit together."""
+"""Usage groups, risk groups and the Events URL in a programme file: valid values and references."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_the_default_usage_group_of_the_demo_blocks_nothing() -> None:
         (604, TransactionAttributes(0, 978, 5, 5411, 826), None, None),
     ],
 )
-def test_the_other_usage_groups_of_the_demo_decline_as_named(
+def test_the_other_usage_groups_of_the_demo_decline_the_transactions_in_their_names(
     group: int, facts: TransactionAttributes, eci_indicator: int | None, said: str | None
 ) -> None:
     assert decline_code(DEMO.usage_groups[group], facts, eci_indicator) == said
@@ -66,7 +66,7 @@ def test_the_other_usage_groups_of_the_demo_decline_as_named(
 def test_the_default_risk_groups_of_the_demo_allow_ordinary_use(
     transaction_type: int, entry_mode: int, country: int
 ) -> None:
-    """5 times a day up to 10,000.00, also in the currency of the highest value."""
+    """The rules allow 5 uses a day up to 10,000.00, also in the currency of the highest value."""
     facts = TransactionAttributes(transaction_type, 826, entry_mode, 5411, country, holder_country=276)
     groups = {DEMO.card_programmes[101].risk_group_ids[0], DEMO.account_programmes[501].risk_group_ids[0]}
     windows: Any = {}
@@ -112,7 +112,7 @@ def test_a_usage_group_blocks_nothing_by_default() -> None:
     assert catalogue_of(**with_usage()).usage_groups == {1: UsageGroup(1, "Usage")}
 
 
-def test_a_usage_group_has_the_members_in_the_file() -> None:
+def test_a_usage_group_has_the_values_of_its_members_in_the_file() -> None:
     said = {
         "blocked_channels": [*CHANNELS],
         "blocked_mccs": [{"mcc_low": 0, "mcc_high": 9999}, {"mcc_low": 7995, "mcc_high": 7995}],
@@ -173,7 +173,7 @@ def test_a_risk_rule_has_defaults_that_match_every_transaction() -> None:
     assert catalogue_of().risk_groups[1].rules == ()
 
 
-def test_a_risk_rule_has_the_members_in_the_file() -> None:
+def test_a_risk_rule_has_the_values_of_its_members_in_the_file() -> None:
     said = {
         "transaction_type": 1,
         "entry_mode": 90,
@@ -323,7 +323,7 @@ def test_an_events_url_follows_the_rules_of_client_urls(url: str, stage: Any, sa
 
 
 @pytest.mark.parametrize("host", inputs.REFUSED_HOSTS)
-def test_private_events_urls_are_refused_in_every_spelling_outside_the_local_stage(host: str) -> None:
+def test_private_events_urls_in_any_notation_are_refused_outside_the_local_stage(host: str) -> None:
     with pytest.raises(InvalidProgramme, match=r"events_url (must|is not a valid URL)"):
         file.read_programmes(written(manager(events_url=f"https://{host}/events")), "dev")
 

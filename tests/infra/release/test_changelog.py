@@ -1,4 +1,4 @@
-"""The changelog has a section for the next version and one for each release, short and newest first."""
+"""The changelog has a short section for the next version and for each release, newest first."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ def test_notes_returns_the_items_of_a_section_in_one_line_each() -> None:
     assert changelog.notes(changelog.next_version(TEXT)) == ["One thing", "Another"]
 
 
-def test_a_release_takes_the_next_version_section_and_leaves_an_empty_one() -> None:
+def test_a_release_renames_the_next_version_section_and_adds_an_empty_one() -> None:
     assert changelog.release(TEXT, "1.1.0", DAY) == (
         f"# Changelog\n\n{NEXT}\n\n{EMPTY}\n\n## 1.1.0 (2026-12-24)\n\n- One\n  thing\n- Another\n\n"
         "## 1.0.0 (2026-11-29)\n\n- The first\n"
     )
 
 
-def test_a_release_without_changes_is_refused_or_has_the_given_text() -> None:
+def test_a_release_without_changes_is_refused_unless_a_text_is_given() -> None:
     released = changelog.release(TEXT, "1.1.0", DAY)
 
     assert changelog.next_version(released) == ""

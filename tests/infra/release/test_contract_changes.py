@@ -1,4 +1,4 @@
-"""A change of what the last release promises fails unless the changelog names it."""
+"""A contract change since the last release fails unless the changelog names it."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ def unnamed(removed: str, *notes: str, added: str = "") -> list[str]:
 
 
 @pytest.mark.parametrize("line", RELEASE)
-def test_a_removed_line_must_be_named(line: str) -> None:
+def test_a_removed_contract_line_must_be_named_in_the_changelog(line: str) -> None:
     assert f"- {line}" in unnamed(line)
 
 
-def test_a_changed_line_must_be_named() -> None:
+def test_a_changed_contract_line_must_be_named_in_the_changelog() -> None:
     changed = "POST /pay request body.amount  string, length 1..9, required"
 
     assert f"- {RELEASE[2]}" in unnamed(RELEASE[2], added=changed)
@@ -76,7 +76,7 @@ def test_a_note_without_member_or_operation_names_no_line(note: str) -> None:
     assert unnamed(RELEASE[2], note) == [f"- {RELEASE[2]}"]
 
 
-def test_the_removal_of_an_operation_is_named_once() -> None:
+def test_a_removed_operation_must_be_named_only_once() -> None:
     present = [line for line in RELEASE if not line.startswith("GET /list")]
 
     assert unnamed_changes("tpp", RELEASE, present, ["`GET /list` is gone."]) == []
@@ -147,7 +147,7 @@ def _require_body(operation: Any, schema: Any) -> None:
 
 @pytest.fixture(scope="module")
 def tpp_api() -> Any:
-    """The document of the TPP API, with one of its operations."""
+    """Return the document of the TPP API with only one operation."""
     document, path = DOCUMENTS["tpp"](), "/tpp/authorize"
     return document | {"paths": {path: document["paths"][path]}}
 

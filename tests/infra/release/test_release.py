@@ -1,4 +1,4 @@
-"""``make release`` does what is mechanical, in a clone of this repository, or says why not and changes nothing."""
+"""``make release`` creates a release in a clone of this repository, or reports an error and changes nothing."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Path({DATA!r}).write_text("new")
 
 
 class Clone:
-    """A repository with some of this one's files as they are, and one commit."""
+    """A repository with some files of this repository and one commit."""
 
     def __init__(self, folder: Path, files: Iterable[str]) -> None:
         self.folder = folder
@@ -53,18 +53,18 @@ class Clone:
         return (self.folder / name).read_text("utf-8")
 
     def write_next_version(self, note: str) -> None:
-        """Have the changelog's first section say ``note``."""
+        """Replace the content of the changelog's first section with ``note``."""
         before, _, after = self.read("CHANGELOG.md").partition(f"{NEXT}\n")
         earlier = after[after.index("\n## ") :]
         (self.folder / "CHANGELOG.md").write_text(f"{before}{NEXT}\n\n{note}\n{earlier}", "utf-8")
 
     def replace(self, name: str, old: str, new: str) -> None:
-        """Replace a text that a file has, if it has it."""
+        """Replace the first occurrence of a text in a file."""
         (self.folder / name).write_text(self.read(name).replace(old, new, 1), "utf-8")
 
 
 def all_files() -> list[str]:
-    """This repository's files."""
+    """Return the names of this repository's files."""
     listed = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     names = subprocess.run(listed, cwd=ROOT, check=True, capture_output=True, text=True).stdout.split("\0")
     return [name for name in names if (ROOT / name).is_file() and not (ROOT / name).is_symlink()]
@@ -72,7 +72,7 @@ def all_files() -> list[str]:
 
 @pytest.fixture(scope="module")
 def clone(tmp_path_factory: pytest.TempPathFactory) -> Clone:
-    """The files that a release changes, in a repository in which none is made; its data are written at once."""
+    """Create a repository with the files that a release changes. Its data command writes at once."""
     packages = ("tests/__init__.py", "tests/upgrade/__init__.py")
     files = (".gitignore", *CHANGELOGS, *VERSION_FILES, CONTRACT, DATA, DATA_COMMAND, *packages)
     made = Clone(tmp_path_factory.mktemp("clone"), files)
@@ -83,7 +83,7 @@ def clone(tmp_path_factory: pytest.TempPathFactory) -> Clone:
 
 @pytest.fixture(autouse=True)
 def repository(clone: Clone, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The command in this process makes its releases in the clone, and does not build the documents for it."""
+    """Run the release command in the clone, without building the documents."""
     monkeypatch.setattr(release_command, "ROOT", clone.folder)
     monkeypatch.setattr(release_command, "contract_texts", lambda folder: {folder / "tpp.txt": "+ GET /new\n"})
 
@@ -182,7 +182,7 @@ def test_a_release_is_undone_if_its_data_cannot_be_written(clone: Clone) -> None
 
 
 def refused(clone: Clone, version: str, reason: str, tags: str = "") -> None:
-    """A release is refused for a reason, and leaves everything as it was."""
+    """Check that a release is refused with this reason and changes nothing."""
     before = (clone.git("rev-parse", "HEAD"), clone.git("status", "--porcelain"))
 
     with contextlib.redirect_stderr(io.StringIO()) as said:

@@ -1,6 +1,6 @@
-"""Additions to the APIs need the files that CONTRIBUTING names, and no others: played on a copy of the tree.
+"""Additions to the APIs need only the files that CONTRIBUTING lists. Each is applied to a copy of the tree.
 
-Run as a program, with the folder of a copy, the module reads additions from standard input and prints what each lacks.
+As a program in the folder of a copy, the module reads additions from standard input and prints what each lacks.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ Edits = Mapping[str, str]
 
 
 class Addition(NamedTuple):
-    """Something new, by the row of CONTRIBUTING's table.
+    """An addition of one row of CONTRIBUTING's table.
 
     Attributes:
         row: the first words of the row.
         document: the document that describes it.
-        name: how the document calls it.
+        name: its name in the document.
         files: the edits by file.
     """
 
@@ -113,7 +113,7 @@ CARD_EVENT_ROW = """    "account.renamed": EventRow(AccountRenamedEvent, "An acc
 
 
 def webhook(call: str) -> dict[str, Edits]:
-    """A webhook of version 2 for a call of TPPs."""
+    """Return the edits for a webhook of version 2 for a call of TPPs."""
     return {
         f"{OPENBANKING}/v2_account_messages.py": {"": MODELS},
         f"{OPENBANKING}/v2_version.py": {"    initiations:": WEBHOOK.format(call=call)},
@@ -167,7 +167,7 @@ PARTIAL = {
 
 @pytest.fixture(scope="module")
 def problems(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, list[str]]:
-    """What each play lacks, by its name."""
+    """Return the problems of each set of additions by its name."""
     copy = tmp_path_factory.mktemp("copy")
     for folder in ("chalicelib", "infra", "sdk"):
         shutil.copytree(ROOT / folder, copy / folder, ignore=shutil.ignore_patterns("rendered"))
@@ -217,7 +217,7 @@ def _edit(copy: Path, additions: Sequence[Addition]) -> None:
 
 
 def _problems(additions: Sequence[Addition]) -> Iterator[str]:
-    """What the copy lacks: sentences, descriptions in documents, calls, answers of demonstration banks, events."""
+    """Yield the problems of a copy: missing sentences, descriptions, calls, bank responses and events."""
     load: Any = importlib.import_module
     yield from load("infra.render.openapi.descriptions").missing()
     documents = load("infra.render.openapi.documents").DOCUMENTS
@@ -233,7 +233,7 @@ def _problems(additions: Sequence[Addition]) -> Iterator[str]:
 
 
 def _play(copy: Path, additions: Sequence[Addition]) -> list[str]:
-    """The problems of additions, found in a process of its own, in which nothing of the copy is loaded yet."""
+    """Return the problems of additions in a new process that has not loaded modules of the copy."""
     reading, writing = os.pipe()
     if os.fork() == 0:
         _edit(copy, additions)

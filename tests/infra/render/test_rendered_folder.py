@@ -1,4 +1,4 @@
-"""The rendered folder: written when its inputs have changed, by one process at a time, and as a whole."""
+"""The rendered folder is written only when inputs have changed, by one process at a time, and atomically."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""After a restore of each table by itself, ``doctor`` names what is inconsistent, and mends what is safe."""
+"""After tables are restored to different times, ``doctor`` reports inconsistencies and repairs safe ones."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _WRITES = frozenset({"TransactWriteItems", "PutItem", "UpdateItem", "DeleteItem"
 
 @dataclass(frozen=True)
 class Moment:
-    """All tables after a write: to go back to, and their items."""
+    """A snapshot of all tables after a write, with their items."""
 
     tables: Mapping[str, Snapshot]
     items: State
@@ -44,7 +44,7 @@ class Moment:
         return cls({table: Snapshot(causeway, [table]) for table in TABLES}, items)
 
     def changes_since(self, earlier: Moment) -> dict[str, frozenset[str]]:
-        """The kinds of items that were written, by table."""
+        """Return the kinds of written items by table."""
         changed = {
             table: [each for each in now if each not in earlier.items[table]] for table, now in self.items.items()
         }
@@ -53,12 +53,12 @@ class Moment:
 
 @dataclass(frozen=True)
 class Skew:
-    """One table restored to a later moment than all others, or to an earlier one.
+    """One table restored to a later or an earlier moment than all others.
 
     Attributes:
-        table, is_ahead: that table, and whether it has what the others have not.
-        written: the kinds of items that were written between the two moments.
-        lost: those of them that are not there.
+        table, is_ahead: the table, and whether its moment is later.
+        written: the kinds of items written between the two moments.
+        lost: the written kinds that are missing after the restore.
     """
 
     table: str
@@ -78,14 +78,14 @@ class Skew:
 
 
 def kind_of(table: str, item: Item) -> str:
-    """The kind of an item: its table, of a claim who makes it, and of usage counters that they are such."""
+    """Return the kind of an item: its table, the owner of a claim, or ``limits`` for usage counters."""
     if table == "idempotency":
         return str(item["claim"]).partition("#")[0]
     return "limits" if item.get("part") == "limits" else table
 
 
 def moments_of(causeway: Causeway, request: Callable[[], Any]) -> list[Moment]:
-    """The moments of a request: before it, and after each of its writes."""
+    """Return the moments before a request and after each of its writes."""
     moments = [Moment.of(causeway)]
 
     def see(call: Call, proceed: Proceed) -> Members:
@@ -100,7 +100,7 @@ def moments_of(causeway: Causeway, request: Callable[[], Any]) -> list[Moment]:
 
 
 def skews_of(moments: list[Moment]) -> Iterator[Skew]:
-    """Every table as before some writes and the others as after them, and the other way round."""
+    """Yield every restore of one table to an earlier or a later moment than the others."""
     for earlier, later in combinations(moments, 2):
         changes = later.changes_since(earlier)
         written = frozenset[str]().union(*changes.values())
@@ -112,14 +112,14 @@ def skews_of(moments: list[Moment]) -> Iterator[Skew]:
 
 @contextmanager
 def requests_of(causeway: Causeway, race: Race) -> Iterator[Requests]:
-    """The requests of a race, whose client and programme manager want events."""
+    """Yield the requests of a race whose client and programme manager receive events."""
     causeway.tpp.set_events_url()
     with causeway.manager_wants_events():
         yield race.prepare(causeway)
 
 
 def examine(causeway: Causeway, *, mend: bool) -> list[Finding]:
-    """The findings of ``doctor`` in another process."""
+    """Return the findings of ``doctor`` in another process."""
     return list(find_all(Examination(causeway.another_process(), mend=mend)))
 
 
@@ -169,9 +169,9 @@ MENDING = frozenset(check.name for check in CHECKS if check.mends)
 
 @dataclass(frozen=True)
 class Harmless:
-    """A loss that ``doctor`` does not name.
+    """A loss that ``doctor`` does not report.
 
-    Of what writes only these kinds of items, only ``lost`` are gone, or only ``kept`` are left.
+    Of writes with only these kinds of items, only ``lost`` are missing, or only ``kept`` are left.
     """
 
     reason: str
@@ -218,7 +218,7 @@ HARMLESS = (
 
 
 @pytest.mark.parametrize(("title", "name"), REQUESTS)
-def test_one_examination_reports_and_repairs_the_inconsistencies_after_a_restore(
+def test_one_doctor_run_reports_and_repairs_the_inconsistencies_after_a_restore(
     causeway: Causeway, title: str, name: str
 ) -> None:
     wrong = {}
@@ -250,7 +250,7 @@ def test_no_inconsistency_is_reported_at_any_moment_of_a_request(causeway: Cause
 @pytest.mark.parametrize(
     ("title", "name"), [("order", "pay with a key"), ("order with a request id", "pay"), ("one time consent", "pay")]
 )
-def test_a_repeated_payment_after_a_restore_reaches_the_bank_as_the_same_order(
+def test_a_retried_payment_after_a_restore_reaches_the_bank_as_the_same_order(
     causeway: Causeway, title: str, name: str
 ) -> None:
     wrong = {}
@@ -305,7 +305,7 @@ def test_a_deferred_payment_in_progress_is_left_to_its_worker(causeway: Causeway
     assert causeway.delivery(delivery.delivery_id).state == "delivered"
 
 
-def test_a_repeated_deferred_payment_after_a_restore_returns_the_first_response(causeway: Causeway) -> None:
+def test_a_retried_deferred_payment_after_a_restore_returns_the_first_response(causeway: Causeway) -> None:
     pisp = Pisp(causeway, 2)
     pisp.headers = {"prefer": "respond-async"}
     first = pisp.pay("a-key")
@@ -328,7 +328,7 @@ def test_orders_of_earlier_versions_are_consistent(causeway: Causeway) -> None:
     assert examine(causeway, mend=False) == []
 
 
-def test_a_transfer_repeated_after_a_repaired_restore_is_paid_at_most_once(causeway: Causeway) -> None:
+def test_a_transfer_retried_after_a_repaired_restore_is_paid_at_most_once(causeway: Causeway) -> None:
     with requests_of(causeway, RACES["transfer with a reference"]) as requests:
         transfer = requests.take("transfer")
         moments = moments_of(causeway, transfer)
@@ -360,7 +360,7 @@ def test_reads_with_a_revoked_consent_return_401_after_a_restore(causeway: Cause
 
 
 def lose_claims(causeway: Causeway) -> None:
-    """Restore ``idempotency`` to a moment at which it was empty."""
+    """Restore ``idempotency`` to a moment at which the table was empty."""
     for item in causeway.hub.store.scan("idempotency"):
         causeway.hub.store.delete("idempotency", {"claim": item["claim"]})
 
@@ -372,11 +372,11 @@ def _at(causeway: Causeway, moment: Moment) -> list[str]:
 
 
 def _transfers(moment: Moment) -> int:
-    """The number of payments out."""
+    """Return the number of outgoing payments."""
     return sum(item.get("payment") == "out" for item in moment.items["external-payments"])
 
 
 def _orders(causeway: Causeway) -> set[str]:
-    """The ids of the orders that banks have received."""
+    """Return the ids of the orders that banks have received."""
     sent = [each for side in causeway.banks.values() for each in side.received]
     return {each.headers["X-Request-Id"] for each in sent if "payment" in each.path}

@@ -1,4 +1,4 @@
-"""The tour prints what its TPP sends and gets, and keeps secrets; it ends with one line if it cannot go on."""
+"""The tour prints requests and responses without secrets, and ends with one line after an error."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ ANSWER = {
 
 
 class Hub(BaseHTTPRequestHandler):
-    """Gives tokens for whatever comes."""
+    """Returns tokens for every request."""
 
     def do_POST(self) -> None:
         self.rfile.read(int(self.headers["Content-Length"]))
@@ -81,7 +81,7 @@ def test_the_tour_prints_requests_and_responses_with_shortened_secrets(
     assert CODE[:9] not in shown
 
 
-def test_a_repeated_body_is_not_printed_again(base: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_duplicate_body_is_not_printed_again(base: str, capsys: pytest.CaptureFixture[str]) -> None:
     with new_tpp(base, detail=True) as tpp:
         for _ in range(2):
             tpp.exchange(refresh_token=TOKEN)

@@ -1,4 +1,4 @@
-"""The command writes outdated files of the contract, or names them."""
+"""The contract command writes outdated files, or lists them with ``--check``."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ AMOUNT = {"type": "string", "minLength": 1, "maxLength": 10, "pattern": "^[0-9]+
 
 
 def document(body: Any = None, response: Any = None, **schemas: Any) -> dict[str, Any]:
-    """A document with one operation."""
+    """Return a document with one operation."""
     content = {"content": {"application/json": {"schema": body}}} if body else None
     answer = {"content": {"application/json": {"schema": response}}} if response else {}
     operation = {"responses": {"200": answer}} | ({"requestBody": content} if content else {})
@@ -45,7 +45,7 @@ def test_a_request_body_line_has_its_obligation(required: bool, obligation: str)
     assert f"POST /pay request body  object, application/json, {obligation}" in contract(made)
 
 
-def test_each_value_has_one_line_shared_by_a_number_and_its_text_form() -> None:
+def test_each_value_has_one_line_and_a_number_shares_it_with_its_text_form() -> None:
     lines = contract(document(members(mode={"enum": ["fast", "slow"]}, flag={"enum": [1, "1", 0, "0"]})))
 
     assert lines[2:8] == [

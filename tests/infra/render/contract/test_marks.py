@@ -1,4 +1,4 @@
-"""A contract's file marks what has changed since the last release, and loses no line of it."""
+"""A contract file marks changes since the last release and contains every line of the contract."""
 
 from __future__ import annotations
 

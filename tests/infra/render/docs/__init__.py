@@ -1,1 +1,1 @@
-"""Tests of the documentation that is made of the tables."""
+"""Tests of the documentation that is generated from the tables."""

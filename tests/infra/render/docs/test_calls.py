@@ -1,4 +1,4 @@
-"""Calls of an OpenAPI document as Markdown."""
+"""Calls of an OpenAPI document in Markdown."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_a_call_has_its_purpose_headers_parameters_and_example() -> None:
     assert '{"title": "Emma", "authors": [{"name": "J. A."}]}' in text
 
 
-def test_members_of_objects_in_lists_follow_their_list() -> None:
+def test_members_of_objects_in_lists_are_documented_after_their_list() -> None:
     found = tables(rendered(DOCUMENT))[1]
 
     assert found[2:] == [
@@ -83,11 +83,11 @@ def test_members_of_objects_in_lists_follow_their_list() -> None:
     ]
 
 
-def test_a_refusal_is_listed_with_its_call() -> None:
+def test_an_error_response_is_listed_with_its_call() -> None:
     assert ["404", "NO_BOOK", "There is no such book"] in tables(rendered(DOCUMENT))[2]
 
 
-def test_refusals_shared_by_most_calls_are_listed_once_at_the_end() -> None:
+def test_error_responses_shared_by_most_calls_are_listed_once_at_the_end() -> None:
     document = copy.deepcopy(DOCUMENT)
     for name in ("pages", "covers", "maps"):
         document["paths"][f"/{name}"] = document["paths"]["/books/{id}"]

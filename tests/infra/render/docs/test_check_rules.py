@@ -1,4 +1,4 @@
-"""Every rule that a check names is explained in a section that exists."""
+"""Every rule named by a check links to an existing section."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page of commands is the command line's help."""
+"""The commands page is generated from the help of the command line."""
 
 from __future__ import annotations
 

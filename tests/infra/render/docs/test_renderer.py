@@ -1,4 +1,4 @@
-"""Documents as HTML: headings, tables, blocks, links, and the parts of long pages."""
+"""Documents in HTML: headings, tables, code blocks, links, and the parts of long pages."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_headings_get_the_anchors_of_markdown_links() -> None:
     assert text == '<h2 id="get-tppaccounts-twice"><code>GET /tpp/accounts</code> twice</h2>\n'
 
 
-def test_a_long_path_may_break_at_its_joints_and_a_short_name_may_not() -> None:
+def test_a_long_path_has_line_break_opportunities_and_a_short_name_has_none() -> None:
     text = Renderer("tour").render("`cards/api/test_holders.py::test_a_name_is_kept` <`expires_at`, `a_<b`\n")
 
     path = "cards/<wbr>api/<wbr>test_<wbr>holders.py::<wbr>test_<wbr>a_<wbr>name_<wbr>is_<wbr>kept"
@@ -90,13 +90,13 @@ def test_links_are_rewritten_to_pages_of_the_site(page: str, target: str, addres
         "/docs/tour",
     ],
 )
-def test_a_link_to_no_page_is_refused(target: str) -> None:
+def test_a_link_to_a_missing_page_is_refused(target: str) -> None:
     with pytest.raises(LinkError, match=r"docs/tour.md: .+ is no page of the documents"):
         Renderer("tour").render(f"[here]({target})")
 
 
 @pytest.mark.parametrize("target", ["LICENSE", "../README.md", "docs/tour.md"])
-def test_a_package_link_to_no_page_is_refused(target: str) -> None:
+def test_a_package_link_to_a_missing_page_is_refused(target: str) -> None:
     with pytest.raises(LinkError, match=r"sdk/README.md: .+ is no page of the documents"):
         Renderer("sdk").render(f"[here]({target})")
 
@@ -163,7 +163,7 @@ def test_links_point_to_the_parts_of_long_pages() -> None:
     ]
 
 
-def test_a_short_page_stays_undivided() -> None:
+def test_a_short_page_is_not_divided() -> None:
     found = Renderer("reference/settings").render_all(LONG)
 
     assert list(found) == ["reference/settings"]

@@ -1,4 +1,4 @@
-"""The reference of the SDK has every name that users import, with its signature, its members and links that hold."""
+"""The SDK reference lists every public name with its signature, members and valid links."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ SHARED = {"Retries", "CausewayError", "ConfigurationError", "ConnectionLost", "H
 
 
 def headings(page: str) -> list[str]:
-    """The headings of a page, without the signs of code."""
+    """Return the headings of a page, without code marks."""
     return re.findall(r"^#+ `?(.+?)`?$", re.sub(r"```.+?```", "", PAGES[page], flags=re.DOTALL), re.MULTILINE)
 
 
 def sections() -> Iterator[tuple[str, str]]:
-    """Each heading of code, and what is below it."""
+    """Yield each code heading and the text below."""
     for text in PAGES.values():
         for part in re.split(r"^#+ ", text, flags=re.MULTILINE)[1:]:
             title, _, below = part.partition("\n")
@@ -41,7 +41,7 @@ def sections() -> Iterator[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("package", ["tpp", "bank"])
-def test_every_imported_name_has_one_place_in_the_sdk_reference(package: str) -> None:
+def test_every_imported_name_is_documented_once_in_the_sdk_reference(package: str) -> None:
     names = importlib.import_module(f"causeway.{package}").__all__
     pages = [page for page, layout in sdk_layout.LAYOUTS.items() if layout.package == package]
     found = [title for page in {*pages, "sdk-errors"} for title in headings(page)]
@@ -50,7 +50,7 @@ def test_every_imported_name_has_one_place_in_the_sdk_reference(package: str) ->
 
 
 @pytest.mark.parametrize("handle", HANDLES)
-def test_every_public_method_has_a_place_in_the_sdk_reference(handle: str) -> None:
+def test_every_public_method_is_documented_in_the_sdk_reference(handle: str) -> None:
     methods = {f"{handle}.{name}" for name in dir(HANDLES[handle]) if not name.startswith("_")}
     listed = {title for page in PAGES for title in headings(page)}
 
@@ -86,7 +86,7 @@ def test_documented_signatures_equal_the_code() -> None:
     assert checked > 40
 
 
-def test_types_in_tables_and_signatures_have_no_module_and_link_to_their_place() -> None:
+def test_types_in_tables_and_signatures_have_no_module_and_link_to_their_section() -> None:
     found = {cells[0]: cells[1] for cells in rows(PAGES["sdk-tpp-models"]) if len(cells) == 3}
 
     assert found["instructed_amount"] == "[InstructedAmountV2](sdk-tpp-models.md#instructedamountv2)"
@@ -110,11 +110,11 @@ def test_asynchronous_classes_are_listed_without_repeating_their_methods() -> No
     assert "async for" in PAGES["sdk-tpp"]
 
 
-def test_bank_functions_are_shown_as_a_bank_writes_the_code() -> None:
+def test_bank_functions_are_shown_as_a_bank_implements_them() -> None:
     assert "```text\n@bank.pay\ndef pay(order: Order) -> str | None\n```" in PAGES["sdk-bank"]
 
 
-def test_errors_are_shown_with_advice() -> None:
+def test_documented_errors_have_advice() -> None:
     shown = dict(sections())
 
     assert "Advice: Correct the program: nothing was sent." in shown["ConfigurationError"]
@@ -123,7 +123,7 @@ def test_errors_are_shown_with_advice() -> None:
     assert {str(code) for code in (*errors.ADVICE, *errors.HUB_ADVICE)} <= listed
 
 
-def test_refusals_are_shown_with_their_status_and_codes() -> None:
+def test_documented_refusals_have_their_status_and_codes() -> None:
     expected = "Status `401`, code of version 1 `4200`, code of version 2 `WRONG_CREDENTIALS`."
 
     assert expected in dict(sections())["WrongCredentials"]

@@ -1,4 +1,4 @@
-"""Types, signatures and docstrings as the reference of the SDK writes them."""
+"""Types, signatures and docstrings in the notation of the SDK reference."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ NOTATION = Notation({"Account": "models.md#account", "Order": "models.md#order"}
 
 
 def function(text: str) -> griffe.Function:
-    """The function that a module defines, as griffe reads it."""
+    """Parse a module with griffe. Return its only function."""
     module = griffe.visit("module", Path("module.py"), text)
     (found,) = module.functions.values()
     return found

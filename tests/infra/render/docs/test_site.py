@@ -1,4 +1,4 @@
-"""Documents as the site serves them."""
+"""The documents as pages of the website."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from infra.repository import ROOT
 
 @pytest.fixture(scope="module")
 def written() -> dict[str, str]:
-    """The files of the site; rendering all takes seconds."""
+    """Return the files of the site. Rendering takes seconds."""
     return texts()
 
 
@@ -49,7 +49,7 @@ def test_every_document_of_the_python_package_is_a_page() -> None:
         ("guides/tpp", "https://example.com/README.md", "https://example.com/README.md"),
     ],
 )
-def test_links_in_the_markdown_copy_of_a_document_point_to_copies(page: str, target: str, copied: str) -> None:
+def test_links_in_the_markdown_copy_of_a_document_point_to_other_copies(page: str, target: str, copied: str) -> None:
     assert markdown_copy(page, f"[here]({target})") == f"[here]({copied})"
 
 

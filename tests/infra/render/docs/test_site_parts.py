@@ -1,4 +1,4 @@
-"""The parts of long pages, and where an anchor of such a page is shown."""
+"""The parts of long pages, and the part that contains an anchor."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_a_document_is_divided_at_second_level_headings() -> None:
     assert [section.is_group for section in found] == [False, True, True, False]
 
 
-def test_a_heading_has_the_paragraph_directly_below() -> None:
+def test_the_paragraph_of_a_heading_is_the_one_directly_below() -> None:
     *_, three = sections(TEXT)
     one = sections(TEXT)[1]
 

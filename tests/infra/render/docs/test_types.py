@@ -1,4 +1,4 @@
-"""Types in a few words."""
+"""The short notation of types."""
 
 from __future__ import annotations
 

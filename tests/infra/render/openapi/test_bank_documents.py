@@ -1,4 +1,4 @@
-"""The documents of banks: tokens in examples, codes of a bank's own refusals, signs and order of lists."""
+"""The documents of banks: tokens in examples, error codes of the bank, and the sign and order of lists."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ BY_VERSION = pytest.mark.parametrize("version", VERSIONS.values(), ids=str)
 
 
 def usual_request(operation: Any) -> Any:
-    """The example of a request."""
+    """Return the example of a request."""
     return operation["requestBody"]["content"]["application/json"]["examples"]["usual"]["value"]
 
 

@@ -1,4 +1,4 @@
-"""The document of the card API: every action with its request and its answer, and what the models take it takes too."""
+"""The document of the card API: request and response of every action, with schemas that match the models."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ EACH = pytest.mark.parametrize("action", EVERY.values(), ids=EVERY)
 
 @cache
 def document() -> Any:
-    """The committed document."""
+    """Return the committed document."""
     return load("cards")
 
 
@@ -82,7 +82,7 @@ def fits(action: Action, body: Any) -> bool:
 
 
 def shown(action: Action) -> dict[str, Any]:
-    """The example of an action's request."""
+    """Return the example of an action's request."""
     found: dict[str, Any] = content(operation(action)["requestBody"])["examples"][action.name]["value"]
     return found
 
@@ -183,7 +183,7 @@ def test_the_rules_of_an_action_state_the_limits_of_the_product(name: str, phras
     ],
     ids=["below the member", "below the base's", "below the first of its name", "of the base", "of the subclass"],
 )
-def test_a_member_means_what_the_sentence_nearest_to_it_says(model: type[Request], member: str, expected: str) -> None:
+def test_a_member_is_described_by_the_most_specific_sentence(model: type[Request], member: str, expected: str) -> None:
     assert sentence(model, member) == expected
 
 
@@ -194,7 +194,7 @@ def test_the_sentence_of_an_unlimited_remainder_states_its_value(member: str, va
     assert f"; {value} without a bound" in sentence(model_of(LimitStatusRecord), member)
 
 
-def test_a_member_without_a_sentence_is_refused() -> None:
+def test_a_member_without_a_description_is_refused() -> None:
     with pytest.raises(LookupError, match=r"portal_messages\.ListCards\.last_four has no docstring"):
         sentence(ListCards, "last_four")
 

@@ -1,4 +1,4 @@
-"""The OpenAPI documents: made of the tables, valid, with valid examples, and complete."""
+"""The OpenAPI documents are generated from the tables, valid and complete, with valid examples."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ METHODS = ("get", "post", "put", "patch", "delete")
 
 @cache
 def documents() -> dict[str, Any]:
-    """The served document."""
+    """Return the served documents."""
     return {name: load(name) for name in DOCUMENTS}
 
 
@@ -47,7 +47,7 @@ def operations(document: Any, place: str = "paths") -> Iterator[tuple[str, str, 
 
 
 def resolved(document: Any, value: Any) -> Any:
-    """A component in the place of its reference."""
+    """Return the component to which a reference points."""
     if not isinstance(value, dict) or "$ref" not in value:
         return value
     found = document
@@ -57,7 +57,7 @@ def resolved(document: Any, value: Any) -> Any:
 
 
 def every(value: Any, place: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
-    """Every object in a document, and where it is."""
+    """Yield every object in a document with its location."""
     if isinstance(value, dict):
         yield place, value
     inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
@@ -66,7 +66,7 @@ def every(value: Any, place: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def examples(document: Any) -> Iterator[tuple[str, Any, Any]]:
-    """Every example with its schema: of contents, parameters, headers, and of single members."""
+    """Yield every example with its schema: of contents, parameters, headers and single members."""
     for place, found in every(document):
         if "/example" in place:
             continue
@@ -114,7 +114,7 @@ def test_patterns_are_valid_in_javascript_with_and_without_the_flag_u(name: str)
 
 
 def of_content(document: Any, holder: Any, kind: str = "application/json") -> list[Any]:
-    """The examples of a request's or a response's content."""
+    """Return the examples in the content of a request or response."""
     content = resolved(document, holder)["content"][kind]
     named = [resolved(document, each)["value"] for each in content.get("examples", {}).values()]
     return [*named, *([content["example"]] if "example" in content else [])]
@@ -142,7 +142,7 @@ def test_examples_of_tpp_calls_are_valid_by_their_models() -> None:
 
 
 def relayed(document: Any) -> Iterator[tuple[Any, list[Any], list[Any]]]:
-    """The webhooks of each relayed POST call, with the examples of request and answer per version."""
+    """Yield the webhooks of each relayed POST call, with the request and response examples per version."""
     for call in [call for call in RELAYED if call.method == "POST"] + list(PAYMENTS):
         operation = document["paths"][call.path]["post"]
         answers = of_content(document, operation["responses"]["200"])
@@ -189,7 +189,7 @@ def test_examples_of_errors_are_valid_by_their_models(name: str) -> None:
 
 
 def routes() -> set[tuple[str, str]]:
-    """The application's routes below the interface's paths, without catch-alls and pages."""
+    """Return the application's routes below the paths of the APIs, without catch-alls and pages."""
     return {
         (method.lower(), path)
         for path, methods in app.routes.items()
@@ -270,7 +270,7 @@ def test_operation_ids_are_unique(name: str) -> None:
 
 
 def given(document: Any) -> set[Any]:
-    """The codes, and additional codes, of the errors that calls are answered with."""
+    """Return the codes and additional codes in the error examples of a document."""
     values = [example["value"] for example in document["components"]["examples"].values()]
     codes = {value.get("code", value.get("error_code")) for value in values}
     return codes | {error["code"] for value in values for error in value.get("additionalErrors", ())}

@@ -1,4 +1,4 @@
-"""The docstring below a member gives its meaning and example, also in subclasses that do not say otherwise."""
+"""The docstring below a member provides its description and example, also in subclasses."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from infra.render.openapi.models import example, member_example, model_of
 
 
 class Undescribed(TypedDict):
-    """A message whose member nothing describes."""
+    """A message with an undescribed member."""
 
     undescribed: str
 
@@ -31,7 +31,7 @@ class Undescribed(TypedDict):
         (model_of(errors.Error), "title", "A description of the error for people; its wording may change"),
     ],
 )
-def test_the_docstring_below_a_member_is_its_meaning(model: type[Message], member: str, expected: str) -> None:
+def test_the_docstring_below_a_member_is_its_description(model: type[Message], member: str, expected: str) -> None:
     assert sentence(model, member) == expected
 
 
@@ -41,7 +41,7 @@ def test_a_subclass_keeps_the_docstrings_of_its_bases() -> None:
     assert sentence(model_of(errors.TokenError), "code") == "The error code"
 
 
-def test_a_subclass_that_declares_a_member_anew_may_describe_it_anew() -> None:
+def test_a_subclass_can_redefine_a_member_with_another_docstring() -> None:
     assert sentence(TokenEnded, "access_token") != sentence(RevokeToken, "access_token")
 
 
@@ -68,7 +68,7 @@ def test_the_docstring_below_a_member_gives_its_example(model: type[Message], me
     assert member_example(model, member) == expected
 
 
-def test_examples_of_messages_leave_out_members_that_are_rarely_sent() -> None:
+def test_examples_of_messages_omit_rarely_sent_members() -> None:
     assert "page_key" not in example(TransactionsRequest)
     assert list(example(v1_account_messages.AccountRequest)) == ["account_id"]
     assert list(example(FundsAccount)) == ["iban"]

@@ -1,4 +1,4 @@
-"""Documents say which digits of JSON numbers a parser may lose, and what to do, wherever they describe amounts."""
+"""Documents that describe amounts explain how to parse JSON numbers without losing digits."""
 
 from __future__ import annotations
 

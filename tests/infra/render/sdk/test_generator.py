@@ -1,4 +1,4 @@
-"""The generator: types of members, names, and the synchronous client."""
+"""The SDK generator: types of members, names, and the synchronous client."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ OBJECT = {"type": "object", "description": "A thing", "required": ["id"]}
 
 
 def members(owner: str = "Answer", **properties: Any) -> dict[str, str]:
-    """The annotation of each member."""
+    """Return the annotation of each member."""
     types = Types({("A", "B"): "Choice"}, {"Order"})
     return {one.name: one.annotation for one in types.members(owner, {**OBJECT, "properties": properties})}
 
@@ -42,7 +42,7 @@ def test_a_member_has_the_type_of_its_schema(schema: Any, expected: str) -> None
     assert members(member=schema) == {"member": expected}
 
 
-def test_mandatory_members_are_not_optional_unless_they_may_be_null() -> None:
+def test_mandatory_members_are_not_optional_unless_nullable() -> None:
     assert members(id={"type": "string"}) == {"id": "str"}
     assert members(id={"type": ["string", "null"]}) == {"id": "str | None"}
 
@@ -52,7 +52,7 @@ def test_a_list_in_a_request_accepts_any_sequence() -> None:
 
 
 @pytest.mark.parametrize(("name", "expected"), [("amount", "Decimal"), ("limit", "int"), ("id", "str")])
-def test_a_number_or_string_member_has_the_type_of_its_meaning(name: str, expected: str) -> None:
+def test_a_number_or_string_member_has_the_type_of_its_description(name: str, expected: str) -> None:
     schema: Any = {name: {"type": ["number", "string"]}}
     assert members(**schema)[name].startswith(expected)
 
@@ -82,7 +82,7 @@ def test_a_docstring_is_a_sentence_with_lines_of_at_most_120_characters() -> Non
     assert max(map(len, source.docstring("word " * 60, "    ").splitlines())) <= 120
 
 
-def test_the_synchronous_client_has_no_await_and_keeps_texts() -> None:
+def test_the_synchronous_client_has_no_await_and_unchanged_strings() -> None:
     asynchronous = (
         "from causeway import _waiting\n\n\n"
         "class AsyncTpp:\n"
