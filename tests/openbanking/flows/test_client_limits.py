@@ -1,4 +1,4 @@
-"""The limit of a client's calls: 429 with Retry-After, after authentication and before anything else happens."""
+"""Tests of the call limit of clients: 429 with Retry-After, after authentication and before all other work."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ OAUTH = {
 
 
 def give_limit(causeway: Causeway, calls: int | None) -> None:
-    """Set the limit of the service's client, as the operator does."""
+    """Set the limit of the service's client, as an operator."""
     causeway.tpp.client = causeway.hub.openbanking.clients.update(causeway.tpp.client_id, calls_per_minute=calls).client
 
 
 @pytest.fixture
 def careful(causeway: Causeway) -> Causeway:
-    """A service whose client has a secret."""
+    """Return a service whose client has a secret."""
     made = causeway.hub.openbanking.clients.create(owner="a@example.com", title="Careful", secret=True)
     causeway.tpp.client, causeway.tpp.client_secret = made.client, made.secret
     return causeway
@@ -39,7 +39,7 @@ def careful(causeway: Causeway) -> Causeway:
 
 @pytest.fixture
 def limited(careful: Causeway) -> Causeway:
-    """A service whose client has a secret, and may make two calls a minute."""
+    """Return a service whose client has a secret and a limit of two calls a minute."""
     give_limit(careful, 2)
     return careful
 
@@ -57,7 +57,7 @@ def statuses(causeway: Causeway, times: int, call: Callable[[Causeway], Answer] 
 
 
 def name_client(causeway: Causeway, address: str, headers: Mapping[str, str] | None = None) -> Answer:
-    """A call from an address that names the client."""
+    """Send a call from ``address`` with the client id."""
     named = {"x-api-key": causeway.tpp.client_id, **(headers or {})}
     return causeway.call("GET", "/tpp/banks", None, named, {"sourceIp": address})
 

@@ -1,4 +1,4 @@
-"""Calls that are answered later: accepted or refused at once, asked in time, and kept for those who asked."""
+"""Tests of deferred calls: acceptance, retries within the time limit, and access to the outcome."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def test_spent_bearer_and_client_of_a_direct_payment_fetch_a_deferred_status(cau
 # -- the preference
 
 
-def test_respond_async_is_found_in_any_spelling_and_among_other_preferences(deferred: DeferredRead) -> None:
+def test_respond_async_is_recognised_in_any_case_and_among_other_preferences(deferred: DeferredRead) -> None:
     for preference in (
         "Respond-Async",
         "wait=5, Respond-Async",
@@ -139,7 +139,7 @@ def test_respond_async_is_found_in_any_spelling_and_among_other_preferences(defe
         accepted_id(deferred.defer(prefer=preference))
 
 
-def test_other_preferences_are_ignored(deferred: DeferredRead) -> None:
+def test_preferences_other_than_respond_async_are_ignored(deferred: DeferredRead) -> None:
     for preference in ("", "wait=10", "return=minimal", "respond-asynchronously", "x=respond-async", "async"):
         answer = deferred.read(headers={"prefer": preference})
         assert (answer.status, "preference-applied" in answer.headers) == (200, False), preference
@@ -212,7 +212,7 @@ def test_another_client_cannot_fetch_the_outcome(deferred: DeferredRead) -> None
     assert error_of(stolen)[:2] == (401, "AUTHENTICATION_REQUIRED")
 
 
-def test_outcome_of_a_call_with_a_bearer_returns_401_without_one(deferred: DeferredRead) -> None:
+def test_fetching_the_outcome_of_a_bearer_call_without_a_bearer_returns_401(deferred: DeferredRead) -> None:
     answer = deferred.causeway.tpp.look_up(deferred.request_id)
 
     assert error_of(answer)[:2] == (401, "AUTHENTICATION_REQUIRED")
@@ -245,7 +245,7 @@ def test_unknown_request_id_returns_404(deferred: DeferredRead) -> None:
         assert error_of(answer)[:2] == (404, "RESOURCE_UNKNOWN"), request_id
 
 
-def test_delivery_that_is_no_request_returns_404(deferred: DeferredRead) -> None:
+def test_request_query_for_another_kind_of_delivery_returns_404(deferred: DeferredRead) -> None:
     causeway = deferred.causeway
     causeway.tpp.set_events_url()
     event = causeway.hub.openbanking.tpp_events.send_test(causeway.tpp.client)
@@ -278,7 +278,7 @@ def test_outcome_expires_after_a_day(deferred: DeferredRead) -> None:
 
 
 def asked(deferred: DeferredRead) -> list[int]:
-    """The age of the request, in seconds, each time the bank received it."""
+    """Return the age of the call, in seconds, at each request that the bank received."""
     ages, began = [], deferred.causeway.clock.time()
     while (delivery := deferred.causeway.delivery(deferred.request_id)).state == "due":
         deferred.causeway.clock.advance(max((delivery.due_at or 0) - deferred.causeway.clock.time(), 0))

@@ -1,4 +1,4 @@
-"""The headers of attempts at banks and clients: kept with the attempt, and no secret among them."""
+"""Tests of the request and response headers in delivery records: complete, and without credentials."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Told = Callable[[Sent], Reply]
 
 
 def telling(status: int, body: Any) -> Told:
-    """A party that answers with all that it was sent, in headers of every kind."""
+    """Return a receiver that echoes all headers of the request in its response headers."""
 
     def answer(sent: Sent) -> Reply:
         said = " ".join(sent.headers.values())
@@ -34,7 +34,7 @@ def telling(status: int, body: Any) -> Told:
 
 
 def asked(causeway: Causeway, version: int, told: Told) -> list[Sent]:
-    """A question to a bank, attempted once."""
+    """Attempt a deferred read once. Return the bank's requests."""
     deferred = DeferredRead(causeway, version, **{"psu-ip-address": PSU_ADDRESS})
     deferred.bank.answers[deferred.row.webhook] = told
     deferred.attempt()
@@ -42,7 +42,7 @@ def asked(causeway: Causeway, version: int, told: Told) -> list[Sent]:
 
 
 def paid(causeway: Causeway, version: int, told: Told) -> list[Sent]:
-    """A payment at a bank, attempted once."""
+    """Attempt a deferred payment once. Return the bank's requests."""
     pisp = Pisp(causeway, version, deferred=True)
     pisp.headers["psu-ip-address"] = PSU_ADDRESS
     pisp.bank.answers[WEBHOOKS[version, "single"]] = told
@@ -51,7 +51,7 @@ def paid(causeway: Causeway, version: int, told: Told) -> list[Sent]:
 
 
 def revoked(causeway: Causeway, version: int, told: Told) -> list[Sent]:
-    """A revocation that a bank is told of, once."""
+    """Notify a bank of a revocation once. Return the bank's requests."""
     causeway.banks[version].answers["/revoke_token"] = told
     causeway.tpp.call("POST", "/tpp/token/revoke", {"token": causeway.tpp.tokens(version)["access_token"]})
     (notice,) = causeway.recorded("revoke_token")
@@ -60,7 +60,7 @@ def revoked(causeway: Causeway, version: int, told: Told) -> list[Sent]:
 
 
 def notified(causeway: Causeway, version: int, told: Told) -> list[Sent]:
-    """An event that a client is told of, once; its secret is being replaced."""
+    """Send an event to a client once, during a rotation of its secret. Return the client's requests."""
     causeway.tpp.set_events_url()
     causeway.hub.openbanking.clients.rotate_events_secret(causeway.tpp.client_id, 3600)
 
@@ -89,7 +89,7 @@ KINDS = pytest.mark.parametrize("kind", ATTEMPTED)
 
 
 def attempted(causeway: Causeway, kind: str, version: int, told: Told) -> tuple[list[Sent], Delivery]:
-    """The request that one attempt at a delivery sent, and its record."""
+    """Return the requests of one delivery attempt, and the delivery record."""
     sent = ATTEMPTED[kind](causeway, version, told)
     return sent, causeway.recorded(kind)[0]
 

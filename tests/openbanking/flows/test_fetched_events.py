@@ -1,4 +1,4 @@
-"""Events that a client fetches: recorded with their cause, with the text that an Events URL gets, each once."""
+"""Tests of events that a client fetches: each is recorded once with its cause and has the body of a sent event."""
 
 from __future__ import annotations
 
@@ -187,7 +187,7 @@ def test_event_body_is_stored_encrypted_and_not_logged(causeway: Causeway, polle
 
 
 def longest(schema: Any) -> Any:
-    """The longest value of a member, in characters of four bytes."""
+    """Return the longest value of a member, in four-byte characters."""
     schema = schema.get("anyOf", [schema])[0]
     if schema.get("type") == "array":
         return schema["items"]["enum"]
@@ -386,7 +386,7 @@ def test_client_without_credentials_returns_401_with_the_reason(causeway: Causew
     assert answer.headers["www-authenticate"].startswith("Basic")
 
 
-def test_bearer_does_not_replace_the_client_secret(causeway: Causeway) -> None:
+def test_event_fetch_with_a_bearer_and_without_the_client_secret_returns_401(causeway: Causeway) -> None:
     bearer = causeway.tpp.tokens(1)["access_token"]
     assert causeway.tpp.call("GET", "/tpp/events", bearer=bearer).status == 401
 
@@ -465,7 +465,7 @@ def test_invalid_request_id_returns_401(causeway: Causeway, poller: Poller) -> N
 # -- the mode
 
 
-def test_change_of_the_event_mode_leaves_recorded_events_in_place(causeway: Causeway, poller: Poller) -> None:
+def test_change_of_the_events_mode_does_not_delete_recorded_events(causeway: Causeway, poller: Poller) -> None:
     fetched = causeway.tpp.send_test_event()
     causeway.clock.advance(1)
     causeway.tpp.set_events_url()

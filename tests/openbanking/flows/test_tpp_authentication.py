@@ -1,4 +1,4 @@
-"""Client authentication: a secret is required without a bearer, and challenges name the missing credential."""
+"""Tests of client authentication: required secrets, and challenges that name the missing credential."""
 
 from __future__ import annotations
 
@@ -52,14 +52,14 @@ WITHOUT_BEARER: Mapping[str, Call] = {
 
 @pytest.fixture
 def careful(causeway: Causeway) -> Causeway:
-    """A service whose client has a secret."""
+    """Return a service whose client has a secret."""
     made = causeway.hub.openbanking.clients.create(owner="a@example.com", title="Careful", secret=True)
     causeway.tpp.client, causeway.tpp.client_secret = made.client, made.secret
     return causeway
 
 
 def who(causeway: Causeway, *, key: str | None = None, secret: str | None = None) -> dict[str, str]:
-    """The headers that name a client and show a secret."""
+    """Return headers with the given API key and client secret."""
     sent = {} if key is None else {"x-api-key": key}
     return sent if secret is None else sent | {"authorization": basic(causeway.tpp.client_id, secret)}
 
@@ -87,7 +87,9 @@ def test_every_call_without_a_bearer_requires_the_client_secret(careful: Causewa
 
 
 @pytest.mark.parametrize("name", WITHOUT_BEARER)
-def test_client_without_a_secret_needs_none_and_any_secret_returns_401(causeway: Causeway, name: str) -> None:
+def test_client_without_a_secret_authenticates_without_a_secret_and_any_secret_returns_401(
+    causeway: Causeway, name: str
+) -> None:
     call, client_id = WITHOUT_BEARER[name], causeway.tpp.client_id
 
     bare = call(causeway, who(causeway, key=client_id))

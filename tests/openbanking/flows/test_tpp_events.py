@@ -1,4 +1,4 @@
-"""Events: every type is told once, with the transaction of its cause, signed, and until the receiver has it."""
+"""Tests of events to TPPs: recorded once in the transaction of the cause, signed and retried."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ OVERLAP = 3600
 
 @pytest.fixture
 def listening(causeway: Causeway) -> Causeway:
-    """A service whose client has an Events URL."""
+    """Return a service whose client has an Events URL."""
     causeway.tpp.set_events_url()
     return causeway
 
 
 def arrived(causeway: Causeway, event: str = "") -> list[Any]:
-    """The bodies of the events that have been recorded, or of one type: each arrives and has the form of its type."""
+    """Deliver all recorded events and check their form. Return the bodies, optionally of one type."""
     queued = set(causeway.queued())
     for each in causeway.recorded("event"):
         assert each.delivery_id in queued
@@ -49,12 +49,12 @@ def arrived(causeway: Causeway, event: str = "") -> list[Any]:
 
 
 def trial(causeway: Causeway) -> str:
-    """The id of a test event that nobody has sent yet."""
+    """Record a test event and return its id."""
     return causeway.hub.openbanking.tpp_events.send_test(causeway.tpp.client)
 
 
 def cancelled(causeway: Causeway, version: int, **query: str) -> str:
-    """A request that the PSU came back from; answers the cancel address's path, which still leads back."""
+    """Cancel a request as the PSU. Return the path of the cancel URL, which still redirects."""
     url = causeway.tpp.authorize(version, state="of-the-tpp")["redirect_url"]
     answer = causeway.banks[version].call("/init_authorization", {URL[version]: url}).body
     path = urlsplit(answer.get("cancel_url") or answer["cancelUrl"]).path
@@ -64,7 +64,7 @@ def cancelled(causeway: Causeway, version: int, **query: str) -> str:
 
 
 def consent_of(causeway: Causeway, consented: Consented) -> Consent:
-    """The saved consent, which its code names first."""
+    """Return the saved consent. The first part of its code is its id."""
     item = causeway.hub.store.get(*consent_key(consented.query["code"].split(".")[0]))
     assert item is not None
     return Consent.from_item(item)
@@ -188,7 +188,7 @@ def test_ended_consent_sends_one_event_with_the_party_that_ended_it(
 
 
 @pytest.mark.parametrize(("version", "kind"), [(1, "single"), (2, "bulk"), (1, "direct"), (2, "direct")])
-def test_status_event_has_the_spelling_of_the_protocol_version(listening: Causeway, version: int, kind: str) -> None:
+def test_status_event_has_the_status_notation_of_the_bank_version(listening: Causeway, version: int, kind: str) -> None:
     pisp = Pisp(listening, version, kind)
     pisp.pay()
     listening.clock.advance(60)
@@ -263,7 +263,7 @@ def test_bank_response_to_a_payment_sends_no_event(listening: Causeway) -> None:
     assert listening.recorded("event") == []
 
 
-def test_test_event_is_delivered_like_other_events(listening: Causeway) -> None:
+def test_an_event_of_type_test_is_delivered_like_other_events(listening: Causeway) -> None:
     delivery_id = listening.hub.openbanking.tpp_events.send_test(listening.tpp.client)
 
     assert arrived(listening) == [
@@ -272,7 +272,7 @@ def test_test_event_is_delivered_like_other_events(listening: Causeway) -> None:
     assert listening.receiver.received[0].headers["webhook-id"] == delivery_id
 
 
-def test_test_event_requires_an_events_url(causeway: Causeway) -> None:
+def test_sending_an_event_of_type_test_requires_an_events_url(causeway: Causeway) -> None:
     with pytest.raises(NoEvents, match=causeway.tpp.client_id):
         causeway.hub.openbanking.tpp_events.send_test(causeway.tpp.client)
 
@@ -377,7 +377,7 @@ def test_concurrent_revocations_send_one_event_with_the_first_party(listening: C
 
 
 def at_the_machines_time(causeway: Causeway, later: int = 0) -> None:
-    """Sets the clock so that ``later`` seconds on it is the machine's time: libraries that verify know no other."""
+    """Set the clock to real time minus ``later`` seconds, because verification libraries use real time."""
     causeway.clock.advance(time.time() - later - causeway.clock.time())
 
 
@@ -475,7 +475,9 @@ def test_status_from_200_to_299_marks_an_event_as_delivered(listening: Causeway,
 
 
 @pytest.mark.parametrize("status", [301, 303, 308])
-def test_a_redirect_is_not_followed_and_is_a_failure(listening: Causeway, status: int) -> None:
+def test_redirect_response_to_an_event_is_not_followed_and_counts_as_a_failure(
+    listening: Causeway, status: int
+) -> None:
     elsewhere = {"Location": "http://127.0.0.1:1/elsewhere"}
 
     delivery = after_one_attempt(listening, Reply(status, b"", elsewhere, 0))

@@ -1,4 +1,4 @@
-"""Client certificates of banks: whose they are, who issued them, when they are valid, and whether they are blocked."""
+"""Tests of the client certificates of banks: subject, issuer, validity period and blocklist."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def tpp_authority() -> Authority:
 def mutual(
     shared_causeway: Causeway, authority: Authority, tpp_authority: Authority, tmp_path: Path
 ) -> Iterator[Causeway]:
-    """A stage that takes certificates of banks from ``authority``; the records of both banks name ``SUBJECT``."""
+    """Run a stage that trusts bank certificates from ``authority``. The records of both banks contain ``SUBJECT``."""
     (tmp_path / "banks.pem").write_text(authority.pem)
     (tmp_path / "tpps.pem").write_text(tpp_authority.pem)
     bundles = {"BANK_CA_BUNDLE": str(tmp_path / "banks.pem"), "TPP_CA_BUNDLE": str(tmp_path / "tpps.pem")}
@@ -55,7 +55,7 @@ def name_subjects(causeway: Causeway, subject: str | None) -> None:
 
 
 def call(causeway: Causeway, version: int, pem: str | None, **options: Any) -> Answer:
-    """A call of a bank with a certificate, or without one."""
+    """Send a bank's call with the certificate ``pem``, or without a certificate."""
     identity = {"clientCert": describe_certificate(x509.load_pem_x509_certificate(pem.encode()))} if pem else {}
     url = causeway.tpp.authorize(version)["redirect_url"]
     return causeway.banks[version].call("/init_authorization", {URL[version]: url}, identity=identity, **options)
@@ -78,7 +78,7 @@ def test_bank_certificate_matches_its_subject_in_either_order(
 
 
 @VERSIONS
-def test_untrusted_or_foreign_bank_certificate_returns_401(
+def test_untrusted_expired_or_mismatched_bank_certificate_returns_401(
     mutual: Causeway, authority: Authority, tpp_authority: Authority, lines: Lines, version: int
 ) -> None:
     earlier, later = certificates.NOW - timedelta(days=200), certificates.NOW + timedelta(days=30)
@@ -128,7 +128,7 @@ def test_blocked_bank_certificate_returns_401_within_a_minute(
 
 
 @VERSIONS
-def test_certificate_check_follows_the_api_key_and_precedes_the_request_id(
+def test_bank_certificate_is_checked_after_the_api_key_and_before_the_request_id(
     mutual: Causeway, authority: Authority, version: int
 ) -> None:
     own = authority.issue(SUBJECT)

@@ -1,4 +1,4 @@
-"""The page on which a user chooses the bank, for requests in the browser and for pushed ones."""
+"""Tests of the page on which a PSU chooses the bank, for browser requests and pushed requests."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ OTHER = "GAMMDE2L"
 
 @pytest.fixture
 def other(causeway: Causeway) -> Iterator[str]:
-    """A second bank of version 2, with a name that is not for browsers."""
+    """Register a second bank of version 2, with HTML in its name."""
     new = NewBank(
         bic=OTHER,
         name='<script>alert("G")</script> Gamma & Söhne',
@@ -63,13 +63,13 @@ def is_page(answer: Answer) -> bool:
 
 
 def choices(answer: Answer) -> dict[str, str]:
-    """The addresses of the banks on a page, by BIC."""
+    """Return the links to the banks on a page, by BIC."""
     found = [html.unescape(each) for each in re.findall(r'<a class="choice" href="([^"]*)"', answer.text)]
     return {dict(parse_qsl(urlsplit(each).query))["chosen_bic"]: each for each in found}
 
 
 def returned(answer: Answer) -> dict[str, str]:
-    """The parameters with which a browser is sent back to the client."""
+    """Return the parameters of the redirect to the client."""
     return dict(parse_qsl(urlsplit(answer.headers["location"]).query))
 
 
@@ -222,7 +222,7 @@ def test_head_request_for_the_bank_page_returns_200_and_stores_nothing(causeway:
     assert stored(causeway) == []
 
 
-def test_bank_page_has_its_security_headers(causeway: Causeway) -> None:
+def test_bank_page_response_has_the_security_headers(causeway: Causeway) -> None:
     page = open_page(causeway)
 
     assert page.headers["cross-origin-opener-policy"] == "unsafe-none"
@@ -233,7 +233,7 @@ def test_bank_page_has_its_security_headers(causeway: Causeway) -> None:
 
 
 def test_content_security_policy_allows_a_search_to_redirect_to_the_client(causeway: Causeway) -> None:
-    """Browsers check ``form-action`` for redirects, too, and the request may have ended."""
+    """Browsers also apply ``form-action`` to redirects, and a search redirects after the request has ended."""
     callback = urlsplit(causeway.tpp.client.callback_url)
 
     for page in (open_page(causeway), open_pushed(causeway, pushed(causeway, state="p"))):
@@ -280,7 +280,7 @@ def test_unknown_client_or_redirect_uri_returns_400_without_banks(
     assert choices(answer) == {}
 
 
-def test_client_that_must_push_its_requests_gets_no_bank_page(causeway: Causeway) -> None:
+def test_unpushed_request_of_a_par_only_client_returns_no_bank_page(causeway: Causeway) -> None:
     causeway.hub.openbanking.clients.update(
         causeway.tpp.client_id, security={"require_pushed_authorization_requests": True}
     )
@@ -303,7 +303,7 @@ def test_used_state_is_rejected_before_the_bank_page(causeway: Causeway) -> None
 # -- choices, again and otherwise
 
 
-def test_repeated_choice_redirects_to_the_same_url(causeway: Causeway) -> None:
+def test_choosing_the_same_bank_again_redirects_to_the_same_url(causeway: Causeway) -> None:
     address = choices(open_page(causeway))[BIC[2]]
 
     first, again = causeway.call("GET", address), causeway.call("GET", address)
@@ -312,7 +312,7 @@ def test_repeated_choice_redirects_to_the_same_url(causeway: Causeway) -> None:
     assert len(stored(causeway)) == 1
 
 
-def test_second_choice_replaces_an_open_request(causeway: Causeway, other: str) -> None:
+def test_choosing_another_bank_replaces_the_open_request(causeway: Causeway, other: str) -> None:
     page = choices(open_page(causeway))
     first = causeway.call("GET", page[BIC[2]]).headers["location"]
 
@@ -347,7 +347,7 @@ def test_choice_after_the_cancellation_is_rejected(causeway: Causeway, other: st
 
 
 def cancel_path(causeway: Causeway, request_url: str) -> str:
-    """The path of the cancel URL that the bank of version 2 gets."""
+    """Return the path of the cancel URL that the bank of version 2 receives."""
     answer = causeway.banks[2].call("/init_authorization", {"requestUrl": request_url})
     return str(urlsplit(answer.body["cancelUrl"]).path)
 
@@ -358,7 +358,7 @@ def is_told_of_another_choice(causeway: Causeway, answer: Answer) -> bool:
     return returned(answer) == expected | {"iss": causeway.hub.settings.public_url}
 
 
-def test_replaced_cancel_url_redirects_to_the_client_and_keeps_the_new_request(causeway: Causeway, other: str) -> None:
+def test_cancel_url_of_a_replaced_request_redirects_and_keeps_the_new_request(causeway: Causeway, other: str) -> None:
     page = choices(open_page(causeway))
     cancel = cancel_path(causeway, causeway.call("GET", page[BIC[2]]).headers["location"])
     causeway.call("GET", page[other])
@@ -371,7 +371,9 @@ def test_replaced_cancel_url_redirects_to_the_client_and_keeps_the_new_request(c
     assert [*causeway.hub.store.scan("deliveries")] == events
 
 
-def test_replaced_cancel_url_redirects_with_its_own_reason_after_the_end(causeway: Causeway, other: str) -> None:
+def test_cancel_url_of_a_replaced_request_redirects_with_its_own_reason_afterwards(
+    causeway: Causeway, other: str
+) -> None:
     page = choices(open_page(causeway))
     first = cancel_path(causeway, causeway.call("GET", page[BIC[2]]).headers["location"])
     causeway.call("GET", page[other])
@@ -417,7 +419,7 @@ def test_request_stored_without_replaced_urls_can_be_replaced_and_cancelled(caus
     assert is_told_of_another_choice(causeway, causeway.call("GET", cancel))
 
 
-def test_consent_that_loses_to_a_concurrent_choice_is_not_saved(causeway: Causeway, other: str) -> None:
+def test_consent_during_a_concurrent_choice_of_another_bank_is_not_saved(causeway: Causeway, other: str) -> None:
     page = choices(open_page(causeway))
     first = causeway.call("GET", page[BIC[2]]).headers["location"]
 
@@ -462,7 +464,9 @@ def test_two_concurrent_choices_of_one_bank_redirect_to_the_same_url(
 
 
 @pytest.mark.parametrize("name", ["bic", "chosen_bic"])
-def test_browser_cannot_replace_a_request_from_tpp_authorize(causeway: Causeway, other: str, name: str) -> None:
+def test_bank_choice_in_the_browser_cannot_replace_a_tpp_authorize_request(
+    causeway: Causeway, other: str, name: str
+) -> None:
     causeway.tpp.authorize(2, state="s", code_challenge=CHALLENGE, code_challenge_method="S256")
 
     answer = open_page(causeway, **{name: other})
@@ -532,7 +536,7 @@ def test_open_request_stored_without_chooses_bank_is_not_replaced(causeway: Caus
 
 
 def test_open_request_with_a_named_bank_stored_as_chosen_repeats_its_redirect(causeway: Causeway, other: str) -> None:
-    """An earlier release stored every request of a browser as chosen."""
+    """An earlier release stored every browser request with ``chooses_bank``."""
     open_page(causeway, bic=BIC[2])
     (item,) = stored(causeway)
     causeway.hub.store.put("authorizations", item | {"chooses_bank": True})
@@ -621,7 +625,7 @@ def test_reopening_a_pushed_request_does_not_extend_its_lifetime(causeway: Cause
     assert is_error(open_pushed(causeway, request_uri))
 
 
-def test_repeated_choice_repeats_the_redirect_while_the_pushed_request_is_open(causeway: Causeway) -> None:
+def test_choosing_the_same_bank_repeats_the_redirect_of_an_open_pushed_request(causeway: Causeway) -> None:
     request_uri = pushed(causeway)
     causeway.clock.advance(59)
     open_pushed(causeway, request_uri)
@@ -636,7 +640,7 @@ def test_repeated_choice_repeats_the_redirect_while_the_pushed_request_is_open(c
     assert is_error(choose(causeway, request_uri, BIC[2]))
 
 
-def test_second_choice_for_a_pushed_request_replaces_the_first(causeway: Causeway, other: str) -> None:
+def test_choosing_another_bank_for_a_pushed_request_replaces_the_first_choice(causeway: Causeway, other: str) -> None:
     request_uri = pushed(causeway)
     open_pushed(causeway, request_uri)
     first = choose(causeway, request_uri, BIC[2]).headers["location"]
@@ -665,7 +669,7 @@ def test_bank_of_a_pushed_request_can_be_chosen_without_the_page(causeway: Cause
 @pytest.mark.parametrize(
     ("bic", "row"), [("NONEGB21", refusals.BANK_UNKNOWN), ("ALPHGB21", refusals.SCOPES_NOT_PROVIDED)]
 )
-def test_invalid_choice_for_a_pushed_request_allows_another_choice(
+def test_after_an_invalid_bank_choice_a_pushed_request_accepts_a_valid_choice(
     causeway: Causeway, bic: str, row: refusals.RefusalRow
 ) -> None:
     request_uri = pushed(causeway)
@@ -784,7 +788,7 @@ def test_client_title_is_escaped_on_the_bank_page(causeway: Causeway) -> None:
 # -- what it costs
 
 
-def test_bank_page_costs_one_read_and_another_for_the_state(causeway: Causeway) -> None:
+def test_bank_page_takes_one_storage_read_and_a_second_if_it_has_a_state(causeway: Causeway) -> None:
     open_page(causeway)
 
     for state, wanted in ((None, ["BatchGetItem"]), ("s", ["BatchGetItem"] * 2)):
@@ -793,7 +797,7 @@ def test_bank_page_costs_one_read_and_another_for_the_state(causeway: Causeway) 
         assert calls == wanted
 
 
-def test_opening_a_pushed_request_costs_two_reads_and_one_update_the_first_time(causeway: Causeway) -> None:
+def test_first_opening_of_a_pushed_request_takes_two_reads_and_one_update(causeway: Causeway) -> None:
     open_page(causeway)
     request_uri = pushed(causeway)
 

@@ -1,4 +1,4 @@
-"""The bank directory: what each bank can do, whether it responds, and how fast it was."""
+"""Tests of the bank directory: capabilities, availability and response times of each bank."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ GAMMA = "GAMMFRPP"
 
 @pytest.fixture
 def gamma(causeway: Causeway) -> Iterator[str]:
-    """A French bank with few scopes and schemes, and a history."""
+    """Register a French bank with few scopes and schemes, and with ``history_days``."""
     new = NewBank(
         bic=GAMMA,
         name="Banque Gamma",
@@ -130,7 +130,7 @@ def test_invalid_directory_filter_returns_400_with_its_name(causeway: Causeway, 
 
 
 @pytest.mark.parametrize("bic", ["ALPHGB21", "alphgb21", "ALPHGB21XXX"])
-def test_directory_finds_a_bank_by_every_spelling_of_its_bic(causeway: Causeway, bic: str) -> None:
+def test_directory_accepts_every_notation_of_a_bic(causeway: Causeway, bic: str) -> None:
     answer = causeway.tpp.call("GET", f"/tpp/banks/{bic}")
 
     assert (answer.status, answer.body["bic"]) == (200, "ALPHGB21")
@@ -146,7 +146,9 @@ def test_directory_finds_a_bank_by_every_spelling_of_its_bic(causeway: Causeway,
         ("ALPHGB21/more", 401, "API_ACTION_DOES_NOT_EXIST"),
     ],
 )
-def test_invalid_bank_path_returns_its_error_code(causeway: Causeway, path: str, status: int, code: str) -> None:
+def test_invalid_bank_directory_path_returns_its_error_code(
+    causeway: Causeway, path: str, status: int, code: str
+) -> None:
     answer = causeway.tpp.call("GET", f"/tpp/banks/{path}")
 
     assert (answer.status, answer.body["code"]) == (status, code)
@@ -224,7 +226,7 @@ def test_directory_reads_100_banks_at_a_time(causeway: Causeway, monkeypatch: py
     assert calls == ["BatchGetItem"] * 3
 
 
-def test_the_directory_is_read_again_after_a_minute(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cached_directory_is_read_again_after_a_minute(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("chalicelib.foundation.parallel.WIDTH", 1)
     causeway.tpp.call("GET", "/tpp/banks")
     taken = []

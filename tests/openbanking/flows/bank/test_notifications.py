@@ -1,4 +1,4 @@
-"""Notifications to banks: what is sent, what counts as arrived, and what is not tried again."""
+"""Tests of notifications to banks: content, successful responses and retries."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.openbanking.kit import VERSIONS, Consented, always
 
 
 def ended(causeway: Causeway, version: int) -> tuple[Consented, str]:
-    """A consent that its TPP has ended, and the id of the delivery that its bank is to get."""
+    """Revoke a new consent as the TPP. Return the consent and the id of the delivery to the bank."""
     causeway.queued()
     consented = causeway.psu.approve(version)
     tokens = causeway.tpp.call("POST", "/tpp/token", {"code": consented.query["code"]}).body
@@ -25,7 +25,7 @@ def ended(causeway: Causeway, version: int) -> tuple[Consented, str]:
 
 
 def told(causeway: Causeway, version: int, answer: Any) -> Delivery:
-    """The delivery record after one attempt at a bank that gives ``answer``."""
+    """Return the delivery record after one attempt, to which the bank responds with ``answer``."""
     _, delivery_id = ended(causeway, version)
     causeway.banks[version].answers["/revoke_token"] = lambda sent: answer
     causeway.hub.delivery.worker.attempt(delivery_id)

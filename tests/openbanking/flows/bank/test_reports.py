@@ -1,4 +1,4 @@
-"""Reports of banks: the form of a payment's status and of a day's performance, and the errors of other forms."""
+"""Tests of bank reports: formats of payment statuses and daily performance, and errors for invalid formats."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NUMBERS: list[Any] = [0, 1, 2, 3, 4, "0", "1", "2", "3", "4"]
 
 @pytest.fixture(scope="module")
 def paid(relay: Relay) -> Relay:
-    """Both banks know the payments ``P-<status>``, one for every status."""
+    """Make a payment ``P-<status>`` for every status at both banks."""
     for version, webhook in ((1, "/payment_initiation"), (2, "/v2_payment_single")):
         row = BY_WEBHOOK[webhook]
         for status in [*NUMBERS, *(CODES if version == 2 else [])]:
@@ -31,7 +31,7 @@ def paid(relay: Relay) -> Relay:
 
 
 def report(relay: Relay, version: int, *changes: Json, payment: str = "P-0", status: Any = 0) -> Answer:
-    """A report with changed members; one that is changed to ``...`` is left out."""
+    """Send a status report with changed members. The value ``...`` removes a member."""
     body: Json = {ID[version]: payment, STATUS[version]: status}
     for change in changes:
         body |= change
@@ -92,7 +92,7 @@ def test_invalid_payment_id_in_a_report_returns_400(paid: Relay, version: int, p
 
 
 @VERSIONS
-def test_report_on_an_unknown_payment_returns_400(paid: Relay, version: int) -> None:
+def test_status_report_on_an_unknown_payment_returns_400(paid: Relay, version: int) -> None:
     only_at_the_other = BY_WEBHOOK["/payment_initiation" if version == 2 else "/v2_payment_single"]
     paid.call(only_at_the_other, answer=only_at_the_other.answer | {"payment_id": f"P-other-{version}"})
 
@@ -216,7 +216,7 @@ def test_rejected_report_keeps_the_earlier_report_of_the_day(relay: Relay) -> No
     assert kept() == before != []
 
 
-def test_repeated_report_returns_success_and_another_body_under_its_id_returns_400(relay: Relay) -> None:
+def test_retried_report_returns_200_and_another_body_with_its_request_id_returns_400(relay: Relay) -> None:
     request_id = str(uuid.uuid4())
 
     first = performance(relay.causeway, DAY, x_request_id=request_id)
@@ -235,5 +235,5 @@ def test_daily_performance_requires_a_signature_and_a_version_2_bank(relay: Rela
     assert error_code(of_another, 2) == (403, "SERVICE_BLOCKED")
 
 
-def test_version_1_has_no_daily_performance(relay: Relay) -> None:
+def test_daily_performance_call_in_version_1_returns_an_unknown_action_error(relay: Relay) -> None:
     assert error_code(relay.causeway.banks[1].call("/daily_performance", DAY), 1) == (401, 4202)

@@ -1,4 +1,4 @@
-"""Accounts that the PSU did not approve: the bank is not even asked about them."""
+"""Tests of account approval: the bank receives no requests about accounts that the PSU did not approve."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ APPROVED: dict[str, dict[str, list[str]]] = {
 
 @pytest.fixture(scope="module")
 def bearers(relay: Relay) -> dict[tuple[int, str], str]:
-    """By version and the kind of identifiers that the consent names."""
+    """The access tokens, by version and the kind of account identifiers in the consent."""
     return {
         (version, kind): relay.bearer_for(version, **accounts)
         for version in (1, 2)
@@ -28,7 +28,7 @@ def bearers(relay: Relay) -> dict[tuple[int, str], str]:
 
 
 def by_iban(row: Row, iban: str) -> Json:
-    """The row's request about the PSU's account ``iban``."""
+    """Return the row's request with ``iban`` as the PSU's account."""
     if row.in_query:
         return {"iban": iban}
     if "debtor_account" in row.request:
@@ -48,13 +48,13 @@ def by_number(row: Row, number: str, sort_code: str | None) -> Json:
 
 
 def named(member: str) -> list[Row]:
-    """The rows whose requests name an account of the PSU's in this way; a direct payment has no consent."""
+    """Return the rows whose requests have ``member`` for the PSU's account. Direct payments have no consent."""
     places = (member, f"account.{member}", f"debtor_account.{member}", f"sender_{member}")
     return [row for row in ROWS if row.token and any(each.path in places for each in row.table.request)]
 
 
 def cases() -> Iterator[object]:
-    """Row, kind of the consent's identifiers, request, and whether the account was approved."""
+    """Yield row, kind of the consent's identifiers, request and whether the account was approved."""
     for row in named("iban"):
         yield pytest.param(row, "ibans", by_iban(row, IBAN), True, id=f"{row}-approved IBAN")
         yield pytest.param(row, "ibans", by_iban(row, IBAN.lower()), True, id=f"{row}-approved IBAN in small letters")
@@ -118,7 +118,9 @@ def test_every_identifier_of_an_account_requires_approval(relay: Relay) -> None:
         assert error_of(answer)[:2] == (403, "SERVICE_BLOCKED")
 
 
-def test_field_check_precedes_the_account_check(relay: Relay, bearers: dict[tuple[int, str], str]) -> None:
+def test_invalid_fields_are_rejected_before_the_account_approval_is_checked(
+    relay: Relay, bearers: dict[tuple[int, str], str]
+) -> None:
     row = BY_WEBHOOK["/payment_initiation"]
 
     answer = relay.call(row, by_iban(row, OTHER_IBAN) | {"colour": "red"}, bearer=bearers[1, "ibans"])

@@ -1,4 +1,4 @@
-"""Authorization requests: what a TPP may ask for, and what happens to a state."""
+"""Tests of authorization requests: permitted parameters, and the use of ``state``."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_redirect_url_has_the_code_challenge(causeway: Causeway) -> None:
     assert "code_challenge=" + "c" * 43 + "&code_challenge_method=S256" in url
 
 
-def test_authorization_without_a_state_generates_one(causeway: Causeway) -> None:
+def test_authorization_without_a_state_generates_a_state(causeway: Causeway) -> None:
     first, second = causeway.tpp.authorize(1), causeway.tpp.authorize(1)
 
     assert len(first["state"]) == 43
@@ -70,7 +70,7 @@ def test_two_clients_may_use_the_same_state(causeway: Causeway) -> None:
     assert answer.status == 200
 
 
-def test_authorization_accepts_every_spelling_of_a_bic(causeway: Causeway) -> None:
+def test_authorization_accepts_every_notation_of_a_bic(causeway: Causeway) -> None:
     for bic in ("ALPHGB21", "ALPHGB21XXX", "alphgb21"):
         assert causeway.tpp.call("POST", "/tpp/authorize", {"bic": bic, "scopes": ["account.list"]}).status == 200
 
@@ -148,7 +148,7 @@ def test_invalid_authorization_request_returns_its_error_code(
         ({"content-type": "text/plain"}, 400, "HEADERS_ERROR"),
     ],
 )
-def test_header_check_precedes_the_body_check(
+def test_authorize_checks_headers_before_the_body(
     causeway: Causeway, headers: dict[str, str], status: int, code: str
 ) -> None:
     answer = causeway.tpp.call("POST", "/tpp/authorize", {"nonsense": 1}, headers=headers)
@@ -156,7 +156,7 @@ def test_header_check_precedes_the_body_check(
     assert (answer.status, answer.body["code"]) == (status, code)
 
 
-def test_response_has_the_request_id_in_lower_case_or_a_new_one_if_invalid(causeway: Causeway) -> None:
+def test_response_returns_the_request_id_in_lower_case_or_replaces_an_invalid_id(causeway: Causeway) -> None:
     given = "0F8FAD5B-D9CB-469F-A165-70867728950E"
 
     good = causeway.tpp.call("GET", "/tpp/banks", headers={"x-request-id": given})
@@ -181,7 +181,7 @@ def test_request_with_thousands_of_invalid_values_returns_a_short_error(causeway
 # -- directories
 
 
-def test_bank_list_has_pages(causeway: Causeway) -> None:
+def test_bank_list_returns_pages_of_banks(causeway: Causeway) -> None:
     first = causeway.tpp.call("GET", "/tpp/banks?limit=1").body
     second = causeway.tpp.call("GET", "/tpp/banks?limit=1&page=2").body
     beyond = causeway.tpp.call("GET", "/tpp/banks?page=1000").body
@@ -330,7 +330,7 @@ def test_authorization_endpoint_generates_a_missing_state(causeway: Causeway, st
 @pytest.mark.parametrize("sent", [None, "", "mine"])
 @pytest.mark.parametrize("approved", [True, False])
 @VERSIONS
-def test_state_returns_to_the_client_only_if_the_client_sent_one(
+def test_redirect_to_the_client_contains_a_state_only_if_the_client_sent_a_state(
     causeway: Causeway, version: int, approved: bool, sent: str | None
 ) -> None:
     causeway.tpp.set_events_url()
@@ -353,7 +353,7 @@ def test_state_returns_to_the_client_only_if_the_client_sent_one(
     assert causeway.receiver.events[-1]["data"].get("state") == (sent or None)
 
 
-def test_state_generated_by_tpp_authorize_returns_to_the_client(causeway: Causeway) -> None:
+def test_redirect_to_the_client_contains_a_state_generated_by_tpp_authorize(causeway: Causeway) -> None:
     asked = causeway.tpp.authorize(2)
 
     saved = causeway.banks[2].call("/consent", causeway.banks[2].consent_body(asked["redirect_url"])).body
@@ -361,7 +361,7 @@ def test_state_generated_by_tpp_authorize_returns_to_the_client(causeway: Causew
     assert parse_qs(urlsplit(saved["callbackUrl"]).query)["state"] == [asked["state"]]
 
 
-def test_request_stored_without_returns_state_returns_its_state(causeway: Causeway) -> None:
+def test_request_stored_without_the_field_returns_state_redirects_with_its_state(causeway: Causeway) -> None:
     asked = causeway.tpp.authorize(2)
     key = authorization_key(compute_authorization_id(causeway.tpp.client_id, asked["state"]))
     causeway.hub.store.update(*key, remove=["returns_state"])
@@ -467,7 +467,7 @@ def test_metadata_document_lists_the_endpoints(causeway: Causeway) -> None:
 
 @VERSIONS
 def test_request_without_a_consent_expires_after_a_day(causeway: Causeway, version: int) -> None:
-    """A state with a consent stays used for longer than the consent lasts."""
+    """The state of an approved request is stored until after the end of the consent."""
     causeway.tpp.authorize(version, state="open")
     causeway.psu.approve(version, state="approved")
 

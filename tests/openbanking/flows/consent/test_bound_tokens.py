@@ -1,4 +1,4 @@
-"""Sender-constrained tokens: a bound token is worth nothing without its key, and a binding is never loosened."""
+"""Tests of sender-constrained tokens: a bound token requires its key, and a refresh keeps the binding."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.openbanking.key_holder import KeyHolder, secure
 
 
 def redeem(causeway: Causeway, holder: KeyHolder, code: str) -> Any:
-    """A public client's code for tokens that are bound to its key."""
+    """Redeem a public client's code for tokens that are bound to the holder's key."""
     answer = causeway.tpp.call("POST", "/tpp/token", {"code": code}, headers={"dpop": holder.proof(causeway)})
     assert answer.status == 200, answer
     return answer.body
@@ -106,7 +106,7 @@ def test_the_refresh_token_of_a_public_client_is_bound_to_its_key(causeway: Caus
     assert is_refused(refresh(causeway, again.body["refresh_token"], KeyHolder()))
 
 
-def test_confidential_client_can_change_its_key_but_not_drop_the_proof(causeway: Causeway) -> None:
+def test_refresh_of_a_confidential_client_accepts_a_new_key_and_requires_a_proof(causeway: Causeway) -> None:
     holder, new = KeyHolder(), KeyHolder()
     secure(causeway, holder)
     token = holder.tokens(causeway)["refresh_token"]
@@ -118,7 +118,7 @@ def test_confidential_client_can_change_its_key_but_not_drop_the_proof(causeway:
     assert is_invalid_token(holder.read(causeway, again.body["access_token"]))
 
 
-def test_repeated_refresh_requires_the_same_key(causeway: Causeway) -> None:
+def test_retried_refresh_requires_the_same_dpop_key(causeway: Causeway) -> None:
     holder = KeyHolder()
     first = redeem(causeway, holder, causeway.psu.approve(2).query["code"])["refresh_token"]
     second = refresh(causeway, first, holder).body
@@ -130,7 +130,7 @@ def test_repeated_refresh_requires_the_same_key(causeway: Causeway) -> None:
     assert holder.read(causeway, second["access_token"]).status == 200
 
 
-def test_repeated_refresh_of_a_confidential_client_rejects_a_new_key(causeway: Causeway) -> None:
+def test_retried_refresh_of_a_confidential_client_rejects_a_new_key(causeway: Causeway) -> None:
     holder = KeyHolder()
     secure(causeway, holder)
     first = holder.tokens(causeway)["refresh_token"]
@@ -140,7 +140,7 @@ def test_repeated_refresh_of_a_confidential_client_rejects_a_new_key(causeway: C
     assert holder.refresh(causeway, first).body["access_token"] == second["access_token"]
 
 
-def test_stolen_refresh_token_without_its_key_keeps_the_consent(causeway: Causeway) -> None:
+def test_reused_refresh_token_without_its_key_does_not_end_the_consent(causeway: Causeway) -> None:
     holder = KeyHolder()
     first = redeem(causeway, holder, causeway.psu.approve(2).query["code"])["refresh_token"]
     second = refresh(causeway, first, holder).body
@@ -161,8 +161,8 @@ def test_reused_refresh_token_with_its_key_ends_the_consent(causeway: Causeway) 
     assert is_invalid_token(holder.read(causeway, second["access_token"]))
 
 
-def test_tokens_stored_without_bindings_stay_valid(causeway: Causeway) -> None:
-    """Items of an earlier release have no ``cnf`` and no ``dpop_jkt``."""
+def test_tokens_stored_by_an_earlier_release_without_bindings_are_accepted(causeway: Causeway) -> None:
+    """An earlier release stored items without ``cnf`` and ``dpop_jkt``."""
     tokens = causeway.tpp.tokens(2)
     items = [item for item in causeway.hub.store.scan("consents") if item["consent_id"] == tokens["consent_id"]]
 

@@ -1,4 +1,4 @@
-"""An expired consent has ended: whoever revokes it gets success, and nothing is changed or sent."""
+"""Tests of expired consents: a revocation succeeds without a change or a notification."""
 
 from __future__ import annotations
 
@@ -78,7 +78,9 @@ def test_revoking_an_expired_consent_succeeds_and_changes_nothing(
 
 
 @REVOCATIONS
-def test_a_consent_revoked_after_its_end_still_gets_its_expiry_event(causeway: Causeway, revoke: Revocation) -> None:
+def test_revocation_after_the_end_of_a_consent_does_not_prevent_its_expiry_event(
+    causeway: Causeway, revoke: Revocation
+) -> None:
     consented, tokens = consent_with_tokens(causeway, 1)
     causeway.clock.advance(LIFETIME)
 
@@ -113,7 +115,7 @@ def test_revoking_a_spent_consent_after_its_end_changes_nothing(causeway: Causew
     assert [each.topic for each in causeway.recorded("revoke_token")] == []
 
 
-def test_repeated_revocation_after_the_end_returns_the_first_response(causeway: Causeway) -> None:
+def test_retried_revocation_after_the_end_of_a_consent_returns_the_first_response(causeway: Causeway) -> None:
     consented, tokens = consent_with_tokens(causeway, 1)
     headers = {"x-request-id": "b0c2a4de-9f6c-4a38-8f6a-0d2c6c9d5d10"}
     body = {TOKEN[1]: consented.bank_token}

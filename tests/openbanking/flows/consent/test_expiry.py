@@ -1,4 +1,4 @@
-"""The end of consents: TPPs are told a week before and when it has come, once each, however often this runs."""
+"""Tests of consent expiry: TPPs get one event a week before the end and one at the end."""
 
 from __future__ import annotations
 
@@ -34,19 +34,19 @@ ANNOUNCED = LASTS - 7 * DAY
 
 @pytest.fixture(autouse=True)
 def _one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The emulator is not made for threads."""
+    """Run storage calls sequentially, because the emulator does not support threads."""
     monkeypatch.setattr(parallel, "WIDTH", 1)
 
 
 @pytest.fixture
 def listening(causeway: Causeway) -> Causeway:
-    """A service whose client has an Events URL."""
+    """Return a service whose client has an Events URL."""
     causeway.tpp.set_events_url()
     return causeway
 
 
 def consent_id(consented: Consented) -> str:
-    """The saved consent's: its code names it first."""
+    """Return the id of the saved consent, the first part of its code."""
     return consented.query["code"].split(".")[0]
 
 
@@ -57,12 +57,12 @@ def stored(causeway: Causeway, consented: Consented) -> Item:
 
 
 def told(causeway: Causeway) -> list[str]:
-    """The types of the events about the ends of consents that have been recorded, in the order in which they were."""
+    """Return the types of the recorded expiry events, in the order of recording."""
     return [each.topic for each in causeway.recorded("event") if each.topic.startswith("consent.expir")]
 
 
 def at(causeway: Causeway, seconds: float) -> int:
-    """One run so long after the service began; answers how many consents it moved on."""
+    """Run the job ``seconds`` after the start of the service. Return the number of consents advanced."""
     causeway.clock.advance(seconds - (causeway.clock.monotonic() - _BEGAN))
     return causeway.hub.openbanking.call(record_due_events)
 
@@ -73,7 +73,7 @@ _BEGAN = 1772442000
 
 @contextmanager
 def consents_of(causeway: Causeway, version: int, days: int) -> Iterator[None]:
-    """Has a bank's consents last so long."""
+    """Change the duration of the bank's consents to ``days`` within the block."""
     bank = causeway.banks[version].record
     causeway.hub.openbanking.banks.change(bank.bic, consent_days=days)
     causeway.hub.openbanking.banks.forget()
@@ -87,7 +87,9 @@ def consents_of(causeway: Causeway, version: int, days: int) -> Iterator[None]:
 
 
 @VERSIONS
-def test_consent_gets_an_event_7_days_before_its_end_and_another_at_its_end(listening: Causeway, version: int) -> None:
+def test_consent_sends_an_event_7_days_before_its_end_and_a_second_at_its_end(
+    listening: Causeway, version: int
+) -> None:
     consented = listening.psu.approve(version)
 
     seen = [(at(listening, when), told(listening)[:]) for when in (ANNOUNCED - 1, ANNOUNCED, LASTS - 1, LASTS)]
@@ -164,7 +166,7 @@ def test_late_run_records_all_missed_expiry_events(listening: Causeway, when: in
     assert at(listening, LASTS + 60 * DAY) == (0 if len(expected) == 2 else 1)
 
 
-def test_late_run_writes_missed_expiry_events_in_order(listening: Causeway) -> None:
+def test_late_run_records_missed_expiry_events_in_chronological_order(listening: Causeway) -> None:
     listening.psu.approve(1)
     written, store = [], listening.hub.store
     real = store.transact
@@ -253,7 +255,7 @@ def test_restored_consent_gets_its_expiry_events(listening: Causeway) -> None:
 # -- to whom
 
 
-def test_client_without_an_events_url_gets_no_expiry_event_and_its_consents_advance(causeway: Causeway) -> None:
+def test_consents_of_a_client_without_an_events_url_advance_without_an_event(causeway: Causeway) -> None:
     consented = causeway.psu.approve(1)
     assert at(causeway, ANNOUNCED) == 1
     causeway.tpp.set_events_url()  # from now on
@@ -284,7 +286,7 @@ def test_expiry_events_are_queued(listening: Causeway) -> None:
 
 
 def multiplied(causeway: Causeway, count: int) -> list[str]:
-    """So many consents like one that a PSU has given; their ids."""
+    """Store ``count`` copies of a PSU's consent. Return their ids."""
     original = stored(causeway, causeway.psu.approve(1))
     names = [f"{number:022x}" for number in range(count)]
     puts = [{"PutRequest": {"Item": pack(original | {"consent_id": name} | NOTIFY.entry(name))}} for name in names]
@@ -316,7 +318,7 @@ def test_one_failed_write_does_not_stop_the_other_expiry_events(listening: Cause
 
 
 def test_run_records_200_expiry_events_in_few_round_trips(listening: Causeway, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A round trip is a set of parallel calls, or one call by itself."""
+    """A round trip is a set of parallel calls, or a single call."""
     names = multiplied(listening, 200)
     waves: list[int] = []
     written: list[Any] = []
@@ -339,7 +341,7 @@ def test_run_records_200_expiry_events_in_few_round_trips(listening: Causeway, m
     }
 
 
-def test_long_run_leaves_the_remaining_consents_to_the_next(
+def test_run_at_its_time_limit_leaves_the_remaining_consents_to_the_next_run(
     listening: Causeway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     multiplied(listening, 5)

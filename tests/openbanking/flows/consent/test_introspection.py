@@ -1,4 +1,4 @@
-"""Introspection (RFC 7662): a client learns about its own tokens, and nothing about others'."""
+"""Tests of token introspection (RFC 7662): a client gets information about its own tokens only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The list of a client's consents: what it tells, its pages and filters, and whose consents are in it."""
+"""Tests of a client's list of consents: entries, pages, filters and separation of clients."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def ids(entries: list[Any]) -> list[str]:
 
 
 def pages(causeway: Causeway, **query: object) -> Iterator[Any]:
-    """All pages of a list."""
+    """Yield all pages of the list."""
     after: dict[str, str] = {}
     while True:
         page = asked(causeway, **query, **after).body
@@ -49,7 +49,7 @@ def pages(causeway: Causeway, **query: object) -> Iterator[Any]:
 
 
 def approved(causeway: Causeway, version: int = 1, **members: Any) -> str:
-    """The id of a new consent."""
+    """Create a consent and return its id."""
     return causeway.psu.approve(version, **members).bank_token.partition(".")[0]
 
 
@@ -155,13 +155,13 @@ def test_consent_expires_exactly_180_days_after_its_creation(causeway: Causeway)
 # -- the day of the last use
 
 
-def test_consent_with_an_unused_code_has_no_last_use(causeway: Causeway) -> None:
+def test_consent_with_an_unredeemed_code_has_no_last_use(causeway: Causeway) -> None:
     approved(causeway)
 
     assert [entry["last_used_on"] for entry in listed(causeway)] == [None]
 
 
-def test_last_use_changes_with_refreshes_and_not_with_reads(causeway: Causeway) -> None:
+def test_a_refresh_updates_the_last_use_of_a_consent_and_a_read_does_not(causeway: Causeway) -> None:
     tokens = causeway.tpp.tokens(1)
     causeway.clock.advance(15 * 3600)
     seen = []
@@ -320,7 +320,7 @@ def test_consent_list_filters_by_bank_and_status(causeway: Causeway) -> None:
 
 
 @pytest.mark.parametrize(("bic", "count"), [("alphgb21", 1), ("ALPHGB21XXX", 1), ("ALPHGB21123", 0), ("NOBKGB21", 0)])
-def test_bic_filter_accepts_every_spelling_and_finds_nothing_for_an_unknown_bank(
+def test_bic_filter_accepts_every_notation_and_returns_no_consents_of_an_unknown_bank(
     causeway: Causeway, bic: str, count: int
 ) -> None:
     approved(causeway)
@@ -405,7 +405,7 @@ def test_repeated_parameter_returns_400(causeway: Causeway) -> None:
 # -- authentication
 
 
-def test_bearer_does_not_replace_the_client_secret(causeway: Causeway) -> None:
+def test_consent_list_with_a_bearer_and_without_the_client_secret_returns_401(causeway: Causeway) -> None:
     bearer = causeway.tpp.tokens(1)["access_token"]
     causeway.tpp.client_secret = causeway.hub.openbanking.clients.rotate_secret(causeway.tpp.client_id, 0).secret
 

@@ -1,4 +1,4 @@
-"""Pushed authorization requests (RFC 9126): one authorization comes of a ``request_uri``, for whoever pushed it."""
+"""Tests of pushed authorization requests (RFC 9126): a ``request_uri`` starts one authorization of its client."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.openbanking.kit import VERSIONS
 
 
 def push(causeway: Causeway, version: int = 2, **members: Any) -> Answer:
-    """A request of a public client, or with its secret; a member given as ``None`` is left out."""
+    """Push a request of a public client, or of a client with a secret. ``None`` removes a member."""
     form = {
         "response_type": "code",
         "bic": causeway.banks[version].bic,
@@ -86,7 +86,7 @@ def test_reload_of_a_request_uri_repeats_the_redirect_while_the_request_is_open(
     assert len([*causeway.hub.store.scan("authorizations")]) == 2
 
 
-def test_a_state_is_returned_only_if_the_client_sent_one(causeway: Causeway) -> None:
+def test_redirect_contains_a_state_only_if_the_pushed_request_had_a_state(causeway: Causeway) -> None:
     for state in (None, "abc"):
         location = open_pushed(causeway, pushed(causeway, state=state)).headers["location"]
         saved = causeway.banks[2].call("/consent", causeway.banks[2].consent_body(location))
@@ -130,7 +130,7 @@ def test_request_uri_of_another_client_returns_an_error_page(causeway: Causeway)
 
 
 @pytest.mark.parametrize("end", ["", "x", "x.y", "a" * 22 + "." + "b" * 43])
-def test_made_up_request_uri_returns_an_error_page(causeway: Causeway, end: str) -> None:
+def test_forged_request_uri_returns_an_error_page(causeway: Causeway, end: str) -> None:
     assert is_error_page(open_pushed(causeway, f"urn:ietf:params:oauth:request_uri:{end}"))
 
 

@@ -1,4 +1,4 @@
-"""The redirect_uri of an authorization request comes again when its code is redeemed (RFC 6749, section 4.1.3)."""
+"""Tests of ``redirect_uri``: a code requires the value of its authorization request (RFC 6749, section 4.1.3)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NAMED, UNNAMED = True, False
 
 
 def members(causeway: Causeway, named: bool, bank: bool = True) -> dict[str, str]:
-    """The parameters of a request that names ``redirect_uri`` or leaves it out, with or without a bank."""
+    """Return the parameters of a request, with or without ``redirect_uri`` and bank."""
     return {
         "response_type": "code",
         "client_id": causeway.tpp.client_id,
@@ -28,24 +28,24 @@ def members(causeway: Causeway, named: bool, bank: bool = True) -> dict[str, str
 
 
 def start_in_browser(causeway: Causeway, named: bool) -> str:
-    """The bank's address after ``GET /oauth/authorize``."""
+    """Call ``GET /oauth/authorize`` and return the URL of the bank."""
     return causeway.call("GET", f"/oauth/authorize?{urlencode(members(causeway, named))}").headers["location"]
 
 
 def start_by_choice(causeway: Causeway, named: bool) -> str:
-    """The same for a request whose user has chosen the bank."""
+    """Call ``GET /oauth/authorize`` with a bank chosen by the PSU and return the URL of the bank."""
     query = members(causeway, named, bank=False) | {"chosen_bic": causeway.banks[2].bic}
     return causeway.call("GET", f"/oauth/authorize?{urlencode(query)}").headers["location"]
 
 
 def start_pushed(causeway: Causeway, named: bool) -> str:
-    """The same for a pushed request."""
+    """Push and open a request and return the URL of the bank."""
     pushed = causeway.tpp.call("POST", "/oauth/par", form=members(causeway, named))
     return str(open_pushed(causeway, pushed.body["request_uri"]).headers["location"])
 
 
 def start_by_client(causeway: Causeway, named: bool) -> str:
-    """The bank's address after ``POST /tpp/authorize``."""
+    """Call ``POST /tpp/authorize`` and return the URL of the bank."""
     named_uri = {"redirect_uri": causeway.tpp.client.callback_url} if named else {}
     request = {"bic": causeway.banks[2].bic, "scopes": ["accounts"], **named_uri}
     return str(causeway.tpp.call("POST", "/tpp/authorize", request).body["redirect_url"])
@@ -77,7 +77,9 @@ def test_code_of_a_request_with_redirect_uri_requires_the_same_redirect_uri(caus
 
 
 @pytest.mark.parametrize("start", [*STANDARD, start_by_client])
-def test_code_of_a_request_without_redirect_uri_needs_none(causeway: Causeway, start: Start) -> None:
+def test_code_of_a_request_without_redirect_uri_can_be_redeemed_without_redirect_uri(
+    causeway: Causeway, start: Start
+) -> None:
     assert redeem(causeway, code_of(causeway, start(causeway, UNNAMED))).status == 200
 
 
@@ -95,7 +97,7 @@ def test_code_stored_by_an_earlier_release_needs_no_redirect_uri(causeway: Cause
 
 
 @pytest.mark.parametrize("start", STANDARD)
-def test_request_stored_by_an_earlier_release_still_completes(causeway: Causeway, start: Start) -> None:
+def test_authorization_request_stored_by_an_earlier_release_can_be_completed(causeway: Causeway, start: Start) -> None:
     url = start(causeway, NAMED)
     for item in [*causeway.hub.store.scan("authorizations")]:
         request = {name: value for name, value in item.get("request", {}).items() if name != "names_redirect_uri"}

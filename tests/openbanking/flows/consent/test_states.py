@@ -1,4 +1,4 @@
-"""The states of a bank's consents, by which it comes back into step: what each is, and what a bank cannot find out."""
+"""Tests of the status query for consents: the status of each consent, and protection of other banks' consents."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def ask(causeway: Causeway, version: int, tokens: Any = None, consent_ids: Any =
 
 
 def told(causeway: Causeway, version: int, tokens: Any = None, consent_ids: Any = None) -> list[Any]:
-    """The entries of an answer, in the spelling of version 1."""
+    """Return the entries of the response, with the member names of version 1."""
     answer = ask(causeway, version, tokens, consent_ids)
     assert answer.status == 200, answer
     assert set(answer.body) == {"consents"}
@@ -39,7 +39,7 @@ def told(causeway: Causeway, version: int, tokens: Any = None, consent_ids: Any 
 
 
 def approved(causeway: Causeway, version: int) -> tuple[str, str]:
-    """The bank's token of a new consent, and the consent's id."""
+    """Create a consent. Return the bank's token and the id of the consent."""
     token = causeway.psu.approve(version).bank_token
     return token, token.partition(".")[0]
 
@@ -248,7 +248,7 @@ def test_malformed_consent_id_returns_400(causeway: Causeway, version: int, valu
 
 
 @VERSIONS
-def test_unknown_members_and_the_spelling_of_the_other_version_return_400(causeway: Causeway, version: int) -> None:
+def test_unknown_members_and_member_names_of_the_other_version_return_400(causeway: Causeway, version: int) -> None:
     other = TOKENS[3 - version]
     expected = (400, 4001 if version == 1 else "EXTRA_FIELDS_PROVIDED")
 
@@ -261,7 +261,7 @@ def test_unknown_members_and_the_spelling_of_the_other_version_return_400(causew
 
 
 @VERSIONS
-def test_repeated_request_id_returns_the_current_status_and_stores_nothing(causeway: Causeway, version: int) -> None:
+def test_retried_status_query_returns_the_current_status_and_stores_nothing(causeway: Causeway, version: int) -> None:
     token, consent_id = approved(causeway, version)
     request_id, stored = str(uuid.uuid4()), len([*causeway.hub.store.scan("idempotency")])
 
@@ -282,7 +282,7 @@ def test_repeated_request_id_returns_the_current_status_and_stores_nothing(cause
 
 
 @VERSIONS
-def test_checks_run_in_the_order_of_all_bank_calls(causeway: Causeway, version: int) -> None:
+def test_status_query_runs_its_checks_in_the_order_of_other_bank_calls(causeway: Causeway, version: int) -> None:
     token, _ = approved(causeway, version)
     body = {TOKENS[version]: [token]}
     other = causeway.banks[3 - version]

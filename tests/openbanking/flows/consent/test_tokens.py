@@ -1,4 +1,4 @@
-"""Tokens: single use, rotation, repeats, and what a second use ends."""
+"""Tests of tokens: single use, rotation, retries, and revocation after misuse."""
 
 from __future__ import annotations
 
@@ -101,7 +101,9 @@ def test_code_expires_after_10_minutes(causeway: Causeway) -> None:
         {"code_verifier": "too short"},
     ],
 )
-def test_wrong_redirect_uri_or_verifier_keeps_the_code_valid(causeway: Causeway, wrong: dict[str, str | None]) -> None:
+def test_wrong_redirect_uri_or_verifier_returns_400_and_keeps_the_code_valid(
+    causeway: Causeway, wrong: dict[str, str | None]
+) -> None:
     verifier = "v" * 64
     challenge = base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).rstrip(b"=").decode()
     consented = causeway.psu.approve(2, code_challenge=challenge, code_challenge_method="S256")
@@ -143,7 +145,7 @@ def test_refresh_token_of_another_client_returns_400_and_stays_valid(causeway: C
 
 
 @VERSIONS
-def test_a_refresh_token_rotates(causeway: Causeway, version: int) -> None:
+def test_a_refresh_returns_a_new_refresh_token(causeway: Causeway, version: int) -> None:
     first = causeway.tpp.tokens(version)
 
     second = causeway.tpp.call(
@@ -538,7 +540,7 @@ def test_revoking_an_unknown_or_foreign_token_succeeds_and_changes_nothing(cause
 
 
 @VERSIONS
-def test_bank_revocation_ends_a_consent_and_a_repeat_succeeds(causeway: Causeway, version: int) -> None:
+def test_revocation_by_the_bank_ends_a_consent_and_its_retry_succeeds(causeway: Causeway, version: int) -> None:
     consented = causeway.psu.approve(version)
     tokens = causeway.tpp.call("POST", "/tpp/token", {"code": consented.query["code"]}).body
     causeway.queued()
@@ -561,7 +563,7 @@ def test_call_of_a_deactivated_client_returns_401_at_once(causeway: Causeway) ->
     assert (answer.status, answer.body["code"]) == (401, "WRONG_CREDENTIALS")
 
 
-def test_consent_query_describes_the_consent_of_the_bearer(causeway: Causeway) -> None:
+def test_consent_query_returns_the_consent_of_the_bearer(causeway: Causeway) -> None:
     tokens = causeway.tpp.tokens(2)
 
     body = causeway.tpp.call("GET", "/tpp/consent", bearer=tokens["access_token"]).body

@@ -1,4 +1,4 @@
-"""Lists of accounts: what the PSU did not approve is withheld, and everything else is passed on."""
+"""Tests of account lists: the hub removes unapproved accounts and passes on all other data."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ID = {1: "id", 2: "resource_id"}
 
 
 def listed(relay: Relay, version: int, accounts: list[Json], **approved: list[Any]) -> list[Json]:
-    """The part of ``accounts`` that a TPP gets with a consent that names these identifiers."""
+    """Return the ``accounts`` that a TPP gets with a consent for the ``approved`` identifiers."""
     row = ROWS[version]
     given = ({"status": "success"} if version == 1 else {}) | {"accounts": accounts}
     answer = relay.call(row, answer=given, bearer=relay.bearer_for(version, **approved))
@@ -46,7 +46,7 @@ def test_account_with_an_unapproved_iban_is_withheld_and_logged(relay: Relay, ve
 
 @VERSIONS
 @pytest.mark.parametrize("shown", ["gb33bukb20201555555555", "GB33 BUKB 2020 1555 5555 55"])
-def test_account_with_another_spelling_of_an_approved_iban_is_listed(relay: Relay, version: int, shown: str) -> None:
+def test_account_with_another_notation_of_an_approved_iban_is_listed(relay: Relay, version: int, shown: str) -> None:
     account = BASE[version] | {"iban": shown}
 
     assert listed(relay, version, [account], ibans=[IBAN]) == [account]

@@ -1,4 +1,4 @@
-"""Payments that are answered later: each reaches its bank at most once, and what is said about it is true."""
+"""Tests of deferred payments: a bank receives each at most once, and the reported outcome is correct."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_deferred_bulk_order_of_1000_payments_is_stored_in_parts(causeway: Cause
     assert pisp.bank.received[0].body.count(b'"amount":"0.10"') == 1000
 
 
-def test_bearer_of_a_spent_consent_can_fetch_the_outcome(causeway: Causeway) -> None:
+def test_bearer_of_a_spent_consent_can_fetch_the_outcome_of_its_payment(causeway: Causeway) -> None:
     pisp = Pisp(causeway, 1, consent_type=ONE_TIME, deferred=True)
     request_id = pisp.order()
     assert (pisp.consent_status(), pisp.pay().status) == ("spent", 401)
@@ -159,7 +159,7 @@ def test_worker_death_after_sending_leaves_the_outcome_unknown(causeway: Causewa
     assert kind == "direct" or pisp.consent_status() == "spent"
 
 
-def test_worker_death_before_sending_also_leaves_the_outcome_unknown(
+def test_worker_death_before_sending_leaves_the_outcome_unknown(
     causeway: Causeway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pisp = Pisp(causeway, 1, consent_type=ONE_TIME, deferred=True)
@@ -285,7 +285,7 @@ def test_timeout_after_a_failed_connection_leaves_the_outcome_unknown(causeway: 
 
 
 class RefusingQueue:
-    """The queue of deliveries, which refuses everything at some of its calls; delays go by the service's clock."""
+    """A queue of deliveries that rejects all messages in selected calls. Delays follow the service's clock."""
 
     def __init__(self, causeway: Causeway, monkeypatch: pytest.MonkeyPatch, refused: Sequence[int]) -> None:
         self.clock = causeway.clock
@@ -304,7 +304,7 @@ class RefusingQueue:
         return []
 
     def receive(self) -> list[str]:
-        """The visible messages, which are taken out."""
+        """Remove and return the visible messages."""
         found = [body for at, body in self.messages if at <= self.clock.time()]
         self.messages = [each for each in self.messages if each[0] > self.clock.time()]
         return found
@@ -315,7 +315,7 @@ class RefusingQueue:
 def test_deferred_payment_reaches_its_bank_within_5_minutes_if_the_queue_refuses_messages(
     causeway: Causeway, monkeypatch: pytest.MonkeyPatch, refused: Sequence[int], waiting: int
 ) -> None:
-    """The queue refuses the messages of the payment, of its second attempt or of the first sweeps."""
+    """The queue rejects the messages of the payment, of its second attempt or of the first sweeps."""
     pisp, queue = Pisp(causeway, 2, deferred=True), RefusingQueue(causeway, monkeypatch, refused)
     answers: list[Any] = [payment_answer(2), NotReached("nobody is there")]
     pisp.bank.answers[WEBHOOKS[2, "single"]] = lambda sent: answers.pop()
@@ -463,7 +463,7 @@ def test_deferred_order_is_sent_after_a_refresh_of_its_bearer(causeway: Causeway
 
 
 @SOME
-def test_repeated_order_returns_the_same_request_id_with_or_without_respond_async(
+def test_retry_of_a_deferred_order_returns_its_request_id_even_without_respond_async(
     causeway: Causeway, version: int, kind: str
 ) -> None:
     pisp = Pisp(causeway, version, kind, ONE_TIME, deferred=True)
@@ -475,7 +475,7 @@ def test_repeated_order_returns_the_same_request_id_with_or_without_respond_asyn
     assert (len(causeway.recorded()), pisp.calls) == (1, 1)
 
 
-def test_repeat_of_a_failed_order_returns_the_same_request_id(causeway: Causeway) -> None:
+def test_retry_of_a_failed_deferred_order_returns_the_same_request_id(causeway: Causeway) -> None:
     pisp = Pisp(causeway, 1, deferred=True)
     pisp.bank_answers(REFUSAL[1])
     request_id = pisp.order("key-1")
@@ -494,7 +494,7 @@ def test_reused_key_with_another_body_returns_400(causeway: Causeway) -> None:
 
 
 @pytest.mark.parametrize(("version", "consent_type"), [(1, "reusable"), (2, ONE_TIME)])
-def test_deferred_repeat_of_an_immediate_payment_returns_the_stored_response(
+def test_deferred_retry_of_an_immediate_payment_returns_the_stored_response(
     causeway: Causeway, version: int, consent_type: str
 ) -> None:
     pisp = Pisp(causeway, version, consent_type=consent_type, deferred=True)

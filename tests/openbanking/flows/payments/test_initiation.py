@@ -1,4 +1,4 @@
-"""Payments from the order to the bank's answer: keys, one-time consents, and what is known when something failed."""
+"""Tests of payment initiation: idempotency keys, one-time consents, and the outcome after failures."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_order_reaches_the_bank_and_returns_its_response(causeway: Causeway, ver
 
 @VERSIONS
 @KINDS
-def test_a_reusable_consent_pays_more_than_once(causeway: Causeway, version: int, kind: str) -> None:
+def test_a_reusable_consent_allows_several_payments(causeway: Causeway, version: int, kind: str) -> None:
     pisp = Pisp(causeway, version, kind)
 
     assert [pisp.pay().status, pisp.pay().status] == [200, 200]
@@ -51,7 +51,7 @@ def test_a_reusable_consent_pays_more_than_once(causeway: Causeway, version: int
 
 
 @VERSIONS
-def test_a_one_time_consent_pays_once(causeway: Causeway, version: int) -> None:
+def test_a_one_time_consent_allows_one_payment(causeway: Causeway, version: int) -> None:
     pisp = Pisp(causeway, version, consent_type="one_time")
 
     assert [pisp.pay().status, pisp.pay().status] == [200, 401]
@@ -114,7 +114,7 @@ def test_bulk_order_accepts_up_to_1000_payments(causeway: Causeway) -> None:
 @VERSIONS
 @KINDS
 @pytest.mark.parametrize("consent_type", ["reusable", "one_time"])
-def test_repeat_with_the_same_key_returns_the_stored_response(
+def test_retry_with_the_same_idempotency_key_returns_the_stored_response(
     causeway: Causeway, version: int, kind: str, consent_type: str
 ) -> None:
     pisp = Pisp(causeway, version, kind, consent_type)
@@ -126,7 +126,7 @@ def test_repeat_with_the_same_key_returns_the_stored_response(
     assert pisp.calls == 1
 
 
-def test_another_key_makes_another_payment(causeway: Causeway) -> None:
+def test_order_with_another_idempotency_key_makes_a_second_payment(causeway: Causeway) -> None:
     pisp = Pisp(causeway, 1)
     pisp.pay("key-1")
     pisp.bank_answers(payment_answer(1, "P-2"))
@@ -135,7 +135,7 @@ def test_another_key_makes_another_payment(causeway: Causeway) -> None:
     assert pisp.calls == 2
 
 
-def test_idempotency_key_belongs_to_its_path_and_client(causeway: Causeway) -> None:
+def test_idempotency_key_applies_only_to_its_path_and_client(causeway: Causeway) -> None:
     pisp = Pisp(causeway, 1)
     pisp.pay("key-1")
     direct = Pisp(causeway, 1, "direct")
@@ -162,7 +162,7 @@ def test_spent_bearer_returns_only_its_own_stored_payment(causeway: Causeway) ->
     assert spent.pay("key-2").body["payment_id"] == "P-2"
 
 
-def test_repeat_returns_the_stored_response_while_the_bank_is_inactive(causeway: Causeway) -> None:
+def test_payment_retry_returns_the_stored_response_while_the_bank_is_inactive(causeway: Causeway) -> None:
     pisps = [Pisp(causeway, 1), Pisp(causeway, 1, "direct")]
     for number, pisp in enumerate(pisps):
         pisp.bank_answers(payment_answer(1, f"P-{number}"))
@@ -199,7 +199,9 @@ def test_idempotency_key_has_1_to_255_characters(causeway: Causeway, key: str) -
 
 
 @pytest.mark.parametrize("consent_type", ["reusable", "one_time"])
-def test_repeat_during_the_first_request_returns_409_with_retry_after(causeway: Causeway, consent_type: str) -> None:
+def test_payment_retry_during_the_first_request_returns_409_with_retry_after(
+    causeway: Causeway, consent_type: str
+) -> None:
     pisp = Pisp(causeway, 2, consent_type=consent_type)
     others = []
 
@@ -227,7 +229,7 @@ def test_two_concurrent_requests_with_one_key_reach_the_bank_once(causeway: Caus
     assert pisp.calls == 1
 
 
-def test_repeat_of_a_request_that_never_ended_returns_an_unknown_outcome(causeway: Causeway) -> None:
+def test_retry_of_a_payment_request_that_never_ended_returns_an_unknown_outcome(causeway: Causeway) -> None:
     pisp = Pisp(causeway, 1)
     pisp.bank_answers(ZeroDivisionError("a defect, or an instance that is gone"))
     assert pisp.pay("key-1").status == 500
@@ -251,7 +253,7 @@ def test_idempotency_key_expires_after_a_day(causeway: Causeway) -> None:
 
 
 @VERSIONS
-def test_repeat_of_a_failed_payment_returns_the_stored_error(causeway: Causeway, version: int) -> None:
+def test_retry_of_a_failed_payment_returns_the_stored_error(causeway: Causeway, version: int) -> None:
     pisp = Pisp(causeway, version)
     pisp.bank_answers(REFUSAL[version])
     first = pisp.pay("key-1")
@@ -373,7 +375,7 @@ def test_payment_response_above_300_000_characters_returns_502(causeway: Causewa
 
 
 @pytest.mark.parametrize("part", ["bank_token", "prepare"])
-def test_failure_before_the_bank_call_spends_nothing(
+def test_internal_error_before_the_bank_call_does_not_spend_the_consent_or_key(
     causeway: Causeway, monkeypatch: pytest.MonkeyPatch, part: str
 ) -> None:
     pisp = Pisp(causeway, 1, consent_type="one_time")
@@ -438,7 +440,7 @@ def test_repeated_bank_response_with_one_payment_id_keeps_the_payment_history(ca
 
 @pytest.mark.parametrize("key", [None, "key-1"])
 @pytest.mark.parametrize("applied", [True, False])
-def test_payment_continues_only_if_its_claim_was_written(causeway: Causeway, key: str | None, applied: bool) -> None:
+def test_payment_is_sent_only_if_its_claim_was_written(causeway: Causeway, key: str | None, applied: bool) -> None:
     pisp = Pisp(causeway, 1, consent_type="one_time")
 
     with causeway.answer_lost("transact", applied=applied):
@@ -451,7 +453,7 @@ def test_payment_continues_only_if_its_claim_was_written(causeway: Causeway, key
 
 @pytest.mark.parametrize("other", ["0", "~"])
 def test_payment_stops_if_another_attempt_spent_the_consent(causeway: Causeway, other: str) -> None:
-    """``other`` names the other attempt and sorts before or after every generated name."""
+    """``other`` identifies the other attempt and sorts before or after every generated id."""
     pisp = Pisp(causeway, 1, consent_type="one_time")
     key = consent_key(causeway.tpp.call("GET", "/tpp/consent", bearer=pisp.bearer).body["consent_id"])
 
@@ -487,7 +489,7 @@ def test_failed_connection_restores_the_consent_if_the_error_cannot_be_encrypted
 
 
 def test_restored_bearer_keeps_its_expiry_if_it_was_read_during_another_payment(causeway: Causeway) -> None:
-    """A batch read is no transaction: the consent may be older than its token."""
+    """A batch read is not transactional, so the consent can be older than its token."""
     from chalicelib.openbanking.flows.tpp_authentication import TppAuthentication
 
     pisp = Pisp(causeway, 1, consent_type="one_time")
@@ -606,7 +608,7 @@ def test_stored_response_of_a_key_is_encrypted(causeway: Causeway) -> None:
     assert "key-1" not in repr(items)
 
 
-def test_a_request_id_reaches_the_bank(causeway: Causeway) -> None:
+def test_request_id_of_a_payment_is_sent_to_the_bank(causeway: Causeway) -> None:
     pisp = Pisp(causeway, 1)
     request_id = str(uuid.uuid4())
 

@@ -1,4 +1,4 @@
-"""Payments and accounts that banks know by numbers: a number and its digits as text are one of them."""
+"""Tests of numeric ids from banks: a number and its digits as text identify the same payment or account."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules of a payment order beyond those of its members: accounts, amounts, schemes, totals, the callback URL."""
+"""Tests of payment order rules across members: accounts, amounts, schemes, totals and the callback URL."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PLACES = {1: ("amount", "currency"), 2: ("instructed_amount",)}
 
 
 def refused(relay: Relay, row: Row, order: Json, said: str = "", code: str = "FORMAT_ERROR") -> Answer:
-    """``order`` is refused with words that have ``said`` in them, and the bank knows nothing of it."""
+    """Check that ``order`` is refused with a title that contains ``said``, before the bank receives a request."""
     answer = relay.call(row, order)
     assert error_of(answer)[:2] == (400, code), answer
     assert said in answer.body["title"]
@@ -31,20 +31,20 @@ def refused(relay: Relay, row: Row, order: Json, said: str = "", code: str = "FO
 
 
 def accepted(relay: Relay, row: Row, order: Json) -> Any:
-    """The body that the bank received, numbers as they were written."""
+    """Return the body that the bank received, with numbers in their original notation."""
     answer = relay.call(row, order)
     assert answer.status == 200, answer
     return spelled(relay.received(row)[0].body)
 
 
 def payment(row: Row, order: Json) -> Json:
-    """The order, or the first payment of a bulk."""
+    """Return the order, or the first payment of a bulk order."""
     found: Json = order["payments"][0] if row.is_bulk else order
     return found
 
 
 def of(row: Row, amount: Any, currency: str = "EUR", **members: Any) -> Json:
-    """An order over one amount."""
+    """Return an order with one amount."""
     order = row.request
     item = payment(row, order)
     if row.version == 1:
@@ -225,7 +225,7 @@ def test_account_number_without_leading_zeros_matches_its_iban(relay: Relay) -> 
 
 
 def bulk(row: Row, amounts: list[Any], *totals: Any, currency: str = "EUR") -> Json:
-    """A bulk order over ``amounts``; each total is an amount, or amount and currency."""
+    """Return a bulk order with ``amounts``. Each total is an amount, or an amount with a currency."""
     order = of(row, "1", currency)
     first = order["payments"][0]
     order["payments"] = []
@@ -299,7 +299,7 @@ IN_CURRENCIES = pytest.mark.parametrize("row", [*PAYMENTS, *ASKING], ids=str)
 
 
 def over(row: Row, amount: Any, currency: str) -> Json:
-    """An order over one amount, or a question for it."""
+    """Return an order with one amount, or a funds confirmation request for the amount."""
     if row in ASKING:
         return row.request | {"instructed_amount": {"amount": amount, "currency": currency}}
     return of(row, amount, currency)
@@ -315,7 +315,9 @@ def test_amount_with_more_decimals_than_its_currency_returns_400(
 
 @IN_CURRENCIES
 @pytest.mark.parametrize(("amount", "currency"), AS_FINE.values(), ids=AS_FINE)
-def test_trailing_zeros_do_not_count_as_decimals(relay: Relay, row: Row, amount: Any, currency: str) -> None:
+def test_trailing_zeros_of_an_amount_do_not_count_as_decimals(
+    relay: Relay, row: Row, amount: Any, currency: str
+) -> None:
     answer = {"status": "success", "funds_available": True} if row in ASKING else None
 
     assert relay.call(row, over(row, amount, currency), answer).status == 200
@@ -380,7 +382,7 @@ def schemes_sent(row: Row, sent: Json) -> list[str]:
 
 
 def with_scheme(row: Row, currency: str, scheme: Any) -> Json:
-    """An order in a currency; no scheme when ``scheme`` is ``None``."""
+    """Return an order in a currency, without a scheme if ``scheme`` is ``None``."""
     order = of(row, "1", currency)
     holder = payment(row, order) if row.version == 1 else order
     holder["payment_scheme"] = scheme
@@ -503,7 +505,7 @@ def test_direct_payment_without_a_known_bank_is_rejected(
 
 @pytest.mark.parametrize("row", DIRECT, ids=str)
 @pytest.mark.parametrize("spell", [str.lower, lambda bic: f"{bic}XXX"])
-def test_direct_payment_accepts_every_bic_spelling_and_sends_no_bic_to_the_bank(
+def test_direct_payment_accepts_every_bic_notation_and_sends_no_bic_to_the_bank(
     relay: Relay, row: Row, spell: Callable[[str], str]
 ) -> None:
     sent = accepted(relay, row, {"bic": spell(relay.bank(row).bic), **row.request})

@@ -1,4 +1,4 @@
-"""Payment statuses: reports of banks, in any order, and the answers and events of TPPs."""
+"""Tests of payment statuses: bank reports in any order, TPP responses and events."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ START = "2026-03-02T09:00:00+00:00"
 
 
 def recorded(pisp: Pisp, payment_id: str = "P-1") -> Any:
-    """The payment as it is stored."""
+    """Return the stored payment."""
     from chalicelib.openbanking.records.payments import Payment, payment_key
 
     item = pisp.causeway.hub.store.get(*payment_key(pisp.bank.bic, payment_id))
@@ -132,7 +132,7 @@ def test_a_spent_consent_can_be_revoked(causeway: Causeway, version: int) -> Non
 
 
 @pytest.mark.parametrize("query", ["payment_id=P-1&payment_id=P-2", "x=1", ""])
-def test_authentication_check_precedes_the_parameter_check(causeway: Causeway, query: str) -> None:
+def test_status_query_checks_authentication_before_parameters(causeway: Causeway, query: str) -> None:
     bad = {"psu-ip-address": "nowhere"}
 
     assert causeway.tpp.call("GET", f"/tpp/payment_status?{query}", client_id="", headers=bad).status == 401
@@ -149,7 +149,7 @@ def test_payment_of_another_client_returns_404(causeway: Causeway, version: int,
     assert Pisp(causeway, version, kind).status().status == 404
 
 
-def test_payment_is_unknown_at_another_bank(causeway: Causeway) -> None:
+def test_status_query_for_a_payment_of_another_bank_returns_404(causeway: Causeway) -> None:
     Pisp(causeway, 1).pay()
 
     assert Pisp(causeway, 2).status().status == 404
@@ -258,7 +258,7 @@ def test_repeated_report_returns_the_stored_response(causeway: Causeway) -> None
     assert (other.status, other.body["error_code"]) == (400, 4001)
 
 
-def test_two_concurrent_reports_are_both_recorded(causeway: Causeway) -> None:
+def test_two_concurrent_status_reports_are_both_recorded(causeway: Causeway) -> None:
     pisp = Pisp(causeway, 2)
     pisp.pay()
 
@@ -280,7 +280,7 @@ def test_event_of_an_early_report_is_queued_with_the_bank_response(causeway: Cau
 
 
 @VERSIONS
-def test_report_before_the_bank_response_is_applied(causeway: Causeway, version: int) -> None:
+def test_status_report_before_the_bank_response_is_applied(causeway: Causeway, version: int) -> None:
     pisp = Pisp(causeway, version)
     said: list[Answer] = []
 
@@ -365,7 +365,7 @@ def test_long_history_keeps_its_first_and_last_entries(causeway: Causeway) -> No
 
 @pytest.fixture
 def moved(causeway: Causeway) -> Iterator[None]:
-    """The bank of version 1 has moved on to version 2."""
+    """Change the bank of version 1 to version 2 for the test."""
     bic = causeway.banks[1].bic
     causeway.hub.openbanking.banks.change(bic, api_version=2, signature_required=True, schemes=(), scopes=())
     yield

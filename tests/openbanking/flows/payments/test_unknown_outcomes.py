@@ -1,4 +1,4 @@
-"""Payments whose outcome is unknown: the reason has a code, the bank is asked, and TPP and operator see them."""
+"""Tests of unknown payment outcomes: reason codes, status queries, and responses to TPPs and operators."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def order_of(pisp: Pisp) -> RecordedOrder:
 
 
 def with_unknown_outcome(causeway: Causeway, version: int = 2, kind: str = "single") -> Pisp:
-    """A TPP whose payment, P-1, was named in a response that cannot be used."""
+    """Return a TPP whose payment P-1 has an unknown outcome after an unusable bank response."""
     pisp = Pisp.with_request_id(causeway, version, kind)
     pisp.bank_answers(payment_answer(version) | UNUSABLE)
     assert pisp.pay().body["reason_code"] == "bad_answer"
@@ -111,7 +111,7 @@ def test_failed_read_has_no_reason_code(causeway: Causeway) -> None:
 
 
 @KINDS
-def test_version_2_bank_gets_status_queries_until_it_returns_a_status(causeway: Causeway, kind: str) -> None:
+def test_hub_sends_status_queries_to_a_version_2_bank_until_it_returns_a_status(causeway: Causeway, kind: str) -> None:
     causeway.tpp.set_events_url()
     pisp = with_unknown_outcome(causeway, kind=kind)
     path = "/v2_payment_bulk_status" if kind == "bulk" else STATUS
@@ -129,7 +129,7 @@ def test_version_2_bank_gets_status_queries_until_it_returns_a_status(causeway: 
     assert unresolved(causeway) == []
 
 
-def test_status_equal_to_the_first_one_still_sends_an_event(causeway: Causeway) -> None:
+def test_resolving_an_outcome_with_an_unchanged_status_sends_an_event(causeway: Causeway) -> None:
     causeway.tpp.set_events_url()
     pisp = with_unknown_outcome(causeway)
     pisp.bank.answers[STATUS] = lambda sent: {"transaction_status": "RCVD"}
@@ -188,7 +188,7 @@ def test_status_query_is_not_sent_after_the_outcome_is_known(causeway: Causeway)
     assert causeway.recorded("payment_status")[0].state == "delivered"
 
 
-def test_version_1_bank_gets_no_status_queries(causeway: Causeway) -> None:
+def test_hub_sends_no_status_queries_to_a_version_1_bank(causeway: Causeway) -> None:
     with_unknown_outcome(causeway, version=1)
 
     assert causeway.recorded("payment_status") == []
@@ -316,7 +316,7 @@ def test_payment_is_found_by_a_generated_request_id(causeway: Causeway) -> None:
     assert pisp.status_of_order().body["payment_id"] == "P-1"
 
 
-def test_a_refused_repeat_leaves_the_outcome_of_the_first_attempt_unknown(causeway: Causeway) -> None:
+def test_refused_retry_leaves_the_outcome_of_the_first_attempt_unknown(causeway: Causeway) -> None:
     pisp = Pisp.with_request_id(causeway, 2)
     pisp.bank_answers(TimedOut("late"))
     pisp.pay()
@@ -329,7 +329,7 @@ def test_a_refused_repeat_leaves_the_outcome_of_the_first_attempt_unknown(causew
     assert len(unresolved(causeway)) == 1
 
 
-def test_order_is_shown_to_its_client_only(causeway: Causeway) -> None:
+def test_outcome_of_an_order_is_returned_to_its_client_only(causeway: Causeway) -> None:
     pisp = Pisp.with_request_id(causeway, 2)
     pisp.bank_answers(TimedOut("late"))
     pisp.pay()
@@ -359,7 +359,7 @@ def test_status_query_without_exactly_one_valid_id_returns_400(causeway: Causewa
     assert (answer.status, answer.body["code"]) == (400, "PARAMETER_NOT_CONSISTENT")
 
 
-def test_a_spent_bearer_finds_its_own_order(causeway: Causeway) -> None:
+def test_spent_bearer_gets_the_outcome_of_its_own_order(causeway: Causeway) -> None:
     pisp = Pisp.with_request_id(causeway, 2, consent_type="one_time")
     pisp.bank_answers(TimedOut("late"))
     pisp.pay()
@@ -535,7 +535,7 @@ def test_reused_request_id_does_not_show_the_payment_of_the_first_order(causeway
 
 
 @pytest.mark.parametrize("then", ["is late", "refuses", "is not reached"])
-def test_failed_repeat_keeps_an_accepted_order_resolved(causeway: Causeway, then: str) -> None:
+def test_failed_retry_does_not_reopen_an_accepted_order(causeway: Causeway, then: str) -> None:
     pisp = Pisp.with_request_id(causeway, 1)
     pisp.pay()
     pisp.report(4)
@@ -548,7 +548,7 @@ def test_failed_repeat_keeps_an_accepted_order_resolved(causeway: Causeway, then
     assert pisp.status_of_order().body["payment_status"] == 4
 
 
-def test_late_first_attempt_keeps_the_payment_of_its_repeat(causeway: Causeway) -> None:
+def test_late_response_to_the_first_attempt_keeps_the_payment_of_its_retry(causeway: Causeway) -> None:
     pisp = Pisp.with_request_id(causeway, 1)
 
     def slow(sent: Sent) -> Any:
@@ -564,7 +564,7 @@ def test_late_first_attempt_keeps_the_payment_of_its_repeat(causeway: Causeway) 
 
 
 @pytest.mark.parametrize("second", ["refuses", "is not reached"])
-def test_order_refused_twice_has_the_outcome_not_accepted(causeway: Causeway, second: str) -> None:
+def test_order_refused_in_both_attempts_has_the_outcome_not_accepted(causeway: Causeway, second: str) -> None:
     pisp = Pisp.with_request_id(causeway, 2)
     for does in (REFUSAL[2], REFUSAL[2] if second == "refuses" else NotReached("no connection")):
         pisp.bank_answers(does)
@@ -575,7 +575,7 @@ def test_order_refused_twice_has_the_outcome_not_accepted(causeway: Causeway, se
     assert unresolved(causeway) == []
 
 
-def test_reused_request_id_keeps_no_data_of_the_first_order(causeway: Causeway) -> None:
+def test_order_with_a_reused_request_id_contains_no_data_of_the_first_order(causeway: Causeway) -> None:
     first, second = Pisp.with_request_id(causeway, 2), Pisp(causeway, 2, "direct")
     first.pay()
     causeway.clock.advance(CLAIMED_SECONDS + 1)
@@ -749,7 +749,7 @@ def test_status_query_of_the_callback_page_resolves_the_outcome(causeway: Causew
     assert unresolved(causeway) == []
 
 
-def test_an_order_recorded_by_an_earlier_version_is_not_shown(causeway: Causeway) -> None:
+def test_status_query_for_an_order_claim_of_an_earlier_version_returns_404(causeway: Causeway) -> None:
     request_id, now = str(uuid.uuid4()), causeway.clock.time()
     _, key = order_key("BETADEF1", request_id)
     old = {**key, "order_digest": "x", "attempt": "A", "sendings": 1, "expires_at": now + CLAIMED_SECONDS}

@@ -1,4 +1,4 @@
-"""Confirmation of funds: yes or no, whichever way a bank answers, compared exactly, and nothing else is told."""
+"""Tests of funds confirmation: all response formats of banks, exact comparison, and no additional data."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ YES, NO = '{"funds_available":true}', '{"funds_available":false}'
 
 
 def asked(relay: Relay, amount: Any, answer: Json, currency: str = "GBP") -> Answer:
-    """A version 1 bank is asked whether there is as much, and gives ``answer``."""
+    """Send a funds confirmation request to the version 1 bank, which responds with ``answer``."""
     question = {"account": {"iban": IBAN}, "instructed_amount": {"amount": amount, "currency": currency}}
     return relay.call(ONE, question, {"status": "success", **answer})
 

@@ -1,4 +1,4 @@
-"""The PSU's headers: passed on to the bank as they were sent, whichever way the call takes."""
+"""Tests of PSU headers: immediate and deferred calls pass them to the bank unchanged."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_all_ten_psu_headers_reach_the_bank_unchanged_in_immediate_and_deferred_
 
 
 @EVERY_ROW
-def test_bank_gets_no_psu_headers_unless_the_tpp_sends_them(causeway: Causeway, row: Row) -> None:
+def test_bank_request_has_psu_headers_only_if_the_tpp_sent_psu_headers(causeway: Causeway, row: Row) -> None:
     relay = Relay(causeway)
 
     relay.call(row)
@@ -126,7 +126,7 @@ def test_psu_headers_are_not_logged_and_are_stored_encrypted(causeway: Causeway,
 def accepted_before(
     causeway: Causeway, version: int, kind: str, topic: str, consent_id: str, body: dict[str, Any]
 ) -> str:
-    """The id of a delivery as it was recorded when a call had an address only."""
+    """Record a delivery in the format of an earlier release, with the address only. Return its id."""
     request_id = str(uuid.uuid4())
     recorded = causeway.hub.delivery.outbox.record(
         kind,

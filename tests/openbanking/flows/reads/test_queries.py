@@ -1,4 +1,4 @@
-"""Questions about accounts: how an account is named, pages and their defaults, periods."""
+"""Tests of account queries: account identifiers, page parameters and periods."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_version_1_account_query_with_one_unapproved_identifier_returns_403(
 
 @pytest.mark.parametrize("webhook", ["/account", "/account_balance", "/account_payments"])
 @pytest.mark.parametrize("spelling", [IBAN, IBAN.lower(), "GB33 BUKB 2020 1555 5555 55"])
-def test_iban_reaches_the_bank_in_capitals_without_spaces(relay: Relay, webhook: str, spelling: str) -> None:
+def test_iban_reaches_the_bank_in_upper_case_without_spaces(relay: Relay, webhook: str, spelling: str) -> None:
     row = BY_WEBHOOK[webhook]
 
     assert relay.call(row, {"iban": spelling}).status == 200

@@ -1,4 +1,4 @@
-"""Unattended reads: a bank's limit for each consent, call and account in a UTC day, and what does not count."""
+"""Tests of the daily limit of unattended reads for each consent, call and account, and of uncounted reads."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ DAY = 24 * 3600
 
 @pytest.fixture
 def aisp(causeway: Causeway) -> Aisp:
-    """A TPP at a version 2 bank with a limit."""
+    """Return a TPP at a version 2 bank with a limit."""
     limit_reads(causeway)
     return Aisp(causeway, 2)
 
@@ -52,7 +52,9 @@ def exceeded(answer: Answer) -> bool:
 
 
 @EVERY_READ
-def test_fifth_unattended_read_of_a_day_returns_429_until_midnight(causeway: Causeway, version: int, call: str) -> None:
+def test_fifth_unattended_read_of_a_day_returns_429_until_midnight_utc(
+    causeway: Causeway, version: int, call: str
+) -> None:
     limit_reads(causeway, version)
     aisp, query = Aisp(causeway, version), READS[version][call]
     aisp.use_up(call, **query)
@@ -89,7 +91,7 @@ def test_attended_reads_are_never_counted(causeway: Causeway, version: int, call
     assert aisp.read(call, ATTENDED, **query).status == 200
 
 
-def test_other_headers_of_the_psu_do_not_make_a_read_attended(aisp: Aisp) -> None:
+def test_read_with_psu_headers_other_than_the_ip_address_is_unattended(aisp: Aisp) -> None:
     aisp.use_up()
 
     assert exceeded(aisp.read(headers={"psu-user-agent": "a browser", "psu-ip-port": "80"}))
@@ -138,7 +140,7 @@ def test_read_counts_expire_after_two_days(causeway: Causeway, aisp: Aisp) -> No
     assert item["expires_at"] == causeway.clock.time() + 2 * DAY
 
 
-def test_read_by_iban_and_account_id_counts_for_both(causeway: Causeway) -> None:
+def test_read_by_iban_and_account_id_counts_toward_both_identifiers(causeway: Causeway) -> None:
     limit_reads(causeway, 1)
     aisp = Aisp(causeway, 1)
     aisp.use_up("account", 2, iban=IBAN, account_id="77")
@@ -151,7 +153,7 @@ def test_read_by_iban_and_account_id_counts_for_both(causeway: Causeway) -> None
     assert exceeded(aisp.read("account", account_id="77"))
 
 
-def test_all_spellings_of_an_iban_share_one_count(causeway: Causeway) -> None:
+def test_reads_with_different_notations_of_an_iban_share_one_count(causeway: Causeway) -> None:
     limit_reads(causeway, 1)
     aisp = Aisp(causeway, 1)
     aisp.use_up("account", iban=IBAN)
@@ -328,7 +330,7 @@ def test_read_with_an_unconfirmed_count_returns_500_and_releases_the_count(cause
 
 
 def finish(causeway: Causeway, request_id: str) -> None:
-    """Attempt a call whenever it is due, until it is over."""
+    """Attempt the delivery at each due time until the call ends."""
     while (due_at := causeway.delivery(request_id).due_at) is not None:
         causeway.clock.advance(max(0, due_at - causeway.clock.time()))
         causeway.hub.delivery.worker.attempt(request_id)

@@ -1,4 +1,4 @@
-"""The relay: what reaches the bank, what reaches the TPP, and what a bank's failures become."""
+"""Tests of relayed calls: bank requests, TPP responses, and errors for bank failures."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def good(version: int, **members: Any) -> dict[str, Any]:
 
 
 def accounts(causeway: Causeway, version: int, answer: Any, **headers: str) -> Answer:
-    """``GET /tpp/accounts`` at a bank that gives ``answer``."""
+    """Call ``GET /tpp/accounts`` at a bank that responds with ``answer``."""
     causeway.banks[version].answers[PATH[version]] = lambda sent: answer
     return causeway.tpp.call(
         "GET", "/tpp/accounts", bearer=causeway.tpp.tokens(version)["access_token"], headers=headers
@@ -98,7 +98,7 @@ def test_version_2_account_as_an_object_or_a_list_of_one_returns_an_object(cause
     assert answer.body == {"account": ACCOUNT[2]}
 
 
-def test_known_version_2_members_in_camel_case_return_in_snake_case(causeway: Causeway) -> None:
+def test_known_version_2_members_in_camel_case_reach_the_tpp_in_snake_case(causeway: Causeway) -> None:
     camel = {"resourceId": "r1", "currency": "EUR", "accountNumber": "12345678", "ownDetail": {"innerValue": 1}}
 
     body = accounts(causeway, 2, good(2, accounts=[camel])).body
@@ -196,7 +196,7 @@ ORDER: dict[str, tuple[str, dict[str, str], tuple[int, str]]] = {
 
 @VERSIONS
 @pytest.mark.parametrize(("query", "headers", "refused"), ORDER.values(), ids=ORDER)
-def test_checks_of_a_call_run_in_a_fixed_order(
+def test_relayed_call_runs_its_checks_in_the_documented_order(
     causeway: Causeway, version: int, query: str, headers: dict[str, str], refused: tuple[int, str]
 ) -> None:
     scope = "payment.init" if version == 1 else "payments.single"
@@ -209,7 +209,7 @@ def test_checks_of_a_call_run_in_a_fixed_order(
 
 
 @pytest.mark.parametrize("query", ["a=1&a=1", "colour=red"])
-def test_parameter_check_precedes_the_account_check(causeway: Causeway, query: str) -> None:
+def test_relayed_call_checks_parameters_before_the_account_approval(causeway: Causeway, query: str) -> None:
     bearer = causeway.tpp.tokens(1)["access_token"]
 
     answer = causeway.tpp.call("GET", f"/tpp/account?iban=DE89370400440532013000&{query}", bearer=bearer)
@@ -282,7 +282,7 @@ def test_bank_failure_returns_502_with_the_reason(causeway: Causeway, version: i
 
 
 def nested(version: int, depth: int, opening: bytes) -> bytes:
-    """An answer that is good but for a member that makes it nest so deep."""
+    """Return a valid bank response with an additional member, nested to ``depth`` levels."""
     closing = b"]" if opening == b"[" else b"}"
     inner = opening * (depth - 2) + (b"" if opening == b"[" else b"1") + closing * (depth - 2)
     return b'{"status":"success","accounts":[],"deep":{"inner":%s}}' % inner
@@ -344,7 +344,7 @@ def test_rejected_bank_token_returns_502_with_authorize_again(
 
 
 @VERSIONS
-def test_overlong_member_reaches_the_tpp(causeway: Causeway, version: int) -> None:
+def test_overlong_member_of_a_bank_response_reaches_the_tpp_unchanged(causeway: Causeway, version: int) -> None:
     account = ACCOUNT[version] | {"name": "n" * 300}
 
     assert accounts(causeway, version, good(version, accounts=[account])).body["accounts"] == [account]

@@ -1,4 +1,4 @@
-"""Values that reach the other side as they were sent, or without loss."""
+"""Tests of values that the hub passes on unchanged or without loss of information."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ OTHER_IBAN = "DE89370400440532013000"
 
 
 def pay_and_read(causeway: Causeway, version: int, kind: str, **members: Any) -> Any:
-    """Pay an account with ``members``, and read from the bank's request how they arrived."""
+    """Pay with ``members`` and return the corresponding values of the bank's request."""
     pisp = Pisp(causeway, version, kind)
     payee = members if version == 1 else {"creditor_account": members}
     if kind == "bulk":
@@ -123,7 +123,7 @@ def test_every_digit_of_a_banks_number_reaches_the_tpp(causeway: Causeway, amoun
 @VERSIONS
 @KINDS
 @pytest.mark.parametrize("scheme", ["HTTP", "Http", "http"])
-def test_payment_callback_url_accepts_a_scheme_in_capitals(
+def test_payment_callback_url_accepts_an_upper_case_url_scheme(
     causeway: Causeway, version: int, kind: str, scheme: str
 ) -> None:
     pisp = Pisp(causeway, version, kind)
@@ -133,7 +133,7 @@ def test_payment_callback_url_accepts_a_scheme_in_capitals(
     assert f'"callback_url":"{url}"'.encode() in pisp.bank.received[-1].body
 
 
-def test_registered_callback_url_accepts_a_scheme_in_capitals(causeway: Causeway) -> None:
+def test_registered_callback_url_accepts_an_upper_case_url_scheme(causeway: Causeway) -> None:
     urls = ["HTTP://127.0.0.1:8000/authorize/callback"]
     causeway.tpp.client = causeway.hub.openbanking.clients.update(causeway.tpp.client_id, callback_urls=urls).client
 

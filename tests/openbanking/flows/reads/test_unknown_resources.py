@@ -1,4 +1,4 @@
-"""An account or payment that the bank does not know is the caller's error, not a failure of the bank."""
+"""Tests of accounts and payments unknown to the bank: a caller error, and not a failure of the bank."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ CALLS = {
 
 
 class Caller:
-    """A TPP that reads at a bank of a version."""
+    """A TPP that reads at a bank of the given version."""
 
     def __init__(self, causeway: Causeway, version: int) -> None:
         self.causeway = causeway
