@@ -16,13 +16,13 @@ from tests.sdk.scripted_hub import Clock
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    """The SDK's clock, which moves when it sleeps."""
+    """Return the SDK's clock, which advances when the SDK sleeps."""
     return Clock().install(monkeypatch)
 
 
 @pytest.fixture(autouse=True)
 def own_event_loop() -> Iterator[None]:
-    """Programs start event loops of their own here, also in the process whose browser tests keep one running."""
+    """Allow programs to start event loops in a process whose browser tests keep a loop running."""
     running = asyncio._get_running_loop()
     asyncio._set_running_loop(None)
     yield
@@ -31,7 +31,7 @@ def own_event_loop() -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def loaded_keys() -> Iterator[None]:
-    """A key is loaded once: the arithmetic check of its primes takes time."""
+    """Load each key once, because the check of its primes takes time."""
     with patch("causeway.bank.signatures.load_pem_private_key", lru_cache(load_pem_private_key)):
         yield
 
@@ -44,7 +44,7 @@ def version(request: pytest.FixtureRequest) -> int:
 
 @pytest.fixture
 def harness(version: int, clock: Clock) -> Iterator[BankHarness]:
-    """A bank of either version."""
+    """Create a bank of either version."""
     clock.seconds = NOVEMBER
     harness = BankHarness(version, clock)
     yield harness
@@ -53,7 +53,7 @@ def harness(version: int, clock: Clock) -> Iterator[BankHarness]:
 
 @pytest.fixture
 def harness_2(clock: Clock) -> Iterator[BankHarness]:
-    """A bank of version 2."""
+    """Create a bank of version 2."""
     clock.seconds = NOVEMBER
     harness = BankHarness(2, clock)
     yield harness

@@ -1,4 +1,4 @@
-"""A hub that has events to fetch, and a receiver to which they are forwarded."""
+"""A hub with an event log, and a receiver to which events are forwarded."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Answer = int | httpx.Response | BaseException
 
 
 def event(number: int, kind: str = "test", *, at: float | None = None, name: str = "") -> dict[str, Any]:
-    """An event that was recorded ``at`` a second after the start."""
+    """Return an event recorded ``at`` this second after the start."""
     time = utc(START + (number if at is None else at))
     body = {"type": kind, "timestamp": time.isoformat(), "data": {"message": f"Nr. {number}, für alle"}}
     text = json.dumps(body, ensure_ascii=False)
@@ -30,7 +30,7 @@ def event(number: int, kind: str = "test", *, at: float | None = None, name: str
 
 @dataclass
 class EventLog:
-    """Gives events in pages. A client that asks again at the end is interrupted."""
+    """A hub that returns events in pages, and interrupts a client that polls again at the end."""
 
     events: list[dict[str, Any]]
     page_size: int = 3
@@ -54,7 +54,7 @@ class EventLog:
 
 @dataclass
 class FakeReceiver:
-    """Answers as a test says, by default 204, and keeps what came."""
+    """A receiver that stores its requests, and responds as scripted or with 204."""
 
     answers: list[Answer] = field(default_factory=list)
     requests: list[httpx.Request] = field(default_factory=list)
@@ -78,7 +78,7 @@ def respond(answer: Answer) -> httpx.Response:
 
 @dataclass
 class Listening:
-    """Runs of ``causeway listen`` that share a state file, as if one were started after the other."""
+    """Consecutive runs of ``causeway listen`` that share a state file."""
 
     folder: Path
     log: EventLog
@@ -91,7 +91,7 @@ class Listening:
         return StateFile(self.folder / "state.json")
 
     def listener(self, types: Iterable[str] = (), file: StateFile | None = None) -> Listener:
-        """A new run."""
+        """Return a new run of ``causeway listen``."""
         hub = httpx.Client(transport=httpx.MockTransport(self.log))
         tpp = Tpp(BASE, client_id="client-1", client_secret="secret-1", http_client=hub, retries=Retries(waits=()))
         state = (file or self.file).load(BASE, "client-1")
@@ -101,7 +101,7 @@ class Listening:
         )
 
     def run(self, types: Iterable[str] = (), file: StateFile | None = None) -> list[str]:
-        """Run until an interrupt; the lines without their times."""
+        """Run until an interrupt. Return the printed lines without their times."""
         before = len(self.lines)
         try:
             self.listener(types, file).run()
@@ -114,11 +114,11 @@ class Listening:
 
 
 class Killed(BaseException):
-    """The process ends here, and nothing is cleaned up."""
+    """The end of the process without cleanup."""
 
 
 class MortalFile(StateFile):
-    """Ends the process before or after the state is written for the n-th time."""
+    """A state file that ends the process before or after the n-th write."""
 
     def __init__(self, path: Path, number: int, *, before: bool) -> None:
         super().__init__(path)

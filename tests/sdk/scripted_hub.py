@@ -1,4 +1,4 @@
-"""A hub that answers as a test says, and a clock that moves when the SDK sleeps."""
+"""A hub with scripted responses, and a clock that advances when the SDK sleeps."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Step = httpx.Response | Exception | Callable[[httpx.Request], httpx.Response]
 
 
 def answer(status: int = 200, body: Any = None, **headers: str) -> httpx.Response:
-    """An answer of the hub."""
+    """Return a response of the hub."""
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     return httpx.Response(status, json={} if body is None else body, headers=named)
 
@@ -35,7 +35,7 @@ def answer(status: int = 200, body: Any = None, **headers: str) -> httpx.Respons
 def failure(
     status: int, code: str, title: str = "", *, retry_after: int | None = None, **members: Any
 ) -> httpx.Response:
-    """An error body of the hub."""
+    """Return an error response of the hub."""
     body = {
         "code": code,
         "title": title,
@@ -48,7 +48,7 @@ def failure(
 
 
 def token_answer(number: int = 2, version: int = 2, expires_in: int = 3600) -> httpx.Response:
-    """A pair of tokens."""
+    """Return a response with a token pair."""
     return answer(
         body={
             "access_token": f"access-{number}",
@@ -63,7 +63,7 @@ def token_answer(number: int = 2, version: int = 2, expires_in: int = 3600) -> h
 
 
 def tokens(number: int = 1, version: int = 2, expires_in: float = 3600) -> Tokens:
-    """Stored tokens of a consent."""
+    """Return stored tokens of a consent."""
     return Tokens(
         access_token=f"access-{number}",
         refresh_token=f"refresh-{number}",
@@ -76,7 +76,7 @@ def tokens(number: int = 1, version: int = 2, expires_in: float = 3600) -> Token
 
 @dataclass
 class Clock:
-    """A clock that moves when somebody sleeps."""
+    """A clock that advances when its user sleeps."""
 
     seconds: float = START
     slept: list[float] = field(default_factory=list)
@@ -98,7 +98,7 @@ class Clock:
 
 
 class ScriptedHub:
-    """Answers requests in the order of its script, and keeps them."""
+    """A hub that responds to requests in the order of its script, and records the requests."""
 
     def __init__(self, *steps: Step) -> None:
         self.steps = list(steps)
@@ -118,12 +118,12 @@ class ScriptedHub:
         return self(request)
 
     def tpp(self, **options: Any) -> Tpp:
-        """A client of this hub."""
+        """Create a client of this hub."""
         client = httpx.Client(transport=httpx.MockTransport(self))
         return Tpp(BASE, **{"client_id": "client-1", "client_secret": "secret-1", "http_client": client, **options})
 
     def async_tpp(self, **options: Any) -> AsyncTpp:
-        """An asynchronous client of this hub."""
+        """Create an asynchronous client of this hub."""
         client = httpx.AsyncClient(transport=httpx.MockTransport(self.asynchronously))
         return AsyncTpp(
             BASE, **{"client_id": "client-1", "client_secret": "secret-1", "http_client": client, **options}
@@ -134,20 +134,20 @@ class ScriptedHub:
         return [request.url.path for request in self.requests]
 
     def header(self, name: str) -> list[str | None]:
-        """A header of each request."""
+        """Return the values of a header in all requests."""
         return [request.headers.get(name) for request in self.requests]
 
     def json(self, number: int = -1) -> Any:
-        """The JSON body of a request."""
+        """Return the JSON body of a request."""
         return json.loads(self.requests[number].content)
 
     def form(self, number: int = -1) -> dict[str, str]:
-        """The form of a request."""
+        """Return the form of a request."""
         return {name: values[0] for name, values in parse_qs(self.requests[number].content.decode()).items()}
 
 
 def repeated(step: Callable[[], Step], times: int) -> Iterable[Step]:
-    """The same step several times."""
+    """Repeat a step several times."""
     return (step() for _ in range(times))
 
 

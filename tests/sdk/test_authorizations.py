@@ -1,4 +1,4 @@
-"""Authorizations: how the PSU is sent to the bank, and what the client proves."""
+"""Authorizations: the redirect of the PSU to the bank, and the client's proofs."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ CALLBACK = f"https://tpp.example.com/callback?code=c1&authorization_code=c1&stat
 
 
 class Assertion:
-    """Signs nothing, and says for whom."""
+    """An assertion that names client and audience instead of a signature."""
 
     def __init__(self) -> None:
         self.signed = 0
@@ -41,7 +41,7 @@ class Assertion:
 
 
 class Key:
-    """A DPoP key whose proofs say what they prove."""
+    """A DPoP key whose proofs contain their claims as text."""
 
     thumbprint = "the-thumbprint"
 
@@ -60,7 +60,7 @@ def test_an_authorization_contains_bank_scopes_and_state() -> None:
     assert hub.header("X-Api-Key") == ["client-1"]
 
 
-def test_a_code_verifier_is_sent_as_challenge_and_later_in_clear() -> None:
+def test_a_code_verifier_is_sent_as_a_challenge_and_later_in_plain_text() -> None:
     verifier = new_code_verifier()
     hub = ScriptedHub(answer(body=ASKED), token_answer())
     tpp = hub.tpp()
@@ -73,7 +73,7 @@ def test_a_code_verifier_is_sent_as_challenge_and_later_in_clear() -> None:
     assert hub.form(1)["code_verifier"] == verifier
 
 
-def test_an_authorization_with_a_custom_state_is_not_repeated_after_a_lost_answer() -> None:
+def test_an_authorization_with_a_custom_state_is_not_retried_after_a_lost_response() -> None:
     hub = ScriptedHub(httpx.ReadError("reset"))
 
     with pytest.raises(ConnectionLost) as caught:
@@ -82,7 +82,7 @@ def test_an_authorization_with_a_custom_state_is_not_repeated_after_a_lost_answe
 
 
 @pytest.mark.parametrize(("state", "lost"), [(None, httpx.ReadError("reset")), ("s", httpx.ConnectError("refused"))])
-def test_an_authorization_is_repeated_without_a_custom_state_or_after_a_refused_connection(
+def test_an_authorization_is_retried_without_a_custom_state_or_after_a_refused_connection(
     state: str | None, lost: Exception
 ) -> None:
     hub = ScriptedHub(lost, answer(body=ASKED))
@@ -190,7 +190,7 @@ def test_a_dpop_proof_is_made_for_each_attempt_with_the_newest_nonce(name: str) 
     assert hub.header("DPoP") == [f"GET {BASE}/tpp/accounts access-1 None", f"GET {BASE}/tpp/accounts access-1 n1"]
 
 
-def test_a_dpop_nonce_of_a_token_answer_is_used_at_once() -> None:
+def test_a_dpop_nonce_of_a_token_response_is_used_in_the_next_request() -> None:
     demanded = failure(400, "FORMAT_ERROR", "the DPoP proof must contain the nonce", error="use_dpop_nonce")
     demanded.headers["DPoP-Nonce"] = "n1"
     hub = ScriptedHub(demanded, token_answer())
@@ -260,7 +260,7 @@ def test_revoking_a_consent_sends_its_refresh_token() -> None:
     assert hub.form()["token"] == "refresh-1"
 
 
-def test_no_repr_shows_a_secret() -> None:
+def test_no_repr_contains_a_secret() -> None:
     tpp = ScriptedHub().tpp()
     consent = tpp.consent(tokens())
 

@@ -1,4 +1,4 @@
-"""Every call of the TPP API has a method, with the document's parameters and answers."""
+"""Every call of the TPP API has a method with the documented parameters and return types."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_a_method_takes_every_parameter_of_its_call(operation: str) -> None:
 
 
 def expected_parameters(operation: str) -> set[str]:
-    """The names of a call's parameters and of a form's or a small body's members."""
+    """Return the names of a call's parameters, and of the members of a form or a small body."""
     description = OPERATIONS[operation]
     parameters = [document.resolve_parameter(parameter) for parameter in description["parameters"]]
     names = {parameter["name"] for parameter in parameters if parameter["in"] != "header"}
@@ -143,7 +143,7 @@ def row(operation: str) -> Call:
 
 
 def hints_of(method: Any) -> dict[str, Any]:
-    """A method's annotations, whose names its module imports for type checkers only."""
+    """Return a method's annotations. Its module imports their names only for type checkers."""
     return typing.get_type_hints(method, vars(typing) | method.__globals__ | exported())
 
 
@@ -162,8 +162,8 @@ def test_both_clients_have_the_same_methods_with_the_same_parameters(one: type, 
 
 
 @pytest.mark.parametrize("name", sorted(name for name, one in document.schemas().items() if one["type"] == "object"))
-def test_documented_examples_of_a_schema_are_parsed_and_written_back(name: str) -> None:
-    """Build an object of the examples of its members."""
+def test_documented_examples_of_a_schema_are_parsed_and_serialized(name: str) -> None:
+    """Build an object from the examples of its members."""
     schema = document.schemas()[name]
     examples = {member: example(part) for member, part in schema.get("properties", {}).items()}
     record = getattr(package, name).from_json(examples)
@@ -174,7 +174,7 @@ def test_documented_examples_of_a_schema_are_parsed_and_written_back(name: str) 
 
 
 def example(schema: Any) -> Any:
-    """An example of a member."""
+    """Return an example of a member."""
     if schema.get("examples"):
         return schema["examples"][0]
     if "$ref" in schema:
@@ -190,7 +190,7 @@ def example(schema: Any) -> Any:
 
 
 def comparable(value: Any) -> Any:
-    """JSON in which numbers that mean texts are texts."""
+    """Return JSON in which numbers are converted to texts."""
     if isinstance(value, dict):
         return {name: comparable(member) for name, member in value.items() if member is not None}
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""The command ``causeway``: its options, what it prints, and how it ends."""
+"""The command ``causeway``: its options, its output, and its exit codes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ AT = [*CLIENT, "--base-url", "http://127.0.0.1:1"]
 
 @pytest.fixture(autouse=True)
 def _own_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
-    """No settings, a folder for states, and this process's own signals afterwards."""
+    """Remove all settings, set a folder for states, and restore the signal handlers afterwards."""
     for name in VARIABLES:
         monkeypatch.delenv(f"CAUSEWAY_{name}", raising=False)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "states"))
@@ -40,7 +40,7 @@ def _own_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterato
 
 
 class Hub(ThreadingHTTPServer):
-    """Gives one event to the client that authenticates, once; ``seen`` has the headers of all requests."""
+    """A hub that returns one event once to the authenticated client. ``seen`` contains the headers of all requests."""
 
     daemon_threads = True
 
@@ -82,12 +82,12 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(content)
 
     def log_message(self, format: str, *args: object) -> None:
-        """Nothing."""
+        """Log nothing."""
 
 
 @pytest.fixture
 def hub() -> Iterator[Hub]:
-    """A hub and, at the same address, a receiver."""
+    """Start a hub and a receiver at the same address."""
     with serving(Hub()) as server:
         yield server
 

@@ -1,4 +1,4 @@
-"""Keys: what they sign is accepted by the hub's own verifiers and by cryptography alone; unfit ones are refused."""
+"""Keys: the hub and the library cryptography accept their signatures, and unsuitable keys are rejected."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def native_rsa(bits: int) -> rsa.RSAPrivateKey:
 
 
 def native(algorithm: str, bits: int = 2048) -> Any:
-    """A key of cryptography; RSA keys of one length are the same."""
+    """Return a key of the library cryptography. RSA keys of the same length are equal."""
     if algorithm == "PS256":
         return native_rsa(bits)
     return ec.generate_private_key(ec.SECP256R1()) if algorithm == "ES256" else ed25519.Ed25519PrivateKey.generate()
@@ -52,13 +52,13 @@ def pem(key: Any, password: bytes | None = None, form: str = "PKCS8") -> bytes:
 
 
 def private_jwk(algorithm: Algorithm = "ES256", **members: Any) -> dict[str, Any]:
-    """A private key as a JSON Web Key; a member given as ``None`` is left out."""
+    """Return a private key as a JSON Web Key. Omit members whose value is ``None``."""
     found = {**SigningKey(pem(native(algorithm))).private, **members}
     return {name: value for name, value in found.items() if value is not None}
 
 
 def decoded(token: str, key: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The header and the claims of a JWT, verified without joserfc (RFC 7515, 7518, 8037)."""
+    """Return header and claims of a JWT after verification without joserfc (RFC 7515, 7518, 8037)."""
     signed, _, end = token.rpartition(".")
     content, signature = signed.encode(), octets(end)
     header, claims = (json.loads(octets(part)) for part in signed.split("."))
@@ -84,7 +84,7 @@ def number(text: str) -> int:
 
 
 def thumbprint(key: dict[str, Any]) -> str:
-    """RFC 7638."""
+    """Return the thumbprint of a key (RFC 7638)."""
     text = json.dumps(key, sort_keys=True, separators=(",", ":"))
     return base64.urlsafe_b64encode(hashlib.sha256(text.encode()).digest()).rstrip(b"=").decode()
 
@@ -185,7 +185,7 @@ def test_an_ed25519_key_accepts_both_names_of_its_algorithm() -> None:
     assert PrivateKeyJwt(private_jwk("EdDSA", alg="Ed25519")).algorithm == "EdDSA"
 
 
-def test_keys_are_saved_with_owner_permissions_and_loaded(tmp_path: Path, algorithm: Algorithm) -> None:
+def test_keys_are_saved_with_owner_only_permissions_and_loaded(tmp_path: Path, algorithm: Algorithm) -> None:
     assertion, proof = PrivateKeyJwt.generate(algorithm), DpopKey.generate(algorithm)
     assertion.save(tmp_path / "client.json")
     proof.save(tmp_path / "dpop.json")
@@ -209,7 +209,7 @@ def test_saving_a_key_does_not_overwrite_a_file(tmp_path: Path) -> None:
     assert file.read_bytes() == before
 
 
-def test_a_missing_key_file_is_named(tmp_path: Path) -> None:
+def test_a_missing_key_file_is_reported_by_name(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match=r"missing\.pem' cannot be read: No such file"):
         PrivateKeyJwt.load(tmp_path / "missing.pem")
 
@@ -292,7 +292,7 @@ def test_an_unknown_algorithm_is_rejected() -> None:
         DpopKey.generate(wrong)
 
 
-def test_no_repr_shows_a_secret() -> None:
+def test_no_repr_contains_a_secret() -> None:
     members = private_jwk(kid="key-1")
     assertion, proof = PrivateKeyJwt(members), DpopKey(members)
 

@@ -1,4 +1,4 @@
-"""The wheel and the sdist as `make sdk` builds them: their content, and the wheel at work without the repository."""
+"""The wheel and the sdist of `make sdk`: their content, and the wheel used without the repository."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
 
 
 def build(source: Path, folder: Path, *options: str) -> None:
-    """Build as `make sdk` does: with the installed backend, without a network."""
+    """Build the distributions as `make sdk` does: with the installed backend and without a network."""
     command = [sys.executable, "-m", "build", "--no-isolation", *options, "--outdir", str(folder), str(source)]
     subprocess.run(command, check=True, capture_output=True)
 
 
 def run(built: Built, *arguments: str, dependencies: bool = False) -> str:
-    """The output of a program that finds the installed package, the repository nowhere, and other packages if asked.
+    """Run a program with the installed package, and with its dependencies if required. Return the output.
 
     Without ``site`` (``-S``), Python does not read the file by which the environment finds the repository.
     """
@@ -112,7 +112,7 @@ def test_the_wheel_metadata_contains_name_version_readme_and_extras(built: Built
 def test_the_sdist_contains_readme_changelog_and_license_and_builds_the_same_wheel(
     built: Built, tmp_path: Path
 ) -> None:
-    """Compare the wheel built from the source folder with that built from the sdist."""
+    """Compare the wheel built from the source folder with the wheel built from the sdist."""
     with tarfile.open(built.sdist) as sdist:
         for name in ("README.md", "CHANGELOG.md", "LICENSE"):
             file = sdist.extractfile(f"{built.sdist.name.removesuffix('.tar.gz')}/{name}")
@@ -124,7 +124,7 @@ def test_the_sdist_contains_readme_changelog_and_license_and_builds_the_same_whe
     assert (wheel.name, wheel.read_bytes()) == (built.wheel.name, built.wheel.read_bytes())
 
 
-def test_changelog_project_and_package_have_one_version() -> None:
+def test_changelog_project_and_package_have_the_same_version() -> None:
     project = tomllib.loads((SDK / "pyproject.toml").read_text("utf-8"))
     source = (SDK / project["tool"]["hatch"]["version"]["path"]).read_text("utf-8")
     newest, _ = releases((SDK / "CHANGELOG.md").read_text("utf-8"))[0]

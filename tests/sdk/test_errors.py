@@ -1,4 +1,4 @@
-"""Errors: advice for everything that the hub can say, and no secret anywhere."""
+"""Errors: advice for every error of the hub, and no secrets."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_no_log_line_contains_a_secret(caplog: pytest.LogCaptureFixture) -> None
 
 
 def documented_statuses() -> dict[str, str]:
-    """Whether each status is final, as the reference says."""
+    """Return whether each status is final according to the reference."""
     (table,) = tables(section(source_of("reference/tpp-api"), "## Payment statuses"))
     return {status: final for _, status, _, final in table[2:]}
 

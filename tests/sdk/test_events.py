@@ -1,4 +1,4 @@
-"""Events: verified as Standard Webhooks, and read into the class of their type."""
+"""Events are verified as Standard Webhooks, and parsed to the class of their type."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ BODY = json.dumps(
 
 
 def headers(body: str = BODY, secret: str = SECRET, moment: float = START) -> dict[str, str]:
-    """The headers of an event, signed by another implementation."""
+    """Return the headers of an event, signed by a different implementation."""
     signature = Webhook(secret).sign("msg-1", datetime.datetime.fromtimestamp(moment, datetime.UTC), body)
     return {"Webhook-Id": "msg-1", "Webhook-Timestamp": str(int(moment)), "Webhook-Signature": signature}
 
@@ -46,7 +46,7 @@ def test_an_event_of_the_hub_is_verified_and_parsed() -> None:
     assert received.event.data.message == "Ün test"
 
 
-def test_one_valid_signature_of_several_and_one_secret_of_several_suffice() -> None:
+def test_one_valid_signature_among_several_and_one_matching_secret_suffice() -> None:
     rotated = headers()
     rotated["Webhook-Signature"] = f"v1,AAAA v2,x {rotated['Webhook-Signature']}"
 
@@ -78,7 +78,7 @@ def test_an_altered_outdated_or_incomplete_event_is_rejected(wrong: str) -> None
         EventVerifier(SECRET).verify(sent, body)
 
 
-def test_an_event_may_be_five_minutes_old(clock: Clock) -> None:
+def test_an_event_five_minutes_old_is_accepted(clock: Clock) -> None:
     EventVerifier(SECRET).verify(headers(moment=START - 299), BODY)
 
 
@@ -88,12 +88,12 @@ def test_an_invalid_secret_is_rejected(secret: str | list[str]) -> None:
         EventVerifier(secret)
 
 
-def test_a_signature_equals_that_of_other_implementations() -> None:
+def test_a_signature_equals_the_signature_of_other_implementations() -> None:
     assert sign(SECRET, "msg-1", int(START), BODY) == headers()["Webhook-Signature"]
 
 
 @pytest.mark.parametrize("kind", list(EVENTS))
-def test_documented_examples_of_every_event_type_are_parsed_and_written_back(kind: str) -> None:
+def test_documented_examples_of_every_event_type_are_parsed_and_serialized(kind: str) -> None:
     hook = document.document()["webhooks"][kind]["post"]
     for example in hook["requestBody"]["content"]["application/json"]["examples"].values():
         event = parse_event(json.dumps(example["value"]))
@@ -102,14 +102,14 @@ def test_documented_examples_of_every_event_type_are_parsed_and_written_back(kin
         assert event.extra == {}
 
 
-def test_an_unknown_event_type_is_kept() -> None:
+def test_an_event_of_unknown_type_is_accepted() -> None:
     event = parse_event('{"type": "card.new", "timestamp": "2026-11-21T09:30:00+00:00", "data": {"n": 1.10}}')
 
     assert isinstance(event, UnknownEvent)
     assert str(event.data["n"]) == "1.10"
 
 
-def test_an_unknown_member_of_an_event_is_kept() -> None:
+def test_an_unknown_member_of_an_event_is_preserved() -> None:
     event = parse_event('{"type": "test", "timestamp": "2026-11-21T09:30:00+00:00", "data": {"message": "m", "n": 1}}')
 
     assert isinstance(event, DeliveryTestEvent)
@@ -135,7 +135,7 @@ def test_an_event_can_be_matched_by_its_class() -> None:
 
 
 @pytest.mark.parametrize("body", ["[" * 100_000, '{"type": 1E9999999999999999999}'])
-def test_an_excessive_body_is_rejected_as_event(body: str) -> None:
+def test_an_oversized_event_body_is_rejected(body: str) -> None:
     with pytest.raises(InvalidEvent):
         parse_event(body)
 

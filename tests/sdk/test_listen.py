@@ -1,4 +1,4 @@
-"""``causeway listen``: every event is forwarded, signed, in order, and across crashes none is lost."""
+"""``causeway listen`` forwards every event in order with a signature, and loses no event in a crash."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_a_later_run_continues_after_the_last_event(listening: Listening) -> Non
 
 
 @pytest.mark.parametrize("number", range(1, 9))
-def test_a_run_killed_before_recording_an_answer_repeats_at_most_one_event(listening: Listening, number: int) -> None:
+def test_a_run_killed_before_recording_a_status_duplicates_at_most_one_event(listening: Listening, number: int) -> None:
     kill_at_save(listening, number, before=True)
     listening.run()
 
@@ -99,7 +99,7 @@ def test_a_run_killed_before_recording_an_answer_repeats_at_most_one_event(liste
 
 
 @pytest.mark.parametrize("number", range(1, 9))
-def test_a_run_killed_after_recording_an_answer_repeats_nothing(listening: Listening, number: int) -> None:
+def test_a_run_killed_after_recording_a_response_duplicates_nothing(listening: Listening, number: int) -> None:
     kill_at_save(listening, number, before=False)
     listening.run()
 
@@ -107,13 +107,13 @@ def test_a_run_killed_after_recording_an_answer_repeats_nothing(listening: Liste
 
 
 def kill_at_save(listening: Listening, number: int, *, before: bool) -> None:
-    """A run whose process ends before or after it has written the state for the n-th time."""
+    """Run until the process ends before or after its n-th write of the state."""
     listening.file.load(BASE, "client-1")
     with pytest.raises(Killed):
         listening.run(file=MortalFile(listening.file.path, number, before=before))
 
 
-def test_a_late_visible_event_is_forwarded_without_hiding_or_repeating_others(listening: Listening) -> None:
+def test_a_late_visible_event_is_forwarded_without_omitting_or_duplicating_others(listening: Listening) -> None:
     listening.receiver.answers = [204, 204, Killed()]
     with pytest.raises(Killed):
         listening.run()
@@ -133,7 +133,7 @@ def test_an_event_recorded_again_by_the_hub_is_forwarded_again(listening: Listen
     assert listening.receiver.ids == ids(1, 2, 1)
 
 
-def test_the_state_keeps_only_recent_events(listening: Listening) -> None:
+def test_the_state_contains_only_recent_events(listening: Listening) -> None:
     listening.log.events = [event(number, at=number * 60) for number in range(1, 31)]
 
     listening.run()
@@ -143,7 +143,7 @@ def test_the_state_keeps_only_recent_events(listening: Listening) -> None:
     assert set(state.handled.values()) == {"204"}
 
 
-def test_a_cursor_unknown_to_the_hub_is_found_again_from_the_oldest_event(listening: Listening) -> None:
+def test_a_cursor_unknown_to_the_hub_is_rebuilt_from_the_oldest_event(listening: Listening) -> None:
     listening.log.events = [event(number, at=number * 60) for number in range(1, 31)]
     listening.run()
     listening.log.events.append(event(31, at=31 * 60))
@@ -158,7 +158,7 @@ def test_a_cursor_unknown_to_the_hub_is_found_again_from_the_oldest_event(listen
     assert printed[0] == "the hub no longer knows the place of the last event: looking for it from the oldest one"
 
 
-def test_a_run_killed_while_finding_its_cursor_repeats_nothing(listening: Listening) -> None:
+def test_a_run_killed_while_rebuilding_its_cursor_duplicates_nothing(listening: Listening) -> None:
     listening.log.events = [event(number, at=number * 60) for number in range(1, 31)]
     listening.run()
     listening.log.answers = [failure(400, "PARAMETER_NOT_CONSISTENT")]
@@ -172,7 +172,7 @@ def test_a_run_killed_while_finding_its_cursor_repeats_nothing(listening: Listen
 # A receiver that fails
 
 
-def test_a_failing_receiver_gets_an_event_four_times_before_the_next_one(listening: Listening, clock: Clock) -> None:
+def test_a_failing_receiver_gets_an_event_four_times_before_the_next_event(listening: Listening, clock: Clock) -> None:
     listening.log.events = [event(1), event(2)]
     listening.receiver.answers = [500, 302, httpx.ReadTimeout("slow"), httpx.RemoteProtocolError("rude")]
 
@@ -211,7 +211,7 @@ def test_retry_after_extends_a_wait_to_at_most_twice_its_length(listening: Liste
     assert clock.slept[:3] == [2, 7, 30]
 
 
-def test_a_410_of_the_receiver_ends_the_retries_of_an_event(listening: Listening) -> None:
+def test_a_410_response_of_the_receiver_ends_the_retries_of_an_event(listening: Listening) -> None:
     listening.log.events = [event(1)]
     listening.receiver.answers = [410]
 
@@ -220,7 +220,7 @@ def test_a_410_of_the_receiver_ends_the_retries_of_an_event(listening: Listening
     assert printed == ["test  event-1  410, failed at once: send it again with --resend event-1"]
 
 
-def test_the_status_of_the_receiver_counts_for_any_body(listening: Listening) -> None:
+def test_the_response_status_of_the_receiver_counts_for_any_body(listening: Listening) -> None:
     def endless() -> Iterator[bytes]:
         while True:
             yield b"x" * 1000
@@ -243,7 +243,7 @@ def test_the_status_of_the_receiver_counts_for_any_body(listening: Listening) ->
 
 
 @pytest.mark.parametrize("status", [301, 302, 307])
-def test_a_redirect_of_the_receiver_is_a_failure(listening: Listening, status: int) -> None:
+def test_a_redirect_by_the_receiver_counts_as_a_failure(listening: Listening, status: int) -> None:
     moved = httpx.Response(status, headers={"Location": "http://elsewhere.example"})
     listening.receiver.answers = [moved]
 
@@ -267,7 +267,7 @@ def test_an_unreachable_receiver_prints_one_line_and_is_retried(listening: Liste
     assert list(dict.fromkeys(listening.receiver.ids)) == ids(*range(1, 8))
 
 
-def test_an_event_is_signed_again_for_a_returning_receiver(listening: Listening) -> None:
+def test_an_event_is_signed_again_when_the_receiver_recovers(listening: Listening) -> None:
     listening.receiver.answers = [httpx.ConnectError("refused")] * 30
 
     listening.run()
@@ -349,7 +349,7 @@ def test_resending_reports_unknown_and_failing_events(listening: Listening) -> N
 # Interrupts
 
 
-def test_an_interrupt_waits_for_the_answer_to_a_sent_event(listening: Listening) -> None:
+def test_an_interrupt_waits_for_the_response_to_a_sent_event(listening: Listening) -> None:
     listening.receiver.on_request = lambda: (
         listening.interrupts.on_signal() if len(listening.receiver.ids) == 2 else None
     )
@@ -398,7 +398,7 @@ def test_a_receiver_without_an_http_address_is_rejected(url: str) -> None:
         Receiver(url, "whsec_c2VjcmV0")
 
 
-def test_a_password_in_the_receiver_address_is_not_shown() -> None:
+def test_no_output_contains_the_password_of_the_receiver_address() -> None:
     assert (
         Receiver("https://ada:secret@127.0.0.1:1/x", "whsec_c2VjcmV0").url_without_password == "https://127.0.0.1:1/x"
     )

@@ -1,4 +1,4 @@
-"""The state of ``causeway listen``: its secret and its place survive, whatever ends the process."""
+"""The state of ``causeway listen``: its secret and its cursor are preserved when the process ends."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ DAMAGED = [
 ]
 
 
-def test_the_signing_secret_is_created_once_and_readable_by_its_owner_only(tmp_path: Path) -> None:
+def test_the_signing_secret_is_created_once_and_readable_only_by_its_owner(tmp_path: Path) -> None:
     file = StateFile(tmp_path / "folder" / "state.json")
     first, second = file.load(BASE, "client-1"), file.load(BASE, "client-1")
     other = StateFile(tmp_path / "other.json").load(BASE, "client-1")
@@ -95,7 +95,7 @@ def test_the_state_of_another_client_is_rejected(tmp_path: Path, owner: tuple[st
         StateFile(tmp_path / "state.json").load(*owner)
 
 
-def test_a_failed_write_keeps_the_old_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_write_does_not_change_the_old_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = StateFile(tmp_path / "state.json")
     before = file.load(BASE, "client-1")
 

@@ -1,4 +1,4 @@
-"""The package as its users get it: generated modules are up to date, types hold, and importing takes little time."""
+"""The distributed package: generated modules are up to date, type checks pass, and imports are fast."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ def test_a_user_program_is_strictly_typed_and_type_errors_are_found(tmp_path: Pa
 
 @cache
 def loaded(statement: str) -> frozenset[str]:
-    """The modules that a statement imports."""
+    """Return the modules that a statement imports."""
     command = [sys.executable, "-c", f"import sys; {statement}; print(*sys.modules)"]
     done = subprocess.run(command, env={"PYTHONPATH": str(SDK_SOURCE)}, capture_output=True, text=True, check=True)
     return frozenset(done.stdout.split())
@@ -170,7 +170,7 @@ def loaded(statement: str) -> frozenset[str]:
         ("from causeway.bank import AccountReferenceV2, HubClient, Refused", 200),
     ],
 )
-def test_an_import_loads_few_modules(statement: str, most: int) -> None:
+def test_an_import_loads_a_limited_number_of_modules(statement: str, most: int) -> None:
     assert len(loaded(statement) - loaded("pass")) <= most
 
 

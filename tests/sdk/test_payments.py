@@ -1,4 +1,4 @@
-"""Payments: one Idempotency-Key, whatever happens on the way, and an error that says what is known."""
+"""Payments: one Idempotency-Key for all attempts, and an error that reports the known outcome."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def keys(hub: ScriptedHub) -> set[str | None]:
 
 
 @pytest.mark.parametrize("lost", [*LOST, *(httpx.Response(status, text="<html>") for status in GATEWAY)], ids=repr)
-def test_a_payment_with_a_lost_answer_is_repeated_under_its_idempotency_key(lost: Any) -> None:
+def test_a_payment_with_a_lost_response_is_retried_with_its_idempotency_key(lost: Any) -> None:
     hub = ScriptedHub(lost, lost, answer(body=INITIATED))
 
     paid = hub.tpp().consent(tokens()).pay(order())
@@ -92,7 +92,7 @@ def test_a_custom_idempotency_key_is_sent() -> None:
 
 
 @pytest.mark.parametrize("lost", LOST, ids=repr)
-def test_a_payment_without_any_answer_raises_outcome_unknown_with_advice(lost: Any) -> None:
+def test_a_payment_without_any_response_raises_outcome_unknown_with_advice(lost: Any) -> None:
     hub = ScriptedHub(*[lost] * 4)
 
     with pytest.raises(OutcomeUnknown) as caught:
@@ -111,7 +111,7 @@ def test_a_payment_without_any_connection_raises_connection_lost() -> None:
     assert not isinstance(caught.value, OutcomeUnknown)
 
 
-def test_a_lost_answer_before_failed_connections_raises_outcome_unknown() -> None:
+def test_a_lost_response_before_failed_connections_raises_outcome_unknown() -> None:
     hub = ScriptedHub(httpx.ReadError("reset"), *(httpx.ConnectError("refused") for _ in range(3)))
 
     with pytest.raises(OutcomeUnknown):
@@ -119,7 +119,7 @@ def test_a_lost_answer_before_failed_connections_raises_outcome_unknown() -> Non
 
 
 @pytest.mark.parametrize("status", [401, 403])
-def test_a_rejected_token_after_a_lost_answer_raises_outcome_unknown(status: int) -> None:
+def test_a_rejected_token_after_a_lost_response_raises_outcome_unknown(status: int) -> None:
     refused = [failure(status, "SERVICE_BLOCKED", "no"), *(failure(400, "", error="invalid_grant") for _ in range(1))]
     hub = ScriptedHub(httpx.ReadError("reset"), *refused)
 
@@ -127,7 +127,7 @@ def test_a_rejected_token_after_a_lost_answer_raises_outcome_unknown(status: int
         hub.tpp().consent(tokens()).pay(order())
 
 
-def test_a_rejected_order_after_a_lost_answer_raises_api_error() -> None:
+def test_a_rejected_order_after_a_lost_response_raises_api_error() -> None:
     hub = ScriptedHub(httpx.ReadError("reset"), failure(400, "FORMAT_ERROR", "wrong"))
 
     with pytest.raises(ApiError) as caught:
@@ -145,7 +145,7 @@ def test_a_payment_in_progress_is_awaited(clock: Clock) -> None:
     assert clock.slept[1:] == [1.0] * 25
 
 
-def test_a_payment_in_progress_without_an_end_raises_outcome_unknown() -> None:
+def test_an_unfinished_payment_in_progress_raises_outcome_unknown() -> None:
     hub = ScriptedHub(*(failure(409, "HEADERS_ERROR", "in progress", retry_after=1) for _ in range(60)))
 
     with pytest.raises(OutcomeUnknown):
@@ -177,7 +177,7 @@ def test_a_reason_code_of_the_hub_is_final_and_selects_the_error_class(
     assert caught.value.advice
 
 
-def test_not_sent_after_a_lost_answer_raises_bank_unavailable() -> None:
+def test_not_sent_after_a_lost_response_raises_bank_unavailable() -> None:
     hub = ScriptedHub(httpx.ReadError("reset"), bank_failed("not_sent"))
 
     with pytest.raises(BankUnavailable):
@@ -192,7 +192,7 @@ def test_a_consent_no_longer_accepted_by_the_bank_raises_authorization_ended() -
         hub.tpp().consent(tokens()).pay(order())
 
 
-def test_a_payment_with_an_expired_token_is_repeated_under_its_key_after_a_refresh() -> None:
+def test_a_payment_with_an_expired_token_is_retried_with_its_key_after_a_refresh() -> None:
     hub = ScriptedHub(
         failure(401, "AUTHENTICATION_REQUIRED", "the bearer token is not valid"), token_answer(), answer(body=INITIATED)
     )
@@ -204,7 +204,7 @@ def test_a_payment_with_an_expired_token_is_repeated_under_its_key_after_a_refre
     assert hub.header("Idempotency-Key")[1] is None
 
 
-def test_an_expired_token_after_a_lost_answer_keeps_the_idempotency_key() -> None:
+def test_a_retry_with_an_expired_token_after_a_lost_response_has_the_same_idempotency_key() -> None:
     refused = failure(401, "AUTHENTICATION_REQUIRED", "the bearer token is not valid")
     hub = ScriptedHub(httpx.ReadError("reset"), refused, token_answer(), answer(body=INITIATED))
 
@@ -213,7 +213,7 @@ def test_an_expired_token_after_a_lost_answer_keeps_the_idempotency_key() -> Non
     assert len(keys(hub) - {None}) == 1
 
 
-def test_a_failed_refresh_after_a_lost_answer_raises_outcome_unknown() -> None:
+def test_a_failed_refresh_after_a_lost_response_raises_outcome_unknown() -> None:
     refused = failure(401, "AUTHENTICATION_REQUIRED", "the bearer token is not valid")
     hub = ScriptedHub(httpx.ReadError("reset"), refused, *(httpx.ConnectError("refused") for _ in range(6)))
 
@@ -237,7 +237,7 @@ def test_an_error_can_be_pickled() -> None:
     assert (type(again), str(again), vars(again)) == (OutcomeUnknown, str(caught.value), vars(caught.value))
 
 
-def test_a_malformed_success_raises_outcome_unknown() -> None:
+def test_a_malformed_success_response_raises_outcome_unknown() -> None:
     hub = ScriptedHub(answer(body={"payment_id": "P1"}))
 
     with pytest.raises(OutcomeUnknown, match="status is missing"):
@@ -251,7 +251,7 @@ def test_a_binary_float_is_rejected_before_the_request() -> None:
         hub.tpp().consent(tokens()).pay(order(amount=12.5))
 
 
-def test_a_deferred_payment_is_awaited() -> None:
+def test_an_asynchronous_payment_is_awaited() -> None:
     accepted = answer(202, {"request_id": "r1", "state": "queued"}, location="/tpp/requests/r1")
     waiting = answer(body={"state": "running", "status": None, "body": None})
     done = answer(body={"state": "done", "status": 200, "body": INITIATED})
@@ -264,7 +264,7 @@ def test_a_deferred_payment_is_awaited() -> None:
     assert hub.paths[1:] == ["/tpp/requests/r1"] * 3
 
 
-def test_a_failed_deferred_payment_raises_the_error_of_an_immediate_one() -> None:
+def test_a_failed_asynchronous_payment_raises_the_error_of_a_synchronous_payment() -> None:
     accepted = answer(202, {"request_id": "r1", "state": "queued"}, location="/tpp/requests/r1")
     body = bank_failed("outcome_unknown").json()
     hub = ScriptedHub(accepted, answer(body={"state": "failed", "status": 502, "body": body}))
@@ -276,7 +276,7 @@ def test_a_failed_deferred_payment_raises_the_error_of_an_immediate_one() -> Non
 
 
 @pytest.mark.parametrize("failed", [httpx.ReadError("reset"), failure(404, "RESOURCE_UNKNOWN", "no such request")])
-def test_a_deferred_payment_without_a_readable_outcome_raises_outcome_unknown(failed: Any) -> None:
+def test_an_asynchronous_payment_without_a_readable_outcome_raises_outcome_unknown(failed: Any) -> None:
     accepted = answer(202, {"request_id": "r1", "state": "queued"}, location="/tpp/requests/r1")
     hub = ScriptedHub(accepted, *[failed] * 4)
 
@@ -285,7 +285,7 @@ def test_a_deferred_payment_without_a_readable_outcome_raises_outcome_unknown(fa
     assert caught.value.order_id == hub.requests[0].headers["X-Request-Id"]
 
 
-def test_an_unfinished_deferred_payment_raises_outcome_unknown(clock: Clock) -> None:
+def test_an_unfinished_asynchronous_payment_raises_outcome_unknown(clock: Clock) -> None:
     accepted = answer(202, {"request_id": "r1", "state": "queued"}, location="/tpp/requests/r1")
     hub = ScriptedHub(accepted, *(answer(body={"state": "queued", "status": None, "body": None}) for _ in range(300)))
     started = clock.seconds
@@ -388,7 +388,7 @@ def test_an_unknown_reason_code_raises_outcome_unknown() -> None:
 
 
 @pytest.mark.parametrize("status", [302, 404, 405, 413, 407])
-def test_a_refusal_of_a_proxy_after_a_lost_answer_raises_outcome_unknown(status: int) -> None:
+def test_a_refusal_by_a_proxy_after_a_lost_response_raises_outcome_unknown(status: int) -> None:
     hub = ScriptedHub(LOST[0], httpx.Response(status, text="<html>", headers={"Location": "https://elsewhere.example"}))
 
     with pytest.raises(OutcomeUnknown) as raised:
@@ -396,7 +396,7 @@ def test_a_refusal_of_a_proxy_after_a_lost_answer_raises_outcome_unknown(status:
     assert raised.value.idempotency_key == hub.requests[0].headers["Idempotency-Key"]
 
 
-def test_a_refusal_of_the_hub_after_a_lost_answer_is_final() -> None:
+def test_a_refusal_by_the_hub_after_a_lost_response_is_final() -> None:
     """The hub looks up the outcome of the key before it reads the body."""
     hub = ScriptedHub(LOST[0], failure(400, "FORMAT_ERROR", "amount"))
 
@@ -405,7 +405,7 @@ def test_a_refusal_of_the_hub_after_a_lost_answer_is_final() -> None:
     assert type(raised.value) is ApiError
 
 
-def test_a_payment_in_progress_is_not_awaited_longer_than_the_hub_keeps_its_key(clock: Clock) -> None:
+def test_a_payment_in_progress_is_not_awaited_beyond_the_lifetime_of_its_key(clock: Clock) -> None:
     hub = ScriptedHub(failure(409, "HEADERS_ERROR", "still running", retry_after=3600))
 
     with pytest.raises(OutcomeUnknown):

@@ -1,4 +1,4 @@
-"""Reads: repeated while that helps, and answered with the class of the bank's version."""
+"""Reads are retried after temporary failures, and return the class of the bank's version."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ TEMPORARY: list[Any] = [
 
 
 @pytest.mark.parametrize("step", TEMPORARY, ids=repr)
-def test_a_read_is_repeated_after_a_temporary_failure(step: Any) -> None:
+def test_a_read_is_retried_after_a_temporary_failure(step: Any) -> None:
     hub = ScriptedHub(step, step, answer(body={"accounts": [ACCOUNT_V2]}))
 
     assert len(list(hub.tpp().consent(tokens()).accounts(psu=Psu(ip_address="203.0.113.7")))) == 1
@@ -83,7 +83,7 @@ def test_a_permanent_failure_raises_its_own_error_class(step: Any, expected: typ
         (answer(body={}), UnexpectedAnswer),
     ],
 )
-def test_a_refusal_is_not_repeated(step: Any, expected: type[CausewayError]) -> None:
+def test_a_refusal_is_not_retried(step: Any, expected: type[CausewayError]) -> None:
     hub = ScriptedHub(step)
 
     with pytest.raises(expected) as caught:
@@ -110,7 +110,7 @@ def test_an_error_contains_all_details_and_no_secret() -> None:
 
 
 @pytest.mark.parametrize(("psu", "times"), [(None, 2), (Psu(ip_address="203.0.113.7"), 4)])
-def test_an_unattended_read_is_repeated_once_after_a_failure_of_the_bank(psu: Psu | None, times: int) -> None:
+def test_a_read_without_a_psu_is_retried_once_after_a_failure_of_the_bank(psu: Psu | None, times: int) -> None:
     hub = ScriptedHub(*(failure(502, "ASPSP_UNKNOWN_ERROR", "the request to the bank failed") for _ in range(times)))
 
     with pytest.raises(BankUnavailable):
@@ -132,7 +132,7 @@ def test_the_read_timeout_is_configurable_and_the_connect_timeout_is_5_seconds(o
     }
 
 
-def test_retry_after_sets_the_wait(clock: Clock) -> None:
+def test_retry_after_sets_the_wait_before_a_retry(clock: Clock) -> None:
     hub = ScriptedHub(httpx.Response(503, headers={"Retry-After": "12"}), answer(body={"accounts": []}))
 
     list(hub.tpp().consent(tokens()).accounts())
@@ -167,14 +167,14 @@ def test_retry_after_is_limited_to_366_days() -> None:
     assert raised.value.retry_after == 366 * 86400
 
 
-def test_an_empty_retry_plan_repeats_nothing() -> None:
+def test_an_empty_retry_plan_causes_no_retries() -> None:
     hub = ScriptedHub(httpx.ReadError("reset"))
 
     with pytest.raises(ConnectionLost):
         list(hub.tpp(retries=Retries(waits=())).consent(tokens()).accounts())
 
 
-def test_accounts_have_the_class_of_the_banks_version_and_keep_unknown_members() -> None:
+def test_accounts_have_the_class_of_the_banks_version_and_preserve_unknown_members() -> None:
     hub = ScriptedHub(answer(body={"accounts": [ACCOUNT_V1]}), answer(body={"accounts": [ACCOUNT_V2]}))
     tpp = hub.tpp()
 
@@ -188,7 +188,7 @@ def test_accounts_have_the_class_of_the_banks_version_and_keep_unknown_members()
     assert second.to_json() == ACCOUNT_V2
 
 
-def test_amounts_keep_every_digit() -> None:
+def test_amounts_preserve_every_digit() -> None:
     body_v1 = '{"accounts": [{"id": "1", "name": "n", "balance": 1250.7500000000000000001, "currency": "GBP"}]}'
     body_v2 = '{"balances": [{"balance_amount": {"amount": "0.10", "currency": "EUR"}, "balance_type": "t"}]}'
     hub = ScriptedHub(httpx.Response(200, text=body_v1), httpx.Response(200, text=body_v2))
@@ -250,7 +250,7 @@ def test_a_cycle_of_page_keys_raises_unexpected_answer(keys: str) -> None:
         list(hub.tpp().consent(tokens()).transactions("a"))
 
 
-def test_a_repeated_page_raises_unexpected_answer() -> None:
+def test_a_duplicate_page_raises_unexpected_answer() -> None:
     page = {"payments": [payment(1)], "paginator": {"limit": 1, "current_page": 1}}
     hub = ScriptedHub(answer(body=page), answer(body=page))
 
@@ -273,7 +273,7 @@ def test_a_redirect_is_not_followed_even_by_a_redirecting_http_client(status: in
     assert {request.url.host for request in hub.requests} == {"hub.example"}
 
 
-def test_a_failed_page_is_repeated_without_losing_or_duplicating_items() -> None:
+def test_a_failed_page_is_retried_without_losing_or_duplicating_items() -> None:
     hub = ScriptedHub(
         answer(body={"transactions": {"pending": [transaction(1)]}, "page_key": "2"}),
         httpx.ReadError("reset"),
@@ -285,7 +285,7 @@ def test_a_failed_page_is_repeated_without_losing_or_duplicating_items() -> None
     assert [one.transaction_id for one in found] == ["1", "2"]
 
 
-def test_the_given_psu_data_are_sent_as_headers() -> None:
+def test_psu_data_are_sent_as_headers() -> None:
     hub = ScriptedHub(answer(body={"accounts": []}))
 
     list(hub.tpp().consent(tokens()).accounts(psu=Psu(ip_address="203.0.113.7", user_agent="Firefox")))
@@ -295,7 +295,7 @@ def test_the_given_psu_data_are_sent_as_headers() -> None:
     assert hub.header("PSU-IP-Port") == [None]
 
 
-def test_a_deferred_read_is_awaited() -> None:
+def test_an_asynchronous_read_is_awaited() -> None:
     hub = ScriptedHub(
         answer(202, {"request_id": "r1", "state": "queued"}, location="/tpp/requests/r1"),
         answer(body={"state": "queued", "status": None, "body": None}),

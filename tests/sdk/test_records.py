@@ -1,4 +1,4 @@
-"""Records: exact, frozen, complete."""
+"""Records are exact, immutable and complete."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ AMOUNT = {"amount": "1.10", "currency": "EUR"}
 
 
 @pytest.mark.parametrize("digits", ["0.1", "1250.750", "-42.90", "9" * 70, "0.1234567890123456789012345678901", "1E+2"])
-def test_an_amount_keeps_every_digit_from_text_and_number(digits: str) -> None:
+def test_an_amount_preserves_every_digit_from_text_and_number(digits: str) -> None:
     as_number = BalanceAmountV2.from_json(_json.loads(f'{{"amount": {digits}, "currency": "EUR"}}'))
     as_text = BalanceAmountV2.from_json({"amount": digits, "currency": "EUR"})
 
@@ -42,7 +42,7 @@ def test_an_invalid_amount_is_rejected(wrong: Any) -> None:
         BalanceAmountV2.from_json({"amount": wrong, "currency": "EUR"})
 
 
-def test_a_missing_member_is_named() -> None:
+def test_a_missing_member_is_reported_by_name() -> None:
     with pytest.raises(RecordError, match=r"BalanceAmountV2\.currency is missing"):
         BalanceAmountV2.from_json({"amount": "1"})
 
@@ -76,7 +76,7 @@ def test_a_record_is_frozen_hashable_and_comparable() -> None:
         one.other = 1  # type: ignore[attr-defined]
 
 
-def test_unknown_members_are_kept_at_every_depth_and_written_back() -> None:
+def test_unknown_members_are_preserved_at_every_depth_and_serialized() -> None:
     data = {"booked": [{"transaction_amount": {**AMOUNT, "rate": "1.2"}, "colour": {"red": 1}}], "pages": 3}
     found = TransactionsV2.from_json(data)
 
@@ -87,7 +87,7 @@ def test_unknown_members_are_kept_at_every_depth_and_written_back() -> None:
     assert found.to_json() == data
 
 
-def test_an_unknown_enum_value_is_kept() -> None:
+def test_an_unknown_enum_value_is_preserved() -> None:
     error = AdditionalError.from_json({"code": "A_NEW_CODE"})
     assert str(error.code) == "A_NEW_CODE"
 
@@ -108,16 +108,16 @@ def test_camel_case_members_have_snake_case_names() -> None:
     assert error.to_json() == body
 
 
-def test_a_numeric_identifier_becomes_text() -> None:
+def test_a_numeric_identifier_is_converted_to_text() -> None:
     assert AccountReferenceV2.from_json({"resource_id": 17, "currency": "EUR"}).resource_id == "17"
 
 
-def test_an_unset_optional_member_is_omitted_and_a_mandatory_one_has_no_default() -> None:
+def test_an_unset_optional_member_is_omitted_and_a_mandatory_member_has_no_default() -> None:
     assert BankEntry.__dataclass_fields__["history_days"].default is dataclasses.MISSING
     assert IntrospectionAnswer(active=False).to_json() == {"active": False}
 
 
-def test_secrets_of_answers_are_hidden_in_repr() -> None:
+def test_secrets_of_responses_are_hidden_in_repr() -> None:
     answer = TokenAnswer.from_json(
         {
             "access_token": "the-access-token",
@@ -151,7 +151,7 @@ def test_invalid_json_is_rejected(text: str) -> None:
         _json.loads(text)
 
 
-def test_json_is_written_with_exact_numbers_and_unescaped_letters() -> None:
+def test_json_is_serialized_with_exact_numbers_and_unescaped_letters() -> None:
     value = {"n": Decimal("1.10"), "t": 'ü"', "l": [True, None, 3], "o": {}}
 
     assert _json.dumps(value) == '{"n":1.10,"t":"ü\\"","l":[true,null,3],"o":{}}'
@@ -166,7 +166,7 @@ def test_json_with_excessive_depth_or_digits_is_rejected(text: str) -> None:
         _json.loads(text)
 
 
-def test_negative_zero_and_exponents_are_kept_and_written_without_an_exponent() -> None:
+def test_negative_zero_and_exponents_are_preserved_and_written_without_an_exponent() -> None:
     found = _json.loads('{"a": -0.0, "b": 1E-3, "c": 12E2}')
 
     assert [str(found[name]) for name in "abc"] == ["-0.0", "0.001", "1.2E+3"]

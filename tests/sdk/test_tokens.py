@@ -1,4 +1,4 @@
-"""Access tokens: refreshed in time, once, and never lost."""
+"""Access tokens are refreshed in time, once, and never lost."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def test_fifty_tasks_with_an_expired_token_make_one_refresh() -> None:
 
 
 @pytest.mark.parametrize("lost", [httpx.ReadTimeout("silence"), httpx.ReadError("reset"), httpx.Response(502)])
-def test_a_refresh_with_a_lost_answer_is_repeated_with_the_same_token(lost: httpx.Response | Exception) -> None:
+def test_a_refresh_with_a_lost_response_is_retried_with_the_same_token(lost: httpx.Response | Exception) -> None:
     hub = ScriptedHub(lost, token_answer(), answer(body=ACCOUNTS))
     consent = hub.tpp().consent(tokens(expires_in=0))
 
@@ -112,7 +112,7 @@ def test_a_refresh_with_a_lost_answer_is_repeated_with_the_same_token(lost: http
     assert consent.tokens.refresh_token == "refresh-2"
 
 
-def test_a_refresh_is_not_repeated_after_a_minute(clock: Clock) -> None:
+def test_a_refresh_is_not_retried_after_a_minute(clock: Clock) -> None:
     def silence(request: httpx.Request) -> httpx.Response:
         clock.seconds += 10
         raise httpx.ReadTimeout("silence")
@@ -125,7 +125,7 @@ def test_a_refresh_is_not_repeated_after_a_minute(clock: Clock) -> None:
     assert clock.seconds - START < 60
 
 
-def test_tokens_with_a_failed_store_are_stored_again_by_the_next_call() -> None:
+def test_tokens_are_stored_again_by_the_next_call_after_a_failed_store() -> None:
     stored: list[Tokens] = []
 
     def store(pair: Tokens) -> None:
@@ -158,8 +158,8 @@ def test_tokens_refreshed_by_another_process_are_used() -> None:
     assert len(store) == 2
 
 
-def test_stored_tokens_older_than_those_in_use_are_ignored(clock: Clock) -> None:
-    """A second use of a refresh token ends the consent."""
+def test_stored_tokens_older_than_the_current_tokens_are_ignored(clock: Clock) -> None:
+    """A second use of a refresh token would end the consent."""
     hub = ScriptedHub(token_answer(2), answer(body=ACCOUNTS), token_answer(3), answer(body=ACCOUNTS))
     consent = hub.tpp().consent(tokens(1, expires_in=10), reload=lambda: tokens(1, expires_in=10))
 
@@ -244,7 +244,7 @@ def test_stored_tokens_can_be_loaded_by_a_coroutine() -> None:
     assert hub.header("Authorization") == ["Bearer access-3"]
 
 
-def test_a_malformed_refresh_answer_raises_unexpected_answer() -> None:
+def test_a_malformed_refresh_response_raises_unexpected_answer() -> None:
     hub = ScriptedHub(answer(body={"access_token": "access-2"}))
 
     with pytest.raises(UnexpectedAnswer, match="token_type"):
@@ -263,7 +263,7 @@ def test_an_ended_consent_is_refreshed_once_and_raises_authorization_ended() -> 
     assert hub.paths == ["/tpp/accounts", "/tpp/token", "/tpp/accounts"]
 
 
-def test_a_spent_consent_reads_its_payment_with_the_old_token() -> None:
+def test_a_used_one_time_consent_reads_its_payment_with_the_old_token() -> None:
     hub = ScriptedHub(grant_refused(), answer(body={"payment_id": "p", "transaction_status": "ACSC"}))
     consent = hub.tpp().consent(tokens(expires_in=-100))
 
@@ -315,7 +315,7 @@ def test_a_valid_token_is_used_after_a_failed_refresh(caplog: pytest.LogCaptureF
     assert "refresh-1" not in caplog.text
 
 
-def test_tokens_survive_json_and_are_hidden_in_repr() -> None:
+def test_tokens_are_unchanged_after_json_serialization_and_hidden_in_repr() -> None:
     pair = tokens()
 
     assert Tokens.from_json(pair.to_json()) == pair

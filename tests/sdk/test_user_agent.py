@@ -1,4 +1,4 @@
-"""Requests of the package name it and its version, unless the program's HTTP client has a name of its own."""
+"""The package's requests send its name and version as User-Agent, unless the HTTP client has its own name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A full bank in this process with the hub that it calls: scripted, signing and verifying as the real one."""
+"""A complete bank in this process, and a scripted hub that signs and verifies like the real hub."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def sign(body: bytes, key: RSAPrivateKey = HUB_KEY) -> str:
 
 
 def order(version: int, amount: str = "12.50", **more: Any) -> dict[str, Any]:
-    """A single or direct payment."""
+    """Return a single or direct payment."""
     if version == 1:
         payee = {"receiver_name": "Oak Street Books", "receiver_iban": "FR1420041010050500013M02606"}
         scheme = {"payment_scheme": "FPS", "callback_url": CALLBACK}
@@ -79,7 +79,7 @@ def order(version: int, amount: str = "12.50", **more: Any) -> dict[str, Any]:
 
 @dataclass
 class HubDouble:
-    """Answers the bank's calls. ``steps`` come first; ``keys`` are those that it publishes."""
+    """Respond to the bank's calls. ``steps`` are the first responses, and ``keys`` are the published keys."""
 
     clock: Clock
     steps: list[httpx.Response | Exception] = field(default_factory=list)
@@ -115,7 +115,7 @@ class HubDouble:
         return {"status": "success"}
 
     def _save(self, request_id: str) -> dict[str, Any]:
-        """A repeat gets the same token."""
+        """Save a consent. A duplicate request gets the same token."""
         if request_id not in self.saved:
             self.tokens += 1
             self.saved[request_id] = {
@@ -126,13 +126,13 @@ class HubDouble:
         return self.saved[request_id]
 
     def bodies(self, path: str) -> list[dict[str, Any]]:
-        """The bodies of the calls of a path, in snake_case."""
+        """Return the bodies of the calls of a path, with members in snake_case."""
         found = [json.loads(each.content) for each in self.calls if each.url.path.endswith(path)]
         return [{snake_case(name): value for name, value in each.items()} for each in found]
 
 
 def spelled(members: dict[str, Any], is_v2: bool) -> dict[str, Any]:
-    """Members as the version writes them in calls to the hub."""
+    """Return the members in the notation of the version for calls to the hub."""
     if not is_v2:
         return members
     return {re.sub("_(.)", lambda found: found[1].upper(), name): value for name, value in members.items()}
@@ -170,7 +170,7 @@ class BankHarness:
     # -- the hub
 
     def webhook(self, name: str, body: Any = None, **options: Any) -> httpx.Response:
-        """What the bank answers to a webhook."""
+        """Send a webhook, and return the bank's response."""
         return self.run(self.sending(name, body, **options))
 
     async def sending(
@@ -200,22 +200,22 @@ class BankHarness:
         return self.run(self.request("GET", path.removeprefix(BANK)))
 
     def decide(self, page: httpx.Response | str, decision: str, **form: Any) -> httpx.Response:
-        """What comes of a page's form, or of an address that is opened first; a page without a form stays."""
+        """Open an address if necessary, and send the page's form. Return the response, or a page without a form."""
         shown = self.open(page) if isinstance(page, str) else page
         return self.send(action_of(shown), decision, **form) if "<form" in shown.text else shown
 
     def send(self, action: str, decision: str, **form: Any) -> httpx.Response:
-        """What comes of a form that is sent to an address."""
+        """Send a form to an address, and return the response."""
         return self.run(self.request("POST", action.removeprefix(BANK), data={"decision": decision, **form}))
 
     def consent(self, query: str = "request=1", accounts: tuple[str, ...] = ("1001", "1002")) -> str:
-        """The token of a consent that the PSU gives."""
+        """Give consent as the PSU. Return the token."""
         ended = self.decide(self.open(f"/consent?{query}"), "yes", account=list(accounts))
         assert ended.status_code == 303, ended.text
         return f"consent{self.hub.tokens}.secret{self.hub.tokens}"
 
     def pay(self, kind: str = "single", token: str = "", **more: Any) -> dict[str, Any]:
-        """The answer to an accepted order."""
+        """Send an order that the bank accepts. Return its response."""
         answer = self.webhook(kind, order(self.version, **more), token=token)
         assert answer.status_code == 200, answer.text
         found: dict[str, Any] = answer.json()
@@ -223,18 +223,18 @@ class BankHarness:
 
 
 def action_of(page: httpx.Response) -> str:
-    """The address of a page's form."""
+    """Return the address of a page's form."""
     found = re.search('action="([^"]+)"', page.text)
     assert found is not None, page.text
     return found[1]
 
 
 def code_of(answer: httpx.Response) -> Any:
-    """The error code of either version."""
+    """Return the error code of either version."""
     body = answer.json()
     return body.get("code") or body.get("error_code")
 
 
 def debtor(version: int, iban: str = IBANS[0]) -> dict[str, Any]:
-    """The member that names the account to pay from."""
+    """Return the member that contains the debtor account."""
     return {"sender_iban": iban} if version == 1 else {"debtor_account": {"iban": iban}}

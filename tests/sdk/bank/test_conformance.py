@@ -1,4 +1,4 @@
-"""A bank that fills in every function passes the whole conformance kit, advice included."""
+"""A bank that implements every function passes all checks of the conformance kit, including recommendations."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ALWAYS_SKIPPED = ("address.", "tls.", "bank-report_day.", "bank-list_states.")
 
 
 class FormPsu:
-    """A PSU who opens the bank's pages, and sends their forms with all that is checked."""
+    """A PSU who opens the bank's pages, and sends their forms with all checkboxes selected."""
 
     def __init__(self, base_url: str) -> None:
         self._base_url = base_url
@@ -65,7 +65,7 @@ def test_a_bank_with_every_function_passes_every_check(version: int) -> None:
 
 
 def _text(version: int, base_url: str, hub_port: int) -> str:
-    """The bank's file."""
+    """Return the kit's file for the bank."""
     pem = public_pem(KEY).strip().replace("\n", "\n  ")
     accounts = "".join(
         f"""\

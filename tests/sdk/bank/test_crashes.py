@@ -1,4 +1,4 @@
-"""A bank whose process ends at any step of its storage, and starts again: nothing is lost, nothing is done twice."""
+"""A bank whose process ends at any storage step and restarts loses nothing and duplicates nothing."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ MOST_STEPS = 20
 
 
 class PowerFailure(BaseException):
-    """The end of the process: nothing can handle it."""
+    """The end of the process, which no code can handle."""
 
 
 class Mortal(MemoryStorage):
-    """Keeps what was written, and fails after a number of steps."""
+    """Store what was written, and fail after a number of steps."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -61,7 +61,7 @@ def mortal(version: int, clock: Clock, storage: Mortal) -> Iterator[BankHarness]
 
 
 def is_alive(harness: BankHarness, storage: Mortal, page: httpx.Response, steps: int) -> bool:
-    """Whether a decision needs no more than these steps. Then the process starts again."""
+    """Return whether a decision takes at most this many steps, and restart the process."""
     storage.left = steps
     with suppress(PowerFailure):
         harness.decide(page, "yes", account=["1001"])
@@ -161,7 +161,7 @@ def test_a_consent_is_saved_once_despite_a_crash_at_any_step(mortal: BankHarness
     assert 1 < steps < MOST_STEPS - 1
 
 
-def test_a_consent_ended_by_the_psu_ends_on_both_sides_despite_a_crash_at_any_step(
+def test_a_consent_revoked_by_the_psu_ends_on_both_sides_despite_a_crash_at_any_step(
     mortal: BankHarness, storage: Mortal
 ) -> None:
     for steps in range(MOST_STEPS):

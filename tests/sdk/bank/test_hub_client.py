@@ -1,4 +1,4 @@
-"""Calls to the hub: signed, in the spelling of the version, and repeated under the same id."""
+"""Calls to the hub are signed, use the notation of the version, and are retried with the same id."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ FINAL = {
 
 
 @pytest.mark.parametrize("failure", REPEATED.values(), ids=REPEATED)
-def test_a_call_is_repeated_with_the_same_id_body_and_signature(
+def test_a_call_is_retried_with_the_same_id_body_and_signature(
     hub: HubDouble, clock: Clock, failure: httpx.Response | Exception
 ) -> None:
     hub.steps = [failure]
@@ -112,7 +112,7 @@ def test_a_call_is_repeated_with_the_same_id_body_and_signature(
 
 
 @pytest.mark.parametrize("failure", FINAL.values(), ids=FINAL)
-def test_a_final_refusal_is_not_repeated(hub: HubDouble, clock: Clock, failure: httpx.Response) -> None:
+def test_a_final_refusal_is_not_retried(hub: HubDouble, clock: Clock, failure: httpx.Response) -> None:
     hub.steps = [failure]
 
     with pytest.raises(HubError) as caught:
@@ -132,7 +132,7 @@ def test_an_unreachable_hub_raises_an_error_after_the_last_retry(hub: HubDouble,
     assert len(hub.calls) == 3
 
 
-def test_a_malformed_answer_raises_unexpected_answer(hub: HubDouble, clock: Clock) -> None:
+def test_a_malformed_response_raises_unexpected_answer(hub: HubDouble, clock: Clock) -> None:
     page, incomplete = httpx.Response(200, text="<html>"), httpx.Response(200, json={"tppName": "x"})
     for steps in ([page] * 4, [incomplete]):
         hub.steps = [*steps]
@@ -141,7 +141,7 @@ def test_a_malformed_answer_raises_unexpected_answer(hub: HubDouble, clock: Cloc
         assert hub.steps == []
 
 
-def test_hub_error_keeps_the_details_of_a_refusal(hub: HubDouble) -> None:
+def test_hub_error_contains_the_details_of_a_refusal(hub: HubDouble) -> None:
     details = [{"code": "INVALID_MODEL_TYPE", "title": "no scopes"}]
     hub.steps = [httpx.Response(400, json={"code": "FORMAT_ERROR", "title": "why", "additionalErrors": details})]
 
@@ -151,7 +151,7 @@ def test_hub_error_keeps_the_details_of_a_refusal(hub: HubDouble) -> None:
     assert caught.value.additional == tuple(details)
 
 
-def test_secrets_are_in_no_error_and_no_repr(hub: HubDouble, caplog: pytest.LogCaptureFixture) -> None:
+def test_no_error_and_no_repr_contains_a_secret(hub: HubDouble, caplog: pytest.LogCaptureFixture) -> None:
     made, failures = client(hub, 2), [error(500, 2, "x", Retry_After="1"), error(400, 2, "FORMAT_ERROR")]
     hub.steps = list(failures)
 
@@ -175,7 +175,7 @@ def test_an_invalid_configuration_raises_configuration_error(hub: HubDouble) -> 
 
 
 def codes() -> Iterator[str]:
-    """The codes of all errors in the documents, by call."""
+    """Yield the codes of all errors in the documents, by call."""
     for version in bank.VERSIONS:
         for _, _, operation in bank.operations(version, "paths"):
             text = json.dumps(operation["responses"])
@@ -201,14 +201,14 @@ def test_a_redirect_is_not_followed(hub: HubDouble, status: int) -> None:
 
 
 @pytest.mark.parametrize("content", [b"[" * 100_000, b'{"status": 1E9999999999999999999}', b"\xff"])
-def test_an_oversized_or_undecodable_answer_raises_unexpected_answer(hub: HubDouble, content: bytes) -> None:
+def test_an_oversized_or_undecodable_response_raises_unexpected_answer(hub: HubDouble, content: bytes) -> None:
     hub.steps = [httpx.Response(200, content=content) for _ in range(4)]
 
     with pytest.raises(UnexpectedAnswer):
         asyncio.run(client(hub, 2).revoke_token(TOKEN))
 
 
-def test_a_call_with_a_damaged_answer_is_repeated(hub: HubDouble) -> None:
+def test_a_call_with_a_damaged_response_is_retried(hub: HubDouble) -> None:
     damaged = httpx.DecodingError("damaged")
     hub.steps = [damaged]
 

@@ -1,4 +1,4 @@
-"""Consent pages, the PSU's decisions, and the end of consents."""
+"""Consent pages, the PSU's decisions, and the revocation of consents."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_a_consent_without_a_valid_account_shows_the_form_again(harness: BankHar
 
 
 @pytest.mark.parametrize("form", [b"decision=no&account=\xed\xa0\x80", b"decision=no&%ED%A0%80=1"])
-def test_a_form_in_invalid_utf_8_returns_400_and_decides_nothing(harness: BankHarness, form: bytes) -> None:
+def test_a_form_in_invalid_utf_8_returns_400_and_is_not_processed(harness: BankHarness, form: bytes) -> None:
     action = action_of(harness.open("/consent?request=1")).removeprefix(BANK)
 
     assert harness.run(harness.request("POST", action, content=form)).status_code == 400
@@ -64,7 +64,7 @@ def test_an_unknown_decision_returns_400(harness: BankHarness) -> None:
     assert harness.decide(harness.open("/consent?request=1"), "maybe").status_code == 400
 
 
-def test_a_repeated_decision_saves_one_consent_and_the_opposite_returns_409(harness: BankHarness) -> None:
+def test_a_duplicate_decision_saves_one_consent_and_the_opposite_returns_409(harness: BankHarness) -> None:
     page = harness.open("/consent?request=1")
 
     first = harness.decide(page, "yes", account="1001")
@@ -76,7 +76,7 @@ def test_a_repeated_decision_saves_one_consent_and_the_opposite_returns_409(harn
     assert harness.hub.bodies("/consent")[0] == harness.hub.bodies("/consent")[1]
 
 
-def test_a_consent_with_a_lost_answer_is_completed_by_another_click(harness: BankHarness) -> None:
+def test_a_consent_with_a_lost_response_is_completed_by_a_second_click(harness: BankHarness) -> None:
     page = harness.open("/consent?request=1")
     harness.hub.steps = [httpx.ReadTimeout("lost")] * 4
 
@@ -86,7 +86,7 @@ def test_a_consent_with_a_lost_answer_is_completed_by_another_click(harness: Ban
     assert len(harness.hub.saved) == 1
 
 
-def test_the_secret_of_a_page_is_in_no_log_line(harness: BankHarness, caplog: pytest.LogCaptureFixture) -> None:
+def test_no_log_line_contains_the_secret_of_a_page(harness: BankHarness, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("DEBUG", "causeway")
     page = harness.open("/consent?request=1")
     harness.hub.steps = [httpx.Response(403, json={"code": "x"})]
@@ -95,7 +95,7 @@ def test_the_secret_of_a_page_is_in_no_log_line(harness: BankHarness, caplog: py
     assert action_of(page).rpartition("/")[2] not in caplog.text
 
 
-def test_an_authorization_unknown_to_the_hub_is_explained(harness: BankHarness) -> None:
+def test_an_authorization_unknown_to_the_hub_shows_an_explanation(harness: BankHarness) -> None:
     harness.hub.steps = [httpx.Response(400, json={"error_code": 4301, "message": "unknown"})]
 
     page = harness.open("/consent?request=1")
@@ -135,7 +135,7 @@ def test_a_psu_function_without_an_id_returns_500(harness: BankHarness) -> None:
     assert harness.open("/consents").status_code == 500
 
 
-def test_the_psu_ends_one_or_all_consents_and_the_hub_is_notified(harness: BankHarness) -> None:
+def test_the_psu_revokes_one_or_all_consents_and_the_hub_is_notified(harness: BankHarness) -> None:
     tokens = [harness.consent(f"request={number}") for number in range(3)]
     page = harness.open("/consents")
     assert "Your consents: 3" in page.text
@@ -162,7 +162,7 @@ def test_a_failed_revocation_notice_is_sent_later(harness: BankHarness) -> None:
     assert len(harness.hub.bodies("/token/revoke")) == 3
 
 
-def test_a_bank_program_ends_a_consent_of_the_given_psu_only(harness: BankHarness) -> None:
+def test_a_bank_program_revokes_a_consent_of_the_given_psu_only(harness: BankHarness) -> None:
     harness.consent()
 
     assert not harness.run(harness.bank.end_consent("psu-2", "consent1"))
@@ -185,7 +185,7 @@ def test_a_token_is_deleted_when_its_consent_ends(harness: BankHarness) -> None:
     assert harness.hub.bodies("/token/revoke") == []
 
 
-def test_a_consent_expires_at_its_end(harness: BankHarness) -> None:
+def test_a_consent_expires_at_the_end_of_its_validity(harness: BankHarness) -> None:
     token = harness.consent()
     harness.clock.seconds += 365 * 86400
 
@@ -193,7 +193,7 @@ def test_a_consent_expires_at_its_end(harness: BankHarness) -> None:
     assert harness.run(harness.bank.consents("psu-1")) == []
 
 
-def test_pages_are_made_by_a_template_or_a_function(clock: Clock) -> None:
+def test_pages_are_rendered_by_a_template_or_a_function(clock: Clock) -> None:
     harness = BankHarness(2, clock, template="<i>{bank}</i>|{title}|{content}", name="Bank & Co")
     try:
         assert harness.open("/consents").text == "<i>Bank &amp; Co</i>|Your consents: 0|"
@@ -208,7 +208,7 @@ def test_pages_are_made_by_a_template_or_a_function(clock: Clock) -> None:
         harness.close()
 
 
-def test_a_tpp_name_with_placeholders_is_shown_literally() -> None:
+def test_a_tpp_name_with_placeholders_is_shown_unchanged() -> None:
     page = render(Page("{title}", "{content} asks", buttons=(("yes", "Yes"),)), "<h1>{bank}: {title}</h1>{content}")
 
     assert bytes(page.body).startswith(b"<h1>{title}: {content} asks</h1><form")
@@ -228,7 +228,7 @@ def test_a_bank_can_be_mounted_in_another_application(clock: Clock) -> None:
     assert harness.hub.bodies("/init_authorization") == [{"request_url": f"{BANK}/consent?request=1"}]
 
 
-def test_a_bank_without_its_mandatory_functions_does_not_start() -> None:
+def test_a_bank_without_its_mandatory_functions_fails_to_start() -> None:
     bank = Bank(version=2, hub=HUB, api_key=API_KEY, private_key=private_pem(KEY), base_url=BANK)
 
     async def opened() -> None:

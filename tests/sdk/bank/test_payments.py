@@ -1,4 +1,4 @@
-"""Orders are accepted once, money moves once, and every status reaches the hub."""
+"""Orders are accepted once, payments are booked once, and every status reaches the hub."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_a_payment_declined_by_the_booking_function_is_rejected(harness: BankHar
     assert harness.hub.bodies("/payments/status")[0]["payment_status"] == STATUSES[harness.version]["rejected"]
 
 
-def test_a_repeated_confirmation_books_once(harness: BankHarness) -> None:
+def test_duplicate_confirmations_book_once(harness: BankHarness) -> None:
     taken = harness.pay(token=harness.consent(accounts=("1001",)))
 
     page, other_tab = harness.open(taken["confirmation_url"]), harness.open(taken["confirmation_url"])
@@ -135,7 +135,7 @@ def test_a_confirmation_during_an_interim_report_keeps_the_payment_listed_as_und
 
 
 def test_a_form_forged_by_the_tpp_does_not_confirm_a_payment(harness: BankHarness) -> None:
-    """The TPP knows the confirmation_url; the PSU's browser would send such a form with the PSU's session."""
+    """The TPP knows the confirmation_url. The PSU's browser would send a forged form with the PSU's session."""
     taken = harness.pay(token=harness.consent(accounts=("1001",)))
 
     forged = harness.send(taken["confirmation_url"], "yes", account="1001")
@@ -186,7 +186,7 @@ def test_an_order_above_the_balance_is_rejected(harness: BankHarness) -> None:
     assert code_of(refused) == {1: 5101, 2: "INSUFFICIENT_FUNDS"}[harness.version]
 
 
-def test_a_repeated_order_creates_no_second_payment(harness: BankHarness) -> None:
+def test_a_duplicate_order_creates_no_second_payment(harness: BankHarness) -> None:
     token, request_id = harness.consent(), str(uuid.uuid4())
 
     first = harness.webhook("single", order(harness.version), token=token, request_id=request_id)
@@ -196,7 +196,7 @@ def test_a_repeated_order_creates_no_second_payment(harness: BankHarness) -> Non
     assert len(harness.full.orders) == 1
 
 
-def test_a_refusal_contains_the_request_id_in_lower_case(harness_2: BankHarness) -> None:
+def test_a_refusal_contains_the_request_id_in_lowercase(harness_2: BankHarness) -> None:
     request_id = str(uuid.uuid4())
 
     refused = harness_2.webhook("single", {}, token=harness_2.consent(), request_id=request_id.upper())
@@ -256,14 +256,14 @@ def test_a_one_time_consent_allows_one_payment(harness: BankHarness) -> None:
     assert harness.webhook("accounts", token=token).status_code == 401
 
 
-def test_a_rejected_order_does_not_use_up_a_one_time_consent(harness: BankHarness) -> None:
+def test_a_rejected_order_does_not_consume_a_one_time_consent(harness: BankHarness) -> None:
     token = harness.consent("consent_type=one_time")
 
     assert harness.webhook("single", order(harness.version, "999"), token=token).status_code == 400
     assert harness.webhook("single", order(harness.version), token=token).status_code == 200
 
 
-def test_a_repeated_order_of_a_one_time_consent_returns_its_payment(harness: BankHarness) -> None:
+def test_a_duplicate_order_of_a_one_time_consent_returns_its_payment(harness: BankHarness) -> None:
     token, request_id = harness.consent("consent_type=one_time"), str(uuid.uuid4())
     first = harness.webhook("single", order(harness.version), token=token, request_id=request_id)
 
@@ -310,7 +310,7 @@ def test_a_payment_page_of_another_psu_returns_404(harness: BankHarness) -> None
     assert harness.full.booked == []
 
 
-def test_a_status_query_returns_own_and_direct_payments_only(harness_2: BankHarness) -> None:
+def test_a_status_query_returns_only_own_and_direct_payments(harness_2: BankHarness) -> None:
     token = harness_2.consent()
     payment, direct = harness_2.pay(token=token)["payment_id"], harness_2.pay("direct")["payment_id"]
     path = "/v2_payment_single_status"

@@ -1,4 +1,4 @@
-"""Signatures as the documentation describes them, and the cache of the hub's keys."""
+"""Signatures as documented, and the cache of the hub's keys."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ BODY = b'{"account_id": "1"}'
 
 
 class Published:
-    """The hub's published keys."""
+    """An endpoint with the hub's published keys."""
 
     def __init__(self, *keys: rsa.RSAPrivateKey) -> None:
         self.keys, self.fetches, self.status = list(keys), 0, 200
@@ -84,7 +84,7 @@ def test_the_keys_of_the_hub_are_fetched_once_a_minute(clock: Clock) -> None:
         assert published.fetches == fetches
 
 
-def test_a_new_key_is_accepted_at_once_and_a_withdrawn_key_rejected_after_a_fetch(clock: Clock) -> None:
+def test_a_new_key_is_accepted_immediately_and_a_withdrawn_key_is_rejected_after_a_fetch(clock: Clock) -> None:
     published = Published(HUB_KEY)
     keys = published.hub_keys()
     assert asyncio.run(keys.verify(BODY, sign(BODY)))
@@ -117,7 +117,7 @@ def test_unavailable_keys_raise_connection_lost(clock: Clock) -> None:
         asyncio.run(published.hub_keys().verify(BODY, sign(BODY)))
 
 
-def test_keys_behind_a_redirect_are_not_trusted(clock: Clock) -> None:
+def test_keys_returned_after_a_redirect_are_rejected(clock: Clock) -> None:
     def moved(request: httpx.Request) -> httpx.Response:
         if request.url.host == "hub.example":
             return httpx.Response(302, headers={"Location": "http://elsewhere.example/key"})
@@ -149,7 +149,7 @@ def test_a_failed_fetch_of_keys_is_retried(clock: Clock, failure: httpx.Response
     assert 0 < sum(clock.slept) < 1
 
 
-def test_an_answer_without_keys_does_not_replace_the_cached_keys(clock: Clock) -> None:
+def test_a_response_without_keys_does_not_replace_the_cached_keys(clock: Clock) -> None:
     published = Published(HUB_KEY)
     keys = published.hub_keys()
     assert asyncio.run(keys.verify(BODY, sign(BODY)))

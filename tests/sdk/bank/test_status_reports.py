@@ -1,4 +1,4 @@
-"""A payment's status is reported until the hub has taken it or refused it for what it says."""
+"""A payment's status is reported until the hub accepts the report or rejects its content."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from causeway.bank import ResourceUnknown
 from tests.sdk.bank.harness import STATUSES, BankHarness
 
 
-def test_a_failed_status_report_is_sent_later_under_the_same_request_id(harness: BankHarness) -> None:
+def test_a_failed_status_report_is_sent_later_with_the_same_request_id(harness: BankHarness) -> None:
     taken = harness.pay(token=harness.consent(accounts=("1001",)))
     harness.hub.steps = [httpx.ReadTimeout("lost")] * 2
 
@@ -39,7 +39,7 @@ def test_a_newer_status_replaces_an_unreported_one(harness_2: BankHarness) -> No
     assert harness_2.hub.calls == []
 
 
-def test_a_report_rejected_by_the_hub_is_not_repeated(harness: BankHarness, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_report_rejected_by_the_hub_is_not_retried(harness: BankHarness, caplog: pytest.LogCaptureFixture) -> None:
     taken = harness.pay(token=harness.consent(accounts=("1001",)))
     harness.hub.steps = [httpx.Response(400, json={"error_code": 4001, "message": "unknown"})]
 
@@ -62,7 +62,7 @@ def test_a_report_rejected_by_the_hub_is_not_repeated(harness: BankHarness, capl
     ],
     ids=["a page", "a redirect", "a proxy's refusal", "wrong key 1", "wrong key 2", "wrong signature"],
 )
-def test_a_report_rejected_by_a_proxy_or_for_its_credentials_is_repeated(
+def test_a_report_rejected_by_a_proxy_or_for_its_credentials_is_retried(
     harness: BankHarness, failure: httpx.Response
 ) -> None:
     taken = harness.pay(token=harness.consent(accounts=("1001",)))
@@ -95,9 +95,7 @@ def test_a_status_of_an_unknown_payment_is_not_reported(harness: BankHarness) ->
     ],
     ids=lambda answer: str(answer.status_code),
 )
-def test_a_report_stays_pending_until_the_hub_accepts_or_rejects_it(
-    harness: BankHarness, answer: httpx.Response
-) -> None:
+def test_a_report_is_pending_until_the_hub_accepts_or_rejects_it(harness: BankHarness, answer: httpx.Response) -> None:
     taken = harness.pay(token=harness.consent(accounts=("1001",)))
     harness.hub.steps = [answer]
 

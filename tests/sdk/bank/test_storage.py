@@ -1,4 +1,4 @@
-"""The storage in memory keeps the promises of every storage."""
+"""The in-memory storage meets the requirements of every storage."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.sdk.scripted_hub import Clock
 
 
 class JsonStorage(MemoryStorage):
-    """Refuses what JSON cannot express, and gives what JSON makes of the rest."""
+    """A storage that rejects values without a JSON form, and returns values as parsed from JSON."""
 
     async def add(self, kind: str, key: str, value: Values, *, owner: str = "", expires_at: float = 0.0) -> bool:
         return await super().add(kind, key, as_json(value), owner=owner, expires_at=expires_at)

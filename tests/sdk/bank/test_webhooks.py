@@ -1,4 +1,4 @@
-"""Webhooks are answered to the hub only, in the form of the version, within the consent."""
+"""Webhooks of the hub are processed in the format of the version, within the consent."""
 
 from __future__ import annotations
 
@@ -259,7 +259,7 @@ def test_transactions_are_returned_in_pages_of_the_requested_lists(harness_2: Ba
     assert ask(harness_2, token, page_size=0)["code"] == "FORMAT_ERROR"
 
 
-def test_a_booking_between_two_pages_repeats_and_omits_nothing(harness_2: BankHarness) -> None:
+def test_a_booking_between_two_pages_duplicates_and_omits_nothing(harness_2: BankHarness) -> None:
     token, rows = harness_2.consent(), [transaction(day) for day in reversed(DAYS)]
 
     @harness_2.bank.transactions
@@ -328,5 +328,5 @@ def test_control_characters_of_a_path_are_not_written_to_the_log(
     assert all(record.getMessage().isprintable() for record in caplog.records)
 
 
-def test_no_representation_shows_an_api_key(harness: BankHarness) -> None:
+def test_no_repr_contains_an_api_key(harness: BankHarness) -> None:
     assert API_KEY not in repr(vars(harness.bank))
