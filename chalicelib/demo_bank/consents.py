@@ -148,7 +148,7 @@ def list_consents(bank: DemoBank, customer_id: str) -> list[DemoConsent]:
 
 
 def update_payment(bank: DemoBank, consent: DemoConsent, payment_id: str) -> Operation:
-    """Return the write that uses a one-time consent. It fails if the consent has ended or was used for another payment."""
+    """Return the write that uses a one-time consent. It fails if the consent has ended or paid a different order."""
     unspent = Attr("payment_id").not_exists() | Attr("payment_id").eq(payment_id)
     condition = Attr("status").eq("active") & unspent
     return Update(TABLE, bank.key(consent.record), set={"payment_id": payment_id}, condition=condition)

@@ -194,7 +194,7 @@ def _find_customer(bank: DemoBank, consent: DemoConsent) -> Customer:
 
 
 def _find_consent(bank: DemoBank, row: WebhookRow, incoming: Incoming) -> DemoConsent | None:
-    """Return the consent for X-Auth-Token and record its use. Raises: Refusal, the same if ended, expired or unknown."""
+    """Return the consent for X-Auth-Token, and record its use. Raises: Refusal, for any inactive or unknown token."""
     token = incoming.headers.get("x-auth-token", "")
     if row.consent == "ignored" or (row.consent == "if named" and not token):
         return None
