@@ -41,12 +41,12 @@ def at_once(calls: Sequence[Callable[[], T]]) -> list[T]:
     """
     barrier = threading.Barrier(len(calls))
 
-    def made(call: Callable[[], T]) -> T:
+    def run(call: Callable[[], T]) -> T:
         barrier.wait()
         return call()
 
     with _turns(), ThreadPoolExecutor(len(calls)) as pool:
-        return list(pool.map(made, calls))
+        return list(pool.map(run, calls))
 
 
 def decided(call: Callable[[], Envelope]) -> Envelope:

@@ -112,7 +112,7 @@ def loaded(hub: Hub, *managers: Mapping[str, Any]) -> list[LoadPlan]:
     return loading.load(hub, file.read_programmes(written(*managers), "local"))
 
 
-def shown(secret: CredentialSecret) -> tuple[str, str, str]:
+def secret_parts(secret: CredentialSecret) -> tuple[str, str, str]:
     """A secret's parts as a call shows them."""
     assert secret.access_key is not None
     return secret.access_key, secret.access_api_id, secret.access_api_key

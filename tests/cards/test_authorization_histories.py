@@ -84,7 +84,7 @@ class AuthorizationHistory(RuleBasedStateMachine):
         self.sent: list[tuple[int, str, dict[str, Any], str]] = []
 
     @initialize()
-    def made(self) -> None:
+    def create_records(self) -> None:
         (plan,) = programmes.loaded(self.issuer.hub, programme())
         name = f"network-{next(_numbers)}"
         self.issuer.secrets[name] = asdict(plan.secrets["app"])

@@ -39,7 +39,7 @@ class CardHistory(RuleBasedStateMachine):
     # -- the model
 
     @initialize()
-    def made(self) -> None:
+    def create_records(self) -> None:
         state = self.first_state
         months = 1 if state == "E" else 36
         members = of_new_card(card_virtual=0, card_pin=PIN, card_validity_period=months, **DELIVERY)
@@ -275,7 +275,7 @@ class AccountHistory(RuleBasedStateMachine):
         self.first_state = state
 
     @initialize(currency=st.sampled_from([EUR, GBP]))
-    def made(self, currency: int) -> None:
+    def create_records(self, currency: int) -> None:
         self.holder_id, status = self.issuer.holder(), self.first_state
         members = {"holder_id": self.holder_id, "account_status": status, "currency_ison": currency}
         self.account_id = self.issuer.account(**members)

@@ -215,12 +215,12 @@ def failing(issuer: Issuer, method: str, error: Exception) -> Iterator[None]:
 def silent(name: str) -> Callable[[Issuer], object]:
     """A transfer whose provider was silent."""
 
-    def made(issuer: Issuer) -> object:
+    def create(issuer: Issuer) -> object:
         return issuer.transfer(
             issuer.funded_address(500), 300, destination_account_name=name, request_reference_id=issuer.reference()
         )
 
-    return made
+    return create
 
 
 def silent_return(issuer: Issuer) -> object:
@@ -236,23 +236,23 @@ def refused_return(issuer: Issuer) -> object:
 
 
 def cut_off(amount: int) -> Callable[[Issuer], object]:
-    def made(issuer: Issuer) -> object:
+    def create(issuer: Issuer) -> object:
         announced = issuer.debit(issuer.mandate(issuer.funded_address(500)), amount)
         issuer.clock.advance(24 * 3600)
         return announced
 
-    return made
+    return create
 
 
 def unopened(name: str) -> Callable[[Issuer], object]:
     """An address that was asked for by a request that came no further."""
 
-    def made(issuer: Issuer) -> object:
+    def create(issuer: Issuer) -> object:
         wanted = {"account_id": issuer.account(), "epm_method_id": UK, "currency_ison": GBP, "account_name": name}
         with failing(issuer, "open_address", ProviderSilent("no answer")):
             return issuer.do("assignExternalPaymentAddress", **wanted)
 
-    return made
+    return create
 
 
 BROKEN = "a payment at a provider that is broken"

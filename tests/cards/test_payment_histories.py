@@ -73,7 +73,7 @@ class PaymentHistory(RuleBasedStateMachine):
         self.limits = Limits()
 
     @initialize()
-    def made(self) -> None:
+    def create_records(self) -> None:
         (plan,) = programmes.loaded(self.issuer.hub, programme())
         name = f"money-{next(_numbers)}"
         self.issuer.secrets[name] = asdict(plan.secrets["app"])

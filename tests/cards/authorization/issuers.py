@@ -96,7 +96,7 @@ def with_strict_rules(issuer: Issuer, name: str = "strict") -> Issuer:
     return issuer.with_credential(name, manager=made["id"])
 
 
-def held(issuer: Issuer, funds: int = 100_00, **members: Any) -> Holder:
+def cardholder(issuer: Issuer, funds: int = 100_00, **members: Any) -> Holder:
     """A new physical card with a PIN, with so much on its account in pounds, without fees."""
     least: dict[str, Any] = {"card_virtual": 0, "card_pin": PIN, "order_shipping_method": 1, "card_fee_group_id": FREE}
     return new_holder(issuer, funds, **least | members)
@@ -116,7 +116,7 @@ def code(user: Holder, amount: int = 10_00, currency: int = GBP, **members: Any)
     return str(user.request_authorization(amount, currency, **members)["response_code"])
 
 
-def advised(user: Holder, amount: int, currency: int = GBP, **members: Any) -> Any:
+def advice(user: Holder, amount: int, currency: int = GBP, **members: Any) -> Any:
     """The answer to an advice of an approved purchase."""
     least = {"card_id": user.card_id, "transaction_type": 0, "amount": amount, "currency_ison": currency}
     return user.issuer.data("simulateAdvice", **least | {"response_code": "00"} | members)
@@ -142,7 +142,7 @@ def other(digits: str) -> str:
 
 def reissued(issuer: Issuer, status: str = "A") -> Holder:
     """A card that was issued anew with another number; the holder knows the old one."""
-    user = held(issuer)
+    user = cardholder(issuer)
     issuer.data("changeCardStatus", card_id=user.card_id, status=status)
     reissue(user)
     return user

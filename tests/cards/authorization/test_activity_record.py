@@ -52,7 +52,7 @@ def members(row: Item) -> Item:
     return {name: value for name, value in row.items() if name not in ("owner", "part", "written_by")}
 
 
-def advised(card: Holder, amount: int, code: str = "00") -> Any:
+def advice(card: Holder, amount: int, code: str = "00") -> Any:
     """The answer to an advice."""
     use = {"card_id": card.card_id, "transaction_type": 0, "amount": amount, "currency_ison": GBP}
     return card.issuer.data("simulateAdvice", response_code=code, **use)
@@ -345,8 +345,8 @@ def test_activity_lists_every_message_and_financial_authorizes_lists_approvals(i
     card = new_holder(issuer, 100_00)
     link = str(card.authorize(40_00)["trans_link"])
     card.request_authorization(100_00)
-    advised(card, 10_00)
-    advised(card, 10_00, "51")
+    advice(card, 10_00)
+    advice(card, 10_00, "51")
     card.request_authorization(100_00, partial_approval=1)
     card.increment(link, 1_000_00)
     card.reverse(link, 10_00)

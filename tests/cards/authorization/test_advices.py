@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.cards.authorization.issuers import advised, held, messages
+from tests.cards.authorization.issuers import advice, cardholder, messages
 from tests.cards.authorization.shops import A_DAY, DINAR, Holder
 from tests.cards.field_values import RESPONSE_CODES
 from tests.cards.issuer import EUR, GBP, Issuer
@@ -15,13 +15,13 @@ ACTIONS = ("simulateAuthorization", "simulateAdvice")
 @pytest.fixture(scope="module")
 def user(strict_issuer: Issuer) -> Holder:
     """A card with 100.00 GBP that no test spends."""
-    return held(strict_issuer)
+    return cardholder(strict_issuer)
 
 
 @pytest.mark.parametrize("action", ACTIONS)
 def test_an_advice_or_forced_approval_holds_without_checks(strict_issuer: Issuer, action: str) -> None:
     """The hold is made although the card is blocked, the limit is reached and the balance falls below zero."""
-    user = held(strict_issuer, 5_00, card_limit_group_id=202)
+    user = cardholder(strict_issuer, 5_00, card_limit_group_id=202)
     strict_issuer.data("changeCardStatus", card_id=user.card_id, status="B")
     told = {"response_code": "00"} if action == "simulateAdvice" else {"force_response_code": "00"}
     asked = {"card_id": user.card_id, "transaction_type": 0, "amount": 120_00, "currency_ison": GBP, **told}
@@ -45,7 +45,7 @@ def test_authorization_and_advice_return_the_given_response_code(
     strict_issuer: Issuer, user: Holder, forced: str
 ) -> None:
     approved = forced in ("00", "10")
-    own = held(strict_issuer) if approved else user
+    own = cardholder(strict_issuer) if approved else user
     asked = {"card_id": own.card_id, "transaction_type": 0, "amount": 5_00, "currency_ison": GBP}
 
     answers = [
@@ -62,16 +62,16 @@ def test_authorization_and_advice_return_the_given_response_code(
 
 
 def test_an_advice_in_a_currency_without_a_rate_returns_57(strict_issuer: Issuer) -> None:
-    user = held(strict_issuer)
+    user = cardholder(strict_issuer)
 
-    assert advised(user, 10_00, DINAR)["response_code"] == "57"
+    assert advice(user, 10_00, DINAR)["response_code"] == "57"
     assert user.balances() == (100_00, 0, 0, 100_00)
 
 
 def test_an_advice_is_converted_for_a_card_without_auto_conversion(strict_issuer: Issuer) -> None:
-    user = held(strict_issuer, auto_conversion=0)
+    user = cardholder(strict_issuer, auto_conversion=0)
 
-    assert advised(user, 10_00, EUR)["holder_amount"] == 8_20
+    assert advice(user, 10_00, EUR)["holder_amount"] == 8_20
     assert user.balances() == (100_00, 8_20, 0, 91_80)
 
 

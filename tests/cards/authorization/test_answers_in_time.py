@@ -23,7 +23,7 @@ from chalicelib.foundation.aws.calls import Call
 from chalicelib.foundation.aws.errors import NotSent
 from chalicelib.foundation.aws.queues import Queue
 from chalicelib.foundation.dynamodb.store import StoreError
-from tests.cards.authorization.issuers import authorizes, card_item, held
+from tests.cards.authorization.issuers import authorizes, card_item, cardholder
 from tests.cards.authorization.shops import A_DAY, LIMITED, Holder
 from tests.cards.issuer import GBP, LEFT_OUT, Envelope, Issuer
 from tests.cards.slow_storage import ANSWERING, DECIDING, READS, SlowStorage, every, first
@@ -119,7 +119,7 @@ def _at_once(strict_issuer: Issuer, monkeypatch: pytest.MonkeyPatch) -> Iterator
 @pytest.fixture
 def user(strict_issuer: Issuer) -> Holder:
     """A holder with 100.00 GBP, whose process knows its credentials and has identifiers."""
-    holder = held(strict_issuer, **LIMITED)
+    holder = cardholder(strict_issuer, **LIMITED)
     holder.request_authorization(0, transaction_type=39)
     return holder
 

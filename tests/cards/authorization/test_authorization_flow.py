@@ -9,7 +9,7 @@ import pytest
 
 from chalicelib.cards.authorization import activity_record
 from chalicelib.cards.protocol.values import HOLD_SECONDS
-from tests.cards.authorization.issuers import EACH_CARD, TWICE_A_DAY, authorizes, code, held, messages
+from tests.cards.authorization.issuers import EACH_CARD, TWICE_A_DAY, authorizes, cardholder, code, messages
 from tests.cards.authorization.shops import A_DAY, BACK_A_WEEK, BLENDED, LIMITED, NOT_BLENDING, SEPARATE, Holder
 from tests.cards.issuer import BRITAIN, EUR, GBP, GERMANY, LEFT_OUT, USD, Issuer
 from tests.cards.stored_money import entries, movements
@@ -19,7 +19,7 @@ from tests.kit.storage import record_transactions
 
 
 def test_an_approval_holds_the_amount_and_records_the_message(strict_issuer: Issuer) -> None:
-    user = held(strict_issuer, card_fee_group_id=SEPARATE, **LIMITED)
+    user = cardholder(strict_issuer, card_fee_group_id=SEPARATE, **LIMITED)
 
     answer = user.request_authorization(10_00, mcc="5411", merchant_name="Grocer", merchant_country_ison=GERMANY)
 
@@ -70,7 +70,7 @@ def test_an_approval_holds_the_amount_and_records_the_message(strict_issuer: Iss
 
 
 def test_an_authorization_is_written_in_one_transaction(strict_issuer: Issuer) -> None:
-    approved = held(strict_issuer, **LIMITED)
+    approved = cardholder(strict_issuer, **LIMITED)
     with record_transactions(strict_issuer.causeway) as made:
         approved.request_authorization(10_00)
         approved.request_authorization(1_000_00)
@@ -87,7 +87,7 @@ def test_an_authorization_is_written_in_one_transaction(strict_issuer: Issuer) -
 
 
 def test_messages_keep_their_order_while_the_clock_stands_still(strict_issuer: Issuer) -> None:
-    user = held(strict_issuer)
+    user = cardholder(strict_issuer)
     numbers = [user.request_authorization(amount)["authorize_id"] for amount in (1_00, 200_00, 2_00, 3_00)]
 
     assert [row["authorize_id"] for row in messages(user)] == numbers
@@ -97,7 +97,7 @@ def test_messages_keep_their_order_while_the_clock_stands_still(strict_issuer: I
 
 
 def test_a_partial_approval_holds_counts_and_records_the_approved_part(strict_issuer: Issuer) -> None:
-    user = held(strict_issuer, 9_00, **LIMITED)
+    user = cardholder(strict_issuer, 9_00, **LIMITED)
 
     answer = user.request_authorization(10_00, partial_approval=1, cashback_amount=5_00)
 
@@ -114,7 +114,7 @@ def test_a_partial_approval_holds_counts_and_records_the_approved_part(strict_is
 
 
 def test_cashback_is_held_with_the_purchase(strict_issuer: Issuer) -> None:
-    user = held(strict_issuer, 15_00)
+    user = cardholder(strict_issuer, 15_00)
 
     answer = user.request_authorization(10_00, cashback_amount=5_00)
 
@@ -128,7 +128,7 @@ def test_cashback_is_held_with_the_purchase(strict_issuer: Issuer) -> None:
 
 
 def test_a_decline_is_recorded_and_changes_no_balance_and_no_limit(strict_issuer: Issuer) -> None:
-    user = held(strict_issuer, **LIMITED)
+    user = cardholder(strict_issuer, **LIMITED)
 
     answer = user.request_authorization(100_01, merchant_country_ison=GERMANY)
 
@@ -161,7 +161,7 @@ def test_a_decline_is_recorded_and_changes_no_balance_and_no_limit(strict_issuer
 def test_a_decline_returns_the_balance_of_the_account_in_the_currency(
     strict_issuer: Issuer, currency: int, shown: int
 ) -> None:
-    user = held_with_euros(strict_issuer)
+    user = cardholder_with_euros(strict_issuer)
 
     answer = user.request_authorization(10_00, currency, expiry_year=2028)
 
@@ -171,7 +171,7 @@ def test_a_decline_returns_the_balance_of_the_account_in_the_currency(
 
 
 def test_an_unknown_card_number_returns_14_and_is_not_recorded(strict_issuer: Issuer) -> None:
-    user = held(strict_issuer)
+    user = cardholder(strict_issuer)
     before = sum(1 for _ in strict_issuer.hub.store.scan(activity_record.TABLE))
 
     answer = user.request_authorization(10_00, card_id=LEFT_OUT, pan="2223000000000007", cvc2="123")
@@ -188,7 +188,7 @@ def test_an_unknown_card_number_returns_14_and_is_not_recorded(strict_issuer: Is
 
 
 def test_an_authorization_uses_the_account_in_its_currency_or_the_first(strict_issuer: Issuer) -> None:
-    user = held_with_euros(strict_issuer)
+    user = cardholder_with_euros(strict_issuer)
 
     answers = [user.request_authorization(10_00, currency) for currency in (GBP, EUR, USD)]
 
@@ -202,7 +202,7 @@ def test_an_authorization_uses_the_account_in_its_currency_or_the_first(strict_i
 
 
 def test_insufficient_funds_in_the_currency_return_51_despite_another_account(strict_issuer: Issuer) -> None:
-    user = held_with_euros(strict_issuer)
+    user = cardholder_with_euros(strict_issuer)
 
     answer = user.request_authorization(50_01, EUR)
 
@@ -210,13 +210,13 @@ def test_insufficient_funds_in_the_currency_return_51_despite_another_account(st
     assert (answer["available_balance"], answer["settled_balance"]) == (50_00, 50_00)
 
 
-def held_with_euros(issuer: Issuer) -> Holder:
-    return held(issuer, euros=50_00)
+def cardholder_with_euros(issuer: Issuer) -> Holder:
+    return cardholder(issuer, euros=50_00)
 
 
 @pytest.mark.parametrize("auto_conversion", [0, 1])
 def test_a_foreign_purchase_without_auto_conversion_returns_57(strict_issuer: Issuer, auto_conversion: int) -> None:
-    user = held(strict_issuer, auto_conversion=auto_conversion)
+    user = cardholder(strict_issuer, auto_conversion=auto_conversion)
 
     answer = user.request_authorization(10_00, EUR)
 
@@ -225,7 +225,7 @@ def test_a_foreign_purchase_without_auto_conversion_returns_57(strict_issuer: Is
 
 
 def test_a_conversion_mark_up_is_held_blended_or_separate(strict_issuer: Issuer) -> None:
-    blending, apart = held(strict_issuer), held(strict_issuer, card_program_id=NOT_BLENDING)
+    blending, apart = cardholder(strict_issuer), cardholder(strict_issuer, card_program_id=NOT_BLENDING)
 
     within, beside = (each.request_authorization(10_00, EUR) for each in (blending, apart))
 
@@ -241,7 +241,10 @@ def test_a_conversion_mark_up_is_held_blended_or_separate(strict_issuer: Issuer)
 
 
 def test_an_authorization_holds_the_fees_of_the_cards_fee_group(strict_issuer: Issuer) -> None:
-    separate, blended = held(strict_issuer, card_fee_group_id=SEPARATE), held(strict_issuer, card_fee_group_id=BLENDED)
+    separate, blended = (
+        cardholder(strict_issuer, card_fee_group_id=SEPARATE),
+        cardholder(strict_issuer, card_fee_group_id=BLENDED),
+    )
 
     beside, within = (each.request_authorization(10_00) for each in (separate, blended))
 
@@ -255,7 +258,7 @@ def test_an_authorization_holds_the_fees_of_the_cards_fee_group(strict_issuer: I
 
 
 def test_a_balance_that_does_not_cover_the_fees_returns_51(strict_issuer: Issuer) -> None:
-    user = held(strict_issuer, 10_39, card_fee_group_id=SEPARATE)
+    user = cardholder(strict_issuer, 10_39, card_fee_group_id=SEPARATE)
 
     assert code(user, 10_00) == "51"
     answer = user.request_authorization(10_00, partial_approval=1)
@@ -269,7 +272,7 @@ def test_a_balance_that_does_not_cover_the_fees_returns_51(strict_issuer: Issuer
 
 @pytest.mark.parametrize("transaction_type", [2, 20, 21, 22, 26])
 def test_a_credit_is_approved_without_a_hold(strict_issuer: Issuer, transaction_type: int) -> None:
-    user = held(strict_issuer, 0, **LIMITED)
+    user = cardholder(strict_issuer, 0, **LIMITED)
 
     answer = user.request_authorization(50_00, transaction_type=transaction_type)
 
@@ -289,7 +292,7 @@ def test_a_credit_is_approved_without_a_hold(strict_issuer: Issuer, transaction_
 def test_account_status_decides_the_codes_of_debits_and_credits(
     strict_issuer: Issuer, status: str, taken: str, given: str
 ) -> None:
-    user = held(strict_issuer, 0)
+    user = cardholder(strict_issuer, 0)
     strict_issuer.data("changeAccountStatus", account_id=user.account, account_status=status)
 
     assert [code(user, transaction_type=each) for each in (0, 20)] == [taken, given]
@@ -300,7 +303,7 @@ def test_account_status_decides_the_codes_of_debits_and_credits(
 def test_an_inquiry_approves_zero_and_holds_nothing(
     strict_issuer: Issuer, transaction_type: int, forced: dict[str, Any]
 ) -> None:
-    user = held(strict_issuer, 5_00, **LIMITED, card_fee_group_id=SEPARATE)
+    user = cardholder(strict_issuer, 5_00, **LIMITED, card_fee_group_id=SEPARATE)
 
     answer = user.request_authorization(50_00, transaction_type=transaction_type, **forced)
 
@@ -315,7 +318,7 @@ def test_an_inquiry_approves_zero_and_holds_nothing(
 
 
 def test_an_inquiry_declines_a_wrong_cvc2_and_a_suspended_account(strict_issuer: Issuer) -> None:
-    user = held(strict_issuer)
+    user = cardholder(strict_issuer)
     assert code(user, 0, transaction_type=39, cvc2="000" if user.card.cvc2 != "000" else "001") == "N7"
     strict_issuer.data("changeAccountStatus", account_id=user.account, account_status="S")
     assert code(user, 0, transaction_type=30) == "62"
@@ -325,7 +328,7 @@ def test_an_inquiry_declines_a_wrong_cvc2_and_a_suspended_account(strict_issuer:
 
 
 def test_daily_limits_reset_at_midnight(strict_issuer: Issuer) -> None:
-    user = held(strict_issuer, card_limit_group_id=TWICE_A_DAY)
+    user = cardholder(strict_issuer, card_limit_group_id=TWICE_A_DAY)
     assert [code(user) for _ in range(3)] == ["00", "00", "65"]
 
     late, new = (strict_issuer.with_own_clock(days=seconds / 86400) for seconds in (15 * 3600 - 1, 15 * 3600))
@@ -335,7 +338,7 @@ def test_daily_limits_reset_at_midnight(strict_issuer: Issuer) -> None:
 
 
 def test_a_single_use_limit_counts_cashback_but_no_fees(strict_issuer: Issuer) -> None:
-    user = held(strict_issuer, card_limit_group_id=EACH_CARD, card_fee_group_id=SEPARATE)
+    user = cardholder(strict_issuer, card_limit_group_id=EACH_CARD, card_fee_group_id=SEPARATE)
 
     assert code(user, 45_00, cashback_amount=5_01) == "61"
     assert code(user, 45_00, cashback_amount=5_00, merchant_country_ison=BRITAIN) == "00"

@@ -31,9 +31,9 @@ from tests.cards.authorization.issuers import (
     TWICE_A_HOLDER,
     WATCHED,
     card_context_of,
+    cardholder,
     change_card,
     code,
-    held,
     other,
 )
 from tests.cards.authorization.shops import BLENDED, DINAR, FREE, SEPARATE, Holder
@@ -42,13 +42,13 @@ from tests.cards.issuer import BRITAIN, DELIVERY, EUR, GBP, GERMANY, LEFT_OUT, P
 
 
 def in_status(issuer: Issuer, status: str) -> Holder:
-    user = held(issuer)
+    user = cardholder(issuer)
     issuer.data("changeCardStatus", card_id=user.card_id, status=status)
     return user
 
 
 def with_account_in(issuer: Issuer, status: str) -> Holder:
-    user = held(issuer, 0 if status == "C" else 100_00)
+    user = cardholder(issuer, 0 if status == "C" else 100_00)
     issuer.data("changeAccountStatus", account_id=user.account, account_status=status)
     return user
 
@@ -64,7 +64,7 @@ def by_old_number(issuer: Issuer, status: str = "A", **members: Any) -> str:
 
 
 def expired(issuer: Issuer) -> str:
-    user = held(issuer, card_validity_period=1)
+    user = cardholder(issuer, card_validity_period=1)
     return code(replace(user, issuer=issuer.with_own_clock(days=62)))
 
 
@@ -83,7 +83,7 @@ def with_wrong_cvc2(user: Holder) -> str:
 
 
 def broken(issuer: Issuer, **members: Any) -> str:
-    user = held(issuer)
+    user = cardholder(issuer)
     change_card(user, **members)
     return code(user, pin=PIN)
 
@@ -96,10 +96,10 @@ def twice(user: Holder, *more: Mapping[str, Any]) -> str:
 
 
 WAYS: Mapping[str, Mapping[str, Callable[[Issuer], str]]] = {
-    "00": {"a purchase": lambda issuer: code(held(issuer))},
-    "10": {"a part of a purchase": lambda issuer: code(held(issuer, 9_99), partial_approval=1)},
+    "00": {"a purchase": lambda issuer: code(cardholder(issuer))},
+    "10": {"a part of a purchase": lambda issuer: code(cardholder(issuer, 9_99), partial_approval=1)},
     "14": {
-        "nobody's number": lambda issuer: code(held(issuer), card_id=LEFT_OUT, pan="2223000000000007"),
+        "nobody's number": lambda issuer: code(cardholder(issuer), card_id=LEFT_OUT, pan="2223000000000007"),
         "an old number": by_old_number,
     },
     "41": {
@@ -115,33 +115,37 @@ WAYS: Mapping[str, Mapping[str, Callable[[Issuer], str]]] = {
         "a closed account": lambda issuer: code(with_account_in(issuer, "C")),
     },
     "51": {
-        "no funds": lambda issuer: code(held(issuer, 9_99)),
-        "a part that was not asked for": lambda issuer: code(held(issuer, 9_99), partial_approval=0),
-        "cashback": lambda issuer: code(held(issuer, 10_00), cashback_amount=1),
-        "funds that are held": lambda issuer: twice(held(issuer, 19_99), {}, {}),
+        "no funds": lambda issuer: code(cardholder(issuer, 9_99)),
+        "a part that was not asked for": lambda issuer: code(cardholder(issuer, 9_99), partial_approval=0),
+        "cashback": lambda issuer: code(cardholder(issuer, 10_00), cashback_amount=1),
+        "funds that are held": lambda issuer: twice(cardholder(issuer, 19_99), {}, {}),
     },
     "54": {
         "an expired card": expired,
-        "another year": lambda issuer: code(held(issuer), expiry_year=2028, expiry_month=3),
-        "another month": lambda issuer: code(held(issuer), expiry_month=4),
+        "another year": lambda issuer: code(cardholder(issuer), expiry_year=2028, expiry_month=3),
+        "another month": lambda issuer: code(cardholder(issuer), expiry_month=4),
     },
-    "55": {"a wrong PIN": lambda issuer: wrong_pins(held(issuer), 2)},
+    "55": {"a wrong PIN": lambda issuer: wrong_pins(cardholder(issuer), 2)},
     "57": {
-        "a category": lambda issuer: code(held(issuer, card_usage_group_id=NO_CASH), mcc="7995"),
-        "a channel": lambda issuer: code(held(issuer, card_usage_group_id=NO_CASH), transaction_type=1),
-        "a country": lambda issuer: code(held(issuer, card_usage_group_id=NO_CASH), merchant_country_ison=AMERICA),
-        "no conversion": lambda issuer: code(held(issuer, auto_conversion=0), currency=EUR),
-        "no rate": lambda issuer: code(held(issuer), currency=DINAR),
+        "a category": lambda issuer: code(cardholder(issuer, card_usage_group_id=NO_CASH), mcc="7995"),
+        "a channel": lambda issuer: code(cardholder(issuer, card_usage_group_id=NO_CASH), transaction_type=1),
+        "a country": lambda issuer: code(
+            cardholder(issuer, card_usage_group_id=NO_CASH), merchant_country_ison=AMERICA
+        ),
+        "no conversion": lambda issuer: code(cardholder(issuer, auto_conversion=0), currency=EUR),
+        "no rate": lambda issuer: code(cardholder(issuer), currency=DINAR),
     },
     "59": {
         "a card at risk": lambda issuer: code(in_status(issuer, "R")),
-        "a rule": lambda issuer: code(held(issuer, risk_rules_group_id=WATCHED), mcc=ALL_AT_ONCE),
+        "a rule": lambda issuer: code(cardholder(issuer, risk_rules_group_id=WATCHED), mcc=ALL_AT_ONCE),
     },
     "61": {
-        "the card's limit": lambda issuer: code(held(issuer, card_limit_group_id=EACH_CARD), 50_01),
-        "the account's limit": lambda issuer: code(held(issuer, account_limit_group_id=EACH_ACCOUNT), 60_01),
-        "the holder's limit": lambda issuer: code(held(issuer, holder_limit_group_id=EACH_HOLDER), 70_01),
-        "a limit in another currency": lambda issuer: code(held(issuer, card_limit_group_id=EACH_CARD), 62_51, EUR),
+        "the card's limit": lambda issuer: code(cardholder(issuer, card_limit_group_id=EACH_CARD), 50_01),
+        "the account's limit": lambda issuer: code(cardholder(issuer, account_limit_group_id=EACH_ACCOUNT), 60_01),
+        "the holder's limit": lambda issuer: code(cardholder(issuer, holder_limit_group_id=EACH_HOLDER), 70_01),
+        "a limit in another currency": lambda issuer: code(
+            cardholder(issuer, card_limit_group_id=EACH_CARD), 62_51, EUR
+        ),
     },
     "62": {
         "a blocked card": lambda issuer: code(in_status(issuer, "T")),
@@ -149,30 +153,32 @@ WAYS: Mapping[str, Mapping[str, Callable[[Issuer], str]]] = {
         "a restricted account": lambda issuer: code(with_account_in(issuer, "R")),
     },
     "65": {
-        "the card's limit": lambda issuer: twice(held(issuer, card_limit_group_id=TWICE_A_DAY), {}, {}, {}),
-        "the holder's limit": lambda issuer: twice(held(issuer, holder_limit_group_id=TWICE_A_HOLDER), {}, {}, {}),
+        "the card's limit": lambda issuer: twice(cardholder(issuer, card_limit_group_id=TWICE_A_DAY), {}, {}, {}),
+        "the holder's limit": lambda issuer: twice(
+            cardholder(issuer, holder_limit_group_id=TWICE_A_HOLDER), {}, {}, {}
+        ),
         "countries": lambda issuer: twice(
-            held(issuer, card_limit_group_id=ONE_COUNTRY),
+            cardholder(issuer, card_limit_group_id=ONE_COUNTRY),
             *({"merchant_country_ison": country} for country in (BRITAIN, BRITAIN, GERMANY)),
         ),
     },
     "75": {
-        "the third wrong PIN": lambda issuer: wrong_pins(held(issuer), 3),
-        "a blocked PIN": lambda issuer: wrong_pins(held(issuer), 4),
+        "the third wrong PIN": lambda issuer: wrong_pins(cardholder(issuer), 3),
+        "a blocked PIN": lambda issuer: wrong_pins(cardholder(issuer), 4),
     },
     "78": {"not activated": lambda issuer: code(Holder(issuer, issuer.card()))},
-    "91": {"keys that cannot be reached": lambda issuer: without_keys(held(issuer))},
+    "91": {"keys that cannot be reached": lambda issuer: without_keys(cardholder(issuer))},
     "96": {
         "a number that does not open": lambda issuer: broken(issuer, pan=b"\x01" + bytes(60)),
         "keys that are gone": lambda issuer: broken(issuer, key_version=99),
     },
     "1A": {
-        "no 3-D Secure": lambda issuer: code(held(issuer, card_usage_group_id=AUTHENTICATED), entry_mode_type=81),
+        "no 3-D Secure": lambda issuer: code(cardholder(issuer, card_usage_group_id=AUTHENTICATED), entry_mode_type=81),
         "failed": lambda issuer: code(
-            held(issuer, card_usage_group_id=AUTHENTICATED), entry_mode_type=81, eci_indicator=7
+            cardholder(issuer, card_usage_group_id=AUTHENTICATED), entry_mode_type=81, eci_indicator=7
         ),
     },
-    "N7": {"a wrong CVC2": lambda issuer: with_wrong_cvc2(held(issuer))},
+    "N7": {"a wrong CVC2": lambda issuer: with_wrong_cvc2(cardholder(issuer))},
 }
 """Each code with what brings it about."""
 
@@ -204,7 +210,7 @@ def test_each_case_returns_its_response_code(strict_issuer: Issuer, expected: st
 def test_a_purchase_just_within_the_rules_is_approved(
     strict_issuer: Issuer, members: dict[str, Any], more: dict[str, Any]
 ) -> None:
-    assert code(held(strict_issuer, **members), **more) == "00"
+    assert code(cardholder(strict_issuer, **members), **more) == "00"
 
 
 # -- the order of the checks
@@ -260,7 +266,7 @@ def card_data(strict_issuer: Issuer) -> CardData:
 
 @pytest.fixture(scope="module")
 def user(strict_issuer: Issuer) -> Holder:
-    return held(strict_issuer)
+    return cardholder(strict_issuer)
 
 
 def attempt_of(user: Holder) -> Attempt:

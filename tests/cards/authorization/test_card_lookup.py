@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.cards.authorization.issuers import advised, code, held, messages, reissue, reissued
+from tests.cards.authorization.issuers import advice, cardholder, code, messages, reissue, reissued
 from tests.cards.issuer import EUR, GBP, LEFT_OUT, Envelope, Issuer
 
 
@@ -17,7 +17,7 @@ from tests.cards.issuer import EUR, GBP, LEFT_OUT, Envelope, Issuer
 def test_a_lookup_by_number_returns_the_code_of_the_card_status(
     strict_issuer: Issuer, status: str, expected: str
 ) -> None:
-    user = held(strict_issuer)
+    user = cardholder(strict_issuer)
     strict_issuer.data("changeCardStatus", card_id=user.card_id, status=status)
 
     answer = user.request_authorization(10_00, card_id=LEFT_OUT, pan=user.card.pan)
@@ -41,7 +41,7 @@ def test_an_old_number_of_a_card_not_yet_activated_declines_and_is_recorded(
 
 
 def test_a_number_replaced_during_the_read_returns_14(strict_issuer: Issuer) -> None:
-    user, causeway = held(strict_issuer), strict_issuer.causeway
+    user, causeway = cardholder(strict_issuer), strict_issuer.causeway
 
     def replace() -> None:
         reissue(user)
@@ -59,13 +59,13 @@ def test_a_number_replaced_during_the_read_returns_14(strict_issuer: Issuer) -> 
 def test_an_advice_by_an_old_number_holds_the_amount(strict_issuer: Issuer) -> None:
     user = reissued(strict_issuer, "L")
 
-    answer = advised(user, 10_00, card_id=LEFT_OUT, pan=user.card.pan)
+    answer = advice(user, 10_00, card_id=LEFT_OUT, pan=user.card.pan)
 
     assert (answer["response_code"], user.balances()[1]) == ("00", 10_00)
 
 
 def test_a_card_above_the_access_level_returns_3002_by_id_and_14_by_number(strict_issuer: Issuer) -> None:
-    user = held(strict_issuer, access_level=500)
+    user = cardholder(strict_issuer, access_level=500)
     asked = {"transaction_type": 39, "amount": 0, "currency_ison": GBP}
 
     def by(level: int, **named: Any) -> Envelope:
@@ -80,7 +80,7 @@ def test_a_card_above_the_access_level_returns_3002_by_id_and_14_by_number(stric
 
 
 def test_an_account_above_the_access_level_shows_zero_balances(strict_issuer: Issuer) -> None:
-    own = held(strict_issuer, 0)
+    own = cardholder(strict_issuer, 0)
     account = strict_issuer.account(
         holder_id=own.card.holder_id, currency_ison=EUR, access_level=500, cards=[own.card_id]
     )

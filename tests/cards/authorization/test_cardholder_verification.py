@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from chalicelib.cards.protocol.values import SECURITY_CHECKS
-from tests.cards.authorization.issuers import card_item, change_card, code, held, messages, other
+from tests.cards.authorization.issuers import card_item, cardholder, change_card, code, messages, other
 from tests.cards.authorization.shops import Holder
 from tests.cards.issuer import DAY, LEFT_OUT, PIN, Issuer
 
@@ -16,7 +16,7 @@ from tests.cards.issuer import DAY, LEFT_OUT, PIN, Issuer
 @pytest.fixture(scope="module")
 def user(strict_issuer: Issuer) -> Holder:
     """A card with 100.00 GBP that no test spends."""
-    return held(strict_issuer)
+    return cardholder(strict_issuer)
 
 
 def test_an_authorization_flags_the_security_checks_made(strict_issuer: Issuer, user: Holder) -> None:
@@ -36,7 +36,7 @@ def test_an_authorization_flags_the_security_checks_made(strict_issuer: Issuer, 
 
 
 def test_a_right_pin_resets_the_tries_of_a_declined_purchase(strict_issuer: Issuer) -> None:
-    user = held(strict_issuer)
+    user = cardholder(strict_issuer)
     code(user, pin="0000")
 
     assert code(user, 100_01, pin=PIN) == "51"
@@ -59,7 +59,7 @@ def test_a_right_pin_resets_the_tries_of_a_declined_purchase(strict_issuer: Issu
 def test_a_wrong_pin_or_cvc2_counts_only_if_verified(
     strict_issuer: Issuer, members: dict[str, Any], expected: str, tries: int, wrong_cvc2s: int
 ) -> None:
-    user = held(strict_issuer)
+    user = cardholder(strict_issuer)
     if "status" in members:
         members = dict(members)
         strict_issuer.data("changeCardStatus", card_id=user.card_id, status=members.pop("status"))
@@ -74,7 +74,7 @@ def test_a_wrong_pin_or_cvc2_counts_only_if_verified(
 
 
 def test_a_blocked_pin_returns_75_only_when_a_pin_is_presented(strict_issuer: Issuer) -> None:
-    user = held(strict_issuer)
+    user = cardholder(strict_issuer)
     strict_issuer.block_pin(user.card_id)
 
     assert code(user, pin=PIN, cvc2=user.card.cvc2) == "75"
@@ -82,13 +82,13 @@ def test_a_blocked_pin_returns_75_only_when_a_pin_is_presented(strict_issuer: Is
 
 
 def test_a_pin_presented_for_a_card_without_a_pin_is_declined(strict_issuer: Issuer) -> None:
-    user = held(strict_issuer, card_virtual=1, card_pin=LEFT_OUT)
+    user = cardholder(strict_issuer, card_virtual=1, card_pin=LEFT_OUT)
 
     assert [code(user, pin=PIN) for _ in range(4)] == ["55", "55", "75", "75"]
 
 
 def test_an_unreadable_card_number_declines_only_purchases_with_a_cvc2(strict_issuer: Issuer) -> None:
-    user = held(strict_issuer)
+    user = cardholder(strict_issuer)
     change_card(user, pan=b"\x01" + bytes(60))
 
     assert code(user, cvc2=user.card.cvc2) == "96"
@@ -97,7 +97,7 @@ def test_an_unreadable_card_number_declines_only_purchases_with_a_cvc2(strict_is
 
 
 def test_five_wrong_cvc2_entries_block_the_cvc2_until_midnight(strict_issuer: Issuer) -> None:
-    user = held(strict_issuer)
+    user = cardholder(strict_issuer)
     right, wrong = user.card.cvc2, other(user.card.cvc2)
 
     assert code(user, cvc2=right) == "00"

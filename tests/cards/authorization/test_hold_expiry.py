@@ -50,7 +50,7 @@ def waiting(issuer: Issuer) -> list[int]:
     return sorted(row["id"] for row in issuer.hub.store.scan("card-activity") if "due_shard" in row)
 
 
-def held(card: Holder, *amounts: int) -> list[str]:
+def links_of_holds(card: Holder, *amounts: int) -> list[str]:
     """The links of new authorizations."""
     return [str(card.authorize(amount)["trans_link"]) for amount in amounts]
 
@@ -60,7 +60,7 @@ def held(card: Holder, *amounts: int) -> list[str]:
 
 def test_a_hold_expires_after_seven_days_and_not_a_second_earlier(issuer: Issuer) -> None:
     card = new_holder(issuer, 100_00, **LIMITED, card_fee_group_id=SEPARATE)
-    [link] = held(card, 40_00)
+    [link] = links_of_holds(card, 40_00)
     assert (waiting(issuer), card.record(link).due_at) == ([int(link)], issuer.clock.time() + 7 * DAY)
 
     issuer.clock.advance(7 * DAY - 1)
@@ -75,7 +75,7 @@ def test_a_hold_expires_after_seven_days_and_not_a_second_earlier(issuer: Issuer
 
 def test_an_increment_restarts_the_seven_days_of_a_hold(issuer: Issuer) -> None:
     card = new_holder(issuer, 100_00)
-    [link] = held(card, 40_00)
+    [link] = links_of_holds(card, 40_00)
 
     for _ in range(2):
         issuer.clock.advance(6 * DAY)
@@ -91,7 +91,7 @@ def test_an_increment_restarts_the_seven_days_of_a_hold(issuer: Issuer) -> None:
 
 def test_clearing_reversal_and_declined_increment_do_not_extend_a_hold(issuer: Issuer) -> None:
     card = new_holder(issuer, 100_00)
-    [link] = held(card, 40_00)
+    [link] = links_of_holds(card, 40_00)
 
     issuer.clock.advance(6 * DAY)
     card.clear(link, 10_00, final=0)
@@ -105,7 +105,7 @@ def test_clearing_reversal_and_declined_increment_do_not_extend_a_hold(issuer: I
 
 def test_cleared_reversed_and_expired_holds_leave_the_due_index(issuer: Issuer) -> None:
     card = new_holder(issuer, 100_00)
-    links = held(card, 10_00, 10_00, 10_00)
+    links = links_of_holds(card, 10_00, 10_00, 10_00)
     declined = card.request_authorization(500_00)
     card.authorize(0, transaction_type=39)
     assert waiting(issuer) == [int(link) for link in links]
@@ -134,7 +134,7 @@ def test_a_credit_authorization_expires_without_a_movement(issuer: Issuer) -> No
 
 def test_holds_of_blocked_cards_and_suspended_accounts_expire(issuer: Issuer) -> None:
     card = new_holder(issuer, 100_00)
-    held(card, 40_00)
+    links_of_holds(card, 40_00)
     issuer.data("changeCardStatus", card_id=card.card_id, status="B")
     issuer.data("changeAccountStatus", account_id=card.account, account_status="S")
 
@@ -161,7 +161,7 @@ def test_expiry_of_a_partly_used_foreign_hold_leaves_no_held_amount(issuer: Issu
 
 def test_expiry_of_a_hold_records_its_own_message(issuer: Issuer) -> None:
     card = new_holder(issuer, 100_00)
-    [link] = held(card, 40_00)
+    [link] = links_of_holds(card, 40_00)
     issuer.clock.advance(7 * DAY)
 
     expire(issuer)
@@ -181,15 +181,15 @@ def test_expiry_of_a_hold_records_its_own_message(issuer: Issuer) -> None:
 
 def test_expiry_sends_the_programme_manager_one_event(issuer: Issuer) -> None:
     card = new_holder(issuer, 100_00)
-    manager_id = card.record(*held(card, 40_00)).manager_id
+    manager_id = card.record(*links_of_holds(card, 40_00)).manager_id
     links = [f"{number:012}" for number in waiting(issuer)]
     with issuer.causeway.manager_wants_events(manager_id):
         issuer.clock.advance(7 * DAY)
         with issuer.causeway.meanwhile("transact", lambda: card.clear(None, 1_00)):
-            assert (expire(issuer), told(issuer, manager_id)) == (0, [])
+            assert (expire(issuer), hold_events(issuer, manager_id)) == (0, [])
         assert expire(issuer) == 1
         known = issuer.causeway.recorded("card_event")
-        [event] = [data for data in told(issuer, manager_id) if data["authorize_type"] == 5]
+        [event] = [data for data in hold_events(issuer, manager_id) if data["authorize_type"] == 5]
     issuer.hub.cards.programmes._cache.pop(manager_id, None)
 
     assert [event["trans_link"]] == links
@@ -199,7 +199,7 @@ def test_expiry_sends_the_programme_manager_one_event(issuer: Issuer) -> None:
     assert {each.delivery_id for each in known} <= set(issuer.causeway.queued())
 
 
-def told(issuer: Issuer, manager_id: int) -> list[Any]:
+def hold_events(issuer: Issuer, manager_id: int) -> list[Any]:
     """The data of the events of authorizations that a programme manager is told."""
     found = [each for each in issuer.causeway.recorded("card_event") if each.manager_id == manager_id]
     found = [each for each in found if each.topic == "card.authorization"]
@@ -211,7 +211,7 @@ def told(issuer: Issuer, manager_id: int) -> list[Any]:
 
 def test_the_job_logs_the_number_of_released_holds(issuer: Issuer, lines: Lines) -> None:
     card = new_holder(issuer, 100_00)
-    held(card, 10_00, 20_00)
+    links_of_holds(card, 10_00, 20_00)
     assert hub() is issuer.hub
 
     for seconds in (7 * DAY - 1, 1, 1):
@@ -230,8 +230,8 @@ def test_a_failed_release_retries_after_a_minute_while_other_holds_expire(
 ) -> None:
     card = new_holder(issuer, 100_00)
     others = [new_holder(issuer, 100_00) for _ in range(2)]
-    [link] = held(card, 10_00)
-    links = [*held(others[0], 20_00), *held(others[1], 20_00)]
+    [link] = links_of_holds(card, 10_00)
+    links = [*links_of_holds(others[0], 20_00), *links_of_holds(others[1], 20_00)]
     real = hold_release.release
 
     def release(read: Any, catalogue: Any, authorization: Any, *rest: Any) -> ActionOutcome[Released]:
@@ -254,7 +254,7 @@ def test_a_failed_release_retries_after_a_minute_while_other_holds_expire(
 
 def test_a_postponed_hold_can_be_cleared_or_increased(issuer: Issuer, monkeypatch: pytest.MonkeyPatch) -> None:
     card = new_holder(issuer, 100_00)
-    collected, increased = held(card, 10_00, 10_00)
+    collected, increased = links_of_holds(card, 10_00, 10_00)
 
     def release(*arguments: Any) -> ActionOutcome[Released]:
         raise RuntimeError("what nobody has thought of")
@@ -277,7 +277,7 @@ def test_a_failed_release_keeps_the_due_time_of_a_concurrent_increment(
     issuer: Issuer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     card = new_holder(issuer, 100_00)
-    [link] = held(card, 10_00)
+    [link] = links_of_holds(card, 10_00)
 
     def release(*arguments: Any) -> ActionOutcome[Released]:
         card.increment(link, 5_00)
@@ -294,7 +294,7 @@ def test_a_failed_release_keeps_the_due_time_of_a_concurrent_increment(
 
 def test_a_concurrently_cleared_hold_is_not_released_again(issuer: Issuer) -> None:
     card = new_holder(issuer, 100_00)
-    [link] = held(card, 40_00)
+    [link] = links_of_holds(card, 40_00)
     issuer.clock.advance(7 * DAY)
 
     with issuer.causeway.meanwhile("transact", lambda: card.clear(link, 30_00)):
@@ -306,7 +306,7 @@ def test_a_concurrently_cleared_hold_is_not_released_again(issuer: Issuer) -> No
 
 def test_a_concurrently_increased_hold_does_not_expire(issuer: Issuer) -> None:
     card = new_holder(issuer, 100_00)
-    [link] = held(card, 40_00)
+    [link] = links_of_holds(card, 40_00)
     issuer.clock.advance(7 * DAY)
 
     with issuer.causeway.meanwhile("transact", lambda: card.increment(link, 1_00)):
@@ -317,7 +317,7 @@ def test_a_concurrently_increased_hold_does_not_expire(issuer: Issuer) -> None:
 
 def test_a_hold_of_a_concurrently_debited_account_expires_in_the_next_run(issuer: Issuer) -> None:
     card = new_holder(issuer, 100_00)
-    [link] = held(card, 40_00)
+    [link] = links_of_holds(card, 40_00)
     issuer.clock.advance(7 * DAY)
 
     with issuer.causeway.meanwhile("transact", lambda: card.clear(None, 5_00)):
@@ -330,7 +330,7 @@ def test_a_hold_of_a_concurrently_debited_account_expires_in_the_next_run(issuer
 @pytest.mark.parametrize("applied", [True, False])
 def test_a_lost_storage_answer_releases_a_hold_once(issuer: Issuer, applied: bool) -> None:
     card = new_holder(issuer, 100_00)
-    [link] = held(card, 40_00)
+    [link] = links_of_holds(card, 40_00)
     issuer.clock.advance(7 * DAY)
 
     with issuer.causeway.answer_lost("transact", applied=applied):
@@ -343,7 +343,7 @@ def test_a_lost_storage_answer_releases_a_hold_once(issuer: Issuer, applied: boo
 
 def test_each_run_releases_at_least_one_hold_of_an_account(issuer: Issuer) -> None:
     card = new_holder(issuer, 1_000_00)
-    links = held(card, *range(1_00, 6_00, 1_00))
+    links = links_of_holds(card, *range(1_00, 6_00, 1_00))
     issuer.clock.advance(7 * DAY)
 
     released, runs = 0, 0

@@ -16,7 +16,7 @@ from tests.cards.authorization.issuers import (
     TWICE_A_DAY,
     WATCHED,
     authorizes,
-    held,
+    cardholder,
     messages,
 )
 from tests.cards.authorization.shops import A_DAY, LIMITED, SEPARATE, Holder
@@ -32,7 +32,7 @@ def more(user: Holder, asked: Any, amount: int) -> str:
     ("status", "expected"), [("T", "62"), ("R", "59"), ("L", "41"), ("S", "43"), ("B", "46"), ("A", "00")]
 )
 def test_an_increment_returns_the_code_of_the_card_status(strict_issuer: Issuer, status: str, expected: str) -> None:
-    user = held(strict_issuer)
+    user = cardholder(strict_issuer)
     asked = user.authorize(10_00)
     strict_issuer.data("changeCardStatus", card_id=user.card_id, status=status)
 
@@ -42,7 +42,7 @@ def test_an_increment_returns_the_code_of_the_card_status(strict_issuer: Issuer,
 
 @pytest.mark.parametrize("status", ["S", "R"])
 def test_an_increment_on_a_suspended_or_restricted_account_returns_62(strict_issuer: Issuer, status: str) -> None:
-    user = held(strict_issuer)
+    user = cardholder(strict_issuer)
     asked = user.authorize(10_00)
     strict_issuer.data("changeAccountStatus", account_id=user.account, account_status=status)
 
@@ -62,7 +62,7 @@ def test_an_increment_to_a_total_above_a_limit_returns_61(
     strict_issuer: Issuer, members: dict[str, Any], most: int
 ) -> None:
     """Limits of a single use apply to the total: all increments belong to one use."""
-    user = held(strict_issuer, 1_000_00, **members)
+    user = cardholder(strict_issuer, 1_000_00, **members)
     asked = user.authorize(most - 10_00)
 
     assert more(user, asked, 10_01) == "61"
@@ -70,7 +70,7 @@ def test_an_increment_to_a_total_above_a_limit_returns_61(
 
 
 def test_increments_count_as_one_use(strict_issuer: Issuer) -> None:
-    user = held(strict_issuer, card_limit_group_id=TWICE_A_DAY)
+    user = cardholder(strict_issuer, card_limit_group_id=TWICE_A_DAY)
     asked = user.authorize(1_00)
 
     assert [more(user, asked, 1_00) for _ in range(3)] == ["00"] * 3
@@ -78,7 +78,7 @@ def test_increments_count_as_one_use(strict_issuer: Issuer) -> None:
 
 
 def test_an_increment_checks_limits_before_the_balance(strict_issuer: Issuer) -> None:
-    user = held(strict_issuer, 45_00, card_limit_group_id=EACH_CARD)
+    user = cardholder(strict_issuer, 45_00, card_limit_group_id=EACH_CARD)
     asked = user.authorize(40_00)
 
     assert [more(user, asked, amount) for amount in (10_01, 5_01, 5_00)] == ["61", "51", "00"]
@@ -86,7 +86,7 @@ def test_an_increment_checks_limits_before_the_balance(strict_issuer: Issuer) ->
 
 def test_increments_charge_a_fixed_fee_once(strict_issuer: Issuer) -> None:
     """The fee is 0.30 and 1 % of 20.00 GBP, not of 10.00 twice."""
-    user = held(strict_issuer, 20_50, card_fee_group_id=SEPARATE)
+    user = cardholder(strict_issuer, 20_50, card_fee_group_id=SEPARATE)
     asked = user.authorize(10_00)
 
     assert more(user, asked, 10_01) == "51"
@@ -95,7 +95,7 @@ def test_increments_charge_a_fixed_fee_once(strict_issuer: Issuer) -> None:
 
 
 def test_an_increment_skips_usage_and_risk_rules(strict_issuer: Issuer) -> None:
-    user = held(strict_issuer)
+    user = cardholder(strict_issuer)
     asked = user.authorize(10_00, transaction_type=1, mcc=ALL_AT_ONCE)
     strict_issuer.data("assignCardToUsageGroup", card_id=user.card_id, usages_group_id=NO_CASH)
     strict_issuer.data("assignCardToRiskRuleGroup", card_id=user.card_id, risk_rules_group_id=WATCHED)
@@ -104,7 +104,7 @@ def test_an_increment_skips_usage_and_risk_rules(strict_issuer: Issuer) -> None:
 
 
 def test_an_approved_increment_renews_the_hold_and_is_recorded(strict_issuer: Issuer) -> None:
-    user = held(strict_issuer, **LIMITED)
+    user = cardholder(strict_issuer, **LIMITED)
     asked = user.authorize(10_00, EUR, merchant_name="Grocer")
     later = strict_issuer.with_own_clock(days=5)
 
@@ -126,7 +126,7 @@ def test_an_approved_increment_renews_the_hold_and_is_recorded(strict_issuer: Is
 
 
 def test_a_declined_increment_is_recorded_and_changes_nothing(strict_issuer: Issuer) -> None:
-    user = held(strict_issuer, **LIMITED)
+    user = cardholder(strict_issuer, **LIMITED)
     asked = user.authorize(10_00)
     before = user.record(asked["trans_link"])
 
@@ -145,7 +145,7 @@ def test_a_declined_increment_is_recorded_and_changes_nothing(strict_issuer: Iss
 
 
 def test_an_increment_is_written_in_one_transaction(strict_issuer: Issuer) -> None:
-    user = held(strict_issuer)
+    user = cardholder(strict_issuer)
     asked = user.authorize(10_00, pin=PIN)
     with record_transactions(strict_issuer.causeway) as made:
         more(user, asked, 5_00)

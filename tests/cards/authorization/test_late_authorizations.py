@@ -18,7 +18,7 @@ from chalicelib.cards.issuing.holder_record import Holder as HolderRecord
 from chalicelib.cards.ledger import usage_counters
 from chalicelib.cards.ledger.account_record import Account
 from chalicelib.foundation.dynamodb.store import Conflict, Item, Operation, Store, StoreError, Throttled
-from tests.cards.authorization.issuers import authorizes, held, messages, reissued, with_strict_rules
+from tests.cards.authorization.issuers import authorizes, cardholder, messages, reissued, with_strict_rules
 from tests.cards.authorization.shops import A_DAY, LIMITED, Holder
 from tests.cards.events.event_listener import Listener
 from tests.cards.issuer import GBP, Issuer
@@ -121,7 +121,7 @@ def listed(user: Holder, **members: Any) -> tuple[list[int], bool]:
 
 
 def test_an_authorization_blocked_for_two_seconds_returns_91_within_three(strict_issuer: Issuer) -> None:
-    user = held(strict_issuer, **LIMITED)
+    user = cardholder(strict_issuer, **LIMITED)
     reference = {"request_reference_id": strict_issuer.reference()}
     use = {"card_id": user.card_id, "transaction_type": 0, "amount": 10_00, "currency_ison": GBP} | reference
 
@@ -156,7 +156,7 @@ def test_an_authorization_blocked_for_two_seconds_returns_91_within_three(strict
 
 
 def test_a_late_decline_has_no_condition_on_contended_items(strict_issuer: Issuer) -> None:
-    user = held(strict_issuer)
+    user = cardholder(strict_issuer)
 
     with record_transactions(strict_issuer.causeway) as made, crowded(user):
         user.request_authorization(10_00)
@@ -166,7 +166,7 @@ def test_a_late_decline_has_no_condition_on_contended_items(strict_issuer: Issue
 
 def test_a_decision_after_the_deadline_is_not_written(strict_issuer: Issuer) -> None:
     """The last attempt meets no conflict, but the network no longer waits."""
-    user, read = held(strict_issuer), Store.batch_get
+    user, read = cardholder(strict_issuer), Store.batch_get
 
     def slowly(self: Store, keys: Any) -> Any:
         strict_issuer.clock.advance(1.01)
@@ -179,7 +179,7 @@ def test_a_decision_after_the_deadline_is_not_written(strict_issuer: Issuer) -> 
 
 
 def test_waits_between_attempts_end_after_two_seconds(strict_issuer: Issuer) -> None:
-    user, transact = held(strict_issuer), Store.transact
+    user, transact = cardholder(strict_issuer), Store.transact
 
     def busy(self: Store, operations: Sequence[Operation]) -> None:
         if any(operation.table == "cards" for operation in operations):
@@ -195,7 +195,7 @@ def test_waits_between_attempts_end_after_two_seconds(strict_issuer: Issuer) -> 
 
 
 def test_an_authorization_with_constant_conflicts_returns_91(strict_issuer: Issuer) -> None:
-    user = held(strict_issuer)
+    user = cardholder(strict_issuer)
 
     with crowded(user, step=0):
         answer = user.request_authorization(10_00)
@@ -207,7 +207,7 @@ def test_an_authorization_with_constant_conflicts_returns_91(strict_issuer: Issu
 
 @pytest.mark.parametrize("busy", [Conflict, Throttled])
 def test_a_worker_records_a_decline_that_storage_refused(strict_issuer: Issuer, busy: type[StoreError]) -> None:
-    user = held(strict_issuer)
+    user = cardholder(strict_issuer)
     strict_issuer.causeway.queued()
 
     with patch.object(Store, "transact", side_effect=busy("busy")):
@@ -219,7 +219,7 @@ def test_a_worker_records_a_decline_that_storage_refused(strict_issuer: Issuer, 
 
 
 def test_advices_and_increments_return_8003_after_ten_seconds_of_conflicts(strict_issuer: Issuer) -> None:
-    user = held(strict_issuer)
+    user = cardholder(strict_issuer)
     link = user.authorize(10_00)["trans_link"]
     use = {"card_id": user.card_id, "transaction_type": 0, "amount": 10_00, "currency_ison": GBP}
 
@@ -257,7 +257,7 @@ def test_a_late_decline_sends_an_authorization_event(issuer: Issuer) -> None:
         with crowded(user):
             answer = issuer.purchase(card.card_id, 2000)
 
-        [told] = heard.told("card.authorization")
+        [told] = heard.received_events("card.authorization")
 
     assert told["authorize_id"] == answer["authorize_id"]
     assert told["response_code"] == "91"
@@ -268,7 +268,7 @@ def test_a_late_decline_sends_an_authorization_event(issuer: Issuer) -> None:
 
 
 def test_a_late_decline_row_follows_the_rows_listed_before(strict_issuer: Issuer) -> None:
-    user = held(strict_issuer)
+    user = cardholder(strict_issuer)
     first = user.authorize(1_00)["authorize_id"]
     with crowded(user):
         late = user.request_authorization(2_00)["authorize_id"]
@@ -284,7 +284,7 @@ def test_a_late_decline_row_follows_the_rows_listed_before(strict_issuer: Issuer
 
 
 def test_a_late_decline_expires_a_day_after_its_listing(strict_issuer: Issuer) -> None:
-    user = held(strict_issuer)
+    user = cardholder(strict_issuer)
     with crowded(user):
         late = user.request_authorization(2_00)["authorize_id"]
     assert "expires_at" not in late_decline(strict_issuer, late)
@@ -295,7 +295,7 @@ def test_a_late_decline_expires_a_day_after_its_listing(strict_issuer: Issuer) -
 
 
 def test_a_late_decline_row_follows_rows_of_a_faster_clock(strict_issuer: Issuer) -> None:
-    user = held(strict_issuer)
+    user = cardholder(strict_issuer)
     ahead = Holder(strict_issuer.with_own_clock(days=7 / 86_400), user.card)
     first = ahead.authorize(1_00)["authorize_id"]
     with crowded(user):
@@ -307,7 +307,7 @@ def test_a_late_decline_row_follows_rows_of_a_faster_clock(strict_issuer: Issuer
 
 def test_a_late_decline_row_is_listed_after_conflicts_on_the_card(strict_issuer: Issuer) -> None:
     finish(strict_issuer)
-    user, transact, lost = held(strict_issuer), Store.transact, list[int]()
+    user, transact, lost = cardholder(strict_issuer), Store.transact, list[int]()
     with crowded(user):
         late = user.request_authorization(2_00)["authorize_id"]
 
@@ -325,7 +325,7 @@ def test_a_late_decline_row_is_listed_after_conflicts_on_the_card(strict_issuer:
 
 
 def test_a_late_decline_cleared_before_its_listing_is_listed(strict_issuer: Issuer) -> None:
-    user = held(strict_issuer)
+    user = cardholder(strict_issuer)
     with crowded(user):
         late = user.request_authorization(2_00)
     strict_issuer.sim("simulateClearing", trans_link=late["trans_link"], amount=2_00, currency_ison=GBP)
@@ -339,7 +339,7 @@ def test_a_late_decline_cleared_before_its_listing_is_listed(strict_issuer: Issu
 @pytest.mark.parametrize("seed", range(4))
 def test_pages_neither_repeat_nor_skip_late_rows(strict_issuer: Issuer, of: str, seed: int) -> None:
     """Each row is listed once while late rows arrive up to 10 seconds after their decision."""
-    user, dice, transact = held(strict_issuer), random.Random(seed), Store.transact
+    user, dice, transact = cardholder(strict_issuer), random.Random(seed), Store.transact
     rival = Holder(strict_issuer.another_process(), user.card)
     strict_issuer.clock.advance(60)
     least: dict[str, Any] = {"date_from": strict_issuer.clock.time(), "date_to": strict_issuer.clock.time() + 3600}

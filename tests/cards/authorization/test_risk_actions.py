@@ -23,8 +23,8 @@ from tests.cards.authorization.issuers import (
     WATCHED_TOO,
     authorizes,
     card_item,
+    cardholder,
     code,
-    held,
     messages,
 )
 from tests.cards.authorization.shops import Holder
@@ -36,7 +36,7 @@ OF_RULE = 11
 
 
 def watched(issuer: Issuer, funds: int = 100_00, **members: Any) -> Holder:
-    return held(issuer, funds, risk_rules_group_id=WATCHED, **members)
+    return cardholder(issuer, funds, risk_rules_group_id=WATCHED, **members)
 
 
 def flagged(answer: Any) -> list[str]:

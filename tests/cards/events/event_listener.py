@@ -10,7 +10,7 @@ from chalicelib.foundation import jsontext
 from infra.render.openapi.cards.answer_models import data_of
 from tests.cards.issuer import MANAGER, Issuer
 
-Told = dict[str, Any]
+EventData = dict[str, Any]
 
 
 class Listener:
@@ -33,7 +33,7 @@ class Listener:
         bodies = [self._body(each) for each in found if each.manager_id == manager_id]
         return sorted(bodies, key=lambda body: (body["type"], body["data"].get("epm_transaction_id", 0)))
 
-    def told(self, event: str = "", manager_id: int = MANAGER) -> list[Told]:
+    def received_events(self, event: str = "", manager_id: int = MANAGER) -> list[EventData]:
         """The data of the events of one type, and no others are there."""
         found = self.events(manager_id)
         assert {body["type"] for body in found} <= ({event} if event else EVENTS.keys())

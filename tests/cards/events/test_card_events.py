@@ -14,7 +14,7 @@ from chalicelib.cards.ledger.account_record import Account
 from chalicelib.cards.payments.provider_completion import finish_due_payments
 from chalicelib.cards.requests import disclosure
 from chalicelib.foundation.dynamodb.store import Put
-from tests.cards.events.event_listener import Listener, Told
+from tests.cards.events.event_listener import EventData, Listener
 from tests.cards.issuer import DAY, EUR, EVERYDAY_ACCOUNT, MANAGER, ONLINE, PREPAID_ACCOUNT, Issuer, key_pair
 
 
@@ -68,7 +68,7 @@ def test_a_reissued_card_sends_an_event_with_its_new_card_order(heard: Listener)
 
     made = issuer.data("reissueCard", card_id=card.card_id, card_name_line_3="ZOE O")
 
-    [told] = heard.told("card.created")
+    [told] = heard.received_events("card.created")
     assert told["card_id"] == card.card_id
     assert told["reissued"] == 1
     assert told["card_status"] == "N"
@@ -83,7 +83,7 @@ def test_an_activation_sends_an_event_with_or_without_the_card_number(heard: Lis
     issuer.data("activateCard", card_id=cards[0].card_id)
     issuer.data("activateCard", card_id=cards[1].card_id, card_pan=cards[1].pan)
 
-    told = sorted(heard.told("card.activated"), key=lambda each: each["card_id"])
+    told = sorted(heard.received_events("card.activated"), key=lambda each: each["card_id"])
     assert told == [
         {
             "card_id": card.card_id,
@@ -101,7 +101,7 @@ def test_a_card_status_event_has_the_previous_status_and_an_unchanged_status_sen
     heard.forget()
 
     issuer.data("changeCardStatus", card_id=card.card_id, status="L", reason_code=4, note="in the tram")
-    assert heard.told("card.status_changed") == [
+    assert heard.received_events("card.status_changed") == [
         {
             "card_id": card.card_id,
             "holder_id": card.holder_id,
@@ -112,11 +112,11 @@ def test_a_card_status_event_has_the_previous_status_and_an_unchanged_status_sen
     ]
 
     issuer.data("changeCardStatus", card_id=card.card_id, status="B")
-    assert [each["card_status"] for each in heard.told("card.status_changed")] == ["B"]
+    assert [each["card_status"] for each in heard.received_events("card.status_changed")] == ["B"]
     other = issuer.card_in("T")
     heard.forget()
     issuer.data("changeCardStatus", card_id=other.card_id, status="T", reason_code=9)
-    assert heard.told() == []
+    assert heard.received_events() == []
 
 
 def test_an_account_event_has_the_previous_status_and_an_unchanged_status_sends_none(heard: Listener) -> None:
@@ -131,7 +131,7 @@ def test_an_account_event_has_the_previous_status_and_an_unchanged_status_sends_
     issuer.data("changeAccountStatus", account_id=account, account_status="C")
 
     common = {"account_id": account, "holder_id": holder}
-    sent = heard.told("account.status_changed")
+    sent = heard.received_events("account.status_changed")
     assert sorted(sent, key=lambda event: event["account_status_before"]) == [
         {**common, "account_status_before": "A", "account_status": "S", "reason_code": 14},
         {**common, "account_status_before": "S", "account_status": "C"},
@@ -151,7 +151,7 @@ def test_reads_refusals_and_unlisted_changes_send_no_event(heard: Listener) -> N
     issuer.account()
     issuer.holder()
 
-    assert heard.told() == []
+    assert heard.received_events() == []
 
 
 # -- the network
@@ -163,7 +163,7 @@ def test_each_network_message_sends_an_event_with_response_code_and_balances(hea
     heard.forget()
 
     approved, declined = (issuer.purchase(card.card_id, amount, mcc="5411") for amount in (2000, 9000))
-    told = sorted(heard.told("card.authorization"), key=lambda each: int(each["authorize_id"]))
+    told = sorted(heard.received_events("card.authorization"), key=lambda each: int(each["authorize_id"]))
     members = ("authorize_id", "trans_link", "response_code", "available_balance", "settled_balance")
     assert [[each[name] for name in members] for each in told] == [
         [answer[name] for name in members] for answer in (approved, declined)
@@ -171,7 +171,7 @@ def test_each_network_message_sends_an_event_with_response_code_and_balances(hea
     assert [(each["card_id"], each["authorize_type"], each["mcc"]) for each in told] == [(card.card_id, 1, "5411")] * 2
 
     issuer.data("simulateReversal", trans_link=approved["trans_link"], amount=500)
-    [reversal] = heard.told("card.authorization")
+    [reversal] = heard.received_events("card.authorization")
     assert (reversal["authorize_type"], reversal["trans_link"]) == (4, approved["trans_link"])
 
 
@@ -183,7 +183,7 @@ def test_a_clearing_sends_an_event_with_its_transaction(heard: Listener) -> None
 
     cleared = issuer.clearing(asked, 1800)
 
-    [told] = heard.told("card.clearing")
+    [told] = heard.received_events("card.clearing")
     assert told["card_id"] == card.card_id
     assert told["account_id"] == card.account_id
     assert told["transaction_amount"] == 1800
@@ -201,7 +201,7 @@ def test_a_3ds_challenge_sends_an_event_with_the_merchant_and_without_the_valida
 
     asked = issuer.authentication(card.card_id, acquirer_bin="400012", terminal_id="T-1", **shop)
 
-    assert heard.told("three_d_secure.requested") == [
+    assert heard.received_events("three_d_secure.requested") == [
         {
             "auth_request_id": asked["auth_request_id"],
             "card_id": card.card_id,
@@ -223,7 +223,7 @@ def test_a_delivering_manager_receives_the_encrypted_validation_value_and_confir
 
     with heard.issuer.causeway.manager_delivers_values(public_pem):
         asked = issuer.authentication(card.card_id)
-    [told] = heard.told("three_d_secure.requested")
+    [told] = heard.received_events("three_d_secure.requested")
 
     number = told["auth_request_id"]
     value = opened(key, told["validation_value"], f"{number}|validation_value")
@@ -245,7 +245,7 @@ def test_an_event_key_alone_adds_no_validation_value_to_events(heard: Listener) 
 
     issuer.authentication(card.card_id)
 
-    assert ["validation_value" in told for told in heard.told("three_d_secure.requested")] == [False]
+    assert ["validation_value" in told for told in heard.received_events("three_d_secure.requested")] == [False]
 
 
 def test_an_authentication_without_a_challenge_sends_no_event(heard: Listener) -> None:
@@ -254,7 +254,7 @@ def test_an_authentication_without_a_challenge_sends_no_event(heard: Listener) -
     heard.forget()
 
     assert issuer.authentication(card.card_id) == {"outcome": "rejected"}
-    assert heard.told() == []
+    assert heard.received_events() == []
 
 
 # -- accounts
@@ -274,7 +274,7 @@ def test_a_change_of_account_programme_sends_an_event_with_the_replaced_groups(h
     assert [answer.data for answer in answers] == [[], []]
     assert (after["fee_group_id"], after["risk_group_id"]) == (303, 402)
     assert after["limit_group_id"] == before["limit_group_id"]
-    assert heard.told("account.program_changed") == [
+    assert heard.received_events("account.program_changed") == [
         {
             "account_id": account,
             "holder_id": before["holder_id"],
@@ -300,7 +300,7 @@ def test_a_programme_change_without_replaced_groups_sends_an_event_with_an_empty
 
     [after] = issuer.data("getAccounts", account_id=account)
     assert after == before | {"program_id": PREPAID_ACCOUNT}
-    [told] = heard.told("account.program_changed")
+    [told] = heard.received_events("account.program_changed")
     assert (told["program_id"], told["replaced_groups"]) == (PREPAID_ACCOUNT, [])
 
 
@@ -311,7 +311,7 @@ def test_a_programme_change_that_adds_a_group_sends_an_event_without_a_previous_
 
     issuer.data("changeAccountProgramId", account_id=account, account_program_id=EVERYDAY_ACCOUNT)
 
-    [told] = heard.told("account.program_changed")
+    [told] = heard.received_events("account.program_changed")
     assert told["replaced_groups"] == [
         {"group": "limit_group_id", "id": 211},
         {"group": "fee_group_id", "id_before": 303, "id": 301},
@@ -321,7 +321,7 @@ def test_a_programme_change_that_adds_a_group_sends_an_event_without_a_previous_
 # -- external payments
 
 
-def changed(told: list[Told]) -> list[tuple[str, str]]:
+def changed(told: list[EventData]) -> list[tuple[str, str]]:
     """The kinds of payments with their final states."""
     return [(each["kind"], each["state"]) for each in told]
 
@@ -333,7 +333,7 @@ def test_an_inbound_payment_sends_an_event_with_its_settlement(heard: Listener) 
 
     came = issuer.inbound(address, 1250, reference="Rent of Ann Smith")
 
-    assert heard.told("external_payment") == [
+    assert heard.received_events("external_payment") == [
         {
             "epm_transaction_id": came["epm_transaction_id"],
             "kind": "in",
@@ -364,7 +364,7 @@ def test_a_rejected_inbound_payment_sends_an_event_with_the_reason(heard: Listen
 
     came = issuer.inbound(address, 1250)
 
-    [told] = heard.told("external_payment")
+    [told] = heard.received_events("external_payment")
     assert (told["state"], told["reason"]) == ("J", came["reason"])
     assert told.keys() & {"transaction_id", "settlement_amount", "trans_link"} == set()
 
@@ -380,11 +380,11 @@ def test_an_outbound_payment_sends_an_event_when_created_and_for_each_new_state(
     heard.forget()
 
     number = issuer.pending_payment(address, 100)
-    assert changed(heard.told("external_payment")) == [("out", "P")]
+    assert changed(heard.received_events("external_payment")) == [("out", "P")]
     found = []
     for result in results:
         issuer.result(number, result)
-        found += heard.told("external_payment")
+        found += heard.received_events("external_payment")
 
     assert changed(found) == [("out", state) for state in states]
     assert {each["epm_transaction_id"] for each in found} == {number}
@@ -397,7 +397,9 @@ def test_an_outbound_payment_that_the_provider_refuses_sends_a_rejected_event(he
 
     assert heard.issuer.transfer(address, 100, destination_account_name="Refuse Ltd").status_code == 7001
 
-    pending, rejected = sorted(heard.told("external_payment"), key=lambda each: str(each["state"]), reverse=True)
+    pending, rejected = sorted(
+        heard.received_events("external_payment"), key=lambda each: str(each["state"]), reverse=True
+    )
     assert (pending["state"], rejected["state"]) == ("P", "J")
     assert "reason" in rejected
 
@@ -408,12 +410,12 @@ def test_the_schedule_sends_the_events_of_the_payments_it_completes(heard: Liste
     came = issuer.inbound(address, 900, sender_name="Lost Bob")["epm_transaction_id"]
     heard.forget()
     assert issuer.do("inboundReturn", epm_transaction_id=came, reason=1).status_code == 8001
-    assert changed(heard.told("external_payment")) == [("return", "P")]
+    assert changed(heard.received_events("external_payment")) == [("return", "P")]
 
     issuer.clock.advance(60)
     assert issuer.hub.cards.call(finish_due_payments) == 1
 
-    back, original = sorted(heard.told("external_payment"), key=lambda each: str(each["kind"]), reverse=True)
+    back, original = sorted(heard.received_events("external_payment"), key=lambda each: str(each["kind"]), reverse=True)
     assert changed([back, original]) == [("return", "S"), ("in", "R")]
     assert (original["epm_transaction_id"], back["returned_epm_transaction_id"]) == (came, came)
 
@@ -424,12 +426,12 @@ def test_an_internal_payment_and_its_return_send_events_for_both_accounts(heard:
     heard.forget()
 
     issuer.pending_payment(source, 100, destination_iban=target["iban"])
-    out, into = heard.told("external_payment")
+    out, into = heard.received_events("external_payment")
     assert changed([out, into]) == [("out", "S"), ("in", "S")]
     assert (out["account_id"], into["account_id"]) == (source["account_id"], target["account_id"])
 
     issuer.data("inboundReturn", epm_transaction_id=into["epm_transaction_id"], reason=1)
-    assert changed(heard.told("external_payment")) == [("out", "R"), ("in", "R"), ("return", "S")]
+    assert changed(heard.received_events("external_payment")) == [("out", "R"), ("in", "R"), ("return", "S")]
 
 
 def test_a_mandate_and_its_direct_debits_send_an_event_for_each_state(heard: Listener) -> None:
@@ -440,22 +442,22 @@ def test_a_mandate_and_its_direct_debits_send_an_event_for_each_state(heard: Lis
     number = issuer.mandate(address)
     mandate = {"epm_mandate_id": number, "epm_address_id": address["id"]}
     named = {"creditor_name": "Gym", "reference": "MEMBER-7"}
-    assert heard.told("mandate") == [mandate | {"state": "A"} | named]
+    assert heard.received_events("mandate") == [mandate | {"state": "A"} | named]
 
     announced = [issuer.debit(number, amount) for amount in (400, 300)]
-    pending = heard.told("external_payment")
+    pending = heard.received_events("external_payment")
     assert changed(pending) == [("debit", "P")] * 2
     assert [each["cut_off"] for each in pending] == [each["cut_off"] for each in announced]
     assert [each["epm_mandate_id"] for each in pending] == [number] * 2
 
     issuer.clock.advance(DAY)
     assert sum(issuer.hub.cards.call(finish_due_payments) for _ in range(2)) == 2  # one may be in the other's way
-    assert sorted(changed(heard.told("external_payment"))) == [("debit", "J"), ("debit", "S")]
+    assert sorted(changed(heard.received_events("external_payment"))) == [("debit", "J"), ("debit", "S")]
 
     issuer.data("cancelExternalPaymentMandate", epm_mandate_id=number, reason=2)
-    assert heard.told("mandate") == [mandate | {"state": "C"} | named]
+    assert heard.received_events("mandate") == [mandate | {"state": "C"} | named]
     assert issuer.debit(number, 100)["state"] == "J"
-    assert changed(heard.told("external_payment")) == [("debit", "J")]
+    assert changed(heard.received_events("external_payment")) == [("debit", "J")]
 
 
 # -- with its cause, once, to whom it concerns
@@ -469,7 +471,7 @@ def test_a_repeated_request_sends_no_further_event(heard: Listener) -> None:
     for _ in range(3):
         assert issuer.transfer(address, 100, request_reference_id=reference).status == "success"
 
-    assert changed(heard.told()) == [("out", "P")]
+    assert changed(heard.received_events()) == [("out", "P")]
 
 
 @pytest.mark.parametrize("applied", [True, False], ids=["applied", "not applied"])
@@ -498,5 +500,5 @@ def test_a_retried_status_change_sends_one_event_with_the_stored_statuses(heard:
     with issuer.causeway.meanwhile("transact", somebody_else):
         issuer.data("changeCardStatus", card_id=card.card_id, status="S")
 
-    moves = {(each["card_status_before"], each["card_status"]) for each in heard.told()}
+    moves = {(each["card_status_before"], each["card_status"]) for each in heard.received_events()}
     assert moves == {("A", "T"), ("T", "S")}

@@ -11,7 +11,7 @@ from tests.cards.issuer import EUR, EVERYDAY_ACCOUNT, GBP, PREPAID, PREPAID_ACCO
 LEAST = {"currency_ison": EUR, "account_status": "A", "program_id": EVERYDAY_ACCOUNT, "skip_holder_validation": 0}
 
 
-def shown(issuer: Issuer, account_id: int) -> dict[str, Any]:
+def account_record(issuer: Issuer, account_id: int) -> dict[str, Any]:
     [account] = issuer.data("getAccounts", account_id=account_id)
     return dict(account)
 
@@ -21,7 +21,7 @@ def test_a_new_account_has_the_requested_members(issuer: Issuer) -> None:
         currency_ison="826", account_status="R", fee_group_id=302, risk_rules_group_id=403, limit_group_id=212
     )
 
-    found = shown(issuer, account)
+    found = account_record(issuer, account)
 
     assert found == {
         "id": account,
@@ -43,7 +43,7 @@ def test_a_new_account_has_the_requested_members(issuer: Issuer) -> None:
 def test_a_new_account_takes_missing_groups_from_its_programme(
     issuer: Issuer, programme: int, groups: tuple[int | None, int, int]
 ) -> None:
-    found = shown(issuer, issuer.account(program_id=programme))
+    found = account_record(issuer, issuer.account(program_id=programme))
 
     assert (found["limit_group_id"], found["fee_group_id"], found["risk_group_id"]) == groups
 
@@ -52,7 +52,7 @@ def test_an_account_without_a_limit_group_shows_null(issuer: Issuer) -> None:
     account = issuer.account(program_id=PREPAID_ACCOUNT)
 
     assert '"limit_group_id":null' in issuer.do("getAccounts", account_id=account).raw
-    [row] = issuer.data("getHolderAccounts", holder_id=shown(issuer, account)["holder_id"])
+    [row] = issuer.data("getHolderAccounts", holder_id=account_record(issuer, account)["holder_id"])
     assert row["limit_group_id"] is None
 
 
@@ -115,9 +115,9 @@ def test_a_status_change_keeps_its_reason_and_note_until_the_next_change(issuer:
 
     issuer.clock.advance(60)
     issuer.data("changeAccountStatus", account_id=account, account_status="S", reason_code="09", note="Zoë's call")
-    changed = shown(issuer, account)
+    changed = account_record(issuer, account)
     issuer.data("changeAccountStatus", account_id=account, account_status="S")
-    again = shown(issuer, account)
+    again = account_record(issuer, account)
 
     assert (changed["status_change_reason_code"], changed["status_change_note"]) == (9, "Zoë's call")
     assert changed["date_updated"] == issuer.clock.time()
@@ -129,11 +129,11 @@ def test_an_account_moves_only_to_a_programme_with_its_currency(issuer: Issuer) 
 
     issuer.data("changeAccountProgramId", account_id=account, account_program_id=str(PREPAID_ACCOUNT))
 
-    assert shown(issuer, account)["program_id"] == PREPAID_ACCOUNT
+    assert account_record(issuer, account)["program_id"] == PREPAID_ACCOUNT
     refused = issuer.do("changeAccountProgramId", account_id=pounds, account_program_id=PREPAID_ACCOUNT)
     assert refused.status_code == 5003
     assert issuer.do("changeAccountProgramId", account_id=account, account_program_id=PREPAID).status_code == 3004
-    assert shown(issuer, pounds)["program_id"] == EVERYDAY_ACCOUNT
+    assert account_record(issuer, pounds)["program_id"] == EVERYDAY_ACCOUNT
 
 
 def test_a_programme_change_replaces_groups_missing_in_the_new_programme(issuer: Issuer) -> None:
@@ -143,8 +143,11 @@ def test_a_programme_change_replaces_groups_missing_in_the_new_programme(issuer:
     for each in (account, other):
         issuer.data("changeAccountProgramId", account_id=each, account_program_id=PREPAID_ACCOUNT)
 
-    assert (shown(issuer, account)["fee_group_id"], shown(issuer, account)["risk_group_id"]) == (303, 402)
-    assert shown(issuer, other)["risk_group_id"] == 401
+    assert (account_record(issuer, account)["fee_group_id"], account_record(issuer, account)["risk_group_id"]) == (
+        303,
+        402,
+    )
+    assert account_record(issuer, other)["risk_group_id"] == 401
 
 
 @pytest.mark.parametrize(
@@ -157,12 +160,12 @@ def test_a_programme_change_replaces_groups_missing_in_the_new_programme(issuer:
 )
 def test_an_account_is_assigned_to_a_group(issuer: Issuer, action: str, name: str, number: int, member: str) -> None:
     account = issuer.account()
-    before = shown(issuer, account)
+    before = account_record(issuer, account)
     issuer.clock.advance(60)
 
     issuer.data(action, account_id=account, **{name: number})
 
-    assert shown(issuer, account) == before | {member: number, "date_updated": issuer.clock.time()}
+    assert account_record(issuer, account) == before | {member: number, "date_updated": issuer.clock.time()}
 
 
 @pytest.mark.parametrize(

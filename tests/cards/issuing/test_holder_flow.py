@@ -40,20 +40,20 @@ OPTIONAL = sorted(name for name, member in TABLES["updateHolder"].request.items(
 KEPT_OPTIONAL = [name for name in OPTIONAL if name != "access_level"]
 
 
-def shown(issuer: Issuer, holder_id: int) -> dict[str, Any]:
+def holder_record(issuer: Issuer, holder_id: int) -> dict[str, Any]:
     return dict(issuer.data("getHolder", holder_id=holder_id))
 
 
 def test_get_holder_shows_every_registered_member(issuer: Issuer) -> None:
     holder = issuer.holder(**WHOLE_HOLDER)
 
-    assert shown(issuer, holder) == {**WHOLE_HOLDER, "id": holder, "access_level": 0}
+    assert holder_record(issuer, holder) == {**WHOLE_HOLDER, "id": holder, "access_level": 0}
 
 
 def test_get_holder_omits_members_that_were_not_registered(issuer: Issuer) -> None:
     holder = issuer.holder()
 
-    assert shown(issuer, holder) == {**HOLDER_DETAILS, "id": holder, "access_level": 0, "holder_type": "0"}
+    assert holder_record(issuer, holder) == {**HOLDER_DETAILS, "id": holder, "access_level": 0, "holder_type": "0"}
 
 
 @pytest.mark.parametrize("given", [1, "1"])
@@ -61,7 +61,7 @@ def test_a_holder_type_sent_as_number_or_text_is_shown_as_text(issuer: Issuer, g
     holder = issuer.holder(**WHOLE_HOLDER | {"holder_type": given})
     card = issuer.card(holder_type=given, holder_business_name="Neil & Daughters Ltd")
 
-    assert shown(issuer, holder)["holder_type"] == "1"
+    assert holder_record(issuer, holder)["holder_type"] == "1"
     assert issuer.data("getHolder", card_id=card.card_id)["holder_type"] == "1"
 
 
@@ -73,15 +73,15 @@ def test_an_unvalidated_email_of_an_older_record_stays_until_an_update(issuer: I
     item = issuer.hub.store.get("cards", key) or {}
     issuer.hub.store.put("cards", {**item, "details": item["details"] | odd})
 
-    assert shown(issuer, holder) == {**WHOLE_HOLDER, **odd, "id": holder, "access_level": 0}
+    assert holder_record(issuer, holder) == {**WHOLE_HOLDER, **odd, "id": holder, "access_level": 0}
     assert issuer.do("updateHolder", holder_id=holder, business_name="Neil Ltd", **MANDATORY).id == holder
-    assert shown(issuer, holder)["email"] == odd["email"]
+    assert holder_record(issuer, holder)["email"] == odd["email"]
     issuer.do("updateHolder", holder_id=holder, business_name="Neil Ltd", **MANDATORY, email="zoe@example.com")
-    assert {name: shown(issuer, holder)[name] for name in odd} == odd | {"email": "zoe@example.com"}
+    assert {name: holder_record(issuer, holder)[name] for name in odd} == odd | {"email": "zoe@example.com"}
 
 
 def test_a_phone_number_is_shown_as_text_and_codes_as_numbers(issuer: Issuer) -> None:
-    found = shown(issuer, issuer.holder(phone_number=447700900123, country_ison="036", industry_id="0007"))
+    found = holder_record(issuer, issuer.holder(phone_number=447700900123, country_ison="036", industry_id="0007"))
 
     assert found["phone_number"] == "447700900123"
     assert found["country_ison"] == 36
@@ -98,14 +98,14 @@ def test_a_holder_block_registers_the_same_holder_as_create_holder(issuer: Issue
     assert made is not None
 
     expected = {name: value for name, value in WHOLE_HOLDER.items() if name != "additional_charset_id"}
-    assert shown(issuer, made) == {**expected, "id": made, "access_level": 17}
+    assert holder_record(issuer, made) == {**expected, "id": made, "access_level": 17}
 
 
 def test_a_holder_block_without_a_limit_group_gets_the_programmes_group(issuer: Issuer) -> None:
     with_group, without = issuer.card(), issuer.card(card_program_id=PREPAID)
 
-    assert shown(issuer, with_group.holder_id)["holder_limit_group_id"] == 221
-    assert "holder_limit_group_id" not in shown(issuer, without.holder_id)
+    assert holder_record(issuer, with_group.holder_id)["holder_limit_group_id"] == 221
+    assert "holder_limit_group_id" not in holder_record(issuer, without.holder_id)
 
 
 def test_create_and_update_return_the_id_beside_empty_data(issuer: Issuer) -> None:
@@ -125,7 +125,7 @@ def test_an_update_replaces_all_but_type_access_level_and_ip_address(issuer: Iss
     answer = issuer.do("updateHolder", holder_id=str(holder), **UPDATED)
 
     assert answer.id == holder
-    assert shown(issuer, holder) == {
+    assert holder_record(issuer, holder) == {
         **UPDATED,
         "id": holder,
         "holder_type": "1",
@@ -140,20 +140,20 @@ def test_a_missing_optional_field_keeps_its_value(issuer: Issuer) -> None:
     issuer.do("updateHolder", holder_id=holder, **MANDATORY, business_name="Neil Ltd")
 
     kept = {name: WHOLE_HOLDER[name] for name in KEPT_OPTIONAL}
-    assert shown(issuer, holder).items() >= {**kept, **MANDATORY, "business_name": "Neil Ltd"}.items()
+    assert holder_record(issuer, holder).items() >= {**kept, **MANDATORY, "business_name": "Neil Ltd"}.items()
 
 
 @pytest.mark.parametrize("name", KEPT_OPTIONAL)
 def test_null_empties_an_optional_field(issuer: Issuer, name: str) -> None:
     holder = issuer.holder(**WHOLE_HOLDER)
-    before = shown(issuer, holder)
+    before = holder_record(issuer, holder)
     same = {key: WHOLE_HOLDER[key] for key in (*HOLDER_DETAILS, "business_name")}
 
     assert issuer.do("updateHolder", holder_id=holder, **same, **{name: None}).id == holder
 
-    assert shown(issuer, holder) == {key: value for key, value in before.items() if key != name}
+    assert holder_record(issuer, holder) == {key: value for key, value in before.items() if key != name}
     issuer.do("updateHolder", holder_id=holder, **same, **{name: WHOLE_HOLDER[name]})
-    assert shown(issuer, holder) == before
+    assert holder_record(issuer, holder) == before
 
 
 TODAY, YESTERDAY, TOMORROW = "2026-03-02", "2026-03-01", "2026-03-03"
@@ -169,7 +169,7 @@ WRONG_DATES = {
 @pytest.mark.parametrize("action", ["createHolder", "updateHolder", "createAccount", "createCard"])
 def test_a_birth_date_in_the_future_or_an_expired_document_returns_2005(issuer: Issuer, action: str, name: str) -> None:
     holder = issuer.holder(**WHOLE_HOLDER)
-    before = shown(issuer, holder)
+    before = holder_record(issuer, holder)
     body = whole_requests.whole(action, whole_requests.Records(holder))[0]
     body = {key: value for key, value in body.items() if key not in ("holder_id", "cards")}
     body |= {"holder_id": holder} if action == "updateHolder" else {}
@@ -180,7 +180,7 @@ def test_a_birth_date_in_the_future_or_an_expired_document_returns_2005(issuer: 
     answer = issuer.do(action, **body | {field: wrong})
     assert (answer.status_code, field in answer.message) == (2005, True)
     if action == "updateHolder":
-        assert shown(issuer, holder)[name] == right != before[name]
+        assert holder_record(issuer, holder)[name] == right != before[name]
 
 
 def test_an_expired_stored_document_does_not_block_an_update(issuer: Issuer) -> None:
@@ -202,12 +202,12 @@ def test_a_repeat_after_the_document_expired_returns_the_first_answer(issuer: Is
 
 def test_null_in_a_mandatory_field_returns_2001_and_changes_nothing(issuer: Issuer) -> None:
     holder = issuer.holder(**WHOLE_HOLDER)
-    before = shown(issuer, holder)
+    before = holder_record(issuer, holder)
 
     for name in HOLDER_DETAILS:
         answer = issuer.do("updateHolder", holder_id=holder, **UPDATED | {name: None})
         assert (answer.status_code, name in answer.message) == (2001, True)
-    assert shown(issuer, holder) == before
+    assert holder_record(issuer, holder) == before
 
 
 def test_updating_a_business_without_a_name_returns_2006(issuer: Issuer) -> None:
@@ -236,7 +236,7 @@ def test_a_country_changes_only_if_the_programme_allows_country_changes(
 
     for country, expected in ((GERMANY, GERMANY), (None, None)):
         answer = issuer.do("updateHolder", holder_id=holder, **UPDATED | {"country_ison": country})
-        found = shown(issuer, holder)
+        found = holder_record(issuer, holder)
         assert answer.id == holder
         assert found.get("country_ison") == (expected if changes else BRITAIN)
         assert found["city"] == "Lerwick"
@@ -251,7 +251,9 @@ def test_an_account_programme_decides_on_country_changes_of_its_holders(
 
     issuer.do("updateHolder", holder_id=holder, **HOLDER_DETAILS, country_ison=GERMANY)
 
-    assert shown(issuer, holder)["country_ison"] == (GERMANY if changes else HOLDER_BLOCK["holder_country_ison"])
+    assert holder_record(issuer, holder)["country_ison"] == (
+        GERMANY if changes else HOLDER_BLOCK["holder_country_ison"]
+    )
 
 
 # -- lists

@@ -22,7 +22,7 @@ _ids = itertools.count(1)
 
 
 @pytest.fixture(scope="module")
-def room(shared_causeway: Causeway) -> Causeway:
+def module_causeway(shared_causeway: Causeway) -> Causeway:
     return shared_causeway.again()
 
 
@@ -58,20 +58,20 @@ def german() -> ExternalAddress:
     return address(iban=f"DE89{next(_ids):018}")
 
 
-def opened(room: Causeway, made: ExternalAddress) -> ExternalAddress:
-    room.hub.store.transact([made.put("attempt"), *put_numbers(made, "attempt")])
+def opened(module_causeway: Causeway, made: ExternalAddress) -> ExternalAddress:
+    module_causeway.hub.store.transact([made.put("attempt"), *put_numbers(made, "attempt")])
     return made
 
 
-def found(room: Causeway, **number: str) -> Item | None:
-    return room.hub.store.get(*find_key(**number))
+def found(module_causeway: Causeway, **number: str) -> Item | None:
+    return module_causeway.hub.store.get(*find_key(**number))
 
 
-def test_an_address_record_round_trips_through_the_external_payments_table(room: Causeway) -> None:
-    made = opened(room, british(card_id=5, risk_score=3, note="n", reason_code=1, status="S"))
+def test_an_address_record_round_trips_through_the_external_payments_table(module_causeway: Causeway) -> None:
+    made = opened(module_causeway, british(card_id=5, risk_score=3, note="n", reason_code=1, status="S"))
     table, key = made.key(made.id)
 
-    item = room.hub.store.get(table, key)
+    item = module_causeway.hub.store.get(table, key)
 
     assert table == "external-payments"
     assert item
@@ -91,11 +91,11 @@ def test_an_address_refuses_actions_by_the_rules_of_its_status(action: str, stat
     assert told == refusal
 
 
-def test_a_european_address_is_found_by_its_iban(room: Causeway) -> None:
-    made = opened(room, replace(german(), card_id=5))
+def test_a_european_address_is_found_by_its_iban(module_causeway: Causeway) -> None:
+    made = opened(module_causeway, replace(german(), card_id=5))
 
     assert number_keys(made) == [find_key(iban=made.iban)]
-    assert found(room, iban=made.iban or "") == {
+    assert found(module_causeway, iban=made.iban or "") == {
         **find_key(iban=made.iban)[1],
         "address_id": made.id,
         "manager_id": 1,
@@ -107,14 +107,14 @@ def test_a_european_address_is_found_by_its_iban(room: Causeway) -> None:
     }
 
 
-def test_a_british_address_is_found_by_iban_and_by_sort_code_and_account_number(room: Causeway) -> None:
-    made = opened(room, british())
+def test_a_british_address_is_found_by_iban_and_by_sort_code_and_account_number(module_causeway: Causeway) -> None:
+    made = opened(module_causeway, british())
 
-    by_both = found(room, sort_code=made.sort_code or "", account_number=made.account_number or "")
+    by_both = found(module_causeway, sort_code=made.sort_code or "", account_number=made.account_number or "")
 
     assert len(number_keys(made)) == 1
     assert by_both
-    assert by_both == found(room, iban=made.iban or "")
+    assert by_both == found(module_causeway, iban=made.iban or "")
     assert by_both["address_id"] == made.id
 
 
@@ -133,15 +133,15 @@ def test_an_address_with_two_numbers_has_a_key_for_each() -> None:
     assert keys[0] == find_key(iban=GERMAN)
 
 
-def test_a_number_without_an_address_is_not_found(room: Causeway) -> None:
-    assert found(room, iban=BRITISH) is None
-    assert found(room, sort_code="601613", account_number="31926819") is None
+def test_a_number_without_an_address_is_not_found(module_causeway: Causeway) -> None:
+    assert found(module_causeway, iban=BRITISH) is None
+    assert found(module_causeway, sort_code="601613", account_number="31926819") is None
 
 
-def test_the_number_of_a_special_account_has_no_holder_and_no_card(room: Causeway) -> None:
-    made = opened(room, replace(german(), account_type=SPECIAL, account_id=801, holder_id=None))
+def test_the_number_of_a_special_account_has_no_holder_and_no_card(module_causeway: Causeway) -> None:
+    made = opened(module_causeway, replace(german(), account_type=SPECIAL, account_id=801, holder_id=None))
 
-    item = found(room, iban=made.iban or "")
+    item = found(module_causeway, iban=made.iban or "")
 
     assert item
     assert (item["account_id"], item["account_type"]) == (801, SPECIAL)
@@ -149,14 +149,14 @@ def test_the_number_of_a_special_account_has_no_holder_and_no_card(room: Causewa
 
 
 @pytest.mark.parametrize("make", [german, british])
-def test_a_second_address_with_the_same_number_is_rejected(room: Causeway, make: Any) -> None:
+def test_a_second_address_with_the_same_number_is_rejected(module_causeway: Causeway, make: Any) -> None:
     """The second address fails as a whole: its record is not written either."""
-    first = opened(room, make())
+    first = opened(module_causeway, make())
     second = replace(first, id=next(_ids), account_id=18)
 
     with pytest.raises(ConditionFailed):
-        opened(room, second)
+        opened(module_causeway, second)
 
-    assert room.hub.store.get(*second.key(second.id)) is None
-    numbers = room.hub.store.batch_get(number_keys(first))
+    assert module_causeway.hub.store.get(*second.key(second.id)) is None
+    numbers = module_causeway.hub.store.batch_get(number_keys(first))
     assert [item and item["address_id"] for item in numbers] == [first.id]

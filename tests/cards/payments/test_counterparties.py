@@ -23,7 +23,7 @@ AMOUNT = 300
 
 
 @pytest.fixture(scope="module")
-def told(issuer: Issuer) -> Iterator[Issuer]:
+def notified_issuer(issuer: Issuer) -> Iterator[Issuer]:
     """An issuer that wants events."""
     with issuer.causeway.manager_wants_events():
         yield issuer
@@ -74,14 +74,14 @@ def sent_out(issuer: Issuer, method: int, **members: Any) -> tuple[int, int]:
 
 
 @pytest.mark.parametrize("scheme", ["FPS", "BACS", "SCT"])
-def test_a_payment_in_shows_its_sender(told: Issuer, scheme: str) -> None:
-    address = told.address(method=SEPA if scheme == "SCT" else UK)
+def test_a_payment_in_shows_its_sender(notified_issuer: Issuer, scheme: str) -> None:
+    address = notified_issuer.address(method=SEPA if scheme == "SCT" else UK)
 
-    came = told.inbound(address, AMOUNT, scheme=scheme, sender_name="Meadow Ltd", reference="Invoice 7")
+    came = notified_issuer.inbound(address, AMOUNT, scheme=scheme, sender_name="Meadow Ltd", reference="Invoice 7")
 
-    shown = both(told, address["account_id"], came["epm_transaction_id"], came["transaction_id"])
+    shown = both(notified_issuer, address["account_id"], came["epm_transaction_id"], came["transaction_id"])
     assert shown == {"counterparty_name": "Meadow Ltd", "scheme": scheme, "description": "Invoice 7"}
-    assert row(told, address["account_id"], came["transaction_id"])["reference_number"] == "Invoice 7"
+    assert row(notified_issuer, address["account_id"], came["transaction_id"])["reference_number"] == "Invoice 7"
 
 
 @pytest.mark.parametrize(
@@ -96,43 +96,46 @@ def test_a_payment_in_shows_its_sender(told: Issuer, scheme: str) -> None:
     ],
 )
 def test_a_payment_out_shows_the_payee_and_the_account_of_the_payee(
-    told: Issuer, method: int, destination: Members, account: Members
+    notified_issuer: Issuer, method: int, destination: Members, account: Members
 ) -> None:
     words = {"description": "Rent of May", "reference_number": "FLAT 2"}
-    number, payment = sent_out(told, method, **destination, **words)
+    number, payment = sent_out(notified_issuer, method, **destination, **words)
 
-    settled = told.result(payment, "settled")["transaction_id"]
-    returned = told.result(payment, "returned")["transaction_id"]
+    settled = notified_issuer.result(payment, "settled")["transaction_id"]
+    returned = notified_issuer.result(payment, "returned")["transaction_id"]
 
     expected = {"counterparty_name": "Lantern Books", **account, "description": "Rent of May"}
     scheme = {"scheme": "SCTINST" if method == SEPA else "FPS"}
-    assert other_side(row(told, number, settled)) == expected | scheme
-    assert both(told, number, payment, returned) == expected | scheme
+    assert other_side(row(notified_issuer, number, settled)) == expected | scheme
+    assert both(notified_issuer, number, payment, returned) == expected | scheme
 
 
-def test_a_direct_debit_and_its_return_show_the_creditor(told: Issuer) -> None:
-    address = told.funded_address(10_000)
+def test_a_direct_debit_and_its_return_show_the_creditor(notified_issuer: Issuer) -> None:
+    address = notified_issuer.funded_address(10_000)
     account = address["account_id"]
-    mandate = told.mandate(address, creditor_name="Riverside Gym", reference="MEMBER-1042")
-    collected = told.debit(mandate, AMOUNT, passed=True)["epm_transaction_id"]
-    debit = rows(told, account)[-1]
+    mandate = notified_issuer.mandate(address, creditor_name="Riverside Gym", reference="MEMBER-1042")
+    collected = notified_issuer.debit(mandate, AMOUNT, passed=True)["epm_transaction_id"]
+    debit = rows(notified_issuer, account)[-1]
 
-    told.data("directDebitReturn", returned_epm_transaction_id=collected, reason="MD06", reference="Refund")
+    notified_issuer.data("directDebitReturn", returned_epm_transaction_id=collected, reason="MD06", reference="Refund")
 
-    back = rows(told, account)[-1]
+    back = rows(notified_issuer, account)[-1]
     creditor = {"counterparty_name": "Riverside Gym", "description": "MEMBER-1042"}
     assert other_side(debit) == creditor
     scheme = {"scheme": "FPS"}  # by which the sandbox has sent it
-    assert both(told, account, back["epm_transaction_id"], back["transaction_id"]) == creditor | scheme
+    assert both(notified_issuer, account, back["epm_transaction_id"], back["transaction_id"]) == creditor | scheme
     assert (back["reference_number"], back["parent_transaction_id"]) == ("Refund", debit["transaction_id"])
 
 
-def test_an_internal_transfer_shows_each_side_the_account_of_the_other_side(told: Issuer) -> None:
-    payer, payee = told.funded_address(10_000), told.address()
+def test_an_internal_transfer_shows_each_side_the_account_of_the_other_side(notified_issuer: Issuer) -> None:
+    payer, payee = notified_issuer.funded_address(10_000), notified_issuer.address()
     words = {"description": "For May", "reference_number": "INVOICE 9"}
-    paid = told.transfer(payer, AMOUNT, destination_iban=payee["iban"], **words).data
+    paid = notified_issuer.transfer(payer, AMOUNT, destination_iban=payee["iban"], **words).data
 
-    out, came = row(told, payer["account_id"], paid["transaction_id"]), rows(told, payee["account_id"])[-1]
+    out, came = (
+        row(notified_issuer, payer["account_id"], paid["transaction_id"]),
+        rows(notified_issuer, payee["account_id"])[-1],
+    )
 
     known = {
         "counterparty_name": payer["account_name"],
@@ -141,47 +144,59 @@ def test_an_internal_transfer_shows_each_side_the_account_of_the_other_side(told
         "counterparty_account_number": payer["account_number"],
         "scheme": "FPS",
     }
-    assert both(told, payee["account_id"], came["epm_transaction_id"], came["transaction_id"]) == {
+    assert both(notified_issuer, payee["account_id"], came["epm_transaction_id"], came["transaction_id"]) == {
         **known,
         "description": "INVOICE 9",
     }
     to = {"counterparty_name": "Alice", "counterparty_iban": payee["iban"], "scheme": "FPS", "description": "For May"}
     assert other_side(out) == to
-    back = told.data("inboundReturn", epm_transaction_id=came["epm_transaction_id"], reason=1)["transaction_id"]
-    assert other_side(row(told, payee["account_id"], back)) == {**known, "description": "INVOICE 9"}
-    assert other_side(rows(told, payer["account_id"])[-1]) == to
+    back = notified_issuer.data("inboundReturn", epm_transaction_id=came["epm_transaction_id"], reason=1)[
+        "transaction_id"
+    ]
+    assert other_side(row(notified_issuer, payee["account_id"], back)) == {**known, "description": "INVOICE 9"}
+    assert other_side(rows(notified_issuer, payer["account_id"])[-1]) == to
 
 
-def test_events_of_pending_and_bounced_payments_show_the_counterparty(told: Issuer) -> None:
-    address = told.funded_address(10_000)
-    pending = told.pending_payment(address, AMOUNT, destination_account_name="Lantern Books", description="Rent")
-    told.data("changeExternalPaymentAddressStatus", epm_address_id=address["id"], status="S")
-    bounced = told.inbound(address, AMOUNT, sender_name="Meadow Ltd", reference="Invoice 8")["epm_transaction_id"]
+def test_events_of_pending_and_bounced_payments_show_the_counterparty(notified_issuer: Issuer) -> None:
+    address = notified_issuer.funded_address(10_000)
+    pending = notified_issuer.pending_payment(
+        address, AMOUNT, destination_account_name="Lantern Books", description="Rent"
+    )
+    notified_issuer.data("changeExternalPaymentAddressStatus", epm_address_id=address["id"], status="S")
+    bounced = notified_issuer.inbound(address, AMOUNT, sender_name="Meadow Ltd", reference="Invoice 8")[
+        "epm_transaction_id"
+    ]
 
     expected = {"counterparty_name": "Lantern Books", "counterparty_iban": EXTERNAL_IBANS[UK], "scheme": "FPS"}
-    assert other_side(last_event(told, pending)) == expected | {"description": "Rent"}
-    assert other_side(last_event(told, bounced)) == {
+    assert other_side(last_event(notified_issuer, pending)) == expected | {"description": "Rent"}
+    assert other_side(last_event(notified_issuer, bounced)) == {
         "counterparty_name": "Meadow Ltd",
         "scheme": "FPS",
         "description": "Invoice 8",
     }
 
 
-def test_rows_of_a_special_account_show_the_counterparty(told: Issuer) -> None:
-    came = told.inbound(told.special_address(SPECIAL_EUR, SEPA), AMOUNT, sender_name="Meadow Ltd", scheme="SCT")
+def test_rows_of_a_special_account_show_the_counterparty(notified_issuer: Issuer) -> None:
+    came = notified_issuer.inbound(
+        notified_issuer.special_address(SPECIAL_EUR, SEPA), AMOUNT, sender_name="Meadow Ltd", scheme="SCT"
+    )
 
-    kept = [each["counterparty"] for each in _special(told) if each["epm_transaction_id"] == came["epm_transaction_id"]]
+    kept = [
+        each["counterparty"]
+        for each in _special(notified_issuer)
+        if each["epm_transaction_id"] == came["epm_transaction_id"]
+    ]
 
     assert kept == [{"counterparty_name": "Meadow Ltd", "scheme": "SCT"}]
 
 
-def test_a_fee_of_a_payment_has_no_counterparty(told: Issuer) -> None:
-    account = told.account(currency_ison=826, fee_group_id=304)
-    told.inbound(told.address(account), 10_000)
+def test_a_fee_of_a_payment_has_no_counterparty(notified_issuer: Issuer) -> None:
+    account = notified_issuer.account(currency_ison=826, fee_group_id=304)
+    notified_issuer.inbound(notified_issuer.address(account), 10_000)
 
-    told.result(told.pending_payment(told.address(account), AMOUNT), "settled")
+    notified_issuer.result(notified_issuer.pending_payment(notified_issuer.address(account), AMOUNT), "settled")
 
-    *_, main, fee = rows(told, account)
+    *_, main, fee = rows(notified_issuer, account)
     assert (main["transaction_type"], fee["transaction_type"]) == (61, 70)
     assert "counterparty_name" in other_side(main)
     assert other_side(fee).keys() == {"description"}
@@ -190,20 +205,23 @@ def test_a_fee_of_a_payment_has_no_counterparty(told: Issuer) -> None:
 # -- returns
 
 
-def test_a_return_shows_its_direction_and_its_original_transaction(told: Issuer) -> None:
-    address = told.funded_address(10_000)
+def test_a_return_shows_its_direction_and_its_original_transaction(notified_issuer: Issuer) -> None:
+    address = notified_issuer.funded_address(10_000)
     account = address["account_id"]
-    originals = {"in": told.inbound(address, AMOUNT), "direct credit": told.inbound(address, AMOUNT, scheme="BACS")}
+    originals = {
+        "in": notified_issuer.inbound(address, AMOUNT),
+        "direct credit": notified_issuer.inbound(address, AMOUNT, scheme="BACS"),
+    }
     for each, action in (("in", "inboundReturn"), ("direct credit", "directCreditReturn")):
-        told.data(action, epm_transaction_id=originals[each]["epm_transaction_id"])
-    out = told.pending_payment(address, AMOUNT)
-    went = told.result(out, "settled")
-    told.result(out, "returned")
-    collected = told.debit(told.mandate(address), AMOUNT, passed=True)["epm_transaction_id"]
-    debit = rows(told, account)[-1]["transaction_id"]
-    told.data("directDebitReturn", returned_epm_transaction_id=collected, reason="0")
+        notified_issuer.data(action, epm_transaction_id=originals[each]["epm_transaction_id"])
+    out = notified_issuer.pending_payment(address, AMOUNT)
+    went = notified_issuer.result(out, "settled")
+    notified_issuer.result(out, "returned")
+    collected = notified_issuer.debit(notified_issuer.mandate(address), AMOUNT, passed=True)["epm_transaction_id"]
+    debit = rows(notified_issuer, account)[-1]["transaction_id"]
+    notified_issuer.data("directDebitReturn", returned_epm_transaction_id=collected, reason="0")
 
-    returns = [each for each in rows(told, account) if each["transaction_type"] in (63, 64)]
+    returns = [each for each in rows(notified_issuer, account) if each["transaction_type"] in (63, 64)]
 
     assert [(each["transaction_type"], each["proc_code"], each["parent_transaction_id"]) for each in returns] == [
         (64, 640_000, originals["in"]["transaction_id"]),
@@ -213,25 +231,27 @@ def test_a_return_shows_its_direction_and_its_original_transaction(told: Issuer)
     ]
 
 
-def test_a_sent_return_has_its_own_reference_and_a_received_return_the_payments(told: Issuer) -> None:
-    payer, payee = told.funded_address(10_000), told.funded_address(10_000)
-    number = told.pending_payment(payer, AMOUNT, reference_number="Rent")
-    told.result(number, "settled")
-    told.result(number, "returned", reason="closed")
+def test_a_sent_return_has_its_own_reference_and_a_received_return_the_payments(notified_issuer: Issuer) -> None:
+    payer, payee = notified_issuer.funded_address(10_000), notified_issuer.funded_address(10_000)
+    number = notified_issuer.pending_payment(payer, AMOUNT, reference_number="Rent")
+    notified_issuer.result(number, "settled")
+    notified_issuer.result(number, "returned", reason="closed")
     destination = {f"destination_{name}": payee[name] for name in ("sort_code", "account_number")}
-    told.pending_payment(payer, AMOUNT, reference_number="Lunch", **destination)
-    came = rows(told, payee["account_id"])[-1]["epm_transaction_id"]
-    told.data("inboundReturn", epm_transaction_id=came, reference="Not ours", reason=1)
+    notified_issuer.pending_payment(payer, AMOUNT, reference_number="Lunch", **destination)
+    came = rows(notified_issuer, payee["account_id"])[-1]["epm_transaction_id"]
+    notified_issuer.data("inboundReturn", epm_transaction_id=came, reference="Not ours", reason=1)
 
-    came_back = [row["reference_number"] for row in rows(told, payer["account_id"]) if row["transaction_type"] == 63]
-    sent_back = rows(told, payee["account_id"])[-1]
+    came_back = [
+        row["reference_number"] for row in rows(notified_issuer, payer["account_id"]) if row["transaction_type"] == 63
+    ]
+    sent_back = rows(notified_issuer, payee["account_id"])[-1]
 
     assert came_back == ["Rent", "Lunch"]
     assert (sent_back["transaction_type"], sent_back["reference_number"]) == (64, "Not ours")
 
 
-def test_a_return_completed_by_the_schedule_shows_its_original_transaction(told: Issuer) -> None:
-    issuer = told.with_own_clock()
+def test_a_return_completed_by_the_schedule_shows_its_original_transaction(notified_issuer: Issuer) -> None:
+    issuer = notified_issuer.with_own_clock()
     address = issuer.address()
     came = issuer.inbound(address, AMOUNT, sender_name="Lost Bob", reference="Invoice 7")
     answer = issuer.do("inboundReturn", epm_transaction_id=came["epm_transaction_id"], reference="Not ours")
@@ -245,9 +265,9 @@ def test_a_return_completed_by_the_schedule_shows_its_original_transaction(told:
     assert (back["reference_number"], back["description"]) == ("Not ours", "Invoice 7")
 
 
-def test_a_pending_return_in_an_older_form_is_booked_in_the_current_form(told: Issuer) -> None:
+def test_a_pending_return_in_an_older_form_is_booked_in_the_current_form(notified_issuer: Issuer) -> None:
     """Older returns have type 63 in both directions and no description of the returned payment."""
-    issuer = told.with_own_clock()
+    issuer = notified_issuer.with_own_clock()
     address = issuer.address()
     came = issuer.inbound(address, AMOUNT, sender_name="Lost Bob", reference="Invoice 7")
     issuer.do("inboundReturn", epm_transaction_id=came["epm_transaction_id"])
@@ -271,12 +291,12 @@ def test_a_pending_return_in_an_older_form_is_booked_in_the_current_form(told: I
     [("debit", 64, False, 780), ("credit", 63, False, 820), ("debit", 64, True, 800), ("credit", 63, True, 800)],
 )
 def test_a_return_row_in_an_older_form_shows_its_direction_and_correct_amounts(
-    told: Issuer, direction: str, kind: int, blended: bool, holder_amount: int
+    notified_issuer: Issuer, direction: str, kind: int, blended: bool, holder_amount: int
 ) -> None:
     """Older rows have type 63 in both directions and the conversion fee beside the amount."""
-    account = told.account(currency_ison=826)
-    told.inbound(told.address(account), AMOUNT)
-    [booked] = transactions(told, account)
+    account = notified_issuer.account(currency_ison=826)
+    notified_issuer.inbound(notified_issuer.address(account), AMOUNT)
+    [booked] = transactions(notified_issuer, account)
     newer = {"counterparty", "parent_id", "description"}
     older = {name: value for name, value in booked.items() if name not in newer} | {
         "transaction_type": 63,
@@ -287,15 +307,15 @@ def test_a_return_row_in_an_older_form_shows_its_direction_and_correct_amounts(
         "conversion_fee": 20,
         "conversion_fee_blended": blended,
     }
-    told.hub.store.transact([Put("ledger", older)])
+    notified_issuer.hub.store.transact([Put("ledger", older)])
 
-    [shown] = rows(told, account)
+    [shown] = rows(notified_issuer, account)
 
     assert (shown["transaction_type"], shown["proc_code"]) == (kind, kind * 10_000)
     assert (shown["holder_amount"], shown["is_conversion_fee_blended"]) == (holder_amount, 1)
     assert shown["holder_billing_amount"] == (800 if not blended else 820 if direction == "debit" else 780)
     assert other_side(shown) == {}
-    told.hub.store.transact([Put("ledger", booked)])
+    notified_issuer.hub.store.transact([Put("ledger", booked)])
 
 
 def _special(issuer: Issuer) -> list[Any]:

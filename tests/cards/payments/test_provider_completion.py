@@ -81,7 +81,7 @@ def later(issuer: Issuer, seconds: int = 60) -> int:
     return issuer.hub.cards.call(finish_due_payments)
 
 
-def held(issuer: Issuer, address: Any) -> list[int]:
+def holds_and_releases(issuer: Issuer, address: Any) -> list[int]:
     """The holds and releases, movement by movement."""
     rows = movements(issuer, address["account_id"])
     return [amount for row in rows if (amount := entries(row).get(("held", GBP), 0))]
@@ -107,7 +107,7 @@ def test_the_schedule_completes_a_transfer_interrupted_before_the_provider_call(
     answer = new_issuer.transfer(address, 2500, request_reference_id=reference)
     assert (answer.duplicated, answer.data["id"]) == (1, number)
     assert answer.data["external_transaction_reference"] == 9_000_000_000 + number
-    assert (later(new_issuer), held(new_issuer, address)) == (0, [2500])
+    assert (later(new_issuer), holds_and_releases(new_issuer, address)) == (0, [2500])
     assert new_issuer.result(number, "settled")["available_balance"] == 7500
     prove(new_issuer)
 
@@ -125,7 +125,7 @@ def test_a_transfer_interrupted_after_the_provider_call_is_submitted_once(
     answer = new_issuer.transfer(address, 2500, request_reference_id=reference)
     assert (answer.duplicated, answer.data["id"]) == (1, provider.submitted[0])
     assert len(provider.submitted) == 1
-    assert held(new_issuer, address) == [2500]
+    assert holds_and_releases(new_issuer, address) == [2500]
 
 
 @pytest.mark.parametrize("applied", [False, True], ids=["lost", "written"])
@@ -141,7 +141,7 @@ def test_an_unrecorded_refusal_is_recorded_once(
     later(new_issuer)
     answer = new_issuer.transfer(address, 2500, **members)
     assert (answer.status_code, answer.duplicated) == (7001, 1)
-    assert held(new_issuer, address) == [2500, -2500]
+    assert holds_and_releases(new_issuer, address) == [2500, -2500]
     assert (state(new_issuer, provider.submitted[0]), len(provider.submitted)) == ("J", 1)
 
 
@@ -160,7 +160,7 @@ def test_a_transfer_with_a_lost_answer_to_its_hold_is_submitted_once(
     answer = new_issuer.transfer(address, 2500, request_reference_id=reference)
 
     assert (answer.status, answer.duplicated) == ("success", int(applied))
-    assert (len(provider.submitted), held(new_issuer, address)) == (1, [2500])
+    assert (len(provider.submitted), holds_and_releases(new_issuer, address)) == (1, [2500])
 
 
 @pytest.mark.parametrize(("name", "asked"), [("Silent Ltd", 1), ("Lost Ltd", 2)])
@@ -176,7 +176,7 @@ def test_an_order_known_to_the_provider_is_not_submitted_again(
     assert new_issuer.transfer(address, 2500, **members).duplicated == 1
     assert len(provider.submitted) == asked
     assert len(set(provider.submitted)) == 1
-    assert held(new_issuer, address) == [2500]
+    assert holds_and_releases(new_issuer, address) == [2500]
 
 
 def test_the_schedule_completes_a_payment_without_a_request_reference(new_issuer: Issuer, provider: Watched) -> None:
@@ -201,7 +201,7 @@ def test_a_silent_provider_gets_the_order_again_every_minute(new_issuer: Issuer,
 
     assert later(new_issuer) == 1
     assert len(set(provider.submitted)) == 1
-    assert held(new_issuer, address) == [2500]
+    assert holds_and_releases(new_issuer, address) == [2500]
 
 
 def test_two_concurrent_processes_complete_a_payment_once(new_issuer: Issuer, provider: Watched) -> None:
@@ -214,7 +214,7 @@ def test_two_concurrent_processes_complete_a_payment_once(new_issuer: Issuer, pr
 
     assert moved == [0]
     assert len(provider.submitted) == 2
-    assert held(new_issuer, address) == [2500]
+    assert holds_and_releases(new_issuer, address) == [2500]
 
 
 # -- meanwhile
@@ -231,7 +231,7 @@ def test_a_repeat_during_the_provider_call_returns_8001(new_issuer: Issuer, prov
     answer = new_issuer.transfer(address, 2500, request_reference_id=reference)
 
     assert (answer.status, [each.status_code for each in repeats]) == ("success", [8001])
-    assert (len(provider.submitted), held(new_issuer, address)) == (1, [2500])
+    assert (len(provider.submitted), holds_and_releases(new_issuer, address)) == (1, [2500])
 
 
 def test_a_waiting_repeat_returns_the_answer_after_the_completion(
@@ -282,7 +282,7 @@ def test_a_payment_result_may_arrive_before_the_answer_of_the_provider(
     assert answer.status_code == code
     if code is None:
         assert answer.data["transaction_id"] == payment(new_issuer, number).transaction_id
-    assert (later(new_issuer), held(new_issuer, address)) == (0, [2500, -2500])
+    assert (later(new_issuer), holds_and_releases(new_issuer, address)) == (0, [2500, -2500])
     assert new_issuer.balances(address["account_id"])[0] == (7500 if told == ["settled"] else 10_000)
     assert payment(new_issuer, number).due_at is None
 
@@ -294,7 +294,7 @@ def test_an_outcome_is_decided_again_after_a_concurrent_payment(new_issuer: Issu
     assert new_issuer.transfer(address, 2500, destination_account_name="Refuse Ltd").status_code == 7001
 
     assert new_issuer.balances(address["account_id"]) == (10_100, 10_100, 0)
-    assert held(new_issuer, address) == [2500, -2500]
+    assert holds_and_releases(new_issuer, address) == [2500, -2500]
     prove(new_issuer)
 
 
@@ -343,7 +343,7 @@ def test_an_interrupted_return_is_completed_once(
     assert later(new_issuer) == (0 if applied else 1)
 
     assert new_issuer.do("inboundReturn", **members).duplicated == 1
-    assert (state(new_issuer, number), held(new_issuer, address)) == ("R", [2500, -2500])
+    assert (state(new_issuer, number), holds_and_releases(new_issuer, address)) == ("R", [2500, -2500])
     assert (len(provider.submitted), new_issuer.balances(address["account_id"])) == (1, (0, 0, 0))
 
 
@@ -359,7 +359,7 @@ def test_a_direct_debit_stays_paid_if_the_provider_refuses_its_return(new_issuer
     assert (state(new_issuer, number), new_issuer.balances(address["account_id"])) == ("S", (0, 0, 0))
     assert new_issuer.do("directDebitReturn", **members).status == "success"
     assert (state(new_issuer, number), new_issuer.balances(address["account_id"])) == ("R", (2500, 2500, 0))
-    assert held(new_issuer, address) == []
+    assert holds_and_releases(new_issuer, address) == []
 
 
 # -- without a provider

@@ -32,13 +32,13 @@ _payments = itertools.count(1)
 
 
 @pytest.fixture(scope="module")
-def room(shared_causeway: Causeway) -> Causeway:
+def module_causeway(shared_causeway: Causeway) -> Causeway:
     return shared_causeway.again()
 
 
 @pytest.fixture
-def provider(room: Causeway) -> Provider:
-    return SandboxProvider(room.hub.store)
+def provider(module_causeway: Causeway) -> Provider:
+    return SandboxProvider(module_causeway.hub.store)
 
 
 def order(name: str = SHOP.name, **members: Any) -> ProviderOrder:
@@ -89,9 +89,9 @@ def test_an_address_outside_sepa_is_opened_in_germany(provider: Provider) -> Non
     assert provider.open_address(AddressRequest(17, SEPA, EUR, BRAZIL, "Zoë O'Neil")).country == GERMANY
 
 
-def test_two_instances_open_an_address_with_the_same_numbers(room: Causeway, provider: Provider) -> None:
+def test_two_instances_open_an_address_with_the_same_numbers(module_causeway: Causeway, provider: Provider) -> None:
     opening = AddressRequest(17, SEPA, EUR, FRANCE, "Zoë O'Neil")
-    elsewhere = SandboxProvider(room.another_process().store)
+    elsewhere = SandboxProvider(module_causeway.another_process().store)
 
     assert provider.open_address(opening) == elsewhere.open_address(opening)
     assert provider.open_address(opening) != provider.open_address(replace(opening, address_id=18))
@@ -124,15 +124,15 @@ def test_an_order_is_accepted_and_found_again(provider: Provider, kind: Any) -> 
     assert provider.submit(sent) == provider.find(sent.payment_id) == accepted(sent)
 
 
-def test_a_repeated_order_is_executed_once_with_the_same_receipt(room: Causeway, provider: Provider) -> None:
+def test_a_repeated_order_is_executed_once_with_the_same_receipt(module_causeway: Causeway, provider: Provider) -> None:
     """Another instance returns the first decision too, and storage has one row."""
     sent = order()
-    elsewhere = SandboxProvider(room.another_process().store)
+    elsewhere = SandboxProvider(module_causeway.another_process().store)
     first = provider.submit(sent)
 
     assert elsewhere.submit(sent) == first
     assert elsewhere.submit(replace(sent, schemes=("SCT",))) == first
-    rows = room.hub.store.rows("external-payments", ("owner", f"provider#{sent.payment_id}"))
+    rows = module_causeway.hub.store.rows("external-payments", ("owner", f"provider#{sent.payment_id}"))
     assert [row["part"] for row in rows] == ["order"]
 
 
@@ -185,11 +185,11 @@ def test_an_order_to_the_name_lost_arrives_at_the_second_attempt(provider: Provi
 # -- storage that is gone
 
 
-def test_a_provider_without_storage_raises_provider_silent(room: Causeway, provider: Provider) -> None:
+def test_a_provider_without_storage_raises_provider_silent(module_causeway: Causeway, provider: Provider) -> None:
     sent = order()
-    with room.storage_gone("put"), silent():
+    with module_causeway.storage_gone("put"), silent():
         provider.submit(sent)
-    with room.storage_gone("get"), silent():
+    with module_causeway.storage_gone("get"), silent():
         provider.find(sent.payment_id)
 
     assert provider.find(sent.payment_id) is None
@@ -198,11 +198,11 @@ def test_a_provider_without_storage_raises_provider_silent(room: Causeway, provi
 @pytest.mark.parametrize("applied", [False, True])
 @pytest.mark.parametrize("name", [SHOP.name, "LOST"])
 def test_an_order_is_executed_once_despite_a_storage_failure(
-    room: Causeway, provider: Provider, name: str, applied: bool
+    module_causeway: Causeway, provider: Provider, name: str, applied: bool
 ) -> None:
     sent = order(name)
 
-    with room.answer_lost("put", applied=applied), silent():
+    with module_causeway.answer_lost("put", applied=applied), silent():
         provider.submit(sent)
     if name == "LOST" and not applied:
         with silent():

@@ -40,7 +40,7 @@ def used_card(issuer: Issuer) -> NewCard:
     return made
 
 
-def shown(portal: Portal, card_id: int, manager_id: int = MANAGER, **counts: int) -> Mapping[str, Any]:
+def card_page(portal: Portal, card_id: int, manager_id: int = MANAGER, **counts: int) -> Mapping[str, Any]:
     found: Mapping[str, Any] = portal.read(
         manager_id, "showCard", card_id=card_id, **{"item_count": 10, "balance_count": 60} | counts
     )["data"]
@@ -57,7 +57,7 @@ def refused(call: Any, *arguments: Any, **members: Any) -> Status:
 
 
 def test_the_portal_shows_a_card_with_its_accounts_addresses_and_currencies(portal: Portal, card: NewCard) -> None:
-    found = shown(portal, card.card_id)
+    found = card_page(portal, card.card_id)
     euros, dollars = found["accounts"]
 
     assert found["card"]["card_id"] == card.card_id
@@ -83,13 +83,13 @@ def test_the_portal_shows_fees_and_credits_among_the_transactions_of_a_card(port
     fee = {"fee_group_id": 301, "fee_code": "CARDREPL", "description": "a new card", "amount": 100}
     issuer.data("createCustomFee", card_id=made.card_id, account_id=made.account_id, currency_ison=EUR, **fee)
 
-    types = [row["transaction_type"] for row in shown(portal, made.card_id)["accounts"][0]["transactions"]]
+    types = [row["transaction_type"] for row in card_page(portal, made.card_id)["accounts"][0]["transactions"]]
 
     assert types == [70, 60]
 
 
 def test_the_lists_of_a_card_show_the_latest_rows_first(portal: Portal, card: NewCard) -> None:
-    found = shown(portal, card.card_id)
+    found = card_page(portal, card.card_id)
     (euros, _) = found["accounts"]
     (authorization,) = [each for each in found["authorizations"] if each["cleared"]]
 
@@ -102,8 +102,8 @@ def test_the_lists_of_a_card_show_the_latest_rows_first(portal: Portal, card: Ne
     assert authorization["state"] == "H"
     assert authorization["left_amount"] == 5_00
     assert authorization["merchant_name"] == "Corner Shop"
-    assert len(shown(portal, card.card_id, item_count=1)["activity"]) == 1
-    assert len(shown(portal, card.card_id, balance_count=2)["accounts"][0]["balances"]) == 2
+    assert len(card_page(portal, card.card_id, item_count=1)["activity"]) == 1
+    assert len(card_page(portal, card.card_id, balance_count=2)["accounts"][0]["balances"]) == 2
 
 
 def test_the_card_list_shows_the_newest_cards_first_in_pages(portal: Portal, issuer: Issuer, card: NewCard) -> None:
@@ -205,13 +205,14 @@ def test_a_statement_of_an_account_of_another_card_is_refused(portal: Portal, is
 
 
 def test_the_portal_shows_only_the_masked_number_of_the_card_data(portal: Portal, card: NewCard) -> None:
-    text = json.dumps([shown(portal, card.card_id), list_cards(portal)["data"]], default=str)
+    text = json.dumps([card_page(portal, card.card_id), list_cards(portal)["data"]], default=str)
 
     assert f"{card.pan[:6]}******{card.pan[-4:]}" in text
     assert card.pan not in text
     assert card.acs_password not in text
     assert (
-        not {"pin", "cvc2", "acs_password", "expiry_year", "expiry_month"} & shown(portal, card.card_id)["card"].keys()
+        not {"pin", "cvc2", "acs_password", "expiry_year", "expiry_month"}
+        & card_page(portal, card.card_id)["card"].keys()
     )
     assert {field: MODES[field] for field in CARD_FIELDS if field != "pan"} == dict.fromkeys(
         ("pin", "cvc2", "acs_password", "expiry"), "absent"
@@ -221,7 +222,7 @@ def test_the_portal_shows_only_the_masked_number_of_the_card_data(portal: Portal
 def test_each_shown_number_writes_an_audit_line_with_the_credential(
     portal: Portal, card: NewCard, lines: Lines
 ) -> None:
-    shown(portal, card.card_id)
+    card_page(portal, card.card_id)
     (line,) = [each for each in lines.all() if each["message"] == "card data revealed"]
 
     assert line["credential"] == f"{MANAGER}.{NAME}"
@@ -232,12 +233,12 @@ def test_each_shown_number_writes_an_audit_line_with_the_credential(
 
 def test_cards_of_another_programme_manager_return_no_card(portal: Portal, card: NewCard) -> None:
     asked = {"item_count": 10, "card_id": card.card_id}
-    assert refused(shown, portal, card.card_id, OTHER_MANAGER) is Status.NO_CARD
+    assert refused(card_page, portal, card.card_id, OTHER_MANAGER) is Status.NO_CARD
     assert refused(portal.read, OTHER_MANAGER, "listActivity", **asked) is Status.NO_CARD
     assert portal.read(OTHER_MANAGER, "listCards", item_count=20)["data"] == []
     assert portal.read(OTHER_MANAGER, "listActivity", item_count=20)["data"] == []
     assert refused(portal.act, OTHER_MANAGER, "activateCard", "reference-other", card_id=card.card_id) is Status.NO_CARD
-    assert refused(shown, portal, NOWHERE) is Status.NO_CARD
+    assert refused(card_page, portal, NOWHERE) is Status.NO_CARD
 
 
 @pytest.mark.parametrize("action", ["getPin", "getCvc2", "getCardNumber", "updateHolder", "setPin"])
@@ -277,7 +278,7 @@ def test_the_portal_pages_take_a_fixed_number_of_storage_calls(portal: Portal, i
     with record_calls(issuer.causeway) as calls:
         list_cards(portal)
         portal.read(MANAGER, "listActivity", item_count=25)
-        shown(portal, card.card_id)
+        card_page(portal, card.card_id)
 
     of_card = [READS, READS, *["Query"] * 5, READS]
     assert calls == [*LISTS, READS, READS, *LISTS, *of_card]

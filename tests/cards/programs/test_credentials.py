@@ -17,7 +17,7 @@ from chalicelib.cards.programs.credentials import (
 )
 from chalicelib.foundation.dynamodb.store import StoreUnavailable
 from chalicelib.foundation.identifiers import digest
-from tests.cards.programmes import ABSENT, credential, loaded, manager, shown
+from tests.cards.programmes import ABSENT, credential, loaded, manager, secret_parts
 from tests.causeway import Causeway
 from tests.kit.logs import Lines
 from tests.kit.storage import record_calls
@@ -31,8 +31,8 @@ class Caller:
         self.content = manager(credentials=[credential("app", actions=["getHolder"]), credential("other")])
         (plan,) = loaded(causeway.hub, self.content)
         self.id: int = self.content["id"]
-        self.parts = shown(plan.secrets["app"])
-        self.others = shown(plan.secrets["other"])
+        self.parts = secret_parts(plan.secrets["app"])
+        self.others = secret_parts(plan.secrets["other"])
 
     def passes(self, parts: tuple[str, str, str], credentials: Credentials | None = None) -> bool:
         """Whether the parts are accepted, by a process that remembers nothing unless one is given."""

@@ -80,7 +80,7 @@ def address_in(issuer: Issuer, state: str) -> Any:
     return address
 
 
-def shown(issuer: Issuer, address: Mapping[str, Any]) -> Any:
+def address_record(issuer: Issuer, address: Mapping[str, Any]) -> Any:
     return issuer.data("getExternalPaymentAddress", epm_address_id=address["id"])
 
 
@@ -133,7 +133,7 @@ def test_a_status_change_of_an_address_follows_the_state_table(issuer: Issuer, s
         answer = issuer.do("changeExternalPaymentAddressStatus", epm_address_id=address["id"], status=asked, **why)
 
         assert (answer.status_code or OK) == expected
-        found = shown(issuer, address)
+        found = address_record(issuer, address)
         assert found["status"] == (asked if expected == OK else state)
         assert found.get("status_change_note") == (f"to {asked}" if expected == OK else None)
         assert found.get("status_change_reason_code") == (9 if expected == OK else None)
@@ -143,7 +143,7 @@ def test_a_status_change_of_an_address_follows_the_state_table(issuer: Issuer, s
 def test_an_address_receives_payments_only_while_active(issuer: Issuer, state: str, active: int) -> None:
     address = address_in(issuer, state)
 
-    found = shown(issuer, address)
+    found = address_record(issuer, address)
     came = issuer.inbound(address, 50)
 
     enabled = ("active", "direct_debit_enabled", "inbound_enabled", "outbound_enabled")
@@ -158,7 +158,7 @@ def test_a_status_change_without_a_reason_removes_the_previous_reason(issuer: Is
     issuer.data("changeExternalPaymentAddressStatus", **asked, **whole_requests.WHY)
     issuer.data("changeExternalPaymentAddressStatus", **asked)
 
-    assert not {"status_change_reason_code", "status_change_note"} & shown(issuer, address).keys()
+    assert not {"status_change_reason_code", "status_change_note"} & address_record(issuer, address).keys()
 
 
 # -- mandates
@@ -183,27 +183,27 @@ def test_a_mandate_is_cancelled_once_and_rejects_later_direct_debits(issuer: Iss
 
 
 def _out(*results: str) -> Callable[[Issuer], int]:
-    def made(issuer: Issuer) -> int:
+    def create(issuer: Issuer) -> int:
         payment = issuer.pending_payment(issuer.funded_address(FUNDS), 50)
         for result in results:
             issuer.result(payment, result)
         return payment
 
-    return made
+    return create
 
 
 def _in(scheme: str, *, state: str = "A", returned: bool = False) -> Callable[[Issuer], int]:
-    def made(issuer: Issuer) -> int:
+    def create(issuer: Issuer) -> int:
         came = int(issuer.inbound(address_in(issuer, state), 50, scheme=scheme)["epm_transaction_id"])
         if returned:
             issuer.data(RETURNS[scheme], epm_transaction_id=came)
         return came
 
-    return made
+    return create
 
 
 def _debit(*, passed: bool = False, cancelled: bool = False, returned: bool = False) -> Callable[[Issuer], int]:
-    def made(issuer: Issuer) -> int:
+    def create(issuer: Issuer) -> int:
         mandate = issuer.mandate(issuer.funded_address(FUNDS))
         if cancelled:
             issuer.data("cancelExternalPaymentMandate", epm_mandate_id=mandate, reason=2)
@@ -212,13 +212,13 @@ def _debit(*, passed: bool = False, cancelled: bool = False, returned: bool = Fa
             issuer.data("directDebitReturn", returned_epm_transaction_id=debit, reason="MD06")
         return debit
 
-    return made
+    return create
 
 
 def _return(sender_name: str) -> Callable[[Issuer], int]:
     """The payment that sends another one back; its number is told by inboundReturn, unless nobody answers."""
 
-    def made(issuer: Issuer) -> int:
+    def create(issuer: Issuer) -> int:
         came = issuer.inbound(issuer.funded_address(FUNDS), 50, sender_name=sender_name)["epm_transaction_id"]
         answer = issuer.do("inboundReturn", epm_transaction_id=came)
         rows = issuer.hub.store.scan("external-payments")
@@ -226,7 +226,7 @@ def _return(sender_name: str) -> Callable[[Issuer], int]:
         assert answer.status_code == 8001 or answer.data["id"] == sent_back
         return int(sent_back)
 
-    return made
+    return create
 
 
 RETURNS = {"FPS": "inboundReturn", "BACS": "directCreditReturn"}

@@ -21,7 +21,7 @@ def transaction(issuer: Issuer, **account: Any) -> int:
     return number
 
 
-def told(issuer: Issuer, number: int, **members: Any) -> int:
+def new_addendum(issuer: Issuer, number: int, **members: Any) -> int:
     """The id of a new addendum of a transaction."""
     least = {"transaction_id": number, "addendum_type": "lodging", "data": LODGING}
     return int(issuer.data("simulateAddendum", **least | members)["id"])
@@ -48,7 +48,7 @@ def later(issuer: Issuer) -> int:
 
 def test_an_addendum_is_listed_with_its_original_data(issuer: Issuer, later: int) -> None:
     number = transaction(issuer)
-    addendum = told(issuer, number)
+    addendum = new_addendum(issuer, number)
 
     [row] = report(issuer, number).data
 
@@ -63,7 +63,7 @@ def test_an_addendum_is_listed_with_its_original_data(issuer: Issuer, later: int
 
 def test_addendums_of_one_second_keep_their_order(issuer: Issuer) -> None:
     number = transaction(issuer)
-    every = [told(issuer, number) for _ in range(3)]
+    every = [new_addendum(issuer, number) for _ in range(3)]
 
     assert ids(report(issuer, number)) == every
 
@@ -72,7 +72,7 @@ def test_addendums_of_one_second_keep_their_order(issuer: Issuer) -> None:
 @pytest.mark.parametrize("item_count", [1, 2, 5])
 def test_pages_list_every_addendum_once_in_order(issuer: Issuer, later: int, overall: bool, item_count: int) -> None:
     number = transaction(issuer)
-    every = [told(issuer, number) for _ in range(5)]
+    every = [new_addendum(issuer, number) for _ in range(5)]
     issuer.clock.advance(2)
 
     asked = partial(report, issuer, None if overall else number, date_imported_from=later)
@@ -86,7 +86,7 @@ def test_pages_list_every_addendum_once_in_order(issuer: Issuer, later: int, ove
 def test_a_date_range_includes_its_first_and_last_second(issuer: Issuer, later: int, overall: bool) -> None:
     number, every = transaction(issuer), []
     for _ in range(4):
-        every.append(told(issuer, number))
+        every.append(new_addendum(issuer, number))
         issuer.clock.advance(1)
 
     dates = {"date_imported_from": later + 1, "date_imported_to": later + 2}
@@ -111,7 +111,7 @@ def test_an_unknown_last_id_returns_3012(issuer: Issuer, overall: bool) -> None:
 
 def test_a_last_id_of_another_transaction_returns_3012(issuer: Issuer) -> None:
     first, second = transaction(issuer), transaction(issuer)
-    addendum = told(issuer, first)
+    addendum = new_addendum(issuer, first)
 
     assert report(issuer, second, last_id=addendum).status_code == 3012
     assert report(issuer, first, last_id=addendum).data == []
@@ -119,18 +119,18 @@ def test_a_last_id_of_another_transaction_returns_3012(issuer: Issuer) -> None:
 
 def test_addendums_that_arrive_during_paging_are_listed_once(issuer: Issuer) -> None:
     number = transaction(issuer)
-    every = [told(issuer, number) for _ in range(3)]
+    every = [new_addendum(issuer, number) for _ in range(3)]
 
     def asked(**members: Any) -> Envelope:
         if len(every) < 7:
-            every.append(told(issuer, number))
+            every.append(new_addendum(issuer, number))
         return report(issuer, number, **members)
 
     assert [each for page in paged(asked, "id", 2) for each in page] == every
 
 
 def test_the_list_of_all_addendums_shows_an_addendum_after_one_second(issuer: Issuer, later: int) -> None:
-    addendum = told(issuer, transaction(issuer))
+    addendum = new_addendum(issuer, transaction(issuer))
 
     assert ids(report(issuer, date_imported_from=later)) == []
     issuer.clock.advance(1)
@@ -142,7 +142,7 @@ def test_the_list_of_all_addendums_shows_an_addendum_after_one_second(issuer: Is
 
 def test_transactions_and_addendums_above_the_access_level_are_not_found(issuer: Issuer, later: int) -> None:
     low, high = transaction(issuer), transaction(issuer, access_level=500)
-    seen, hidden = told(issuer, low), told(issuer, high)
+    seen, hidden = new_addendum(issuer, low), new_addendum(issuer, high)
     issuer.clock.advance(1)
 
     assert (
@@ -159,7 +159,7 @@ def test_transactions_and_addendums_above_the_access_level_are_not_found(issuer:
 
 def test_transactions_and_addendums_of_another_programme_manager_are_not_found(issuer: Issuer, later: int) -> None:
     number = transaction(issuer)
-    addendum, other = told(issuer, number), issuer.as_caller("other")
+    addendum, other = new_addendum(issuer, number), issuer.as_caller("other")
     issuer.clock.advance(1)
 
     assert other.sim("simulateAddendum", transaction_id=number, addendum_type="x", data=LODGING).status_code == 3012
@@ -181,7 +181,7 @@ def test_an_unknown_transaction_returns_3012(issuer: Issuer) -> None:
 def test_an_addendum_takes_three_round_trips_and_a_page_of_a_transaction_two(issuer: Issuer) -> None:
     number = transaction(issuer)
     with record_calls(issuer.causeway) as telling:
-        addendum = told(issuer, number)
+        addendum = new_addendum(issuer, number)
     with record_calls(issuer.causeway) as listing:
         report(issuer, number, last_id=addendum)
     with record_calls(issuer.causeway) as over_all:
@@ -213,7 +213,7 @@ def test_addendum_data_are_an_object_of_at_most_2000_bytes_as_json(issuer: Issue
     number = transaction(issuer)
     most = {"text": "é" * 994 + "a"}
 
-    assert told(issuer, number, data=most)
+    assert new_addendum(issuer, number, data=most)
     for data, code in (({"text": "é" * 995}, 2003), ({}, 2003), ([], 2002), ("x", 2002)):
         refused = issuer.sim("simulateAddendum", transaction_id=number, addendum_type="x", data=data)
         assert refused.status_code == code

@@ -37,12 +37,12 @@ def test_later_requests_wait_for_a_queued_request() -> None:
     late, newcomer = place_in(queues), place_in(queues)
     late.queue_for(CHANGE)
 
-    def come() -> None:
+    def arrive() -> None:
         newcomer.wait_for_others([OTHER, ACCOUNT])
         order.append("newcomer")
         newcomer.leave()
 
-    thread = threading.Thread(target=come)
+    thread = threading.Thread(target=arrive)
     thread.start()
     until = CLOCK.monotonic() + 10
     while waiting_in(queues) < 2:

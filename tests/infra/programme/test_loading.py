@@ -19,7 +19,7 @@ from tests.cards.programmes import (
     manager,
     planned,
     region,
-    shown,
+    secret_parts,
     special_account,
 )
 from tests.causeway import Causeway
@@ -63,7 +63,7 @@ def test_a_first_load_adds_all_entries_and_creates_the_credentials(causeway: Cau
     assert {change.what for change in plan.changes} == {"add"}
     assert plan.changes[0].title == f"programme manager {made['id']} (Small Programme)"
     assert plan.changes[-1].title == "credential app"
-    assert causeway.hub.cards.credentials.check(*shown(plan.secrets["app"])) is not None
+    assert causeway.hub.cards.credentials.check(*secret_parts(plan.secrets["app"])) is not None
 
 
 def test_a_load_changes_only_differing_entries(causeway: Causeway, small: Content) -> None:
@@ -315,4 +315,4 @@ def test_an_incomplete_credential_record_is_created_again(causeway: Causeway) ->
 
     (plan,) = loaded(causeway.hub, new)
 
-    assert causeway.hub.cards.credentials.check(*shown(plan.secrets["app"])) is not None
+    assert causeway.hub.cards.credentials.check(*secret_parts(plan.secrets["app"])) is not None
