@@ -1,6 +1,6 @@
-"""A plugin of pytest: a test fails if the lines that the service logged meanwhile break rules.
+"""A pytest plugin: a test fails if the service's log lines during the test break rules.
 
-A test that sets the storage back sets the lines back with it. The running stack's log is checked at the end, too.
+Restoring the storage in a test also restores the lines. The plugin also checks the running stack's log at the end.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tests.cards.leak_watch import observed
 
 
 class Line(NamedTuple):
-    """A line; ``begun`` is the number of lines before the request or attempt that logged it."""
+    """A log line; ``begun`` is the number of lines before its request or attempt began."""
 
     message: str
     members: Mapping[str, Any]
@@ -37,9 +37,9 @@ Rule = Callable[[Sequence[Line]], Iterator[str]]
 
 
 def payments_have_orders(lines: Sequence[Line]) -> Iterator[str]:
-    """A bank is called for a payment after its order was recorded, and once for each record.
+    """Check that a bank is called for a payment only after its order was recorded, and once per record.
 
-    A call that was never sent may be made again.
+    A call that was not sent may be retried.
     """
     recorded: Counter[tuple[str, str]] = Counter()
     for message, members, _ in lines:
@@ -54,7 +54,7 @@ def payments_have_orders(lines: Sequence[Line]) -> Iterator[str]:
 
 
 def deliveries_end_once(lines: Sequence[Line]) -> Iterator[str]:
-    """A delivery is completed once, unless an operator sends it again."""
+    """Check that a delivery is completed once, unless an operator resends it."""
     ended: set[str] = set()
     for message, members, _ in lines:
         if message in ("delivered", "delivery failed"):
@@ -66,9 +66,9 @@ def deliveries_end_once(lines: Sequence[Line]) -> Iterator[str]:
 
 
 def ended_consents_are_not_used(lines: Sequence[Line]) -> Iterator[str]:
-    """A request that begins after a consent has ended calls its bank only to revoke its token.
+    """Check that requests after the end of a consent call the bank only to revoke its token.
 
-    Events may be sent: they are about earlier changes, or about the consent's payments.
+    Events may still be sent, because they report earlier changes or the consent's payments.
     """
     ended: dict[str, int] = {}
     for number, (message, members, begun) in enumerate(lines):
@@ -105,7 +105,7 @@ _DIGITS = re.compile("[0-9]{3,}")
 
 
 def no_secrets(texts: Sequence[str]) -> Iterator[str]:
-    """No line contains the format of a secret or of a card number."""
+    """Check that no line contains a secret or a card number."""
     if any(_secrets_in("\n".join(texts))):
         found = ((kind, _DIGITS.sub("#", text)) for text in texts for kind in _secrets_in(text))
         yield from (f"a {kind} was logged: {text:.100}" for kind, text in found)
@@ -121,7 +121,7 @@ def _secrets_in(text: str) -> Iterator[str]:
 
 
 class Trace:
-    """The lines since the test began, without those after the state that a storage was set back to."""
+    """The log lines since the test began; restoring the storage removes the later lines."""
 
     def __init__(self, rules: Sequence[Rule] = RULES) -> None:
         self._rules = rules
@@ -143,21 +143,21 @@ class Trace:
             self._lines.append(Line(message, members, self._begun.get()))
 
     def begin_request(self) -> None:
-        """Begin a request or attempt, to which the next lines of this thread belong."""
+        """Begin a request or attempt; the next lines of this thread belong to it."""
         self._begun.set(len(self))
 
     def add_order(self, bic: str, request_id: str) -> None:
-        """Add the order that a test stores by itself, as an earlier version did."""
+        """Add a line for an order that a test stores directly, as an earlier version did."""
         self.add("order recorded", {"bic": bic, "sent_as": request_id}, "")
 
     def set_back(self, length: int) -> None:
-        """Return to the state after so many lines, as the storage does."""
+        """Restore the first ``length`` lines, as the storage restores its state."""
         self._judge()
         del self._lines[length:]
         self._begun.set(min(self._begun.get(), length))
 
     def end(self) -> list[str]:
-        """End the trace and begin another; returns the violations."""
+        """End the trace, begin a new trace, and return the violations."""
         try:
             self._judge()
             return [*self._broken, *no_secrets(self._texts)]
@@ -173,7 +173,7 @@ TRACE = Trace()
 
 
 def check_log(texts: Iterable[str]) -> None:
-    """Check a stack's log by the rules whose lines it has all. Raises: AssertionError."""
+    """Check a stack's log with the rules for which the log has all lines. Raises: AssertionError."""
     trace = Trace([payments_have_orders])
     for text in texts:
         if text.startswith("{") and "message" in (members := json.loads(text)):
@@ -194,7 +194,7 @@ def _paths_of_payments() -> frozenset[str]:
 
 @pytest.fixture(scope="session", autouse=True)
 def lines_traced() -> Iterator[None]:
-    """Add every line, every request and attempt, and deliveries that an operator sends again, which are not logged."""
+    """Trace every log line, the start of every request and attempt, and resent deliveries, which are not logged."""
     from chalicelib.application import Application
     from chalicelib.delivery import journal
     from chalicelib.delivery.worker import Worker

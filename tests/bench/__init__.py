@@ -1,1 +1,1 @@
-"""Measurements: processor time beside a floor and a script with boto3, latency, and throughput."""
+"""Benchmarks: processor time, latency and throughput of the service, compared with a minimal client and with boto3."""

@@ -1,4 +1,4 @@
-"""Prints the figures of ``docs/figures.md``."""
+"""Print the figures of ``docs/figures.md``."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _LATENCY_GOALS = {"GET /tpp/consent": 2, "GET /tpp/accounts": 6, "refresh": 5}
 
 
 def _print_requests(*, every: bool = False) -> None:
-    """Compare the requests of ``MEASURED`` with the floor and the boto3 script, warm and cold; others only warm."""
+    """Compare requests with the floor and the boto3 script; measure cold starts for the titles in ``MEASURED`` only."""
     print(f"{'processor time':56}   floor, boto3 ÷ floor, Causeway ÷ floor, Causeway ÷ boto3   (goals: {_GOALS})")
     with recorder() as recording, cold_start.unpacked() as packages:
         for title in recording.requests if every else MEASURED:
@@ -90,7 +90,7 @@ def _print_latency(engine: str) -> None:
 
 
 def _calls(stack: dict[str, Any], session: requests.Session) -> dict[str, tuple[Callable[[], None], str]]:
-    """Requests of a TPP with a consent, and the calls of storage that each makes."""
+    """Return requests of a TPP with a consent, each with a description of its storage calls."""
     base, client = stack["base_url"], stack["client"]
     headers = {"X-Api-Key": client["client_id"]}
 
@@ -119,7 +119,7 @@ def _calls(stack: dict[str, Any], session: requests.Session) -> dict[str, tuple[
 
 
 def _percentiles(call: Callable[[], None], times: int) -> tuple[float, float]:
-    """The 50th and the 99th percentile of a call's duration, in milliseconds."""
+    """Return the 50th and the 99th percentile of a call's duration, in milliseconds."""
     durations = []
     for _ in range(times):
         started = time.perf_counter()
@@ -130,7 +130,7 @@ def _percentiles(call: Callable[[], None], times: int) -> tuple[float, float]:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """The command."""
+    """Run the command."""
     parser = command.parser("tests.bench", __doc__, runtime.INTERPRETER)
     parser.add_argument("--latency", metavar="ENGINE", choices=ENGINES, help="measure only the latency on this engine")
     parser.add_argument("--requests", action="store_true", help="measure only the requests of infra/capacity.csv")

@@ -1,6 +1,6 @@
-"""The boto3 script: the calls that the service made, by boto3's clients and urllib3, as a careful author writes them.
+"""The boto3 script: the recorded calls of the service, made with boto3 clients and urllib3.
 
-boto3 is configured to be fast: no validation of parameters, and one endpoint for all calls of a client.
+boto3 is configured for speed: it does not validate parameters, and each client resolves its endpoint once.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _CONFIG = Config(
 
 
 class Boto3Script:
-    """Makes the calls whenever it is called, one after the other."""
+    """Makes its recorded calls one after the other."""
 
     def __init__(self, calls: list[dict[str, Any]]) -> None:
         self._calls = [call | {"members": _parameters(call.get("members"))} for call in calls]
@@ -70,7 +70,7 @@ class Boto3Script:
 
 
 def _keep_endpoint(client: Any) -> None:
-    """Have a client compute its endpoint once; botocore evaluates its rules for every call."""
+    """Make a client resolve its endpoint only once; botocore evaluates its endpoint rules for every call."""
     resolver = client._ruleset_resolver
     compute = resolver.construct_endpoint
 
@@ -83,7 +83,7 @@ def _keep_endpoint(client: Any) -> None:
 
 
 def _parameters(value: Any) -> Any:
-    """Members in the form of the wire as boto3 takes them: DynamoDB's binary values as bytes."""
+    """Convert members from the wire format to boto3's format, with DynamoDB's binary values as bytes."""
     match value:
         case {"B": str(text), **others} if not others:
             return {"B": base64.b64decode(text)}
@@ -95,6 +95,6 @@ def _parameters(value: Any) -> Any:
 
 
 def handler(event: dict[str, Any], context: object) -> dict[str, object]:
-    """Lambda's entry point; the event has the calls."""
+    """Make the calls of the event; this is Lambda's entry point."""
     Boto3Script(event["calls"])()
     return {"statusCode": 200}

@@ -1,7 +1,7 @@
-"""Cold starts as deployed: the packages of this machine's processor, run by Lambda's own runtime client.
+"""Cold starts as deployed: packages for this machine's processor, run by Lambda's own runtime client.
 
-A package is unpacked once, read-only: nothing that a start writes is there for the next one. The floor and the boto3
-script are packed alike, and take their libraries from the same layer.
+A package is unpacked once and is read-only, so one start leaves no files for the next start. The floor and the boto3
+script are packed in the same way and use libraries from the same layer.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _INVOCATION = {
 
 @dataclass(frozen=True)
 class Packages:
-    """The unpacked folders: the service, the two scripts, the layer and Lambda's runtime."""
+    """The folders of the unpacked packages: the service, the two scripts, the layer and Lambda's runtime."""
 
     service: Path
     scripts: Path
@@ -56,7 +56,7 @@ class Packages:
 
 @contextlib.contextmanager
 def unpacked() -> Iterator[Packages]:
-    """Build the packages for this machine's processor, and unpack them."""
+    """Build the packages for this machine's processor and unpack them."""
     runtime.check_python()
     processor = PROCESSORS[platform.machine().lower()]
     with tempfile.TemporaryDirectory(prefix="causeway-cold-") as place, chalice_command.project_copy() as project:
@@ -91,7 +91,7 @@ def _copy_runtime(folder: Path) -> None:
 
 
 class RuntimeApi(ThreadingHTTPServer):
-    """Lambda's runtime API (https://docs.aws.amazon.com/lambda/latest/dg/runtimes-api.html) with one event."""
+    """Serves one event by Lambda's runtime API (https://docs.aws.amazon.com/lambda/latest/dg/runtimes-api.html)."""
 
     daemon_threads = True
 
@@ -102,7 +102,7 @@ class RuntimeApi(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _RuntimeApiHandler)
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """Ignore the connection that the killed process leaves."""
+        """Ignore connection errors of the killed process."""
 
 
 class _RuntimeApiHandler(BaseHTTPRequestHandler):
@@ -135,7 +135,7 @@ class _RuntimeApiHandler(BaseHTTPRequestHandler):
 
 @dataclass(frozen=True)
 class Started:
-    """A cold start: seconds of processor time from the start of a process to its first answer, and what it printed."""
+    """A cold start: the processor seconds from process start to the first response, the response, and the output."""
 
     seconds: float
     answer: Any
@@ -145,7 +145,7 @@ class Started:
 def cold_start(
     packages: Packages, code: Path, handler: str, event: Mapping[str, Any], options: Sequence[str] = ()
 ) -> Started:
-    """Start Lambda's runtime with ``options`` of the interpreter, and end it after its first answer."""
+    """Start Lambda's runtime with ``options`` of the interpreter, and end it after its first response."""
     with serving(RuntimeApi(event)) as api:
         environ = os.environ | {
             "AWS_LAMBDA_RUNTIME_API": f"127.0.0.1:{api.server_port}",
@@ -170,20 +170,20 @@ def cold_start(
 
 
 def imported(packages: Packages, code: Path, handler: str, event: Mapping[str, Any]) -> set[str]:
-    """The modules that are imported until the first answer."""
+    """Return the modules that a cold start imports before its first response."""
     started = cold_start(packages, code, handler, event, ["-X", "importtime"])
     return {line.rpartition("|")[2].strip() for line in started.printed.splitlines() if line.startswith("import time:")}
 
 
 def service_start(packages: Packages, request: Request) -> Started:
-    """A cold start of the service. Raises: AssertionError, unless the request succeeds."""
+    """Run a cold start of the service. Raises: AssertionError, unless the request succeeds."""
     started = cold_start(packages, packages.service, request.handler, request.event)
     request.check(started.answer)
     return started
 
 
 def measure(packages: Packages, recorded: Recorded, rounds: int = 7) -> Triple:
-    """Cold starts of the floor, the boto3 script and the service, in turns."""
+    """Measure cold starts of the floor, the boto3 script and the service in turns."""
     event = {"calls": recorded.calls}
     seconds: list[list[float]] = []
     for _ in range(rounds):

@@ -1,7 +1,7 @@
-"""Processor time of a request of the service, beside the same calls made by the floor and by the boto3 script.
+"""Processor time of a request of the service, compared with the same calls made by the floor and the boto3 script.
 
-The service's calls are recorded once. Then all three make them in turns against the same server, which gives the
-recorded answers, and whose processor time does not count.
+The service's calls are recorded once. Then the service and both scripts run in turns against the same server, which
+returns the recorded responses. The server's processor time is not counted.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Triple:
 
     @classmethod
     def of(cls, rounds: Sequence[Sequence[float]]) -> Triple:
-        """From the seconds of each round."""
+        """Compute the medians from the seconds of each round."""
         medians = (statistics.median(column) * 1000 for column in zip(*rounds, strict=True))
         ratios = (statistics.median(each[over] / each[under] for each in rounds) for over, under in _RATIOS)
         return cls(*medians, *ratios)
@@ -59,13 +59,13 @@ class Triple:
 
 @dataclass(frozen=True)
 class Recorded:
-    """A request, and its calls as the two scripts take them."""
+    """A request, and its recorded calls in the format of the two scripts."""
 
     request: Request
     calls: list[dict[str, Any]]
 
     def measure(self, rounds: int = 15, repeats: int = 40) -> Triple:
-        """Processor time of this process per request."""
+        """Measure this process's processor time per request."""
         with contextlib.closing(Floor(self.calls)) as floor, contextlib.closing(Boto3Script(self.calls)) as script:
             sides = (floor, script, self.request)
             for side in sides:
@@ -74,14 +74,14 @@ class Recorded:
 
 
 class Recorder:
-    """Has this process make requests, and records them at the server ``aws``, which replays them from then on."""
+    """Runs requests in this process and records their calls at the server ``aws``, which then replays the responses."""
 
     def __init__(self, aws: str, bank: str, requests: MeasuredRequests) -> None:
         self._aws, self._bank = aws, bank
         self.requests = requests.all
 
     def record(self, title: str) -> Recorded:
-        """Raises: AssertionError, if a script sends other calls than the service, or the capacity page has others."""
+        """Record a request. Raises: AssertionError, if calls differ from the scripts' or the capacity page's."""
         work = read_figures(PAGE.read_text(encoding="utf-8")).work[title]
         self._ask("record")
         for _ in range(WARM_UP):
@@ -109,7 +109,7 @@ class Recorder:
                 raise AssertionError(f"{title}: {make.__name__} sends {found} instead of {expected}")
 
     def _ask(self, what: str) -> Any:
-        """Begin to ``record`` or to ``replay``, or take out the ``exchanges``."""
+        """Start to ``record`` or to ``replay``, or return and remove the ``exchanges``."""
         with contextlib.closing(http.client.HTTPConnection(self._aws.partition("//")[2])) as connection:
             connection.request("POST", f"/-/{what}")
             return json.loads(connection.getresponse().read() or b"null")
@@ -125,7 +125,7 @@ class Recorder:
 
 @contextlib.contextmanager
 def recorder() -> Iterator[Recorder]:
-    """The service in this process, AWS and a bank in processes of their own."""
+    """Run the service in this process, and AWS and a bank in separate processes."""
     with child("infra.local.emulator") as emulator, child("tests.bench.stub_server", emulator) as ports:
         aws, bank = (f"http://127.0.0.1:{port}" for port in ports.split())
         with environment(AWS_ENDPOINT_URL=aws):
@@ -138,7 +138,7 @@ def recorder() -> Iterator[Recorder]:
 
 
 def _content(exchange: Any) -> Sequence[Any]:
-    """The parts that must be equal: host, operation and body, and for a bank all headers, its signature included."""
+    """Return the parts to compare: host, operation and body; for a bank also all headers, including the signature."""
     headers, body = exchange["headers"], exchange["body"]
     if "X-Amz-Target" in headers:
         return headers["Host"], headers["X-Amz-Target"], json.loads(body)
@@ -146,7 +146,7 @@ def _content(exchange: Any) -> Sequence[Any]:
 
 
 def processor_time(call: Callable[[], object], times: int) -> float:
-    """Seconds of this process per call."""
+    """Return the processor seconds of this process per call."""
     started = time.process_time()
     for _ in range(times):
         call()

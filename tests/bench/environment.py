@@ -1,4 +1,4 @@
-"""Child processes of a measurement, and the environment in which this process uses them instead of AWS."""
+"""Child processes of a benchmark, and environment variables that direct AWS calls to them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from infra.repository import ROOT
 
 @contextlib.contextmanager
 def child(module: str, *arguments: str) -> Iterator[str]:
-    """Run a module in a process of its own; yields the first line that it prints."""
+    """Run a module in a child process, and yield the first line of its output."""
     process = ChildProcess(python_command(module, *arguments), output=subprocess.PIPE, folder=ROOT)
     try:
         yield process.first_line()
@@ -23,7 +23,7 @@ def child(module: str, *arguments: str) -> Iterator[str]:
 
 @contextlib.contextmanager
 def environment(**variables: str) -> Iterator[None]:
-    """Call AWS at the given endpoints, in this process and in its children."""
+    """Direct AWS calls of this process and its children to the given endpoints."""
     before = dict(os.environ)
     os.environ |= {
         "AWS_ACCESS_KEY_ID": "bench",

@@ -1,7 +1,7 @@
-"""The floor: what a request physically needs, and nothing else.
+"""The floor: a minimal program that makes the calls of a request and does no other work.
 
-It makes calls that the service made, with the same bytes, over one kept-alive connection to each host: JSON, AWS's
-signature and the RSA signature for the bank by the standard library and cryptography. It is also a Lambda handler.
+The calls have the same bytes as the service's calls and use one kept-alive connection per host. JSON and the signatures
+for AWS and the bank use only the standard library and cryptography. The floor is also a Lambda handler.
 """
 
 import base64
@@ -19,7 +19,7 @@ from cryptography.hazmat.primitives.asymmetric import padding
 
 
 class Floor:
-    """Makes the calls whenever it is called, one after the other."""
+    """Makes its recorded calls one after the other."""
 
     def __init__(self, calls: list[dict[str, Any]]) -> None:
         self._calls = calls
@@ -59,7 +59,7 @@ class Floor:
 
 
 def aws_signature(service: str, host: str, headers: dict[str, str], body: bytes) -> dict[str, str]:
-    """The headers of AWS Signature Version 4 for a POST to the path ``/``."""
+    """Return the headers of AWS Signature Version 4 for a POST to the path ``/``."""
     now = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
     scope = [now[:8], os.environ["AWS_DEFAULT_REGION"], service, "aws4_request"]
     target = headers["X-Amz-Target"]
@@ -75,6 +75,6 @@ def aws_signature(service: str, host: str, headers: dict[str, str], body: bytes)
 
 
 def handler(event: dict[str, Any], context: object) -> dict[str, object]:
-    """Lambda's entry point; the event has the calls."""
+    """Make the calls of the event; this is Lambda's entry point."""
     Floor(event["calls"])()
     return {"statusCode": 200}

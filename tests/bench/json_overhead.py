@@ -1,6 +1,6 @@
-"""Reading a bulk order, and answering a card action, against reading and writing the same texts as JSON.
+"""Overhead of bulk orders and card actions, compared with the JSON parsing and serialisation of the same texts.
 
-A card action is measured without storage, its decision and audit lines: dispatch, validation and serialisation remain.
+Card actions run without storage, decisions and audit lines: only dispatch, validation and serialisation remain.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Call = Callable[[], object]
 
 
 def bulk_order(version: int, count: int = PAYMENTS) -> tuple[Call, Call]:
-    """Reading the JSON of an order of ``count`` different payments, and reading and validating it."""
+    """Return two functions: one parses the JSON of an order of ``count`` payments, one also validates it."""
     order = dict(REQUESTS[version][_BULK_WEBHOOKS[version]])
     [payment] = order["payments"]
     total = str(count * Decimal("12.50"))
@@ -50,7 +50,7 @@ def bulk_order(version: int, count: int = PAYMENTS) -> tuple[Call, Call]:
 
 
 def _iban(number: int) -> str:
-    """An IBAN with its check digits (ISO 13616)."""
+    """Return an IBAN with valid check digits (ISO 13616)."""
     bban = f"DEMO040004{number:08d}"
     digits = "".join(str(int(character, 36)) for character in f"{bban}GB00")
     return f"GB{98 - int(digits) % 97:02d}{bban}"
@@ -58,7 +58,7 @@ def _iban(number: int) -> str:
 
 @contextlib.contextmanager
 def card_action(issuer: Issuer, action: str) -> Iterator[tuple[Call, Call]]:
-    """``json.loads`` of a request with ``json.dumps`` of its answer, and the request itself."""
+    """Yield two functions: one parses a request and serialises its answer as JSON, the other runs the request."""
     members = CREATE_CARD if action == "createCard" else {"account_id": issuer.account()}
     body = json.dumps(issuer.body(action, **members)).encode()
     store = _RecordedReads(issuer.hub.store)
@@ -86,7 +86,7 @@ def card_action(issuer: Issuer, action: str) -> Iterator[tuple[Call, Call]]:
 
 
 class _RecordedReads(Store):
-    """A store that repeats what it has read, and writes nothing."""
+    """A store that returns the results of its first reads again, and writes no data."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -99,14 +99,14 @@ class _RecordedReads(Store):
         return self._found[name]
 
     def transact(self, operations: Sequence[Operation]) -> None:
-        """Write nothing."""
+        """Ignore the operations."""
 
 
 def ratio(sides: tuple[Call, Call], repeats: tuple[int, int], goal: float, rounds: int = 20) -> float:
-    """The processor time of the second call against that of the first, each made ``repeats`` times a round.
+    """Return the ratio of the second call's processor time to the first's; each runs ``repeats`` times in a round.
 
-    That is the lower one of the ratio of the minima and the median ratio. While it misses the goal, up to ten times as
-    many rounds are made: on a loaded machine either comes out too high.
+    The result is the lower of two values: the ratio of the minima and the median ratio. Up to ten times as many rounds
+    run while the result exceeds ``goal``, because a loaded machine raises both values.
     """
     pairs: list[tuple[float, float]] = []
     while True:

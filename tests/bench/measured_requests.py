@@ -1,6 +1,6 @@
-"""The measured requests, as API Gateway and SQS pass them on. Their titles are those of ``infra/capacity.csv``.
+"""The measured requests, as API Gateway and SQS deliver them, with the titles of ``infra/capacity.csv``.
 
-A request can be made once; a function prepares it.
+Each request can be sent only once; a function prepares it.
 """
 
 from __future__ import annotations
@@ -49,26 +49,26 @@ _FAILED = re.compile(r'"error"|"response_code":"(?!00)')
 
 @dataclass(frozen=True)
 class Request:
-    """A Lambda event, and the handler that answers it."""
+    """A Lambda event and its handler."""
 
     event: Mapping[str, Any]
     handler: str = "app.app"
 
     def __call__(self) -> Any:
-        """The body of the response of this process. Raises: AssertionError, unless the request succeeds."""
+        """Handle the event here and return the response body. Raises: AssertionError, unless the request succeeds."""
         module, _, name = self.handler.rpartition(".")
         answer = getattr(importlib.import_module(module), name)(self.event, None)
         self.check(answer)
         return None if answer is None else json.loads(answer["body"])
 
     def check(self, answer: Any) -> None:
-        """Raises: AssertionError, unless the answer is a success."""
+        """Check that a response is a success. Raises: AssertionError."""
         if self.handler == "app.app" and (answer["statusCode"] not in (200, 202) or _FAILED.search(answer["body"])):
             raise AssertionError(answer)
 
 
 def http_event(method: str, path: str, headers: Mapping[str, str], body: Any = None, **members: Any) -> dict[str, Any]:
-    """A request as API Gateway passes it on."""
+    """Return a request in API Gateway's format."""
     return {
         "requestContext": {"httpMethod": method, "resourcePath": path, "identity": {"sourceIp": "127.0.0.1"}},
         "headers": headers,
@@ -82,7 +82,7 @@ def http_event(method: str, path: str, headers: Mapping[str, str], body: Any = N
 
 
 def start_service(bank_url: str) -> Causeway:
-    """The service in this process, with one bank and the demonstration programme; ``BENCH_KEY`` is its key."""
+    """Start the service in this process, with one bank and the demonstration programme, and set ``BENCH_KEY``."""
     hub = bootstrap.Hub(Settings.from_environment({"STAGE": "local"}))
     bootstrap.use(hub)
     hub.keyring.initialise()
@@ -205,7 +205,7 @@ class MeasuredRequests:
         )
 
     def _latest_delivery(self) -> Request:
-        """The message of the delivery that was recorded last."""
+        """Return the message of the most recently recorded delivery."""
         records = self._causeway.hub.store.scan("deliveries")
         last = max((item for item in records if item.get("due_at")), key=lambda item: item.get("created_at", 0))
         record = {"messageId": str(uuid.uuid4()), "body": last["delivery_id"], "eventSource": "aws:sqs"}

@@ -1,8 +1,8 @@
-"""AWS and a bank for measured requests, in a process of its own.
+"""A server that simulates AWS and a bank for measured requests, in a separate process.
 
-AWS is the emulator behind it. After ``POST /-/replay``, calls that were seen since ``POST /-/record`` get the answers
-that they got then, whatever the emulator's tables contain: reads of the same body, writes of the same tables.
-``GET /-/exchanges`` takes out what came since its last call. The process prints its two ports.
+It forwards AWS calls to the emulator. After ``POST /-/replay``, calls recorded since ``POST /-/record`` get their
+recorded responses, whatever the emulator's tables contain. Reads match by body, writes match by tables.
+``GET /-/exchanges`` returns the exchanges since its last call. The process prints its two ports.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _TABLES = re.compile(r'"TableName": "([^"]*)"')
 
 
 class Parties:
-    """The answers of AWS and the bank, and their exchanges."""
+    """Returns the responses of AWS and the bank, and records the exchanges."""
 
     def __init__(self, emulator: str) -> None:
         self._emulator = emulator
@@ -46,7 +46,7 @@ class Parties:
         self._exchanges: deque[Any] = deque(maxlen=100)
 
     def answer(self, path: str, headers: Mapping[str, str], body: bytes) -> Answer:
-        """The answer to a request of a measured process, or of the one that measures."""
+        """Return the response to a request of the measured process or to a command of the measuring process."""
         if path in ("/-/record", "/-/replay"):
             self._is_replayed = path == "/-/replay"
             self._answers = self._answers if self._is_replayed else {}
@@ -110,13 +110,13 @@ def _server(parties: Parties) -> ThreadingHTTPServer:
         do_GET = do_POST  # noqa: N815
 
         def log_message(self, format: str, *args: object) -> None:
-            """Nothing."""
+            """Log nothing."""
 
     class Server(ThreadingHTTPServer):
         daemon_threads = True
 
         def handle_error(self, request: object, client_address: object) -> None:
-            """Nothing: a killed process leaves its connection."""
+            """Ignore connection errors of a killed process."""
 
     return Server(("127.0.0.1", 0), Handler)
 

@@ -1,4 +1,4 @@
-"""The floor and the boto3 script send the bytes of the service."""
+"""The floor and the boto3 script send the same bytes as the service."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def requests() -> Iterator[Recorder]:
 
 
 @pytest.mark.parametrize("title", MEASURED)
-def test_floor_and_script_send_the_bytes_of_the_service(requests: Recorder, title: str) -> None:
+def test_floor_and_boto3_script_send_the_same_bytes_as_the_service(requests: Recorder, title: str) -> None:
     recorded = requests.record(title)  # compares them
 
     assert recorded.calls
@@ -57,7 +57,7 @@ def test_the_floor_creates_the_same_signature_as_the_service(monkeypatch: pytest
     assert _CALL | signature == expected
 
 
-def test_the_floor_is_one_short_file() -> None:
+def test_the_floor_is_one_file_of_limited_length() -> None:
     assert len(Path(floor.__file__).read_text(encoding="utf-8").splitlines()) <= _MOST_LINES
 
 

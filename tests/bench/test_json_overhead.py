@@ -1,4 +1,4 @@
-"""Reading a bulk order and answering a card action take a bounded number of statements."""
+"""Bulk orders and card actions execute a limited number of statements."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MOST_STATEMENTS = {"getAccounts": 700, "createCard": 1800}
 
 
 @pytest.mark.parametrize("version", [1, 2])
-def test_checking_a_bulk_order_takes_a_bounded_number_of_statements_per_payment(version: int) -> None:
+def test_validating_a_bulk_order_executes_a_limited_number_of_statements_per_payment(version: int) -> None:
     _, read = bulk_order(version)
     read()
 
@@ -25,7 +25,9 @@ def test_checking_a_bulk_order_takes_a_bounded_number_of_statements_per_payment(
 
 
 @pytest.mark.parametrize(("action", "most"), MOST_STATEMENTS.items())
-def test_dispatch_validation_and_serialisation_take_few_statements(causeway: Causeway, action: str, most: int) -> None:
+def test_dispatch_validation_and_serialisation_execute_few_statements(
+    causeway: Causeway, action: str, most: int
+) -> None:
     with card_action(Issuer(causeway), action) as (_, answer):
         answer()
         assert count_statements(answer) <= most

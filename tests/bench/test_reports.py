@@ -1,4 +1,4 @@
-"""A page of a report takes the same calls of DynamoDB for every length of its list."""
+"""A report page needs the same DynamoDB calls for short and long lists."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ TRANSACTION = {
 
 @dataclass(frozen=True)
 class Report:
-    """A report: its list, the record that a row's number leads to, and the members of a row."""
+    """A report: its list, the record that a row's number identifies, and the members of a row."""
 
     action: str
     timelines: Callable[[int], list[Timeline]]
@@ -97,7 +97,7 @@ REPORTS = {
 
 
 @pytest.mark.parametrize("name", REPORTS)
-def test_report_pages_take_the_same_calls_for_short_and_long_lists(causeway: Causeway, name: str) -> None:
+def test_report_pages_make_the_same_dynamodb_calls_for_short_and_long_lists(causeway: Causeway, name: str) -> None:
     issuer, report = Issuer(causeway), REPORTS[name]
     card = issuer.card().card_id
     start = causeway.clock.time() * 1000 - 3_600_000
@@ -120,7 +120,7 @@ def put_row(issuer: Issuer, report: Report, key: Key, card: int, start: int, row
 
 
 def calls_of_page(issuer: Issuer, report: Report, card: int, start: int, rows: int) -> Mapping[str, int]:
-    """The calls of the page after the row in the middle of a list."""
+    """Return the DynamoDB calls of the page that follows the middle row of a list."""
     members = dict(zip(report.dates, (start, start + rows), strict=True))
     members |= {"card_id": card} if report.of_card else {}
     with record_calls(issuer.causeway) as calls:

@@ -1,4 +1,4 @@
-"""The boto3 side of the throughput comparison makes the DynamoDB calls of the service, again and again."""
+"""The boto3 side of the throughput comparison can replay the service's DynamoDB calls repeatedly."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ OPERATIONS = {
 
 
 @pytest.mark.parametrize("name", OPERATIONS)
-def test_recorded_dynamodb_calls_of_a_request_can_be_repeated_by_boto3(causeway: Causeway, name: str) -> None:
+def test_boto3_can_replay_the_recorded_dynamodb_calls_of_a_request_repeatedly(causeway: Causeway, name: str) -> None:
     issuer, work = Issuer(causeway), WORKS[name]
     record = work.new_record(issuer)
     assert work.request(issuer, record)

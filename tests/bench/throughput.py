@@ -1,7 +1,7 @@
-"""Requests per second of the service in this process, beside their recorded DynamoDB calls by boto3.
+"""Requests per second of the service in this process, compared with boto3 replaying the recorded DynamoDB calls.
 
-Conditions of the recorded calls always hold when boto3 repeats them, so that it never waits for another client. Clients
-are threads of this process.
+The conditions of replayed calls are always true, so boto3 never waits for another client. Clients are threads of this
+process.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ TRANSFER = {
 
 @dataclass(frozen=True)
 class Work:
-    """A request about a record, as often as it is called: whether it was approved."""
+    """A repeatable request about a record. The request returns whether it was approved."""
 
     records: str
     new_record: Callable[[Issuer], int]
@@ -73,14 +73,14 @@ def new_card(issuer: Issuer) -> int:
 
 
 def transfer(issuer: Issuer, address: int) -> bool:
-    """Pay a penny from an address in the UK."""
+    """Transfer a penny from an address in the UK, and return whether it succeeded."""
     reference = issuer.reference()
     answer = issuer.do("transferToExternalPayment", **TRANSFER, epm_address_id=address, request_reference_id=reference)
     return answer.status == "success"
 
 
 def authorize(issuer: Issuer, card: int) -> bool:
-    """Use a card for a penny."""
+    """Authorize a purchase of a penny, and return whether it was approved."""
     reference = issuer.reference()
     answer = issuer.sim("simulateAuthorization", **PURCHASE, card_id=card, request_reference_id=reference)
     return answer.status == "success" and bool(answer.data["response_code"] == "00")
@@ -101,7 +101,7 @@ class Speed:
 
 
 def recorded_calls(request: Callable[[], object]) -> list[Call]:
-    """The calls of DynamoDB that a request makes."""
+    """Return the DynamoDB calls that a request makes."""
     calls: list[Call] = []
     with observe_calls(calls.append):
         request()
@@ -109,7 +109,7 @@ def recorded_calls(request: Callable[[], object]) -> list[Call]:
 
 
 def script_of(calls: Sequence[Call]) -> Boto3Script:
-    """A script that repeats recorded calls as often as it is called."""
+    """Return a script that replays recorded calls each time it is called."""
     return Boto3Script([_repeated_call(call) for call in calls])
 
 
@@ -119,7 +119,7 @@ def _repeated_call(call: Call) -> dict[str, Any]:
 
 
 def _repeated(value: Any) -> Any:
-    """Members with conditions that always hold, without the token that makes a second transaction do nothing."""
+    """Make conditions always true, and remove the token that makes DynamoDB skip duplicate transactions."""
     match value:
         case dict():
             members = {name: _repeated(each) for name, each in value.items() if name != "ClientRequestToken"}
@@ -133,7 +133,7 @@ def _repeated(value: Any) -> Any:
 
 @contextlib.contextmanager
 def service_on_dynamodb_local() -> Iterator[Issuer]:
-    """The service in this process, with the demonstration programme. Raises: EngineFailed."""
+    """Run the service in this process, with the demonstration programme. Raises: EngineFailed."""
     with (
         DynamoDBLocal() as engine,
         child("infra.local.emulator") as emulator,
@@ -144,7 +144,7 @@ def service_on_dynamodb_local() -> Iterator[Issuer]:
 
 
 def speeds(issuer: Issuer, work: Work) -> Iterator[tuple[int, int, Speed]]:
-    """Numbers of records and clients, and their speed."""
+    """Yield numbers of records and clients, each with the measured speed."""
     requests = [partial(work.request, issuer, work.new_record(issuer)) for _ in range(2 * MANY)]
     assert all(request() for request in requests), "the first request of each record succeeds"
     ours, recorded = requests[:MANY], requests[MANY:]  # a repeated write would set a record back
@@ -156,7 +156,7 @@ def speeds(issuer: Issuer, work: Work) -> Iterator[tuple[int, int, Speed]]:
 
 
 def _run(requests: Sequence[Callable[[], object]], clients: int) -> int:
-    """Count the requests that succeed in time; each client goes from record to record."""
+    """Return the number of requests that succeed in time. Each client iterates over the records."""
     barrier = threading.Barrier(clients)
 
     def count(client: int) -> int:

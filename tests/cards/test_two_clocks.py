@@ -1,4 +1,4 @@
-"""Two processes whose clocks are five seconds apart, in both directions: limits, holds, payments and lists of cards."""
+"""Limits, holds, payments and card lists in two processes whose clocks differ by five seconds."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ AROUND_MIDNIGHT = pytest.mark.parametrize("second", [-3, 3])
 
 @pytest.fixture(params=[CLOCK_SKEW_SECONDS, -CLOCK_SKEW_SECONDS], ids=["ahead", "behind"])
 def ahead(request: pytest.FixtureRequest) -> float:
-    """The seconds that the clock of the other process is ahead."""
+    """Return the number of seconds by which the other process's clock is ahead."""
     return float(request.param)
 
 
 def advance_to(issuer: Issuer, moment: str, second: int = 0) -> None:
-    """Move time to so many seconds after a moment in UTC."""
+    """Set the clock to a moment in UTC plus ``second`` seconds."""
     issuer.clock.advance(datetime.fromisoformat(moment).replace(tzinfo=UTC).timestamp() + second - issuer.clock.time())
 
 
@@ -45,7 +45,7 @@ def advance_to(issuer: Issuer, moment: str, second: int = 0) -> None:
     ],
     ids=["a day", "a month"],
 )
-def test_a_limit_window_never_counts_more_than_the_limit(
+def test_amounts_counted_in_a_limit_window_never_exceed_the_limit(
     new_issuer: Issuer,
     ahead: float,
     second: int,
@@ -55,7 +55,7 @@ def test_a_limit_window_never_counts_more_than_the_limit(
     amount: int,
     most: int,
 ) -> None:
-    """Count each movement once: in the window of its process or, if a later one has begun, in that."""
+    """A movement counts once: in the current window of its process, or in a later window if one has begun."""
     user = new_holder(with_prices(new_issuer), **groups)
     advance_to(new_issuer, midnight, second)
     beside = replace(user, issuer=user.issuer.with_clock_ahead(ahead))
@@ -69,14 +69,14 @@ def test_a_limit_window_never_counts_more_than_the_limit(
 
 
 def window_of(user: Holder, answer: Any, window: str) -> int:
-    """The start of the window that counts an authorization."""
+    """Return the start of the window that counts an authorization."""
     counted = user.record(answer["trans_link"]).counted or {}
     [start] = {each["start"] for shares in counted.values() for each in shares if each["key"] == window}
     return int(start)
 
 
 @AROUND_MIDNIGHT
-def test_wrong_cvc2s_at_two_processes_block_the_right_one_for_a_day(
+def test_wrong_cvc2s_at_two_processes_block_the_correct_cvc2_for_a_day(
     new_issuer: Issuer, ahead: float, second: int
 ) -> None:
     card = new_issuer.card_in("A")
@@ -96,9 +96,7 @@ def test_wrong_cvc2s_at_two_processes_block_the_right_one_for_a_day(
 # -- times
 
 
-def test_the_schedule_releases_a_hold_when_it_is_due_by_the_clock_of_its_process(
-    new_issuer: Issuer, ahead: float
-) -> None:
+def test_scheduled_hold_expiry_uses_the_clock_of_its_own_process(new_issuer: Issuer, ahead: float) -> None:
     user, other = new_holder(with_prices(new_issuer)), new_issuer.with_clock_ahead(ahead)
     link = user.authorize(40_00)["trans_link"]
     until = new_issuer.clock.time() + HOLD_SECONDS
@@ -112,7 +110,7 @@ def test_the_schedule_releases_a_hold_when_it_is_due_by_the_clock_of_its_process
 # -- order
 
 
-def test_account_entries_of_two_processes_are_in_order(new_issuer: Issuer, ahead: float) -> None:
+def test_account_entries_of_two_processes_are_in_chronological_order(new_issuer: Issuer, ahead: float) -> None:
     user = new_holder(with_prices(new_issuer))
     beside = replace(user, issuer=user.issuer.with_clock_ahead(ahead))
 

@@ -1,1 +1,1 @@
-"""The kill test: worker processes die at random moments, receivers fail, and every promise of delivery holds."""
+"""The kill test: worker processes are killed at random moments and receivers fail, but all delivery guarantees hold."""

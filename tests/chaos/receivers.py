@@ -1,6 +1,6 @@
-"""Receivers that fail a third of their calls: a TPP's Events URL, and banks of both versions, over real HTTP.
+"""Receivers that fail a third of their calls: a TPP's Events URL, and banks of both versions, over HTTP.
 
-Which call fails, and how, is drawn from the run's seed, the call's id, and how often that id has come.
+The run's seed, the call's id and the number of calls with that id determine whether and how a call fails.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ _FAULTS: Sequence[Behaviour] = (
 
 @dataclass(frozen=True)
 class Call:
-    """A call that a receiver got.
+    """A call to a receiver.
 
     Attributes:
-        id: the same for a repeat: ``webhook-id``, at a bank ``X-Request-Id``.
+        id: ``webhook-id``, or ``X-Request-Id`` at a bank. A retry has the same id.
         response: a name of the response; ``status`` is 0 if there was none.
-        subject: an event's body, a bank's token, an order's reference.
-        done: whether the receiver carried the request out.
+        subject: an event's body, a bank's token, or an order's reference.
+        done: whether the receiver executed the request.
     """
 
     path: str
@@ -63,9 +63,9 @@ class Call:
 
 @dataclass
 class CallLog:
-    """All calls that receivers got, in their order, and the problems of calls.
+    """All calls to receivers, in order, and the problems of calls.
 
-    A share of ``failing`` fails. If that is 0, a repeat gets the response of the first call.
+    The share ``failing`` of the calls fails. If it is 0, a retry gets the response of the first call.
     """
 
     seed: str
@@ -77,7 +77,7 @@ class CallLog:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def take(self, path: str, headers: Mapping[str, str], body: bytes) -> tuple[Act, int, dict[str, str], Any]:
-        """Draw and note the response to a call; returns the act, status, headers and body."""
+        """Choose and record the response to a call, and return the action, status, headers and body."""
         with self._lock:
             call_id, subject = self._event(path, headers, body) if path.startswith(EVENTS) else _at_bank(headers, body)
             self._times[call_id] += 1
@@ -100,7 +100,7 @@ class CallLog:
 
 
 def payment_id_of(reference: str) -> str:
-    """The banks' id of the payment of an order."""
+    """Return the banks' payment id for an order."""
     return f"P-{reference}"
 
 
@@ -111,7 +111,7 @@ def _at_bank(headers: Mapping[str, str], body: bytes) -> tuple[str, str]:
 
 
 def _answer(path: str, status: int, subject: str) -> Any:
-    """A bank's body; the response to an event has none."""
+    """Return the body of a bank's response; a response to an event has none."""
     if path.startswith(EVENTS):
         return {}
     version_1 = "/bank-1/" in path
@@ -126,7 +126,7 @@ def _answer(path: str, status: int, subject: str) -> Any:
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """HTTP/1.1 with keep-alive."""
+    """Handles HTTP/1.1 requests with keep-alive."""
 
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
@@ -156,7 +156,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 class Receivers(ThreadingHTTPServer):
-    """One party's server: a thread per connection, on the loopback interface only."""
+    """A server for one party on the loopback interface, with one thread per connection."""
 
     daemon_threads = True
     request_queue_size = 128
@@ -171,7 +171,7 @@ class Receivers(ThreadingHTTPServer):
         return f"http://127.0.0.1:{self.server_port}"
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Ignore connections of killed workers; other problems show in missing calls."""
+        """Ignore connection errors of killed workers. The verdict detects other problems as missing calls."""
 
     def stop(self) -> None:
         self.shutdown()
@@ -179,7 +179,7 @@ class Receivers(ThreadingHTTPServer):
 
 
 def verify_in(now: Callable[[], datetime]) -> None:
-    """Set the clock of the library that verifies events: it refuses those older than five minutes."""
+    """Set the clock of the library that verifies events; it rejects events older than five minutes."""
 
     class Simulated(datetime):
         @classmethod

@@ -1,4 +1,4 @@
-"""A run: calls are accepted, a worker delivers and is killed, time passes, until nothing is due any more."""
+"""A run: TPP calls are accepted, a worker delivers and is killed, and time advances until no work is due."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _END_OF_TIME = 2**40
 
 @dataclass(frozen=True)
 class Size:
-    """Numbers of notices (asynchronous calls come on top), full disks, and events that wait at the beginning."""
+    """The size of a run: numbers of notices (without asynchronous calls), full disks, and initial events."""
 
     deliveries: int
     engine: str = ENGINES[0]
@@ -51,18 +51,18 @@ class Size:
 
     @property
     def most_waiting(self) -> int:
-        """The messages that wait when no further call is made."""
+        """Return the number of waiting messages above which no further call is made."""
         return self.backlog + _WAITING
 
     @property
     def lifetime(self) -> int:
-        """Scales the lives of workers so that about as many are killed in a long run as are required."""
+        """Return the factor for the lifetime of workers, so that a long run kills about as many workers as required."""
         return math.ceil(self.deliveries / 200)
 
 
 @dataclass
 class Accepted:
-    """A call that was accepted for later, and the status and body that its TPP fetched in the end."""
+    """A call that was accepted for asynchronous processing, and the status and body that its TPP fetched at the end."""
 
     call: TppCall
     request_id: str
@@ -70,14 +70,14 @@ class Accepted:
 
     @property
     def fetching(self) -> TppCall:
-        """The call that fetches the outcome."""
+        """Return the call that fetches the outcome."""
         path, bearer = f"/tpp/requests/{self.request_id}", self.call.bearer
         return TppCall("fetch", "", "GET", path, self.call.client_id, True, bearer=bearer)
 
 
 @dataclass
 class Observations:
-    """The observations of a run that are judged."""
+    """The observations of a run that the verdict checks."""
 
     calls: list[TppCall] = field(default_factory=list)
     accepted: list[Accepted] = field(default_factory=list)
@@ -93,26 +93,26 @@ class Observations:
 
     @property
     def digest(self) -> str:
-        """The same for two runs that went the same way."""
+        """Return a hash of the transcript, which is equal for identical runs."""
         return hashlib.sha256("\n".join(self.transcript).encode()).hexdigest()
 
 
 class Deliveries:
-    """The deliveries of a hub."""
+    """Reads the deliveries of a hub."""
 
     hub: Hub
 
     def records(self) -> list[Delivery]:
-        """All deliveries as they stand."""
+        """Return all deliveries in their current state."""
         return [Delivery.from_item(item) for item in self.items("record")]
 
     def items(self, kind: str) -> list[Item]:
-        """The items of the deliveries' table whose part begins with ``kind``."""
+        """Return the items of the table ``deliveries`` whose part begins with ``kind``."""
         return [item for item in self.hub.store.scan("deliveries") if item["part"].startswith(kind)]
 
 
 class Run(Deliveries):
-    """Everything of one run; ``log`` is the log file of the workers."""
+    """A complete run; ``log`` is the log file of the workers."""
 
     def __init__(self, seed: str, size: Size, log: Path) -> None:
         self._seed, self.size, self._log = seed, size, str(log)
@@ -138,7 +138,7 @@ class Run(Deliveries):
         self.observed = Observations()
 
     def play(self) -> None:
-        """Play the whole run."""
+        """Run all calls and deliveries until no work is left."""
         traffic = self._prepare()
         self.received.events_secrets |= traffic.events_secrets
         self.observed.calls = list(traffic.calls)
@@ -167,7 +167,7 @@ class Run(Deliveries):
         return traffic
 
     def _continue(self, calls: deque[TppCall]) -> bool:
-        """Do the next job; returns whether anything is left to do."""
+        """Run the next job, and return whether work remains."""
         now = self.clock.monotonic()
         self.observed.longest = max(self.observed.longest, self._engine.count_receivable(self._queue))
         if not calls and self._fetch_at is None:
@@ -191,7 +191,7 @@ class Run(Deliveries):
         self._worker.kill()
 
     def _is_idle(self) -> bool:
-        """Whether no message can be received now, and it is not yet time to sweep."""
+        """Return whether no message can be received now and no sweep is due."""
         now, message = self.clock.monotonic(), self._engine.next_message(self._queue)
         return now < self._next_sweep and (message is None or message >= now)
 
@@ -223,7 +223,7 @@ class Run(Deliveries):
             self.observed.attempts += len(outcome.result[1])
 
     def _is_repeated(self, call: TppCall, outcome: Outcome) -> bool:
-        """Note the response to a call; returns whether its TPP makes it again."""
+        """Record the response to a call, and return whether its TPP retries the call."""
         if outcome.killed_at is not None:
             if not call.repeated:
                 self.observed.unanswered.append(call)
@@ -238,7 +238,7 @@ class Run(Deliveries):
         return False
 
     def _skip(self) -> bool:
-        """Advance to the next time at which something can be done; returns whether there is one."""
+        """Advance the clock to the next possible action, and return whether there is one."""
         now = self.clock.monotonic()
         message = self._engine.next_message(self._queue)
         if message is None or message > self._next_sweep:
@@ -251,7 +251,7 @@ class Run(Deliveries):
         return self.clock.monotonic() < START.timestamp() + _LOST
 
     def _end(self) -> bool:
-        """Finish when nothing is due any more; returns whether something has become due again."""
+        """Fetch outcomes and resend failed notices, and return whether deliveries have become due again."""
         self._fetch_outcomes()
         (resent,) = self._without_faults([self._job("resend")])
         self.observed.resent += resent
@@ -259,7 +259,7 @@ class Run(Deliveries):
         return resent > 0 and self._resends <= _RESENDS
 
     def _fetch_outcomes(self) -> None:
-        """Have the TPPs fetch the outcomes of their accepted calls."""
+        """Make the TPPs fetch the outcomes of their accepted calls."""
         if self._fetch_at == math.inf:
             return
         self._fetch_at = math.inf
@@ -268,7 +268,7 @@ class Run(Deliveries):
             each.outcome = outcome
 
     def _without_faults(self, jobs: list[Job]) -> list[Any]:
-        """The results of jobs that nothing disturbs."""
+        """Run jobs without faults, and return their results."""
         worker = Worker(f"{self._seed}/quiet/{self.clock.monotonic()}", self._engine.environment, self._log)
         self._disk.is_active = self.late.is_active = False
         try:

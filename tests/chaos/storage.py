@@ -1,4 +1,4 @@
-"""Storage and queues of a run, in simulated time, with their faults: late answers of DynamoDB, and a full disk."""
+"""Storage and queues of a run in simulated time, with faults: late DynamoDB responses and a full disk."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ _CHANGED_BY_RESTORE = (("moto.dynamodb.models", "DynamoDBBackend.create_table"),
 
 
 class LateAnswers:
-    """DynamoDB carries a write out, but its client has given up: ``count`` such writes while ``is_active``.
+    """Draws DynamoDB writes that succeed after the client has timed out; ``count`` is their number while ``is_active``.
 
-    Writes are drawn from a seed, for each table separately; reads and measurements run in parallel with others, in
-    another order in each run.
+    Writes are drawn from a seed, separately for each table. Reads and measurements are never drawn, because they run in
+    parallel and their order differs between runs.
     """
 
     def __init__(self, seed: str) -> None:
@@ -49,7 +49,7 @@ class LateAnswers:
         self.count = 0
 
     def draw(self, target: str, body: bytes) -> bool:
-        """Whether the client of this call does not wait for its answer."""
+        """Return whether the client of this call times out before the response."""
         if not self.is_active or not target.endswith(_WRITES):
             return False
         tables = " ".join(sorted(set(_TABLE.findall(body.decode()))))
@@ -60,7 +60,7 @@ class LateAnswers:
 
 
 class _LateEmulator:
-    """An emulator that closes the connection in place of a late answer."""
+    """An emulator that closes the connection instead of sending a late response."""
 
     def __init__(self, emulator: Emulator, late: LateAnswers) -> None:
         self._emulator = emulator
@@ -78,14 +78,14 @@ class _LateEmulator:
 
 
 class FillingDisk:
-    """The emulator's file at ``path``; while ``is_active`` it cannot be written ``times`` times, drawn from ``seed``.
+    """The emulator's file at ``path``. While ``is_active``, writes to it fail ``times`` times, drawn from ``seed``.
 
-    The emulator then ends with all that it has not saved, and starts again from its file.
+    After a failed write the emulator ends, loses unsaved changes, and restarts from the file.
 
     Args:
-        most: most saved calls between two failures.
-        end_workers: kills the processes that use the emulator, as a stack ends with it.
-        now: the time by which messages become visible.
+        most: the largest number of saved calls between two failures.
+        end_workers: kills the processes that use the emulator, as the end of a stack does.
+        now: returns the time that determines message visibility.
     """
 
     def __init__(
@@ -105,7 +105,7 @@ class FillingDisk:
         path.unlink(missing_ok=True)
 
     def start(self) -> Emulator:
-        """Start an emulator from the file, without anything of the one before."""
+        """Start an emulator from the file, without state of the previous emulator."""
         application = load_moto()
         if self._state:
             self._state.discard()
@@ -126,7 +126,7 @@ class FillingDisk:
         import_module("moto.moto_api._internal.models").moto_api_backend.reset()
 
     def _is_full(self) -> bool:
-        """Whether this call cannot be saved."""
+        """Return whether saving this call fails."""
         if not self.is_active or not self._times:
             return False
         self._until_full -= 1
@@ -143,14 +143,14 @@ class FillingDisk:
 
 
 class _State(EmulatorState):
-    """A state whose file is full at calls for which ``is_full`` is true: SQLite itself refuses the write."""
+    """A state whose file is full when ``is_full`` returns true; SQLite itself rejects the write."""
 
     def __init__(self, path: Path, is_full: Callable[[], bool], end: Callable[[StateUnusable], object]) -> None:
         super().__init__(path, end)
         self._is_full = is_full
 
     def discard(self) -> None:
-        """Drop all that is not committed, as the end of a process does."""
+        """Discard uncommitted changes, as the end of a process does."""
         self._file.close()
 
     def _write(self, changes: Iterable[tuple[str, str, str, str | None]]) -> None:
@@ -161,7 +161,7 @@ class _State(EmulatorState):
 
 
 class Engine:
-    """The emulator, with another DynamoDB if ``engine`` names one; ``environment`` leads AWS clients to both."""
+    """The emulator, with a separate DynamoDB if ``engine`` names one. ``environment`` directs AWS clients to both."""
 
     def __init__(
         self, clock: ManualClock, late: LateAnswers, engine: str = ENGINES[0], disk: FillingDisk | None = None
@@ -186,21 +186,21 @@ class Engine:
         self._create_resources()
 
     def restart_if_ended(self) -> None:
-        """Start the emulator again from its file, if it ended because its disk was full."""
+        """Restart the emulator from its file, if it ended because its disk was full."""
         if self._disk and self._disk.has_ended:
             self._emulator = self._server.emulator = _LateEmulator(self._disk.start(), self._late)
             self._create_resources()
 
     def next_message(self, queue: str) -> float | None:
-        """The Unix time at which a message of a queue can be received next; ``None`` if it has none."""
+        """Return the Unix time at which the next message of a queue can be received; ``None`` for an empty queue."""
         return next_visible(self._emulator.sqs.queue(queue))
 
     def count_receivable(self, queue: str) -> int:
-        """The number of messages of a queue that can be received now."""
+        """Return the number of messages of a queue that can be received now."""
         return self._emulator.sqs.queue(queue).count()[0]
 
     def freeze(self, seconds: float) -> None:
-        """Stop the DynamoDB engine, which has a process of its own, for a while."""
+        """Suspend the process of the DynamoDB engine for some seconds."""
         assert self._dynamodb is not None
         os.killpg(self._dynamodb.process_group, signal.SIGSTOP)
         try:
@@ -219,6 +219,6 @@ class Engine:
 
 
 def next_visible(queue: MessageQueue) -> float | None:
-    """The earliest time at which a message can be received, which may be past; ``None`` if there is none."""
+    """Return the earliest time, possibly past, at which a message can be received; ``None`` for an empty queue."""
     messages = filter(None, map(queue.get, queue.ids()))
     return min((message.visible_at for message in messages), default=None)

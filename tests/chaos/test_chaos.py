@@ -1,4 +1,4 @@
-"""The kill test in small: killed workers, failing receivers and a full disk lose nothing; a seed repeats a run."""
+"""A short kill test: killed workers, failing receivers and a full disk lose no data, and a seed reproduces a run."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ OPTIONS = ("--seed", "2026", "--deliveries", "8", "--backlog", "12", "--kills", 
 
 
 def start_run(folder: Path) -> subprocess.Popen[str]:
-    """A run in a process of its own, in which the emulator's time is simulated."""
+    """Start a run in a separate process, in which the emulator's time is simulated."""
     command = [sys.executable, "-m", "tests.chaos", *OPTIONS, "--folder", str(folder)]
     return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
 
-def test_the_kill_test_loses_no_data_and_a_seed_repeats_the_same_run(tmp_path: Path) -> None:
+def test_the_kill_test_loses_no_data_and_a_seed_reproduces_the_same_run(tmp_path: Path) -> None:
     folders = [tmp_path / "one", tmp_path / "other"]
     runs = [start_run(folder) for folder in folders]
     outputs = [run.communicate()[0] for run in runs]

@@ -1,4 +1,4 @@
-"""The kill test continues at the time at which the next message can be received."""
+"""The kill test determines when the next message can be received."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.chaos.storage import next_visible
 from tests.kit.time import ManualClock
 
 
-def test_next_visible_returns_the_earliest_receive_time_or_none() -> None:
+def test_next_visible_returns_the_earliest_receive_time_or_none_for_an_empty_queue() -> None:
     clock = ManualClock(START)
     now = clock.monotonic()
     with (lock := threading.Lock()):

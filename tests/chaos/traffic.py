@@ -1,4 +1,4 @@
-"""The traffic of a run: TPPs revoke consents, pay and read accounts; with their clients, banks and consents."""
+"""The traffic of a run: TPPs revoke consents, pay and read accounts. Includes their clients, banks and consents."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ class TppCall:
     Attributes:
         kind: ``revoke``, ``pay`` or ``ask``.
         subject: the revoked consent, the payment's reference, or empty.
-        one_time: the consent that the payment uses up, if it is one-time.
-        repeated: whether the TPP repeats it without an answer, since a repeat is safe.
+        one_time: the one-time consent that the payment uses, if any.
+        repeated: whether the TPP retries the call without a response, because a retry is safe.
     """
 
     kind: str
@@ -50,7 +50,7 @@ class TppCall:
 
 @dataclass(frozen=True)
 class Traffic:
-    """The clients' events secrets by Client ID, and the calls that TPPs make, in order."""
+    """The clients' events secrets by path, and the calls of the TPPs, in order."""
 
     events_secrets: Mapping[str, str]
     calls: Sequence[TppCall]
@@ -79,7 +79,7 @@ class Preparation:
 
 
 class TrafficBuilder:
-    """Creates the traffic of a preparation."""
+    """Creates the clients, calls and backlog of a preparation."""
 
     def __init__(self, preparation: Preparation, causeway: Causeway) -> None:
         self._preparation = preparation
@@ -108,7 +108,7 @@ class TrafficBuilder:
         return created.client
 
     def _event(self, number: int) -> None:
-        """Record and queue an event with a text of its own."""
+        """Record and queue an event with a unique text."""
         hub = self._causeway.hub
         recorded = hub.openbanking.tpp_events.record(self._clients[0], "test", TestEvent(message=f"event {number}"))
         hub.store.transact(recorded.operations)
@@ -152,7 +152,7 @@ class TrafficBuilder:
         return {"prefer": "respond-async", "x-request-id": request_id}
 
     def _bearer(self, client: Any, version: int) -> str:
-        """A bearer that is used many times."""
+        """Return a bearer that can be used many times."""
         key = client.client_id, version
         if key not in self._bearers:
             self._bearers[key] = self._tokens(client, version, scopes=SCOPES[version])
@@ -182,5 +182,5 @@ def add_bank(hub: Hub, version: int, url: str) -> Bank:
 
 
 def consent_of(bearer: str) -> str:
-    """The id of the consent that a bearer is of."""
+    """Return the id of a bearer's consent."""
     return bearer.partition("~")[0]

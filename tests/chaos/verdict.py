@@ -1,4 +1,4 @@
-"""The verdict: the promises of the service, compared with what receivers, records and TPPs observed."""
+"""The verdict: compares the service's guarantees with the observations of receivers, records and TPPs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _GROWTH = 1.5
 
 
 class Played(Protocol):
-    """A run that is over."""
+    """A completed run."""
 
     hub: Hub
     clock: ManualClock
@@ -40,9 +40,9 @@ class Played(Protocol):
 
 
 class Verdict:
-    """Judges a run that is over; ``broken`` lists every broken promise.
+    """Checks a completed run; ``broken`` lists every broken guarantee.
 
-    ``most_waiting`` is the highest number of waiting messages at which another call was made.
+    ``most_waiting`` is the largest number of waiting messages at which another call was made.
     """
 
     def __init__(self, run: Played, log: Path, most_waiting: float = math.inf) -> None:
@@ -71,7 +71,7 @@ class Verdict:
 
     @property
     def ordered(self) -> list[Delivery]:
-        """The accepted payments, whether or not their TPPs know it."""
+        """Return the payments that the service recorded, including those whose TPPs got no response."""
         return [record for record in self.records if record.kind == "payment"]
 
     @property
@@ -79,7 +79,7 @@ class Verdict:
         return [record for record in self.records if record.kind in _NOTICES]
 
     def _notices_arrived(self) -> Iterator[str]:
-        """Every notice has arrived, and only those are recorded as delivered."""
+        """Check that every notice has arrived, and that only notices that arrived are recorded as delivered."""
         for record in self.notices:
             calls = self._by_id[record.delivery_id if record.kind == "event" else record.request_id]
             if record.state != "delivered":
@@ -88,12 +88,12 @@ class Verdict:
                 yield f"{record.topic} {record.delivery_id} is called delivered, and no receiver has it"
 
     def _few_resent(self) -> Iterator[str]:
-        """Hardly any notice has to be sent again by hand."""
+        """Check that operators have to resend only a few notices."""
         if self._observed.resent > _MOST_RESENT:
             yield f"{self._observed.resent} notices failed and had to be sent again by hand"
 
     def _notices_complete(self) -> Iterator[str]:
-        """Each revocation is reported once to each party."""
+        """Check that each revocation is reported once to each party."""
         counts = Counter((record.consent_id, record.topic) for record in self.notices)
         for consent_id in self._observed.revoked:
             for topic in _TOPICS_OF_REVOKED:
@@ -101,7 +101,7 @@ class Verdict:
                     yield f"{topic} of {consent_id} has {counts[consent_id, topic]} deliveries"
 
     def _repeats_equal(self) -> Iterator[str]:
-        """A repeat has the id and the body of the first call, and no other call has that id."""
+        """Check that retries have the id and body of the first call, and that no other call has that id."""
         by_subject: dict[tuple[str, str], set[str]] = defaultdict(set)
         for call_id, calls in self._by_id.items():
             if len({(call.path, call.body) for call in calls}) > 1:
@@ -111,7 +111,7 @@ class Verdict:
         yield from (f"{subject} came with the ids {ids}" for subject, ids in by_subject.items() if len(ids) > 1)
 
     def _paid_once(self) -> Iterator[str]:
-        """No order reaches a bank twice, for any response, and any repeats by its TPP."""
+        """Check that no order reaches a bank twice, for any response and any number of retries by its TPP."""
         times = Counter(call.subject for call in self.orders)
         yield from (f"{reference} reached its bank {count} times" for reference, count in times.items() if count > 1)
         accepted: dict[str, set[str]] = defaultdict(set)
@@ -122,7 +122,7 @@ class Verdict:
                 yield f"{reference} was accepted more than once: {ids}"
 
     def _outcomes_true(self) -> Iterator[str]:
-        """The outcome that a TPP fetches of its accepted call is the true one."""
+        """Check that the outcome that a TPP fetches for its accepted call is correct."""
         at_banks = {call.subject: call for call in self.orders}
         for each in self._observed.accepted:
             status, body = each.outcome
@@ -151,7 +151,7 @@ class Verdict:
                 yield f"{reference} is {ending}, and its one-time consent is {item.get('status')}"
 
     def _nothing_left(self) -> Iterator[str]:
-        """Nothing is due, and every slot is free when the time of an attempt is over."""
+        """Check that no delivery is due, and that no slot is held longer than an attempt may take."""
         yield from (f"{record.delivery_id} is still due" for record in self.records if record.state == "due")
         until = self._run.clock.time() + CLAIMED_SECONDS
         for slot in self._run.items("slot#"):
@@ -159,13 +159,13 @@ class Verdict:
                 yield f"{slot['part']} of {slot['delivery_id']} is held"
 
     def _queue_bounded(self) -> Iterator[str]:
-        """A long queue does not grow by itself."""
+        """Check that a long queue does not grow without new calls."""
         longest, waiting = self._observed.longest, self._most_waiting
         if longest > _GROWTH * waiting:
             yield f"{longest} messages waited, although no call was made while there were more than {waiting}"
 
     def _no_defects_logged(self) -> Iterator[str]:
-        """The service logs no errors: failing receivers and killed processes are expected."""
+        """Check that the service logs no errors; failing receivers and killed processes are expected."""
         for line in self._log.read_text().splitlines():
             try:
                 members = json.loads(line)
@@ -177,7 +177,7 @@ class Verdict:
 
 
 def ending_of(body: Any) -> str:
-    """The ending of an accepted call by the outcome that its TPP fetched: done, or the reason, for payments a name."""
+    """Return the ending of an accepted call: ``done``, or the error title; payment errors have short names."""
     if body["state"] == "done":
         return "done"
     title = str(body["body"]["title"])

@@ -1,8 +1,8 @@
-"""A worker process: the service's consumer and schedule at work, until it is killed at a boundary that was drawn.
+"""A worker process that runs the service's consumer and schedule until it is killed at a randomly drawn boundary.
 
-A boundary is the moment before a call leaves the process, or after it was carried out and before its answer is seen.
-The process kills itself there with ``SIGKILL``, so that nothing is cleaned up. Identifiers, jitter and the time come
-from the run: the same seed leads to the same run.
+A boundary is the moment before a call leaves the process, or the moment between its execution and its response. The
+process kills itself there with ``SIGKILL``, so no cleanup runs. Identifiers, jitter and the time come from the run, so
+the same seed produces the same run.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ boto3.client("sqs", region_name="eu-west-1")  # forked processes need not read t
 
 @dataclass(frozen=True)
 class Kill:
-    """When a worker is killed: the ``nth`` time that it is on ``side`` of a ``call``, or at boundary ``latest``."""
+    """The moment of a kill: the ``nth`` time on ``side`` of a ``call``, or at boundary ``latest``."""
 
     call: str
     side: str
@@ -87,7 +87,7 @@ class Kill:
 
 @dataclass(frozen=True)
 class Plan:
-    """The settings of a worker process; ``log`` is its log file, ``kill`` is ``None`` for one that is not killed."""
+    """The settings of a worker process; ``log`` is its log file, and ``kill`` is ``None`` if it is not killed."""
 
     seed: str
     environment: Mapping[str, str]
@@ -98,7 +98,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Job:
-    """A job of a worker at a time, while nothing listens at the ports ``closed``."""
+    """A job of a worker and its time, while the ports ``closed`` refuse connections."""
 
     name: str
     now: float
@@ -116,9 +116,9 @@ class Outcome:
 
 
 class Worker:
-    """One worker process after the other; ``kills`` counts the boundaries at which they were killed.
+    """Runs jobs in one worker process after the other; ``kills`` counts the boundaries at which processes were killed.
 
-    Processes live longer with a longer ``lifetime``; unless the worker ``is_mortal``, they are not killed.
+    A longer ``lifetime`` makes processes live longer. They are killed only while ``is_mortal`` is true.
     """
 
     def __init__(self, name: str, environment: Mapping[str, str], log: str, lifetime: int = 1) -> None:
@@ -131,7 +131,7 @@ class Worker:
         self.kills: Counter[str] = Counter()
 
     def carry_out(self, job: Job) -> Outcome:
-        """Have the process do a job; one that was killed is replaced for the next job."""
+        """Run a job in the process; the next job after a kill gets a new process."""
         if self._process is None:
             self._start(job.now)
         try:
@@ -146,7 +146,7 @@ class Worker:
         return Outcome(now, killed_at=content)
 
     def kill(self) -> None:
-        """End the process in the middle of its job, as when the whole stack ends."""
+        """Kill the process in the middle of its job, as the end of the whole stack does."""
         if self._process is not None and self._process.pid is not None:
             os.kill(self._process.pid, signal.SIGKILL)
 
@@ -175,20 +175,20 @@ class Worker:
 
 
 def preload() -> None:
-    """Fork new workers from a process that has imported all modules; sets iterate alike in all of them."""
+    """Fork new workers from a process that has imported all modules, so that all sets have the same order."""
     os.environ["PYTHONHASHSEED"] = "0"
     _START.set_forkserver_preload(["tests.chaos.worker"])
 
 
 class Boundaries:
-    """Counts boundaries, and kills the process at its last one, after reporting it."""
+    """Counts boundaries, and kills the process at the chosen boundary after reporting it."""
 
     def __init__(self, connection: Connection, clock: ManualClock, kill: Kill | None) -> None:
         self._connection, self._clock, self._kill = connection, clock, kill
         self._passed: Counter[tuple[str, str]] = Counter()
 
     def mark(self) -> None:
-        """Put a boundary before and after every call to AWS and to other parties."""
+        """Count a boundary before and after every call to AWS and to other parties."""
         exchange_once = Outbound._exchange
 
         def observe(call: calls.Call, proceed: calls.Proceed) -> calls.Members:
@@ -221,7 +221,7 @@ class Boundaries:
 
 
 class _Jobs:
-    """The jobs that a worker process can do; their results can be pickled."""
+    """The jobs of a worker process; their results can be pickled."""
 
     def __init__(self, clock: ManualClock) -> None:
         self._clock = clock
@@ -243,7 +243,7 @@ class _Jobs:
         return getattr(self, job.name)(job.argument)
 
     def consume(self, _: None) -> tuple[int, tuple[str, ...]]:
-        """Take one message; returns the number of deleted ones, and the deliveries that were attempted."""
+        """Process one message, and return the number of deleted messages and the attempted deliveries."""
         (consumer,) = self._runner.consumers
         if not self._url:
             self._url = self._sqs.get_queue_url(QueueName=queue_name(consumer))["QueueUrl"]
@@ -267,7 +267,7 @@ class _Jobs:
         return preparation.carry_out(self._hub)
 
     def resend(self, _: None) -> int:
-        """Send failed notices again, as an operator does."""
+        """Resend failed notices, as an operator does."""
         journal: Journal = self._hub.delivery.make(Journal, clock=self._clock)
         return journal.resend_failed(0)
 
@@ -294,7 +294,7 @@ class _Jobs:
 
 
 def run_worker(connection: Connection, plan: Plan) -> None:
-    """The process: does jobs until it is killed or its connection is closed."""
+    """Run jobs in this process until it is killed or its connection is closed."""
     os.environ.update(plan.environment)
     log = os.open(plan.log, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
     os.dup2(log, 1)
@@ -314,7 +314,7 @@ def run_worker(connection: Connection, plan: Plan) -> None:
 
 
 def draw_from(seed: str) -> None:
-    """Draw every identifier and all jitter of this process from ``seed``."""
+    """Generate every identifier and all jitter of this process from ``seed``."""
     source = random.Random(seed)
     random.seed(seed)
     secrets.token_bytes = lambda nbytes=None: source.randbytes(nbytes or 32)
@@ -326,7 +326,7 @@ def draw_from(seed: str) -> None:
 
 
 def simulate_time_limits(clock: ManualClock) -> None:
-    """Time limits end by ``clock``, never because this machine is slow: a seed repeats what they decide."""
+    """Measure time limits with ``clock`` instead of real time, so that a seed reproduces their effects."""
     time.monotonic = clock.monotonic
     measurements.WRITE_TIMEOUT = measurements.ANSWER_TIMEOUT = _ENDLESS
     settimeout, readinto = socket.socket.settimeout, _DeadlineReader.readinto
@@ -342,6 +342,6 @@ def simulate_time_limits(clock: ManualClock) -> None:
 
 
 def kind_of(path: str) -> str:
-    """The kind of a call at a receiver's ``path``."""
+    """Return the kind of a call to a receiver's ``path``."""
     kinds = {"events": "event", "revoke_token": "revocation", "payment": "payment"}
     return next((kind for part, kind in kinds.items() if part in path), "question")

@@ -1,8 +1,8 @@
-"""Fuzz every parser of external input, guided by coverage, and print what was found.
+"""Fuzz every parser of external input, guided by coverage, and print the findings.
 
-Inputs that a parser answers with an error that it does not document are stored in ``build/fuzzing/``. Put them into
-``tests/fuzzing/corpus/``, where ``make test`` runs them. Slow inputs, which depend on the machine, are printed
-separately and are no defects.
+Inputs for which a parser raises an undocumented error are stored in ``build/fuzzing/``. Copy them to
+``tests/fuzzing/corpus/``, where ``make test`` runs them. Slow inputs depend on the machine. They are printed separately
+and are not defects.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _SLOW = "slow-unit-"
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Fuzz the chosen parsers one after the other; returns 1 if there are defects."""
+    """Fuzz the chosen parsers one after the other; return 1 if there are defects."""
     parser = command.parser("tests.fuzzing", __doc__)
     parser.add_argument("--seconds", type=int, default=600, help="how long each parser is fuzzed")
     parser.add_argument("--only", choices=TARGETS, metavar="NAME", help=f"one of {', '.join(TARGETS)}")
@@ -42,7 +42,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def fuzz(name: str, seconds: int) -> bool:
-    """Fuzz one parser in a process of its own and print a line for it; whether nothing was found."""
+    """Fuzz one parser in a separate process, print a line, and return whether there are no findings."""
     folder = FOLDER / name
     for old in (folder / "crashes").glob("*"):
         old.unlink()
@@ -69,7 +69,7 @@ def fuzz(name: str, seconds: int) -> bool:
 
 
 def _crashes(folder: Path) -> Iterator[str]:
-    """Each defect: its file, its bytes and its error."""
+    """Return the file, the bytes and the error of each defect."""
     for file in sorted(folder.glob("*")):
         if file.suffix != ".error" and not file.name.startswith(_SLOW):
             error = file.with_suffix(".error")
@@ -78,7 +78,7 @@ def _crashes(folder: Path) -> Iterator[str]:
 
 
 def _describe(file: Path) -> str:
-    """An input's path and its first bytes."""
+    """Return the path and the first bytes of an input."""
     return f"{file.relative_to(ROOT)}: {file.read_bytes()[:200]!r}"
 
 

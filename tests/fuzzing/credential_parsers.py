@@ -1,4 +1,4 @@
-"""Parsers of credentials, and the fixed keys that sign tokens of the corpus."""
+"""Parsers of credentials, and the fixed keys that sign the tokens of the corpus."""
 
 from __future__ import annotations
 
@@ -55,12 +55,12 @@ _EMPTY_STORE = cast(Store, SimpleNamespace(query=lambda *_, **__: Page([], None)
 
 
 def text(content: bytes) -> str:
-    """The text in which API Gateway or the event passes bytes on; bytes that are not UTF-8 are replaced."""
+    """Decode bytes as API Gateway or the event does, with a replacement for bytes that are not UTF-8."""
     return content.decode(errors="replace")
 
 
 def sign_jwt(content: bytes) -> str:
-    """A token signed with ES256; its header is the first line of ``content``, its claims are the rest."""
+    """Sign a token with ES256; the first line of ``content`` is the header, the rest are the claims."""
     header, _, claims = content.partition(b"\n")
     signed = f"{base64url(header)}.{base64url(claims)}"
     der = _PRIVATE_KEY.sign(signed.encode(), ec.ECDSA(hashes.SHA256()))
@@ -87,31 +87,31 @@ def _assertions() -> ClientAssertions:
 
 @cache
 def _client() -> Client:
-    """A client that authenticates with a key."""
+    """Return a client that authenticates with a key."""
     security = ClientSecurity(auth_method="private_key_jwt", jwks={"keys": [public_jwk()]})
     return Client("client-1", "owner", "TPP", (f"{_BASE}/done",), "R-1", True, None, (), 0, security=security)
 
 
 def read_jwt(content: bytes) -> None:
-    """A compact token, as received."""
+    """Parse a compact token as received."""
     token = parse(text(content))
     verify(token, [import_key(public_jwk())], SIGNING_ALGORITHMS)
 
 
 def read_assertion(content: bytes) -> None:
-    """A client assertion: header and claims are signed here, so that every check is reached."""
+    """Verify a client assertion. Header and claims are signed here, so every check can be reached."""
     assertion = sign_jwt(content)
     read_subject(assertion)
     _assertions().verify(_client(), assertion, [_ENDPOINT])
 
 
 def read_proof(content: bytes) -> None:
-    """A DPoP proof, signed like an assertion."""
+    """Verify a DPoP proof that is signed in the same way as an assertion."""
     _proofs().verify(sign_jwt(content), "POST", [_ENDPOINT], token="access", needs_nonce=False)
 
 
 def read_proof_address(address: str) -> None:
-    """The ``htu`` claim of a proof."""
+    """Verify the ``htu`` claim of a proof."""
     header = jsontext.dumps({"typ": "dpop+jwt", "alg": "ES256", "jwk": public_jwk()})
     claims = jsontext.dumps({"htm": "POST", "htu": address})
     with suppress(InvalidJwt):
@@ -119,7 +119,7 @@ def read_proof_address(address: str) -> None:
 
 
 def read_claims(content: bytes) -> None:
-    """The claims of a token whose signature is not verified yet."""
+    """Read the claims of a token with an unverified signature."""
     token = parse(sign_jwt(content))
     for name in ("exp", "iat", "nbf"):
         read_time(token.claims, name)
@@ -127,7 +127,7 @@ def read_claims(content: bytes) -> None:
 
 
 def read_key_set(content: bytes) -> None:
-    """A client's key set; each of its keys must be usable for a verification."""
+    """Read a client's key set; each key must be usable for verification."""
     token = parse(sign_jwt(b'{"alg":"PS256"}\n{}'))
     keys = import_key_set(jsontext.loads(content))
     for key in keys:
@@ -138,7 +138,7 @@ def read_key_set(content: bytes) -> None:
 
 
 def read_key(content: bytes) -> None:
-    """A public key that a bank or a programme manager registers, or a private key in a bank's conformance file."""
+    """Read a public key of a bank or a programme manager, or a private key in a bank's conformance file."""
     with suppress(InvalidKey):
         load_private_key(text(content))
     key = load_public_key(text(content))
@@ -152,7 +152,7 @@ def _authorities() -> TrustedAuthorities:
 
 
 def read_client_certificate(content: bytes) -> None:
-    """The certificate of a connection (mutual TLS)."""
+    """Read the client certificate of a connection (mutual TLS)."""
     certificate = read_certificate(text(content))
     with suppress(InvalidCertificate):
         _authorities().check(certificate, CLOCK.time())
@@ -162,13 +162,13 @@ def read_client_certificate(content: bytes) -> None:
 
 
 def read_bank_signature(content: bytes) -> None:
-    """The header ``X-Signature``."""
+    """Verify the header ``X-Signature``."""
     key = load_public_key((CORPUS / "key" / "public.pem").read_text())
     signatures.verify([key], b"{}", text(content))
 
 
 def read_event(content: bytes) -> None:
-    """An event at the built-in receiver: id, time and signature, each on a line, and the body."""
+    """Verify an event at the built-in receiver: id, time and signature, each on a line, and the body."""
     names = ("webhook-id", "webhook-timestamp", "webhook-signature")
     *values, body = (content + b"\n\n\n").split(b"\n", 3)
     headers = dict(zip(names, map(text, values), strict=True))
@@ -176,7 +176,7 @@ def read_event(content: bytes) -> None:
 
 
 def read_cursor(content: bytes) -> None:
-    """A cursor of any list: signed ones, and those of pages."""
+    """Read a cursor as a signed cursor and as a page cursor."""
     cursor = text(content)
     ClientList(_EMPTY_STORE).page("owner", ClientFilter(), 10, after=cursor)
     client_events.decode_position(cursor)
@@ -184,6 +184,6 @@ def read_cursor(content: bytes) -> None:
 
 
 def read_opaque(content: bytes) -> None:
-    """A bearer token, an authorization code or a request's id."""
+    """Read a bearer token, an authorization code or a request id."""
     OpaqueToken.parse(text(content), parts=3)
     read_uuid(text(content))

@@ -1,6 +1,6 @@
-"""Fuzzing of one parser in this process, guided by coverage (atheris, libFuzzer); ``make fuzz`` starts it.
+"""Coverage-guided fuzzing of one parser in this process (atheris, libFuzzer); ``make fuzz`` starts it.
 
-Found inputs and defects are kept in a folder: ``inputs/`` and ``crashes/``. A defect does not end the run; it is
+Inputs and defects are stored in the folders ``inputs/`` and ``crashes/``. The run continues after a defect, which is
 written once for each place in the code.
 """
 
@@ -26,7 +26,7 @@ with atheris.instrument_imports(include=_INSTRUMENTED):
 
 
 class Recorder:
-    """Runs a target and writes the input of each defect."""
+    """Runs a target and writes the input of each defect to a file."""
 
     def __init__(self, target: Target, crashes: Path) -> None:
         self._target = target
@@ -51,7 +51,7 @@ class Recorder:
 
 
 def mutate_inside(armour: Armour) -> object:
-    """A mutator that changes the bytes inside an armour, and now and then the armour itself."""
+    """Return a mutator that changes the bytes inside an armour, and sometimes the armour itself."""
 
     def mutate(content: bytes, max_bytes: int, seed: int) -> bytes:
         if random.Random(seed).random() < 0.1:
@@ -66,7 +66,7 @@ def mutate_inside(armour: Armour) -> object:
 
 
 def main(name: str, seconds: int, folder: Path) -> None:
-    """Fuzz a target for ``seconds``; never returns, because libFuzzer ends the process."""
+    """Fuzz a target for ``seconds``. libFuzzer then ends the process, so this function never returns."""
     target, corpus = TARGETS[name], CORPUS / name
     inputs, crashes = folder / "inputs", folder / "crashes"
     for each in (inputs, crashes):

@@ -1,4 +1,4 @@
-"""Check a stack of its own against every OpenAPI document with requests that Schemathesis generates."""
+"""Check a separate stack against every OpenAPI document with requests that Schemathesis generates."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _SLOW_REFERENCE = "TEST-"  # demonstration banks answer such references slowly, 
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command; returns its exit code."""
+    """Run the command, and return its exit code."""
     parser = command.parser("tests.fuzzing.openapi", __doc__)
     parser.add_argument("--examples", type=int, default=300, help="requests per operation")
     parser.add_argument("--seed", type=int, default=int(time.time()), help="what the requests are generated from")
@@ -73,7 +73,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 @dataclass
 class Outcome:
-    """The answers of an operation by status, and the first failure of each kind with its request."""
+    """The responses of an operation by status, and the first failure of each kind with its request."""
 
     operation: str
     statuses: Counter[int] = field(default_factory=Counter)
@@ -109,10 +109,10 @@ def _run_documents(callers: Callers, options: argparse.Namespace) -> list[Outcom
 
 
 def run_operations(callers: Callers, name: str, examples: int, number: int, part: int) -> list[Outcome]:
-    """Run one part of a document's operations.
+    """Send requests to some operations of a document.
 
     Args:
-        examples: the least number of requests per operation.
+        examples: the minimum number of requests per operation.
         number: the seed of the generated requests.
     """
     load_all_checks()
@@ -128,7 +128,7 @@ def run_operations(callers: Callers, name: str, examples: int, number: int, part
 
 
 class _Trial:
-    """The requests of one operation."""
+    """Sends requests to one operation."""
 
     def __init__(self, callers: Callers, name: str, operation: Any, session: requests.Session) -> None:
         self._callers = callers
@@ -153,7 +153,7 @@ class _Trial:
         return self._outcome
 
     def _documented_bodies(self) -> Sequence[Any]:
-        """The documents' examples of the body, which name data of the stack, so they succeed."""
+        """Return the examples of the request body in the document; they name data of the stack, so they succeed."""
         content = self._operation.definition.raw.get("requestBody", {}).get("content", {}).get("application/json", {})
         return [example["value"] for example in content.get("examples", {}).values()]
 
@@ -200,9 +200,10 @@ class _Trial:
                 self._outcome.add_failure(f"{type(failure).__name__}: {failure}", response)
 
     def _credentials(self, case: Any) -> AuthBase:
-        """None if headers are invalid; the bank's; or the TPP's, for every tenth request without a bearer.
+        """Return no credentials for invalid headers, else those of the bank or the TPP. Every tenth TPP request has no
+        bearer.
 
-        The bearer is of the bank whose version has the request's members.
+        The bearer belongs to the bank whose version has the request's members.
         """
         parts = case.meta.components.items()
         if any(str(place.value) == "header" and part.mode.is_negative for place, part in parts):
@@ -220,7 +221,7 @@ class _Trial:
 
 
 def _is_refused_by_bank(response: Any) -> bool:
-    """Whether this 502 is the documented answer for a bank that refuses."""
+    """Return whether this 502 is the documented response for a rejection by the bank."""
     return bool(response.status_code == 502 and f'"{_BANK_REFUSED}"' in response.text)
 
 

@@ -55,7 +55,7 @@ _AMOUNTS = [
 
 @dataclass(frozen=True, slots=True)
 class AtBank:
-    """Data of one bank. Each token belongs to a different consent, so using one does not affect the others.
+    """Data of one bank. Each token has its own consent, so using one token does not affect another.
 
     Attributes:
         access_token: a bearer with every scope.
@@ -73,14 +73,14 @@ class AtBank:
 
 @dataclass(frozen=True)
 class Callers:
-    """A TPP with a bearer at each bank, and the banks, by version; plain values, since it goes to other processes."""
+    """A TPP with a bearer at each bank, and the banks by version. All values can be pickled for other processes."""
 
     base_url: str
     client_id: str
     banks: Mapping[int, AtBank]
 
     def document(self, name: str) -> Json:
-        """A document whose examples name data of this stack."""
+        """Return a document whose examples name data of this stack."""
         values = dict(self.banks[2 if name == "bank-v2" else 1].examples)
         values[member_example(tpp_calls.TokenRequest, "client_id")] = self.client_id
         text = load_document(name, self.base_url).text
@@ -92,7 +92,7 @@ class Callers:
         return found
 
     def _narrow(self, document: Json) -> None:
-        """Limit members to values that this stack accepts, so that most generated orders reach a bank."""
+        """Limit members to values that this stack accepts, so that banks receive most generated orders."""
         schemas = document["components"]["schemas"]
         del document["components"]["parameters"]["IdempotencyKey"]["example"]  # the first request would use it up
         schemas["Currency"]["enum"] = ["EUR", "GBP", "PLN", "SEK", "USD"]
@@ -104,10 +104,11 @@ class Callers:
 
 
 def _simplify(schema: Json) -> Json:
-    """A schema of values that are fast to generate and mostly valid.
+    """Simplify a schema, so that its values are fast to generate and mostly valid.
 
-    Texts consist of few characters; IBANs are real ones; amounts have no more digits than fit, which JSON Schema cannot
-    say of numbers.
+    Texts consist of few characters and IBANs are valid. Amounts have limited numbers of digits, which JSON Schema
+    cannot
+    express.
     """
     pattern = schema.get("pattern")
     if schema.get("format") == "iban":
@@ -121,7 +122,7 @@ def _simplify(schema: Json) -> Json:
 
 
 class NoCredentials(AuthBase):
-    """Add no credentials to those that were generated."""
+    """Adds no credentials to the generated headers."""
 
     def __call__(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
         request.body = request.body or None  # requests would send an empty text in chunks
@@ -130,7 +131,7 @@ class NoCredentials(AuthBase):
 
 
 class TppCredentials(NoCredentials):
-    """Add the Client ID and, where an operation takes one, the bearer of one bank."""
+    """Adds the Client ID and, if an operation needs it, the bearer of one bank."""
 
     def __init__(self, callers: Callers, version: int, security: Sequence[Json], *, with_bearer: bool) -> None:
         self._headers = {"X-Api-Key": callers.client_id}
@@ -144,7 +145,7 @@ class TppCredentials(NoCredentials):
 
 
 class BankCredentials(NoCredentials):
-    """Add the bank's key, and its signature of exactly the bytes that are sent."""
+    """Adds the bank's key, and its signature of the exact bytes of the body."""
 
     def __init__(self, bank: AtBank) -> None:
         self._key, self._signing_key = bank.api_key, load_private_key(bank.signing_key)
@@ -157,7 +158,7 @@ class BankCredentials(NoCredentials):
 
 
 def prepare_callers(stack: Mapping[str, Any]) -> Callers:
-    """Act as the TPP and the PSU at both banks of a running stack; the process must have the stack's environment.
+    """Create callers by acting as the TPP and the PSU at both banks; the process must have the stack's environment.
 
     Raises:
         KeyError, NavigationFailed.
@@ -212,7 +213,7 @@ def _payment_id(tpp: Tpp, version: Version, bearer: str) -> str:
 
 
 def _listed_payment_id(tpp: Tpp, version: Version, account_id: str, bearer: str) -> str:
-    """A payment in the account's history; empty in version 2, which has none."""
+    """Return a payment id of the account's history; empty in version 2, which has no history."""
     if "account_payments" not in version.relayed:
         return ""
     answer = tpp.call("GET", f"/tpp/account_payments?account_id={account_id}", bearer=bearer)
@@ -220,14 +221,14 @@ def _listed_payment_id(tpp: Tpp, version: Version, account_id: str, bearer: str)
 
 
 def _bank_token(hub: bootstrap.Hub, consent_id: str) -> str:
-    """The bank's token for a consent, which may be revoked."""
+    """Return the bank's token for a consent that may be revoked."""
     item = hub.store.get(*consent_key(consent_id))
     assert item is not None, "the consent was created a moment ago"
     return hub.openbanking.consents.bank_token(Consent.from_item(item))
 
 
 def _cancel_secret(hub: bootstrap.Hub, client_id: str, state: str) -> str:
-    """The last segment of the ``cancel_url`` of an open authorization request."""
+    """Return the last segment of the ``cancel_url`` of an open authorization request."""
     item = hub.store.get(*authorization_key(compute_authorization_id(client_id, state)))
     assert item is not None, "the request was created a moment ago"
     return hub.openbanking.authorization_requests.cancel_credential(AuthorizationRequest.from_item(item))

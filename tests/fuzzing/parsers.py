@@ -1,4 +1,4 @@
-"""The parsers of external input: credentials, messages, documents and text, each with its documented errors."""
+"""The parsers of external input (credentials, messages, documents and text), each with its documented errors."""
 
 from __future__ import annotations
 
@@ -77,14 +77,14 @@ _OPENBANKING = cast(
 
 @dataclass(frozen=True)
 class Armour:
-    """A textual wrapping of bytes; the fuzzer changes the bytes inside."""
+    """A text encoding around bytes; the fuzzer changes the bytes inside."""
 
     unwrap: Callable[[bytes], bytes]
     wrap: Callable[[bytes], bytes]
 
 
 def pem(label: str) -> Armour:
-    """The armour of PEM (RFC 7468)."""
+    """Return the armour of PEM (RFC 7468)."""
     begin, end = (f"-----{word} {label}-----\n".encode() for word in ("BEGIN", "END"))
     return Armour(
         unwrap=lambda content: b64decode(content.partition(begin)[2].partition(end)[0]),
@@ -97,10 +97,10 @@ class Target:
     """A parser.
 
     Attributes:
-        parse: takes the input of another party.
-        errors: the errors that it may raise; any other is a defect.
+        parse: takes external input.
+        errors: the errors that the parser may raise; any other error is a defect.
         max_bytes: the size of the largest input that the fuzzer generates.
-        armour: the wrapping of binary input.
+        armour: the text encoding of binary input.
     """
 
     parse: Callable[[bytes], object]
@@ -109,7 +109,7 @@ class Target:
     armour: Armour | None = None
 
     def run(self, content: bytes) -> None:
-        """Parse an input. Raises: any error that the parser does not document."""
+        """Parse an input. Raises: any undocumented error."""
         with suppress(*self.errors):
             self.parse(content)
 
@@ -124,7 +124,7 @@ def _call_each(readers: Iterable[Callable[[], object]], *errors: type[Exception]
 
 
 def read_request(content: bytes) -> None:
-    """A request: headers, one on a line, then an empty line and the body."""
+    """Read a request: one header per line, then an empty line and the body."""
     head, _, body = content.partition(b"\n\n")
     lines = (line.partition(":") for line in text(head).split("\n"))
     headers = {name.lower(): value.strip() for name, _, value in lines}
@@ -144,7 +144,7 @@ def read_request(content: bytes) -> None:
 
 @cache
 def _models() -> Mapping[str, type[Message]]:
-    """The bodies of TPPs and banks by name."""
+    """Return the request and response models of TPPs and banks by name."""
     bodies = [model for version in VERSIONS.values() for model in version.calls.values()]
     bodies += [webhook.request for version in VERSIONS.values() for webhook in version.webhooks]
     own = [each for each in vars(tpp_calls).values() if isinstance(each, type) and issubclass(each, Message)]
@@ -152,7 +152,7 @@ def _models() -> Mapping[str, type[Message]]:
 
 
 def read_message(content: bytes) -> None:
-    """A body of a TPP or a bank; the first line names its model."""
+    """Read a body of a TPP or a bank; the first line names its model."""
     name, _, body = content.partition(b"\n")
     value = jsontext.loads(body)
     models = _models()
@@ -160,7 +160,7 @@ def read_message(content: bytes) -> None:
 
 
 def read_card_request(content: bytes) -> None:
-    """A request of the card API, of any action."""
+    """Read a request of any action of the card API."""
     members = envelope.parse(content)
     envelope.read_reference(members)
     action = _ACTIONS.get(str(members.get("action")))
@@ -175,7 +175,7 @@ def _answers() -> Mapping[str, tuple[Version, Row, Webhook]]:
 
 
 def read_bank_answer(content: bytes) -> None:
-    """A bank's answer; the first line has the path of the webhook."""
+    """Read a bank's response; the first line is the path of the webhook."""
     name, _, body = content.partition(b"\n")
     answers = _answers()
     version, row, webhook = answers.get(text(name), next(iter(answers.values())))
@@ -186,13 +186,13 @@ def read_bank_answer(content: bytes) -> None:
 
 
 def read_json(content: bytes) -> None:
-    """JSON, which must stay the same when it is written and read again."""
+    """Read JSON, and check that writing and reading the value again does not change it."""
     value = jsontext.loads(content)
     assert jsontext.loads(jsontext.dumps(value)) == value
 
 
 class ReceivedBytes:
-    """A socket with bytes to receive."""
+    """A socket that returns the given bytes."""
 
     def __init__(self, content: bytes) -> None:
         self._content = memoryview(content)
@@ -214,7 +214,7 @@ class ReceivedBytes:
 
 
 def read_response(content: bytes) -> None:
-    """A response of a bank, a receiver of events, or the host of a key set."""
+    """Read a response of a bank, an events receiver, or the host of a key set."""
     connection = Connection("bank.example")
     connection.begin_exchange(Exchange(until=float("inf"), is_captured=False))
     connection.sock = ReceivedBytes(content)
@@ -225,12 +225,12 @@ def read_response(content: bytes) -> None:
 
 
 def read_retry_after(content: bytes) -> None:
-    """The header ``Retry-After``."""
+    """Read the header ``Retry-After``."""
     Reply(429, b"", {"Retry-After": text(content)}, 0).retry_after(CLOCK.time())
 
 
 def read_recorded_answer(content: bytes) -> None:
-    """The part of a receiver's response that an attempt stores."""
+    """Read the part of a receiver's response that an attempt stores."""
     captured = CapturedHeaders()
     captured.beginning = content
     record_answer(captured)
@@ -240,7 +240,7 @@ def read_recorded_answer(content: bytes) -> None:
 
 
 def read_address(content: bytes) -> None:
-    """An address of callbacks, events or key sets, or one that a bank sends a browser to."""
+    """Validate a URL for callbacks, events, key sets, or redirects by a bank."""
     url = text(content)
     is_confirmation_url(url, local=False)
     safe_origin(url)
@@ -261,14 +261,14 @@ def _fields() -> list[TypeAdapter[object]]:
 
 
 def read_field(content: bytes) -> None:
-    """A member of a message of either half, of any type."""
+    """Read a member of a request of the open banking or card API, as any type."""
     for field in _fields():
         with suppress(ValidationError):
             field.validate_python(text(content))
 
 
 def read_time(content: bytes) -> None:
-    """A day, a quarter, a time, a duration or a page's number."""
+    """Read a day, a quarter, a time, a duration or a page number."""
     written = text(content)
     read_filter(written)
     for reader in (read_day, days_of_quarter, read_duration):
@@ -283,7 +283,7 @@ def read_day(written: str) -> None:
 
 
 def read_filter(written: str) -> None:
-    """The filter of the events page, which raises no error."""
+    """Read the filter of the events page, which raises no error."""
     EventFilter.of(lambda _: written).search("client")
 
 
@@ -294,7 +294,7 @@ def read_amount(content: bytes) -> None:
 
 
 def read_written_title(content: bytes) -> None:
-    """A title, and the words of a search, which fit into an address."""
+    """Read a title, and the search words of a URL."""
     fold(text(content)[:ADDRESS_CHARACTERS])
     read_title(text(content), 100)
 

@@ -1,4 +1,4 @@
-"""Each file of the corpus: its parser accepts it, or raises an error that it documents."""
+"""For each file of the corpus, the parser accepts the input or raises a documented error."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def test_a_parser_accepts_a_file_or_raises_a_documented_error(file: Path) -> Non
     TARGETS[file.parent.name].run((CORPUS / file).read_bytes())
 
 
-def test_each_parser_has_a_corpus_of_few_small_files() -> None:
+def test_each_parser_has_a_corpus_with_a_limited_number_of_small_files() -> None:
     assert {file.parent.name for file in FILES} == TARGETS.keys()
     assert len(FILES) <= 45
     assert all((CORPUS / file).stat().st_size <= TARGETS[file.parent.name].max_bytes for file in FILES)

@@ -1,7 +1,7 @@
-"""The regular expressions that read what strangers send take linear work.
+"""Regular expressions that read external input run in linear time.
 
-Two things make them slow: repeats that can end in more than one place, and searches that read the same run of
-characters from each of its characters on.
+Two constructs take superlinear time: repeats with more than one possible end, and searches that read the same run of
+characters again from each of its characters.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ class Repeat:
     """A repeat without a maximum.
 
     Attributes:
-        characters: the characters with which each round of it begins. The rules are exact for rounds of one character.
-        following: the characters with which the pattern may go on after it.
-        before: the characters of each mandatory place before it.
-        is_possessive: whether it never gives back what it read.
-        may_fail: whether the pattern may fail after it.
+        characters: the possible first characters of each round. The rules are exact for rounds of one character.
+        following: the characters that can follow the repeat.
+        before: the characters of each mandatory place before the repeat.
+        is_possessive: whether the repeat never backtracks.
+        may_fail: whether the pattern may fail after the repeat.
     """
 
     characters: Characters
@@ -59,17 +59,17 @@ class Repeat:
 
     @property
     def is_ambiguous(self) -> bool:
-        """Whether a match can end it in more than one place, all of which are tried."""
+        """Return whether a match can end the repeat at several places, all of which are tried."""
         return not self.is_possessive and bool(self.characters & self.following)
 
     @property
     def is_read_again(self) -> bool:
-        """Whether a search that fails after it can begin again inside the run that it read, and read the rest twice."""
+        """Return whether a failed search can begin again inside the run that it read, and read the rest twice."""
         return self.may_fail and all(self.characters & place for place in self.before)
 
 
 class ReadPattern:
-    """A compiled pattern, parsed again."""
+    """A compiled pattern, parsed again into its syntax tree."""
 
     def __init__(self, pattern: re.Pattern[str]) -> None:
         self._flags = pattern.flags
@@ -83,7 +83,7 @@ class ReadPattern:
     def _find(
         self, nodes: Sequence[Node], after: Characters, *, may_fail: bool, before: tuple[Characters, ...]
     ) -> Iterator[Repeat]:
-        """The repeats in a sequence; ``after`` has the characters that follow the sequence."""
+        """Yield the repeats in a sequence; ``after`` contains the characters that follow the sequence."""
         for index, (kind, value) in enumerate(nodes):
             rest = list(nodes[index + 1 :])
             following = self._follow(rest, after)
@@ -99,7 +99,7 @@ class ReadPattern:
             before = (*before, *self._passed(kind, value))
 
     def _inner(self, kind: Any, value: Any) -> list[Sequence[Node]]:
-        """The sequences inside a node."""
+        """Return the sequences inside a node."""
         name = str(kind)
         if name in _REPEATS:
             return [value[2]]
@@ -112,7 +112,7 @@ class ReadPattern:
         return [value] if name == "ATOMIC_GROUP" else []
 
     def _first(self, nodes: Sequence[Node]) -> Characters:
-        """The characters with which a sequence begins, and ``_END`` if it may be empty."""
+        """Return the possible first characters of a sequence, with ``_END`` if it may be empty."""
         return self._follow(nodes, frozenset((_END,)))
 
     def _follow(self, nodes: Sequence[Node], after: Characters) -> Characters:
@@ -136,17 +136,17 @@ class ReadPattern:
         return self._characters((kind, value))
 
     def _characters(self, node: Node) -> Characters:
-        """The characters that a node without others inside takes."""
+        """Return the characters that match a node without children."""
         sequence = _parser.SubPattern(_parser.State(), [node])
         matches = _compiler.compile(sequence, self._flags).match
         return frozenset(filter(matches, _ALPHABET))
 
     def _is_optional(self, node: Node) -> bool:
-        """Whether a match goes on whatever comes at the node."""
+        """Return whether a node can match the empty string."""
         return str(node[0]) not in _WITHOUT_WIDTH and _END in self._begin(*node)
 
     def _passed(self, kind: Any, value: Any) -> Iterator[Characters]:
-        """The characters of each mandatory place of a node."""
+        """Yield the characters of each mandatory place of a node."""
         name = str(kind)
         if name == "ASSERT_NOT" and value[0] == -1:
             yield frozenset(_ALPHABET) - self._first(value[1])
@@ -158,10 +158,10 @@ class ReadPattern:
 
 
 def find_repeats_to_mend(pattern: re.Pattern[str], *, is_searched: bool) -> list[Repeat]:
-    """The repeats of a pattern that take more than linear work.
+    """Return the repeats of a pattern that take superlinear time.
 
     Args:
-        is_searched: whether matches may begin anywhere in a text, and not at its beginning alone.
+        is_searched: whether matches may begin anywhere in a text, and not only at its start.
     """
     repeats = ReadPattern(pattern).repeats
     return [each for each in repeats if each.is_ambiguous or (is_searched and each.is_read_again)]
@@ -194,12 +194,12 @@ _SOURCES = "".join(map(inspect.getsource, MODULES))
 
 
 def find_repeats(name: str) -> list[Repeat]:
-    """The repeats of a pattern that take more than linear work."""
+    """Return the repeats of a pattern that take superlinear time."""
     return find_repeats_to_mend(PATTERNS[name], is_searched=_is_searched(name))
 
 
 def _is_searched(name: str) -> bool:
-    """Whether a pattern is searched in texts, and not compared with the whole of them."""
+    """Return whether a pattern is used for searching instead of matching a whole text."""
     return bool(re.search(rf"\b{name.rpartition('.')[2]}\.(?:search|sub|split|findall|finditer)\(", _SOURCES))
 
 
@@ -218,20 +218,20 @@ ACCEPTED_WHEN_SEARCHED = {
 
 
 @pytest.mark.parametrize("name", sorted(PATTERNS.keys() - LINEAR_EXCEPTIONS.keys()))
-def test_no_pattern_has_a_repeat_with_superlinear_work(name: str) -> None:
+def test_no_pattern_has_a_repeat_with_superlinear_time(name: str) -> None:
     assert find_repeats(name) == []
 
 
 @pytest.mark.parametrize("name", LINEAR_EXCEPTIONS)
-def test_each_exception_has_a_repeat_refused_by_the_rules(name: str) -> None:
+def test_each_exception_has_a_repeat_that_the_rules_reject(name: str) -> None:
     assert find_repeats(name)
 
 
 @pytest.mark.parametrize("pattern", REFUSED_WHEN_SEARCHED.values(), ids=REFUSED_WHEN_SEARCHED)
-def test_a_repeat_with_superlinear_work_is_found(pattern: str) -> None:
+def test_a_repeat_with_superlinear_time_is_detected(pattern: str) -> None:
     assert find_repeats_to_mend(re.compile(pattern), is_searched=True)
 
 
 @pytest.mark.parametrize("pattern", ACCEPTED_WHEN_SEARCHED.values(), ids=ACCEPTED_WHEN_SEARCHED)
-def test_a_repeat_with_linear_work_is_accepted(pattern: str) -> None:
+def test_a_repeat_with_linear_time_is_accepted(pattern: str) -> None:
     assert find_repeats_to_mend(re.compile(pattern), is_searched=True) == []

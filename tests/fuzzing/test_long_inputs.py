@@ -1,7 +1,7 @@
-"""No long input takes a parser more than linear work.
+"""Parsers process long inputs in linear time.
 
-Work is counted in calls of functions, which are the same on every machine. They do not show the work inside C
-functions: ``test_linear_patterns`` examines the regular expressions.
+The tests count function calls, which do not depend on the machine. Counts exclude the work inside C functions;
+``test_linear_patterns`` checks the regular expressions.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ class LongInput:
     """An input for a parser.
 
     Attributes:
-        build: builds an input of about as many bytes as it is given, and no more.
-        size: the maximum that the parser accepts, or a part of it where the parser does much for each byte.
+        build: returns an input of at most the given size, and close to it.
+        size: the parser's maximum, or less if the parser does much work per byte.
     """
 
     build: Callable[[int], bytes]
@@ -46,7 +46,7 @@ class LongInput:
 
 
 def _repeat(begin: str, piece: str, end: str, size: int) -> LongInput:
-    """``piece`` as often as the size allows, between ``begin`` and ``end``."""
+    """Repeat ``piece`` between ``begin`` and ``end`` up to the given size."""
     return LongInput(partial(_fill, begin, piece, end), size)
 
 
@@ -56,7 +56,7 @@ def _fill(begin: str, piece: str, end: str, size: int) -> bytes:
 
 
 def _name_members(begin: str, end: str, size: int) -> LongInput:
-    """As many members of different names as the size allows, between ``begin`` and ``end``."""
+    """Repeat members with different names between ``begin`` and ``end`` up to the given size."""
     return LongInput(partial(_fill_with_members, begin, end), size)
 
 
@@ -67,14 +67,14 @@ def _fill_with_members(begin: str, end: str, size: int) -> bytes:
 
 
 def _names(count: int) -> Iterator[str]:
-    """Names of three letters."""
+    """Generate names of three letters."""
     return ("".join(letters) for letters, _ in zip(product(ascii_letters, repeat=3), range(count), strict=False))
 
 
 def _refer_from_every_element(size: int, *, known: bool) -> bytes:
-    """A style sheet that refers to hundreds of names, for every element of a document that has thousands.
+    """Return a style sheet with hundreds of references for each of a document's thousands of elements.
 
-    The elements use each other, so that one of them is drawn as often as there are names, or more.
+    The elements use each other, so one element is drawn at least as often as there are names.
     """
     count = size // 50
     names = list(_names(count))
@@ -162,7 +162,7 @@ CASES = [(target, name) for target, inputs in INPUTS.items() for name in inputs]
 
 @pytest.fixture(autouse=True)
 def time_limit() -> Iterator[None]:
-    """Stop a parser that would take hours."""
+    """Abort a parser that takes too long."""
     before = signal.signal(signal.SIGALRM, lambda *_: pytest.fail("the parser takes more than linear work"))
     signal.alarm(PATIENCE_SECONDS)
     yield
@@ -171,7 +171,7 @@ def time_limit() -> Iterator[None]:
 
 
 def count_calls(target: Target, content: bytes) -> int:
-    """The number of calls, of Python and of C functions, that a parser makes to read an input."""
+    """Return the number of Python and C function calls that a parser makes for an input."""
     profile = Profile()
     gc.disable()  # a collection calls finalizers of other tests' objects
     try:
@@ -182,7 +182,7 @@ def count_calls(target: Target, content: bytes) -> int:
 
 
 @pytest.mark.parametrize(("target", "name"), CASES, ids=[f"{target}-{name}" for target, name in CASES])
-def test_an_input_of_twice_the_size_takes_about_twice_the_work(target: str, name: str) -> None:
+def test_an_input_of_double_size_takes_at_most_about_double_the_calls(target: str, name: str) -> None:
     parser, longest = TARGETS[target], INPUTS[target][name]
     parser.run(longest.build(longest.size // 64))  # fills caches
     half, whole = (count_calls(parser, longest.build(size)) for size in (longest.size // 2, longest.size))
@@ -191,7 +191,7 @@ def test_an_input_of_twice_the_size_takes_about_twice_the_work(target: str, name
 
 
 def read_drawing(name: str, monkeypatch: pytest.MonkeyPatch) -> Drawing:
-    """The drawing that the parser of logos builds from a long logo."""
+    """Return the drawing that the logo parser builds from a long logo."""
     drawings: list[Drawing] = []
 
     class KeptDrawing(Drawing):
@@ -214,8 +214,8 @@ def test_svg_elements_share_inherited_references(monkeypatch: pytest.MonkeyPatch
     assert sum(map(len, sets.values())) <= 2 * len(drawing._elements)
 
 
-def test_svg_elements_keep_no_references_to_unknown_ids(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each drawn element would look up hundreds of unknown ids."""
+def test_svg_elements_store_no_references_to_unknown_ids(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise each drawn element would look up hundreds of unknown ids."""
     drawing = read_drawing("unknown-references", monkeypatch)
 
     styles = [each.style for each in drawing._elements]

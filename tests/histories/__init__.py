@@ -1,1 +1,1 @@
-"""Histories of clients at work at the same time: what they saw is that of one operation after the other."""
+"""Histories of concurrent clients, which must be equivalent to a sequence of operations (linearizability)."""

@@ -1,6 +1,6 @@
-"""Histories of eight clients on DynamoDB Local and dynoxide, which are checked for linearizability.
+"""Check the linearizability of histories of eight clients on DynamoDB Local and dynoxide.
 
-On each engine there are two: in one clients' processes die, in the other the storage stands still for a while, too.
+Each engine runs two histories. Both kill client processes; in the second, the storage also stops for a while.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from tests.kit.logs import silent
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Record and check; prints a line for each history, and the operations of a wrong object.
+    """Record and check histories, and print a line for each history and the operations of each wrong object.
 
-    Returns the exit code, which is 1 also if most outcomes of a history are unknown.
+    Return 1 if a history is wrong or most of its outcomes are unknown.
     """
     parser = command.parser("tests.histories", __doc__)
     parser.add_argument("--seed", default="", help="what operations and deaths are drawn from; a new one by default")

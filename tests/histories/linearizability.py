@@ -1,8 +1,8 @@
-"""Linearizability of histories, after Wing and Gong, with Lowe's memory of configurations, and the objects' models.
+"""A linearizability checker after Wing and Gong, with Lowe's cache of configurations, and models of the objects.
 
-A history is linearizable if each operation can be given a time between its invocation and its outcome, so that the
-outcomes are those of the operations one after the other. Objects are checked one by one: a history is linearizable if
-it is for each of them (Herlihy and Wing, 1990).
+A history is linearizable if each operation can be assigned a time between its invocation and its outcome, such that
+the outcomes match a sequential execution. Each object is checked separately: a history is linearizable if it is
+linearizable for each object (Herlihy and Wing, 1990).
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ UNKNOWN = "unknown"
 
 
 class Model(Protocol):
-    """An object as it is when operations come one after the other."""
+    """A sequential model of an object."""
 
     def begin(self, subject: str) -> Hashable:
-        """The state in which an object begins."""
+        """Return the initial state of an object."""
 
     def step(self, state: Any, call: Sequence[Any], outcome: Any) -> Iterable[Hashable]:
-        """The states after a call with this outcome; none if it cannot have it. An ``UNKNOWN`` one took place."""
+        """Return the states after a call with this outcome, if it is possible. ``UNKNOWN`` calls took place."""
 
 
 @dataclass(frozen=True)
 class Operation:
-    """A call on an object, between two readings of a clock that all clients share."""
+    """A call on an object, between two times of a clock that all clients share."""
 
     kind: str
     subject: str
@@ -45,12 +45,12 @@ class Operation:
 
     @property
     def latest(self) -> float:
-        """The latest time at which it took place, if it did."""
+        """Return the latest time at which the operation can have taken effect."""
         return self.ended if self.is_known else math.inf
 
 
 def find_wrong(history: Iterable[Operation], models: Mapping[str, Model]) -> dict[str, list[Operation]]:
-    """The objects whose operations fit into no order, each with its operations."""
+    """Return the objects whose operations have no valid order, each with its operations."""
     by_object = defaultdict(list)
     for operation in history:
         by_object[operation.kind, operation.subject].append(operation)
@@ -62,7 +62,7 @@ def find_wrong(history: Iterable[Operation], models: Mapping[str, Model]) -> dic
 
 
 def is_linearizable(operations: Sequence[Operation], model: Model) -> bool:
-    """Whether the operations on one object can have come one after the other."""
+    """Return whether the operations on one object have a valid sequential order."""
     known = sum(1 << number for number, operation in enumerate(operations) if operation.is_known)
     beginning = (0, model.begin(operations[0].subject))
     seen, waiting = {beginning}, [beginning]
@@ -81,7 +81,7 @@ def is_linearizable(operations: Sequence[Operation], model: Model) -> bool:
 
 
 def _possible_next(operations: Sequence[Operation], done: int) -> list[int]:
-    """The operations that began before any other one that is left had ended."""
+    """Return the operations that began before any other remaining operation had ended."""
     left = [number for number in range(len(operations)) if not done >> number & 1]
     first_end = min(operations[number].latest for number in left)
     return [number for number in left if operations[number].began <= first_end]
@@ -96,7 +96,7 @@ OK, REFUSED, IN_PROGRESS = "ok", "refused", "in progress"
 
 
 class Account:
-    """The money that can be spent: it is paid in, taken by purchases while there is enough, and read."""
+    """A model of an account balance: deposits, purchases within the balance, and reads."""
 
     def begin(self, subject: str) -> int:
         return FUNDS
@@ -118,7 +118,7 @@ CodeState = Literal["unused", "redeemed", "dead"]
 
 
 class Code:
-    """An authorization code is redeemed once; whoever redeems it again ends the tokens that it gave."""
+    """A model of an authorization code: redeemed once; a second redemption revokes the tokens."""
 
     def begin(self, subject: str) -> CodeState:
         return "unused"
@@ -145,7 +145,7 @@ Claim = tuple[str, str] | None
 
 
 class Key:
-    """An ``Idempotency-Key`` is of one order: whoever repeats it gets its payment, another order is refused."""
+    """A model of an ``Idempotency-Key``: a retry of the same order gets its payment, and another order is rejected."""
 
     def begin(self, subject: str) -> Claim:
         return None

@@ -1,7 +1,7 @@
-"""Records a history: clients call the same objects at the same time, die, and lose the storage for a while.
+"""Records a history: clients call the same objects concurrently while processes are killed and the storage stops.
 
-Each client has a process of the service, which it calls. The process is killed with ``SIGKILL`` at a drawn call of the
-storage, before the call or after it was carried out; the next operation has a new process.
+Each client has its own process of the service. ``SIGKILL`` ends the process before or after a randomly drawn storage
+call. The next operation starts a new process.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _AUTHORIZATIONS = {"00": OK, "51": REFUSED, NOT_AVAILABLE: UNKNOWN}
 
 @dataclass(frozen=True)
 class Plan:
-    """The number of ``operations``, the share in which a process dies, and the seconds for which storage stops."""
+    """The number of ``operations``, the share of killed processes, and the seconds for which the storage stops."""
 
     seed: str
     engine: str
@@ -61,7 +61,7 @@ class Plan:
 
 @dataclass
 class History:
-    """The operations in the order of their outcomes, and the number of processes that died."""
+    """The operations in the order of their outcomes, and the number of killed processes."""
 
     operations: list[Operation] = field(default_factory=list)
     deaths: int = 0
@@ -72,12 +72,12 @@ class History:
 
     @property
     def is_conclusive(self) -> bool:
-        """Whether enough outcomes are known: unknown ones fit into almost any order."""
+        """Return whether at least half of the outcomes are known; unknown outcomes match almost any order."""
         return self.unknown * 2 <= len(self.operations)
 
 
 def record(plan: Plan) -> History:
-    """Record the history of a plan: the same seed draws the same operations, and the machine their order."""
+    """Record the history of a plan. The seed determines the operations, and the machine determines their order."""
     _PROCESSES.set_forkserver_preload([__name__, "app"])
     engine = Engine(ManualClock(Clock().now()), LateAnswers(plan.seed), plan.engine)
     try:
@@ -91,7 +91,7 @@ def record(plan: Plan) -> History:
 
 @contextmanager
 def _frozen(engine: Engine, seconds: float, half: threading.Event) -> Iterator[None]:
-    """Have the storage stand still for a while, when half of the operations are over."""
+    """Suspend the storage for some seconds when half of the operations have ended."""
 
     def freeze() -> None:
         half.wait()
@@ -111,8 +111,8 @@ class Objects:
     """The storage, a TPP, banks by version, and the objects by name.
 
     Attributes:
-        environment: the settings that lead to the storage.
-        accounts: the card, the account, and the payment address of each.
+        environment: the environment variables that select the storage.
+        accounts: the card, the account, and the payment address of each account.
         bearer: a bearer for payments at the bank of version 2.
     """
 
@@ -158,7 +158,7 @@ class _Recorder:
         """Half of the operations are over."""
 
     def run_client(self, number: int) -> None:
-        """Make the calls of one client, one after the other."""
+        """Make the calls of one client one after the other."""
         draw, client = random.Random(f"{self._plan.seed}/{number}"), Client(self._objects)
         share = self._plan.operations // CLIENTS
         for index in range(share):
@@ -194,7 +194,7 @@ class _Recorder:
 
 @dataclass(frozen=True)
 class ClientCall:
-    """A call on an object, and the call of the storage at which the process dies, if it does; negative: after it."""
+    """A call on an object; ``dies_at`` is the storage call before which the process dies (negative: after which)."""
 
     kind: str
     subject: str
@@ -203,7 +203,7 @@ class ClientCall:
 
 
 class Client:
-    """Sends calls to its process, one after the other."""
+    """Sends calls to its process one after the other."""
 
     def __init__(self, objects: Objects) -> None:
         self._objects = objects
@@ -211,7 +211,7 @@ class Client:
         self.deaths = 0
 
     def call(self, call: ClientCall) -> Any:
-        """The outcome: ``UNKNOWN`` if the process died."""
+        """Send a call and return its outcome, ``UNKNOWN`` if the process died."""
         if self._process is None:
             self._connection, theirs = _PROCESSES.Pipe()
             self._process = _PROCESSES.Process(target=_serve, args=(theirs, self._objects), daemon=True)
@@ -249,7 +249,7 @@ def _serve(connection: Connection, objects: Objects) -> None:
 
 
 class _Killer:
-    """Counts calls of the storage, and kills the process at a chosen one."""
+    """Counts storage calls, and kills the process at the chosen call."""
 
     def begin(self, dies_at: int | None) -> None:
         self._dies_at, self._calls = dies_at, 0
@@ -265,7 +265,7 @@ class _Killer:
 
 
 class _Requests:
-    """A client's requests about each kind of object, and their outcomes."""
+    """Sends a client's requests for each kind of object, and returns their outcomes."""
 
     def __init__(self, objects: Objects) -> None:
         hub = bootstrap.Hub(Settings.from_environment(os.environ), Clock())
@@ -310,10 +310,10 @@ class _Requests:
 
 
 def _bank(item: Item) -> Bank:
-    """A bank that only answers."""
+    """Return a bank that responds to requests but sends none."""
     return Bank(bank_record.Bank.from_item(item), "", None)  # type: ignore[arg-type]
 
 
 def _outcome(answer: Answer, refused: int) -> str:
-    """The outcome of an answer other than 200; a request whose repeat may have another result is unknown."""
+    """Return the outcome of an unsuccessful response; it is unknown if a retry may have another result."""
     return {refused: REFUSED, 409: IN_PROGRESS, 500: UNKNOWN, 502: UNKNOWN, 503: UNKNOWN}[answer.status]

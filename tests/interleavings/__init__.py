@@ -1,1 +1,1 @@
-"""Two or three requests at the same time, in orders of their calls of DynamoDB."""
+"""Interleavings: two or three concurrent requests, with different orders of their DynamoDB calls."""

@@ -1,9 +1,9 @@
-"""Runs requests of one object in many orders of their calls, without a fault and with faults.
+"""Run concurrent requests for one object in many orders of their DynamoDB calls, with and without faults.
 
-Of pairs every order, without a fault and with every fault of every call; of three requests a sample by the seed,
-without a fault and with one. Then the first of each pair crashes at each call, jobs clean up, and the second comes.
+Pairs run in every order, without a fault and with every fault of every call. Triples run in a random sample of orders.
+In the last part, the first request of each pair crashes at each call, jobs clean up, and the second request follows.
 
-One is run again by its id: ``--replay "code/redeem, redeem:0110"``, with a fault
+``--replay`` runs one schedule again: ``--replay "code/redeem, redeem:0110"``, with a fault
 ``"code/redeem, redeem:0110:0.1 lost"``, after a crash ``"code/redeem, redeem:later:0.1 crash before"``.
 """
 
@@ -33,11 +33,11 @@ TRIPLES, SCHEDULES = 3, 20
 
 
 class NotReplayable(Exception):
-    """An id names no schedule."""
+    """An id does not name a schedule."""
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Print a line for each group, and every wrong schedule by its id; returns the exit code."""
+    """Print a line for each group and the id of every wrong schedule, and return the exit code."""
     parser = command.parser("tests.interleavings", __doc__)
     parser.add_argument("--replay", metavar="ID", help="run one schedule, and print its outcome")
     parser.add_argument("--seed", type=int, default=0, help="what the triples are drawn from")
@@ -81,7 +81,7 @@ Explore = Callable[[PreparedRace, str, random.Random], Findings]
 
 
 def _groups(pairs: Sequence[str], names: Sequence[str], chance: random.Random) -> Iterator[tuple[Explore, str]]:
-    """The groups of a race's requests, each with the way to explore it."""
+    """Yield the groups of a race's requests, each with its exploration function."""
     triples = [", ".join(three) for three in combinations_with_replacement(names, 3)]
     yield from ((explore_pair, pair) for pair in pairs)
     yield from ((explore_triple, triple) for triple in chance.sample(triples, min(TRIPLES, len(triples))))
@@ -94,18 +94,18 @@ def in_both_orders(pair: str) -> Sequence[str]:
 
 
 def explore_pair(race: PreparedRace, names: str, chance: random.Random) -> Findings:
-    """Every order, without a fault and with every fault of every call."""
+    """Execute every order, without a fault and with every fault of every call."""
     return race.group(names).explore_with_faults()
 
 
 def explore_triple(race: PreparedRace, names: str, chance: random.Random) -> Findings:
-    """A sample of the orders, without a fault and with one."""
+    """Execute a sample of the orders, without a fault and with one fault."""
     group = race.group(names, SCHEDULES, chance)
     return group.explore() + group.explore(chance.choice(group.faults))
 
 
 def explore_crash(race: PreparedRace, names: str, chance: random.Random) -> Findings:
-    """Every crash of the first request, alone and with a crash of the jobs that clean up before the second."""
+    """Run every crash of the first request, alone and with a crash of the cleanup jobs before the second request."""
     return CrashRecovery(race, names).explore(chance)
 
 
@@ -118,7 +118,7 @@ def _print(name: str, found: Findings, seconds: float) -> None:
 
 
 def replay(causeway: Causeway, identifier: str) -> None:
-    """Run a schedule again, and print its outcome. Raises: NotReplayable."""
+    """Run a schedule again and print its outcome. Raises: NotReplayable."""
     title, _, schedule = identifier.partition(":")
     title, _, names = title.partition("/")
     if title not in RACES:

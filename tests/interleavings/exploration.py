@@ -1,11 +1,11 @@
-"""Explores the schedules of a race, and finds those whose outcome is not that of one request after the other.
+"""Explores the schedules of a race, and reports outcomes that no sequential execution has.
 
-With a fault, the outcome may be that of a fault of the same kind, of any call of that request, in one after the other.
-An answer that asks for its request again is as if the others had been made without it.
+With a fault, a sequential execution may have a fault of the same kind at any call of that request. A request whose
+response asks for a retry may be omitted from the sequential execution.
 
-Of a pair, the first request crashes, too, jobs clean up, and the second comes. The jobs crash at one of their calls by
-chance; they run again. Then it is as if the first request had been completed, or had never come. Where a rule says so,
-its outcome is unknown.
+For a crash of the first request of a pair, jobs clean up and the second request follows. The jobs crash at a random
+call and run again. The outcome must be the same as after a completed first request or without the first request. Some
+rules allow an unknown outcome.
 """
 
 from __future__ import annotations
@@ -47,12 +47,12 @@ _PAYMENTS = ("payments:", "idempotency:", "/v2_payment_single:")
 
 @dataclass(frozen=True)
 class Findings:
-    """Findings about schedules.
+    """The results of exploring schedules.
 
     Attributes:
         executed: the number of schedules.
-        shared: the number of those in which all requests read or wrote one item.
-        wrong: the differences from what is allowed, by the schedule's digits, and the fault if there is one.
+        shared: the number of schedules in which all requests accessed the same item.
+        wrong: the differences from the allowed outcomes, by the schedule's digits and its fault.
     """
 
     executed: int = 0
@@ -64,7 +64,7 @@ class Findings:
 
 
 class PreparedRace:
-    """A race in a service, which begins again and again with the same state."""
+    """A race in a service; every run begins with the same state."""
 
     def __init__(self, causeway: Causeway, requests: Requests) -> None:
         self.causeway = causeway
@@ -72,12 +72,12 @@ class PreparedRace:
         self.baseline = Baseline(causeway)
 
     def group(self, names: str, most: int | None = None, chance: random.Random | None = None) -> Group:
-        """The requests with these names, with commas, in at most so many schedules by chance. Raises: KeyError."""
+        """Return requests by their names, limited to ``most`` schedules in random order. Raises: KeyError."""
         return Group(self.baseline, [self.requests.take(name) for name in names.split(", ")], most, chance)
 
 
 class _LazyOutcomes:
-    """A set of outcomes that are produced as they are looked for."""
+    """A set of outcomes that are computed on demand."""
 
     def __init__(self, outcomes: Iterator[Outcome]) -> None:
         self._found: set[Outcome] = set()
@@ -96,7 +96,7 @@ class _LazyOutcomes:
 
 
 class Group:
-    """Requests that are made at the same time."""
+    """Concurrent requests."""
 
     def __init__(
         self, baseline: Baseline, requests: Sequence[Request], most: int | None, chance: random.Random | None
@@ -111,7 +111,7 @@ class Group:
 
     @cached_property
     def faults(self) -> Sequence[Fault]:
-        """Every fault of every call that a request makes in any order."""
+        """Return every fault of every call that a request makes in any order."""
         calls: Counter[int] = Counter()
         for each in self._executions():  # a request that comes second makes more calls
             calls |= Counter(each.schedule)
@@ -125,7 +125,7 @@ class Group:
         return execute(self._requests, schedule, fault)
 
     def explore(self, fault: Fault | None = None) -> Findings:
-        """Execute the schedules with a fault, or without one."""
+        """Execute the schedules with the given fault, if any."""
         found = Findings()
         for each in self._executions(fault):
             wrong = self._baseline.ledger_mismatch()
@@ -144,7 +144,7 @@ class Group:
         return islice(explore(lambda schedule: self.execute(schedule, fault), self._chance), self._most)
 
     def _allows(self, outcome: Outcome, execution: Execution, fault: Fault | None) -> bool:
-        """Whether it is an outcome of all requests one after the other, or of those without repeats to come."""
+        """Return whether an outcome is that of a sequential execution, which may omit requests that ask for a retry."""
         repeated = [number for number in self._numbers if asks_for_repeat(execution.results[number])]
         for size in range(len(repeated) + 1):
             for left_out in combinations(repeated, size):
@@ -155,7 +155,7 @@ class Group:
         return False
 
     def _serial_outcomes(self, numbers: Schedule, fault: Fault | None) -> _LazyOutcomes:
-        """The outcomes of some of the requests, one after the other in any order, with any fault that is alike."""
+        """Return the outcomes of requests in any sequential order, without a fault or with a fault of the same kind."""
         alike = (fault.request, fault.kind) if fault and fault.request in numbers else None
         if (numbers, alike) not in self._allowed:
             faults = [each for each in self.faults if (each.request, each.kind) == alike] if alike else []
@@ -165,7 +165,7 @@ class Group:
         return self._allowed[numbers, alike]
 
     def _run_serially(self, order: Schedule, fault: Fault | None = None) -> Outcome:
-        """The outcome of requests that are made in an order; their answers are in that of their numbers."""
+        """Run requests sequentially in an order, and return their outcome with responses by request number."""
         self._baseline.restore()
         requests = [self._requests[number] for number in order]
         results = execute(requests, (), fault and replace(fault, request=order.index(fault.request))).results
@@ -173,7 +173,7 @@ class Group:
 
 
 def clean_up(causeway: Causeway, minutes: int) -> None:
-    """Run scheduled jobs and workers some minutes later; the queue has lost its messages."""
+    """Run scheduled jobs and workers some minutes later, after the queue has lost its messages."""
     causeway.clock.advance(minutes * 60)
     InMemory.install(causeway.hub.delivery)
     causeway.hub.delivery.call(sweep)
@@ -184,7 +184,7 @@ def clean_up(causeway: Causeway, minutes: int) -> None:
 
 
 class CrashRecovery:
-    """Two requests of a race: the second comes after a crash of the first."""
+    """Runs two requests of a race; the second request follows a crash of the first."""
 
     def __init__(self, race: PreparedRace, names: str) -> None:
         self._causeway, self._baseline = race.causeway, race.baseline
@@ -195,7 +195,7 @@ class CrashRecovery:
         self._crashes, self._job_crashes = _crashes_of(0, first), _crashes_of(1, jobs)
 
     def explore(self, chance: random.Random) -> Findings:
-        """Run every crash of the first request, alone and with a crash of the jobs by chance."""
+        """Run every crash of the first request, alone and with a random crash of the jobs."""
         found = Findings()
         for crash in self._crashes:
             found += self._judge(crash) + self._judge(crash, chance.choice(self._job_crashes))
@@ -205,13 +205,13 @@ class CrashRecovery:
         return self._run(self._first, *crashes)
 
     def outcome(self, executions: Sequence[Execution]) -> Outcome:
-        """The second request's answer and the effects of both, whatever the number of the jobs' attempts."""
+        """Return the second request's response and the effects of both requests, independent of the jobs' attempts."""
         outcome = self._baseline.outcome(executions[_SECOND].results)
         stored = (_VERSION.sub("", line) for line in outcome.stored if not line.startswith("deliveries:"))
         return outcome._replace(stored=tuple(stored))
 
     def _run(self, first: Request, *crashes: Fault) -> Sequence[Execution]:
-        """Run each request when the one before has ended, or crashed."""
+        """Run each request after the previous request has ended or crashed."""
         self._baseline.restore()
         jobs: list[Request] = [partial(clean_up, self._causeway, minutes) for minutes in (3, 5, 20)]
         requests = [first, *jobs[:2], self._second, jobs[2]]
@@ -228,10 +228,11 @@ class CrashRecovery:
         return Findings(1, int(bool(shared)), {identifier: wrong} if wrong else {})
 
     def _allows(self, outcome: Outcome) -> bool:
-        """Whether it is as if the first request had come or not, or as the documents say.
+        """Return whether the outcome matches a completed or omitted first request, or a documented exception.
 
-        A read is counted before it is made. Of a payment that has begun and never ended, it is unknown whether the bank
-        has it; a repeat returns that, and is not sent.
+        A read is counted before it is made. For a payment that began and never ended, the bank's state is unknown; a
+        retry
+        returns that outcome and is not sent.
         """
         allowed = [self._never, self._completed]
         if any(_UNKNOWN in line for line in outcome.stored):
@@ -244,12 +245,12 @@ class CrashRecovery:
 
 
 def _crashes_of(number: int, execution: Execution) -> list[Fault]:
-    """Every crash of a request that was run alone."""
+    """Return every crash of a request that ran alone."""
     return [Fault(number, call, kind) for call in range(len(execution.schedule)) for kind in _KINDS]
 
 
 def _without(prefixes: tuple[str, ...], outcome: Outcome) -> Outcome:
-    """An outcome without the lines that begin with these prefixes."""
+    """Remove the lines that begin with these prefixes from an outcome."""
     received, stored = (
         tuple(line for line in lines if not line.startswith(prefixes)) for lines in (outcome.received, outcome.stored)
     )
@@ -258,9 +259,9 @@ def _without(prefixes: tuple[str, ...], outcome: Outcome) -> Outcome:
 
 @contextmanager
 def prepared(causeway: Causeway, race: Race) -> Iterator[PreparedRace]:
-    """Prepare a race whose client and programme manager want events. Every run makes the same calls, and few of them.
+    """Prepare a race whose client and programme manager receive events. Every run makes the same small number of calls.
 
-    Processes take blocks of identifiers that no run uses up, indexes have one shard, and slots are taken in order.
+    Each process takes a large block of identifiers, indexes have one shard, and slots are assigned in order.
     """
     causeway.tpp.set_events_url()
     with (

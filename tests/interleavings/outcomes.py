@@ -1,4 +1,4 @@
-"""Outcomes of requests: answers, calls that others received, and changes in the tables, without random values."""
+"""Outcomes of requests: responses, calls to other parties, and table changes, without random values."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ class Outcome(NamedTuple):
     """The outcome of requests.
 
     Attributes:
-        answers: in the order of the requests, as from ``format_answers``.
-        received: the paths that banks and the client were called at, each with the number of different ids.
+        answers: the responses in the order of the requests, as formatted by ``format_answers``.
+        received: the paths of calls to banks and the client, each with the number of different ids.
         stored: the changes in the tables.
     """
 
@@ -60,7 +60,7 @@ class Outcome(NamedTuple):
 
 
 class Baseline:
-    """The state of a service before its requests, to compare with and to restore."""
+    """The state of a service before its requests, for comparing and restoring."""
 
     def __init__(self, causeway: Causeway) -> None:
         self._causeway = causeway
@@ -71,14 +71,14 @@ class Baseline:
         self._snapshot.restore()
 
     def outcome(self, results: Sequence[Any]) -> Outcome:
-        """The outcome of the requests since then, which had these results."""
+        """Return the outcome of requests that returned ``results``."""
         calls = Counter(path for path, _ in {*self._received_calls()})
         received = sorted(f"{path}: {number}" for path, number in calls.items())
         stored = sorted(line for table in TABLES for line in self._changes_of(table))
         return Outcome(format_answers(results), tuple(received), tuple(stored))
 
     def ledger_mismatch(self) -> str:
-        """The mismatch that the proof of the ledger finds; empty if it holds."""
+        """Return the mismatch that the ledger check finds; empty if there is none."""
         try:
             prove_ledger(cast(Store, EmulatorTables(self._causeway)))
         except LedgerMismatch as mismatch:
@@ -86,15 +86,15 @@ class Baseline:
         return ""
 
     def _received_calls(self) -> Iterator[tuple[str, str]]:
-        """Each call's path and id; a repeated call has the same id."""
+        """Yield each call's path and id; a retry has the same id."""
         for bank in self._causeway.banks.values():
             yield from ((each.path, each.headers["X-Request-Id"]) for each in bank.received)
         yield from (("event", each.headers["webhook-id"]) for each in self._causeway.receiver.received)
 
     def _changes_of(self, table: str) -> Iterator[str]:
-        """The rows that were written, and the number of those that were replaced or deleted.
+        """Yield the written rows, and the number of replaced or deleted rows.
 
-        A reserved and unused place in a list is no change: it expires.
+        Reserved and unused places in a list expire, so they do not count as changes.
         """
         before, now = self._rows[table], rows(table_of(self._causeway, table))
         new = [row for row in now if row not in before]
@@ -104,7 +104,7 @@ class Baseline:
 
 
 def format_answers(results: Sequence[Any]) -> str:
-    """Answers whose random values are numbered in their order: equal ones remain equal."""
+    """Format responses with numbers in place of random values; equal values get equal numbers."""
     numbers: dict[str, str] = {}
     return _RANDOM_IN_ANSWERS.sub(
         lambda found: numbers.setdefault(found[0], f"#{len(numbers)}"), jsontext.dumps([*map(_content, results)])
@@ -112,14 +112,14 @@ def format_answers(results: Sequence[Any]) -> str:
 
 
 def difference(outcome: Outcome, allowed: Iterable[Outcome]) -> str:
-    """The lines of an outcome that differ from those of the most similar one that is allowed."""
+    """Return the lines of an outcome that differ from the most similar allowed outcome."""
     lines = outcome.lines
     nearest = min((each.lines for each in allowed), key=lambda each: len({*each} ^ {*lines}))
     return "\n".join([*unified_diff(nearest, lines, lineterm="", n=0)][2:])
 
 
 def asks_for_repeat(result: Any) -> bool:
-    """Whether an answer asks for the request again, since another one is in progress."""
+    """Return whether a response asks for a retry because another request is in progress."""
     match result:
         case Answer(409, _, text):
             return STILL_RUNNING.sentence in text
@@ -138,7 +138,7 @@ def _content(result: Any) -> Any:
 
 
 def _format_row(row: Mapping[str, Any]) -> str:
-    """A row without random values; of equal early reports, one."""
+    """Format a row without random values and without duplicate early reports."""
     item = unpack(dict(row))
     if early := item.get("early"):
         item["early"] = [report for number, report in enumerate(early) if report not in early[:number]]

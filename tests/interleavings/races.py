@@ -1,4 +1,4 @@
-"""Races: requests that compete for one object, of open banking, of cards and of deliveries."""
+"""Races: requests that compete for one object of open banking, cards or deliveries."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ class Requests(dict[str, Request]):
     """The requests of a race by name."""
 
     def take(self, name: str) -> Request:
-        """A request that is sent at the same time as others. Raises: KeyError."""
+        """Return a request that can run concurrently with others. Raises: KeyError."""
         return self[name]
 
 
 class CardRequests(Requests):
-    """Requests that each come to a process of its own."""
+    """Card requests that each run in a separate process."""
 
     def __init__(self, issuer: Issuer, requests: Mapping[str, CardRequest]) -> None:
         super().__init__({name: partial(request, issuer) for name, request in requests.items()})
@@ -49,7 +49,7 @@ class CardRequests(Requests):
 
 @dataclass(frozen=True)
 class Race:
-    """The function that creates the object, and the pairs of requests to try in every order: ``redeem, revoke``."""
+    """The function that creates the object, and the pairs of requests to run in every order."""
 
     prepare: Callable[[Causeway], Requests]
     pairs: Sequence[str]
@@ -185,7 +185,7 @@ def last_unattended_read(causeway: Causeway) -> Mapping[str, Request]:
 
 @race(OPENBANKING, "rotate secret, rotate secret", "change title, change it otherwise")
 def client(causeway: Causeway) -> Mapping[str, Request]:
-    """The changes name the revision that they have read."""
+    """Both changes name the revision that they have read."""
     revision = causeway.hub.openbanking.clients.get(causeway.tpp.client_id).revision
     return {
         "rotate secret": _rotation(causeway),
@@ -195,12 +195,12 @@ def client(causeway: Causeway) -> Mapping[str, Request]:
 
 
 def _rotation(causeway: Causeway) -> Request:
-    """A new secret for a client that has none; returns the number of its secrets afterwards."""
+    """Rotate the secret of a client without a secret, and return its number of secrets."""
     return lambda: len(causeway.hub.openbanking.clients.rotate_secret(causeway.tpp.client_id, 60).client.secrets)
 
 
 def _change(causeway: Causeway, **details: Any) -> Request:
-    """An operator's change of the client; returns its revision afterwards."""
+    """Change the client as an operator, and return its new revision."""
     return lambda: causeway.hub.openbanking.clients.update(causeway.tpp.client_id, **details).client.revision
 
 
@@ -317,7 +317,7 @@ def _authorization(card_id: int | None, **members: Any) -> CardRequest:
 
 
 def _held_purchase(issuer: Issuer) -> tuple[int, str]:
-    """A hold of 8 euros: its card and its link."""
+    """Create a hold of 8 euros, and return its card and its link."""
     card = issuer.spendable(10_00).card_id
     return card, str(issuer.purchase(card, 8_00)["trans_link"])
 
@@ -331,7 +331,7 @@ def _reversal(link: str, **members: int) -> CardRequest:
 
 
 def _expiry(issuer: Issuer) -> int:
-    """A run of the job; what another run changes meanwhile is left to the next run."""
+    """Run the expiry job again if the first run finds no hold; a run leaves holds that another run changes."""
     return issuer.hub.cards.call(expire_holds) or issuer.hub.cards.call(expire_holds)
 
 
@@ -340,7 +340,7 @@ def _expiry(issuer: Issuer) -> int:
 
 @race(EVENTS, "work, work", "work, sweep", "work, resend", "sweep, resend", "sweep, sweep", "work, fetch events")
 def event(causeway: Causeway) -> Mapping[str, Request]:
-    """Both workers have the same message; to fetch events, the client gives up its Events URL."""
+    """Both workers have the same message. To fetch events, the client removes its Events URL."""
     InMemory.install(causeway.hub.delivery)
     event, clients = record_delivery(causeway, body="{}"), causeway.hub.openbanking.clients
 

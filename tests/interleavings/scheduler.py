@@ -1,11 +1,11 @@
-"""Requests that are made at the same time, one call of DynamoDB after the other, in the order of a schedule.
+"""Runs requests concurrently, one DynamoDB call at a time, in the order of a schedule.
 
-Each request is a thread, which waits for its turn before every call; only one is running at a time. So a schedule, the
-numbers of the requests whose calls come one after the other, always has the same effect. Calls that a request makes in
-parallel are made in order (``parallel.WIDTH`` is 1).
+Each request is a thread that waits for its turn before every call, so only one thread runs at a time. A schedule is a
+list of request numbers, one for each call, so its effect is deterministic. Parallel calls of a request run in order
+(``parallel.WIDTH`` is 1).
 
-Two calls in a row that touch no common item, or only read it, have the same effect the other way round. Of the
-schedules that differ only so, one is executed: that with the lowest number first.
+Two adjacent calls without a common item, or that only read it, have the same effect in both orders. Only one of such
+equivalent schedules is executed: the schedule with the lowest number first.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ FaultKind = Literal["lost", "crash before", "crash after"]
 
 @dataclass(frozen=True)
 class Fault:
-    """A fault of a call, by the number of its request and its number there, from 0.
+    """A fault of a call, by the number of its request and the number of the call, from 0.
 
-    Its answer is lost after it was carried out, or its request ends with its process, before the call or after it.
+    The response is lost after the call, or the request's process ends before or after the call.
     """
 
     request: int
@@ -58,12 +58,12 @@ class Fault:
 
 
 class Crashed(BaseException):
-    """A request ended with its process."""
+    """A request ended because its process crashed."""
 
 
 @dataclass(frozen=True)
 class Footprint:
-    """The items that a call reads and writes; of a query, the whole table counts."""
+    """The items that a call reads and writes; a query reads the whole table."""
 
     read: frozenset[Item]
     written: frozenset[Item]
@@ -74,7 +74,7 @@ class Footprint:
         return not (self.written & other.written or self.reads_from(other) or other.reads_from(self))
 
     def reads_from(self, other: Footprint) -> bool:
-        """Whether it reads what the other call writes."""
+        """Return whether this call reads an item that the other call writes."""
         return bool(self.read & other.written or self.queried & {table for table, _ in other.written})
 
 
@@ -84,9 +84,9 @@ class Execution:
 
     Attributes:
         schedule: the number of the request that made each call.
-        choices: the requests that could have made it, without those that come first in another schedule.
+        choices: the requests that could have made each call, without those that come first in an equivalent schedule.
         items: the items that each request read or wrote.
-        results: what each request returned, or its exception.
+        results: the return value or the exception of each request.
     """
 
     schedule: Schedule
@@ -96,11 +96,11 @@ class Execution:
 
     @property
     def shared_items(self) -> set[Item]:
-        """The items that all requests read or wrote."""
+        """Return the items that all requests read or wrote."""
         return set.intersection(*self.items)
 
     def reaches(self, fault: Fault) -> bool:
-        """Whether a request makes the call that a fault strikes."""
+        """Return whether a request makes the call of a fault."""
         return self.schedule.count(fault.request) > fault.call
 
 
@@ -108,7 +108,7 @@ class Execution:
 class _Scheduler:
     """Lets one request run at a time.
 
-    A request is ``running``, ``waiting`` for its turn, ``crashed`` until it ends, or ``done``.
+    The state of a request is ``running``, ``waiting`` for its turn, ``crashed`` until it ends, or ``done``.
     """
 
     schedule: Schedule
@@ -162,7 +162,7 @@ class _Scheduler:
             self._wait_until(lambda: self.states[number] != "running")
 
     def run_in_turn(self) -> None:
-        """Let one request after the other make its next call, until all are done."""
+        """Run the requests' calls one at a time until all requests are done."""
         with self.changed:
             while True:
                 self._wait_until(lambda: not {"running", "crashed"} & {*self.states.values()})
@@ -179,7 +179,7 @@ class _Scheduler:
                 self.changed.notify_all()
 
     def _comes_first_elsewhere(self, number: int) -> bool:
-        """Whether a request's call has the same effect before the last one, where its lower number belongs."""
+        """Return whether an equivalent schedule has this call before the last call, by its lower number."""
         return bool(self.last and number < self.calls[-1] and self.footprints[number].commutes(self.last))
 
     def _change(self, number: int, state: str) -> None:
@@ -192,7 +192,7 @@ class _Scheduler:
 
 
 def execute(requests: Sequence[Request], schedule: Schedule, fault: Fault | None = None) -> Execution:
-    """Make requests at the same time. After the end of ``schedule``, the first that can goes on."""
+    """Run requests concurrently. After the end of ``schedule``, the first request that is ready continues."""
     scheduler = _Scheduler(schedule, fault, {}, [set() for _ in requests])
     results: list[Any] = [None] * len(requests)
     with observe(scheduler.observe), patch.object(parallel, "WIDTH", 1):
@@ -204,9 +204,9 @@ def execute(requests: Sequence[Request], schedule: Schedule, fault: Fault | None
 
 
 def explore(execute_one: Callable[[Schedule], Execution], chance: random.Random | None = None) -> Iterator[Execution]:
-    """Execute every schedule once, up to the order of calls that commute; each begins with the same storage.
+    """Execute every schedule once, except for equivalent orders of calls that commute. All start with the same storage.
 
-    Schedules come in an order by ``chance``, if it is given.
+    ``chance`` determines a random order of the schedules, if given.
     """
     prefixes: list[Schedule] = [()]
     while prefixes:
@@ -229,7 +229,7 @@ def _footprint_of(call: Call) -> Footprint:
 
 
 def _accesses_of(operation: str, body: Mapping[str, Any]) -> Iterator[tuple[str, Item]]:
-    """The items that a call reads or writes, each with the operation."""
+    """Yield the items that a call reads or writes, each with the operation."""
     for table, wanted in body.get("RequestItems", {}).items():
         yield from ((operation, _item(table, key)) for key in wanted["Keys"])
     for each in body.get("TransactItems", ()):
@@ -249,6 +249,6 @@ def _item(table: str, key: Mapping[str, Any]) -> Item:
 
 @cache
 def _key_names() -> Mapping[str, Sequence[str]]:
-    """The names of each table's key attributes."""
+    """Return the names of each table's key attributes."""
     tables = for_stage("local").tables()
     return {table["TableName"]: [key["AttributeName"] for key in table["KeySchema"]] for table in tables}

@@ -1,4 +1,4 @@
-"""Requests at the same time have the outcome of one after the other, in every order of their calls."""
+"""Concurrent requests have the outcome of a sequential execution, for every order of their calls."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_interleavings_of_three_requests_have_a_serial_outcome(causeway: Causewa
 
 
 @pytest.mark.parametrize("title", ["code", "order", "one time consent", "funded account", "reference"])
-def test_a_request_after_a_crash_and_the_jobs_finds_an_allowed_state(causeway: Causeway, title: str) -> None:
+def test_a_request_after_a_crash_and_cleanup_has_an_allowed_outcome(causeway: Causeway, title: str) -> None:
     with prepared(causeway, RACES[title]) as race:
         pairs = [each for pair in RACES[title].pairs for each in in_both_orders(pair)]
         found = [explore_crash(race, pair, random.Random(pair)) for pair in pairs]
@@ -74,7 +74,7 @@ def test_a_fault_affects_one_call_of_one_request(redeem_redeem: Group) -> None:
     assert Fault.read(str(Fault(1, 3, "crash after"))) == Fault(1, 3, "crash after")
 
 
-def test_a_missing_condition_is_detected(redeem_redeem: Group, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_removed_write_condition_is_detected(redeem_redeem: Group, monkeypatch: pytest.MonkeyPatch) -> None:
     def first_pair(consents: Consents, consent: object, confirmation: object = None) -> object:
         return consents._put_pair(consent, {"code_redeemed_at": 1}, Attr("consent_id").exists(), confirmation)  # type: ignore[arg-type]
 
@@ -101,7 +101,7 @@ def test_a_crash_without_cleanup_is_detected(causeway: Causeway, monkeypatch: py
         ("code/redeem, redeem:00111:0.9 lost", "stale"),
     ],
 )
-def test_an_invalid_schedule_id_is_not_replayed(causeway: Causeway, identifier: str, reason: str) -> None:
+def test_invalid_schedule_ids_raise_not_replayable(causeway: Causeway, identifier: str, reason: str) -> None:
     with pytest.raises(NotReplayable, match=reason):
         replay(causeway, identifier)
 
@@ -122,7 +122,7 @@ def test_two_requests_of_four_calls_have_70_replayable_schedules(causeway: Cause
     assert [run_again(schedule) for schedule in schedules[:10]] == schedules[:10]
 
 
-def test_calls_on_different_items_run_in_one_order(causeway: Causeway) -> None:
+def test_independent_calls_on_different_items_run_in_one_order_only(causeway: Causeway) -> None:
     requests = [_writer(causeway, [], number, new_id) for number in (0, 1)]
 
     schedules = [each.schedule for each in explore(lambda schedule: execute(requests, schedule))]
@@ -131,7 +131,7 @@ def test_calls_on_different_items_run_in_one_order(causeway: Causeway) -> None:
 
 
 def _writer(causeway: Causeway, order: list[int], number: int, claim: Callable[[], str]) -> Request:
-    """A request that puts four items, and adds its number to ``order`` each time."""
+    """Return a request that puts four items and appends its number to ``order`` for each."""
 
     def request() -> int:
         for _ in range(4):

@@ -1,1 +1,1 @@
-"""Small defects in core modules, each of which the tests have to notice (``make mutants``)."""
+"""Mutation testing: small defects in core modules that the tests must detect (``make mutants``)."""

@@ -1,6 +1,6 @@
-"""Put small defects into core modules at random, one at a time, and see whether the unit tests notice.
+"""Put random small defects into core modules, one at a time, and check that the unit tests detect them.
 
-The operators that make mutants are cosmic-ray's. The tests closest to a module run first, until one fails.
+The mutation operators are those of cosmic-ray. The tests closest to a module run first, until one test fails.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ MODULES = (
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
-    """A module with one defect. ``line`` is the first that differs, ``before`` and ``after`` are its texts."""
+    """A module with one defect. ``line`` is the first changed line, ``before`` and ``after`` are its texts."""
 
     module: Path
     operator: str
@@ -61,7 +61,7 @@ class Mutant:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where an operator could change a module: the operator, and which of its occurrences."""
+    """A possible mutation of a module: the operator, and the number of its occurrence."""
 
     module: Path
     operator: str
@@ -73,9 +73,9 @@ def modules() -> list[Path]:
 
 
 def draw(seed: str, count: int) -> list[Mutant]:
-    """``count`` mutants that differ in what they do; the same seed draws the same of the same code.
+    """Return ``count`` random mutants with different behaviour. The same seed and code produce the same mutants.
 
-    A line is drawn first and then one of its mutants: most operators would change the same few lines.
+    A line is drawn first and then one of its mutants, because most operators change the same few lines.
     """
     lines: dict[tuple[Path, int], list[_Place]] = {}
     for module in modules():
@@ -101,7 +101,7 @@ def _places(module: Path) -> Iterator[tuple[int, _Place]]:
 
 
 def _first_that_matters(places: list[_Place]) -> Mutant | None:
-    """The first whose code can be compiled and does something else: types and docstrings do nothing."""
+    """Return the first mutant that compiles and changes behaviour; types and docstrings have no effect."""
     for place in places:
         source = _source(place.module)
         code = mutate_code(source, get_operator(place.operator)(), place.occurrence)
@@ -122,7 +122,7 @@ def _source(module: Path) -> str:
 
 
 def _meaning(code: str) -> str | None:
-    """What a module does, without its types and docstrings; ``None`` if it is not Python any more."""
+    """Return a module's syntax tree without types and docstrings; ``None`` for a syntax error."""
     try:
         tree = ast.parse(code)
     except SyntaxError:
@@ -151,14 +151,14 @@ _FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+)", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of a mutant: the test that failed, or ``None`` if it survived."""
+    """The result for a mutant: the test that failed, or ``None`` if the mutant survived."""
 
     mutant: Mutant
     killed_by: str | None
 
 
 class Hunt:
-    """A copy of the project in ``folder``, for one mutant at a time."""
+    """Tests mutants in a copy of the project in ``folder``, one at a time."""
 
     def __init__(self, folder: Path) -> None:
         self._root = folder / "project"
@@ -176,11 +176,11 @@ class Hunt:
             self._write(file, before)
 
     def failure_without_mutant(self, processes: int) -> str | None:
-        """The test that fails in the copy as it is, which would seem to kill every mutant."""
+        """Return a test that fails without a mutant, if any; such a test would seem to kill every mutant."""
         return self._failure(["--numprocesses", str(processes), "--dist", "loadfile", "tests"])
 
     def _failure(self, tests: list[str]) -> str | None:
-        """The first test that fails; ``None`` if all pass."""
+        """Return the first test that fails; ``None`` if all pass."""
         seconds = OWN_SECONDS if all(test.endswith(".py") for test in tests) else SECONDS
         command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-m", UNIT, *tests]
         try:
@@ -195,7 +195,7 @@ class Hunt:
         return found[1] if found else result.stdout.strip().rpartition("\n")[2] or "the tests could not be collected"
 
     def _write(self, file: Path, code: str) -> None:
-        """Write a module and forget its compiled form, whose age and size could be those of another mutant."""
+        """Write a module and delete its compiled file, which could match another mutant's age and size."""
         file.write_text(code, encoding="utf-8")
         for compiled in file.parent.glob(f"__pycache__/{file.stem}.*"):
             compiled.unlink()
@@ -205,7 +205,7 @@ _NONE_COLLECTED = 5
 
 
 def tests_for(module: Path) -> list[list[str]]:
-    """The rounds of tests: the module's own, those of its package, all."""
+    """Return the rounds of tests: tests of the module, tests of its package, and all tests."""
     parts = module.relative_to(ROOT / "chalicelib").with_suffix("").parts
     folder = ROOT / "tests" / Path(*parts[:-1])
     own = sorted(str(file.relative_to(ROOT)) for file in folder.glob(f"test_{parts[-1]}*.py"))
@@ -217,7 +217,7 @@ GOAL = 0.95
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Draw, hunt and print; returns the exit code."""
+    """Draw and test mutants, print the results, and return the exit code."""
     parser = command.parser("tests.mutants", __doc__)
     parser.add_argument("--seed", default="", help="what the mutants are drawn by; one of its own when left out")
     parser.add_argument("--count", type=int, default=100, help="so many mutants")

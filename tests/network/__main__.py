@@ -1,4 +1,4 @@
-"""Many runs over a bad network, each drawn from the seed and its number."""
+"""Run the hub many times over an unreliable network; the seed and the run's number determine each run."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SHOWN = 5
 
 
 def repeat_payments() -> None:
-    """Send a payment without an answer again, with another X-Request-Id."""
+    """Retry a payment without a response with another X-Request-Id."""
     post: Any = Outbound.post
 
     def post_twice(self: Outbound, url: str, body: bytes, headers: Mapping[str, str], **how: Any) -> Reply:
@@ -36,7 +36,7 @@ def repeat_payments() -> None:
 
 
 def deny_sending() -> None:
-    """Take a lost answer for a request that was never sent."""
+    """Treat a lost response as a request that was never sent."""
     outbound._translate = lambda error, handled, *, sent: NotReached("no connection could be made")
 
 
@@ -56,7 +56,7 @@ DEFECTS: Mapping[str, tuple[Callable[[], None], str]] = {
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command; returns its exit code."""
+    """Run the command, and return its exit code."""
     parser = command.parser("tests.network", __doc__)
     parser.add_argument("--seed", default="2026", help="what everything is drawn from")
     parser.add_argument("--runs", type=int, default=1000)

@@ -1,7 +1,7 @@
-"""A run over a network that is bad for one bank and for the TPPs, and the verdict on its calls, reports and events.
+"""A run over an unreliable network of one bank and the TPPs, and a verdict on its calls, reports and events.
 
-The hub is in this process, with its real connections. Its time limits pass by the run's clock, which the proxies
-advance where an answer is late or does not come: none is reached because this machine is slow.
+The hub runs in this process with real connections. The run's clock measures time limits. The proxies advance the clock
+for late or missing responses, so a slow machine causes no timeouts.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ _REPORT = {1: ("payment_id", "payment_status", 4), 2: ("paymentId", "paymentStat
 
 
 class Network:
-    """A hub with two banks and the receiver of the TPPs' events, each behind a proxy, for one run after the other."""
+    """A hub with two banks and the receiver of the TPPs' events, each behind a proxy; used for several runs."""
 
     def __init__(self, log_file: Path) -> None:
         self.clock = ManualClock(START)
@@ -76,7 +76,7 @@ class Network:
         handler.setStream(self._ending.enter_context(log_file.open("a")))
 
     def begin(self, log: CallLog) -> Causeway:
-        """A service in which nothing has happened; its network is good."""
+        """Return a service without data, with a reliable network."""
         self._causeway.forget_journeys((*GROWING, "clients"))
         for party, proxy in self.proxies.items():
             self._servers[party].log = log
@@ -89,7 +89,7 @@ class Network:
         return causeway
 
     def fates(self) -> Counter[Fate]:
-        """The number of requests of all runs by their fate."""
+        """Return the numbers of requests in all runs by fate."""
         return Counter(fate for proxy in self.proxies.values() for _, fate in proxy.seen)
 
     def stop(self) -> None:
@@ -107,10 +107,10 @@ class Run(Deliveries):
     """One run.
 
     Attributes:
-        good, bad: the BICs of the bank with the good network, and of that with the bad one.
+        good, bad: the BICs of the banks with the reliable and the unreliable network.
         opened: the BICs of banks whose circuits opened.
-        read: the ids of reads that were answered with success.
-        reported: the ids of payments that a bank has reported on.
+        read: the ids of successful reads.
+        reported: the ids of payments for which a bank has sent a report.
         sent_by_tpp: the number of times that TPPs have sent each request.
     """
 
@@ -150,7 +150,7 @@ class Run(Deliveries):
                 self._settle(_END_OF_TIME)
 
     def times_sent(self, request_id: str) -> int:
-        """The number of times that the hub has sent a request, whether or not it arrived."""
+        """Return the number of times that the hub has sent a request, including lost requests."""
         return sum(proxy.attempts[request_id] for proxy in self._network.proxies.values())
 
     # -- inside
@@ -170,7 +170,7 @@ class Run(Deliveries):
         return answer.status, answer.body
 
     def _call(self, call: TppCall) -> None:
-        """Make a call, perhaps repeat it, and let workers do what has become due."""
+        """Make a call, randomly repeat it, and let workers attempt due deliveries."""
         self.clock.advance(self._draw.uniform(0.5, 5))
         call = _at_once(call) if self._draw.random() < _AT_ONCE else call
         self._note(call, *self._make(call))
@@ -189,7 +189,7 @@ class Run(Deliveries):
             self.observed.contradictions.append(f"{call.kind} {call.subject} was answered {status}: {body}")
 
     def _repeat(self, first: Accepted) -> None:
-        """Repeat an order that has a key, or that is answered at once; its bank knows it by its id."""
+        """Retry an order that has a key or an immediate response; its bank identifies it by its id."""
         has_key, ending = "idempotency-key" in first.call.headers, _ending(first)
         if ending == "deferred" and not has_key:
             return
@@ -202,7 +202,7 @@ class Run(Deliveries):
             )
 
     def _have_outage(self, questions: Iterable[TppCall]) -> None:
-        """The bad bank cannot be used for a while; meanwhile both are asked, and the good one answers."""
+        """Make every call to the bad bank fail, and check that the good bank still responds to reads."""
         self._bad_proxy.plan = lambda path, attempts: self._draw.choice(_FAILURES)
         of_banks = {self._bic_of(call): call for call in questions}
         for bic in (self.bad, self.good) * _OUTAGE:
@@ -219,14 +219,14 @@ class Run(Deliveries):
         return str(item["bic"]) if item else ""
 
     def _deliver(self) -> None:
-        """Workers take every message that can be received."""
+        """Let workers attempt every message that can be received."""
         while queued := self._causeway.queued():
             for message in queued:
                 self.hub.delivery.worker.attempt(message)
                 log.clear()
 
     def _settle(self, until: int) -> None:
-        """Workers and the sweeper are at work until nothing is due before ``until``."""
+        """Run workers and the sweeper until no delivery is due before ``until``."""
         self._deliver()
         while rows := DUE.rows(self.hub.store, until=until, limit=1):
             self.clock.advance(max(rows[0][DUE.time] - self.clock.time(), 0) + self._draw.randint(0, 60))
@@ -234,12 +234,12 @@ class Run(Deliveries):
             self._deliver()
 
     def _look_up(self) -> None:
-        """The TPPs fetch what came of their deferred calls."""
+        """Fetch the outcomes of deferred calls as the TPPs."""
         for each in self.observed.accepted:
             each.outcome = each.outcome if each.outcome[0] else self._make(each.fetching)
 
     def _report(self) -> None:
-        """The banks report on payments that TPPs know of, each report twice."""
+        """Report twice on each payment that TPPs know, as the banks."""
         done = [each.outcome[1]["body"] for each in self.observed.accepted if each.outcome[1]["state"] == "done"]
         for answer in (answer for answer in done if "payment_id" in answer):
             version, headers = 2 if "status" in answer else 1, {"x-request-id": str(uuid.uuid4())}
@@ -252,12 +252,12 @@ class Run(Deliveries):
 
 
 def _at_once(call: TppCall) -> TppCall:
-    """The call, of which the answer is waited for."""
+    """Return the call without the preference for a deferred response."""
     return replace(call, headers={name: value for name, value in call.headers.items() if name != "prefer"})
 
 
 def _accepted(call: TppCall, status: int, body: Any) -> Accepted:
-    """A call as if deferred: its answer is known already, unless it is fetched later."""
+    """Return a call as accepted, with its outcome unless the response is deferred."""
     if status == 202:
         return Accepted(call, body["request_id"])
     outcome = {"state": "done" if status == 200 else "failed", "body": body}
@@ -279,7 +279,7 @@ def _install_emulator(ending: ExitStack) -> None:
 
 
 class NetworkVerdict(Verdict):
-    """The verdict of the kill test, and the promises about payments, reads, reports and circuits."""
+    """The verdict of the kill test, with additional checks of payments, reads, reports and circuits."""
 
     def __init__(self, run: Run, log: Path) -> None:
         self._network_run = run
@@ -292,7 +292,7 @@ class NetworkVerdict(Verdict):
         yield from self._circuits()
 
     def _paid_once(self) -> Iterator[str]:
-        """An order has one X-Request-Id, by which its bank knows repeats, and is sent as often as its TPP sent it."""
+        """Check that an order has one X-Request-Id and that the hub does not send it more often than its TPP."""
         ids: dict[str, set[str]] = defaultdict(set)
         for call in self.orders:
             ids[call.subject].add(call.id)
@@ -303,19 +303,19 @@ class NetworkVerdict(Verdict):
                 yield f"the order {request_id} was sent {times} times, and asked for {wanted} times"
 
     def _read_truly(self) -> Iterator[str]:
-        """A read that succeeded was answered by the bank."""
+        """Check that the bank responded to each successful read."""
         answered = {call.id for call in self._run.received.calls if call.done}
         yield from (f"the read {each} never reached its bank" for each in self._network_run.read - answered)
 
     def _reported_once(self) -> Iterator[str]:
-        """A status that a bank has reported, however often, is one event."""
+        """Check that each reported payment status causes exactly one event."""
         events = {call.id: json.loads(call.body) for call in self._run.received.calls if call.path.startswith(EVENTS)}
         of_payments = [event["data"] for event in events.values() if event["type"] == "payment.status_changed"]
         counts = Counter(data["payment_id"] for data in of_payments)
         yield from (f"{each} has {counts[each]} events" for each in self._network_run.reported if counts[each] != 1)
 
     def _circuits(self) -> Iterator[str]:
-        """The circuit of the bad bank has opened, and that of the good one has not."""
+        """Check that only the bad bank's circuit has opened."""
         opened, bad = self._network_run.opened, self._network_run.bad
         if opened != {bad}:
             yield f"circuits opened for {sorted(opened)}, and only {bad} was bad"

@@ -1,4 +1,4 @@
-"""A small run of the program: a bad network breaks no promise, and the verdict finds a hub that breaks one."""
+"""A short run: an unreliable network breaks no guarantee, and the verdict detects hubs with defects."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.faults
 
 
 def run_program(folder: Path, *options: str) -> tuple[int, str]:
-    """Exit code and output of a process of its own, whose time limits pass by the run's clock."""
+    """Run a program in a separate process, whose clock is simulated, and return its exit code and output."""
     command = [sys.executable, "-m", "tests.network", "--seed", "2026", "--runs", "8", "--folder", str(folder)]
     ended = subprocess.run(
         [*command, *options], cwd=Path(__file__).parents[2], capture_output=True, text=True, check=False
@@ -22,7 +22,7 @@ def run_program(folder: Path, *options: str) -> tuple[int, str]:
     return ended.returncode, ended.stdout + ended.stderr
 
 
-def test_a_bad_network_causes_no_loss_and_no_duplicate_payment(tmp_path: Path) -> None:
+def test_an_unreliable_network_causes_no_data_loss_and_no_duplicate_payment(tmp_path: Path) -> None:
     code, output = run_program(tmp_path)
 
     assert code == 0, output

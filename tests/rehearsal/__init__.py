@@ -1,1 +1,1 @@
-"""The deployment, rehearsed: Chalice's own code, against an emulator; and its zip files, in an empty environment."""
+"""Deployment tests: Chalice deploys to an emulator, and the zip files run in an empty environment."""

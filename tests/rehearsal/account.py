@@ -1,4 +1,4 @@
-"""The content of an account, read back from the emulator."""
+"""Reads the resources of an AWS account from the emulator."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _LAMBDA = f"arn:aws:lambda:{REGION}:{NUMBER}"
 
 
 def functions(stage: str) -> dict[str, dict[str, Any]]:
-    """The functions of a stage by their short names, the interface's empty, with their tags among the rest."""
+    """Return a stage's functions with their tags, by their short names. The REST API's name is empty."""
     client = boto3.client("lambda")
     found = client.get_paginator("list_functions").paginate().search("Functions[]")
     own = {name: each for each in found if (name := short(each["FunctionName"], stage)) is not None}
@@ -21,7 +21,7 @@ def functions(stage: str) -> dict[str, dict[str, Any]]:
 
 
 def short(name: str, stage: str) -> str | None:
-    """The name of a function within its stage; ``None`` if it is not of this stage."""
+    """Return the name of a function within its stage; ``None`` for a function of another stage."""
     whole, mark, rest = name.partition(f"causeway-{stage}")
     return None if whole or not mark else rest.removeprefix("-")
 
@@ -31,14 +31,14 @@ def arn(name: str) -> str:
 
 
 def layers() -> dict[str, list[dict[str, Any]]]:
-    """All versions of all layers."""
+    """Return all versions of all layers."""
     client = boto3.client("lambda")
     names = [each["LayerName"] for each in client.list_layers()["Layers"]]
     return {name: client.list_layer_versions(LayerName=name)["LayerVersions"] for name in names}
 
 
 def permissions(function: str) -> list[tuple[str, str, str]]:
-    """Who may call a function: the service, the action, and from where."""
+    """Return the permissions to call a function: the service, the action, and the source."""
     client = boto3.client("lambda")
     try:
         document = json.loads(client.get_policy(FunctionName=function)["Policy"])
@@ -57,7 +57,7 @@ def event_sources() -> list[dict[str, Any]]:
 
 
 def schedules() -> dict[str, tuple[str, str, list[str]]]:
-    """State, expression and targets of every rule."""
+    """Return the state, expression and targets of every rule."""
     client = boto3.client("events")
     rules = client.list_rules()["Rules"]
     targets = {rule["Name"]: client.list_targets_by_rule(Rule=rule["Name"])["Targets"] for rule in rules}
@@ -68,20 +68,20 @@ def schedules() -> dict[str, tuple[str, str, list[str]]]:
 
 
 def interfaces() -> dict[str, dict[str, Any]]:
-    """The APIs by the names of their stages."""
+    """Return the REST APIs by the names of their stages."""
     client = boto3.client("apigateway")
     found = client.get_rest_apis()["items"]
     return {stage["stageName"]: each for each in found for stage in client.get_stages(restApiId=each["id"])["item"]}
 
 
 def interface_stage(stage: str) -> dict[str, Any]:
-    """The stage of an API: how it is throttled and logged."""
+    """Return the stage of a REST API, with its throttling and logging settings."""
     made: dict[str, Any] = boto3.client("apigateway").get_stage(restApiId=interfaces()[stage]["id"], stageName=stage)
     return made
 
 
 def methods(interface: str) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """Path, method and integration of all that an API has."""
+    """Yield the path, method and integration of every method of a REST API."""
     client = boto3.client("apigateway")
     pages = client.get_paginator("get_resources").paginate(restApiId=interface, embed=["methods"])
     for resource in pages.search("items[]"):
@@ -90,7 +90,7 @@ def methods(interface: str) -> Iterator[tuple[str, str, dict[str, Any]]]:
 
 
 def roles() -> dict[str, tuple[dict[str, Any], dict[str, dict[str, Any]], list[Any]]]:
-    """Who may take a role, its own policies, and others that it has."""
+    """Return the trust policy, the inline policies and the attached policies of each role."""
     client = boto3.client("iam")
     found = {}
     for role in client.list_roles()["Roles"]:
@@ -103,13 +103,13 @@ def roles() -> dict[str, tuple[dict[str, Any], dict[str, dict[str, Any]], list[A
 
 
 def logs() -> dict[str, int | None]:
-    """The groups of logs, and for how many days they are kept."""
+    """Return the log groups with their retention in days."""
     groups = boto3.client("logs").get_paginator("describe_log_groups").paginate().search("logGroups[]")
     return {group["logGroupName"]: group.get("retentionInDays") for group in groups}
 
 
 def everything() -> dict[str, Any]:
-    """All that Chalice makes, without what each deployment makes anew: times, and the version of the layer."""
+    """Return all resources that Chalice creates, without times and layer versions, which always change."""
     changing = ("LastModified", "Layers", "RevisionId")
     return {
         "functions": {

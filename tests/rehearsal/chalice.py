@@ -1,6 +1,6 @@
-"""Chalice's command with a client whose documents moto accepts, and which notes its calls.
+"""Runs Chalice with a client that makes its documents acceptable to moto and records its calls.
 
-AWS takes Chalice's Swagger 2.0 as it is; moto wants it to be called OpenAPI 3, and to have a description.
+AWS accepts Chalice's Swagger 2.0 unchanged; moto requires OpenAPI 3 and a description.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""An empty account of the emulator, and both stages deployed to it, one after the other."""
+"""Fixtures: an empty account of the emulator, and both stages deployed to it one after the other."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from tests.rehearsal.project import Project
 
 @pytest.fixture(scope="session", autouse=True)
 def deployed_python(rendered: None) -> None:
-    """Modules are compiled for the deployed version of Python, by that version."""
+    """Check that this Python has the deployed version, with which modules are compiled."""
     runtime.check_python()
 
 
 @pytest.fixture(scope="session")
 def emulator() -> Iterator[None]:
-    """An account that has nothing, which all clients of this process and its children talk to."""
+    """Start an emulator with an empty account, which all clients of this process and its children use."""
     child = ChildProcess(python_command("tests.rehearsal.emulator"), output=subprocess.PIPE)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("AWS_ENDPOINT_URL", child.first_line())
@@ -31,7 +31,7 @@ def emulator() -> Iterator[None]:
 
 
 def say(request: pytest.FixtureRequest, step: str) -> None:
-    """Say on the terminal what takes minutes, past what pytest captures."""
+    """Print a slow step to the terminal, although pytest captures output."""
     with request.config.pluginmanager.getplugin("capturemanager").global_and_fixture_disabled():
         print(f"\n{step}", flush=True)
 
@@ -43,7 +43,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
 
 @pytest.fixture(scope="session")
 def deployed(emulator: None, project: Project, request: pytest.FixtureRequest) -> Project:
-    """Both stages, in one account."""
+    """Deploy both stages to one account."""
     for stage in STAGES:
         say(request, f"Deploying the stage {stage} to the emulator")
         project.deploy(stage)
@@ -52,7 +52,7 @@ def deployed(emulator: None, project: Project, request: pytest.FixtureRequest) -
 
 @pytest.fixture(scope="session")
 def packaged(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Path:
-    """What ``make package`` writes of each stage, for the processor that it is deployed to."""
+    """Run ``make package`` for each stage, with the deployed processor architecture."""
     from infra.deploy import chalice_command, package
 
     place = tmp_path_factory.mktemp("packaged")

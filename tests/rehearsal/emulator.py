@@ -1,5 +1,5 @@
-"""The emulator of ``make run`` with what a deployment asks for besides: a layer's version by its ARN, and the account's
-concurrency.
+"""The emulator of ``make run`` with two additional operations for deployments: reading a layer version by its ARN, and
+reading the account's concurrency limit.
 
 ``.venv/bin/python -m tests.rehearsal.emulator`` prints its address, and ends when its standard input closes.
 """
@@ -16,13 +16,13 @@ from infra.local import emulator
 
 
 def get_layer_version_by_arn(self: Any) -> str:
-    """``GetLayerVersionByArn``, which moto does not have."""
+    """Implement ``GetLayerVersionByArn``, which moto lacks."""
     name, version = self.querystring["Arn"][0].split(":")[-2:]
     return json.dumps(self.backend.get_layer_version(name, version).get_layer_version())
 
 
 def get_account_settings(self: Any) -> str:
-    """``GetAccountSettings``, which moto does not have: an account with Lambda's default quota."""
+    """Implement ``GetAccountSettings``, which moto lacks, with Lambda's default quota."""
     reserved = sum(int(each.reserved_concurrency or 0) for each in self.backend.list_functions())
     limit = {"ConcurrentExecutions": 1000, "UnreservedConcurrentExecutions": 1000 - reserved}
     return json.dumps({"AccountLimit": limit})

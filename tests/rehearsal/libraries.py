@@ -1,8 +1,7 @@
-"""Uses every library as the service does, with nothing on the path but what was unpacked.
+"""Uses every library as the service does, with only the unpacked packages on the path.
 
-Run as a file, by a Python that knows no site-packages: ``python -I -S -B libraries.py CODE LAYER LOADED``, with the
-names of the modules that the service imports as a JSON array in standard input. The files of all loaded modules are
-written to the file ``LOADED``.
+Run as a file, without site-packages: ``python -I -S -B libraries.py CODE LAYER LOADED``. Standard input is a JSON array
+of the module names that the service imports. The script writes the paths of all loaded modules to the file ``LOADED``.
 """
 
 import importlib
@@ -80,7 +79,7 @@ def call_services_of_boto3() -> None:
 
 
 def refusal(call: Callable[[], object]) -> str:
-    """What a call is refused with; empty if it is not."""
+    """Return the error message of a call; empty if the call succeeds."""
     try:
         call()
     except Exception as error:
@@ -89,7 +88,7 @@ def refusal(call: Callable[[], object]) -> str:
 
 
 def find_endpoints() -> None:
-    """botocore finds the endpoints of other partitions."""
+    """Check that botocore finds the endpoints of other partitions."""
     import os
 
     from chalicelib.foundation.aws import environment

@@ -1,4 +1,4 @@
-"""A copy of the project whose stages can be deployed from this machine, to the emulator."""
+"""A copy of the project whose stages can be deployed from this machine to the emulator."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ print(json.dumps({
 
 
 class Project:
-    """The copy: with an address for each stage, and for this machine's processor unless another is given."""
+    """The copy, with a public URL for each stage. The default processor architecture is that of this machine."""
 
     def __init__(self, root: Path, processor: str | None = None) -> None:
         self.root, self.calls = root, root / "calls"
@@ -58,7 +58,7 @@ class Project:
         (self.root / ".chalice/config.json").write_text(json.dumps(config), encoding="utf-8")
 
     def settings(self, stage: str, function: str = "") -> dict[str, Any]:
-        """The settings of ``config.json`` for one function of a stage, the interface if it has no name."""
+        """Return the settings of ``config.json`` for a function of a stage; an empty name selects the REST API."""
         config = self.config
         there = config["stages"][stage]
         of_function = [part["lambda_functions"][function] if function else {} for part in (config, there)]
@@ -70,11 +70,11 @@ class Project:
         return found
 
     def packages(self, kind: str) -> list[Path]:
-        """The zip files that Chalice has built: ``appcode`` or ``managed-layer``."""
+        """Return the zip files that Chalice has built: ``appcode`` or ``managed-layer``."""
         return sorted((self.root / ".chalice/deployments").glob(f"{kind}-*.zip"))
 
     def deploy(self, stage: str, *options: str, failing: str = "") -> list[str]:
-        """As ``make deploy`` does; answers the calls that Chalice made."""
+        """Deploy a stage as ``make deploy`` does, and return the calls that Chalice made."""
         self.calls.unlink(missing_ok=True)
         with self._used() as patch:
             patch.setenv(FAILING, failing)
@@ -82,21 +82,21 @@ class Project:
         return self.calls.read_text(encoding="utf-8").splitlines()
 
     def refused(self, stage: str) -> None:
-        """``make deploy`` ends before Chalice is called."""
+        """Check that ``make deploy`` fails before it calls Chalice."""
         self.calls.unlink(missing_ok=True)
         with self._used():
             assert __main__.main([stage, "--only", "application"]) == 1
         assert not self.calls.exists()
 
     def tear_down(self, stage: str) -> None:
-        """As an operator does, with Chalice's own command."""
+        """Delete a stage with Chalice's own command, as an operator does."""
         with self._used():
             command = [*chalice_command.COMMAND, "--project-dir", str(self.root), "delete", "--stage", stage]
             subprocess.run(command, check=True)
 
     @contextmanager
     def _used(self) -> Iterator[pytest.MonkeyPatch]:
-        """The tools work on this copy, and Chalice with the client of the rehearsal."""
+        """Make the tools use this copy, and Chalice use the client of the deployment tests."""
         source = template.load()
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(chalice_command, "ROOT", self.root)
@@ -107,7 +107,7 @@ class Project:
 
 
 def _understood(source: dict[str, Any]) -> dict[str, Any]:
-    """The resources without those that moto's CloudFormation does not know and that refer to each other."""
+    """Return the resources without dashboards and alarms, which moto's CloudFormation does not support."""
     for kind in ("AWS::CloudWatch::Dashboard", "AWS::CloudWatch::Alarm"):
         source = template.without_type(source, kind)
     return source
@@ -115,7 +115,7 @@ def _understood(source: dict[str, Any]) -> dict[str, Any]:
 
 @cache
 def registered(stage: str) -> dict[str, Any]:
-    """The parts of the application in a stage: routes, consumers, schedules, and their functions."""
+    """Return the application's parts in a stage: routes, consumers, schedules, and their functions."""
     environ = {**os.environ, "STAGE": stage, "PUBLIC_URL": ADDRESSES[stage]}
     output = subprocess.run(
         [sys.executable, "-c", _REGISTERED], cwd=ROOT, env=environ, capture_output=True, text=True, check=True

@@ -1,7 +1,7 @@
-"""Lambda's place: calls one handler with events, with nothing on its path but what was unpacked.
+"""Simulates Lambda: calls one handler with events, with only the unpacked packages on the path.
 
-Run as a file, by a Python that knows no site-packages: ``python -I -S -B runtime.py CODE LAYER HANDLER ANSWERS``, with
-the events as a JSON array in standard input. Answers, and what was loaded, are written to the file ``ANSWERS``.
+Run as a file, without site-packages: ``python -I -S -B runtime.py CODE LAYER HANDLER ANSWERS``. Standard input is a
+JSON array of the events. The script writes the responses and the loaded files to the file ``ANSWERS``.
 """
 
 import importlib
@@ -11,7 +11,7 @@ from pathlib import Path
 
 
 class Context:
-    """What Lambda says of an invocation."""
+    """Lambda's context of an invocation."""
 
     function_name = "rehearsed"
     function_version = "$LATEST"

@@ -1,4 +1,4 @@
-"""A cold start as deployed imports few modules besides those of the floor."""
+"""A deployed cold start imports only a few modules more than the floor."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``make deploy`` of both stages into one account: everything is there, and nothing else is."""
+"""``make deploy`` of both stages to one account creates exactly the expected resources."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ LAMBDA_IS_TRUSTED = {
 
 
 def role_of(stage: str, function: str) -> str:
-    """Chalice's name for a function's role."""
+    """Return the name that Chalice gives a function's role."""
     return f"causeway-{stage}-{function or 'api_handler'}"
 
 
 def names(stage: str) -> dict[str, str]:
-    """All functions of a stage, and what of the code they call."""
+    """Return all functions of a stage with their handlers."""
     handlers: dict[str, str] = registered(stage)["handlers"]
     return {"": "app.app"} | handlers
 

@@ -1,4 +1,4 @@
-"""``make package`` of both stages: a template that CloudFormation takes, and zip files for Lambda's own processor."""
+"""``make package`` of both stages writes a valid CloudFormation template, and zip files for Lambda's processor."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def packaged_template(folder: Path) -> dict[str, Any]:
 
 
 class ManagedPolicies:
-    """AWS's own policies, by their names: the application's functions have none."""
+    """AWS's managed policies by name, which are empty because the application's functions use none."""
 
     def load(self) -> dict[str, str]:
         return {}
@@ -60,7 +60,7 @@ class ManagedPolicies:
 
 @cache
 def transformed(folder: Path) -> dict[str, Any]:
-    """What CloudFormation makes of the template by itself, with SAM's own code."""
+    """Return the template after CloudFormation's transform, by SAM's own code."""
     source = copy.deepcopy(packaged_template(folder))
     for entry in source["Resources"].values():
         for place in ("CodeUri", "ContentUri"):  # as `aws cloudformation package` does
@@ -71,12 +71,12 @@ def transformed(folder: Path) -> dict[str, Any]:
 
 
 def of_kind(folder: Path, kind: str) -> list[dict[str, Any]]:
-    """The properties of all parts of a kind that CloudFormation makes of the template."""
+    """Return the properties of all resources of a type in the transformed template."""
     return [each["Properties"] for each in transformed(folder)["Resources"].values() if each["Type"] == kind]
 
 
 def awaited_by(entry: dict[str, Any]) -> set[str]:
-    """What a part says that it comes after, and what it refers to."""
+    """Return the resources that a resource depends on or refers to."""
     before = entry.get("DependsOn", [])
     in_texts = re.findall(r"\$\{(\w+)[.}]", json.dumps(entry))
     return {*([before] if isinstance(before, str) else before), *template.references(entry), *in_texts}

@@ -1,4 +1,4 @@
-"""A stage that is deployed again, changed, broken off in between, and torn down; the other stage never notices."""
+"""Repeated, changed and interrupted deployments of a stage, and its deletion, do not affect the other stage."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ def spare(event: Any) -> None:
 
 
 def written(calls: list[str]) -> set[str]:
-    """The calls that change something."""
+    """Return the calls that change resources."""
     return {call for call in calls if not call.partition(" ")[2].startswith(("Get", "List", "Describe"))}
 
 
 def of_stage(there: dict[str, Any], stage: str) -> dict[str, Any]:
-    """What of an account belongs to a stage."""
+    """Return the part of an account that belongs to a stage."""
     return {
         kind: [repr(each) for each in (parts.items() if isinstance(parts, dict) else parts) if stage in repr(each)]
         for kind, parts in there.items()
@@ -76,7 +76,7 @@ def test_a_closed_endpoint_stays_closed_after_a_deployment(deployed: Project) ->
 
 @contextmanager
 def with_another(project: Project) -> Iterator[None]:
-    """A version of the application that has one function more."""
+    """Add a function to the application for a while."""
     jobs, policy = project.root / "chalicelib/delivery/jobs.py", project.root / ".chalice/policy-dev-spare.json"
     code, config = jobs.read_text(encoding="utf-8"), project.config
     sweeping = project.root / ".chalice/policy-dev-sweep.json"
@@ -111,7 +111,7 @@ def test_a_function_is_added_and_removed_with_its_version(deployed: Project) -> 
 
 @pytest.fixture
 def before_tearing_down(deployed: Project) -> Iterator[dict[str, Any]]:
-    """What the account had while it had the application of ``dev``, which it has again after the test."""
+    """Delete the application of ``dev``, yield the account's previous state, and deploy it again afterwards."""
     before = account.everything()
     deployed.tear_down("dev")
     (deployed.root / ".chalice/deployed/dev.json").unlink(missing_ok=True)
@@ -133,7 +133,7 @@ def test_deleting_an_application_keeps_only_its_logs_and_resources(before_tearin
 
 
 def clear_away(stage: str) -> None:
-    """As docs/deployment.md has it done after a first deployment that broke off before there was an API."""
+    """Clean up as docs/deployment.md describes after a first deployment that failed before the REST API was created."""
     client, layer = boto3.client("lambda"), f"causeway-{stage}-managed-layer"
     for source in account.event_sources():
         if source["FunctionArn"] == account.arn(f"causeway-{stage}-deliver"):

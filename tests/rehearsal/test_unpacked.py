@@ -1,4 +1,4 @@
-"""The zip files, unpacked into an empty environment: every handler answers the events of AWS."""
+"""The zip files, unpacked into an empty environment, handle the events of AWS with every handler."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ STANDARD_LIBRARY = [
 
 @dataclass(frozen=True)
 class Function:
-    """The unpacked application, which is called as Lambda calls it: one process for each handler."""
+    """The unpacked application, called as Lambda calls it, with one process per handler."""
 
     code: Path
     layer: Path
@@ -61,7 +61,7 @@ class Function:
         self._loaded_its_own(self._run(libraries.__file__, stdin=modules))
 
     def _run(self, script: str, *arguments: str, stdin: Sequence[Any]) -> Any:
-        """The output of a script that can import the application and its layer only."""
+        """Run a script that can import only the application and its layer, and return its output."""
         environ = {name: value for name, value in os.environ.items() if name.startswith("AWS_")}
         command = [sys.executable, "-I", "-S", "-B", script, str(self.code), str(self.layer)]
         done = subprocess.run(
@@ -93,7 +93,7 @@ def function(deployed: Project, tmp_path_factory: pytest.TempPathFactory) -> Fun
 
 
 def operator(*arguments: str, stdin: str = "") -> Any:
-    """The output of the operator's command line."""
+    """Run the operator's command line, and return its output."""
     output = subprocess.run(
         [sys.executable, "-m", "infra.admin", *arguments, "--json"],
         input=stdin,
@@ -109,14 +109,14 @@ def operator(*arguments: str, stdin: str = "") -> Any:
 
 @pytest.fixture(scope="session")
 def started(deployed: Project) -> None:
-    """The stage after the steps that follow a first deployment: secrets, which moto has not laid, and their keys."""
+    """Complete the first deployment of the stage: create the secrets, which moto does not create, and their keys."""
     for secret in for_stage(STAGE).resources(template.SECRET).values():
         boto3.client("secretsmanager").create_secret(Name=secret["Name"])
     operator("keys", "init")
 
 
 def request(method: str, path: str, resource: str = "", **headers: str) -> dict[str, Any]:
-    """The event that API Gateway makes of a request."""
+    """Return the event that API Gateway creates for a request."""
     names = re.findall(r"\{(\w+)\}", resource)
     found = re.fullmatch(re.sub(r"\{\w+\}", "([^/]+)", resource or path), path)
     assert found is not None
@@ -173,7 +173,7 @@ def test_the_unpacked_api_handler_responds_to_requests(function: Function, start
     assert (sheet["statusCode"], sheet["headers"]["Content-Type"].partition(";")[0]) == (200, "text/css")
 
 
-def test_the_layer_has_all_modules_imported_by_the_service(function: Function) -> None:
+def test_the_layer_contains_all_modules_that_the_service_imports(function: Function) -> None:
     function.use_libraries(used_modules())
 
 

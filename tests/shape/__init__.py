@@ -1,1 +1,1 @@
-"""The shape of the code: figures that may only fall, and what each of them counts."""
+"""Code metrics that must not increase, and the rules for counting them."""

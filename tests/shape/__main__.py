@@ -1,4 +1,4 @@
-"""Prints figures of the code's shape, each with its value and its goal. ``--names`` lists the counted names."""
+"""Print code metrics, each with its value and its goal. ``--names`` lists the counted names."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CONTAINER = "chalicelib/openbanking/container.py"
 
 @dataclass(frozen=True)
 class Figure:
-    """One row: ``value`` shall be at most ``goal``, or not grow if there is none; ``names`` are what it counts."""
+    """A code metric. ``value`` must not exceed ``goal``, or must not increase without a goal; ``names`` are counted."""
 
     title: str
     value: int
@@ -33,13 +33,13 @@ class Figure:
 
     @property
     def row(self) -> str:
-        """A line of the table."""
+        """Return a line of the table."""
         goal = "not more" if self.goal is None else f"≤ {self.goal:,}"
         return f"{self.title:40} {self.value:6,}   {goal}"
 
 
 def read_static() -> list[Figure]:
-    """The figures of the source of this repository."""
+    """Return the metrics of this repository's source."""
     chalicelib, infra = modules.read("chalicelib"), modules.read("infra")
     return [
         *_storage(chalicelib),
@@ -95,7 +95,7 @@ def _listed(title: str, names: Iterable[str], goal: int | None) -> Figure:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """The command."""
+    """Run the command."""
     parser = command.parser("tests.shape", __doc__)
     parser.add_argument("--names", action="store_true", help="list what each figure counts")
     options = parser.parse_args(arguments)
@@ -107,7 +107,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def _traced() -> list[Figure]:
-    """The figures of two requests to the service in this process, on an emulator within it."""
+    """Return the metrics of two requests to the service, with the service and an emulator in this process."""
     os.environ |= emulator.ENVIRONMENT
     emulator.answer_calls()
     emulator.install()

@@ -1,4 +1,4 @@
-"""Ambient contexts: state of a request that a function can read without a parameter."""
+"""Ambient contexts: request state that a function can read without a parameter."""
 
 from __future__ import annotations
 
@@ -19,11 +19,12 @@ OF_THE_PROCESS = {
 
 
 def ambient_contexts(modules: Sequence[Module]) -> list[str]:
-    """The contexts by place and name.
+    """Return the contexts by place and name.
 
-    That is each ``ContextVar``, and each ``threading.local`` or object of a class of such, that is made, and each
-    attribute of a module or class that a function replaces, unless it is one of ``OF_THE_PROCESS``. What an object
-    keeps that lives as long as the process, and what stands in a collection, is not seen.
+    Counted are each ``ContextVar``, each ``threading.local`` or object of a derived class, and each attribute of a
+    module
+    or class that a function replaces, unless it is one of ``OF_THE_PROCESS``. State in objects that live as long as the
+    process, and in collections, is not detected.
     """
     names = Names(modules)
     makers = {_CONTEXT} | names.subclasses(_LOCAL)
@@ -43,7 +44,7 @@ def _made(module: Module, names: Names, makers: set[str]) -> Iterator[str]:
 
 
 def _titles(module: Module) -> Iterator[tuple[ast.expr, str]]:
-    """Values, and what they are assigned to."""
+    """Yield each assigned value with its target."""
     for node in module.nodes:
         match node:
             case (
@@ -53,7 +54,7 @@ def _titles(module: Module) -> Iterator[tuple[ast.expr, str]]:
 
 
 def _replaced(module: Module, names: Names, owners: set[str]) -> list[tuple[str, str]]:
-    """Each attribute that a function replaces, by a place that does so and its full name."""
+    """Return each attribute that a function replaces: a place that does so, and the attribute's full name."""
     places: dict[str, str] = {}
     for function in module.functions:
         shared = {name for node in ast.walk(function) if isinstance(node, ast.Global) for name in node.names}

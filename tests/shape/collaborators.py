@@ -1,4 +1,4 @@
-"""Classes and factories that keep nothing but other objects of the containers."""
+"""Detects classes and factories that only store or bind other objects of the containers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _PARTIAL = "functools.partial"
 
 
 class Collaborators:
-    """What of ``modules`` is of the containers, and what consists of such objects only."""
+    """Finds classes that containers create, and classes and functions that consist only of such objects."""
 
     def __init__(self, modules: Sequence[Module]) -> None:
         self._names = Names(modules)
@@ -30,9 +30,9 @@ class Collaborators:
         """
 
     def dataclasses(self) -> list[str]:
-        """Dataclasses with fields, all of which are annotated with what containers make, and have no default.
+        """Return dataclasses whose fields all have types that containers create, and no defaults.
 
-        A class that inherits fields has more than these.
+        Classes that inherit fields are not included.
         """
         return [
             module.place(each, each.name)
@@ -45,7 +45,7 @@ class Collaborators:
         ]
 
     def classes(self) -> list[str]:
-        """Classes whose ``__init__`` takes only what containers make, and assigns parameters only."""
+        """Return classes whose ``__init__`` takes only objects of the containers, and only assigns parameters."""
         return [
             module.place(each, each.name)
             for module in self._others
@@ -56,7 +56,7 @@ class Collaborators:
         ]
 
     def factories(self) -> list[str]:
-        """Functions that take only what containers make, and return a function inside them, a lambda or a partial."""
+        """Return functions that take only objects of containers, and return an inner function, lambda or partial."""
         return [
             module.place(each, each.name)
             for module in self._others
@@ -83,7 +83,7 @@ class Collaborators:
                     yield from resolve(module, arguments[0]) if _PARTIAL in called else ()
 
     def _are_made(self, module: Module, annotations: Sequence[ast.expr | None]) -> bool:
-        """Whether there are annotations, and each names classes that containers make, and nothing else."""
+        """Return whether there are annotations, and each names only classes that containers create."""
         found = [self._names.resolve(module, each) for each in annotations]
         return bool(found) and all(each and each <= self.made for each in found)
 
@@ -106,7 +106,7 @@ def _is_dataclass(decorator: ast.expr) -> bool:
 
 
 def _fields(node: ast.ClassDef) -> list[ast.expr | None]:
-    """The annotations of the fields; ``None`` for one with a default."""
+    """Return the annotations of the fields, ``None`` for a field with a default."""
     return [each.annotation if each.value is None else None for each in node.body if isinstance(each, ast.AnnAssign)]
 
 
@@ -116,5 +116,5 @@ def _assigns_names_only(init: ast.FunctionDef) -> bool:
 
 
 def _returned(function: Function) -> list[ast.expr]:
-    """What a function returns; what functions inside it return counts, too."""
+    """Return the expressions that a function and its inner functions return."""
     return [node.value for node in ast.walk(function) if isinstance(node, ast.Return) and node.value is not None]

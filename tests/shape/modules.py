@@ -1,6 +1,6 @@
-"""Modules whose shape is counted, of this repository or the source of a test: their names and sizes.
+"""Modules of this repository, or source texts of tests: their names and sizes.
 
-``Names`` resolves names: it follows imports, aliases and tuples to classes and functions.
+``Names`` resolves names to classes and functions through imports, aliases and tuples.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 @dataclass(frozen=True)
 class Module:
-    """A module by its ``path`` from the root of the repository, and its source."""
+    """A module: its ``path`` from the root of the repository, and its source."""
 
     path: str
     text: str
@@ -32,7 +32,7 @@ class Module:
 
     @cached_property
     def nodes(self) -> Sequence[ast.AST]:
-        """All nodes, in the order of their lines."""
+        """Return all nodes in the order of their lines."""
         return sorted(ast.walk(self.tree), key=lambda node: getattr(node, "lineno", 0))
 
     @property
@@ -44,18 +44,18 @@ class Module:
         return [node for node in self.nodes if isinstance(node, ast.ClassDef)]
 
     def place(self, node: ast.stmt | ast.expr | ast.excepthandler, about: str = "") -> str:
-        """The file and line of a node, with what is there."""
+        """Return the file and line of a node with a title."""
         return f"{self.path}:{node.lineno} {about}".rstrip()
 
 
 def read(folder: str) -> list[Module]:
-    """The modules of ``chalicelib`` or ``infra``, in the order of their paths."""
+    """Return the modules of ``chalicelib`` or ``infra`` in the order of their paths."""
     paths = [path for name, path in SOURCES.items() if within(name, folder)]
     return [Module(path.relative_to(ROOT).as_posix(), path.read_text(encoding="utf-8")) for path in paths]
 
 
 def matching(modules: Iterable[Module], globs: tuple[str, ...]) -> list[Module]:
-    """The modules whose path matches one of ``globs``."""
+    """Return the modules whose paths match one of ``globs``."""
     return [module for module in modules if path_matches(module.path, globs)]
 
 
@@ -65,7 +65,7 @@ _COLLECTIONS = {"tuple", "frozenset", "set", "list"}
 
 
 class Names:
-    """The names of ``modules``, wherever in their module they are bound: all that a name may stand for counts."""
+    """The names of ``modules`` in all scopes; a name can have several meanings, and all of them count."""
 
     def __init__(self, modules: Iterable[Module]) -> None:
         self._modules = {module.name: module for module in modules}
@@ -73,20 +73,21 @@ class Names:
         self._pending: set[str] = set()
 
     def resolve(self, module: Module, expression: ast.expr | None) -> frozenset[str]:
-        """The full names, as ``package.module.Class``, that an expression names; of a call, there are none.
+        """Return the full names (``package.module.Class``) that an expression names; none for a call.
 
-        A tuple, a union and a sum have the names of their parts, a generic type has that of the type. What no module
-        here defines has the name that it is imported by, and a builtin its own.
+        Tuples, unions and sums have the names of their parts, and generic types have the name of the type. Names that
+        no
+        module here defines keep the name of their import, and builtins keep their own name.
         """
         return frozenset() if expression is None else frozenset(self._named(module, expression))
 
     def classes(self) -> dict[str, tuple[Module, ast.ClassDef]]:
-        """All classes by their full names."""
+        """Return all classes by their full names."""
         modules = self._modules.values()
         return {f"{module.name}.{each.name}": (module, each) for module in modules for each in module.classes}
 
     def subclasses(self, root: str) -> set[str]:
-        """The full names of a class and of everything that inherits from it."""
+        """Return the full names of a class and of all its subclasses."""
         bases = {name: self.bases(module, each) for name, (module, each) in self.classes().items()}
         found = {root}
         while new := {name for name, above in bases.items() if above & found} - found:
@@ -127,7 +128,7 @@ class Names:
                 yield from self._follow(".".join([each, *rest]), "")
 
     def _follow(self, full: str, origin: str) -> Iterator[str]:
-        """The names that a full name stands for; ``origin`` itself if it is defined there."""
+        """Return the definitions that a full name refers to; ``origin`` itself if it is defined there."""
         package, _, name = full.rpartition(".")
         source = self._modules.get(package)
         known = source is not None and full != origin and name in self._bindings_of(source)
@@ -175,7 +176,7 @@ def _parts(node: ast.expr) -> list[ast.expr]:
 
 
 def parameters(function: Function) -> list[ast.arg]:
-    """The parameters of a function, without ``self`` and ``cls``, in their order."""
+    """Return the parameters of a function in order, without ``self`` and ``cls``."""
     given = function.args
     found = [*given.posonlyargs, *given.args, *given.kwonlyargs, given.vararg, given.kwarg]
     return [each for each in found if each is not None and each.arg not in ("self", "cls")]
@@ -186,9 +187,9 @@ LONGEST_MODULE, LONGEST_FUNCTION = 400, 40
 
 
 def statements(modules: Iterable[Module]) -> int:
-    """All ``ast.stmt`` nodes, those inside others and imports included, without documentation.
+    """Return all ``ast.stmt`` nodes, including nested statements and imports, without documentation.
 
-    Documentation is every statement that is only a string: a docstring, or the description of an attribute above it.
+    Documentation is every statement that is only a string: a docstring or an attribute description.
     """
     return sum(_statements(module.nodes) for module in modules)
 
@@ -202,18 +203,18 @@ def _is_string(node: ast.stmt) -> bool:
 
 
 def lines(modules: Iterable[Module], path: str) -> int:
-    """The lines of the module with a path, 0 if there is none."""
+    """Return the number of lines of the module with a path; 0 if there is none."""
     return sum(len(module.text.splitlines()) for module in modules if module.path == path)
 
 
 def long_modules(modules: Iterable[Module]) -> list[str]:
-    """The modules of more than 400 lines."""
+    """Return the modules of more than 400 lines."""
     found = [(module.path, lines([module], module.path)) for module in modules]
     return [f"{path} {length}" for path, length in found if length > LONGEST_MODULE]
 
 
 def long_functions(modules: Sequence[Module]) -> list[str]:
-    """The functions of more than 40 statements, those of functions inside them included, without documentation."""
+    """Return the functions of more than 40 statements, including those of inner functions, without documentation."""
     found = [
         (module.place(each, each.name), _statements(ast.walk(each)) - 1)
         for module in modules

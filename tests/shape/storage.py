@@ -1,4 +1,4 @@
-"""Use of storage by flows and records: calls of the store, its errors, and the table of idempotency."""
+"""Storage access in flows and records: calls of the store, handlers of its errors, and the idempotency table."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _IDEMPOTENCY = "idempotency"
 
 
 def store_writes(modules: Sequence[Module]) -> list[str]:
-    """Where flows write by themselves.
+    """Return the places where flows write directly.
 
-    That is ``transact``, ``put``, ``update`` or ``delete`` of what is named ``store`` or ``_store``, or annotated as a
-    ``Store``, in ``**/flows/**`` and ``**/*_flow.py``. A method that is handed on counts as one that is called.
+    Counted are ``transact``, ``put``, ``update`` and ``delete`` of objects that are named ``store`` or ``_store``, or
+    annotated as ``Store``, in ``**/flows/**`` and ``**/*_flow.py``. A reference to such a method counts as a call.
     """
     names = Names(modules)
     return [found for module in matching(modules, FLOWS) for found in _writes(module, names)]
@@ -49,10 +49,10 @@ def _annotated_stores(module: Module, names: Names) -> Iterator[str]:
 
 
 def store_error_handlers(modules: Sequence[Module]) -> list[str]:
-    """Where errors of the store are handled outside ``foundation``, ``delivery`` and ``demo_bank``.
+    """Return the handlers of store errors outside ``foundation``, ``delivery`` and ``demo_bank``.
 
-    That is an ``except`` or a ``suppress`` that names ``StoreError`` or a subclass of it, by whatever name, alias or
-    tuple; one that names only ``Exception`` is about everything, and does not count.
+    A handler is an ``except`` or a ``suppress`` that names ``StoreError`` or a subclass, directly, by an alias or in a
+    tuple. A handler of only ``Exception`` does not count.
     """
     names = Names(modules)
     errors = names.subclasses(_STORE_ERROR)
@@ -75,12 +75,12 @@ def _handlers(module: Module, names: Names, errors: set[str]) -> Iterator[str]:
 
 
 def idempotency_modules(modules: Sequence[Module]) -> list[str]:
-    """The modules that have ``idempotency`` in their own name."""
+    """Return the modules whose names contain ``idempotency``."""
     return [module.path for module in modules if _IDEMPOTENCY in module.name.rpartition(".")[2]]
 
 
 def idempotency_tables(modules: Sequence[Module]) -> list[str]:
-    """The modules that spell the name of the table ``idempotency``, as a string of its own."""
+    """Return the modules that contain the table name ``idempotency`` as a separate string."""
     return [module.path for module in modules if any(map(_is_idempotency, module.nodes))]
 
 

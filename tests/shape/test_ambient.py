@@ -1,4 +1,4 @@
-"""Ambient contexts are found, however they are imported."""
+"""Ambient contexts are detected for all forms of imports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Classes and factories of nothing but other objects of the containers are found."""
+"""Classes and factories that only combine objects of the containers are detected."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def with_(source: str) -> Collaborators:
     return Collaborators([*MODULES, Module("chalicelib/cards/flows/one.py", IMPORTS + source)])
 
 
-def test_containers_list_given_objects_called_classes_and_properties() -> None:
+def test_containers_list_received_objects_called_classes_and_properties() -> None:
     names = {name.rpartition(".")[2] for name in Collaborators(MODULES).made}
 
     assert names == {"CardContainer", "Clients", "Clock", "Limits", "Relay", "Settings", "Store"}
@@ -53,7 +53,7 @@ def test_containers_list_given_objects_called_classes_and_properties() -> None:
 @pytest.mark.parametrize(
     "fields", ["store: Store", "store: Store\n    clock: Clock | None", "settings: Settings\n    store: 'Store'"]
 )
-def test_a_dataclass_of_collaborators_is_found(fields: str) -> None:
+def test_a_dataclass_of_collaborators_is_counted(fields: str) -> None:
     found = with_(f"@dataclass(frozen=True)\nclass Flow:\n    {fields}")
 
     assert found.dataclasses() == ["chalicelib/cards/flows/one.py:5 Flow"]
@@ -71,7 +71,7 @@ def test_a_class_without_the_dataclass_decorator_has_no_fields() -> None:
     assert with_("class Flow:\n    store: Store").dataclasses() == []
 
 
-def test_a_class_that_takes_collaborators_is_found() -> None:
+def test_a_class_that_takes_only_collaborators_is_counted() -> None:
     found = with_("class Flow:\n    def __init__(self, store: Store) -> None:\n        self._store = store")
 
     assert found.classes() == ["chalicelib/cards/flows/one.py:4 Flow"]
@@ -87,21 +87,21 @@ def test_a_class_that_takes_collaborators_is_found() -> None:
         "def use(self, store: Store) -> None: ...",
     ],
 )
-def test_a_class_that_takes_or_keeps_other_objects_is_not_counted(init: str) -> None:
+def test_a_class_that_takes_or_stores_other_objects_is_not_counted(init: str) -> None:
     assert with_(f"class Flow:\n    {init}").classes() == []
 
 
 @pytest.mark.parametrize(
     "body", ["def flow(): ...\n    return flow", "return lambda: store", "return partial(act, store)"]
 )
-def test_a_factory_of_collaborators_is_found(body: str) -> None:
+def test_a_factory_of_collaborators_is_counted(body: str) -> None:
     found = with_(f"def new_flow(store: Store):\n    {body}")
 
     assert found.factories() == ["chalicelib/cards/flows/one.py:4 new_flow"]
 
 
 @pytest.mark.parametrize("source", ["def act(store: Store): return store", "def act(): return lambda: 1"])
-def test_a_function_that_returns_another_value_is_no_factory(source: str) -> None:
+def test_a_function_that_returns_another_value_is_not_counted_as_a_factory(source: str) -> None:
     assert with_(source).factories() == []
 
 

@@ -1,4 +1,4 @@
-"""Statements, lines, long modules and long functions are counted."""
+"""Tests for counting statements, lines, long modules and long functions."""
 
 from __future__ import annotations
 
@@ -50,12 +50,12 @@ def test_a_function_of_41_statements_is_long() -> None:
     assert long_functions([Module("fits.py", fits), Module("long.py", long)]) == ["long.py:1 act 41"]
 
 
-def test_statements_of_a_nested_function_count_for_the_outer_function() -> None:
+def test_statements_of_an_inner_function_count_for_the_outer_function() -> None:
     inner = textwrap.indent(function_of(LONGEST_FUNCTION), "    ")
 
     assert long_functions([Module("one.py", f"def outer():\n{inner}")]) == ["one.py:1 outer 41"]
 
 
 def function_of(count: int) -> str:
-    """A function of so many statements, and a docstring."""
+    """Return a function with the given number of statements and a docstring."""
     return "def act():\n    'Docstring.'\n" + "    a = 1\n" * count

@@ -1,4 +1,4 @@
-"""Writes of flows, handlers of the store's errors and the table of idempotency are found, however they are spelled."""
+"""Writes of flows, handlers of store errors and the idempotency table are detected in all notations."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ OF_STORE = "from chalicelib.foundation.dynamodb.store import"
         f"{OF_STORE} Store as Items\nclass Flow:\n    rows: Items | None\n    def write(self): self.rows.put(1)",
     ],
 )
-def test_a_write_of_a_flow_is_found(source: str) -> None:
+def test_a_store_write_in_a_flow_is_counted(source: str) -> None:
     found = store_writes([STORE, Module(FLOW, source)])
 
     assert [place.partition(":")[0] for place in found] == [FLOW]
@@ -69,7 +69,7 @@ def test_writes_are_counted_only_in_flows() -> None:
         f"def act():\n    {OF_STORE} Busy\n    try: ...\n    except Busy: ...",
     ],
 )
-def test_a_handler_of_a_store_error_is_found(source: str) -> None:
+def test_a_handler_of_a_store_error_is_counted(source: str) -> None:
     found = store_error_handlers([ERRORS, STORE, Module("chalicelib/website/users.py", source)])
 
     assert [place.partition(":")[0] for place in found] == ["chalicelib/website/users.py"]
@@ -108,7 +108,7 @@ def test_idempotency_modules_are_found_by_name() -> None:
     assert idempotency_modules([Module(path, "") for path in paths]) == paths[:1]
 
 
-def test_a_module_with_the_table_name_as_a_string_is_found() -> None:
+def test_a_module_with_the_table_name_as_a_separate_string_is_found() -> None:
     sources = {
         "one.py": 'TABLE = "idempotency"',
         "two.py": 'put("idempotency", item)',

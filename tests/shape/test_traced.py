@@ -1,4 +1,4 @@
-"""Files, switches and functions of executed code are counted; a repeated request has the same trace."""
+"""Tests for counting executed files, switches and functions; a repeated request has the same trace."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The code that one request executes: files, calls from one file to another, and functions."""
+"""The code that one request executes: files, calls between files, and functions."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ _WARM_UP = 3
 
 @dataclass
 class Trace:
-    """What runs of ``chalicelib`` in one thread.
+    """The executed code of ``chalicelib`` in one thread.
 
     Attributes:
         files: the files of the functions.
-        switches: how often a function is called by one of another file, or from outside, the entry included. What runs
-            between them, as a library or a comprehension, does not count, nor does a generator that goes on.
+        switches: the number of calls from another file or from outside, including the entry. Library code and
+            comprehensions between caller and function are ignored, and resumed generators do not count.
         functions: the functions by file, line and name, without comprehensions and lambdas.
     """
 
@@ -43,7 +43,7 @@ class Trace:
     """By their ids, which are theirs for as long as they are kept."""
 
     def profile(self, frame: FrameType, event: str, argument: Any) -> None:
-        """Take note of an event of ``sys.setprofile``."""
+        """Record an event of ``sys.setprofile``."""
         if event == "call" and _is_function(frame) and not self._goes_on(frame):
             code = frame.f_code
             path = code.co_filename.removeprefix(f"{ROOT}/")
@@ -52,7 +52,7 @@ class Trace:
             self.switches += _file_of_caller(frame) != code.co_filename
 
     def _goes_on(self, frame: FrameType) -> bool:
-        """Whether this is a generator that has run before."""
+        """Return whether this is a generator that has run before."""
         if id(frame) in self._generators:
             return True
         if frame.f_code.co_flags & inspect.CO_GENERATOR:
@@ -61,7 +61,7 @@ class Trace:
 
 
 def trace(call: Callable[[], object]) -> Trace:
-    """What runs of ``chalicelib`` in this thread while ``call`` does. Garbage is not collected meanwhile."""
+    """Trace ``chalicelib`` in this thread during ``call``. The garbage collector is disabled."""
     traced, before, collects = Trace(), sys.getprofile(), gc.isenabled()
     gc.disable()
     sys.setprofile(traced.profile)
@@ -75,7 +75,7 @@ def trace(call: Callable[[], object]) -> Trace:
 
 
 def relayed_read(causeway: Causeway) -> Trace:
-    """A warm ``GET /tpp/accounts`` at a bank of version 1, from the application's entry to its answer."""
+    """Trace a warm ``GET /tpp/accounts`` at a bank of version 1, from the application's entry to its response."""
     causeway.banks[1].answers["/accounts"] = always({"status": "success", **ANSWERS[1]["/accounts"]})
     bearer = causeway.tpp.tokens(1)["access_token"]
 
@@ -87,7 +87,7 @@ def relayed_read(causeway: Causeway) -> Trace:
 
 
 def card_authorization(causeway: Causeway) -> Trace:
-    """A warm authorization of a purchase that is approved, from the dispatcher's ``answer``."""
+    """Trace a warm authorization of an approved purchase, from the dispatcher's ``answer``."""
     issuer = Issuer(causeway)
     card = new_card(issuer)
 
@@ -108,13 +108,13 @@ def _warm(act: Callable[[], None]) -> Trace:
 
 
 def _is_function(frame: FrameType) -> bool:
-    """Whether a frame is that of a function with a name in ``chalicelib``."""
+    """Return whether a frame belongs to a named function of ``chalicelib``."""
     code = frame.f_code
     return code.co_filename.startswith(_FOLDER) and not code.co_name.startswith("<")
 
 
 def _file_of_caller(frame: FrameType) -> str | None:
-    """The file of the nearest caller in ``chalicelib``, ``None`` if there is none."""
+    """Return the file of the nearest caller in ``chalicelib``; ``None`` if there is none."""
     caller = frame.f_back
     while caller is not None and not caller.f_code.co_filename.startswith(_FOLDER):
         caller = caller.f_back

@@ -1,6 +1,6 @@
-"""Writes the data of this release to ``tests/upgrade/released.jsonl``, with which tests of later releases start.
+"""Write the data of this release to ``tests/upgrade/released.jsonl``, which tests of later releases load.
 
-A service in this process, with a clock of its own, uses an emulator; the file is what the emulator then keeps.
+A service in this process with a simulated clock uses an emulator. The file contains the emulator's data.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The data of a release as a text file, one JSON document a line, and an emulator that starts with them.
+"""The data of a release as a text file with one JSON document per line, and an emulator that starts with the data.
 
-The first line has the ``facts`` that a test needs to use the data: credentials, tokens and ids. The others have the
-emulator's ``seed``, from which all its keys are derived, each ``secret``, and each ``item`` of each ``table``.
+The first line has the ``facts`` that a test needs to use the data: credentials, tokens and ids. The other lines have
+the emulator's ``seed``, from which all its keys are derived, each ``secret``, and each ``item`` of each ``table``.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ RELEASED = Path(__file__).with_name("released.jsonl")
 
 
 def write(file: Path, state: Path, facts: Mapping[str, Any]) -> None:
-    """Write an emulator's ``state`` as text, without messages, and without the tokens of transactions."""
+    """Write an emulator's ``state`` as text, without messages and transaction tokens."""
     lines: list[Mapping[str, Any]] = [{"facts": facts}]
     with closing(sqlite3.connect(state)) as database:
         for kind, place, key, value in database.execute("SELECT * FROM entries ORDER BY kind DESC, place, key"):
@@ -41,13 +41,13 @@ def write(file: Path, state: Path, facts: Mapping[str, Any]) -> None:
 
 
 def read(file: Path = RELEASED) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """The facts, and the other lines."""
+    """Return the facts and the other lines."""
     first, *others = map(json.loads, file.read_text(encoding="utf-8").splitlines())
     return first["facts"], others
 
 
 def restore(lines: list[dict[str, Any]], state: Path) -> None:
-    """Write a new state for an emulator."""
+    """Create a new state for an emulator from the file."""
     EmulatorState(state)
     with closing(sqlite3.connect(state)) as database, database:
         database.executemany("INSERT INTO entries VALUES (?, ?, ?, ?)", map(_entry, lines))
@@ -66,7 +66,7 @@ def _entry(line: Mapping[str, Any]) -> tuple[str, str, str, str]:
 
 
 def key_attributes() -> dict[str, list[str]]:
-    """The names of each table's key attributes, as the present template has them."""
+    """Return the names of each table's key attributes in the current template."""
     tables = for_stage("local").tables()
     return {
         table["TableName"].removeprefix(f"{STACK}-"): [key["AttributeName"] for key in table["KeySchema"]]
@@ -76,7 +76,7 @@ def key_attributes() -> dict[str, list[str]]:
 
 @contextmanager
 def emulator(state: Path) -> Iterator[None]:
-    """An emulator with this state and the stack's resources. AWS clients that are made meanwhile use it."""
+    """Run an emulator with this state and the stack's resources; new AWS clients use the emulator."""
     child = ChildProcess(python_command("infra.local.emulator", "--state", str(state)), output=subprocess.PIPE)
     try:
         os.environ["AWS_ENDPOINT_URL"] = child.first_line()

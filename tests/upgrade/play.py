@@ -1,4 +1,4 @@
-"""Records of a release in every table, written by a TPP, a PSU, a programme manager and an operator."""
+"""Creates records of a release in every table as a TPP, a PSU, a programme manager and an operator."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ EVER = {"date_from": 0, "date_to": 99_999_999_999, "item_count": 100}
 
 
 def play(causeway: Causeway) -> dict[str, Any]:
-    """Fill every table. Returns the facts that are needed to use the data."""
+    """Fill every table, and return the facts that are needed to use the data."""
     WebUser(causeway).register(EMAIL)
     created = causeway.hub.openbanking.clients.create(owner=EMAIL, title="Budget Friend")
     causeway.tpp.client, causeway.tpp.client_secret = created.client, created.secret
@@ -47,7 +47,7 @@ def play(causeway: Causeway) -> dict[str, Any]:
 
 
 def _use_bank(causeway: Causeway, bank: str) -> dict[str, Any]:
-    """Tokens of a consent, a code of another that is not redeemed, and a payment that the PSU has confirmed."""
+    """Create tokens of a consent, an unredeemed code of another consent, and a payment that the PSU has confirmed."""
     granted = tokens(causeway, bank, scopes=SCOPES[bank], state=f"used at {bank}")
     headers = {"idempotency-key": f"order-{bank}"}
     order = payment(causeway, bank)
@@ -66,7 +66,7 @@ def _use_bank(causeway: Causeway, bank: str) -> dict[str, Any]:
 
 
 def _fail_to_deliver(causeway: Causeway) -> dict[str, str]:
-    """An event whose receiver was away, and the secret that it is signed with."""
+    """Record an event whose first attempt fails, and return its id and its signing secret."""
     clients = causeway.hub.openbanking.clients
     created = clients.create(owner=EMAIL, title="Receiver", events_url=causeway.receiver.url)
     assert created.events_secret is not None
@@ -78,9 +78,9 @@ def _fail_to_deliver(causeway: Causeway) -> dict[str, str]:
 
 
 def _use_card(issuer: Issuer) -> dict[str, Any]:
-    """A card with a purchase that is cleared and one that is pending, and an account with a payment on its way.
+    """Create a card with a cleared and a pending purchase, and an account with a payment in transit.
 
-    Returns what the reads of them answer, by action.
+    Return the responses of actions that read them, by action.
     """
     card = issuer.spendable(50_000)
     issuer.clearing(issuer.purchase(card.card_id, 1_999), 1_999)
@@ -98,7 +98,7 @@ def _use_card(issuer: Issuer) -> dict[str, Any]:
 
 
 def _reads(card: NewCard, payer_id: int) -> Iterator[tuple[str, dict[str, int]]]:
-    """Actions that read the records, with their members."""
+    """Return actions that read the records, with their members."""
     for action in ("getCardDetails", "getCardNumber", "getCvc2", "getPin"):
         yield action, {"card_id": card.card_id}
     yield "getFinancialAuthorizes", {"card_id": card.card_id, **EVER}

@@ -1,4 +1,4 @@
-"""This version starts on the data that the latest release has written, and goes on with them."""
+"""This version starts with the data of the latest release and continues to use it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ LARGEST = 300_000
 
 @pytest.fixture(scope="module")
 def storage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """An emulator with the data of the latest release."""
+    """Run an emulator with the data of the latest release."""
     state = tmp_path_factory.mktemp("upgrade") / "state"
     data_file.restore(LINES, state)
     with data_file.emulator(state):
@@ -41,7 +41,7 @@ def storage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 @pytest.fixture
 def causeway(storage: None) -> Iterator[Causeway]:
-    """A new process of the service, between the demonstration banks, at the time when the data were written."""
+    """Return a new process of the service with the demonstration banks, at the time when the data was written."""
     clock = ManualClock(datetime.fromisoformat(FACTS["written_at"]))
     service = Causeway(bootstrap.Hub(Settings.from_environment({"STAGE": "local"}), clock), {})
     with service.installed(), wire_banks(service):
@@ -61,12 +61,12 @@ def test_released_data_has_every_sealed_attribute() -> None:
     assert found >= {(place.table, place.attribute) for place in SEALED_PLACES}
 
 
-def test_released_data_is_small() -> None:
+def test_the_released_data_file_is_within_its_size_limit() -> None:
     assert data_file.RELEASED.stat().st_size <= LARGEST
 
 
 @pytest.mark.parametrize("bank", SCOPES)
-def test_released_consents_tokens_and_payments_stay_usable(causeway: Causeway, bank: str) -> None:
+def test_released_consents_tokens_and_payments_are_usable(causeway: Causeway, bank: str) -> None:
     known = FACTS["banks"][bank]
     bearer, refresh_token = known["tokens"]["access_token"], known["tokens"]["refresh_token"]
 
@@ -90,7 +90,7 @@ def test_a_client_fetches_released_events(causeway: Causeway) -> None:
     assert {"test", "payment.status_changed"} <= {*types}
 
 
-def test_a_released_delivery_is_delivered_with_its_signature(causeway: Causeway) -> None:
+def test_a_released_delivery_is_delivered_with_a_valid_signature(causeway: Causeway) -> None:
     event_id = FACTS["events"]["event_id"]
     causeway.clock.advance(3600)
     causeway.hub.delivery.call(sweep)
@@ -150,7 +150,7 @@ def accounts(causeway: Causeway, bearer: str) -> list[Any]:
 
 
 def queued(causeway: Causeway) -> list[str]:
-    """The messages in the queue of deliveries."""
+    """Return the messages in the deliveries queue."""
     sqs = boto3.client("sqs")
     url = sqs.get_queue_url(QueueName=f"{causeway.hub.settings.prefix}-deliveries")["QueueUrl"]
     found: list[str] = []
@@ -160,7 +160,7 @@ def queued(causeway: Causeway) -> list[str]:
 
 
 def assert_contains(value: Any, known: Any) -> None:
-    """A value has all members that were known; versions may append others."""
+    """Check that a value has all known members; later versions may add members."""
     if isinstance(known, Mapping):
         for name, member in known.items():
             assert_contains(value[name], member)

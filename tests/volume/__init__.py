@@ -1,1 +1,1 @@
-"""Volume: what finding and queueing due deliveries costs in round trips, however many records there are."""
+"""Volume tests: the round trips for finding and queueing due deliveries do not depend on the number of records."""

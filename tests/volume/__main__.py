@@ -1,6 +1,6 @@
 """Queue a hundred due deliveries among a million records, and count the round trips.
 
-The tables are in a DynamoDB Local of its own, the queue is the emulator's, in this process.
+The tables are in a separate DynamoDB Local; the queue is in the emulator in this process.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ GOAL = 8
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Load, sweep and print; returns; answers the exit code."""
+    """Load the records, sweep, print the results, and return the exit code."""
     parser = command.parser("tests.volume", __doc__)
     parser.add_argument("--records", type=int, default=1_000_000)
     options = parser.parse_args(arguments)
@@ -66,7 +66,7 @@ def _sweep(hub: Hub, count: int, due: int) -> int:
 
 
 def _progress(count: int) -> Callable[[int], None]:
-    """Prints a line for every tenth of ``count``."""
+    """Return a function that prints a line for every tenth of ``count``."""
     started, printed = time.monotonic(), 0
 
     def print_tenth(written: int) -> None:

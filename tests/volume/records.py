@@ -1,6 +1,6 @@
-"""Delivery records by the million, as the records' own writes make them, and their loading into DynamoDB Local.
+"""Creates millions of delivery records with the records' own write operations, and loads them into DynamoDB Local.
 
-DynamoDB Local is called directly: boto3 would need more processor time than the engine, and signatures are not checked.
+The HTTP calls are direct, with a dummy signature, because boto3 would need more processor time than DynamoDB Local.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _thread = local()
 
 
 def load(table: str, items: Iterable[Item], progress: Callable[[int], None]) -> None:
-    """Write packed items; ``progress`` gets the number of written ones after every batch."""
+    """Write packed items, and pass the number of written items to ``progress`` after every batch."""
     batches = _batches(items)
     written = 0
     with ThreadPoolExecutor(_CONNECTIONS) as pool:
@@ -77,7 +77,7 @@ def _write(table: str, items: list[Item]) -> int:
 
 
 def _connection() -> http.client.HTTPConnection:
-    """This thread's connection."""
+    """Return this thread's connection."""
     if not hasattr(_thread, "connection"):
         address = urlsplit(os.environ["AWS_ENDPOINT_URL_DYNAMODB"])
         _thread.connection = http.client.HTTPConnection(address.netloc, timeout=PATIENCE_SECONDS)
@@ -90,9 +90,9 @@ _FAILURE = {"at": 0, "milliseconds": 20_000, "error": "no answer came in time"}
 
 
 def records(outbox: Outbox, count: int, due: int, now: int) -> Iterator[Item]:
-    """``count`` packed records, ``due`` of them due at ``now`` and spread among the others.
+    """Yield ``count`` packed records, evenly mixed with ``due`` records that are due at ``now``.
 
-    Of those, eight in ten are delivered, one has failed, and one waits for its next attempt.
+    Eight in ten of the other records are delivered, one has failed, and one waits for its next attempt.
     """
     recorded = outbox.record("event", "consent.revoked", receiver="", consent_id="a-consent")
     new = recorded.operations[0].item
@@ -116,7 +116,7 @@ def _delivered(new: Item, now: int) -> Item:
 
 
 def _after(new: Item, now: int, outcome: Callable[[Delivery], Update]) -> Item:
-    """A record as it stands after one attempt."""
+    """Return a record as stored after one attempt."""
     claimed, claim = update_claim(Delivery.from_item(new), "a-claim", now, sending=True)
     return _applied(_applied(new, claim), outcome(claimed))
 
@@ -126,7 +126,7 @@ def _applied(item: Item, update: Update) -> Item:
 
 
 def _renamed(template: Item, number: int) -> Item:
-    """The record with names of its own, in the shards that these belong to."""
+    """Return the record with unique names, in the index shards of these names."""
     delivery_id, bic, client_id = f"volume-{number:015}", f"BANK{number % BANKS:04}", f"client-{number % CLIENTS:04}"
     own: Item = {"delivery_id": delivery_id, "bic": bic, "client_id": client_id, "receiver": f"client#{client_id}"}
     own |= OF_BANK.entry(delivery_id, bic) | OF_CLIENT.entry(delivery_id, client_id)

@@ -1,7 +1,7 @@
-"""Round trips: the waits for AWS in a piece of code, counted below the store.
+"""Counts round trips: sequential waits for AWS in a piece of code, measured below the store.
 
-A call by itself is one round trip. So are calls made together, as many as may be under way at the same time: their wave
-takes as long as one call. Where one of them makes several calls, one after the other, the wave counts as many.
+A single call is one round trip. Parallel calls, up to the maximum concurrency, form a wave that takes as long as one
+call. If a parallel task makes several calls in sequence, the wave counts as many round trips.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _USERS = (
 
 
 class RoundTrips:
-    """Counts; ``made`` is how many there were so far, ``calls`` how many calls."""
+    """Counters: ``made`` is the number of round trips so far, ``calls`` is the number of calls."""
 
     def __init__(self) -> None:
         self.made = 0
@@ -34,7 +34,7 @@ class RoundTrips:
 
     @contextmanager
     def counted(self) -> Iterator[RoundTrips]:
-        """Counts what is called inside."""
+        """Count the calls inside the context."""
         patches = [patch(f"{user}.together", self._together) for user in _USERS]
         with observe(self._see):
             for each in patches:
