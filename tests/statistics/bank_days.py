@@ -1,4 +1,4 @@
-"""Days of a bank: calls in counters, as instances write them, and the night in which they are ingested."""
+"""Days of a bank: counters of calls, as instances write them, and the nightly ingest."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ def store_calls(
     bank_ms: float = 100,
     hub_ms: float = 10,
 ) -> None:
-    """Store the counters of one instance: calls of TPPs whose requests were sent at these times, as ``HH:MM:SS``.
+    """Store the counters of one instance for TPP calls at these times, as ``HH:MM:SS``.
 
-    ``fault`` is who is to blame for those that were answered; for the unanswered it is the bank.
+    ``fault`` is the party at fault for answered calls. For unanswered calls, the bank is at fault.
     """
     counters: dict[int, HourlyCounters] = {}
     for times, was_answered in ((answered, True), (unanswered, False), (not_asked, None)):
@@ -56,7 +56,7 @@ def store_calls(
 
 
 def counters_of(replies: Iterable[tuple[int, bool]], bic: str = ALPHA) -> list[HourlyCounters]:
-    """The counters of one instance for requests, each with its Unix second and whether it was answered."""
+    """Return the counters of one instance for requests, each with its Unix second and whether it was answered."""
     counters: dict[int, HourlyCounters] = {}
     for at, was_answered in replies:
         hour = at - at % HOUR_SECONDS
@@ -68,7 +68,7 @@ def counters_of(replies: Iterable[tuple[int, bool]], bic: str = ALPHA) -> list[H
 def hourly(
     bic: str, hour: int, *, answered: int = 0, unanswered: int = 0, bank: float = 120, hub: float = 4
 ) -> HourlyCounters:
-    """An hour of account information: a call in each second from its beginning, unanswered ones first."""
+    """Return counters of an hour of account information: one call per second from its start, unanswered calls first."""
     counters = HourlyCounters(bic, hour)
     for second in range(answered + unanswered):
         _count(counters, hour + second, "AISP", second >= unanswered, bank, hub)
@@ -76,17 +76,17 @@ def hourly(
 
 
 def put_counters(counters: HourlyCounters, number: int = 0) -> Put:
-    """The write of the ``number``-th instance."""
+    """Return the write of the ``number``-th instance's counters."""
     return Put(TABLE, counters.to_item(f"counters-{number}"))
 
 
 def record(bic: str, day: date, *counters: HourlyCounters, name: str = "A bank") -> DayRecord:
-    """The record of a day, as computed from counters."""
+    """Return the record of a day computed from counters."""
     return compute_day(ExpectedBank(bic, name, is_active=True), day, counters, None)
 
 
 def past_records(bic: str, today: date, days: int) -> Iterator[DayRecord]:
-    """The same records of the days before today in each run, with quiet days, slow days and downtimes."""
+    """Return reproducible records of the days before today, including days without calls, slow days and downtimes."""
     chance = random.Random(bic)
     for age in range(days, 0, -1):
         day = today - timedelta(days=age)
@@ -110,7 +110,7 @@ def _busy_day(bic: str, day: date, age: int, chance: random.Random) -> Iterator[
 def _count(
     counters: HourlyCounters, at: int, service: Service, was_answered: bool | None, bank: float, hub: float
 ) -> None:
-    """Count a call of a TPP at a Unix second; ``was_answered`` is ``None`` when the bank was not asked."""
+    """Count a TPP call at a Unix second. ``was_answered`` is ``None`` if the bank received no request."""
     counters.count_call(at, service, hub)
     if was_answered is None:
         counters.count_request(at, service, "not_asked")
@@ -129,7 +129,7 @@ def histogram(*milliseconds: float) -> Histogram:
 
 
 def summarize(records: Iterable[DayRecord]) -> Summary:
-    """The figures of several days, for comparison with those of periods."""
+    """Return the figures of several days, for comparison with the figures of periods."""
     records = list(records)
     known = [record for record in records if record.availability is not None]
     return Summary(
@@ -149,23 +149,23 @@ def advance_to(causeway: Causeway, day: date, time: str = "01:10") -> None:
 
 
 def ingest(causeway: Causeway, *, alone: bool = False) -> None:
-    """Run the scheduled job, or that of a single process."""
+    """Run the scheduled job, or the job of a single process."""
     statistics = causeway.hub.statistics
     (statistics.ingest_alone if alone else statistics.ingest).run(expected_banks(causeway.hub.openbanking.banks))
 
 
 def stored_records(causeway: Causeway) -> list[Item]:
-    """The items of all day records."""
+    """Return the items of all day records."""
     return causeway.hub.store.rows(TABLE, ("subject", quarter_subject(quarter_of(DAY))))
 
 
 def records(causeway: Causeway, bic: str = ALPHA) -> dict[date, DayRecord]:
-    """The records of a bank by day."""
+    """Return the records of a bank by day."""
     found = [DayRecord.from_item(item) for item in stored_records(causeway)]
     return {record.day: record for record in found if record.bic == bic}
 
 
 def report(causeway: Causeway, day: date = DAY, consent: int | None = 41_250, payment: int | None = 23_800) -> None:
-    """Have bank Beta report its durations of a day, in milliseconds."""
+    """Report durations of a day in milliseconds as bank Beta."""
     body = {"date": day.isoformat(), "consentDuration": consent, "paymentDuration": payment}
     assert causeway.banks[2].call("/daily_performance", body).status == 200

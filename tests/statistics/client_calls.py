@@ -1,4 +1,4 @@
-"""A process that measures calls, and the table that it writes to, in memory."""
+"""A process that measures calls, and an in-memory table to which the process writes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def fail() -> None:
 
 
 class Table:
-    """A store of one table; ``before`` and ``after`` are called around each of its ``transactions``."""
+    """A store of one table. It calls ``before`` and ``after`` around each of its ``transactions``."""
 
     def __init__(self) -> None:
         self.items: dict[tuple[str, str], dict[str, Any]] = {}
@@ -52,12 +52,12 @@ class Table:
         return Page(rows[:limit], {"part": rows[limit - 1]["part"]} if len(rows) > limit else None)
 
     def rows(self, table: str, partition: tuple[str, str]) -> list[dict[str, Any]]:
-        """No bank is down."""
+        """Return no open downtimes."""
         assert (table, partition) == (TABLE, PARTITION)
         return []
 
     def of(self, kind: str) -> list[dict[str, Any]]:
-        """The items whose partition begins with ``kind``, in the order of their keys."""
+        """Return the items whose partition begins with ``kind``, in key order."""
         return [item for (subject, _), item in sorted(self.items.items()) if subject.startswith(f"{kind}#")]
 
     @property
@@ -72,14 +72,14 @@ class Table:
 
 
 class Instance(Measurements):
-    """A process that measures calls and writes them to its table."""
+    """A process that measures calls and writes the counters to its table."""
 
     def __init__(self, table: Table | None = None, clock: ManualClock | None = None) -> None:
         self.table, self.clock = table or Table(), clock or ManualClock(START)
         super().__init__(lambda: self.table, self.clock, Metrics("dev"))  # type: ignore[arg-type, return-value]
 
     def another(self) -> Instance:
-        """Another process with the same table and clock."""
+        """Create a second process with the same table and clock."""
         return Instance(self.table, self.clock)
 
     def read_activity(self, client_id: str = CLIENT) -> Activity:
@@ -99,7 +99,7 @@ class Instance(Measurements):
         fault: Blamed | None = None,
         seconds: float = 0.25,
     ) -> None:
-        """Measure a client's request; if it calls a bank, that takes 0.2 s of it."""
+        """Measure a client's request. A call to a bank takes 0.2 s of the request."""
         with self.measure() as call:
             call.method, call.route, call.request_id = "GET", route, "an-id"
             if client_id:
@@ -114,7 +114,7 @@ class Instance(Measurements):
     def call_bank(
         self, bic: str = BIC, service: Service = "AISP", outcome: Outcome = "answered", status: int = 200
     ) -> None:
-        """Measure a request of 0.25 s, 0.2 s of which the bank takes."""
+        """Measure a request of 0.25 s that includes 0.2 s at the bank."""
         with self.measure() as call:
             current_call.record_concern(bic, service)
             at = self.clock.time()

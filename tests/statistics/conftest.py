@@ -1,4 +1,4 @@
-"""A night in which days are ingested, and a process that measures calls."""
+"""Fixtures for the nightly ingest, and for a process that measures calls."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.statistics.client_calls import Instance
 
 @pytest.fixture
 def night(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> Iterator[Causeway]:
-    """01:10 of the night after ``DAY``; banks that a test changes are restored."""
+    """Set the clock to 01:10 of the night after ``DAY``, and restore changed banks afterwards."""
     monkeypatch.setattr(parallel, "WIDTH", 1)  # the emulator is not made for threads
     advance_to(causeway, DAY + timedelta(days=1))
     before = [causeway.hub.store.get("banks", {"bic": bic}) for bic in (ALPHA, BETA)]

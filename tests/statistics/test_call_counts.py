@@ -1,4 +1,4 @@
-"""Counts and durations: added up in any order, stored without what is zero, and rounded halves up."""
+"""Counts and durations are summed in any order, stored without zeros, and rounded half up."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def add(total: Total, parts: Sequence[Total]) -> Total:
 
 
 def rank(durations: list[float], percent: int) -> float:
-    """The exact percentile."""
+    """Return the exact percentile."""
     return sorted(durations)[max(math.ceil(len(durations) * percent / 100), 1) - 1]
 
 
@@ -70,9 +70,7 @@ def test_a_percentile_exceeds_the_exact_value_by_less_than_one_bucket(durations:
 
 
 @given(DURATIONS, DURATIONS, DURATIONS)
-def test_histograms_add_up_to_the_same_total_in_any_order(
-    first: list[float], second: list[float], third: list[float]
-) -> None:
+def test_histograms_have_the_same_sum_in_any_order(first: list[float], second: list[float], third: list[float]) -> None:
     parts = [histogram(*durations) for durations in (first, second, third)]
     total = add(Histogram(), parts)
 
@@ -81,7 +79,7 @@ def test_histograms_add_up_to_the_same_total_in_any_order(
 
 
 @given(DURATIONS)
-def test_a_stored_histogram_is_read_unchanged(durations: list[float]) -> None:
+def test_a_stored_histogram_is_loaded_unchanged(durations: list[float]) -> None:
     kept = histogram(*durations)
 
     assert Histogram.from_item(unpack(pack(kept.to_item()))) == kept
@@ -94,7 +92,7 @@ def test_an_empty_histogram_has_neither_percentile_nor_average(percent: int) -> 
     assert Histogram().count == 0
 
 
-def test_an_average_is_exact() -> None:
+def test_an_average_is_computed_exactly() -> None:
     assert histogram(0.1, 0.2, 999.9).average == Decimal("333.4")
     assert histogram(0.05, 0.05, 0.05).average == Decimal("0.1")  # 0.05 is rounded up
 
@@ -115,7 +113,7 @@ TALLIES = st.builds(CallCounts, **{name: st.integers(0, 10**9) for name in COUNT
 
 
 @given(TALLIES, TALLIES, TALLIES)
-def test_counts_add_up_to_the_same_total_in_any_order(first: CallCounts, second: CallCounts, third: CallCounts) -> None:
+def test_counts_have_the_same_sum_in_any_order(first: CallCounts, second: CallCounts, third: CallCounts) -> None:
     parts = [first, second, third]
     total = add(CallCounts(), parts)
 
@@ -124,7 +122,7 @@ def test_counts_add_up_to_the_same_total_in_any_order(first: CallCounts, second:
 
 
 @given(TALLIES)
-def test_stored_counts_are_read_unchanged(tally: CallCounts) -> None:
+def test_stored_counts_are_loaded_unchanged(tally: CallCounts) -> None:
     item = unpack(pack(tally.to_item()))
 
     assert CallCounts.from_item(item) == tally
@@ -145,7 +143,7 @@ def test_the_list_of_services_contains_every_service() -> None:
     assert get_args(Service) == SERVICES
 
 
-def test_latencies_of_the_service_and_of_banks_are_separate() -> None:
+def test_latencies_of_the_service_and_of_banks_are_counted_separately() -> None:
     one, other = Latencies(), Latencies()
     one.hub.add(3)
     other.bank.add(250)

@@ -1,4 +1,4 @@
-"""The activity of clients: each process writes counts and recent calls, and a page reads the rows of all processes."""
+"""Client activity: each process writes counts and recent calls, and a page reads the rows of all processes."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def test_requests_outside_the_client_api_are_not_stored(instance: Instance, rout
     assert instance.table.transactions == []
 
 
-def test_the_first_call_is_written_at_once_and_later_ones_once_a_minute(instance: Instance) -> None:
+def test_the_first_call_is_written_immediately_and_later_calls_once_a_minute(instance: Instance) -> None:
     written = []
     for _ in range(300):
         instance.call()
@@ -130,7 +130,7 @@ def test_a_process_replaces_its_own_rows_and_stores_the_latest_calls_of_a_minute
     assert [call.status for call in calls_of(minute)] == [205 + number for number in range(PER_MINUTE)]
 
 
-def test_activity_that_cannot_be_written_is_written_once_later(instance: Instance, lines: Lines) -> None:
+def test_activity_that_cannot_be_written_is_written_later_exactly_once(instance: Instance, lines: Lines) -> None:
     instance.table.before = fail
     instance.call()
     assert instance.table.items == {}
@@ -169,13 +169,13 @@ def test_calls_before_and_after_dropped_rows_add_up_within_the_memory_limit(inst
     assert [(line["message"], line["rows"]) for line in lines.all()] == [("activity dropped", 2)]
 
 
-def test_members_of_later_versions_are_ignored() -> None:
+def test_members_written_by_later_versions_are_ignored() -> None:
     call = dict.fromkeys(client_activity.ClientCall.__dataclass_fields__) | {"at": 1, "unheard_of": 2}
 
     assert calls_of({"calls": jsontext.dumps([call])})[0].at == 1
 
 
-def test_the_counts_of_a_stored_hour_are_added() -> None:
+def test_new_counts_are_added_to_the_counts_of_a_stored_hour() -> None:
     whole, row = HourOfCalls(CLIENT, HOUR, "whole", 3), HourOfCalls(CLIENT, HOUR, "row", 4)
     whole.errors["bank"], row.errors["bank"], row.errors["hub"] = 2, 1, 1
     whole.include(row.to_item())
@@ -184,7 +184,7 @@ def test_the_counts_of_a_stored_hour_are_added() -> None:
 
 
 def units(item: dict[str, Any]) -> int:
-    """The write units of an item in a transaction: two for each KB."""
+    """Return the write units of an item in a transaction: two per KB."""
     return 2 * -(-sum(len(name) + len(str(value)) for name, value in item.items()) // 1024)
 
 
@@ -206,7 +206,7 @@ def test_the_documented_costs_match_the_sizes_of_the_rows() -> None:
     assert ROWS_READ * sum(len(str(value)) for value in most.values()) / 4096 < 60
 
 
-def test_activity_adds_the_rows_of_all_processes_and_the_unwritten_counts_of_its_own(instance: Instance) -> None:
+def test_activity_sums_the_rows_of_all_processes_and_its_own_unwritten_counts(instance: Instance) -> None:
     other = instance.another()
     other.call(500)
     other.call(400)

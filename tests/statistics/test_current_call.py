@@ -1,4 +1,4 @@
-"""Records of the current request: its bank, outcome and client, kept apart from other requests."""
+"""Records of the current request: its bank, outcome and client, separate from other requests."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_records_outside_a_measured_request_are_ignored() -> None:
 
 @pytest.fixture
 def call() -> Iterator[CurrentCall]:
-    """The call of a measured request."""
+    """Return the call of a measured request."""
     call = CurrentCall(1, 0)
     with measuring(call, lambda: 0.0, inf):
         yield call
@@ -54,22 +54,22 @@ def test_records_inside_a_measured_request_belong_to_its_call(call: CurrentCall)
     ]
 
 
-def test_the_first_of_several_failures_counts(call: CurrentCall) -> None:
+def test_only_the_first_of_several_failures_is_recorded(call: CurrentCall) -> None:
     current_call.record_failure("bank")
     current_call.record_failure("hub")
 
     assert call.fault == "bank"
 
 
-def test_clearing_the_concern_removes_bank_and_service(call: CurrentCall) -> None:
+def test_clearing_the_current_bank_removes_bank_and_service(call: CurrentCall) -> None:
     current_call.record_concern("ALPHGB21", "PISP")
     current_call.clear_concern()
 
     assert call.concern is None
 
 
-def test_a_request_within_a_request_has_its_own_call(call: CurrentCall) -> None:
-    """Keep a bank's call to the service apart while the service asks the bank in the same thread."""
+def test_a_nested_request_has_its_own_call(call: CurrentCall) -> None:
+    """A bank's call to the service is separate while the service calls the bank in the same thread."""
     inner = CurrentCall(2, 0)
 
     with measuring(inner, lambda: 0.0, inf):
@@ -80,7 +80,7 @@ def test_a_request_within_a_request_has_its_own_call(call: CurrentCall) -> None:
     assert (inner.concern, inner.fault) == (("BETADEF1", "AISP"), None)
 
 
-def test_a_thread_does_not_record_into_the_call_of_another(call: CurrentCall) -> None:
+def test_a_thread_does_not_record_into_the_call_of_another_thread(call: CurrentCall) -> None:
     thread = threading.Thread(target=current_call.record_failure, args=("hub",))
     thread.start()
     thread.join()

@@ -1,4 +1,4 @@
-"""Today so far: what all instances have counted since midnight, read as seldom as a page for everybody needs."""
+"""The current day: counts of all instances since midnight, cached for all viewers of a page."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def store(causeway: Causeway, *counters: HourlyCounters) -> None:
     causeway.hub.store.transact([put_counters(each, number) for number, each in enumerate(counters)])
 
 
-def test_today_adds_the_counters_of_all_instances_since_midnight(causeway: Causeway) -> None:
+def test_the_current_day_sums_the_counters_of_all_instances_since_midnight(causeway: Causeway) -> None:
     store(
         causeway,
         hourly(BIC, HOURS[0] - 3600, answered=7),
@@ -69,7 +69,7 @@ DOWNTIMES: dict[str, tuple[list[HourlyCounters], Decimal | None, int | None]] = 
 
 
 @pytest.mark.parametrize(("counters", "availability", "downtime"), DOWNTIMES.values(), ids=DOWNTIMES)
-def test_a_downtime_today_counts_from_midnight_until_now(
+def test_a_downtime_of_the_current_day_counts_from_midnight_until_now(
     causeway: Causeway, counters: list[HourlyCounters], availability: Decimal | None, downtime: int | None
 ) -> None:
     store(causeway, *counters)
@@ -79,13 +79,13 @@ def test_a_downtime_today_counts_from_midnight_until_now(
     assert (found.summary.availability, found.summary.downtime) == (availability, downtime)
 
 
-def test_a_bank_without_requests_has_no_figures_for_today(causeway: Causeway) -> None:
+def test_a_bank_without_requests_has_no_figures_for_the_current_day(causeway: Causeway) -> None:
     found = today(causeway)
 
     assert (found.is_whole, found.summary.total, found.summary.total.error_rate) == (True, CallCounts(), None)
 
 
-def test_today_is_read_once_a_minute(causeway: Causeway) -> None:
+def test_the_current_day_is_read_once_a_minute(causeway: Causeway) -> None:
     first = today(causeway)
     store(causeway, hourly(BIC, HOURS[9], answered=1))
     causeway.clock.advance(CACHED_SECONDS - 1)
@@ -95,7 +95,7 @@ def test_today_is_read_once_a_minute(causeway: Causeway) -> None:
     assert today(causeway).summary.total.calls == 1
 
 
-def test_today_begins_with_empty_figures_at_midnight(causeway: Causeway) -> None:
+def test_the_current_day_has_empty_figures_at_midnight(causeway: Causeway) -> None:
     store(causeway, hourly(BIC, HOURS[23], answered=1))
     causeway.clock.advance(15 * 3600 - 1)
     assert today(causeway).summary.total.calls == 1
@@ -105,7 +105,7 @@ def test_today_begins_with_empty_figures_at_midnight(causeway: Causeway) -> None
 
 
 class Pages:
-    """Queries of the counters of 08:00, which have so many pages."""
+    """Return ``pages`` pages to queries of the counters of 08:00."""
 
     def __init__(self, causeway: Causeway, pages: int) -> None:
         self._real = causeway.hub.store.query
@@ -145,7 +145,7 @@ def test_incomplete_counters_give_counts_without_availability(
     assert (found.summary.availability, found.summary.total.error_rate) == (None, Decimal("0.000"))
 
 
-def test_a_settled_hour_is_read_less_often(causeway: Causeway) -> None:
+def test_a_past_hour_with_stable_counters_is_read_less_often(causeway: Causeway) -> None:
     causeway.clock.advance(SETTLED_SECONDS - 1)  # 09:14:59
     today(causeway)
     store(
@@ -165,7 +165,7 @@ def test_a_settled_hour_is_read_less_often(causeway: Causeway) -> None:
     assert today(causeway).summary.total.calls == 121
 
 
-def test_the_cache_keeps_today_for_a_limited_number_of_banks(causeway: Causeway) -> None:
+def test_the_cache_stores_the_current_day_for_a_limited_number_of_banks(causeway: Causeway) -> None:
     today(causeway)
     for number in range(REMEMBERED):
         today(causeway, f"BANKGB{number:02d}")

@@ -1,4 +1,4 @@
-"""One item has the figures of all banks for a day: derived from the records, built again when they change."""
+"""Overview items: the figures of all banks for a day, built from the records and rebuilt after changes."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_figures_of_no_days_are_none() -> None:
     assert {figures.availability, figures.error_rate, figures.percentile(95)} == {None}
 
 
-def test_a_stored_overview_of_100_banks_is_small_and_read_unchanged() -> None:
+def test_a_stored_overview_of_100_banks_is_small_and_loaded_unchanged() -> None:
     row = (1, 1, 0, 60, 1000, 3, pack_histogram(Histogram(Counter({bucket: 40 + bucket for bucket in range(40, 65)}))))
     made = DayOverview({f"X{number:05}GB": row for number in range(100)}, revision=3)
 
@@ -154,7 +154,7 @@ def test_an_unchanged_overview_is_not_written_again(night: Causeway) -> None:
 
 
 def interrupted(monkeypatch: pytest.MonkeyPatch, other: Callable[[], None], times: int) -> None:
-    """Have ``other`` happen after the records are read, and before the overview is written."""
+    """Run ``other`` after the records are read and before the overview is written."""
     real, left = day_overviews._put, [times]
 
     def put(*arguments: Any) -> bool:
@@ -166,7 +166,7 @@ def interrupted(monkeypatch: pytest.MonkeyPatch, other: Callable[[], None], time
     monkeypatch.setattr(day_overviews, "_put", put)
 
 
-def test_parallel_builds_of_an_overview_keep_the_records_of_both(
+def test_parallel_builds_of_an_overview_include_the_records_of_both(
     night: Causeway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     measured(night, ALPHA)
@@ -181,7 +181,7 @@ def test_parallel_builds_of_an_overview_keep_the_records_of_both(
     assert {bic: BankFigures(*row).requests for bic, row in overview(night).rows.items()} == {ALPHA: 9, BETA: 4}
 
 
-def test_a_build_that_is_always_overtaken_raises_conflict(night: Causeway, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_build_that_is_always_superseded_raises_conflict(night: Causeway, monkeypatch: pytest.MonkeyPatch) -> None:
     taken = iter(range(1, 100))
 
     def other() -> None:

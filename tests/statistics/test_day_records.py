@@ -1,4 +1,4 @@
-"""Day records: their figures, how they are kept, and finding them by bank and by quarter."""
+"""Day records: their figures, their storage, and queries by bank and by quarter."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_a_day_without_requests_to_the_bank_has_no_figures() -> None:
     assert made.latency.bank.percentile(95) is None
 
 
-def test_a_stored_record_is_read_unchanged(causeway: Causeway) -> None:
+def test_a_stored_record_is_loaded_unchanged(causeway: Causeway) -> None:
     latencies = {"AISP": Latencies(histogram(0.2, 17, 20_000), Histogram())}
     counts = {"AISP": CallCounts(1, 2, 3, 4, 5, 6, 7)}
     reported = ("received", 0, 9_999_999_999, 1_772_442_000)
@@ -77,7 +77,7 @@ def test_a_stored_record_is_read_unchanged(causeway: Causeway) -> None:
     assert records_of(causeway, "BETADEF1") == [record("BETADEF1")]
 
 
-def test_only_a_made_up_record_stores_the_made_up_mark(causeway: Causeway) -> None:
+def test_only_a_synthetic_record_stores_the_made_up_mark(causeway: Causeway) -> None:
     made_up = replace(record(), made_up=True)
     store(causeway, made_up, record("BETADEF1"))
 
@@ -88,7 +88,7 @@ def test_only_a_made_up_record_stores_the_made_up_mark(causeway: Causeway) -> No
 
 
 def test_a_record_of_an_earlier_version_counts_as_measured() -> None:
-    """Read a record without the mark for made-up figures."""
+    """The record has no mark for synthetic figures."""
     item = record().to_item()
     assert item.keys() == {"subject", "part", "bic", "name", "day", "tallies", "latencies", "down", "report"}
 
@@ -106,7 +106,7 @@ def test_a_new_record_does_not_replace_an_existing_one(causeway: Causeway) -> No
 @pytest.mark.parametrize(
     "down", [(), ((0, 86_400),), ((86_399, 86_400),), tuple((second, second + 1) for second in range(0, 86_400, 2))]
 )
-def test_a_record_with_the_most_downtimes_fits_into_an_item(
+def test_a_record_with_the_maximum_number_of_downtimes_fits_into_an_item(
     causeway: Causeway, down: tuple[tuple[int, int], ...]
 ) -> None:
     made = replace(record(), down=down)
@@ -116,7 +116,7 @@ def test_a_record_with_the_most_downtimes_fits_into_an_item(
     assert len(str(made.to_item())) < 200_000
 
 
-def test_a_later_record_of_a_day_replaces_the_earlier_one(causeway: Causeway) -> None:
+def test_a_later_record_of_a_day_replaces_the_earlier_record(causeway: Causeway) -> None:
     store(causeway, record(answered=1))
     store(causeway, record(answered=2))
 
@@ -174,7 +174,7 @@ def test_reports_are_read_by_bank_and_days_with_their_time_of_receipt(causeway: 
     assert found == [DailyReport(BETA, day, day.day, None, now) for day in (days[3], days[2], days[1])]
 
 
-def test_a_later_report_replaces_the_earlier_one_including_absent_figures(causeway: Causeway) -> None:
+def test_a_later_report_replaces_the_earlier_report_including_absent_figures(causeway: Causeway) -> None:
     store_report(causeway, BETA, TODAY)
     causeway.clock.advance(60)
     store_report(causeway, BETA, TODAY, consent=None, payment=0)
@@ -194,11 +194,11 @@ def test_reports_are_read_in_pages(causeway: Causeway, monkeypatch: pytest.Monke
 
 
 @pytest.mark.parametrize("ago", [-400, -1, OLDEST_DAYS + 1, 4000])
-def test_a_report_of_a_future_or_too_old_day_is_refused(causeway: Causeway, ago: int) -> None:
+def test_a_report_of_a_future_or_too_old_day_is_rejected(causeway: Causeway, ago: int) -> None:
     with pytest.raises(DayOutOfRange, match="date must not be"):
         store_report(causeway, BETA, TODAY - timedelta(days=ago))
 
 
 @pytest.mark.parametrize("ago", [0, 1, OLDEST_DAYS])
-def test_a_report_of_today_up_to_the_oldest_day_is_accepted(causeway: Causeway, ago: int) -> None:
+def test_reports_of_days_from_the_oldest_allowed_day_to_today_are_accepted(causeway: Causeway, ago: int) -> None:
     store_report(causeway, BETA, TODAY - timedelta(days=ago))

@@ -1,4 +1,4 @@
-"""UTC days: their hours, ranges of them, their quarters, and how they are read and written."""
+"""UTC days: their hours, ranges and quarters, and their text format."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_a_range_contains_the_quarters_of_its_days(since: str, until: str, quart
     assert DayRange(parse_day(since), parse_day(until)).quarters == quarters
 
 
-def test_a_day_has_only_one_valid_format() -> None:
+def test_a_day_has_exactly_one_valid_text_format() -> None:
     assert parse_day("2026-11-22") == DAY
     for text in ("", "20261122", "2026-W47-7", "2026-11-22 ", "22.11.2026", "2026-02-30", "\u0662026-11-22", "today"):
         with pytest.raises(ValueError, match="is not a day: use the format 2026-11-22"):
@@ -90,6 +90,6 @@ def test_a_quarter_contains_its_first_to_its_last_day() -> None:
 @pytest.mark.parametrize(
     "text", ["", "2026", "2026-Q0", "2026-Q5", "2026Q1", "26-Q1", " 2026-Q1", "2026-q1", "9999-Q4"]
 )
-def test_an_invalid_quarter_is_refused(text: str) -> None:
+def test_an_invalid_quarter_is_rejected(text: str) -> None:
     with pytest.raises(ValueError, match="is not a quarter: use the format 2026-Q4"):
         days_of_quarter(text)

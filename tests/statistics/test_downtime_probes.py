@@ -1,4 +1,4 @@
-"""Probes of banks that are down: one in 30 s, whichever instance sends it, also if answers are lost or clocks move."""
+"""Probes of banks with a downtime: one per 30 s among all instances, also after lost responses or clock changes."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_a_claim_with_a_lost_storage_response_holds_for_30_seconds(causeway: Cau
     assert claim(ALPHA)[1]
 
 
-def test_other_instances_read_that_a_probe_was_answered(causeway: Causeway, claim: Claim) -> None:
+def test_an_answered_probe_is_visible_to_other_instances(causeway: Causeway, claim: Claim) -> None:
     probe, _ = claim(ALPHA)
     record_answer(causeway.hub.store, probe)
 
@@ -62,7 +62,7 @@ def test_other_instances_read_that_a_probe_was_answered(causeway: Causeway, clai
     assert (stored.probe_id, stored.answered, is_own) == (probe.probe_id, True, False)
 
 
-def test_a_late_answer_does_not_replace_a_newer_probe(causeway: Causeway, claim: Claim) -> None:
+def test_a_late_response_does_not_replace_a_newer_probe(causeway: Causeway, claim: Claim) -> None:
     old, _ = claim(ALPHA)
     causeway.clock.advance(PROBE_SECONDS)
     new, _ = claim(ALPHA)
@@ -72,7 +72,7 @@ def test_a_late_answer_does_not_replace_a_newer_probe(causeway: Causeway, claim:
     assert claim(ALPHA) == (new, False)
 
 
-def test_a_probe_of_a_clock_that_was_ahead_does_not_pause_a_bank(causeway: Causeway, claim: Claim) -> None:
+def test_a_probe_recorded_by_a_clock_ahead_does_not_pause_a_bank(causeway: Causeway, claim: Claim) -> None:
     causeway.clock.advance(3600)
     claim(ALPHA)
     causeway.clock.advance(-3600)
@@ -80,7 +80,7 @@ def test_a_probe_of_a_clock_that_was_ahead_does_not_pause_a_bank(causeway: Cause
     assert claim(ALPHA)[1]
 
 
-def test_a_claim_takes_one_write(causeway: Causeway, claim: Claim) -> None:
+def test_a_probe_claim_takes_one_write(causeway: Causeway, claim: Claim) -> None:
     with record_calls(causeway) as calls:
         claim(ALPHA)
 

@@ -1,4 +1,4 @@
-"""Open downtimes: recorded by the instances that write counters, whatever the order, and read with one query."""
+"""Open downtimes: recorded by the instances that write counters, in any order, and read with one query."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from tests.statistics.bank_days import ALPHA, BETA, advance_to, counters_of
 
 
 def series(unanswered: Sequence[int], answered: Sequence[int] = (), bic: str = ALPHA) -> list[HourlyCounters]:
-    """One instance's counters for requests at these Unix seconds."""
+    """Return one instance's counters for requests at these Unix seconds."""
     return counters_of([*((each, False) for each in unanswered), *((each, True) for each in answered)], bic)
 
 
 def store(causeway: Causeway, unanswered: Sequence[int], answered: Sequence[int] = ()) -> list[HourlyCounters]:
-    """Write one instance's counters, without recording downtimes."""
+    """Write one instance's counters without recording downtimes."""
     counters = series(unanswered, answered)
     for hourly in counters:
         causeway.hub.store.put(TABLE, hourly.to_item(new_id()))
@@ -42,7 +42,7 @@ def record(causeway: Causeway, counters: list[HourlyCounters]) -> None:
 
 
 def down(causeway: Causeway) -> frozenset[str]:
-    """The banks that are down, as an instance that has just started finds them."""
+    """Return the banks with a downtime, as read by a new instance."""
     return OpenDowntimes(causeway.hub.store, causeway.clock).bics()
 
 
@@ -52,7 +52,7 @@ def rows(causeway: Causeway) -> list[Downtime]:
 
 @pytest.fixture
 def noon(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> int:
-    """The Unix second of noon, which the service's clock shows."""
+    """Set the service's clock to noon. Return its Unix second."""
     monkeypatch.setattr("chalicelib.foundation.parallel.WIDTH", 1)
     advance_to(causeway, causeway.clock.now().date(), "12:00")
     return causeway.clock.time()
@@ -69,7 +69,7 @@ WRITES: dict[str, tuple[list[tuple[Sequence[int], Sequence[int]]], bool]] = {
 
 
 @pytest.mark.parametrize(("writes", "is_down"), WRITES.values(), ids=WRITES)
-def test_a_bank_is_down_after_five_failures_without_an_answer_at_any_instance(
+def test_a_downtime_opens_after_five_consecutive_failures_at_any_instances(
     causeway: Causeway, noon: int, writes: list[tuple[Sequence[int], Sequence[int]]], is_down: bool
 ) -> None:
     for unanswered, answered in writes:
@@ -78,7 +78,7 @@ def test_a_bank_is_down_after_five_failures_without_an_answer_at_any_instance(
     assert down(causeway) == ({ALPHA} if is_down else set())
 
 
-def test_a_response_ends_a_downtime(causeway: Causeway, noon: int) -> None:
+def test_an_answered_request_ends_a_downtime(causeway: Causeway, noon: int) -> None:
     write(causeway, range(noon - 10, noon - 5))
     causeway.clock.advance(60)
 
@@ -88,7 +88,7 @@ def test_a_response_ends_a_downtime(causeway: Causeway, noon: int) -> None:
     assert [row.is_open for row in rows(causeway)] == [False]
 
 
-def test_a_response_at_another_instance_interrupts_a_series(causeway: Causeway, noon: int) -> None:
+def test_an_answered_request_at_another_instance_interrupts_a_series_of_failures(causeway: Causeway, noon: int) -> None:
     store(causeway, [], [noon - 8])
 
     write(causeway, range(noon - 10, noon - 5))
@@ -108,7 +108,7 @@ def test_an_open_downtime_ends_at_midnight(causeway: Causeway, noon: int) -> Non
     assert down(causeway) == set()
 
 
-def test_a_series_continues_after_midnight_with_the_next_unanswered_request(causeway: Causeway, noon: int) -> None:
+def test_a_series_of_failures_continues_after_midnight_with_the_next_failure(causeway: Causeway, noon: int) -> None:
     midnight = midnight_after(noon)
     write(causeway, range(midnight - 10, midnight - 5))
     causeway.clock.advance(midnight + 120 - noon)
@@ -130,7 +130,7 @@ def test_a_series_that_ended_before_midnight_is_not_recorded_afterwards(causeway
     assert down(causeway) == set()
 
 
-def test_a_series_with_a_week_between_its_requests_opens_a_downtime(causeway: Causeway, noon: int) -> None:
+def test_a_series_of_failures_with_a_week_between_requests_opens_a_downtime(causeway: Causeway, noon: int) -> None:
     early = noon - (REACH_DAYS - 1) * 24 * HOUR_SECONDS
     store(causeway, range(early, early + 4))
 
@@ -139,7 +139,7 @@ def test_a_series_with_a_week_between_its_requests_opens_a_downtime(causeway: Ca
     assert down(causeway) == {ALPHA}
 
 
-def test_an_open_downtime_agrees_with_the_statistics_of_the_day(causeway: Causeway, noon: int) -> None:
+def test_an_open_downtime_equals_the_downtime_in_the_statistics_of_the_day(causeway: Causeway, noon: int) -> None:
     day: date = causeway.clock.now().date()
     unanswered, answered = [*range(noon - 900, noon - 890), *range(noon - 60, noon - 56)], [noon - 600]
 
@@ -154,8 +154,8 @@ def test_an_open_downtime_agrees_with_the_statistics_of_the_day(causeway: Causew
     assert spans[-1][1] == 24 * HOUR_SECONDS
 
 
-def test_a_response_written_during_the_computation_of_a_downtime_counts(causeway: Causeway, noon: int) -> None:
-    """Write a response after the counters were read and before the row is written."""
+def test_a_response_written_during_the_computation_of_a_downtime_is_counted(causeway: Causeway, noon: int) -> None:
+    """A response is written after the counters are read and before the row is written."""
     counters = store(causeway, range(noon - 10, noon - 5))
 
     with causeway.meanwhile("put", lambda: write(causeway, [], [noon - 1])):
@@ -164,7 +164,7 @@ def test_a_response_written_during_the_computation_of_a_downtime_counts(causeway
     assert down(causeway) == set()
 
 
-def test_failures_written_during_the_computation_of_an_end_count(causeway: Causeway, noon: int) -> None:
+def test_failures_written_during_the_computation_of_an_end_are_counted(causeway: Causeway, noon: int) -> None:
     write(causeway, range(noon - 30, noon - 25))
     counters = store(causeway, [], [noon - 20])
 
@@ -174,7 +174,7 @@ def test_failures_written_during_the_computation_of_an_end_count(causeway: Cause
     assert down(causeway) == {ALPHA}
 
 
-def test_an_older_computation_never_replaces_a_newer_one(causeway: Causeway, noon: int) -> None:
+def test_an_older_computation_never_replaces_a_newer_computation(causeway: Causeway, noon: int) -> None:
     older = Downtime(ALPHA, is_open=True, latest=noon - 60, computed_at=noon - 50, ends_at=midnight_after(noon))
     newer = Downtime(ALPHA, is_open=False, latest=noon - 30, computed_at=noon - 50, ends_at=midnight_after(noon))
     recorder = DowntimeRecorder(causeway.hub.store, causeway.clock)
@@ -184,7 +184,7 @@ def test_an_older_computation_never_replaces_a_newer_one(causeway: Causeway, noo
     assert rows(causeway) == [newer]
 
 
-def test_the_later_computation_of_the_same_requests_counts(causeway: Causeway, noon: int) -> None:
+def test_the_later_of_two_computations_of_the_same_requests_is_stored(causeway: Causeway, noon: int) -> None:
     early = Downtime(ALPHA, is_open=True, latest=noon, computed_at=noon, ends_at=midnight_after(noon))
     late = Downtime(ALPHA, is_open=False, latest=noon, computed_at=noon + 1, ends_at=midnight_after(noon))
     recorder = DowntimeRecorder(causeway.hub.store, causeway.clock)
@@ -204,7 +204,7 @@ def test_a_downtime_recorded_by_a_clock_ahead_is_ignored_and_replaced(causeway: 
     assert [row.latest for row in rows(causeway)] == [noon - 6]
 
 
-def test_banks_that_are_down_are_read_again_after_the_clock_was_set_back(causeway: Causeway, noon: int) -> None:
+def test_open_downtimes_are_read_again_after_the_clock_is_set_back(causeway: Causeway, noon: int) -> None:
     downtimes = OpenDowntimes(causeway.hub.store, causeway.clock)
     assert downtimes.bics() == set()
     causeway.clock.advance(-HOUR_SECONDS)
@@ -213,14 +213,14 @@ def test_banks_that_are_down_are_read_again_after_the_clock_was_set_back(causewa
     assert downtimes.bics() == {ALPHA}
 
 
-def test_without_failures_a_write_takes_one_query(causeway: Causeway, noon: int) -> None:
+def test_a_write_without_failures_takes_one_query(causeway: Causeway, noon: int) -> None:
     with record_calls(causeway) as calls:
         record(causeway, [*series([], [noon - 5]), *series([], [noon - 4], BETA)])
 
     assert calls == ["Query"]
 
 
-def test_a_bank_that_stays_down_takes_one_query_for_each_write(causeway: Causeway, noon: int) -> None:
+def test_each_write_during_a_downtime_takes_one_query(causeway: Causeway, noon: int) -> None:
     write(causeway, range(noon - 10, noon - 5))
 
     with record_calls(causeway) as calls:
@@ -229,7 +229,7 @@ def test_a_bank_that_stays_down_takes_one_query_for_each_write(causeway: Causewa
     assert calls == ["Query"]
 
 
-def test_the_banks_that_are_down_are_read_once_a_minute(causeway: Causeway, noon: int) -> None:
+def test_open_downtimes_are_read_once_a_minute(causeway: Causeway, noon: int) -> None:
     downtimes = OpenDowntimes(causeway.hub.store, causeway.clock)
     assert downtimes.bics() == set()
     write(causeway, range(noon - 10, noon - 5))
@@ -258,7 +258,7 @@ def read_accounts(causeway: Causeway, bearer: str) -> int:
 
 
 def fail_six_times(causeway: Causeway) -> str:
-    """The bearer of a TPP whose bank did not respond; the last request writes the counters."""
+    """Make six calls to a bank that does not respond. Return the TPP's token. The last call writes the counters."""
     bearer: str = causeway.tpp.tokens(1)["access_token"]
     causeway.banks[1].answers["/accounts"] = lambda sent: UNREACHABLE
     causeway.writes_measurements()

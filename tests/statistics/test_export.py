@@ -1,4 +1,4 @@
-"""The layout of both exports: a row per day and bank, or per bank, with exact numbers; unknown ones have no value."""
+"""Both export layouts: a row per day and bank, or per bank, with exact numbers and empty unknown figures."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_a_row_has_counts_percentiles_and_the_report_of_the_bank() -> None:
 
 
 @pytest.mark.parametrize("until", [1, 43_200, 86_400, 28_801])
-def test_uptime_and_downtime_add_up_to_100_percent(until: int) -> None:
+def test_uptime_and_downtime_sum_to_100_percent(until: int) -> None:
     (row,) = build_rows([DayRecord("A", "A", KNOWN.day, {"AISP": CallCounts(answered=1)}, {}, ((0, until),))])
 
     assert row["uptime_percent"] + row["downtime_percent"] == 100  # type: ignore[operator]
@@ -109,7 +109,7 @@ def test_csv_is_parsed_to_the_written_values() -> None:
 
 
 @pytest.mark.parametrize("name", ["=1+1", "+1", "-1", "@SUM(A1)"])
-def test_a_bank_name_that_begins_like_a_formula_is_escaped_in_csv(name: str) -> None:
+def test_a_bank_name_that_begins_with_a_formula_character_is_escaped_in_csv(name: str) -> None:
     given = list(build_rows([DayRecord("A", name, KNOWN.day)]))
     (read,) = read_csv(as_csv(given))
 
@@ -126,7 +126,7 @@ def test_json_and_csv_have_the_same_digits() -> None:
     assert '"uptime_percent":99.928,' in as_json(build_rows([KNOWN]))
 
 
-def test_an_export_without_records_has_the_column_names_only() -> None:
+def test_an_export_without_records_contains_only_the_column_names() -> None:
     assert as_csv(build_rows([])) == ",".join(NAMES) + "\r\n"
     assert as_json(build_rows([])) == '{"days":[]}'
 
@@ -176,7 +176,7 @@ def test_unknown_figures_of_the_overview_are_empty_in_csv_and_null_in_json() -> 
     assert given["uptime_percent"] is None
 
 
-def test_a_bank_name_is_quoted_and_escaped_as_no_formula() -> None:
+def test_a_bank_name_like_a_formula_is_quoted_and_escaped_in_the_overview() -> None:
     text = overview_export.as_csv(overview_export.build_rows([KNOWN_BANK, UNKNOWN_BANK]))
 
     assert """,ALPHGB21,"'=HYPERLINK(""x""), ""A""\",""" in text

@@ -1,4 +1,4 @@
-"""Counters of an hour: those of several instances have the same total in any order."""
+"""Counters of an hour: the counters of several instances have the same total in any order."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def hourly(events: list[Event]) -> HourlyCounters:
 
 
 @given(EVENTS, st.integers(1, 5), st.randoms(use_true_random=False))
-def test_counters_of_several_instances_add_up_to_the_same_total_in_any_order(
+def test_counters_of_several_instances_have_the_same_sum_in_any_order(
     events: list[Event], instances: int, chance: random.Random
 ) -> None:
     shares: list[list[Event]] = [[] for _ in range(instances)]
@@ -67,7 +67,7 @@ def test_counters_of_several_instances_add_up_to_the_same_total_in_any_order(
 
 
 @given(EVENTS)
-def test_stored_counters_are_read_unchanged(events: list[Event]) -> None:
+def test_stored_counters_are_loaded_unchanged(events: list[Event]) -> None:
     kept = hourly(events)
     item = unpack(pack(kept.to_item("counters-1")))
 
@@ -77,7 +77,7 @@ def test_stored_counters_are_read_unchanged(events: list[Event]) -> None:
 
 
 @given(EVENTS)
-def test_adding_counters_does_not_change_the_added_ones(events: list[Event]) -> None:
+def test_adding_counters_does_not_change_the_operands(events: list[Event]) -> None:
     one, other = hourly(events), hourly(events)
 
     one.include(other)
@@ -86,7 +86,7 @@ def test_adding_counters_does_not_change_the_added_ones(events: list[Event]) -> 
     assert other == hourly(events)
 
 
-def test_replies_are_grouped_by_second_in_order_of_time() -> None:
+def test_responses_are_grouped_by_second_in_chronological_order() -> None:
     made = HourlyCounters("ALPHGB21", HOUR)
     for at in (HOUR + 61, HOUR + 61, HOUR + 3599):
         made.count_request(at, "AISP", "unanswered")
@@ -134,7 +134,7 @@ Reply = tuple[int, bool]
 
 
 def day_counters(replies: Iterable[Reply]) -> list[HourlyCounters]:
-    """Counters of one instance that saw all these requests."""
+    """Return the counters of one instance for all these requests."""
     return counters_of((MIDNIGHT + second, was_answered) for second, was_answered in replies)
 
 
@@ -176,13 +176,13 @@ DOWNTIMES: dict[str, tuple[list[Reply], tuple[tuple[int, int], ...]]] = {
 
 
 @pytest.mark.parametrize(("replies", "downtimes"), DOWNTIMES.values(), ids=DOWNTIMES)
-def test_a_downtime_begins_with_five_consecutive_failures_and_ends_with_an_answer(
+def test_a_downtime_begins_with_five_consecutive_failures_and_ends_with_a_response(
     replies: list[Reply], downtimes: tuple[tuple[int, int], ...]
 ) -> None:
     assert downtime_spans(day_counters(replies), DAY) == downtimes
 
 
-def test_the_failures_of_all_instances_form_one_series() -> None:
+def test_consecutive_failures_at_different_instances_form_one_series() -> None:
     one = day_counters([*unanswered(100, 120, 140), (200, True)])
     other = day_counters(unanswered(110, 130))
 
@@ -190,7 +190,7 @@ def test_the_failures_of_all_instances_form_one_series() -> None:
     assert downtime_spans([*one, *other, *day_counters([(125, True)])], DAY) == ()
 
 
-def test_failures_of_the_next_day_cause_no_downtime_on_the_day_before() -> None:
+def test_failures_of_the_next_day_cause_no_downtime_on_the_previous_day() -> None:
     counters = day_counters(unanswered(86_390, 86_391, 86_392, 86_400, 86_401, 86_402))
 
     assert downtime_spans(counters, DAY) == ()
@@ -202,7 +202,7 @@ def test_a_day_without_requests_has_no_downtime() -> None:
 
 
 def model(replies: Iterable[Reply]) -> list[int]:
-    """The seconds of the day in which the bank was down, computed one by one."""
+    """Return the downtime seconds of a day, computed second by second."""
     seen = list(replies)
     answered = {second for second, was_answered in seen if was_answered}
     series: list[int] = []
@@ -241,5 +241,5 @@ def test_downtimes_do_not_depend_on_the_instances_or_the_order_of_their_counters
 
 
 @pytest.mark.parametrize("count", range(1, 8))
-def test_a_downtime_takes_at_least_five_failures(count: int) -> None:
+def test_a_downtime_requires_at_least_five_failures(count: int) -> None:
     assert bool(downtime_spans(day_counters([*unanswered(*range(count)), (100, True)]), DAY)) == (count >= 5)

@@ -1,4 +1,4 @@
-"""The nightly ingest: one record of each day from counters and reports, the same in every run."""
+"""The nightly ingest: one record per day from counters and reports, equal in every run."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ BANK = ExpectedBank(ALPHA, "Bank of version 1", is_active=True)
 
 @pytest.fixture
 def hours_read(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The hours whose counters are read."""
+    """Return the hours whose counters are read."""
     read: list[int] = []
     real = StoredCounters.of_hour
 
@@ -53,7 +53,7 @@ def hours_read(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return read
 
 
-def test_a_record_adds_the_counters_of_all_instances(night: Causeway) -> None:
+def test_a_record_sums_the_counters_of_all_instances(night: Causeway) -> None:
     store = night.hub.store
     store_calls(store, ALPHA, DAY, answered=["00:00:00", "12:30:59"], bank_ms=64)
     store_calls(store, ALPHA, DAY, answered=["12:30:01"], bank_ms=128)
@@ -129,7 +129,7 @@ DOWNTIMES: dict[str, tuple[dict[int, dict[str, list[str]]], list[tuple[tuple[int
 
 
 @pytest.mark.parametrize(("calls", "downtimes"), DOWNTIMES.values(), ids=DOWNTIMES)
-def test_a_downtime_that_began_before_a_day_counts_from_midnight(
+def test_a_downtime_that_began_before_the_day_counts_from_midnight(
     night: Causeway, calls: dict[int, dict[str, list[str]]], downtimes: list[tuple[tuple[int, int], ...]]
 ) -> None:
     for age, times in calls.items():
@@ -140,7 +140,7 @@ def test_a_downtime_that_began_before_a_day_counts_from_midnight(
     assert [each.record.down for each in found] == downtimes
 
 
-def test_hours_before_the_last_answer_are_not_read(night: Causeway, hours_read: list[int]) -> None:
+def test_hours_before_the_last_response_are_not_read(night: Causeway, hours_read: list[int]) -> None:
     store_calls(night.hub.store, ALPHA, DAY - timedelta(days=1), answered=["23:00:00"])
     store_calls(night.hub.store, ALPHA, DAY, answered=["09:00:00"])
     night.hub.statistics.ingest.ingest_days(BANK, [DAY])
@@ -196,7 +196,7 @@ def test_a_second_run_writes_nothing(night: Causeway) -> None:
     assert stored_records(night) == before != []
 
 
-def test_a_late_ingest_of_a_day_gives_the_same_record(night: Causeway) -> None:
+def test_a_late_ingest_of_a_day_creates_the_same_record(night: Causeway) -> None:
     store_calls(night.hub.store, ALPHA, DAY, answered=["10:00:30"], unanswered=TO_DOWN)
     ingest(night)
     before = stored_records(night)
@@ -257,14 +257,14 @@ def test_a_run_ingests_the_days_of_missed_runs(night: Causeway) -> None:
 
 
 def store_made_up(causeway: Causeway, day: date = DAY, bic: str = ALPHA) -> DayRecord:
-    """Store a made-up day, as a new local stack has it."""
+    """Store a synthetic day, as a new local stack does."""
     made = DayRecord(bic, "Invented", day, {"AISP": CallCounts(9, 9)}, report="received", made_up=True)
     day_records.store_record(causeway.hub.store, made)
     return made
 
 
 @pytest.mark.parametrize("unanswered", [[], TO_DOWN], ids=["no calls", "calls of the day before"])
-def test_a_made_up_record_stays_without_counters_and_reports_of_its_day(night: Causeway, unanswered: list[str]) -> None:
+def test_a_synthetic_record_remains_without_counters_or_reports(night: Causeway, unanswered: list[str]) -> None:
     record = store_made_up(night)
     store_calls(night.hub.store, ALPHA, DAY - timedelta(days=1), unanswered=unanswered)
 
@@ -282,7 +282,7 @@ def test_a_made_up_record_stays_without_counters_and_reports_of_its_day(night: C
     ],
     ids=["counters", "a late report"],
 )
-def test_counters_or_a_late_report_replace_a_made_up_record(
+def test_counters_or_a_late_report_replace_a_synthetic_record(
     night: Causeway, bic: str, members: dict[str, object]
 ) -> None:
     store_made_up(night, bic=bic)
@@ -299,8 +299,8 @@ def test_counters_or_a_late_report_replace_a_made_up_record(
     assert (found.made_up, figures | {"consent": found.consent_duration}) == (False, members)
 
 
-def test_a_report_of_a_day_before_the_registration_does_not_replace_a_made_up_record(night: Causeway) -> None:
-    """Demonstration banks report the day before the stack was new."""
+def test_a_report_of_a_day_before_the_registration_does_not_replace_a_synthetic_record(night: Causeway) -> None:
+    """Demonstration banks report the day before the stack was created."""
     before = DAY - timedelta(days=2)
     made = store_made_up(night, before, BETA)
     report(night, before)
@@ -310,7 +310,7 @@ def test_a_report_of_a_day_before_the_registration_does_not_replace_a_made_up_re
     assert day_records.records_of_bank(night.hub.store, BETA, before, before) == [made]
 
 
-def test_a_made_up_record_causes_no_warning_of_a_missing_report(night: Causeway, lines: Lines) -> None:
+def test_a_synthetic_record_causes_no_warning_about_a_missing_report(night: Causeway, lines: Lines) -> None:
     store_made_up(night, bic=BETA)
 
     ingest(night)
@@ -318,7 +318,7 @@ def test_a_made_up_record_causes_no_warning_of_a_missing_report(night: Causeway,
     assert "report missing" not in [line["message"] for line in lines.all()]
 
 
-def test_records_stay_unchanged_after_their_bank_is_renamed_or_deactivated(night: Causeway) -> None:
+def test_records_do_not_change_after_their_bank_is_renamed_or_deactivated(night: Causeway) -> None:
     ingest(night)
     before = stored_records(night)
     night.hub.openbanking.banks.change(BETA, name="Another name", active=False)
@@ -337,7 +337,7 @@ def test_a_deactivated_bank_has_records_only_of_days_with_requests(night: Causew
     assert {day: record.report for day, record in records(night, BETA).items()} == {DAY: "not_expected"}
 
 
-def test_a_removed_bank_keeps_its_records_and_its_last_days_can_be_ingested(night: Causeway) -> None:
+def test_records_of_a_removed_bank_remain_and_its_last_days_can_be_ingested(night: Causeway) -> None:
     ingest(night)
     store_calls(night.hub.store, ALPHA, DAY + timedelta(days=1), answered=["03:00:00"])
     advance_to(night, DAY + timedelta(days=2))
@@ -355,7 +355,7 @@ def test_a_removed_bank_keeps_its_records_and_its_last_days_can_be_ingested(nigh
 
 
 @pytest.mark.parametrize("ahead", [0, 1, 400])
-def test_a_day_that_is_not_over_is_refused(night: Causeway, ahead: int) -> None:
+def test_an_ingest_of_an_unfinished_day_is_rejected(night: Causeway, ahead: int) -> None:
     day = DAY + timedelta(days=1 + ahead)
 
     with pytest.raises(DayRefused, match=f"^{day} is not over yet"):
@@ -364,7 +364,7 @@ def test_a_day_that_is_not_over_is_refused(night: Causeway, ahead: int) -> None:
     assert stored_records(night) == []
 
 
-def test_a_day_with_expired_counters_is_refused(night: Causeway) -> None:
+def test_an_ingest_of_a_day_with_expired_counters_is_rejected(night: Causeway) -> None:
     advance_to(night, DAY + timedelta(days=ingesting.OLDEST_INGESTED + 1), "00:00")
 
     with pytest.raises(DayRefused, match="2026-03-03 is more than 112 days ago") as refused:
@@ -382,7 +382,7 @@ def test_the_counters_of_the_oldest_day_that_can_be_ingested_have_not_expired() 
     assert latest < first_counters + timedelta(days=RETENTION_DAYS)
 
 
-def test_the_documentation_states_the_limits() -> None:
+def test_the_documentation_states_the_ingest_limits() -> None:
     text = " ".join(section(STATISTICS, "## Daily performance").split())
     limits = {row[0]: row[1] for row in rows(section(OPERATIONS, "## Limits"))}
 
@@ -394,7 +394,7 @@ def test_the_documentation_states_the_limits() -> None:
     assert limits["A run of ingest"].startswith(f"{ingesting.RUN_SECONDS} s")
 
 
-def test_a_failure_for_one_bank_does_not_stop_the_others_and_the_next_run_repairs_it(
+def test_a_failure_for_one_bank_does_not_stop_others_and_is_repaired_by_the_next_run(
     night: Causeway, lines: Lines, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store_calls(night.hub.store, ALPHA, DAY, answered=["10:00:00"])
@@ -438,7 +438,7 @@ def test_a_run_at_its_time_limit_starts_no_further_bank(night: Causeway, monkeyp
     assert (DAY in records(night, begun), DAY in records(night, left)) == (True, False)
 
 
-def test_runs_start_with_different_banks(night: Causeway, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_consecutive_runs_start_with_different_banks(night: Causeway, monkeypatch: pytest.MonkeyPatch) -> None:
     statistics = night.hub.statistics
     banks = [ExpectedBank(f"BANKGB{number:02}", "A bank") for number in range(10)]
     orders: list[list[str]] = []

@@ -1,4 +1,4 @@
-"""Measurements of an instance: their counts, the times of their writes, and failed writes."""
+"""Measurements of an instance: counts, write times, and failed writes."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from tests.kit.time import PATIENCE_SECONDS
 from tests.statistics.client_calls import BIC, HOUR, Instance, fail
 
 
-def test_the_first_request_is_written_at_once_and_later_ones_once_a_minute(instance: Instance) -> None:
-    """Lose nothing of an instance that lives for one request."""
+def test_the_first_request_is_written_immediately_and_later_requests_once_a_minute(instance: Instance) -> None:
+    """No count of an instance that handles a single request is lost."""
     written = []
     for _ in range(500):
         instance.call_bank()
@@ -30,7 +30,7 @@ def test_the_first_request_is_written_at_once_and_later_ones_once_a_minute(insta
     assert instance.table.total.calls == turns[-1] + 1
 
 
-def test_measurements_are_written_after_the_clock_was_set_back(instance: Instance) -> None:
+def test_measurements_are_written_after_the_clock_is_set_back(instance: Instance) -> None:
     instance.call_bank()
     instance.clock.advance(-3600)
 
@@ -39,7 +39,7 @@ def test_measurements_are_written_after_the_clock_was_set_back(instance: Instanc
     assert instance.table.total.calls == 2
 
 
-def test_the_first_response_of_a_bank_that_was_down_is_written_at_once(instance: Instance) -> None:
+def test_the_first_response_of_a_bank_after_a_downtime_is_written_immediately(instance: Instance) -> None:
     instance.call_bank()
     with instance.measure():
         current_call.record_end_of_downtime()
@@ -68,7 +68,7 @@ def test_a_request_without_a_bank_writes_the_pending_counts_of_earlier_requests(
     assert instance.table.total.calls == 2
 
 
-def test_a_frozen_instance_writes_its_pending_counts_under_their_own_hour(instance: Instance) -> None:
+def test_a_frozen_instance_writes_its_pending_counts_to_their_original_hour(instance: Instance) -> None:
     instance.call_bank()
     instance.clock.advance(30)
     instance.call_bank(outcome="unanswered", status=502)
@@ -133,7 +133,7 @@ def test_the_time_of_a_bank_is_counted_only_for_answered_requests(instance: Inst
         ("bank", None, "bank"),
     ],
 )
-def test_a_failure_is_counted_once_by_its_recorded_party_or_else_by_its_status(
+def test_a_failure_is_counted_once_by_its_recorded_party_or_otherwise_by_its_status(
     instance: Instance, noted: Blamed | None, status: int | None, blamed: Blamed | None
 ) -> None:
     with instance.measure() as call:
@@ -224,7 +224,7 @@ def test_cloudwatch_metrics_match_the_counters_by_bank_service_and_minute(
     assert CallCounts(*(int(sum(metric_values(output, name, Stage="dev"))) for name in names)) == instance.table.total
 
 
-def test_metrics_are_written_once_although_writing_the_counters_is_repeated(
+def test_metrics_are_written_once_although_writing_the_counters_is_retried(
     instance: Instance, capsys: pytest.CaptureFixture[str]
 ) -> None:
     instance.table.before = fail
@@ -252,7 +252,7 @@ def test_a_request_succeeds_when_its_measurements_cannot_be_written(instance: In
     assert instance.table.total == CallCounts(calls=4, answered=4)
 
 
-def test_counters_written_with_a_lost_response_count_once(instance: Instance) -> None:
+def test_counters_written_with_a_lost_response_are_counted_once(instance: Instance) -> None:
     instance.table.after = fail
     instance.call_bank()
     instance.table.after = lambda: None
@@ -281,7 +281,7 @@ def test_the_oldest_unwritten_counters_are_dropped_at_the_limit_and_logged(insta
     assert {len(puts) for puts in instance.table.transactions[-10:]} == {BATCH_SIZE}
 
 
-def test_counters_are_written_in_batches_of_100_and_a_failed_batch_is_repeated(instance: Instance) -> None:
+def test_counters_are_written_in_batches_of_100_and_a_failed_batch_is_retried(instance: Instance) -> None:
     for number in range(250):
         with instance.measure():
             current_call.record_concern(f"BANK{number:04}", "AISP")
@@ -305,7 +305,7 @@ def test_an_exception_in_writing_metrics_loses_no_counters(instance: Instance, m
     assert instance.table.total.calls == 1
 
 
-def test_an_answer_waits_no_longer_than_the_write_timeout_for_hanging_storage(
+def test_a_response_waits_for_unresponsive_storage_no_longer_than_the_write_timeout(
     instance: Instance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(measurements, "WRITE_TIMEOUT", 0.01)
@@ -322,11 +322,11 @@ def test_an_answer_waits_no_longer_than_the_write_timeout_for_hanging_storage(
 
 
 @pytest.mark.parametrize(("took", "waits"), [(0.1, 2), (1.5, 1.4), (2.85, 0.05), (2.9, 2), (10, 2)])
-def test_a_write_delays_a_call_of_less_than_3_seconds_to_3_seconds_at_most(took: float, waits: float) -> None:
+def test_a_write_extends_a_call_of_less_than_3_seconds_to_3_seconds_at_most(took: float, waits: float) -> None:
     assert measurements._longest_delay(took) == pytest.approx(waits)
 
 
-def test_no_count_is_lost_among_threads(instance: Instance) -> None:
+def test_no_count_is_lost_in_parallel_threads(instance: Instance) -> None:
     def work(number: int) -> None:
         for turn in range(200):
             with instance.measure() as call:
@@ -350,7 +350,7 @@ def test_no_count_is_lost_among_threads(instance: Instance) -> None:
     assert (total.latencies["AISP"].hub.count, total.latencies["AISP"].bank.count) == (3200, 1600)
 
 
-def test_a_bank_answer_that_fails_the_request_has_no_time_but_earlier_answers_have(instance: Instance) -> None:
+def test_a_bank_response_that_fails_the_request_has_no_time_but_earlier_responses_have(instance: Instance) -> None:
     with instance.measure() as call:
         current_call.record_concern(BIC, "AISP")
         current_call.record_bank_request(BIC, "AISP", instance.clock.time(), "answered", 0.1)

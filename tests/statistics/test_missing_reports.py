@@ -1,4 +1,4 @@
-"""Daily reports that are expected of banks, and the warnings when they are missing."""
+"""Daily reports that banks are expected to send, and warnings about missing reports."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.statistics.bank_days import ALPHA, BETA, DAY, advance_to, ingest, rec
 
 
 def report_metrics(causeway: Causeway, output: str, **about: str) -> dict[str, list[float]]:
-    """The values of the run's metrics in what was printed: of the stage as a whole, or ``about`` a bank."""
+    """Return the printed values of the run's metrics: of the whole stage, or ``about`` a bank."""
     names = ("MissingReports", "OverdueReports", "IngestedDays")
     found = {name: metric_values(output, name, Stage=causeway.hub.settings.stage, **about) for name in names}
     return {name: values for name, values in found.items() if values}

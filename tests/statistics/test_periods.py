@@ -1,4 +1,4 @@
-"""Days become periods: one by one, or as weeks when there are many."""
+"""Days are grouped into periods: single days, or weeks if there are many days."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Average response times: of the last full day whose record exists."""
+"""Average response times of the last full day with a record."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def yesterday(causeway: Causeway, ago: int = 1) -> date:
 
 
 def has_record(causeway: Causeway, bic: str, day: date, *milliseconds: float) -> None:
-    """Store the record of a day on which the bank answered in these times."""
+    """Store the record of a day on which the bank responded in these times."""
     counters = [hourly(bic, hours_of(day)[number], answered=1, bank=each) for number, each in enumerate(milliseconds)]
     day_records.store_record(causeway.hub.store, record(bic, day, *counters))
 
@@ -38,7 +38,7 @@ def test_the_average_of_yesterday_is_rounded_to_milliseconds(causeway: Causeway,
     assert times.of_banks([ALPHA, BETA]) == {ALPHA: 101, BETA: 100}
 
 
-def test_the_day_before_yesterday_counts_until_yesterday_is_recorded(causeway: Causeway, times: ResponseTimes) -> None:
+def test_the_day_before_yesterday_is_used_until_yesterday_is_recorded(causeway: Causeway, times: ResponseTimes) -> None:
     has_record(causeway, ALPHA, yesterday(causeway, 2), 500)
     has_record(causeway, ALPHA, yesterday(causeway, 3), 900)
     assert times.of_banks([ALPHA]) == {ALPHA: 500}
@@ -57,7 +57,7 @@ def test_a_day_without_responses_has_no_average(causeway: Causeway, times: Respo
     assert times.of_banks([ALPHA, BETA]) == {ALPHA: None, BETA: None}
 
 
-def test_made_up_records_do_not_count_for_response_times(causeway: Causeway, times: ResponseTimes) -> None:
+def test_synthetic_records_do_not_count_for_response_times(causeway: Causeway, times: ResponseTimes) -> None:
     for ago, milliseconds in ((1, 900), (2, 500)):
         has_record(causeway, ALPHA, yesterday(causeway, ago), milliseconds)
         has_record(causeway, BETA, yesterday(causeway, ago), milliseconds)
@@ -84,7 +84,7 @@ def test_a_record_is_read_once_a_day(causeway: Causeway, times: ResponseTimes) -
     assert calls == ["BatchGetItem", "BatchGetItem"]
 
 
-def test_a_hundred_banks_take_one_read_for_each_day(causeway: Causeway, times: ResponseTimes) -> None:
+def test_a_hundred_banks_take_one_read_per_day(causeway: Causeway, times: ResponseTimes) -> None:
     bics = [f"BANK{number:04}"[:8] for number in range(100)]
 
     with record_calls(causeway) as calls:

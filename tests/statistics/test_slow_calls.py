@@ -1,4 +1,4 @@
-"""Slots for slow calls to a bank: how many there are, who gets one, and when it is free again."""
+"""Slots for slow calls to a bank: their number, their assignment, and their release."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_a_slot_is_free_after_its_call(slow_calls: SlowCalls) -> None:
     assert slow_calls.take(ALPHA) is None
 
 
-def test_the_slot_of_an_ended_instance_is_free_after_the_timeout_of_its_call(
+def test_the_slot_of_a_terminated_instance_is_free_after_the_timeout_of_its_call(
     causeway: Causeway, slow_calls: SlowCalls
 ) -> None:
     assert SLOW_SECONDS + HELD_SECONDS > TOTAL_SECONDS
