@@ -1,4 +1,4 @@
-"""Answers of the service's own: the types that documents describe are those of what flows return."""
+"""Tests that the documented response types equal the return types of the flows."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ ANSWERING = (
 
 
 def functions(holder: object) -> Iterator[Callable[..., object]]:
-    """The functions of modules, and the methods of their classes."""
+    """Yield the functions of a module and the methods of its classes."""
     for each in vars(holder).values():
         if inspect.isfunction(each):
             yield each
@@ -69,7 +69,7 @@ def test_every_call_returns_its_documented_response_type(call: OwnCall) -> None:
 
 
 def made_by(value: ast.expr, source: ast.Module) -> str:
-    """The name of the function that made a value, perhaps a line before."""
+    """Return the name of the function that created a value, also by way of a variable."""
     if isinstance(value, ast.Name):
         assigned = [node for node in ast.walk(source) if isinstance(node, ast.Assign)]
         (value,) = [node.value for node in assigned if ast.unparse(node.targets[0]) == value.id]

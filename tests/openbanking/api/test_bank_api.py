@@ -1,4 +1,4 @@
-"""The bank-facing API: who gets in, what a bank learns, what it may save, and every refusal with its code."""
+"""Tests of the API for banks: authentication, responses, saved consents, and every error with its code."""
 
 from __future__ import annotations
 
@@ -73,7 +73,9 @@ CALLBACKS = {
 
 
 @pytest.mark.parametrize(("callback", "beginning"), CALLBACKS.values(), ids=CALLBACKS)
-def test_callback_url_keeps_its_own_query(causeway: Causeway, callback: str, beginning: str) -> None:
+def test_callback_redirect_keeps_the_query_of_the_registered_url(
+    causeway: Causeway, callback: str, beginning: str
+) -> None:
     causeway.tpp.client = causeway.hub.openbanking.clients.create(
         owner="a@example.com", title="Own", callback_urls=[callback]
     ).client
@@ -225,7 +227,7 @@ def test_consent_with_a_payment_scope_needs_no_account(causeway: Causeway, versi
 
 
 @VERSIONS
-def test_repeated_request_id_with_the_same_body_returns_the_same_response(causeway: Causeway, version: int) -> None:
+def test_retry_with_the_same_request_id_and_body_returns_the_same_response(causeway: Causeway, version: int) -> None:
     url = causeway.tpp.authorize(version)["redirect_url"]
     headers = {"x-request-id": str(uuid.uuid4())}
 
@@ -237,7 +239,7 @@ def test_repeated_request_id_with_the_same_body_returns_the_same_response(causew
 
 
 @VERSIONS
-def test_repeated_request_id_with_another_body_returns_400(causeway: Causeway, version: int) -> None:
+def test_used_request_id_with_another_body_returns_400(causeway: Causeway, version: int) -> None:
     url = causeway.tpp.authorize(version)["redirect_url"]
     headers = {"x-request-id": str(uuid.uuid4())}
     causeway.banks[version].call("/consent", causeway.banks[version].consent_body(url), headers=headers)
@@ -542,7 +544,7 @@ def test_consent_accepts_numeric_account_identifiers(causeway: Causeway, version
 
 
 @pytest.mark.parametrize("path", ["/tpp", "/bank"])
-def test_post_to_a_base_path_returns_401(causeway: Causeway, path: str) -> None:
+def test_post_to_the_base_path_of_an_api_returns_401(causeway: Causeway, path: str) -> None:
     answer = causeway.call("POST", path)
 
     assert answer.status == 401

@@ -1,4 +1,4 @@
-"""Metadata, and the endpoints that standard clients find by it."""
+"""Tests of the OAuth metadata and of the endpoints that the metadata lists."""
 
 from __future__ import annotations
 

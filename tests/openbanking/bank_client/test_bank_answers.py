@@ -1,4 +1,4 @@
-"""Answers of banks: missing, mistyped or odd members, admitted forms, and every misbehaviour."""
+"""Tests of bank responses: missing, mistyped and additional members, accepted formats, and failures."""
 
 from __future__ import annotations
 
@@ -209,7 +209,7 @@ def test_version_1_paginator_as_an_object_or_a_list_reaches_the_tpp_as_an_object
 
 
 @pytest.mark.parametrize("paginator", [[], ["x"], [{"limit": 1}], [[{"limit": 1, "current_page": 1}]]], ids=repr)
-def test_paginator_of_another_shape_returns_502(relay: Relay, paginator: Any) -> None:
+def test_paginator_with_an_invalid_structure_returns_502(relay: Relay, paginator: Any) -> None:
     row = BY_WEBHOOK["/account_payments"]
 
     assert "paginator" in details_of(relay.call(row, answer=row.answer | {"paginator": paginator}))

@@ -1,4 +1,4 @@
-"""Circuits that all instances share: while a bank's downtime is open, they send it one probe in 30 s."""
+"""Tests of circuits shared by all instances: during an open downtime, a bank gets one probe in 30 s."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ HANGS = TimedOut("no answer came in time")
 
 
 class Instances:
-    """Several instances of the service, which know the same banks and TPPs, and a reader that asks them."""
+    """Several instances of the service with the same banks and TPPs, and a TPP that reads through them."""
 
     def __init__(self, causeway: Causeway, count: int = 3) -> None:
         self.causeway = causeway
@@ -42,7 +42,7 @@ class Instances:
 
     @contextmanager
     def at(self, number: int) -> Iterator[None]:
-        """The service's requests go to an instance."""
+        """Send the service's requests to an instance."""
         first, self.causeway.hub = self.causeway.hub, self.hubs[number]
         bootstrap.use(self.causeway.hub)
         try:
@@ -52,13 +52,13 @@ class Instances:
             bootstrap.use(first)
 
     def go_down(self) -> None:
-        """The bank hangs; five calls of the first instance fail, and all instances write their counters afterwards."""
+        """Make five calls of the first instance fail at a hanging bank. Then all instances write their counters."""
         for _ in range(5):
             assert self.ask(0, HANGS).status == 502
         self.write_counters()
 
     def write_counters(self, numbers: Sequence[int] | None = None) -> None:
-        """Have instances write the counters of a minute, after a read at another bank, the first one first."""
+        """Let instances write their counters of a minute in order, each after a read at another bank."""
         self.causeway.clock.advance(WRITE_INTERVAL)
         for number in range(len(self.hubs)) if numbers is None else numbers:
             with self.at(number):
@@ -66,7 +66,7 @@ class Instances:
 
     @property
     def is_down(self) -> bool:
-        """Whether the stored downtime of the bank is open."""
+        """Return whether the stored downtime of the bank is open."""
         return BIC in OpenDowntimes(self.causeway.hub.store, self.causeway.clock).bics()
 
     @property
@@ -75,14 +75,14 @@ class Instances:
 
 
 def claims_probe(causeway: Causeway) -> bool:
-    """Whether another instance claims the next probe of the first bank."""
+    """Try to claim the next probe of the first bank as another instance. Return whether it succeeds."""
     other = causeway.another_process()
     return claim_probe(other.store, other.clock.real, BIC)[1]
 
 
 @pytest.fixture
 def instances(causeway: Causeway) -> Instances:
-    """Instances that have just written their counters."""
+    """Create instances that have just written their counters."""
     made = Instances(causeway)
     for number in range(len(made.hubs)):
         assert made.ask(number).status == 200
@@ -91,7 +91,7 @@ def instances(causeway: Causeway) -> Instances:
     return made
 
 
-def test_instances_that_know_a_downtime_share_one_probe_in_30_s(instances: Instances) -> None:
+def test_instances_share_one_probe_in_30_s_during_a_known_downtime(instances: Instances) -> None:
     instances.go_down()
     assert instances.is_down
     before = instances.sent
@@ -206,7 +206,7 @@ def test_probe_claimed_by_a_clock_ahead_pauses_no_other_instance(causeway: Cause
     other.admit(BIC)
 
 
-def test_circuit_reports_0_1_or_unlimited_admitted_calls(causeway: Causeway) -> None:
+def test_circuit_returns_0_1_or_unlimited_as_the_number_of_admitted_calls(causeway: Causeway) -> None:
     circuits = causeway.hub.openbanking.bank_client.breaker
     assert circuits.calls_admitted(BIC) is None
     open_circuit(causeway, 1)
@@ -222,7 +222,7 @@ def test_circuit_reports_0_1_or_unlimited_admitted_calls(causeway: Causeway) -> 
 
 
 def test_failed_probe_counts_as_an_opened_circuit(instances: Instances, capsys: pytest.CaptureFixture[str]) -> None:
-    """Keep the alarm while the bank is still down."""
+    """The repeated count keeps the alarm active while the bank is down."""
     instances.go_down()
     capsys.readouterr()
 
@@ -248,7 +248,7 @@ def test_payment_during_a_downtime_is_not_sent_and_succeeds_later(causeway: Caus
     assert (pisp.pay("key-1").status, pisp.calls) == (200, 1)
 
 
-def test_payment_during_a_known_probe_returns_502_before_any_claim(causeway: Causeway) -> None:
+def test_payment_during_a_probe_of_another_instance_returns_502_before_any_claim(causeway: Causeway) -> None:
     pisp = Pisp(causeway, 1, consent_type="one_time")
     know_downtime(causeway)
     causeway.hub.openbanking.bank_client.breaker.admit(BIC)
@@ -259,7 +259,7 @@ def test_payment_during_a_known_probe_returns_502_before_any_claim(causeway: Cau
     assert (refused.status, pisp.calls) == (502, 0)
 
 
-def test_payment_with_failed_claims_leaves_the_probe_to_another_instance(causeway: Causeway) -> None:
+def test_payment_with_failed_claims_does_not_claim_the_probe(causeway: Causeway) -> None:
     pisp = Pisp(causeway, 1, consent_type="one_time")
     know_downtime(causeway)
 
@@ -272,7 +272,7 @@ def test_payment_with_failed_claims_leaves_the_probe_to_another_instance(causewa
 # -- unattended reads
 
 
-def test_read_above_its_limit_leaves_the_probe_to_another_instance(causeway: Causeway) -> None:
+def test_read_above_its_limit_does_not_claim_the_probe(causeway: Causeway) -> None:
     limit_reads(causeway, 1)
     aisp = Aisp(causeway, 1)
     aisp.use_up()

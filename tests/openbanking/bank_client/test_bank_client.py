@@ -1,4 +1,4 @@
-"""The link to a bank: what its errors tell the TPP, and what they must not repeat."""
+"""Tests of the bank client: errors returned to the TPP, and masked credentials."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def version(request: pytest.FixtureRequest) -> int:
 
 @pytest.fixture
 def failing(causeway: Causeway, version: int) -> Ask:
-    """Asks for ``GET /tpp/accounts`` while the bank gives a wrong answer."""
+    """Return a function that calls ``GET /tpp/accounts`` with an invalid bank response."""
     bearer = causeway.tpp.tokens(version)["access_token"]
 
     def ask(answer: Any) -> Answer:

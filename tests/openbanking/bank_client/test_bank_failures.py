@@ -1,4 +1,4 @@
-"""Failures of banks: the party at fault, and the part of the message that is passed on."""
+"""Tests of bank failures: the responsible party, and the part of the message that is returned."""
 
 from __future__ import annotations
 

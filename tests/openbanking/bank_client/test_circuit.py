@@ -1,4 +1,4 @@
-"""The circuit of a bank: who is left alone after failures, what the TPP is told, and what it does not cost."""
+"""Tests of the circuit of a bank: pauses after failures, responses to TPPs, and storage calls."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_open_circuit_leaves_other_banks_available(causeway: Causeway, aisp: Ais
     assert (aisp.list_accounts().status, other.list_accounts().status) == (502, 200)
 
 
-def test_background_calls_count_toward_the_circuit_and_obey_it(causeway: Causeway, aisp: Aisp) -> None:
+def test_background_calls_count_as_failures_and_are_paused_by_an_open_circuit(causeway: Causeway, aisp: Aisp) -> None:
     link, bank = causeway.hub.openbanking.bank_client, aisp.bank.record
     aisp.bank.answers["/revoke"] = lambda sent: UNREACHABLE
     outgoing = link.prepare(bank, "/revoke", {}, request_id="1", token=None)
@@ -191,7 +191,7 @@ def test_payment_during_an_open_circuit_returns_502_before_any_write(
 
 
 @pytest.mark.parametrize("version", [1, 2])
-def test_repeated_payment_returns_the_stored_response_during_an_open_circuit(causeway: Causeway, version: int) -> None:
+def test_payment_retry_returns_the_stored_response_during_an_open_circuit(causeway: Causeway, version: int) -> None:
     pisp = Pisp(causeway, version, consent_type="one_time")
     assert pisp.pay("key-1").status == 200
     open_circuit(causeway, version)
@@ -203,8 +203,8 @@ def test_repeated_payment_returns_the_stored_response_during_an_open_circuit(cau
     assert pisp.calls == 1
 
 
-def test_payment_that_loses_the_probe_to_another_call_can_be_repeated(causeway: Causeway) -> None:
-    """The first check admits the payment; another call claims the probe before the payment is sent."""
+def test_payment_can_be_retried_when_another_call_claims_the_probe_first(causeway: Causeway) -> None:
+    """Another call claims the probe between the first check and the sending of the payment."""
     pisp = Pisp(causeway, 1, consent_type="one_time")
     open_circuit(causeway, 1)
     causeway.clock.advance(30)

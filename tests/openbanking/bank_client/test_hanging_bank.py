@@ -1,4 +1,4 @@
-"""A bank that hangs takes few instances: simulated with the figures of docs/deployment.md, Limits, in virtual time."""
+"""Simulation of a bank that hangs, in virtual time, with the figures of docs/deployment.md, Limits."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ _OPERATORS: dict[str, Callable[[Any, Any], bool]] = {"=": eq, "<": lt, "<=": le,
 
 
 def holds(condition: Condition | None, item: Item) -> bool:
-    """Whether a condition holds for an item; one that does not exist has no attributes."""
+    """Return whether a condition holds for an item. A missing item has no attributes."""
     if condition is None:
         return True
     name, values = condition.operator, condition.operands
@@ -72,18 +72,18 @@ def holds(condition: Condition | None, item: Item) -> bool:
 
 
 class OwnBreaker:
-    """The parts of an instance without shared circuits: its own breaker, and no limit of slow calls."""
+    """The breaker of an instance without shared circuits and without a limit of slow calls."""
 
     def __init__(self, clock: ManualClock) -> None:
         self.circuits = Breaker(clock)
         self.slow_calls = None
 
     def write_counters(self, counters: list[HourlyCounters]) -> None:
-        """Ignore the counters, which only shared circuits read."""
+        """Do nothing, because only shared circuits read counters."""
 
 
 class SharedCircuits:
-    """The knowledge of banks that an instance shares with others through storage."""
+    """The circuits that an instance shares with other instances through storage."""
 
     def __init__(self, clock: ManualClock, store: StatisticsStore, *, knows_downtimes: bool) -> None:
         self._clock, self._store, self._knows_downtimes = clock, store, knows_downtimes
@@ -92,7 +92,7 @@ class SharedCircuits:
         self.slow_calls = SlowCalls(store, clock)
 
     def write_counters(self, counters: list[HourlyCounters]) -> None:
-        """Write the measurements of the instance, as a request does once a minute."""
+        """Write the counters of the instance, as a request does once a minute."""
         for number, hourly in enumerate(counters):
             self._store.put("statistics", hourly.to_item(f"{id(self)}-{self._clock.monotonic()}-{number}"))
         downtimes = DowntimeRecorder(self._store, self._clock).record(counters)
@@ -102,7 +102,7 @@ class SharedCircuits:
 
 @dataclass
 class Instance:
-    """One instance of the function: when it wrote its counters last, and what it has counted since."""
+    """An instance of the function, with its counters and the time of their last write."""
 
     parts: OwnBreaker | SharedCircuits
     written_at: float
@@ -123,7 +123,7 @@ class Instance:
 
 @dataclass
 class Figures:
-    """Requests by minute: those of others, and the throttled ones among them."""
+    """Counts of the other requests by minute, in total and throttled, and figures of the calls to the bank."""
 
     others: dict[int, int] = field(default_factory=lambda: defaultdict(int))
     throttled: dict[int, int] = field(default_factory=lambda: defaultdict(int))
@@ -143,11 +143,11 @@ class Figures:
 
 
 class Fleet:
-    """Instances that answer the requests of others, and requests to a bank that hangs from the first second on.
+    """Instances that serve other requests, and requests to a bank that hangs from the first second.
 
     Args:
-        new_parts: makes what an instance knows of banks.
-        hangs_until: the second from which the bank answers again.
+        new_parts: creates the circuit parts of an instance.
+        hangs_until: the second from which the bank responds again.
     """
 
     def __init__(
@@ -191,7 +191,7 @@ class Fleet:
     # -- the requests of others
 
     def _answer_others(self, until: float) -> None:
-        """Let the requests of others arrive, which take an instance for a while or are throttled."""
+        """Let other requests arrive until a time. Each occupies an instance for a while or is throttled."""
         arrive, ends, rate = self._next_other, self._others, self._others_rate
         draw, figures, room = self._random.expovariate, self.figures, REQUESTS - self._calling - self._refusing
         while arrive < until:
@@ -233,7 +233,7 @@ class Fleet:
         self._refusing -= 1
 
     def _pick_idle(self) -> Instance:
-        """Any instance that does not wait for the bank; a new one if all others are busy."""
+        """Return a random instance that does not wait for the bank, or a new one if all others are busy."""
         if len(self._instances) <= self._busy:
             return self._add_instance(self._now)
         while (instance := self._random.choice(self._instances)).is_calling:
@@ -247,7 +247,7 @@ class Fleet:
         return instance
 
     def _call(self, instance: Instance) -> None:
-        """Send a call, which the bank answers, or which ends at its time limit, or is given up before."""
+        """Send a call. The bank responds, or the call times out or is cancelled early."""
         self.figures.sent.append(self._now)
         instance.is_calling = True
         self._calling += 1
@@ -286,7 +286,7 @@ class Fleet:
             end("given up")
 
     def _write_when_due(self, instance: Instance) -> None:
-        """The requests of others have an instance write its counters once a minute, unless it waits for the bank."""
+        """Write the counters of an instance once a minute, unless the instance waits for the bank."""
         self._after(WRITE_INTERVAL, lambda: self._write_when_due(instance))
         if instance.is_calling:
             instance.writes_at_end = True
@@ -306,11 +306,11 @@ TARGET = 1.0
 
 @pytest.fixture(scope="module")
 def hanging() -> Figures:
-    """A bank that hangs all the time."""
+    """Run the simulation of a bank that hangs all the time."""
     return Fleet(partial(SharedCircuits, knows_downtimes=True)).run(MINUTES)
 
 
-def test_breaker_of_each_instance_alone_lets_a_hanging_bank_throttle_other_requests() -> None:
+def test_hanging_bank_throttles_other_requests_without_shared_circuits() -> None:
     figures = Fleet(lambda clock, store: OwnBreaker(clock)).run(MINUTES)
 
     assert figures.percent_throttled > 10 * TARGET
@@ -322,13 +322,13 @@ def test_hanging_bank_throttles_less_than_1_percent_of_other_requests(hanging: F
     assert hanging.given_up > SLOTS
 
 
-def test_slow_call_limit_keeps_the_throttling_target_without_known_downtimes() -> None:
+def test_slow_call_limit_meets_the_throttling_target_without_known_downtimes() -> None:
     figures = Fleet(partial(SharedCircuits, knows_downtimes=False)).run(MINUTES // 2)
 
     assert max(map(figures.percent_throttled_in, figures.others)) < TARGET
 
 
-def test_payments_among_slow_calls_keep_the_throttling_target() -> None:
+def test_throttling_target_is_met_with_payments_among_the_slow_calls() -> None:
     figures = Fleet(partial(SharedCircuits, knows_downtimes=True), payments=0.2).run(MINUTES // 2)
 
     assert figures.percent_throttled < TARGET

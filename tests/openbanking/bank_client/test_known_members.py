@@ -1,4 +1,4 @@
-"""Members of answers that the tables know: identifiers are text, names in snake_case; the others stay as they are."""
+"""Tests of response members: known identifiers become text with snake_case names, others are unchanged."""
 
 from __future__ import annotations
 
@@ -111,14 +111,14 @@ def test_unknown_members_keep_their_names_at_every_depth(relay: Relay, row: Row,
 
 
 def with_unknown(value: Any) -> Any:
-    """An answer with more members in every object that the tables have."""
+    """Add unknown members to every object of a response."""
     if isinstance(value, dict):
         return {name: with_unknown(inner) for name, inner in value.items()} | UNKNOWN
     return [with_unknown(inner) for inner in value] if isinstance(value, list) else value
 
 
 @pytest.mark.parametrize("row", [row for row in ROWS if row.version == 2 and "funds" not in row.webhook], ids=str)
-def test_member_in_both_spellings_takes_the_snake_case_value_and_is_logged(
+def test_member_in_camel_case_and_snake_case_takes_the_snake_case_value_and_is_logged(
     relay: Relay, row: Row, lines: Lines, subtests: pytest.Subtests
 ) -> None:
     spellings = [(member, in_camel_case({member.name: 0}).popitem()[0]) for member in row.table.answer]
@@ -141,7 +141,7 @@ def test_member_in_both_spellings_takes_the_snake_case_value_and_is_logged(
             assert all(problem.startswith(f"{member.shown} is present in both spellings") for problem in problems)
 
 
-def test_unknown_member_in_two_spellings_reaches_the_tpp_as_two_members(relay: Relay) -> None:
+def test_unknown_member_in_camel_case_and_snake_case_reaches_the_tpp_as_two_members(relay: Relay) -> None:
     row = next(row for row in ROWS if row.webhook == "/v2_account")
     given = row.answer | {"own_detail": 1, "ownDetail": 2}
 

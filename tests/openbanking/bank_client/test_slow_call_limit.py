@@ -1,4 +1,4 @@
-"""The limit of calls that wait for a slow bank: who is given up, what the TPP gets, and what it does not cost."""
+"""Tests of the limit of calls that wait for a slow bank: cancelled calls, TPP responses and storage calls."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.openbanking.payments import WEBHOOKS, Pisp, payment_answer
 
 
 class HangingTable:
-    """Inside, one table of the service hangs; nothing that is sent to it is written."""
+    """A context in which one table of the service hangs and receives no writes."""
 
     def __init__(self, causeway: Causeway, table: str) -> None:
         self._causeway, self._store = causeway, causeway.hub.store
@@ -55,7 +55,7 @@ def slow_reply(body: object, seconds: float = SLOW_SECONDS) -> Reply:
 
 
 def take_all_slots(causeway: Causeway, version: int) -> None:
-    """Have as many calls wait for the bank as may."""
+    """Take all slots of calls that wait for the bank."""
     slow_calls = SlowCalls(causeway.hub.store, causeway.clock)
     for _ in range(SLOTS):
         assert slow_calls.take(causeway.banks[version].bic) is not None
@@ -94,7 +94,7 @@ def test_read_answered_in_time_takes_no_slot(causeway: Causeway) -> None:
     assert "PutItem" not in calls
 
 
-def test_slow_read_costs_two_more_writes(causeway: Causeway) -> None:
+def test_slow_read_takes_two_additional_storage_writes(causeway: Causeway) -> None:
     aisp = Aisp(causeway)
     assert aisp.list_accounts().status == 200
 
@@ -104,7 +104,7 @@ def test_slow_read_costs_two_more_writes(causeway: Causeway) -> None:
     assert calls == ["BatchGetItem", "PutItem", "PutItem"]
 
 
-def test_reads_given_up_open_the_circuit_of_the_instance(causeway: Causeway) -> None:
+def test_cancelled_slow_reads_open_the_circuit_of_the_instance(causeway: Causeway) -> None:
     aisp = Aisp(causeway)
     take_all_slots(causeway, 1)
     for _ in range(5):
@@ -114,8 +114,8 @@ def test_reads_given_up_open_the_circuit_of_the_instance(causeway: Causeway) -> 
     assert aisp.calls == 5
 
 
-def test_read_given_up_does_not_count_as_a_bank_failure(causeway: Causeway) -> None:
-    """A bank is down only if it does not respond within the full time limit of a call."""
+def test_cancelled_slow_read_does_not_count_as_a_bank_failure(causeway: Causeway) -> None:
+    """A bank failure requires that the bank does not respond within the full time limit of a call."""
     aisp = Aisp(causeway)
 
     def give_up() -> None:
@@ -126,7 +126,7 @@ def test_read_given_up_does_not_count_as_a_bank_failure(causeway: Causeway) -> N
 
 
 @VERSIONS
-def test_slow_payment_without_a_free_slot_is_not_given_up(causeway: Causeway, version: int) -> None:
+def test_slow_payment_without_a_free_slot_is_not_cancelled(causeway: Causeway, version: int) -> None:
     pisp = Pisp(causeway, version)
     take_all_slots(causeway, version)
     pisp.bank.answers[WEBHOOKS[version, "single"]] = lambda sent: slow_reply(payment_answer(version))
@@ -135,7 +135,7 @@ def test_slow_payment_without_a_free_slot_is_not_given_up(causeway: Causeway, ve
 
 
 @pytest.mark.parametrize("call", ["put", "rows"])
-def test_slow_read_continues_if_storage_fails(causeway: Causeway, call: str) -> None:
+def test_slow_read_continues_if_the_slot_storage_fails(causeway: Causeway, call: str) -> None:
     aisp = Aisp(causeway)
     if call == "rows":
         take_all_slots(causeway, 1)
@@ -145,7 +145,7 @@ def test_slow_read_continues_if_storage_fails(causeway: Causeway, call: str) -> 
 
 
 @pytest.mark.parametrize("refused", [Conflict, Throttled])
-def test_slow_read_is_given_up_if_too_many_calls_compete_for_a_slot(
+def test_slow_read_is_cancelled_if_too_many_calls_compete_for_a_slot(
     causeway: Causeway, monkeypatch: pytest.MonkeyPatch, refused: type[StoreError]
 ) -> None:
     aisp = Aisp(causeway)
@@ -155,7 +155,7 @@ def test_slow_read_is_given_up_if_too_many_calls_compete_for_a_slot(
 
 
 def test_read_that_times_out_frees_its_slot(causeway: Causeway) -> None:
-    """Every call to a hanging bank takes a slot before its time limit ends."""
+    """Every call to a hanging bank takes a slot before its time limit."""
     aisp = Aisp(causeway)
     slow_calls = causeway.hub.openbanking.bank_client.slow_calls
 

@@ -1,4 +1,4 @@
-"""Answers to payments that nobody can use: the TPP is told that the outcome is unknown, and the payment is known."""
+"""Tests of unusable responses to payments: the outcome is unknown, and the payment is recorded."""
 
 from __future__ import annotations
 
@@ -48,14 +48,14 @@ NO_URLS = [
 
 
 def unknown(answer: Answer) -> None:
-    """The outcome is unknown, and the payment's name is told."""
+    """Check that the error reports an unknown outcome and contains the payment id."""
     assert (answer.status, answer.body["code"]) == (502, "ASPSP_UNKNOWN_ERROR"), answer
     assert "unknown whether the bank has taken the payment" in answer.body["title"]
     assert "payment_id: P-1" in answer.body["additionalErrors"][0]["details"]
 
 
 def is_known(pisp: Pisp, first: Any) -> None:
-    """The payment is recorded in its first status, and the bank may report on it."""
+    """Check that the payment has its first status and accepts a report from the bank."""
     (payment,) = items(pisp.causeway, "payments")
     assert [entry["status"] for entry in payment["history"]] == [first]
     assert pisp.report(4).status == 200
@@ -64,7 +64,7 @@ def is_known(pisp: Pisp, first: Any) -> None:
 @VERSIONS
 @KINDS
 @pytest.mark.parametrize("url", NO_URLS)
-def test_confirmation_url_that_is_no_web_address_leaves_the_outcome_unknown(
+def test_invalid_confirmation_url_leaves_the_outcome_unknown(
     causeway: Causeway, version: int, kind: str, url: str
 ) -> None:
     pisp = Pisp(causeway, version, kind)
@@ -180,7 +180,7 @@ def test_payment_response_without_a_usable_payment_id_records_no_payment(
 
 
 @VERSIONS
-def test_unusable_response_spends_a_one_time_consent_and_a_repeat_returns_the_same_error(
+def test_unusable_response_spends_a_one_time_consent_and_a_retry_returns_the_same_error(
     causeway: Causeway, version: int
 ) -> None:
     pisp = Pisp(causeway, version, consent_type="one_time")

@@ -1,4 +1,4 @@
-"""DPoP proofs: one request, one key, one use; nonces on demand."""
+"""Tests of DPoP proofs: validity for one request, one key and one use, and nonces."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def holder(causeway: Causeway) -> KeyHolder:
 
 @pytest.fixture
 def token(causeway: Causeway, holder: KeyHolder) -> str:
-    """An access token that is bound to the holder's key."""
+    """Return an access token that is bound to the holder's key."""
     return str(holder.tokens(causeway)["access_token"])
 
 
@@ -154,8 +154,10 @@ def test_a_replayed_proof_is_refused(causeway: Causeway, holder: KeyHolder, toke
     assert is_refused(holder.read(causeway, token, proof=proof))
 
 
-def test_the_jti_of_a_proof_is_kept_until_the_proof_expires(causeway: Causeway, holder: KeyHolder, token: str) -> None:
-    """A proof from a clock that is ahead is valid longest."""
+def test_the_jti_of_a_proof_is_stored_until_the_proof_expires(
+    causeway: Causeway, holder: KeyHolder, token: str
+) -> None:
+    """A proof issued by a client clock that is ahead is valid for the longest time."""
     issued_at = causeway.clock.time() + 60
     holder.read(causeway, token, proof=holder.proof(causeway, "GET", "/tpp/consent", token, iat=issued_at, jti="one"))
 
@@ -174,7 +176,7 @@ def test_a_wrong_proof_at_the_token_endpoint_returns_invalid_dpop_proof(causeway
     assert holder.redeem(causeway, code).status == 200
 
 
-def test_two_proofs_are_refused(causeway: Causeway, holder: KeyHolder, token: str) -> None:
+def test_a_request_with_two_dpop_proofs_is_refused(causeway: Causeway, holder: KeyHolder, token: str) -> None:
     proofs = [holder.proof(causeway, "GET", "/tpp/consent", token) for _ in range(2)]
     headers = {"authorization": f"DPoP {token}", "dpop": proofs[1]}
 
@@ -240,7 +242,7 @@ def test_a_client_with_dpop_nonce_required_needs_a_nonce(causeway: Causeway) -> 
     assert holder.read(causeway, token, proof=proof).status == 200
 
 
-def test_an_assertion_is_not_spent_by_a_request_that_lacks_a_nonce(causeway: Causeway) -> None:
+def test_a_request_without_a_required_nonce_does_not_use_up_its_assertion(causeway: Causeway) -> None:
     holder = KeyHolder()
     secure(causeway, holder, dpop_nonce_required=True)
     form = holder.form(causeway, {"grant_type": "authorization_code", "code": "unknown"})
@@ -253,7 +255,7 @@ def test_an_assertion_is_not_spent_by_a_request_that_lacks_a_nonce(causeway: Cau
 
 
 @pytest.mark.parametrize(("later", "is_valid"), [(0, True), (239, True), (300, False), (3600, False)])
-def test_a_nonce_is_valid_for_minutes_in_every_process(causeway: Causeway, later: int, is_valid: bool) -> None:
+def test_a_nonce_is_valid_for_several_minutes_in_every_process(causeway: Causeway, later: int, is_valid: bool) -> None:
     nonce = causeway.hub.openbanking.dpop_nonces.make()
     causeway.clock.advance(later)
 
@@ -283,7 +285,7 @@ def test_a_wrong_nonce_is_refused_even_when_none_is_required(causeway: Causeway,
 # -- addresses
 
 
-def test_htu_may_name_the_mutual_tls_address(shared_causeway: Causeway) -> None:
+def test_htu_accepts_the_mutual_tls_url(shared_causeway: Causeway) -> None:
     settings = Settings.from_environment({"STAGE": "local", "MTLS_URL": "https://127.0.0.1:8443", "TPP_CA_BUNDLE": "x"})
     causeway = shared_causeway.again(settings)
     with causeway.installed():
@@ -295,7 +297,7 @@ def test_htu_may_name_the_mutual_tls_address(shared_causeway: Causeway) -> None:
             assert holder.read(causeway, token, proof=proof).status == status
 
 
-def test_htu_must_name_the_path_with_its_parameters(causeway: Causeway, holder: KeyHolder, token: str) -> None:
+def test_htu_must_contain_the_path_with_its_parameter_values(causeway: Causeway, holder: KeyHolder, token: str) -> None:
     answer = holder.read(causeway, token, "/tpp/requests/abc")
     assert (answer.status, answer.body["code"]) == (404, "RESOURCE_UNKNOWN")
     other = holder.proof(causeway, "GET", "/tpp/requests/other", token)

@@ -1,4 +1,4 @@
-"""Keys that are fetched from a client's ``jwks_uri``: cached, rotated, and never waited for twice."""
+"""Tests of keys from a client's ``jwks_uri``: caching, rotation and concurrent requests."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ URI = "http://127.0.0.1:1/jwks"
 
 
 class Site:
-    """The address of a client's keys: what it answers, and how often it was asked."""
+    """A scripted ``jwks_uri`` that counts its requests."""
 
     def __init__(self) -> None:
         self.asked = 0
@@ -73,7 +73,7 @@ def test_a_key_set_is_fetched_once_in_five_minutes(causeway: Causeway, site: Sit
     assert site.asked == 2
 
 
-def test_an_unknown_kid_makes_the_key_set_be_fetched_again(causeway: Causeway, site: Site) -> None:
+def test_an_unknown_kid_causes_another_fetch_of_the_key_set(causeway: Causeway, site: Site) -> None:
     old, new = KeyHolder(kid="old"), KeyHolder(kid="new")
     site.serve(old)
     assert status(causeway, old) == 200
@@ -94,7 +94,7 @@ def test_a_removed_key_is_refused_after_five_minutes(causeway: Causeway, site: S
     assert status(causeway, old) == 401
 
 
-def test_repeated_unknown_kids_cause_one_fetch(causeway: Causeway, site: Site) -> None:
+def test_several_unknown_kids_cause_one_fetch_of_the_key_set(causeway: Causeway, site: Site) -> None:
     site.serve(KeyHolder())
     stranger = KeyHolder(kid="stranger")
 
@@ -114,7 +114,7 @@ def test_a_failed_fetch_is_retried_after_30_seconds(causeway: Causeway, site: Si
 
 @dataclass
 class ConcurrentCallers:
-    """Threads that need keys at once; the address answers when all but the fetching one wait, or have their answer."""
+    """Threads that need keys concurrently. The URL responds when all other threads wait or are done."""
 
     causeway: Causeway
     keys: KeySets
@@ -122,7 +122,7 @@ class ConcurrentCallers:
     waiting_or_done: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
 
     def ask(self, kids: Sequence[str | None]) -> list[int]:
-        """The number of keys that each thread gets for its ``kid``."""
+        """Return the number of keys that each thread gets for its ``kid``."""
         client = self.causeway.hub.openbanking.clients.get(self.causeway.tpp.client_id)
         self.waiting_or_done = threading.Semaphore(0)
 

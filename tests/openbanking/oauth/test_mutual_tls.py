@@ -1,4 +1,4 @@
-"""Client certificates (RFC 8705) and those of PSD2 (ETSI TS 119 495): whose they are, who issued them, what for."""
+"""Tests of client certificates (RFC 8705) and PSD2 certificates (ETSI TS 119 495): subject, issuer and roles."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ def authority() -> Authority:
 
 @pytest.fixture
 def mutual(shared_causeway: Causeway, authority: Authority, tmp_path: Path) -> Iterator[Causeway]:
-    """A stage that takes the certificates of ``authority``."""
+    """Run a stage that trusts the certificates of ``authority``."""
     causeway = shared_causeway.again(stage_with(authority, tmp_path))
     with causeway.installed():
         yield causeway
 
 
 def by_certificate(causeway: Causeway, **security: Any) -> None:
-    """Has the service's client authenticate with its certificate."""
+    """Configure certificate authentication for the service's client."""
     members = {"auth_method": "tls_client_auth", "tls_client_auth_subject_dn": SUBJECT, **security}
     made = causeway.hub.openbanking.clients.update(causeway.tpp.client_id, security=members)
     causeway.tpp.client, causeway.tpp.client_secret = made.client, None
 
 
 def identified(causeway: Causeway) -> None:
-    """Has the service's client show a PSD2 certificate on every call."""
+    """Require a PSD2 certificate for every call of the service's client."""
     made = causeway.hub.openbanking.clients.update(
         causeway.tpp.client_id, security={"organization_identifier": ORGANIZATION}
     )
@@ -86,7 +86,9 @@ def refused_certificates(authority: Authority) -> dict[str, str]:
     }
 
 
-def test_a_foreign_or_untrusted_certificate_is_refused(mutual: Causeway, authority: Authority, lines: Lines) -> None:
+def test_an_untrusted_invalid_or_mismatched_client_certificate_is_refused(
+    mutual: Causeway, authority: Authority, lines: Lines
+) -> None:
     by_certificate(mutual)
 
     answers = {
@@ -125,7 +127,9 @@ def test_a_blocked_certificate_is_refused_with_an_unbound_token(mutual: Causeway
     assert mutual.tpp.call("GET", "/tpp/consent", bearer=token, certificate=own).status == 401
 
 
-def test_the_subject_may_be_written_in_either_order(mutual: Causeway, authority: Authority) -> None:
+def test_certificate_subject_is_accepted_in_either_order_of_its_attributes(
+    mutual: Causeway, authority: Authority
+) -> None:
     by_certificate(mutual, tls_client_auth_subject_dn=",".join(reversed(SUBJECT.split(","))))
 
     assert mutual.tpp.call("GET", "/tpp/banks", certificate=issue(authority)).status == 200
@@ -141,7 +145,7 @@ def test_a_stage_without_a_ca_bundle_refuses_every_certificate(mutual: Causeway,
 # -- tokens bound to a certificate
 
 
-def test_a_token_is_bound_to_the_certificate(mutual: Causeway, authority: Authority) -> None:
+def test_a_token_requires_the_certificate_that_obtained_the_token(mutual: Causeway, authority: Authority) -> None:
     by_certificate(mutual, tls_client_certificate_bound_access_tokens=True)
     own, other = issue(authority), issue(authority)
     url = mutual.tpp.call(
@@ -178,7 +182,7 @@ def test_a_token_bound_to_a_blocked_certificate_is_refused(mutual: Causeway, aut
 
 
 def test_private_key_jwt_works_with_certificate_bound_tokens(mutual: Causeway, authority: Authority) -> None:
-    """private_key_jwt authenticates, and the certificate of the connection binds."""
+    """The assertion authenticates the client, and the certificate binds the tokens."""
     holder = KeyHolder()
     secure(mutual, holder, tls_client_certificate_bound_access_tokens=True)
     own = issue(authority)
@@ -262,7 +266,9 @@ def test_a_psd2_client_cannot_start_an_authorization_in_the_browser(mutual: Caus
     assert parse_qs(urlsplit(location).query)["error_description"] == [refusals.REQUEST_NOT_PUSHED().message]
 
 
-def test_init_authorization_shows_the_bank_the_organization_identifier(mutual: Causeway, authority: Authority) -> None:
+def test_init_authorization_returns_the_organization_identifier_of_the_tpp(
+    mutual: Causeway, authority: Authority
+) -> None:
     identified(mutual)
     request = {"bic": mutual.banks[2].bic, "scopes": ["accounts"]}
     url = mutual.tpp.call("POST", "/tpp/authorize", request, certificate=issue(authority)).body["redirect_url"]
@@ -272,7 +278,7 @@ def test_init_authorization_shows_the_bank_the_organization_identifier(mutual: C
     assert shown["tppRegistrationNumber"] == ORGANIZATION
 
 
-def test_an_unrequested_certificate_is_ignored(mutual: Causeway) -> None:
+def test_a_certificate_that_the_client_does_not_need_is_ignored(mutual: Causeway) -> None:
     for pem in (issue(Authority()), "not a certificate"):
         assert mutual.tpp.call("GET", "/tpp/banks", certificate=pem).status == 200
 

@@ -1,4 +1,4 @@
-"""Client assertions: who signed them, for whom, until when, and once."""
+"""Tests of client assertions: signature, audience, expiry and single use."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from tests.openbanking.key_holder import BASE, KeyHolder, secure
 
 @pytest.fixture
 def holder(causeway: Causeway) -> KeyHolder:
-    """The key of the service's client, which may use any method of authorization."""
+    """Configure and return the key of the service's client."""
     made = KeyHolder()
     secure(causeway, made)
     return made
 
 
 def ask(causeway: Causeway, assertion: str | None) -> Answer:
-    """A call without a form: the assertion is in its header."""
+    """Send a call without a form, with the assertion in its header."""
     headers = {"x-client-assertion": assertion} if assertion else {}
     return causeway.tpp.call("GET", "/tpp/banks", client_id="", headers=headers)
 
@@ -80,7 +80,9 @@ def test_a_missing_or_wrong_assertion_returns_401_with_www_authenticate(causeway
         assert (answer.status, answer.headers["www-authenticate"]) == (401, 'Basic realm="causeway"')
 
 
-def test_a_bearer_call_needs_no_assertion_but_refuses_a_wrong_one(causeway: Causeway, holder: KeyHolder) -> None:
+def test_bearer_call_accepts_a_missing_assertion_and_refuses_an_invalid_assertion(
+    causeway: Causeway, holder: KeyHolder
+) -> None:
     tokens = holder.redeem(causeway, holder.code(causeway), proof=None).body
 
     assert causeway.tpp.call("GET", "/tpp/consent", bearer=tokens["access_token"]).status == 200
@@ -124,7 +126,7 @@ def test_an_assertion_with_a_wrong_claim_is_refused(
 
 @pytest.mark.parametrize(("seconds", "status"), [(1, 200), (300, 200), (301, 401), (0, 200), (-9, 200), (-10, 401)])
 def test_exp_may_be_at_most_300_seconds_ahead(causeway: Causeway, holder: KeyHolder, seconds: int, status: int) -> None:
-    """Clocks may differ by ten seconds."""
+    """An assertion is accepted until ten seconds after ``exp``, because clocks can differ."""
     assert ask(causeway, holder.assertion(causeway, exp=causeway.clock.time() + seconds)).status == status
 
 
@@ -217,7 +219,7 @@ def test_a_client_without_a_key_cannot_use_an_assertion(causeway: Causeway, meth
     assert is_refused(answer)
 
 
-def test_a_client_may_use_only_its_own_secret_method(causeway: Causeway) -> None:
+def test_a_client_can_use_only_its_configured_secret_method(causeway: Causeway) -> None:
     client_id = causeway.tpp.client_id
     secret = causeway.hub.openbanking.clients.update(client_id, security={"auth_method": "client_secret_post"}).secret
     assert secret
@@ -230,7 +232,7 @@ def test_a_client_may_use_only_its_own_secret_method(causeway: Causeway) -> None
     assert causeway.tpp.call("GET", "/tpp/banks").status == 200, "a call without a form has HTTP Basic only"
 
 
-def test_the_log_gives_the_reason_of_a_refusal_and_the_response_does_not(
+def test_reason_of_a_refused_assertion_is_logged_and_not_returned(
     causeway: Causeway, holder: KeyHolder, lines: Lines
 ) -> None:
     for claims in ({"aud": "https://other.example.com"}, {"exp": causeway.clock.time() - 60}):

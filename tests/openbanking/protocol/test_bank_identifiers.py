@@ -1,4 +1,4 @@
-"""Identifiers: what a bank may say, a consent may hold and a request may name is one rule."""
+"""Tests of identifiers: bank responses, consents and requests follow the same rule."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def member_of(row: Row, path: str) -> Member:
 
 
 @pytest.mark.parametrize(("webhook", "path"), ID_PLACES)
-def test_bank_answers_accept_the_same_identifiers_as_requests(
+def test_bank_responses_accept_the_same_identifiers_as_requests(
     relay: Relay, webhook: str, path: str, subtests: pytest.Subtests
 ) -> None:
     row = BY_WEBHOOK[webhook]
@@ -103,7 +103,9 @@ def test_bank_answers_accept_the_same_identifiers_as_requests(
 
 
 @pytest.mark.parametrize("booking_status", ["booked", "pending", "both"])
-def test_a_page_key_of_a_bank_can_be_sent_back(relay: Relay, booking_status: str, subtests: pytest.Subtests) -> None:
+def test_page_key_from_a_bank_response_is_accepted_in_the_next_request(
+    relay: Relay, booking_status: str, subtests: pytest.Subtests
+) -> None:
     row = BY_WEBHOOK["/v2_account_transactions"]
     good = (*TEXTS, "x" * LONGEST_PAGE_KEY, "\U0001f600" * LONGEST_PAGE_KEY)
     for text in (*good, *UNPRINTABLE, "x" * (LONGEST_PAGE_KEY + 1)):
@@ -138,7 +140,7 @@ def problems(model: Any, members: dict[str, Any]) -> list[str]:
     return []
 
 
-def test_an_invalid_page_key_is_detected_after_many_other_deviations(relay: Relay) -> None:
+def test_invalid_page_key_returns_502_after_many_other_deviations_in_the_response(relay: Relay) -> None:
     row = BY_WEBHOOK["/v2_account_transactions"]
     entry = {**row.answer["transactions"]["booked"][0], "remittance_information_unstructured": "x" * 141}
     answer = {**row.answer, "transactions": {"booked": [entry] * 200, "pending": []}, "page_key": "a\u200cb"}

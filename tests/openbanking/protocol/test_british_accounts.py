@@ -1,4 +1,4 @@
-"""Account numbers of consents: one rule when they are given and when they are compared, in either order."""
+"""Tests of account numbers in consents: storage and comparison follow the same rule, in either order."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ NONE: list[Any] = [
 
 
 def consent(relay: Relay, version: int, *numbers: Any) -> Any:
-    """The bank's answer to a consent that names these account numbers."""
+    """Save a consent with the account numbers ``numbers``, as the bank."""
     url = relay.causeway.tpp.authorize(version)["redirect_url"]
     body = relay.causeway.banks[version].consent_body(url, ibans=[])
     return relay.causeway.banks[version].call("/consent", body | {MEMBER[version]: list(numbers)})
@@ -79,7 +79,7 @@ ORDERS = [row for row in map(BY_WEBHOOK.get, ("/v2_payment_single", "/v2_payment
 
 
 def asked_of(relay: Relay, bearer: str, number: Any, sort_code: Any = None) -> list[int]:
-    """The statuses of payments and of a question about an account."""
+    """Return the statuses of payments and of a funds confirmation for an account."""
     account: Json = {"account_number": number} | ({} if sort_code is None else {"sort_code": sort_code})
     statuses = [relay.call(row, row.request | {"debtor_account": account}, bearer=bearer).status for row in ORDERS]
     funds = BY_WEBHOOK["/v2_funds_confirmations"]
@@ -104,7 +104,7 @@ def test_an_approved_number_without_a_sort_code_pays_with_any_sort_code(relay: R
     assert asked_of(relay, bearer, "31926810", "040004") == [403] * 3
 
 
-def test_leading_zeros_of_account_numbers_are_restored(relay: Relay) -> None:
+def test_account_numbers_without_leading_zeros_are_zero_padded(relay: Relay) -> None:
     bearer = relay.bearer_for(2, account_numbers=[1926819, 4000401926819, "31926819 040004"])
 
     told = relay.causeway.tpp.call("GET", "/tpp/consent", bearer=bearer).body["account_numbers"]
@@ -114,7 +114,7 @@ def test_leading_zeros_of_account_numbers_are_restored(relay: Relay) -> None:
 
 
 @pytest.mark.parametrize("stored", ["04-00-04 31926819", "sort code 040004, account 31926819", "No. 31926819"])
-def test_consents_stored_with_an_older_form_still_permit_payments(relay: Relay, stored: str) -> None:
+def test_consents_stored_in_an_older_format_permit_payments(relay: Relay, stored: str) -> None:
     bearer = relay.bearer_for(2, account_numbers=["31926819"])
     key = consent_key(bearer.partition("~")[0])
     item = relay.causeway.hub.store.get(*key)

@@ -1,4 +1,4 @@
-"""A consent with as many identifiers as it may have."""
+"""Tests of consents with the maximum number of identifiers."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ IDS = [f"{number:04}" + "x" * (LONGEST_ID - 4) for number in range(MOST_IDENTIFI
 
 
 @VERSIONS
-def test_a_consent_accepts_1000_identifiers_of_each_kind_at_their_largest(causeway: Causeway, version: int) -> None:
+def test_consent_accepts_1000_identifiers_of_maximum_length_for_each_kind(causeway: Causeway, version: int) -> None:
     lists = {"ibans": IBANS, "account_ids": IDS, "account_numbers": NUMBERS}
     body = jsontext.dumps(consent_body(causeway, version, **lists)).encode()
     assert len(body) > 3 * BODY_BYTES
@@ -83,7 +83,7 @@ def test_identifiers_too_large_for_the_record_return_400(causeway: Causeway, ver
     assert list(causeway.hub.store.scan("consents")) == []
 
 
-def test_the_body_limit_of_consent_follows_from_its_lists() -> None:
+def test_body_size_limit_of_the_consent_call_follows_from_its_list_limits() -> None:
     widest = "\\ud83d\\ude00"
     lists = [[widest * longest] * MOST_IDENTIFIERS for longest in (42, LONGEST_ID, 15)]
 
@@ -91,7 +91,7 @@ def test_the_body_limit_of_consent_follows_from_its_lists() -> None:
 
 
 @VERSIONS
-def test_other_bank_calls_keep_the_usual_body_limit(causeway: Causeway, version: int) -> None:
+def test_bank_calls_other_than_consent_have_the_default_body_limit(causeway: Causeway, version: int) -> None:
     token = "accessToken" if version == 2 else "access_token"
     answer = causeway.banks[version].call("/token/revoke", {token: "x" * BODY_BYTES})
 

@@ -1,4 +1,4 @@
-"""Every error code of both versions, provoked by a request at the interface that it belongs to."""
+"""Tests that provoke every error code of both versions by a request."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Provoke = Callable[[Causeway, int], Answer]
 
 @dataclass(frozen=True)
 class Provocation:
-    """A request to the interface of ``version`` that is refused with ``code``."""
+    """A request to the interface of ``version`` that returns the error ``code``."""
 
     code: Code
     version: int
@@ -37,7 +37,7 @@ PROVOCATIONS: list[Provocation] = []
 
 
 def provokes(*codes: Code) -> Callable[[Provoke], Provoke]:
-    """Registers a request with the codes that it is refused with: a number in version 1, a name in version 2."""
+    """Register a request under the error codes that it returns: numbers in version 1, names in version 2."""
 
     def register(provoke: Provoke) -> Provoke:
         PROVOCATIONS.extend(Provocation(code, 1 if isinstance(code, int) else 2, provoke) for code in codes)
@@ -50,7 +50,7 @@ OWN_CODES = {"ACCESS_EXCEEDED": 429}
 """Codes that this service adds to the specification's table."""
 
 
-def test_error_tables_equal_the_specification_plus_own_codes() -> None:
+def test_error_tables_contain_the_specified_codes_and_the_documented_additional_codes() -> None:
     assert {code: row.status for code, row in VERSION_1.items()} == CODES_1
     assert {code: row.status for code, row in VERSION_2.items()} == CODES_2 | OWN_CODES
     assert set(OWN_CODES) == ADDED_CODES
@@ -65,7 +65,7 @@ def test_every_error_code_has_a_test_request() -> None:
 
 
 def consent(causeway: Causeway, version: int, **members: Any) -> Answer:
-    """A consent with other members; ``None`` leaves one out."""
+    """Save a consent with changed members. ``None`` removes a member."""
     asked = causeway.banks[version].scopes
     body = causeway.banks[version].consent_body(
         causeway.tpp.authorize(version, scopes=asked)["redirect_url"], **members
@@ -338,7 +338,7 @@ def a_period_from_a_day_that_does_not_exist(causeway: Causeway, version: int) ->
 
 
 @pytest.mark.parametrize("each", PROVOCATIONS, ids=str)
-def test_a_faulty_request_returns_its_error_code(causeway: Causeway, each: Provocation) -> None:
+def test_each_invalid_request_returns_its_error_code(causeway: Causeway, each: Provocation) -> None:
     answer = each.provoke(causeway, each.version)
 
     body = answer.body

@@ -1,4 +1,4 @@
-"""Payment statuses: after which ones nothing changes, and after which the money has left."""
+"""Tests of payment statuses: final statuses, and statuses of executed payments."""
 
 from __future__ import annotations
 

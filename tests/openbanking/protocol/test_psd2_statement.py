@@ -1,4 +1,4 @@
-"""Roles of payment service providers in certificates, as ETSI TS 119 495 encodes them."""
+"""Tests of the roles of payment service providers in certificates (ETSI TS 119 495)."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ def sequence(*members: bytes) -> bytes:
 
 @pytest.mark.parametrize("roles", [{"PSP_AI"}, {"PSP_PI", "PSP_IC"}, {"PSP_AS", "PSP_PI", "PSP_AI", "PSP_IC"}, set()])
 @pytest.mark.parametrize("authority", ["FCA", "A" * 256])
-def test_encoded_roles_are_read_back(roles: set[Role], authority: str) -> None:
+def test_roles_encoded_in_a_certificate_are_read_back(roles: set[Role], authority: str) -> None:
     assert read_roles(certificate(encode_statement(roles, authority, "GB-FCA"))) == roles
 
 
-def test_roles_are_read_from_the_example_bytes() -> None:
+def test_psd2_roles_are_read_from_the_example_bytes() -> None:
     assert read_roles(certificate(KNOWN)) == {"PSP_AI", "PSP_PI"}
     assert encode_statement(["PSP_AI", "PSP_PI"], "Financial Authority", "XX-FA") == KNOWN
 
 
-def test_other_qc_statements_are_ignored() -> None:
+def test_qc_statements_other_than_psd2_are_ignored() -> None:
     statement = encode_statement(["PSP_AI"], "FCA", "GB-FCA")[2:]
 
     assert read_roles(certificate(sequence(COMPLIANCE, statement))) == {"PSP_AI"}
@@ -56,7 +56,7 @@ def test_a_certificate_without_a_psd2_statement_has_no_roles() -> None:
     assert read_roles(certificate(sequence())) == frozenset()
 
 
-def test_unknown_roles_are_ignored() -> None:
+def test_unknown_psd2_roles_are_ignored() -> None:
     der = encode_statement(["PSP_AI", "PSP_PI"], "FCA", "GB-FCA")
     other = der.replace(bytes.fromhex("04008198270102"), bytes.fromhex("04008198270109"))
 
@@ -77,7 +77,7 @@ def test_unknown_roles_are_ignored() -> None:
         sequence(sequence(b"\x05\x00", b"\x05\x00")),
     ],
 )
-def test_a_malformed_statement_makes_the_certificate_invalid(der: bytes) -> None:
+def test_malformed_psd2_statement_makes_the_certificate_invalid(der: bytes) -> None:
     with pytest.raises(InvalidCertificate, match="qcStatements cannot be read"):
         read_roles(certificate(der))
 

@@ -1,4 +1,4 @@
-"""The PSU's headers: what each may say, and what is refused."""
+"""Tests of PSU headers: valid and invalid values."""
 
 from __future__ import annotations
 
@@ -64,11 +64,11 @@ BAD: dict[str, list[str]] = {
 }
 
 
-def test_psu_headers_are_those_of_the_berlin_group() -> None:
+def test_psu_headers_match_the_berlin_group_headers() -> None:
     assert tuple(row.name for row in PSU_HEADERS) == OWED
 
 
-def test_a_valid_value_is_passed_on_unchanged(subtests: pytest.Subtests) -> None:
+def test_valid_psu_header_value_is_passed_on_unchanged(subtests: pytest.Subtests) -> None:
     for name, values in GOOD.items():
         for value in values:
             with subtests.test(f"{name}: {value[:40]}"):
@@ -76,7 +76,7 @@ def test_a_valid_value_is_passed_on_unchanged(subtests: pytest.Subtests) -> None
                 assert read_psu({name.lower(): f" {value}\t"}) == PsuContext({name: value})
 
 
-def test_an_invalid_value_is_refused_with_its_header_name_and_without_the_value(subtests: pytest.Subtests) -> None:
+def test_invalid_psu_header_error_contains_the_header_name_and_not_the_value(subtests: pytest.Subtests) -> None:
     for row in PSU_HEADERS:
         for value in [*BAD[row.name], *NOWHERE]:
             with subtests.test(f"{row.name}: {value[:40]!r}"):
@@ -92,7 +92,7 @@ def test_an_ip_address_is_passed_on_unchanged(given: str) -> None:
     assert read_psu({"psu-ip-address": given}).headers == {"PSU-IP-Address": given}
 
 
-def test_headers_accept_exactly_their_longest_length() -> None:
+def test_psu_headers_accept_values_up_to_their_maximum_length() -> None:
     for row in PSU_HEADERS:
         if row.name in TEXTS:
             assert read_psu({row.name.lower(): "x" * row.longest}).headers == {row.name: "x" * row.longest}
@@ -100,7 +100,7 @@ def test_headers_accept_exactly_their_longest_length() -> None:
                 read_psu({row.name.lower(): "x" * (row.longest + 1)})
 
 
-def test_several_invalid_headers_are_all_named_in_table_order() -> None:
+def test_error_lists_all_invalid_psu_headers_in_table_order() -> None:
     given = {"psu-geo-location": "here", "psu-ip-port": "x", "psu-accept": "*/*", "psu-ip-address": "1.2.3.4"}
 
     with pytest.raises(Refusal) as refused:
@@ -109,7 +109,7 @@ def test_several_invalid_headers_are_all_named_in_table_order() -> None:
     assert re.findall(r"PSU-[\w-]+ must", str(refused.value)) == ["PSU-IP-Port must", "PSU-Geo-Location must"]
 
 
-def test_a_repeated_header_is_refused() -> None:
+def test_repeated_psu_header_is_refused() -> None:
     with pytest.raises(Refusal) as refused:
         read_psu({"psu-ip-address": "192.0.2.7"}, {"psu-ip-address", "accept"})
 
@@ -125,7 +125,7 @@ def test_only_psu_ip_address_makes_a_request_attended() -> None:
     assert not UNATTENDED.is_attended
 
 
-def test_stored_contexts_of_this_and_earlier_versions_are_read() -> None:
+def test_psu_contexts_stored_by_this_and_earlier_versions_can_be_read() -> None:
     context = read_psu({name.lower(): values[0] for name, values in GOOD.items()})
 
     assert PsuContext.from_members(context.as_members()) == context
@@ -133,5 +133,5 @@ def test_stored_contexts_of_this_and_earlier_versions_are_read() -> None:
     assert PsuContext.from_members({"psu_address": None}) == PsuContext.from_members({}) == UNATTENDED
 
 
-def test_repr_of_a_context_hides_its_values() -> None:
+def test_repr_of_a_psu_context_hides_its_values() -> None:
     assert "192.0.2.7" not in repr(PsuContext({"PSU-IP-Address": "192.0.2.7"}))

@@ -1,4 +1,4 @@
-"""Refusals: each has its sentence in one place, and is raised by its name with what the sentence names."""
+"""Tests of the tables of refusals: each sentence is defined once and raised by name with its values."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def placeholders(row: RefusalRow) -> set[str]:
 
 
 def texts(module: str) -> Iterator[str]:
-    """The string literals of a module; of an f-string the text, with ``{}`` for what it fills in."""
+    """Yield the string literals of a module, with ``{}`` for the replacement fields of f-strings."""
     parts = {id(part) for node in nodes(module) if isinstance(node, ast.JoinedStr) for part in node.values}
     for node in nodes(module):
         if isinstance(node, ast.JoinedStr):
@@ -78,7 +78,7 @@ def test_every_refusal_is_raised_with_the_values_of_its_sentence(table: str, sub
 
 
 @pytest.mark.parametrize("table", TABLES)
-def test_every_refusal_is_raised_in_the_code(table: str) -> None:
+def test_every_refusal_is_raised_somewhere_in_the_code(table: str) -> None:
     found = [(module, node) for module in REFUSING for node in nodes(module)]
     used = {name_of(node, imported_as(module, table)) for module, node in found}
     used |= {node.id for node in nodes(table) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
@@ -88,7 +88,7 @@ def test_every_refusal_is_raised_in_the_code(table: str) -> None:
 
 @cache
 def imported_as(module: str, table: str) -> frozenset[str]:
-    """The name of a module's table of refusals."""
+    """Return the names under which a module imports a table of refusals."""
     package, _, last = table.rpartition(".")
     return frozenset(
         name.asname or name.name
@@ -100,6 +100,6 @@ def imported_as(module: str, table: str) -> frozenset[str]:
 
 
 def name_of(node: ast.AST, tables: frozenset[str]) -> str:
-    """The row that an expression like ``refusals.STATE_USED`` names; nothing for others."""
+    """Return the row's name in an expression like ``refusals.STATE_USED``, or an empty string."""
     is_row = isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in tables
     return node.attr if is_row and isinstance(node, ast.Attribute) else ""

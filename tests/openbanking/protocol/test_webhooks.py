@@ -1,4 +1,4 @@
-"""Every call to a bank: what the bank and the TPP get when all is well, and every rule of every member."""
+"""Tests of every call to a bank: valid requests and responses, and every rule of every member."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def _members(schema: Any, part: Any, around: str = "") -> Iterator[str]:
 
 
 @EVERY_ROW
-def test_the_bank_gets_the_request_with_all_headers(relay: Relay, row: Row) -> None:
+def test_the_request_reaches_the_bank_with_all_headers(relay: Relay, row: Row) -> None:
     request_id = str(uuid.uuid4())
     address = {"x-request-id": request_id, "psu-ip-address": "2001:db8::1"}
 
@@ -92,7 +92,7 @@ def test_the_bank_gets_the_request_with_all_headers(relay: Relay, row: Row) -> N
 
 
 def numbered(request: Any) -> Any:
-    """A request as the bank gets it: counts of a query become numbers."""
+    """Return a request in the bank's form, with the counts of a query as numbers."""
     counts = {"record_count", "current_page", "page_size"} & set(request)
     return request | {name: int(request[name]) for name in counts}
 
@@ -107,7 +107,7 @@ def test_a_call_without_optional_headers_gets_a_request_id_and_sends_no_psu_addr
 
 
 @EVERY_ROW
-def test_the_tpp_gets_the_banks_answer_unchanged(relay: Relay, row: Row) -> None:
+def test_the_bank_response_reaches_the_tpp_unchanged(relay: Relay, row: Row) -> None:
     written = with_oddities(row.answer)
 
     answer = relay.call(row, answer=Reply(200, json_bytes(written), {}, 0.01))
@@ -126,7 +126,7 @@ def test_the_tpp_gets_the_banks_answer_unchanged(relay: Relay, row: Row) -> None
 
 
 def with_oddities(value: Any) -> Any:
-    """A bank's answer with members of its own in every object."""
+    """Add members of the bank's own to every object of a response."""
     if isinstance(value, dict):
         return {**{name: with_oddities(inner) for name, inner in value.items()}, "ownDetail": dict(ODD)}
     return [with_oddities(inner) for inner in value] if isinstance(value, list) else value
@@ -159,7 +159,7 @@ def test_a_call_without_a_bearer_token_returns_401(relay: Relay, row: Row) -> No
     ("version", "call"), [(2, "/tpp/account_payments"), (2, "/tpp/account_payment"), (1, "/tpp/account_transactions")]
 )
 @pytest.mark.parametrize("query", ["", "?account_id=A-1", "?colour=red", "?a=1&a=1"])
-def test_a_call_that_the_banks_version_lacks_returns_401_api_action_does_not_exist(
+def test_call_missing_in_the_bank_version_returns_401_api_action_does_not_exist(
     relay: Relay, version: int, call: str, query: str
 ) -> None:
     answer = relay.causeway.tpp.call("GET", f"{call}{query}", bearer=relay.bearer(version))
@@ -178,7 +178,7 @@ def test_a_call_that_the_banks_version_lacks_returns_401_api_action_does_not_exi
     ],
     ids=str,
 )
-def test_an_invalid_header_is_refused(
+def test_an_invalid_request_header_is_refused(
     relay: Relay, row: Row, headers: dict[str, str], refused: tuple[int, str]
 ) -> None:
     answer = relay.call(row, headers=headers)
@@ -197,7 +197,7 @@ def broken(row: Row) -> Iterator[tuple[Member, str, Any]]:
 
 
 def assert_refused(relay: Relay, row: Row, answer: Any, member: str, code: str) -> None:
-    """The request was refused with an additional error that names the member, and the bank knows nothing of it."""
+    """Check that an additional error names the member and that the bank received no request."""
     status, main, additional = error_of(answer)
     assert (status, main) == (400, "PARAMETER_NOT_CONSISTENT" if row.in_query else "FORMAT_ERROR"), answer
     assert code in [
@@ -216,7 +216,7 @@ def test_an_invalid_member_is_refused(relay: Relay, row: Row, subtests: pytest.S
 
 
 def members(*meanings: str, mandatory: bool | None = None) -> Iterable[Any]:
-    """The requests' members of these meanings (all when none is given) that are, or are not, mandatory."""
+    """Yield request members by meaning (default: all) and, if ``mandatory`` is given, by requirement."""
     for row, member in itertools.chain.from_iterable(((row, each) for each in row.table.request) for row in ROWS):
         needed = member.requirement == "M" and member.name != "payment_scheme"  # which has a default
         if (not meanings or meaning(member) in meanings) and mandatory in (None, needed):
@@ -231,7 +231,7 @@ def test_a_missing_mandatory_member_is_refused(relay: Relay, row: Row, member: M
 
 
 @pytest.mark.parametrize(("row", "member"), list(members(mandatory=False)))
-def test_an_optional_member_may_be_left_out(relay: Relay, row: Row, member: Member) -> None:
+def test_a_request_without_an_optional_member_is_accepted(relay: Relay, row: Row, member: Member) -> None:
     request = row.request
     if member.path not in ("iban", "account_id"):
         request = without(request, member)
@@ -245,7 +245,7 @@ def test_an_optional_member_may_be_left_out(relay: Relay, row: Row, member: Memb
 
 
 @pytest.mark.parametrize(("row", "member"), list(members("amount", "digits", "name", "A", "AN")))
-def test_a_member_of_its_longest_length_is_accepted(relay: Relay, row: Row, member: Member) -> None:
+def test_a_member_of_maximum_length_is_accepted(relay: Relay, row: Row, member: Member) -> None:
     value = longest(member, member.length or (8 if member.name == "bic" else 30))
     request = with_value(row.request, member, value)
     if member.path == "payments[].amount":
@@ -267,7 +267,7 @@ def test_a_member_of_its_longest_length_is_accepted(relay: Relay, row: Row, memb
 
 
 def pay_under(relay: Relay, row: Row, payment_id: str) -> str:
-    """A payment of the kind that ``row`` asks about, to which the bank gave ``payment_id``."""
+    """Make a payment ``payment_id`` of the kind whose status ``row`` requests."""
     paid = BY_WEBHOOK[row.webhook.removesuffix("_status")]
     assert relay.call(paid, answer=paid.answer | {"payment_id": payment_id}).status == 200
     return payment_id
@@ -326,7 +326,7 @@ def test_a_post_with_a_query_parameter_returns_400(relay: Relay, row: Row) -> No
     assert relay.received(row) == []
 
 
-def test_an_invalid_post_lists_every_fault(relay: Relay) -> None:
+def test_the_error_for_an_invalid_post_lists_every_problem(relay: Relay) -> None:
     row = BY_WEBHOOK["/payment_initiation"]
 
     answer = relay.call(row, row.request | {"amount": 0, "currency": "ZZZ", "colour": "red"})

@@ -1,4 +1,4 @@
-"""Text that people write reaches the bank and the TPP unchanged; identifiers stay printable."""
+"""Tests of free text, which passes unchanged, and of identifiers, which must be printable."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ WRITTEN = "\u0646\u0631\u0645\u200c\u0627\u0641\u0632\u0627\u0631 5\u00a0€ Don
         ("/v2_payment_single", "creditor_name", "\u0646\u0631\u0645\u200c\u0627\u0641\u0632\u0627\u0631\u00a0\u06f2"),
     ],
 )
-def test_written_text_reaches_the_bank_unchanged(relay: Relay, webhook: str, member: str, text: str) -> None:
+def test_free_text_reaches_the_bank_unchanged(relay: Relay, webhook: str, member: str, text: str) -> None:
     row = BY_WEBHOOK[webhook]
 
     answer = relay.call(row, {**row.request, member: text})

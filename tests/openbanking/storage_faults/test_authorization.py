@@ -1,4 +1,4 @@
-"""Storage faults during authorization, token and other requests: a repeat completes, and nothing doubles."""
+"""Storage faults during authorization and token requests: a retry completes without duplicates."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.faults
 
 
 @pytest.mark.parametrize(("version", "consent_type"), [(1, "one_time"), (2, "reusable")])
-def test_a_payment_whose_answer_cannot_be_stored_is_unknown_and_is_not_sent_again(
+def test_payment_whose_response_cannot_be_stored_is_unknown_and_not_sent_again(
     causeway: Causeway, version: int, consent_type: str
 ) -> None:
     pisp = Pisp(causeway, version, consent_type=consent_type)
@@ -173,7 +173,7 @@ def has_pairs(causeway: Causeway, count: int) -> bool:
 
 
 def ended_once(causeway: Causeway) -> bool:
-    """The consent has ended, one delivery tells the bank, and one event the client."""
+    """Return whether the consent ended with one notice to the bank and one event to the client."""
     (delivery,), (consent,) = records(causeway, "revoke_token"), consent_items(causeway, "consent")
     assert recorded_events(causeway) == ["consent.revoked"]
     return (consent["status"], delivery["consent_id"]) == ("revoked", consent["consent_id"])

@@ -25,7 +25,7 @@ def request(causeway: Causeway, **more: str) -> str:
 
 
 def starts_anew(causeway: Causeway) -> None:
-    """Forget what an instance has cached of banks."""
+    """Clear the caches of bank data, as in a new instance."""
     causeway.hub.openbanking.banks.forget()
     for name in ("open_downtimes", "response_times"):
         causeway.hub.statistics.__dict__.pop(name, None)
@@ -34,7 +34,7 @@ def starts_anew(causeway: Causeway) -> None:
 
 
 def shown(causeway: Causeway, fault: Fault, ask: Callable[[], Answer], status: int = 200) -> Answer:
-    """The answer, to a second attempt if the first was told that the storage did not respond."""
+    """Make a call, and again if the first response reports that the storage did not respond."""
     with fault:
         answer = ask()
     location = answer.headers.get("location", "")
@@ -64,7 +64,7 @@ def show_the_banks(causeway: Causeway) -> Run:
 
 @scenario()
 def choose_another_bank(causeway: Causeway) -> Run:
-    """The stored request is at a bank that has another address since: to the service, another bank's."""
+    """The URL of the stored request's bank has changed since, which the service treats as another bank."""
     causeway.call("GET", request(causeway, chosen_bic=BIC))
     (item,) = items(causeway, "authorizations")
     causeway.hub.store.put("authorizations", item | {"bic": "ALPHGB21", "api_version": 1, "request_url": _GONE})

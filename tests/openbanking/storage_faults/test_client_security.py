@@ -1,4 +1,4 @@
-"""Storage faults during client authentication: a repeat takes a new assertion and proof."""
+"""Storage faults during client authentication: a retry uses a new assertion and a new proof."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def push_a_request(causeway: Causeway) -> Run:
 
 @scenario(0, 61)
 def open_a_pushed_request(causeway: Causeway, seconds: int) -> Run:
-    """Within its minute, and again while the request is open."""
+    """Open the request within its first minute, and again later while the request is open."""
     request_uri = holder_of(causeway).push(causeway).body["request_uri"]
     if seconds:
         open_pushed(causeway, request_uri)
@@ -112,7 +112,7 @@ def read_with_a_bound_token(causeway: Causeway) -> Run:
 
 @scenario()
 def read_with_a_certificate(causeway: Causeway) -> Run:
-    """Its entry in the blocklist is read with the client."""
+    """The blocklist entry of the certificate is read together with the client."""
     tokens: Any = causeway.tpp.tokens(2)
     certificate = issue(Authority())
 
@@ -140,7 +140,7 @@ def introspect(causeway: Causeway) -> Run:
 
 @scenario()
 def call_with_a_banks_certificate(causeway: Causeway) -> Run:
-    """Its entry in the blocklist is not cached yet."""
+    """The blocklist entry of the certificate is not cached."""
     authority, openbanking = Authority(), causeway.hub.openbanking
     with NamedTemporaryFile("w") as file:
         file.write(authority.pem)

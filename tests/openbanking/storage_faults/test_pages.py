@@ -30,7 +30,7 @@ Calls = Generator[Callable[[], Answer], Answer, None]
 
 
 def web_request(prepare: Callable[[Causeway], Calls]) -> None:
-    """Have the calls made with every fault; each again if its answer is that the storage did not respond."""
+    """Register a scenario that makes web calls with every fault and retries calls that report a storage failure."""
 
     @wraps(prepare)
     def requests(causeway: Causeway) -> Run:
@@ -56,7 +56,7 @@ def _answer(fault: Fault, call: Callable[[], Answer]) -> Answer:
 
 
 def user_with_client(causeway: Causeway) -> tuple[WebUser, Client]:
-    """A user, with a client that has events sent."""
+    """Create a user and a client with an Events URL."""
     owner, url = f"{new_id()}@example.com", causeway.receiver.url
     client = causeway.hub.openbanking.clients.create(owner=owner, title="Eventful", events_url=url).client
     return WebUser.signed_in(causeway, owner), client
@@ -77,7 +77,7 @@ def create_a_client_in_the_web_interface(causeway: Causeway) -> Calls:
 
 @web_request
 def change_a_client_in_the_web_interface(causeway: Causeway) -> Calls:
-    """A form that is sent again after a lost answer is not outdated."""
+    """A form that is submitted again after a lost response is accepted."""
     user, client = user_with_client(causeway)
     user.get(f"/clients/{client.client_id}/settings")
     address, fields = user.form("general")
@@ -100,7 +100,7 @@ def archive_a_client_in_the_web_interface(causeway: Causeway) -> Calls:
 
 @web_request
 def look_at_clients_in_the_web_interface(causeway: Causeway) -> Calls:
-    """By a part of the title, and by the whole Client ID."""
+    """The searches use a part of the title, and the complete Client ID."""
     user, client = user_with_client(causeway)
     for query in ("title=event", f"client_id={client.client_id}"):
         answer = yield partial(user.get, f"/clients?{query}")
@@ -109,7 +109,7 @@ def look_at_clients_in_the_web_interface(causeway: Causeway) -> Calls:
 
 @web_request
 def look_at_a_journey_in_the_web_interface(causeway: Causeway) -> Calls:
-    """The page shows that its consent has ended."""
+    """The page reports that the consent of the journey has ended."""
     owner = f"{new_id()}@example.com"
     user = WebUser.signed_in(causeway, owner)
     state = user.get_tokens(user.create_client())
@@ -184,7 +184,7 @@ def look_at_activity_in_the_web_interface(causeway: Causeway) -> Calls:
 
 @web_request
 def end_a_consent_in_the_web_interface(causeway: Causeway) -> Calls:
-    """The consent has ended when the page shows it, and the bank is notified once."""
+    """The consent has ended when the page reports the end, and the bank is notified once."""
     user, causeway.tpp.client = user_with_client(causeway)
     consent_id = causeway.psu.approve(1).bank_token.partition(".")[0]
     place = f"/consents/{consent_id}"
@@ -238,7 +238,7 @@ def send_a_delivery_again_in_the_web_interface(causeway: Causeway) -> Calls:
 
 @web_request
 def set_a_password_by_a_link_in_the_web_interface(causeway: Causeway) -> Calls:
-    """The link is used up with the new password, or not at all."""
+    """The link becomes invalid only if the new password is stored."""
     account = causeway.hub.website.users.add(f"{new_id()}@example.com", terms_accepted=True)
     link = causeway.hub.website.call(account_flow.issue_operator_link, account)
     place = link.removeprefix(causeway.hub.settings.public_url)
@@ -254,7 +254,7 @@ def set_a_password_by_a_link_in_the_web_interface(causeway: Causeway) -> Calls:
 
 @web_request
 def ask_for_a_new_password_in_the_web_interface(causeway: Causeway) -> Calls:
-    """The mail that the page announces has a valid link."""
+    """The mail that the page announces contains a valid link."""
     account = causeway.hub.website.users.add(f"{new_id()}@example.com", terms_accepted=True)
     user = WebUser(causeway)
     user.get("/forgotten")

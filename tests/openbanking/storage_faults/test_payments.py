@@ -1,4 +1,4 @@
-"""Storage faults during payments, immediate or deferred, and during reports of banks."""
+"""Storage faults during immediate and deferred payments, and during bank reports."""
 
 from __future__ import annotations
 
@@ -70,14 +70,14 @@ def pay_while_the_storage_never_says_that_it_has_written(
 
 
 def _pisp(causeway: Causeway, version: int, kind: str, consent_type: str, request_id: str) -> Pisp:
-    """A PISP, perhaps with an X-Request-Id of its own."""
+    """Return a PISP, with an X-Request-Id if requested."""
     pisp = Pisp(causeway, version, kind, consent_type)
     pisp.request_id = str(uuid.uuid4()) if request_id else None
     return pisp
 
 
 def _paid(fault: Fault, pisp: Pisp, key: str | None) -> Answer:
-    """The answer to a payment that met the fault, or to its repeat when it was refused before the bank was called."""
+    """Pay during the fault, and again if the payment is refused before the bank call. Return the response."""
     with fault:
         first = pisp.pay(key)
     if pisp.calls == 0:
@@ -88,7 +88,7 @@ def _paid(fault: Fault, pisp: Pisp, key: str | None) -> Answer:
 
 
 def _taken(fault: Fault, pisp: Pisp, first: Answer, key: str | None) -> None:
-    """A payment that the bank has taken: it is there once, and the bank is not called again."""
+    """Check that an accepted payment is recorded once and that a retry does not call the bank again."""
     if first.status == 200:
         (payment,) = items(pisp.causeway, "payments")
         assert [entry["status"] for entry in payment["history"]] == [1 if pisp.version == 1 else "RCVD"]
@@ -114,7 +114,7 @@ def _taken(fault: Fault, pisp: Pisp, first: Answer, key: str | None) -> None:
 
 
 def _is_refused_to_others(pisp: Pisp) -> None:
-    """No other order with the same X-Request-Id reaches the bank."""
+    """Check that no other order with the same X-Request-Id reaches the bank."""
     other, calls = Pisp(pisp.causeway, pisp.version, "direct"), pisp.calls
     other.request_id = pisp.request_id
     refused = other.pay(callback_url="http://127.0.0.1:8000/payments/callback?other") if other.request_id else None
@@ -123,7 +123,7 @@ def _is_refused_to_others(pisp: Pisp) -> None:
 
 
 def _never_ended(pisp: Pisp, key: str) -> None:
-    """After half a minute a key whose request did not end says that the outcome is unknown."""
+    """Check that the key of a request that did not end returns an unknown outcome after 31 seconds."""
     pisp.causeway.clock.advance(31)
     late = pisp.pay(key)
     assert (late.status, late.body["code"]) == (502, "ASPSP_UNKNOWN_ERROR")
@@ -176,7 +176,7 @@ def pay_at_a_bank_that(
 
 
 def _is_free_for_others(fault: Fault, pisp: Pisp) -> None:
-    """An id whose order was never sent is free, and the consent is whole, unless that could not be written."""
+    """Check that an unsent order releases its request id and its consent, unless the release cannot be written."""
     other = Pisp(pisp.causeway, pisp.version, "direct")
     other.request_id = pisp.request_id
     answer = other.pay()
@@ -187,7 +187,7 @@ def _is_free_for_others(fault: Fault, pisp: Pisp) -> None:
 
 
 def _given_back_or_spent(fault: Fault, pisp: Pisp, failure: str, consent_type: str) -> None:
-    """A one-time consent is whole again only if the bank was never reached; and then it pays once."""
+    """Check that a one-time consent is restored only if the bank was never reached, and then pays once."""
     status, whole = status_of_consent(pisp.causeway), consent_type == "reusable" or failure == "is never reached"
     assert status == ("authorised" if whole else "spent") or (fault.lasting and status == "spent")
     pisp.bank_answers(payment_answer(pisp.version))
@@ -264,7 +264,7 @@ UNUSABLE = {"confirmation_url": "javascript:1"}
 
 
 def _unknown(causeway: Causeway, kind: str = "single") -> Pisp:
-    """A TPP whose payment at a version 2 bank, P-1, has an unknown outcome."""
+    """Return a TPP whose payment P-1 at a version 2 bank has an unknown outcome."""
     pisp = Pisp.with_request_id(causeway, 2, kind)
     pisp.bank_answers(payment_answer(2) | UNUSABLE)
     assert pisp.pay().status == 502
@@ -415,7 +415,7 @@ def have_a_payment_made_later_while_the_storage_never_says_that_it_has_written(
 
 
 def _was_not_accepted(answer: Answer) -> bool:
-    """Whether an order was refused, which says so unless a repeat might be a second payment."""
+    """Return whether an order was refused, with advice to retry unless a retry could pay twice."""
     if "retry-after" in answer.headers:
         return refused(answer)
     return bool(answer.status == 500 and answer.body["title"] == refusals.ACCEPTANCE_UNKNOWN.sentence)

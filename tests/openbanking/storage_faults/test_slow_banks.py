@@ -1,4 +1,4 @@
-"""Storage faults during reads at a bank that is slow or down: no answer is worse than a refusal."""
+"""Storage faults during reads at a slow or unavailable bank: each read succeeds or returns a documented error."""
 
 from __future__ import annotations
 

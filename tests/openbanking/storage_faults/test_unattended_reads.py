@@ -1,6 +1,6 @@
 """Storage faults during unattended reads at a bank that limits them.
 
-Each read that the bank received is counted once, and no other, unless the outcome is lost for good.
+Exactly the reads that the bank received are counted, unless a storage response is lost permanently.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The storage calls of requests, each hit by every fault: those that no scenario reaches."""
+"""Test that scenarios cover every storage call of requests with every fault."""
 
 from __future__ import annotations
 
