@@ -1,4 +1,4 @@
-"""Deliveries, and a worker whose receiver is scripted."""
+"""Fixtures for deliveries, and for a worker with a scripted receiver."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ def worker(causeway: Causeway, outbox: Outbox, receiver: Receiver) -> Worker:
 
 @pytest.fixture
 def recorded(causeway: Causeway) -> str:
-    """A delivery that was recorded and not yet queued; its id."""
+    """Record a delivery without queueing it. Return its id."""
     return record_delivery(causeway)
 
 
 @pytest.fixture
 def exact(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No jitter."""
+    """Remove the jitter."""
     monkeypatch.setattr("chalicelib.delivery.delivery_plan.random.uniform", lambda low, high: 1.0)
 
 
@@ -56,10 +56,10 @@ RETRY_DELAYS = (5, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 5 * HOUR, 10 * HOUR, 14 * 
 
 @dataclass
 class Receiver:
-    """The requests that a receiver got, and its failures: ``failures`` are raised one per attempt, ``always`` at each.
+    """The requests and failures of a receiver: ``failures`` are raised one per attempt, ``always`` in every attempt.
 
-    ``meanwhile`` is done once, while the receiver has the next one; ``abandon`` has what it was too late for, whose
-    callers get ``last_words``.
+    ``meanwhile`` runs once during the next request. ``abandon`` contains expired requests, whose callers get
+    ``last_words``.
     """
 
     got: list[Dispatch] = field(default_factory=list)
@@ -87,7 +87,7 @@ class Receiver:
 
 
 def worker_for(causeway: Causeway, receiver: Receiver) -> Worker:
-    """A worker that sends everything to ``receiver``."""
+    """Return a worker that sends everything to ``receiver``."""
     hub, senders = causeway.hub, {kind: Sender(receiver.send, receiver.give_up) for kind in PLANS}
     dead = Queue(f"{hub.settings.prefix}-deliveries-dead")
     worker: Worker = hub.delivery.make(Worker, dead=dead, senders=senders)
@@ -95,14 +95,14 @@ def worker_for(causeway: Causeway, receiver: Receiver) -> Worker:
 
 
 def unrecorded_delivery(causeway: Causeway, kind: str = "event", **members: Any) -> RecordedDeliveries:
-    """A delivery about to be recorded, to a receiver that no other test has."""
+    """Return an unrecorded delivery to a receiver that no other test uses."""
     client_id = causeway.tpp.client_id
     known = {"receiver": f"client#{client_id}", "bic": "ALPHGB21", "client_id": client_id, "consent_id": "a-consent"}
     return causeway.hub.delivery.outbox.record(kind, "a.topic", **known | members)
 
 
 def record_delivery(causeway: Causeway, kind: str = "event", **members: Any) -> str:
-    """Record a delivery; answers its id."""
+    """Record a delivery. Return its id."""
     delivery = unrecorded_delivery(causeway, kind, **members)
     causeway.hub.store.transact(delivery.operations)
     return delivery.delivery_ids[0]
@@ -115,9 +115,9 @@ def begin_attempt(worker: Worker, delivery_id: str) -> Attempt:
 
 
 def contest(calls: Sequence[Callable[[], Any]]) -> list[Any]:
-    """The results of parallel ``calls``; ``None`` for one that met too many others.
+    """Return the results of parallel ``calls``, or ``None`` for a call with too many conflicts.
 
-    On the emulator they run in turn: it is not built for threads.
+    The calls run one by one on the emulator, which does not support threads.
     """
     turn = contextlib.nullcontext() if DYNAMODB_ENGINE else threading.Lock()
     barrier = threading.Barrier(len(calls))
@@ -132,7 +132,7 @@ def contest(calls: Sequence[Callable[[], Any]]) -> list[Any]:
 
 
 def dead_letters(causeway: Causeway) -> list[str]:
-    """The ids in the dead-letter queue; they are taken out."""
+    """Remove all messages from the dead-letter queue. Return their ids."""
     return causeway.queued("deliveries-dead")
 
 
@@ -141,7 +141,7 @@ def failure(reason: str = "it answered with status 503", **members: Any) -> Unde
 
 
 def recording_send_all(batches: list[Any]) -> Callable[[Queue, Any], list[str]]:
-    """A `send_all` that notes the bodies in place of sending them; nothing fails."""
+    """Return a `send_all` that records the bodies instead of sending them, and always succeeds."""
 
     def send_all(queue: Queue, bodies: Any) -> list[str]:
         batches.append(bodies)

@@ -1,4 +1,4 @@
-"""The events and calls that the owner of a client sees: each once, newest first, in pages."""
+"""The events and calls displayed to the owner of a client: each once, newest first, in pages."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ CLIENT = "a-client"
 
 
 def made_up(number: int, created_at: int, kind: str = "event", state: State = "delivered", topic: str = "test") -> Item:
-    """The item of a delivery; its id is made of ``number``."""
+    """Return the item of a sample delivery, whose id is derived from ``number``."""
     names = Delivery.__dataclass_fields__
     members: dict[str, Any] = dict.fromkeys(names) | {
         "delivery_id": f"{number:022x}",
@@ -54,7 +54,7 @@ def made_up(number: int, created_at: int, kind: str = "event", state: State = "d
 
 
 class MadeUpStore(Store):
-    """Answers queries and reads of items; ``calls`` has their names."""
+    """A store that responds to queries and reads of items. ``calls`` contains their names."""
 
     def __init__(self, deliveries: Sequence[Item] = ()) -> None:
         self.deliveries, self.logged = [*deliveries], list[Item]()
@@ -84,7 +84,7 @@ class MadeUpStore(Store):
 
 
 def event_log(store: Store, causeway: Any) -> EventLog:
-    """The log of events in a store, with the vault, keys and clock of a service."""
+    """Return the event log in a store, with the vault, keys and clock of a service."""
     return EventLog(store, causeway.hub.vault, causeway.hub.keyring, causeway.clock)
 
 
@@ -100,7 +100,7 @@ def ids(entries: Sequence[ClientEntry]) -> list[str]:
 
 
 def walk(events: ClientEvents, search: ClientSearch) -> list[str]:
-    """The ids on all pages."""
+    """Return the ids on all pages."""
     found: list[str] = []
     while True:
         page = events.page(search)
@@ -183,7 +183,7 @@ def _fits(search: ClientSearch, position: tuple[int, str], kind: Any, topic: str
 
 @pytest.mark.parametrize("count", [100, 10_000])
 @pytest.mark.parametrize("deep", [False, True])
-def test_a_page_from_10_000_entries_takes_as_many_calls_as_one_from_100(
+def test_a_page_of_10_000_entries_takes_as_many_calls_as_a_page_of_100(
     causeway: Causeway, count: int, deep: bool
 ) -> None:
     now = causeway.clock.time()
@@ -198,7 +198,7 @@ def test_a_page_from_10_000_entries_takes_as_many_calls_as_one_from_100(
     assert store.calls == ["Query"] * (SHARDS + 4) + ["BatchGetItem"]
 
 
-def test_the_search_for_failed_deliveries_reads_only_the_failed_index(causeway: Causeway) -> None:
+def test_a_search_for_failed_deliveries_reads_only_the_failed_index(causeway: Causeway) -> None:
     now = causeway.clock.time()
     rows = [made_up(number, now - number, state="due" if number % 10 else "failed") for number in range(10_000)]
     store = MadeUpStore(rows)
@@ -209,7 +209,7 @@ def test_the_search_for_failed_deliveries_reads_only_the_failed_index(causeway: 
     assert store.calls == ["Query"] * SHARDS + ["BatchGetItem"]
 
 
-def test_a_search_for_a_rare_match_stops_after_1000_entries_and_continues_on_the_next_page(causeway: Causeway) -> None:
+def test_a_search_for_a_rare_match_stops_after_1000_entries_and_can_be_continued(causeway: Causeway) -> None:
     now, count = causeway.clock.time(), 2500
     rows = [made_up(number, now - number) for number in range(count - 1)]
     store = MadeUpStore([*rows, made_up(count - 1, now - count + 1, state="due")])

@@ -1,4 +1,4 @@
-"""The plans: what was decided, as data, and the times that follow from it."""
+"""Delivery plans: decisions as data, and the attempt times derived from them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_relayed_calls_end_after_5_minutes_and_payments_have_one_retry() -> None
 
 
 @pytest.mark.parametrize("kind", ["relay", "payment"])
-def test_results_that_a_tpp_fetches_are_stored_for_one_day(kind: str) -> None:
+def test_results_fetched_by_a_tpp_are_stored_for_one_day(kind: str) -> None:
     assert (PLANS[kind].retention, PLANS[kind].has_caller) == (DAY, True)
 
 
@@ -45,7 +45,7 @@ def test_the_jitter_of_a_wait_is_at_most_a_fifth_in_both_directions(kind: str, s
 
 
 @pytest.mark.parametrize("kind", PLANS)
-def test_no_attempt_follows_the_last_one_even_with_retry_after(kind: str) -> None:
+def test_no_attempt_follows_the_last_attempt_even_with_retry_after(kind: str) -> None:
     attempts = len(PLANS[kind].waits) + 1
 
     assert wait_after(PLANS[kind], attempts, None) is None
@@ -68,9 +68,7 @@ def test_every_wait_takes_at_least_one_second() -> None:
 
 @pytest.mark.parametrize(("kind", "longest"), [("relay", 60), ("payment", 60), ("event", 720), ("revoke_token", 720)])
 @pytest.mark.usefixtures("exact")
-def test_the_delay_of_a_deferred_delivery_grows_with_its_age_to_the_maximum_of_its_plan(
-    kind: str, longest: int
-) -> None:
+def test_the_delay_of_a_deferred_delivery_increases_with_its_age_up_to_a_maximum(kind: str, longest: int) -> None:
     delays = [postponement(PLANS[kind], age, None) for age in (0, 1, 10, 20, 60, 100, 240, 2880, 10 * DAY)]
 
     assert delays == [2, 2, 2, 5, 15, 25, 60, longest, longest]

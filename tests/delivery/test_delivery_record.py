@@ -1,4 +1,4 @@
-"""Delivery records: who may write them when, and where they are found."""
+"""Delivery records: conditional writes and indexes."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ FOREVER = 2**40
 
 
 def found(causeway: Causeway, index: ShardedIndex, owner: str = "", until: int = FOREVER) -> set[str]:
-    """The deliveries that stand in an index."""
+    """Return the deliveries in an index."""
     return {row["delivery_id"] for row in index.rows(causeway.hub.store, owner=owner, until=until)}
 
 
 def write(causeway: Causeway, delivery: Delivery, what: str) -> None:
-    """One of the writes that count on what was read."""
+    """Make a write that is conditional on the state read before."""
     now = causeway.clock.time()
     if what == "claiming":
         causeway.hub.store.transact([update_claim(delivery, "a-claim", now, sending=True)[1]])
@@ -56,7 +56,7 @@ def write(causeway: Causeway, delivery: Delivery, what: str) -> None:
 WRITES = ["claiming", "putting off", "reviving"]
 
 
-def test_a_new_delivery_is_due_at_once_and_indexed_by_time_bank_and_client(causeway: Causeway) -> None:
+def test_a_new_delivery_is_due_immediately_and_indexed_by_time_bank_and_client(causeway: Causeway) -> None:
     recorded = record_delivery(causeway)
     delivery, now = causeway.delivery(recorded), causeway.clock.time()
 
@@ -70,7 +70,7 @@ def test_a_new_delivery_is_due_at_once_and_indexed_by_time_bank_and_client(cause
     assert recorded not in found(causeway, FAILED)
 
 
-def test_a_card_event_is_indexed_by_its_programme_manager_only(causeway: Causeway) -> None:
+def test_a_card_event_is_indexed_only_by_its_programme_manager(causeway: Causeway) -> None:
     members = {"bic": None, "client_id": None, "consent_id": None}
     recorded = record_delivery(causeway, "card_event", receiver="manager#1", manager_id=1, **members)
     item = causeway.hub.store.get(*record_key(recorded))
@@ -147,7 +147,7 @@ def test_a_due_delivery_expires_after_its_last_possible_attempt(causeway: Causew
     assert delivery.give_up_at == causeway.clock.time() + PLANS["event"].lifetime
 
 
-def test_the_history_keeps_the_latest_twenty_attempts(causeway: Causeway) -> None:
+def test_the_history_contains_the_latest_twenty_attempts(causeway: Causeway) -> None:
     entries = tuple({"at": number} for number in range(HISTORY))
     claimed = replace(causeway.delivery(record_delivery(causeway)), claimed_by="a-claim", history=entries)
     now = causeway.clock.time()

@@ -1,4 +1,4 @@
-"""The log of events: late writes, what a cursor remembers, and writers that race with a reader."""
+"""The event log: late writes, the content of a cursor, and concurrent writers and readers."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ WRITERS, EACH = 6, 25
 
 @dataclass
 class Reader:
-    """A reader of the log that follows ``next``; ``got`` has the ids of all that it got."""
+    """A reader of the log that follows ``next``. ``got`` contains the ids of all received events."""
 
     log: EventLog
     receiver: str = RECEIVER
@@ -52,7 +52,7 @@ class Reader:
         return page
 
     def read(self) -> list[str]:
-        """The ids of the events that are there now."""
+        """Read all available events. Return their ids."""
         before = len(self.got)
         while self.page().has_more:
             pass
@@ -60,7 +60,7 @@ class Reader:
 
 
 def write(causeway: Causeway, at: float | None = None, receiver: str = RECEIVER) -> str:
-    """Write an event now that was recorded at ``at``, by default now; its id."""
+    """Write an event with the recording time ``at``, or with the current time. Return its id."""
     moment = milliseconds(causeway.clock) if at is None else int(at * 1000)
     event_id, put = causeway.hub.delivery.event_log.put_event(receiver, "test", "{}", moment)
     causeway.hub.store.transact([put])
@@ -96,7 +96,7 @@ def test_a_reader_receives_a_late_event_exactly_once(
         assert reader.read() == []
 
 
-def test_a_cursor_remembers_an_event_until_no_earlier_one_can_be_written(causeway: Causeway, reader: Reader) -> None:
+def test_a_cursor_contains_an_event_until_no_earlier_event_can_be_written(causeway: Causeway, reader: Reader) -> None:
     seen = [write(causeway)]
     for _ in range(LATE_SECONDS):
         reader.read()
@@ -128,7 +128,7 @@ def test_the_timeout_of_every_recording_function_is_shorter_than_the_late_window
     assert longest + 30 <= LATE_SECONDS, "30 seconds are for clocks that differ"
 
 
-def test_a_reader_receives_an_event_of_a_clock_ahead_of_its_own_once(causeway: Causeway, reader: Reader) -> None:
+def test_a_reader_receives_an_event_of_a_clock_ahead_exactly_once(causeway: Causeway, reader: Reader) -> None:
     ahead = write(causeway, causeway.clock.time() + 20)
     behind = write(causeway)
 
@@ -162,7 +162,7 @@ def test_a_decoded_cursor_equals_the_encoded_one() -> None:
 
 
 @pytest.mark.dynamodb
-def test_a_cursor_keeps_its_maximum_length_and_a_burst_is_read_in_parts(causeway: Causeway, reader: Reader) -> None:
+def test_a_cursor_has_a_maximum_length_and_a_burst_is_read_in_parts(causeway: Causeway, reader: Reader) -> None:
     made = [write(causeway) for _ in range(REMEMBERED + 150)]
 
     at_once = reader.read()
@@ -177,7 +177,7 @@ def test_a_cursor_keeps_its_maximum_length_and_a_burst_is_read_in_parts(causeway
     assert sorted(at_once + late) == sorted(made)
 
 
-def test_a_backlog_older_than_the_late_window_is_read_at_once(
+def test_a_backlog_older_than_the_late_window_is_read_without_a_delay(
     causeway: Causeway, reader: Reader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(event_log, "REMEMBERED", 5)
@@ -210,7 +210,7 @@ def test_a_reader_receives_every_event_of_a_stream_larger_than_its_cursor_once(
 # -- shards
 
 
-def test_the_events_of_a_receiver_are_spread_over_all_shards(causeway: Causeway) -> None:
+def test_the_events_of_a_receiver_are_distributed_over_all_shards(causeway: Causeway) -> None:
     for _ in range(64):
         write(causeway)
 
@@ -261,14 +261,14 @@ def test_a_reader_of_partially_read_shards_receives_every_late_event_once(
 # -- whose, and for how long
 
 
-def test_a_cursor_of_another_receiver_is_refused(causeway: Causeway, reader: Reader) -> None:
+def test_a_cursor_of_another_receiver_is_rejected(causeway: Causeway, reader: Reader) -> None:
     page = reader.page()
 
     with pytest.raises(InvalidCursor):
         causeway.hub.delivery.event_log.page("client#other", page.next, 20)
 
 
-def test_a_body_moved_to_another_receiver_or_event_cannot_be_read(causeway: Causeway, reader: Reader) -> None:
+def test_a_body_moved_to_another_receiver_or_event_cannot_be_decrypted(causeway: Causeway, reader: Reader) -> None:
     write(causeway)
     (item,) = causeway.hub.store.scan("deliveries")
     moved = item["delivery_id"].replace(RECEIVER, "client#other")

@@ -1,4 +1,4 @@
-"""Events, whoever gets them: what their bodies are, and when one counts as arrived."""
+"""Events for all kinds of receivers: their bodies, and the conditions of a successful delivery."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NOW = int(START.timestamp())
 
 
 def posted(causeway: Causeway, answer: Reply | Exception) -> Any:
-    """The outcome of an event whose receiver answers so."""
+    """Return the outcome of an event whose receiver returns this response."""
     causeway.receiver.answers = [answer]
     dispatch = Dispatch(causeway.delivery(record_delivery(causeway)), "{}")
     return event_sender.post(causeway.hub.outbound, causeway.receiver.url, SECRETS, dispatch, NOW)
@@ -41,7 +41,7 @@ def test_a_2xx_status_counts_as_delivered(causeway: Causeway, status: int) -> No
 
 
 @pytest.mark.parametrize(("status", "final"), [(199, False), (300, False), (410, True), (500, False)])
-def test_another_status_than_2xx_is_a_failure_and_410_a_final_one(causeway: Causeway, status: int, final: bool) -> None:
+def test_a_non_2xx_status_is_a_failure_and_410_a_final_failure(causeway: Causeway, status: int, final: bool) -> None:
     with pytest.raises(Undeliverable, match=f"responded with status {status}") as failed:
         posted(causeway, Reply(status, b"words of the receiver", {"Retry-After": "7"}, 0))
 

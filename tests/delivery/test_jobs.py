@@ -1,4 +1,4 @@
-"""The jobs of deliveries, as Lambda calls them."""
+"""The Lambda functions of deliveries."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def deliver(*bodies: str) -> Any:
 
 
 class Scripted:
-    """A worker whose attempts are scripted, by the delivery; those that are not do nothing."""
+    """A worker with an action per delivery. Attempts of other deliveries do nothing."""
 
     def __init__(self, **attempts: Callable[[], object]) -> None:
         self.attempts = attempts
@@ -50,7 +50,7 @@ def unreachable() -> None:
 
 @pytest.fixture(autouse=True)
 def at_work(causeway: Causeway, worker: Worker) -> None:
-    """The functions' worker sends to the scripted receiver."""
+    """Replace the functions' worker with the worker of the scripted receiver."""
     causeway.hub.delivery.__dict__["worker"] = worker
 
 
@@ -70,7 +70,7 @@ def test_a_failure_of_the_receiver_does_not_fail_the_function(
     assert causeway.delivery(recorded).attempts == 1
 
 
-def test_unavailable_storage_fails_the_function_so_that_sqs_repeats_the_message(
+def test_unavailable_storage_fails_the_function_so_that_sqs_retries_the_message(
     causeway: Causeway, recorded: str
 ) -> None:
     with causeway.storage_gone("batch_get"), pytest.raises(StoreUnavailable):
@@ -92,7 +92,7 @@ def test_aborted_attempts_of_a_batch_are_returned_as_batch_item_failures(causewa
 def test_aborted_attempts_of_a_batch_are_counted_in_a_metric(
     capsys: pytest.CaptureFixture[str], causeway: Causeway
 ) -> None:
-    """Count only those of batches: Lambda counts a message alone as an error of the function."""
+    """Count only aborted attempts of batches. For a single message, Lambda counts an error of the function."""
     causeway.hub.delivery.__dict__["worker"] = Scripted(second=unreachable, fourth=unreachable)
     deliver("first", "third")
     deliver("first", "second", "third", "fourth")
@@ -110,7 +110,7 @@ def test_a_single_message_returns_none(recorded: str) -> None:
     assert deliver(recorded) is None
 
 
-def test_a_hanging_receiver_does_not_delay_other_messages(causeway: Causeway) -> None:
+def test_an_unresponsive_receiver_does_not_delay_other_messages(causeway: Causeway) -> None:
     others = [str(number) for number in range(9)]
     arrived = threading.Semaphore(0)
 

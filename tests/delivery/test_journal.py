@@ -1,4 +1,4 @@
-"""The journal: what an operator sees of deliveries, and what is sent once more."""
+"""The journal: an operator's view of deliveries, and resends."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def journal(causeway: Causeway) -> Journal:
 
 
 def ended(causeway: Causeway, state: State, kind: str = "event", **members: Any) -> str:
-    """A delivery that has arrived or failed; its id."""
+    """Create a delivery that has been delivered or has failed. Return its id."""
     failures: list[Exception] = [failure(final=True)] if state == "failed" else []
     delivery_id = record_delivery(causeway, kind, **members)
     worker_for(causeway, Receiver(failures=failures, last_words=StoredAnswer(502, "{}"))).attempt(delivery_id)
@@ -46,7 +46,7 @@ def ended(causeway: Causeway, state: State, kind: str = "event", **members: Any)
 
 
 def attempted(causeway: Causeway, delivery_id: str) -> None:
-    """Has a worker take a delivery and not come back."""
+    """Start an attempt whose worker never finishes."""
     begin_attempt(worker_for(causeway, Receiver()), delivery_id)
 
 
@@ -55,7 +55,7 @@ def ids(found: Any) -> list[str]:
 
 
 def test_the_failed_deliveries_of_a_client_are_read_from_their_index(causeway: Causeway, journal: Journal) -> None:
-    """Omit deliveries that failed before the index existed; a search without a state finds them."""
+    """Deliveries that failed before the index existed are omitted. A search without a state finds them."""
     client_id = causeway.tpp.client_id
     failed, older = ended(causeway, "failed"), ended(causeway, "failed")
     ended(causeway, "delivered")
@@ -83,7 +83,7 @@ def test_the_list_without_a_party_shows_failed_and_due_deliveries(causeway: Caus
         journal.list(state="delivered")
 
 
-def test_the_list_of_a_bank_or_a_client_shows_all_its_deliveries_newest_first(
+def test_the_list_of_a_bank_or_a_client_contains_all_its_deliveries_newest_first(
     causeway: Causeway, journal: Journal
 ) -> None:
     mine = causeway.tpp.client_id
@@ -102,7 +102,7 @@ def test_the_list_of_a_bank_or_a_client_shows_all_its_deliveries_newest_first(
     assert ids(journal.list(Party(OTHER, "another"))) == []
 
 
-def test_the_list_of_a_programme_manager_shows_its_own_deliveries(causeway: Causeway, journal: Journal) -> None:
+def test_the_list_of_a_programme_manager_contains_only_its_deliveries(causeway: Causeway, journal: Journal) -> None:
     of_manager = {"receiver": "manager#1", "bic": None, "client_id": None, "manager_id": 1}
     ended(causeway, "failed")
     first = ended(causeway, "failed", kind="card_event", **of_manager)
@@ -152,7 +152,7 @@ def test_a_list_read_in_several_pages_contains_every_delivery_once(
 # -- looking at one, and sending again
 
 
-def test_an_unknown_delivery_raises_unknown_delivery(journal: Journal) -> None:
+def test_an_unknown_delivery_id_raises_unknown_delivery(journal: Journal) -> None:
     with pytest.raises(UnknownDelivery, match="no delivery has the id nothing"):
         journal.show("nothing")
     with pytest.raises(UnknownDelivery):
@@ -181,7 +181,7 @@ def test_a_resent_notification_is_due_with_all_its_attempts(
     assert ids(journal.list(Party(client_id=causeway.tpp.client_id), state="due")) == [delivery_id]
 
 
-def test_a_resend_of_a_waiting_delivery_queues_it_at_once(causeway: Causeway, journal: Journal) -> None:
+def test_a_resend_of_a_waiting_delivery_queues_it_immediately(causeway: Causeway, journal: Journal) -> None:
     delivery_id = record_delivery(causeway)
     key = {"delivery_id": delivery_id, "part": "record"}
     causeway.hub.store.update("deliveries", key, set={"due_at": causeway.clock.time() + HOUR, "attempts": 4})
@@ -193,7 +193,7 @@ def test_a_resend_of_a_waiting_delivery_queues_it_at_once(causeway: Causeway, jo
     assert causeway.queued() == [delivery_id]
 
 
-def test_a_resend_during_an_attempt_is_refused(causeway: Causeway, journal: Journal) -> None:
+def test_a_resend_during_an_attempt_is_rejected(causeway: Causeway, journal: Journal) -> None:
     delivery_id = record_delivery(causeway)
     attempted(causeway, delivery_id)
 
@@ -203,7 +203,7 @@ def test_a_resend_during_an_attempt_is_refused(causeway: Causeway, journal: Jour
 
 
 @pytest.mark.parametrize("kind", ["relay", "payment"])
-def test_a_resend_of_a_relayed_call_or_a_payment_is_refused(causeway: Causeway, journal: Journal, kind: str) -> None:
+def test_a_resend_of_a_relayed_call_or_a_payment_is_rejected(causeway: Causeway, journal: Journal, kind: str) -> None:
     due, failed = record_delivery(causeway, kind=kind), ended(causeway, "failed", kind=kind)
 
     for delivery_id in (due, failed):
@@ -215,7 +215,7 @@ def test_a_resend_of_a_relayed_call_or_a_payment_is_refused(causeway: Causeway, 
 
 
 def under_way(causeway: Causeway, delivery_id: str, *failures: Exception, pauses: int = 1) -> Callable[[float], None]:
-    """A pause of the store; in the ``pauses``-th an attempt ends that begins now."""
+    """Begin an attempt. Return a pause function that ends the attempt in its ``pauses``-th call."""
     worker = worker_for(causeway, Receiver(failures=list(failures)))
     attempt, counted = begin_attempt(worker, delivery_id), itertools.count(1)
 
@@ -292,7 +292,7 @@ def test_a_resend_of_failed_deliveries_retries_conflicting_and_throttled_writes(
     assert sorted(causeway.queued()) == sorted(made)
 
 
-def test_a_resend_of_failed_deliveries_includes_those_that_failed_since_a_time(
+def test_a_resend_of_failed_deliveries_includes_failures_since_a_given_time(
     causeway: Causeway, journal: Journal
 ) -> None:
     before = ended(causeway, "failed")
@@ -311,7 +311,7 @@ def test_a_resend_of_failed_deliveries_includes_those_that_failed_since_a_time(
     assert journal.show(before).state == "failed"
 
 
-def test_a_resend_of_failed_deliveries_skips_one_that_changes_meanwhile(
+def test_a_resend_of_failed_deliveries_skips_a_concurrently_changed_delivery(
     causeway: Causeway, journal: Journal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first, second = ended(causeway, "failed"), ended(causeway, "failed")
@@ -347,7 +347,7 @@ def test_a_resend_queues_no_more_messages_than_the_backlog_limit(
 
 
 def waiting_delivery(causeway: Causeway, kind: str = "event", **members: Any) -> str:
-    """A delivery whose first attempt has failed, and that waits for the next one; its id."""
+    """Create a delivery that waits for a retry after its first attempt has failed. Return its id."""
     delivery_id = record_delivery(causeway, kind, **members)
     worker_for(causeway, Receiver(failures=[failure()])).attempt(delivery_id)
     return delivery_id
@@ -395,7 +395,7 @@ def test_deliveries_with_an_attempt_in_progress_or_a_concurrent_change_are_skipp
     assert journal.show(busy) == replace(before, due_at=now + HOUR)
 
 
-def test_waiting_deliveries_are_read_in_pages_and_an_interrupted_run_can_be_repeated(
+def test_waiting_deliveries_are_read_in_pages_and_an_interrupted_run_can_be_restarted(
     causeway: Causeway, journal: Journal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = [waiting_delivery(causeway, receiver="manager#1") for _ in range(20)]

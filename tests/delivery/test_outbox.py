@@ -1,4 +1,4 @@
-"""The outbox: what is recorded is recorded with its cause, and queued at least once."""
+"""The outbox: deliveries are recorded in the transaction of their cause, and queued at least once."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ FAILURES = [
 
 @pytest.fixture
 def sent(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
-    """The messages sent one by one, with their delays; nothing is really sent."""
+    """Record single messages with their delays instead of sending them."""
     messages: list[tuple[str, int]] = []
     monkeypatch.setattr(Queue, "send", lambda queue, body, delay=0: messages.append((body, delay)))
     return messages
@@ -66,7 +66,7 @@ def test_a_delivery_is_recorded_only_if_its_cause_is_written(causeway: Causeway,
     assert causeway.hub.store.get(*record_key(made.delivery_ids[0])) is None
 
 
-def test_recorded_deliveries_can_be_summed(causeway: Causeway) -> None:
+def test_operations_of_recorded_deliveries_can_be_summed(causeway: Causeway) -> None:
     first, second = unrecorded_delivery(causeway, body="a body"), unrecorded_delivery(causeway)
     both = sum([first, RecordedDeliveries(), second], RecordedDeliveries())
 
@@ -91,7 +91,7 @@ def test_dispatching_no_deliveries_queues_and_logs_nothing(
 
 
 @pytest.mark.parametrize("failure", FAILURES)
-def test_the_sweep_queues_a_delivery_after_the_queue_failed(
+def test_the_sweep_queues_a_delivery_after_a_queue_failure(
     causeway: Causeway, outbox: Outbox, failure: Exception, monkeypatch: pytest.MonkeyPatch, lines: Lines
 ) -> None:
     def send_all(*arguments: Any) -> list[str]:
@@ -110,7 +110,7 @@ def test_the_sweep_queues_a_delivery_after_the_queue_failed(
     assert delivery_id in causeway.queued()
 
 
-def test_messages_that_the_queue_refuses_are_logged_and_not_counted(
+def test_messages_rejected_by_the_queue_are_logged_and_not_counted(
     outbox: Outbox, lines: Lines, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Queue, "send_all", lambda queue, bodies: bodies[1:2])

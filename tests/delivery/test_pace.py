@@ -1,4 +1,4 @@
-"""Pace: a receiver that hangs delays nobody else, shown by counts in simulated time."""
+"""An unresponsive receiver does not delay other receivers, as counts in simulated time prove."""
 
 from __future__ import annotations
 
@@ -44,21 +44,21 @@ from tests.kit.time import ManualClock
 
 
 class MemoryStore(Store):
-    """The deliveries table, as far as attempts and the sweeper need it."""
+    """An in-memory deliveries table with the operations of attempts and of the sweeper."""
 
     def __init__(self) -> None:
         self.calls = 0
         self._items: dict[tuple[Any, ...], Item] = {}
 
     def wait(self, attempt: int, at_most: float = inf, *, at_least: float = 0.0) -> None:
-        """Simulated workers do not wait inside of an attempt."""
+        """Do nothing, because simulated workers do not wait inside an attempt."""
 
     def batch_get(self, keys: Sequence[tuple[str, Item]], attributes: Sequence[str] = ()) -> list[Item | None]:
         self.calls += 1
         return [self._items.get(_place(key)) for _, key in keys]
 
     def query(self, table: str, partition: tuple[str, Any], **which: Unpack[Which]) -> Page:
-        """The rows of an index between two times, on one page."""
+        """Return the rows of an index between two times on one page."""
         self.calls += 1
         between = which.get("between")
         assert between is not None
@@ -92,7 +92,7 @@ def _place(item: Item) -> tuple[Any, ...]:
 
 
 def _holds(condition: Condition | None, item: Item) -> bool:
-    """Whether a condition holds for an item; one that is not there has no attributes."""
+    """Return whether a condition holds for an item. A missing item has no attributes."""
     if condition is None:
         return True
     first, *rest = condition.operands
@@ -117,7 +117,7 @@ STORAGE_SECONDS = 0.01
 
 
 class SimulatedQueue(Queue):
-    """Messages that can be received when their time has come; those that can are in ``visible``."""
+    """Messages that become available at their due time. ``visible`` contains the available messages."""
 
     def __init__(self, arrive: Callable[[str, float], None], visible: deque[str]) -> None:
         super().__init__("simulated")
@@ -137,14 +137,14 @@ class SimulatedQueue(Queue):
 
 
 class Simulation:
-    """``workers`` that serve the receivers of ``seconds``, which need so long for every delivery.
+    """Simulate ``workers`` that serve receivers, each of which needs its ``seconds`` per delivery.
 
     Attributes:
-        arrived: how many deliveries each receiver took, by receiver and whole second since the beginning.
-        most: how many each receiver had at the same time, at most.
-        longest: how many messages could be received at the same time, at most.
-        received: how many messages were received.
-        swept: how many messages the sweeper has queued.
+        arrived: the deliveries that each receiver accepted, by receiver and whole second since the start.
+        most: the maximum number of simultaneous deliveries of each receiver.
+        longest: the maximum number of simultaneously available messages.
+        received: the number of received messages.
+        swept: the number of messages that the sweeper has queued.
     """
 
     def __init__(self, seconds: Mapping[str, float], workers: int) -> None:
@@ -177,18 +177,18 @@ class Simulation:
 
     @property
     def now(self) -> float:
-        """Seconds since the beginning."""
+        """Return the seconds since the start."""
         return self._clock.monotonic() - START.timestamp()
 
     def record(self, count: int, *names: str) -> None:
-        """Record ``count`` deliveries to every receiver, or to those named, one to each in turn, and queue them."""
+        """Record ``count`` deliveries to each receiver, or to the named receivers, in turn, and queue them."""
         for name in list(names or self._seconds) * count:
             made = self._outbox.record("event", "", receiver=name)
             self._store.transact(made.operations)
             self._outbox.queue(made.delivery_ids)
 
     def run(self, seconds: float) -> None:
-        """Have everything happen that happens in the first ``seconds``."""
+        """Process all simulated events of the first ``seconds``."""
         while self._events and self._events[0][0] <= seconds:
             moment, _, event = heapq.heappop(self._events)
             self._clock.advance(moment - self.now)
@@ -198,7 +198,7 @@ class Simulation:
         return self.arrived[name].total()
 
     def pace(self, name: str) -> list[int]:
-        """What a receiver took in every second until its last."""
+        """Return the deliveries of a receiver in every second until its last delivery."""
         return [self.arrived[name][second] for second in range(max(self.arrived[name], default=-1) + 1)]
 
     # -- inside
@@ -259,7 +259,7 @@ class Simulation:
 
 class _NoMetrics:
     def write(self, values: Mapping[str, int]) -> None:
-        """Keep nothing."""
+        """Discard the values."""
 
 
 _NO_METRICS: Any = _NoMetrics()
@@ -276,7 +276,7 @@ COUNT = 200
 
 @pytest.fixture(autouse=True)
 def seeded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same jitter, slots and order in every run; and nothing is logged."""
+    """Use the same jitter, slots and order in every run, and log nothing."""
     monkeypatch.setattr("chalicelib.foundation.parallel.WIDTH", 1)
     monkeypatch.setattr(delivery_plan, "random", random.Random(2026))
     monkeypatch.setattr(receiver_slots, "random", random.Random(2026))
@@ -291,7 +291,7 @@ def simulated(seconds: dict[str, float], until: float, workers: int = POLLERS) -
     return simulation
 
 
-def test_a_bank_that_answers_after_20_seconds_does_not_slow_down_another() -> None:
+def test_a_bank_that_responds_after_20_seconds_does_not_slow_down_another_bank() -> None:
     alone = simulated({GOOD: SECONDS[GOOD]}, 60)
     beside = simulated(SECONDS, 60)
 
@@ -321,7 +321,7 @@ def test_a_slow_bank_receives_all_its_deliveries_at_its_own_pace() -> None:
 
 
 @pytest.mark.parametrize("dead", [1, 3])
-def test_dead_receivers_do_not_slow_down_another_while_four_workers_are_free(dead: int) -> None:
+def test_unavailable_receivers_do_not_slow_down_another_with_four_free_workers(dead: int) -> None:
     workers = SLOTS * (dead + 1)
     hanging = {DEAD.format(number): 20.0 for number in range(dead)}
     simulation = simulated(hanging | {GOOD: SECONDS[GOOD]}, 60, workers)
@@ -331,7 +331,7 @@ def test_dead_receivers_do_not_slow_down_another_while_four_workers_are_free(dea
     assert all(simulation.most[name] == SLOTS for name in hanging)
 
 
-def test_dead_receivers_on_all_workers_delay_another_by_their_first_timeouts_only() -> None:
+def test_unavailable_receivers_on_all_workers_delay_another_by_their_first_timeouts_only() -> None:
     hanging = {DEAD.format(number): 20.0 for number in range(3)}
     simulation = simulated(hanging | {GOOD: SECONDS[GOOD]}, 120, workers=SLOTS * len(hanging))
 
@@ -367,7 +367,7 @@ def test_a_backlog_of_one_receiver_drains_linearly_while_another_receives_its_ev
 def test_a_backlog_on_slow_storage_causes_few_duplicate_messages(
     workers: int, count: int, seconds: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Keep messages waiting for longer than the sweeper does, on a machine and on AWS."""
+    """The messages wait longer than the sweeper's interval, both on a machine and on AWS."""
     monkeypatch.setattr(f"{__name__}.STORAGE_SECONDS", 0.5)
     backlog = Simulation({SLOW: seconds}, workers)
     backlog.record(count)

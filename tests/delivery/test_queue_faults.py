@@ -1,4 +1,4 @@
-"""A queue that fails, at every call of it: nobody who waits is harmed, nothing is lost, and copies do nothing."""
+"""Queue failures at every queue call: callers succeed, no delivery is lost, and duplicates have no effect."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ REFUSED = ErrorResponse("SendMessage", "RequestThrottled")
 
 
 class QueueFault:
-    """One fault at the next call of a queue: *before* the call arrives, *after* it was done, or *refused*.
+    """A fault at the next call of a queue: *before* the call arrives, *after* it was executed, or *refused*.
 
-    Its repeat does not arrive.
+    The retry does not arrive either.
 
-    Of messages that are sent together the first is refused, and the others are taken. With ``operation`` only calls
-    that SQS has under this name count.
+    In a batch, the first message is refused, and the other messages are accepted. ``operation`` limits the fault to
+    calls of this SQS operation.
     """
 
     def __init__(self, queue: Queue, kind: str, operation: str = "") -> None:
@@ -89,7 +89,7 @@ Make = Callable[..., QueueFault]
 
 @pytest.fixture(autouse=True, scope="module")
 def every_call_is_hit(request: pytest.FixtureRequest) -> Iterator[None]:
-    """In the end every fault has hit every call of a queue, if every test of this module was made."""
+    """Check at the end that every fault has hit every queue call, if all tests of this module ran."""
     yield
     config = request.config
     is_whole = not config.getoption("keyword") and not any("::" in each for each in config.args)
@@ -109,7 +109,7 @@ def empty(causeway: Causeway, request: pytest.FixtureRequest, monkeypatch: pytes
 
 @pytest.fixture
 def fault(causeway: Causeway) -> Iterator[Make]:
-    """Makes faults of the queue of deliveries; every one that was made has hit a call."""
+    """Return a function that creates faults of the delivery queue. Check that each fault has hit a call."""
     made: list[QueueFault] = []
 
     def make(kind: str, operation: str = "") -> QueueFault:
@@ -127,7 +127,7 @@ def due(causeway: Causeway) -> set[str]:
 
 
 def swept(causeway: Causeway) -> list[str]:
-    """Take all messages from the queue after the sweeper's run in two minutes."""
+    """Run the sweeper two minutes later, and return all messages of the queue."""
     causeway.clock.advance(SWEEP_WAITS[0])
     causeway.hub.delivery.call(sweep)
     return causeway.queued()
@@ -161,7 +161,7 @@ def test_a_token_revocation_returns_200_and_the_sweep_queues_its_deliveries(
 
 
 @ALL
-def test_an_asynchronous_call_returns_202_and_is_made_once(causeway: Causeway, fault: Make, kind: str) -> None:
+def test_an_asynchronous_call_returns_202_and_is_executed_once(causeway: Causeway, fault: Make, kind: str) -> None:
     bearer, side = causeway.tpp.tokens(1)["access_token"], causeway.banks[1]
     side.answers["/accounts"] = lambda sent: {"status": "success", "accounts": []}
 
@@ -176,7 +176,7 @@ def test_an_asynchronous_call_returns_202_and_is_made_once(causeway: Causeway, f
 
 
 @ALL
-def test_the_sweep_queues_a_retry_that_the_worker_could_not_queue(
+def test_the_sweep_queues_a_retry_that_the_worker_failed_to_queue(
     causeway: Causeway, receiver: Receiver, worker: Worker, recorded: str, fault: Make, kind: str
 ) -> None:
     receiver.failures = [failure()]
@@ -194,7 +194,7 @@ def test_the_sweep_queues_a_retry_that_the_worker_could_not_queue(
 
 
 @ALL
-def test_the_next_sweep_queues_the_deliveries_that_the_previous_one_could_not_queue(
+def test_the_next_sweep_queues_the_deliveries_that_the_previous_sweep_failed_to_queue(
     causeway: Causeway, fault: Make, kind: str
 ) -> None:
     ids = {record_delivery(causeway) for _ in range(12)}
@@ -211,7 +211,7 @@ def test_the_next_sweep_queues_the_deliveries_that_the_previous_one_could_not_qu
 
 
 @ALL
-def test_the_next_sweep_queues_deliveries_after_the_message_count_failed(
+def test_the_next_sweep_queues_deliveries_after_a_failed_message_count(
     causeway: Causeway, recorded: str, fault: Make, kind: str
 ) -> None:
     with fault(kind), pytest.raises(AwsError):
@@ -285,7 +285,7 @@ def test_sending_a_task_raises_the_error_of_the_queue(causeway: Causeway, fault:
     assert len(causeway.queued()) == (1 if kind == "after" else 0)
 
 
-def test_a_queue_url_that_was_not_found_is_looked_up_again(
+def test_a_missing_queue_url_is_looked_up_again(
     causeway: Causeway, recorded: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def unknown(queue: Queue) -> Any:

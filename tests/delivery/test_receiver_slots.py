@@ -1,4 +1,4 @@
-"""Slots: few deliveries to one receiver at a time, so that none can hold up the others."""
+"""Slots limit the parallel deliveries to a receiver, so that no receiver delays other receivers."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ pytestmark = pytest.mark.dynamodb
 
 @pytest.fixture
 def name() -> str:
-    """A receiver that nothing was ever sent to."""
+    """Return a receiver without earlier deliveries."""
     return f"bank#{new_id()}"
 
 
 @pytest.fixture
 def without_sleep(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Waits for a slot take no time."""
+    """Skip the pauses of waits for a slot."""
     monkeypatch.setattr(causeway.hub.store, "pause", lambda seconds: None)
 
 
 def fill(causeway: Causeway, worker: Worker, name: str) -> None:
-    """Have as many attempts under way as the receiver may have."""
+    """Begin as many attempts as the receiver has slots."""
     for _ in range(SLOTS):
         begin_attempt(worker, record_delivery(causeway, receiver=name))
 
@@ -46,7 +46,7 @@ def test_a_receiver_has_at_most_four_deliveries_at_a_time(causeway: Causeway, wo
     assert free(causeway, name) == 0
 
 
-def test_a_busy_receiver_does_not_block_another(
+def test_a_busy_receiver_does_not_block_another_receiver(
     causeway: Causeway, worker: Worker, receiver: Receiver, name: str
 ) -> None:
     fill(causeway, worker, name)
@@ -76,7 +76,7 @@ def test_a_delivery_to_a_busy_receiver_is_deferred_without_an_attempt_and_delive
 
 
 @pytest.mark.usefixtures("exact", "without_sleep")
-def test_the_delays_for_a_busy_receiver_grow_with_the_age_of_the_delivery(
+def test_the_delays_for_a_busy_receiver_increase_with_the_age_of_the_delivery(
     causeway: Causeway, worker: Worker, name: str
 ) -> None:
     waiting, delays = record_delivery(causeway, receiver=name), []
@@ -113,7 +113,7 @@ def test_every_outcome_frees_the_slot(
 
 
 @pytest.mark.parametrize("final", [False, True])
-def test_a_slow_attempt_keeps_its_slot_for_the_resting_time(
+def test_a_slow_attempt_occupies_its_slot_for_the_resting_time(
     causeway: Causeway, worker: Worker, receiver: Receiver, name: str, final: bool
 ) -> None:
     receiver.failures = [failure("no answer came in time", final=final)]
@@ -127,7 +127,7 @@ def test_a_slow_attempt_keeps_its_slot_for_the_resting_time(
     assert free(causeway, name) == SLOTS
 
 
-def test_a_refused_connection_frees_the_slot_at_once(
+def test_a_refused_connection_frees_the_slot_immediately(
     causeway: Causeway, worker: Worker, receiver: Receiver, name: str
 ) -> None:
     receiver.failures = [failure("no connection could be made")]
@@ -153,7 +153,7 @@ def test_a_recovered_receiver_has_all_its_slots_again(
     assert free(causeway, name) == SLOTS
 
 
-def test_the_slot_of_a_dead_worker_is_free_when_its_claim_expires(
+def test_the_slot_of_a_terminated_worker_is_free_when_its_claim_expires(
     causeway: Causeway, worker: Worker, name: str
 ) -> None:
     fill(causeway, worker, name)
@@ -173,7 +173,7 @@ def test_the_item_of_a_slot_expires_a_day_after_its_last_use(now: int) -> None:
     assert slot.free(now + 60).set["expires_at"] == now + 60 + 86400
 
 
-def test_an_overtaken_attempt_does_not_free_a_slot(causeway: Causeway, worker: Worker, name: str) -> None:
+def test_a_superseded_attempt_does_not_free_a_slot(causeway: Causeway, worker: Worker, name: str) -> None:
     slow = begin_attempt(worker, record_delivery(causeway, receiver=name))
     causeway.clock.advance(CLAIMED_SECONDS)
     begin_attempt(worker, slow.delivery.delivery_id)
@@ -183,7 +183,7 @@ def test_an_overtaken_attempt_does_not_free_a_slot(causeway: Causeway, worker: W
     assert free(causeway, name) == before == SLOTS - 1
 
 
-def test_giving_up_an_expired_delivery_needs_no_slot(causeway: Causeway, worker: Worker, name: str) -> None:
+def test_failing_an_expired_delivery_requires_no_slot(causeway: Causeway, worker: Worker, name: str) -> None:
     late = record_delivery(causeway, "relay", receiver=name)
     causeway.clock.advance(3600)
     fill(causeway, worker, name)

@@ -1,4 +1,4 @@
-"""The beginning of an answer as it is kept: readable text, never too much, and no secret of the request in it."""
+"""Stored beginnings of responses: readable text of limited length without secrets of the request."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ def kept(body: bytes) -> str:
     return record_answer(CapturedHeaders(SENT, {}, body))
 
 
-def test_a_short_answer_is_recorded_in_full() -> None:
+def test_a_short_response_is_recorded_in_full() -> None:
     assert kept(b'{"error": "queue full"}\n') == '{"error": "queue full"}\n'
     assert record_answer(CapturedHeaders()) == ""
 
 
 @pytest.mark.parametrize("letter", ["a", "ä", "€", "\U0001f600"])
-def test_a_long_answer_is_cut_after_2_kb_between_characters(letter: str) -> None:
+def test_a_long_response_is_truncated_after_2_kb_between_characters(letter: str) -> None:
     text = kept(f"x{letter * 5000}".encode())
 
     assert MAX_RECORDED_BYTES - 4 < len(text.encode()) <= MAX_RECORDED_BYTES == 2048
@@ -33,7 +33,7 @@ def test_control_characters_and_invalid_bytes_are_replaced() -> None:
 
 
 @pytest.mark.parametrize("repeated", [SIGNATURE, SIGNATURE.upper(), SIGNATURE.partition(",")[2]])
-def test_a_signature_repeated_in_an_answer_is_masked(repeated: str) -> None:
+def test_a_signature_repeated_in_a_response_is_masked(repeated: str) -> None:
     text = kept(f"you sent an-id with {repeated}.".encode())
 
     assert text.startswith("you sent an-id with ")
@@ -41,5 +41,5 @@ def test_a_signature_repeated_in_an_answer_is_masked(repeated: str) -> None:
     assert SIGNATURE.partition(",")[2].lower() not in text.lower()
 
 
-def test_a_secret_at_the_cut_is_masked_before_the_answer_is_cut() -> None:
+def test_a_secret_at_the_limit_is_masked_before_truncation() -> None:
     assert kept(b"x" * (MAX_RECORDED_BYTES - 10) + SIGNATURE.encode()).endswith(f"x{MASK}")

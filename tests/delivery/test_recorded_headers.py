@@ -1,4 +1,4 @@
-"""Headers as they are kept: no secret among them, and never too many."""
+"""Stored headers contain no secrets and have a limited size."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ SENT = {
 
 
 def received(**headers: str) -> dict[str, str]:
-    """The stored headers of an answer with these to what was ``SENT``; underscores stand for hyphens."""
+    """Return the stored headers of a response to ``SENT``. Underscores in names stand for hyphens."""
     given = {name.replace("_", "-"): value for name, value in headers.items()}
     return record_headers(CapturedHeaders(SENT, given))["received"]
 
 
-def test_harmless_headers_are_recorded_and_the_values_of_others_masked() -> None:
+def test_harmless_headers_are_recorded_and_the_values_of_other_headers_are_masked() -> None:
     assert record_headers(
         CapturedHeaders(SENT, {"Content-Length": "2", "Set-Cookie": "session=1", "X-Debug": "user 7"})
     ) == {
@@ -126,7 +126,7 @@ def test_a_header_with_an_invalid_name_is_omitted(name: str) -> None:
     assert received(**{name: "1", "Server": "bank"}) == {"server": "bank"}
 
 
-def test_a_repeated_header_is_recorded_with_both_values() -> None:
+def test_a_duplicate_header_is_recorded_with_both_values() -> None:
     answer = HTTPHeaderDict()
     for value in ("no-store", "private"):
         answer.add("Cache-Control", value)
@@ -134,7 +134,7 @@ def test_a_repeated_header_is_recorded_with_both_values() -> None:
     assert record_headers(CapturedHeaders({}, answer))["received"] == {"cache-control": "no-store, private"}
 
 
-def test_an_unsent_call_records_no_headers_and_an_unanswered_call_only_the_sent_ones() -> None:
+def test_an_unsent_call_records_no_headers_and_an_unanswered_call_only_the_sent_headers() -> None:
     assert record_headers(CapturedHeaders()) == {}
     assert record_headers(CapturedHeaders({"Accept": "application/json"})) == {"sent": {"accept": "application/json"}}
 

@@ -1,4 +1,4 @@
-"""Bodies: sealed, in parts that fit, and found only when all of them belong to a delivery."""
+"""Bodies are encrypted, split into parts that fit into items, and found only with all their parts."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def opened(causeway: Causeway, delivery_id: str) -> str:
     return causeway.hub.delivery.bodies.open(delivery_id, BODY, causeway.delivery(delivery_id).body_parts)
 
 
-def test_a_body_is_stored_sealed(causeway: Causeway) -> None:
+def test_a_body_is_stored_encrypted(causeway: Causeway) -> None:
     recorded = record_delivery(causeway, body="a body with hunter2 in it")
 
     (part,) = parts(causeway, recorded, 1)
@@ -66,7 +66,7 @@ def test_a_body_of_five_megabytes_is_read_unchanged(causeway: Causeway) -> None:
     assert opened(causeway, recorded) == text
 
 
-def test_parts_written_before_their_record_expire_and_are_no_delivery(causeway: Causeway) -> None:
+def test_parts_without_a_record_expire_and_are_not_listed_as_a_delivery(causeway: Causeway) -> None:
     made = unrecorded_delivery(causeway, body="a" * 2 * PART_BYTES)
     (delivery_id,) = made.delivery_ids
 
@@ -94,7 +94,7 @@ def test_a_body_with_a_missing_part_raises_unsealable(causeway: Causeway, number
         opened(causeway, recorded)
 
 
-def test_a_part_that_was_read_with_the_record_is_not_read_again(causeway: Causeway) -> None:
+def test_a_part_read_with_the_record_is_not_read_again(causeway: Causeway) -> None:
     recorded = record_delivery(causeway, body="short")
     item, first = causeway.hub.store.batch_get([record_key(recorded), part_key(recorded, BODY)])
     assert item is not None
@@ -104,7 +104,7 @@ def test_a_part_that_was_read_with_the_record_is_not_read_again(causeway: Causew
     assert trips.made == 0
 
 
-def test_several_bodies_are_read_in_one_call_without_the_lost_ones(causeway: Causeway) -> None:
+def test_several_bodies_are_read_in_one_call_without_lost_bodies(causeway: Causeway) -> None:
     recorded = record_delivery(causeway, body="the body")
     bodies = causeway.hub.delivery.bodies
     for put in bodies.seal(recorded, "answer-1", "b" * (PART_BYTES + 1), 0):

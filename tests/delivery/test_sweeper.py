@@ -1,4 +1,4 @@
-"""The sweeper: queues what is due and in no queue, in few round trips, and nothing that waits."""
+"""The sweeper queues due deliveries without a message in few round trips, and no waiting delivery."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ pytestmark = pytest.mark.dynamodb
 
 @pytest.fixture
 def sweep(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[str]]:
-    """Sweeps; answers the ids that were queued, in their order."""
+    """Return a function that sweeps and returns the queued ids in order."""
     batches: list[Sequence[str]] = []
     monkeypatch.setattr(Queue, "send_all", recording_send_all(batches))
     monkeypatch.setattr(Queue, "send", lambda queue, body, delay=0: None)
@@ -69,7 +69,7 @@ def test_an_unqueued_event_is_queued_two_minutes_after_its_due_time(
 
 
 def sweeps_by_minute(causeway: Causeway, sweep: Callable[[], list[str]], delivery_id: str, minutes: int) -> list[int]:
-    """The minutes after now in which a sweep queues a delivery that nobody works on."""
+    """Return the minutes from now in which a sweep queues a delivery that no worker attempts."""
     queued = []
     for minute in range(minutes):
         if delivery_id in sweep():
@@ -85,7 +85,7 @@ def test_a_delivery_with_a_waiting_message_is_queued_again_after_2_4_8_and_then_
 
 
 @pytest.mark.parametrize("kind", ["relay", "payment"])
-def test_a_relayed_call_or_payment_is_queued_every_minute_for_5_minutes_and_seldom_afterwards(
+def test_a_relayed_call_or_payment_is_queued_every_minute_for_5_minutes_and_then_less_often(
     kind: str, causeway: Causeway, sweep: Callable[[], list[str]]
 ) -> None:
     delivery_id = record_delivery(causeway, kind)
@@ -93,7 +93,7 @@ def test_a_relayed_call_or_payment_is_queued_every_minute_for_5_minutes_and_seld
     assert sweeps_by_minute(causeway, sweep, delivery_id, 30) == [0, 1, 2, 3, 4, 8, 16]
 
 
-def test_two_sweeps_at_the_same_time_queue_a_delivery_once(
+def test_two_simultaneous_sweeps_queue_a_delivery_once(
     causeway: Causeway, sweep: Callable[[], list[str]], recorded: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     causeway.clock.advance(FIRST)
@@ -109,7 +109,7 @@ def test_two_sweeps_at_the_same_time_queue_a_delivery_once(
     assert recorded in other
 
 
-def test_a_sweep_skips_a_delivery_that_a_worker_claims_meanwhile(
+def test_a_sweep_skips_a_delivery_that_a_worker_claims_concurrently(
     causeway: Causeway, worker: Worker, sweep: Callable[[], list[str]], recorded: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     other = record_delivery(causeway)
@@ -139,7 +139,7 @@ def test_a_record_of_an_earlier_release_is_swept(
     assert recorded in sweep()
 
 
-def test_a_delivery_arrives_after_a_crash_between_commit_and_queue(
+def test_a_delivery_is_delivered_after_a_crash_between_commit_and_queue(
     causeway: Causeway, worker: Worker, receiver: Receiver
 ) -> None:
     made = unrecorded_delivery(causeway, body="a body")
@@ -152,7 +152,7 @@ def test_a_delivery_arrives_after_a_crash_between_commit_and_queue(
     assert made.delivery_ids[0] in [dispatch.delivery.delivery_id for dispatch in receiver.got]
 
 
-def test_a_delivery_of_a_dead_worker_is_queued_two_minutes_after_its_claim_expires(
+def test_a_delivery_of_a_terminated_worker_is_queued_two_minutes_after_its_claim_expires(
     causeway: Causeway, worker: Worker, sweep: Callable[[], list[str]], recorded: str
 ) -> None:
     begin_attempt(worker, recorded)
@@ -179,7 +179,7 @@ def test_every_retry_is_queued_two_minutes_after_its_due_time_despite_earlier_sw
     assert recorded not in sweep()
 
 
-def test_a_sweep_after_a_clock_advance_queues_due_deliveries_at_once_and_once(
+def test_a_sweep_after_a_clock_advance_queues_due_deliveries_immediately_and_once(
     causeway: Causeway, recorded: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     batches: list[Sequence[str]] = []
@@ -296,7 +296,7 @@ def test_a_sweep_queues_the_oldest_deliveries_into_an_almost_full_queue(
 
 
 @pytest.mark.parametrize("kind", ["event", "payment"])
-def test_the_next_sweep_queues_the_deliveries_that_the_queue_refused(
+def test_the_next_sweep_queues_the_deliveries_rejected_by_the_queue(
     kind: str, causeway: Causeway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     delivery_id = record_delivery(causeway, kind)
@@ -310,7 +310,7 @@ def test_the_next_sweep_queues_the_deliveries_that_the_queue_refused(
 
 
 @pytest.mark.parametrize("call", ["query", "batch_get", "transact"])
-def test_the_next_sweep_queues_the_deliveries_of_a_sweep_that_storage_failed(
+def test_the_next_sweep_queues_the_deliveries_of_a_sweep_with_a_storage_failure(
     call: str, causeway: Causeway, sweep: Callable[[], list[str]], recorded: str
 ) -> None:
     causeway.clock.advance(FIRST)
@@ -322,13 +322,13 @@ def test_the_next_sweep_queues_the_deliveries_of_a_sweep_that_storage_failed(
 
 @pytest.fixture
 def taken() -> list[str]:
-    """The messages of the sweeper's own queue."""
+    """Return the messages of the sweeper's own queue."""
     return []
 
 
 @pytest.fixture
 def other_sweep(causeway: Causeway, taken: list[str]) -> Iterator[Callable[[], int]]:
-    """A sweeper with a queue of its own, whose client takes messages without sending them: the emulator is slow."""
+    """Create a sweeper with its own queue. Record the messages instead of sending them to the slow emulator."""
     name = f"test-{new_id()}"
     boto3.client("sqs").create_queue(QueueName=name)
     hub, queue = causeway.hub, Queue(name)
@@ -348,7 +348,7 @@ def other_sweep(causeway: Causeway, taken: list[str]) -> Iterator[Callable[[], i
 
 @pytest.fixture
 def many(causeway: Causeway) -> Iterator[int]:
-    """So many due deliveries: ten thousand; on the emulator, which is slow, four hundred."""
+    """Create many due deliveries: ten thousand, or four hundred on the slow emulator."""
     count = 10_000 if DYNAMODB_ENGINE else 400
     items = list(records(causeway.hub.delivery.outbox, count, count, causeway.clock.time()))
     batches = [items[start : start + BATCH] for start in range(0, count, BATCH)]
@@ -395,7 +395,7 @@ def test_a_sweep_reads_queued_deliveries_in_batches_of_100_and_writes_nothing(
     assert trips.made <= (6 if DYNAMODB_ENGINE else 3)
 
 
-def test_parallel_calls_count_one_round_trip_for_each_wave(causeway: Causeway) -> None:
+def test_parallel_calls_count_as_one_round_trip_per_wave(causeway: Causeway) -> None:
     waves: Any = outbox
     queue = causeway.hub.delivery.queue
     queue.count_messages()

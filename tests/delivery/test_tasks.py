@@ -1,4 +1,4 @@
-"""Tasks: what a request leaves to a worker without a record, sealed in the queue's message."""
+"""Tasks: work that a request leaves to a worker without a record, encrypted in the queue message."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from tests.kit.logs import Lines
 
 @pytest.fixture
 def done() -> list[str]:
-    """The details of the tasks that were carried out."""
+    """Return the details of the executed tasks."""
     return []
 
 
 @pytest.fixture
 def tasks(causeway: Causeway, done: list[str]) -> Tasks:
-    """Tasks of two kinds, in the queue of deliveries."""
+    """Create tasks of two kinds in the delivery queue."""
     causeway.queued()
     handlers: dict[str, Callable[[str], Any]] = {"note": done.append, "other": done.append}
     return Tasks(causeway.hub.vault, causeway.hub.delivery.queue, lambda: handlers)
@@ -54,7 +54,7 @@ def test_a_task_is_logged_with_the_request_id_of_its_cause(causeway: Causeway, t
     assert lines.all()[-1]["request_id"] == "a-request"
 
 
-def test_the_details_of_a_task_do_not_open_for_another_kind(causeway: Causeway, tasks: Tasks) -> None:
+def test_the_details_of_a_task_cannot_be_decrypted_for_another_kind(causeway: Causeway, tasks: Tasks) -> None:
     tasks.send("note", "details")
     [message] = causeway.queued()
 
@@ -66,7 +66,7 @@ def _fail(details: str) -> None:
     raise ZeroDivisionError
 
 
-def test_a_failing_task_fails_the_attempt_so_that_sqs_repeats_the_message(
+def test_a_failing_task_fails_the_attempt_so_that_sqs_retries_the_message(
     causeway: Causeway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tasks = Tasks(causeway.hub.vault, causeway.hub.delivery.queue, lambda: {"note": _fail})

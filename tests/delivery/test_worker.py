@@ -1,4 +1,4 @@
-"""The worker: attempts at the decided times, until the receiver has it or the last one is over."""
+"""The worker makes attempts at the planned times until the receiver accepts the delivery or the last attempt fails."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ pytestmark = pytest.mark.dynamodb
 
 
 def wait(causeway: Causeway, delivery_id: str) -> None:
-    """Until the delivery's time has come."""
+    """Advance the clock to the delivery's due time."""
     due_at = causeway.delivery(delivery_id).due_at
     assert due_at is not None
     causeway.clock.advance(max(0, due_at - causeway.clock.time()))
 
 
 def exchanged(sent: Mapping[str, str], received: Mapping[str, str] | None = None, body: bytes = b"") -> None:
-    """The calls over the wire during an attempt."""
+    """Set the HTTP exchange that an attempt captures."""
     captured = context.captured()
     captured.sent, captured.received, captured.beginning = sent, received, body
 
 
 def replies(causeway: Causeway, delivery_id: str) -> list[str]:
-    """The stored answers of the receiver, oldest first."""
+    """Return the stored responses of the receiver, oldest first."""
     names = [entry["reply"] for entry in causeway.delivery(delivery_id).history if "reply" in entry]
     stored = causeway.hub.delivery.bodies.open_stored(delivery_id, dict.fromkeys(names, 1))
     return [stored[name] for name in names]
@@ -47,7 +47,7 @@ def replies(causeway: Causeway, delivery_id: str) -> list[str]:
 # -- one attempt
 
 
-def test_an_accepted_delivery_becomes_delivered(causeway: Causeway, worker: Worker, receiver: Receiver) -> None:
+def test_an_accepted_delivery_has_the_state_delivered(causeway: Causeway, worker: Worker, receiver: Receiver) -> None:
     recorded = record_delivery(causeway, body='{"amount":1.50}', request_id="a-request")
     worker.attempt(recorded)
 
@@ -97,7 +97,7 @@ def test_an_attempt_records_the_sent_and_received_headers(
 
 
 @pytest.mark.parametrize("failure", [failure(), failure(final=True), RuntimeError("a defect")])
-def test_an_attempt_without_an_answer_records_the_sent_headers_only(
+def test_an_attempt_without_a_response_records_only_the_sent_headers(
     causeway: Causeway, worker: Worker, receiver: Receiver, recorded: str, failure: Exception
 ) -> None:
     receiver.meanwhile = lambda: exchanged({"Accept": "*/*"})
@@ -119,7 +119,7 @@ def test_a_deferred_attempt_records_nothing(
     assert (delivery.history, delivery.latency) == ((), None)
 
 
-def test_a_delivery_recorded_before_headers_were_stored_continues(
+def test_a_delivery_recorded_before_headers_were_stored_is_attempted(
     causeway: Causeway, worker: Worker, receiver: Receiver, recorded: str
 ) -> None:
     key = {"delivery_id": recorded, "part": "record"}
@@ -138,7 +138,7 @@ def test_a_delivery_recorded_before_headers_were_stored_continues(
 # -- the receiver's answers
 
 
-def test_an_attempt_stores_the_beginning_of_the_answer_sealed(
+def test_an_attempt_stores_the_beginning_of_the_response_encrypted(
     causeway: Causeway, worker: Worker, receiver: Receiver, recorded: str
 ) -> None:
     receiver.failures = [failure(status=503)]
@@ -157,7 +157,7 @@ def test_an_attempt_stores_the_beginning_of_the_answer_sealed(
 
 
 @pytest.mark.parametrize(("kind", "is_kept"), [(kind, PLANS[kind].keeps_replies) for kind in PLANS])
-def test_answers_are_stored_for_events_relayed_calls_and_payments_only(
+def test_responses_are_stored_only_for_events_relayed_calls_and_payments(
     causeway: Causeway, worker: Worker, receiver: Receiver, kind: str, is_kept: bool
 ) -> None:
     recorded = record_delivery(causeway, kind)
@@ -168,7 +168,7 @@ def test_answers_are_stored_for_events_relayed_calls_and_payments_only(
     assert replies(causeway, recorded) == (["words"] if is_kept else [])
 
 
-def test_the_answer_to_the_last_attempt_is_stored(
+def test_the_response_to_the_last_attempt_is_stored(
     causeway: Causeway, worker: Worker, receiver: Receiver, recorded: str
 ) -> None:
     receiver.failures = [failure(status=410, final=True)]
@@ -179,7 +179,7 @@ def test_the_answer_to_the_last_attempt_is_stored(
     assert replies(causeway, recorded) == ["gone for good"]
 
 
-def test_an_answer_without_a_body_is_not_stored(
+def test_a_response_without_a_body_is_not_stored(
     causeway: Causeway, worker: Worker, receiver: Receiver, recorded: str
 ) -> None:
     receiver.meanwhile = lambda: exchanged({}, {}, b"")
@@ -204,7 +204,7 @@ def test_an_attempt_logs_the_request_id_of_its_cause(causeway: Causeway, worker:
     assert line["request_id"] == "the-cause"
 
 
-def test_an_attempt_without_a_cause_logs_the_request_id_that_its_receiver_sees(
+def test_an_attempt_without_a_cause_logs_the_request_id_sent_to_the_receiver(
     causeway: Causeway, worker: Worker, lines: Lines
 ) -> None:
     log.clear()
@@ -298,9 +298,7 @@ def test_attempts_follow_the_schedule_and_the_last_failure_is_final(
     assert len(receiver.got) == len(waits) + 1
 
 
-def test_every_attempt_shows_the_receiver_the_same_id_and_body(
-    causeway: Causeway, worker: Worker, receiver: Receiver
-) -> None:
+def test_every_attempt_sends_the_same_id_and_body(causeway: Causeway, worker: Worker, receiver: Receiver) -> None:
     recorded = record_delivery(causeway, body="a body")
     receiver.failures = [failure(), failure("no answer came in time")]
     for _ in range(3):
@@ -320,7 +318,7 @@ def test_every_attempt_shows_the_receiver_the_same_id_and_body(
 
 
 @pytest.mark.parametrize("status", [404, 410])
-def test_a_final_failure_ends_a_delivery_at_once(
+def test_a_final_failure_ends_a_delivery_immediately(
     causeway: Causeway, worker: Worker, receiver: Receiver, recorded: str, status: int
 ) -> None:
     receiver.failures = [failure(f"it answered with status {status}", final=True, status=status)]
@@ -344,7 +342,7 @@ def test_retry_after_extends_a_wait_to_at_most_twice_its_length(
     assert causeway.delivery(recorded).due_at == causeway.clock.time() + waited
 
 
-def test_the_history_keeps_the_latest_attempts(
+def test_the_history_contains_the_latest_attempts(
     causeway: Causeway, worker: Worker, receiver: Receiver, recorded: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("chalicelib.delivery.delivery_record.HISTORY", 2)
@@ -374,7 +372,7 @@ def test_only_retries_within_15_minutes_are_queued_with_a_delay(
     assert causeway.delivery(recorded).attempts == len(RETRY_DELAYS)
 
 
-def test_the_outcome_of_an_attempt_is_written_when_the_queue_fails(
+def test_the_outcome_of_an_attempt_is_written_despite_a_queue_failure(
     causeway: Causeway, worker: Worker, receiver: Receiver, recorded: str, monkeypatch: pytest.MonkeyPatch, lines: Lines
 ) -> None:
     def send(*arguments: object, **options: object) -> None:
@@ -397,7 +395,7 @@ def test_the_outcome_of_an_attempt_is_written_when_the_queue_fails(
 
 
 @pytest.mark.usefixtures("exact")
-def test_a_deferred_attempt_does_not_count(
+def test_a_deferred_attempt_is_not_counted(
     causeway: Causeway, worker: Worker, receiver: Receiver, recorded: str
 ) -> None:
     receiver.failures = [failure("it is not asked now", not_made=True)] * 3
@@ -424,7 +422,7 @@ def test_a_deferred_attempt_waits_for_retry_after(
     assert causeway.delivery(recorded).due_at == causeway.clock.time() + 29
 
 
-def test_a_storage_failure_in_a_sender_counts_neither_as_an_attempt_nor_as_a_defect(
+def test_a_storage_failure_in_a_sender_is_not_counted_as_an_attempt_or_exception(
     causeway: Causeway, worker: Worker, receiver: Receiver, recorded: str
 ) -> None:
     receiver.failures = [StoreUnavailable("DynamoDB cannot be reached")]
@@ -456,7 +454,7 @@ def test_a_delivery_with_deferred_attempts_only_fails_at_the_end_of_its_lifetime
 
 
 @pytest.mark.parametrize("kind", PLANS)
-def test_an_expired_delivery_fails_without_being_sent(
+def test_an_expired_delivery_fails_without_a_request(
     causeway: Causeway, worker: Worker, receiver: Receiver, kind: str
 ) -> None:
     recorded = record_delivery(causeway, kind, body="a body")
@@ -495,7 +493,7 @@ def test_a_failed_attempt_without_time_for_a_retry_ends_the_delivery(
 # -- workers that die
 
 
-def test_another_worker_sends_a_delivery_after_the_claim_of_a_dead_worker_expires(
+def test_another_worker_sends_a_delivery_after_the_claim_of_a_terminated_worker_expires(
     causeway: Causeway, worker: Worker, receiver: Receiver, recorded: str
 ) -> None:
     begin_attempt(worker, recorded)
@@ -514,7 +512,7 @@ def test_another_worker_sends_a_delivery_after_the_claim_of_a_dead_worker_expire
     assert dispatch.delivery.request_id == delivery.request_id
 
 
-def test_a_delivery_fails_when_workers_died_in_all_its_attempts(
+def test_a_delivery_fails_when_workers_terminated_in_all_its_attempts(
     causeway: Causeway, worker: Worker, receiver: Receiver
 ) -> None:
     recorded = record_delivery(causeway, "payment")
@@ -528,7 +526,7 @@ def test_a_delivery_fails_when_workers_died_in_all_its_attempts(
     assert causeway.delivery(recorded).state == "failed"
 
 
-def test_a_worker_that_died_while_giving_up_does_not_mark_a_delivery_as_abandoned(
+def test_a_worker_terminated_while_failing_a_delivery_does_not_mark_it_as_abandoned(
     causeway: Causeway, worker: Worker, receiver: Receiver
 ) -> None:
     recorded = record_delivery(causeway, "payment")
@@ -550,7 +548,7 @@ def test_a_worker_that_died_while_giving_up_does_not_mark_a_delivery_as_abandone
     ],
     ids=["not made", "storage", "defect"],
 )
-def test_a_delivery_stays_marked_as_abandoned_until_an_attempt_has_an_outcome(
+def test_a_delivery_is_marked_as_abandoned_until_an_attempt_has_an_outcome(
     causeway: Causeway, worker: Worker, receiver: Receiver, recorded: str, failure: Exception
 ) -> None:
     begin_attempt(worker, recorded)
@@ -575,7 +573,7 @@ def test_a_failed_attempt_does_not_mark_a_delivery_as_abandoned(
 
 
 @pytest.mark.parametrize("failures", [[], [failure()], [failure(final=True)], [failure(not_made=True)]])
-def test_an_overtaken_attempt_keeps_the_outcome_of_the_later_one(
+def test_a_superseded_attempt_does_not_replace_the_outcome_of_the_later_attempt(
     causeway: Causeway, worker: Worker, receiver: Receiver, recorded: str, failures: list[Exception]
 ) -> None:
     def overtake() -> None:
@@ -594,7 +592,7 @@ def test_an_overtaken_attempt_keeps_the_outcome_of_the_later_one(
 
 
 @pytest.mark.parametrize("ending", [[], [failure(final=True)]], ids=["delivered", "failed"])
-def test_an_overtaken_attempt_logs_superseded_and_the_end_is_logged_once(
+def test_a_superseded_attempt_logs_superseded_and_the_end_is_logged_once(
     causeway: Causeway, worker: Worker, receiver: Receiver, recorded: str, lines: Lines, ending: list[Exception]
 ) -> None:
     def overtake() -> None:
@@ -608,7 +606,7 @@ def test_an_overtaken_attempt_logs_superseded_and_the_end_is_logged_once(
     assert [line["message"] for line in lines.all()] == ["delivered", "delivery superseded"]
 
 
-def test_an_overtaken_attempt_keeps_the_claim_of_the_later_one(
+def test_a_superseded_attempt_does_not_release_the_claim_of_the_later_attempt(
     causeway: Causeway, worker: Worker, receiver: Receiver, recorded: str
 ) -> None:
     def overtake() -> None:
@@ -627,7 +625,7 @@ def test_an_overtaken_attempt_keeps_the_claim_of_the_later_one(
 # -- storage whose answers get lost
 
 
-def test_an_attempt_continues_after_the_storage_response_to_its_claim_was_lost(
+def test_an_attempt_continues_after_a_lost_storage_response_to_its_claim(
     causeway: Causeway, worker: Worker, receiver: Receiver, recorded: str
 ) -> None:
     with causeway.answer_lost("transact", applied=True):
@@ -639,7 +637,7 @@ def test_an_attempt_continues_after_the_storage_response_to_its_claim_was_lost(
     assert delivery.attempts == 1
 
 
-def test_an_attempt_without_a_stored_claim_raises_so_that_sqs_repeats_the_message(
+def test_an_attempt_without_a_stored_claim_raises_so_that_sqs_retries_the_message(
     causeway: Causeway, worker: Worker, receiver: Receiver, recorded: str
 ) -> None:
     with causeway.answer_lost("transact", applied=False), pytest.raises(StoreUnavailable):
@@ -667,7 +665,7 @@ def test_a_delivery_is_sent_again_only_if_its_outcome_was_not_stored(
 # -- answers, and what is written with an outcome
 
 
-def test_the_answer_to_a_relayed_call_is_stored_sealed_for_one_day(
+def test_the_response_to_a_relayed_call_is_stored_encrypted_for_one_day(
     causeway: Causeway, worker: Worker, receiver: Receiver
 ) -> None:
     recorded = record_delivery(causeway, "relay")
@@ -681,7 +679,7 @@ def test_the_answer_to_a_relayed_call_is_stored_sealed_for_one_day(
     assert delivery.expires_at == delivery.created_at + DAY
 
 
-def test_an_answer_larger_than_a_transaction_is_stored(causeway: Causeway, worker: Worker, receiver: Receiver) -> None:
+def test_a_response_larger_than_a_transaction_is_stored(causeway: Causeway, worker: Worker, receiver: Receiver) -> None:
     recorded, text = record_delivery(causeway, "relay"), "é" * 2_500_000
     receiver.arrived = Delivered(200, StoredAnswer(200, text))
     worker.attempt(recorded)
@@ -691,7 +689,7 @@ def test_an_answer_larger_than_a_transaction_is_stored(causeway: Causeway, worke
     assert causeway.hub.delivery.bodies.open(recorded, answer["name"], answer["parts"]) == text
 
 
-def test_the_answer_of_an_overtaken_attempt_is_discarded(
+def test_the_response_of_a_superseded_attempt_is_discarded(
     causeway: Causeway, worker: Worker, receiver: Receiver
 ) -> None:
     recorded = record_delivery(causeway, "relay")
@@ -710,7 +708,7 @@ def test_the_answer_of_an_overtaken_attempt_is_discarded(
     assert causeway.hub.delivery.bodies.open(recorded, answer["name"], answer["parts"]) == "the later"
 
 
-def test_only_the_last_failure_stores_the_answer_for_the_caller(
+def test_only_the_last_failure_stores_the_response_for_the_caller(
     causeway: Causeway, worker: Worker, receiver: Receiver
 ) -> None:
     recorded = record_delivery(causeway, "payment")
@@ -731,7 +729,7 @@ def test_only_the_last_failure_stores_the_answer_for_the_caller(
     [StoreUnavailable("DynamoDB cannot be reached"), ZeroDivisionError(), failure("a defect", final=True)],
     ids=["storage", "defect", "a sender's"],
 )
-def test_a_relayed_call_that_ends_with_an_internal_error_has_the_answer_of_a_given_up_one(
+def test_a_relayed_call_that_ends_with_an_exception_has_the_response_of_an_expired_call(
     causeway: Causeway, worker: Worker, receiver: Receiver, failure: Exception
 ) -> None:
     recorded = record_delivery(causeway, "relay")
@@ -769,7 +767,7 @@ def test_the_operations_of_an_outcome_are_written_in_its_transaction(
 # -- defects
 
 
-def test_an_exception_counts_as_an_attempt_and_reaches_the_dead_letter_queue(
+def test_an_exception_counts_as_an_attempt_and_is_sent_to_the_dead_letter_queue(
     causeway: Causeway, worker: Worker, receiver: Receiver, recorded: str, lines: Lines
 ) -> None:
     receiver.failures = [ZeroDivisionError("hunter2")]
@@ -787,7 +785,7 @@ def test_an_exception_counts_as_an_attempt_and_reaches_the_dead_letter_queue(
     assert dead_letters(causeway) == []
 
 
-def test_a_failure_caused_by_an_exception_reaches_the_dead_letter_queue(
+def test_a_failure_caused_by_an_exception_is_sent_to_the_dead_letter_queue(
     causeway: Causeway, worker: Worker, receiver: Receiver, recorded: str
 ) -> None:
     defect = failure("whether it has arrived is unknown", final=True)
@@ -799,7 +797,7 @@ def test_a_failure_caused_by_an_exception_reaches_the_dead_letter_queue(
     assert dead_letters(causeway) == [recorded]
 
 
-def test_a_failure_of_the_receiver_does_not_reach_the_dead_letter_queue(
+def test_a_failure_of_the_receiver_is_not_sent_to_the_dead_letter_queue(
     causeway: Causeway, worker: Worker, receiver: Receiver, recorded: str
 ) -> None:
     receiver.failures = [failure(), failure(final=True)]
@@ -811,7 +809,9 @@ def test_a_failure_of_the_receiver_does_not_reach_the_dead_letter_queue(
     assert dead_letters(causeway) == []
 
 
-def test_a_lasting_exception_ends_a_delivery_as_failed(causeway: Causeway, worker: Worker, receiver: Receiver) -> None:
+def test_a_permanent_exception_fails_a_delivery_in_the_end(
+    causeway: Causeway, worker: Worker, receiver: Receiver
+) -> None:
     recorded = record_delivery(causeway, "payment")
     receiver.always = ZeroDivisionError()
     for _ in range(3):
@@ -821,7 +821,7 @@ def test_a_lasting_exception_ends_a_delivery_as_failed(causeway: Causeway, worke
     assert (causeway.delivery(recorded).state, len(receiver.got)) == ("failed", 2)
 
 
-def test_the_outcome_of_an_attempt_is_written_when_the_dead_letter_queue_fails(
+def test_the_outcome_of_an_attempt_is_written_despite_a_dead_letter_queue_failure(
     causeway: Causeway, worker: Worker, receiver: Receiver, recorded: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def send(*arguments: object, **options: object) -> None:
@@ -837,7 +837,7 @@ def test_the_outcome_of_an_attempt_is_written_when_the_dead_letter_queue_fails(
 
 @pytest.fixture(params=[Conflict, Throttled])
 def busy(request: pytest.FixtureRequest) -> Busy:
-    """The storage's error if too many others want an item."""
+    """Return the storage's error for an item with too many concurrent writers."""
     error: Busy = request.param("others want it")
     return error
 
@@ -879,7 +879,7 @@ def test_a_delivery_with_contended_slots_is_deferred_without_an_error(
     assert causeway.delivery(recorded).state == "delivered"
 
 
-def test_a_retry_reads_the_free_slots_before_it_takes_one(
+def test_a_retry_reads_the_free_slots_before_it_claims_a_slot(
     causeway: Causeway, worker: Worker, receiver: Receiver, recorded: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     receiver.failures = [failure()]
