@@ -1,4 +1,4 @@
-"""Explains AWS errors in sentences, and endpoints that do not respond like AWS."""
+"""Explains AWS errors in sentences, and detects endpoints that are not AWS."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ AWS_ERRORS = (AwsError, ClientError, BotoCoreError, ResponseParserError)
 
 
 def explain(error: Exception, environ: Mapping[str, str] = os.environ) -> str:
-    """The error as a sentence without its full stop.
+    """Explain the error as a sentence without its full stop.
 
-    A response without an AWS error code is a page of a web server, or of an emulator that lacks the service: it is left
-    out, and the operation and the endpoint of ``environ`` are named instead.
+    A response without an AWS error code is a page of a web server, or of an emulator without the service. The
+    sentence then contains the operation and the endpoint of ``environ`` instead of the response.
     """
     if isinstance(error, ClientError) and str(error.response["Error"].get("Code", "")).isdigit():
         what = f"{error.operation_name} with HTTP status {error.response['Error']['Code']}"

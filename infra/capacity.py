@@ -94,7 +94,7 @@ class Figures:
 
 
 def read_figures(page: str) -> Figures:
-    """Read the work of each request from ``infra/capacity.csv``, and everything else from the tables of ``page``."""
+    """Read the work of each request from ``infra/capacity.csv``, and all other figures from the tables of ``page``."""
     with WORK.open(encoding="utf-8", newline="") as file:
         _, *work = csv.reader(file)
     return Figures(
@@ -114,13 +114,13 @@ def read_figures(page: str) -> Figures:
 
 
 def _rows(page: str, first_head: str) -> list[list[str]]:
-    """The rows of the table whose first column heading is ``first_head``."""
+    """Return the rows of the table whose first column heading is ``first_head``."""
     _, _, rest = page.partition(f"\n| {first_head} |")
     return [line.strip("| ").split(" | ") for line in rest.partition("\n\n")[0].splitlines()[2:]]
 
 
 def _number(cell: str) -> Decimal:
-    """The number in a cell, without its unit."""
+    """Parse the number in a cell, without its unit."""
     return Decimal(re.sub(r"[^\d.]", "", cell))
 
 
@@ -128,7 +128,7 @@ def _number(cell: str) -> Decimal:
 
 
 def cost(figures: Figures, work: Work) -> dict[str, Decimal]:
-    """Cost of a million requests in dollars, by service."""
+    """Return the cost of a million requests in dollars, by service."""
     prices, by_queue = figures.prices, work.trigger == "SQS"
     gigabyte_seconds = billed_milliseconds(figures, work) * _memory(figures, work) / 1024 / 1000
     one = {
@@ -144,7 +144,7 @@ def cost(figures: Figures, work: Work) -> dict[str, Decimal]:
 
 
 def billed_milliseconds(figures: Figures, work: Work) -> int:
-    """Processor time, scaled up if the memory gives less than a whole processor, plus time spent waiting."""
+    """Return the billed time: processor time, scaled up for less than one processor, plus waiting time."""
     values = figures.values
     slowness = max(WHOLE_PROCESSOR / _memory(figures, work), Decimal(1))
     processor = work.processor * values["processor time of the floor"] * slowness
@@ -153,7 +153,7 @@ def billed_milliseconds(figures: Figures, work: Work) -> int:
 
 
 def _memory(figures: Figures, work: Work) -> Decimal:
-    """The memory in MB of the function that does the work."""
+    """Return the memory in MB of the function that does the work."""
     name = "memory of `deliver`" if work.trigger == "SQS" else "memory of the function that answers requests"
     return figures.values[name]
 
@@ -162,7 +162,7 @@ def _memory(figures: Figures, work: Work) -> Decimal:
 
 
 def limits(figures: Figures, request: str) -> list[Limit]:
-    """The limits of a request, lowest first, if load is spread evenly over clients, consents, cards and accounts."""
+    """Return the limits of a request, lowest first, for load spread evenly over clients, consents, cards, accounts."""
     values, environments = figures.values, _environments(figures, request)
     found = [
         Limit("API Gateway", values["API Gateway, requests"], HIGHER_QUOTA),
@@ -177,13 +177,13 @@ def limits(figures: Figures, request: str) -> list[Limit]:
 
 
 def _environments(figures: Figures, request: str) -> Decimal:
-    """Lambda environments in use at one request per second."""
+    """Return the number of Lambda environments in use at one request per second."""
     seconds = Decimal(billed_milliseconds(figures, figures.work[REQUESTS[request]])) / 1000
     return max(seconds, 1 / figures.values["Lambda, requests of one environment"])
 
 
 def _table_limits(figures: Figures, request: str) -> Iterator[Limit]:
-    """The limits of a new table and of any table, each with the table or index that reaches it first."""
+    """Return the limits of a new table and of any table, each with the first limiting table or index."""
     for table, name, remedy in (
         ("a new table", "DynamoDB, a new table", TABLE_GROWTH),
         ("a table", "DynamoDB, a table's quota", HIGHER_QUOTA),
@@ -200,7 +200,7 @@ def _table_limits(figures: Figures, request: str) -> Iterator[Limit]:
 
 
 def tables(figures: Figures, rates: Sequence[int] = RATES) -> list[str]:
-    """The cost and rate tables in Markdown, in the order of the page."""
+    """Return the cost and rate tables in Markdown, in the order of the page."""
     return [_overview_table(figures), _cost_table(figures), _rate_table(figures, rates), _limit_table(figures)]
 
 
@@ -253,23 +253,23 @@ def _limit_table(figures: Figures) -> str:
 
 
 def _rate_cell(limit: Limit) -> str:
-    """The rate of a limit and, if known, the table or index that reaches it."""
+    """Format the rate of a limit and, if known, the limiting table or index."""
     return _round_rate(limit.rate) + f" ({limit.table})" * bool(limit.table)
 
 
 def _round_rate(rate: Decimal) -> str:
-    """A rate rounded to two significant digits."""
+    """Round a rate to two significant digits."""
     return f"{round(int(rate), 2 - len(str(int(rate)))):,}"
 
 
 def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A Markdown table. A column is right-aligned if its first cell is a figure."""
+    """Format a Markdown table. A column is right-aligned if its first cell is a figure."""
     aligned = ["---:" if re.fullmatch(r"\$?[\d,.]+( s| \([\w-]+\))?", cell) else "---" for cell in rows[0]]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in (heads, aligned, *rows))
 
 
 def replace_tables(page: str, new: Sequence[str]) -> str:
-    """Replace the tables of ``page`` that have the headings of ``new`` ones. Raises: ValueError, if one is missing."""
+    """Replace tables of ``page`` by ``new`` tables with the same headings. Raises: ValueError: a table is missing."""
     for table in new:
         start = page.index(table.partition("\n")[0])
         page = page[:start] + table + page[page.index("\n\n", start) :]
@@ -277,7 +277,7 @@ def replace_tables(page: str, new: Sequence[str]) -> str:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Update the tables of the page; with options, print them instead."""
+    """Update the tables of the page. With options, print them instead."""
     page = PAGE.read_text(encoding="utf-8")
     figures = read_figures(page)
     parser = command.parser("infra.capacity", __doc__)

@@ -16,7 +16,7 @@ INTERRUPTED = 130
 
 
 def parser(module: str, description: str | None, python: str = PYTHON) -> argparse.ArgumentParser:
-    """An argument parser that knows ``--version``; its help shows how to run ``module`` with ``python``."""
+    """Create an argument parser with ``--version`` and a help text that shows how to run ``module`` with ``python``."""
     made = argparse.ArgumentParser(
         prog=f"{python} -m {module}", description=(description or "").strip().replace("``", "`")
     )

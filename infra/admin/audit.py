@@ -1,4 +1,4 @@
-"""Commands for the audit trail: who changed, revealed, resent or removed what, as lines with a digest over them."""
+"""Commands for the audit trail: changes, disclosures, resends and removals by person, with a digest over the lines."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ def export(
     data, ended consents, resent deliveries, resolved orders and changed passwords. Logs are kept for 365 days in prod.
     Changes of clients have business time, which clock advance moves on a local stack; all other lines have real time.
 
-    The line of a command says that the command was started; it may have been refused.
+    The line of a command means that the command was started. It may have been refused.
 
-    Every line has the digest of itself and of all lines before it; the last line has the number of lines. Keep the
+    Every line has the digest of itself and of all previous lines. The last line has the number of lines. Keep the
     printed digest apart from the file: audit verify compares them.
 
     \b
@@ -85,9 +85,9 @@ def verify(
 
 
 def _parse_period(hub: Hub, since: str, until: str | None) -> tuple[int, int]:
-    """The first Unix second and the exclusive end. Raises: CommandRefused.
+    """Return the first Unix second and the exclusive end. Raises: CommandRefused.
 
-    The end may be as late as business time, which may be ahead of real time (see ``moved_clock``).
+    The end is at most business time, which may be ahead of real time (see ``moved_clock``).
     """
     now = hub.clock.real.time()
     latest = max(now, hub.clock.time())
@@ -99,7 +99,7 @@ def _parse_period(hub: Hub, since: str, until: str | None) -> tuple[int, int]:
 
 
 def collect(hub: Hub, since: int, until: int) -> list[dict[str, Any]]:
-    """The entries from one Unix second to before another, in order.
+    """Return the entries from one Unix second to before a second one, in order.
 
     Each has ``at`` (a timestamp), ``kind`` and, if known, ``by``.
     """
@@ -113,7 +113,7 @@ def collect(hub: Hub, since: int, until: int) -> list[dict[str, Any]]:
 
 
 def chain(entries: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Each entry with the digest of it and of all before it, then a line with their number."""
+    """Yield each entry with the digest of all entries up to it, then a line with the number of entries."""
     digest, count = _START, 0
     for entry in entries:
         digest, count = _next_digest(digest, entry), count + 1
@@ -123,7 +123,7 @@ def chain(entries: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
 
 
 def find_problem(lines: list[dict[str, Any]], digest: str | None) -> str | None:
-    """The problem in exported lines; ``None`` if they are complete and unchanged."""
+    """Return the problem in exported lines; ``None`` if they are complete and unchanged."""
     before = _START
     for number, line in enumerate(lines, 1):
         entry = {name: value for name, value in line.items() if name != "digest"}
@@ -136,7 +136,7 @@ def find_problem(lines: list[dict[str, Any]], digest: str | None) -> str | None:
 
 
 def _read_lines(file: Path) -> list[bytes]:
-    """The lines of a file; only line feeds end them, as JSON Lines has it. Raises: CommandRefused."""
+    """Read the lines of a file. Only line feeds end them, as in JSON Lines. Raises: CommandRefused."""
     try:
         text = file.read_bytes()
     except FileNotFoundError:
@@ -161,7 +161,7 @@ def _next_digest(before: str, entry: Mapping[str, Any]) -> str:
 
 
 def _spell(entry: Mapping[str, Any]) -> str:
-    """An entry as JSON, always in the same spelling."""
+    """Serialise an entry as canonical JSON."""
     return json.dumps(entry, sort_keys=True, separators=(",", ":"), ensure_ascii=False, default=str)
 
 

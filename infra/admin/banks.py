@@ -338,7 +338,7 @@ def remove(
 
 
 def _read_days(text: str) -> int | None:
-    """A number of days; ``None`` for an empty text."""
+    """Parse a number of days; ``None`` for an empty text."""
     if text and not (text.isascii() and text.isdigit() and len(text) < 10):
         raise CommandRefused(f"--history-days must be a whole number from 1 to {LONGEST_HISTORY_DAYS}, or empty")
     return int(text) if text else None
@@ -361,7 +361,7 @@ def _read_public_key(path: Path) -> str:
 
 
 def _bank_members(bank: Bank) -> dict[str, Any]:
-    """A bank without its credentials."""
+    """Return a bank's members without its credentials."""
     return {
         **{name: getattr(bank, name) for name in (*_COLUMNS, "authorization_url")},
         "scopes": list(bank.scope_names),

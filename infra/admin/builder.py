@@ -58,7 +58,7 @@ class _Program(TyperGroup):
 
 
 def build_program(names: Sequence[str] = COMMANDS) -> typer.Typer:
-    """The program with the commands and groups ``names`` of ``COMMANDS``; others are not imported, which takes time."""
+    """Build the program with the commands and groups ``names`` of ``COMMANDS``, without importing other commands."""
     program = typer.Typer(
         cls=_Program,
         help=_HELP,

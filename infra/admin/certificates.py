@@ -157,7 +157,7 @@ def explain(
 
 
 def _find_fault(pem: str, openbanking: OpenBankingContainer, bic: str | None) -> str | None:
-    """Why the service refuses the certificate of a TPP, or of the bank with this BIC; ``None`` if it accepts it.
+    """Return why the service refuses the certificate of a TPP, or of the bank with this BIC; ``None`` if accepted.
 
     Raises: CommandRefused, UnknownBank.
     """
@@ -195,7 +195,7 @@ def _check_subject(name: str, identifier: str | None, roles: Sequence[str], bank
 
 
 def _write(out: Path, name: str, pem: str, key: str) -> dict[str, str]:
-    """Write certificate and key, readable only by their owner. Raises: CommandRefused."""
+    """Write certificate and key to files that only their owner can read. Raises: CommandRefused."""
     files = {"certificate": out / f"{name}.pem", "key": out / f"{name}-key.pem"}
     try:
         for file, content in zip(files.values(), (pem, key), strict=True):
@@ -206,7 +206,7 @@ def _write(out: Path, name: str, pem: str, key: str) -> dict[str, str]:
 
 
 def _certificate_members(pem: str, *, bank: bool) -> dict[str, Any]:
-    """A certificate for printing; for a bank with its subject as ``banks update --certificate-subject`` takes it."""
+    """Return a certificate's members for printing; for a bank with its subject as for ``banks update``."""
     found, parsed = read_certificate(pem), x509.load_pem_x509_certificate(pem.encode())
     return {
         "subject": found.subject,
@@ -220,7 +220,7 @@ def _certificate_members(pem: str, *, bank: bool) -> dict[str, Any]:
 
 
 def _identify(issuer: str | None, serial: str | None, file: Path | None) -> tuple[str, str]:
-    """Issuer and serial number of a certificate.
+    """Return issuer and serial number of a certificate.
 
     Raises:
         BadParameter, InvalidName, InvalidCertificate, CommandRefused.

@@ -17,7 +17,7 @@ def format_events_secret(made: Registered) -> str:
 
 
 def client_members(client: Client) -> dict[str, Any]:
-    """A client without the hashes of its secrets and without its events secrets."""
+    """Return a client's members without the hashes of its secrets and without its events secrets."""
     return {
         **{name: getattr(client, name) for name in ("client_id", "title", "owner", "active")},
         "callback_urls": list(client.callback_urls),

@@ -1,4 +1,4 @@
-"""The options of client commands that say how a client proves who it is."""
+"""The options of client commands for client authentication and security."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def read_changes(
     subject: str | None,
     organization: str | None,
 ) -> dict[str, Any]:
-    """The members of ``ClientSecurity`` that the given options change. Raises: CommandRefused."""
+    """Return the members of ``ClientSecurity`` that the given options change. Raises: CommandRefused."""
     given: Mapping[str, Any] = {
         "auth_method": method,
         "require_pushed_authorization_requests": pushed,
@@ -86,7 +86,7 @@ def read_changes(
 
 
 def describe_security(client: Client) -> dict[str, Any]:
-    """A client's security settings for printing, under the names of RFC 7591, 8705, 9126 and 9449."""
+    """Return a client's security settings for printing, under the names of RFC 7591, 8705, 9126 and 9449."""
     security = client.security
     members = {name: getattr(security, name) for name in ClientSecurity.__dataclass_fields__}
     members |= {"jwks": [_key_id(key) for key in security.jwks["keys"]] if security.jwks else None}
@@ -96,12 +96,12 @@ def describe_security(client: Client) -> dict[str, Any]:
 
 
 def _key_id(key: Mapping[str, Any]) -> str:
-    """The identifier of a key in a client's set: its ``kid``, or else its type."""
+    """Return the identifier of a key in a client's set: its ``kid``, or else its type."""
     return str(key.get("kid") or f"{key.get('kty')} without kid")
 
 
 def _read_jwks(place: str) -> dict[str, Any]:
-    """Keys from a file, or the address where the service fetches them. Raises: CommandRefused."""
+    """Read keys from a file, or accept the URL from which the service fetches them. Raises: CommandRefused."""
     if has_web_scheme(place):
         return {"jwks_uri": place}
     try:

@@ -1,4 +1,4 @@
-"""The warning of titles that people take for another client's."""
+"""The warning about titles that people could confuse with a different client's title."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from infra.admin.output import Report
 
 
 def with_warning(report: Report, client: Client) -> Report:
-    """Add the clients of other owners whose titles look like the client's; archived ones do not count."""
+    """Add the clients of other owners whose titles look similar. Archived clients are ignored."""
     found = sorted(_find_lookalikes(client), key=lambda each: each.client_id)
     data = {**report.data, "lookalikes": [{"client_id": each.client_id, "title": each.title} for each in found]}
     lines = [f"Warning: the title looks like that of the client {each.client_id}: {each.title}" for each in found]

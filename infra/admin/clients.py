@@ -116,7 +116,7 @@ def add(
 
 
 def _report_made(made: Registered) -> Report:
-    """A client with its new secrets, if it got any."""
+    """Report a client with its new secrets, if any."""
     members = client_members(made.client)
     secret = f"\n\nThe client's secret: {made.secret}\n{output.ONCE}" if made.secret else ""
     data = {"client": members, "client_secret": made.secret, "events_secret": made.events_secret}
@@ -258,7 +258,7 @@ def update(
     first gets an Events URL, it also gets a secret to verify its events, printed once. The secret is kept when the
     URL is changed or removed.
 
-    A client has one way to get events: --events poll replaces an Events URL, and an Events URL replaces --events
+    A client has one way to receive events: --events poll replaces an Events URL, and an Events URL replaces --events
     poll. Events recorded before can be fetched for 30 days; to fetch them, the client must authenticate.
 
     Another --auth-method replaces the former one with its keys or secrets. A method that needs a secret prints a

@@ -1,4 +1,4 @@
-"""The program with all its commands; running one command builds only the parts that it needs."""
+"""The program with all its commands. Running a command builds only the required parts."""
 
 from __future__ import annotations
 

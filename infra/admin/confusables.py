@@ -1,4 +1,4 @@
-"""Titles that people take for each other: a reduced form of Unicode's skeletons (UTS #39, section 4)."""
+"""Titles that people could confuse: a reduced form of Unicode's skeletons (UTS #39, section 4)."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _LOOKALIKES = str.maketrans({other: letter for letter, others in _LATIN.items() 
 
 
 def skeleton(title: str) -> str:
-    """The visual skeleton of a title: equal for titles that look alike."""
+    """Return the visual skeleton of a title. Titles that look alike have equal skeletons."""
     folded = fold(title).translate(_LOOKALIKES)
     visible = [each for each in folded if not each.isspace() and not is_invisible(each)]
     letters = "".join(filter(str.isalnum, visible)) or "".join(visible)

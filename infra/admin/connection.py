@@ -18,11 +18,11 @@ _SHORTEST_KEY = 16
 
 
 class StageUnknown(Exception):
-    """The stage cannot be determined: no stage is set and no local stack runs, or the environment is ambiguous."""
+    """The stage is unknown: no stage is set and no local stack runs, or the environment is ambiguous."""
 
 
 def connect() -> bootstrap.Hub:
-    """The hub of the selected stage, whose log gets the running command. Raises: StageUnknown, InvalidSetting."""
+    """Return the hub of the selected stage, whose log gets the command. Raises: StageUnknown, InvalidSetting."""
     if variables := settings_of_local_stack(os.environ):
         stackfile.point_at_stack(os.environ, variables)
     hub = bootstrap.hub()
@@ -31,7 +31,7 @@ def connect() -> bootstrap.Hub:
 
 
 def settings_of_local_stack(environ: Mapping[str, str]) -> dict[str, str]:
-    """The environment variables of the running local stack; empty if ``environ`` names a deployed stage or an endpoint.
+    """Return the local stack's environment variables; empty if ``environ`` sets a deployed stage or an endpoint.
 
     Raises:
         StageUnknown: the stage is local, but no endpoint is set and no stack runs; or AWS credentials are set without a
@@ -55,7 +55,7 @@ def settings_of_local_stack(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def _credential_variable(environ: Mapping[str, str]) -> str | None:
-    """The name of a variable that holds real AWS credentials, if any."""
+    """Return the name of a variable that contains real AWS credentials, if any."""
     if len(environ.get("AWS_ACCESS_KEY_ID", "")) >= _SHORTEST_KEY:
         return "AWS_ACCESS_KEY_ID"
     return next((name for name in _CREDENTIALS if environ.get(name)), None)

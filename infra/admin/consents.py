@@ -34,7 +34,7 @@ def show(consent_id: ConsentId) -> Report:
 def revoke(consent_id: ConsentId) -> Report:
     """Revoke a consent: its tokens are refused immediately, and the bank is notified.
 
-    A consent that is already revoked or expired stays so, and nothing is sent.
+    A consent that is already revoked or expired does not change, and no notice is sent.
 
     \b
     Example:

@@ -22,7 +22,7 @@ _COLUMNS = ("bank", "id", "name", "password", "accounts")
 
 @command(group, "load")
 def load(path: Annotated[Path, typer.Argument(metavar="FILE", help="The customer file, in YAML.")]) -> Report:
-    """Load a customer file: persons with accounts, balances and transactions. Everything is loaded, or nothing.
+    """Load a customer file: persons with accounts, balances and transactions, all in one transaction.
 
     Customers with the ids of the file's are replaced, others stay. Every fault of the file is reported with its place.
     Not in prod, which has no demonstration banks.
@@ -107,7 +107,7 @@ def _row(bic: str, customer: Customer) -> dict[str, Any]:
 
 
 def _format_rows(rows: Iterable[dict[str, Any]]) -> str:
-    """A table in which an account is its number and currency."""
+    """Format a table. An account is represented by its number and currency."""
     named = [
         row | {"accounts": ", ".join(f"{each['number']} {each['currency']}" for each in row["accounts"])}
         for row in rows

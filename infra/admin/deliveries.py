@@ -157,7 +157,7 @@ def resend_failed(
 
 
 def delivery_members(delivery: Delivery, now: int) -> dict[str, Any]:
-    """A delivery's members for display, without its body."""
+    """Return a delivery's members for display, without its body."""
     running = delivery.is_running(now)
     return {
         **{name: getattr(delivery, name) for name in _MEMBERS},
@@ -182,7 +182,7 @@ def format_delivery(shown: Mapping[str, Any]) -> str:
 
 
 def _attempt_members(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """An attempt's members for display, without the receiver's response."""
+    """Return an attempt's members for display, without the receiver's response."""
     return {name: value for name, value in entry.items() if name != "reply"} | {"at": timestamp(entry["at"])}
 
 
@@ -200,12 +200,12 @@ def _format_time(seconds: int | None) -> str | None:
 
 
 def _find_party(hub: Hub, bank: str | None, client: str | None, manager: int | None) -> Party:
-    """The receiver selected by the options. Raises: CommandRefused, InvalidBank."""
+    """Return the receiver selected by the options. Raises: CommandRefused, InvalidBank."""
     return Party(_find_bic(hub, bank), _find_client_id(hub, client), _find_manager_id(hub, manager))
 
 
 def _find_bic(hub: Hub, text: str | None) -> str | None:
-    """A bank's registered BIC, whatever form the operator typed. Raises: CommandRefused, InvalidBank."""
+    """Return a bank's registered BIC for either notation of a BIC. Raises: CommandRefused, InvalidBank."""
     if text is None:
         return None
     bic = valid_bic(text.upper())

@@ -1,4 +1,4 @@
-"""The command ``doctor``: finds inconsistencies across tables, and mends them."""
+"""The command ``doctor``, which finds and repairs inconsistencies across tables."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def doctor(
 
     Every table is compared with those that its transactions write, and the ledger is verified. Without --mend, nothing
     is changed; with it, the stage's functions have to be stopped, except on the local stack. Money is never corrected:
-    what is named without a mend is for a person. The exit code is 1 while something is inconsistent. It reads whole
+    findings without a mend require a person. The exit code is 1 while something is inconsistent. It reads whole
     tables, page by page, and prints each finding at once; progress goes to standard error. An interrupted run prints
     the position at which to resume.
 
@@ -50,14 +50,14 @@ def doctor(
 
 
 def find_all(examination: Examination) -> Iterator[Finding]:
-    """The findings of all checks, and the ledger's."""
+    """Yield the findings of all checks and of the ledger."""
     yield from examination.find()
     for broken in ledger_verification.find_all(examination.hub.store, examination.progress):
         yield Finding(LEDGER.name, str(broken))
 
 
 def _print_all(examination: Examination, output: FindingsText) -> Report:
-    """Print each finding at once, and a summary however the examination ends."""
+    """Print each finding immediately, and a summary after the end, even after an error."""
     resume, failure = True, None
     try:
         with examination.progress as progress:

@@ -51,9 +51,9 @@ _NOT_FOUND = {"NotFoundException", "ResourceNotFoundException"}
 
 
 def explain_error(error: Exception, *spoken: type[Exception]) -> str | None:
-    """The sentence for the operator; ``None`` for an error that nobody expects.
+    """Return the sentence for the operator; ``None`` for an unexpected error.
 
-    ``spoken`` are further errors whose message is shown.
+    ``spoken`` are further errors whose message is printed.
     """
     if not isinstance(error, (*_SPOKEN, *spoken, StoreError, AwsError, ClientError, BotoCoreError)):
         return None

@@ -1,4 +1,4 @@
-"""The output of ``doctor``: each finding when it is found, as lines or as a part of one JSON document."""
+"""The output of ``doctor``: each finding immediately, as lines or as part of one JSON document."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ class FindingsText:
     """Findings as lines, below the inconsistency and its remedy.
 
     Args:
-        start: where the examination began.
-        mend: whether what can be mended is mended.
-        address: of the page that explains the checks.
+        start: the position at which the examination began.
+        mend: whether repairable findings are repaired.
+        address: the URL of the page that explains the checks.
     """
 
     def __init__(self, start: Position, *, mend: bool, address: str) -> None:
@@ -34,7 +34,7 @@ class FindingsText:
         self._explained = set[str]()
 
     def add(self, finding: Finding) -> str:
-        """Count a finding; returns its output."""
+        """Count a finding. Returns its output."""
         state = _state_of(finding)
         self.counts[state] += 1
         heading, self._heading = self._heading, f"{finding.check} {state}"
@@ -42,16 +42,16 @@ class FindingsText:
         return "\n".join([*above, f"    {to_printable(finding.item)}"])
 
     def end(self, resume: Position | None, error: str | None) -> str:
-        """The output at the end; ``resume`` is the position at which an incomplete examination can continue."""
+        """Return the final output. ``resume`` is the position at which an incomplete examination can continue."""
         return "\n".join(self._summarize(is_complete=resume is None))
 
     @property
     def left(self) -> int:
-        """The number of findings that were not mended."""
+        """The number of findings that were not repaired."""
         return self.counts["mendable"] + self.counts["left"]
 
     def _explain(self, finding: Finding, state: State) -> list[str]:
-        """The heading of a finding: the whole of it once."""
+        """Return the heading of a finding, in full only the first time."""
         if self._heading in self._explained:
             return [f"{finding.check}:"]
         self._explained.add(self._heading)
@@ -84,7 +84,7 @@ class FindingsText:
 
 
 class FindingsDocument(FindingsText):
-    """Findings as the first member of a JSON document, one a line; the document is complete after ``end``."""
+    """Findings as the first member of a JSON document, one a line. The document is complete after ``end``."""
 
     def add(self, finding: Finding) -> str:
         before = "," if self.counts else '{"findings": [\n'

@@ -100,7 +100,7 @@ def show(
 
 
 def _parse_account(account: str) -> Key:
-    """The key of the account that the operator named. Raises: CommandRefused."""
+    """Return the key of the account that the operator named. Raises: CommandRefused."""
     numbers = re.fullmatch(r"([0-9]{1,10})(?:\.([0-9]{1,10}))?", account)
     if numbers is None:
         raise CommandRefused(f"{account!r} is not an account: pass an id, or MANAGER.ID for a special account")

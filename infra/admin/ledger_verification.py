@@ -71,7 +71,7 @@ class ProofTotals:
 
 @contextmanager
 def retry_reads(store: Store) -> Iterator[None]:
-    """Raise the number of read attempts: one failed read must not abort a verification that takes minutes."""
+    """Increase the number of read attempts. One failed read must not abort a verification of minutes."""
     before = store.read_sendings, store.patience
     store.read_sendings, store.patience = SENDINGS, inf
     try:
@@ -101,7 +101,7 @@ def prove_ledger(store: Store, progress: Progress = SILENT) -> ProofTotals:
 
 
 def find_all(store: Store, progress: Progress = SILENT) -> Iterator[LedgerMismatch]:
-    """The findings in the whole ledger: the first mismatch in each account's rows, and mismatches across accounts."""
+    """Yield the findings in the ledger: the first mismatch in each account's rows, and mismatches across accounts."""
     shared = SharedMovements()
     noted, wrong = claims_by_account(store, progress)
     yield from wrong
@@ -119,7 +119,7 @@ def find_all(store: Store, progress: Progress = SILENT) -> Iterator[LedgerMismat
 
 
 def prove_single_account(store: Store, key: Key) -> AccountProof | None:
-    """Verify one account and its shared movements; ``None`` if it does not exist.
+    """Verify one account and its shared movements. Returns ``None`` if the account does not exist.
 
     Raises: LedgerMismatch.
     """
@@ -144,9 +144,7 @@ def _raise_first(mismatches: Iterable[LedgerMismatch]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Reference:
-    """A reference to ``key``: its owner, the problem if the target is missing, and the members that the target must
-    have.
-    """
+    """A reference to ``key``: its owner, the problem if the target is missing, and the target's required members."""
 
     owner: str
     problem: str
@@ -160,7 +158,7 @@ class _Reference:
 def find_dangling_refs(store: Store, progress: Progress = SILENT) -> None:
     """Find ids and card list entries without their transaction, and rows without an account.
 
-    Raises: LedgerMismatch, at the first one.
+    Raises: LedgerMismatch, at the first mismatch.
     """
     for batch in batches(_references(store, progress), READ_TOGETHER * READS_AT_ONCE):
         keys = pieces([lead.key for lead in batch], READ_TOGETHER)
@@ -188,7 +186,7 @@ def _references(store: Store, progress: Progress) -> Iterator[_Reference]:
 
 
 def _reference_of_card_list(item: Item) -> _Reference:
-    """The reference from a card's list entry to the transaction of its account."""
+    """Return the reference from a card's list entry to the transaction of its account."""
     owner = item["owner"]
     listed, _, place = item["part"].rpartition("transaction#")
     account = listed.removesuffix("#") or item["account"]
@@ -200,7 +198,7 @@ def _reference_of_card_list(item: Item) -> _Reference:
 def claims_by_account(
     store: Store, progress: Progress = SILENT
 ) -> tuple[dict[str, list[ReservedAmount]], list[LedgerMismatch]]:
-    """All reserved amounts, by account; and the authorizations that never expire, or would expire after their end."""
+    """Return all reserved amounts by account, and the authorizations with a missing or late expiry."""
     found, wrong = dict[str, list[ReservedAmount]](), list[LedgerMismatch]()
     for item in progress.count(store.scan(ExternalPayment.table), "records of external payments"):
         if item["part"] == ExternalPayment.kind and item.get("held"):

@@ -1,6 +1,6 @@
 """The operator's log: one item per command that changes something, written before the change.
 
-An item says that a command was started: it may have been refused.
+An item means that a command was started. It may have been refused.
 
 Items are in the table ``website``, a partition for each UTC day (``audit#2026-11-28``), sorted by time. They hold the
 command, its arguments and the names of its options, whose values may be secret, and expire after five years.
@@ -48,7 +48,7 @@ running: ContextVar[Command | None] = ContextVar("running", default=None)
 
 
 def record(hub: Hub) -> None:
-    """Write the running command to the stage's log, once, if it changes something."""
+    """Write the running command to the stage's log, once, if it changes data."""
     command = running.get()
     if command is None or command.recorded or not command.changes:
         return
@@ -67,7 +67,7 @@ def record(hub: Hub) -> None:
 
 
 def entries(store: Store, since: int, until: int) -> Iterator[Mapping[str, object]]:
-    """The commands from one Unix second to before another, in order."""
+    """Yield the commands from one Unix second to before a second one, in order."""
     day = datetime.fromtimestamp(since, UTC)
     while day.timestamp() <= until + 24 * 3600:
         for item in store.each(TABLE, ("owner", _partition(int(day.timestamp())))):
@@ -77,7 +77,7 @@ def entries(store: Store, since: int, until: int) -> Iterator[Mapping[str, objec
 
 
 def caller(hub: Hub) -> str:
-    """Who runs the command: the AWS identity, or the account of this machine for the local stack."""
+    """Return the operator: the AWS identity or, for the local stack, the account of this machine."""
     if hub.settings.is_local:
         try:
             return getpass.getuser()

@@ -37,14 +37,14 @@ def command_group(explained: str) -> typer.Typer:
 
 
 class CommandRefused(Exception):
-    """A refused command; the message is one sentence for the operator."""
+    """A refused command. The message is one sentence for the operator."""
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
     """A command's result: ``data`` for JSON, ``text`` for the terminal. The exit code is 1 unless ``good``.
 
-    ``printed``: the command has printed it already, as a whole.
+    ``printed`` means that the command has already printed the whole result.
     """
 
     data: Mapping[str, Any]
@@ -54,9 +54,9 @@ class Report:
 
 
 def command(group: typer.Typer, name: str) -> Callable[[Callable[..., Report]], Callable[..., None]]:
-    """Decorator: add a command to a group, print its report, and print expected errors as one sentence.
+    """Decorate a function as a command of a group: print its report, and expected errors as one sentence.
 
-    Every command gets the option ``--json``; its value is passed on if the function has a parameter ``as_json``.
+    Every command has the option ``--json``, whose value is passed to a parameter ``as_json``.
     """
 
     def add(work: Callable[..., Report]) -> Callable[..., None]:
@@ -87,7 +87,7 @@ def command(group: typer.Typer, name: str) -> Callable[[Callable[..., Report]], 
 
 
 def _running_command(group: typer.Typer, name: str, context: typer.Context) -> operator_log.Command:
-    """The command for the operator's log: values of arguments, but of options only their names, as they were passed."""
+    """Return the command for the operator's log, with the values of arguments but only the names of options."""
     words = f"{group.info.name} {name}" if isinstance(group.info.name, str) else name
     passed = [each for each in context.command.params if _is_passed(context, each.name) and each.name != _AS_JSON.name]
     values = {each.name: context.params[each.name] for each in passed}
@@ -99,13 +99,13 @@ def _running_command(group: typer.Typer, name: str, context: typer.Context) -> o
 
 
 def _is_passed(context: typer.Context, name: str | None) -> bool:
-    """Whether a parameter is on the command line, so that its value is not a default."""
+    """Whether a parameter is on the command line, so its value is not a default."""
     source = context.get_parameter_source(name or "")
     return source is not None and source.name == "COMMANDLINE"
 
 
 def _spell_option(option: Any, value: object) -> str:
-    """The longest name of an option, such as ``--api-version``; of a switch, the name for its value."""
+    """Return the longest name of an option, such as ``--api-version``; for a switch, the name for its value."""
     return str(max(option.secondary_opts if value is False and option.secondary_opts else option.opts, key=len))
 
 
@@ -127,7 +127,7 @@ def format_table(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> s
 
 
 def format_members(members: Mapping[str, Any]) -> str:
-    """Format members one per line; a list takes one line per entry."""
+    """Format members one per line. A list takes one line per entry."""
     width = max(map(len, members)) + 2
     lines = []
     for name, value in members.items():
@@ -157,7 +157,7 @@ def parse_time(text: str, now: int, latest: int | None = None) -> int:
     """Parse a timestamp or a time span before ``now`` to Unix seconds.
 
     Raises:
-        CommandRefused: it is invalid, or later than ``latest``, which is ``now`` if it is ``None``.
+        CommandRefused: the time is invalid, or later than ``latest`` (default: ``now``).
     """
     try:
         seconds = now - read_duration(text.strip())
@@ -169,7 +169,7 @@ def parse_time(text: str, now: int, latest: int | None = None) -> int:
 
 
 def overlap_option(explained: str) -> Any:
-    """The option ``--overlap SECONDS`` of a rotation, with ``explained`` as its help text."""
+    """Return the option ``--overlap SECONDS`` of a rotation, with ``explained`` as its help text."""
     return typer.Option(min=0, max=LONGEST_OVERLAP, metavar="SECONDS", help=explained)
 
 
@@ -177,7 +177,7 @@ EventsOverlap = Annotated[int, overlap_option("How long events are also signed w
 
 
 def format_new_secret(subject: str, secret: str | None, use: str, old_until: str | None) -> str:
-    """Format the new secret of ``subject``; ``use`` is its verb, e.g. ``signs``."""
+    """Format the new secret of ``subject``. ``use`` is its verb, e.g. ``signs``."""
     before = f"together with the old one until {old_until}" if old_until else "alone"
     return f"The new secret of {subject}: {secret}\n{ONCE}\nIt {use} from now on, {before}."
 

@@ -62,7 +62,7 @@ def probe(hub: Hub, bank: Bank) -> dict[str, Any]:
 
 
 def _classify_answer(form: AnswerForm, reply: Reply) -> tuple[bool, str | None, str]:
-    """Whether a response has the format of the bank's API version, its error code, and its message."""
+    """Return whether a response has the format of the bank's API version, its error code, and its message."""
     try:
         body = jsontext.loads(reply.body)
     except jsontext.InvalidJson:
@@ -76,7 +76,7 @@ def _classify_answer(form: AnswerForm, reply: Reply) -> tuple[bool, str | None, 
 
 
 def _certificate_subject(url: str, ca_file: str | None = None) -> str | None:
-    """The subject of the TLS certificate at an https address, issued by an authority of ``ca_file`` or a public one."""
+    """Return the subject of the TLS certificate at an https address, issued by ``ca_file`` or a public authority."""
     parts = urlsplit(url)
     if parts.scheme != "https" or not parts.hostname:
         return None

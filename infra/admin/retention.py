@@ -109,12 +109,12 @@ def remove(
 
 
 def _steps(hub: Hub, due: Iterable[T], remove_one: Callable[[Hub, T], None]) -> list[Callable[[], None]]:
-    """The removal steps of each due record."""
+    """Return the removal steps of each due record."""
     return [partial(remove_one, hub, each) for each in due]
 
 
 def _report(person: Person, removed: list[str]) -> Report:
-    """The data removed of a person, and the remaining data with the reasons."""
+    """Report the removed data of a person, and the remaining data with the reasons."""
     stays = kinds_of_person(person)
     members = [{"name": kind.name, "data": kind.data, "kept": kind.retention, "reason": kind.reason} for kind in stays]
     done = ["Removed:", *_describe([BY_NAME[name] for name in removed])] if removed else ["Nothing was left to remove."]
@@ -123,7 +123,7 @@ def _report(person: Person, removed: list[str]) -> Report:
 
 
 def _describe(kinds: Iterable[Kind], detail: Callable[[Kind], str] | None = None) -> Iterator[str]:
-    """Each kind with its data on one line, and its detail below, in lines of at most 120 columns."""
+    """Format each kind with its data on one line, and its detail below, in lines of at most 120 columns."""
     for kind in kinds:
         yield f"  {kind.name:<{_NAME_WIDTH}}{kind.data}"
         if detail is not None:
@@ -134,7 +134,7 @@ def _describe(kinds: Iterable[Kind], detail: Callable[[Kind], str] | None = None
 
 
 def _removal(kind: Kind) -> str:
-    """The detail of a kind with the words of docs/reference/retention.md."""
+    """Format the removal of a kind with the wording of docs/reference/retention.md."""
     on_request = "Removed" if kind.on_request else "Stays"
     return f"Kept: {kind.retention}. Then removed by: {kind.removal}. On request: {on_request}."
 

@@ -141,14 +141,14 @@ def export(
 
 
 def _describe_left_out(records: Sequence[DayRecord]) -> str:
-    """``90 made-up days of 4 banks (360 rows)``; of one bank, a day is a row."""
+    """Format the omitted days: ``90 made-up days of 4 banks (360 rows)``. For one bank, a day is a row."""
     days = _pluralize(len({record.day for record in records}), "made-up day")
     banks = len({record.bic for record in records})
     return days if banks == 1 else f"{days} of {banks} banks ({_pluralize(len(records), 'row')})"
 
 
 def _parse_days(hub: Hub, day: str | None, since: str | None, until: str | None) -> DayRange | None:
-    """The days selected by the options; ``None`` without options. Raises: CommandRefused."""
+    """Return the days selected by the options; ``None`` without options. Raises: CommandRefused."""
     if day is not None and (since, until) != (None, None):
         raise CommandRefused("pass either --day, or --from and --to")
     if until is not None and since is None:
@@ -173,14 +173,14 @@ def _parse(parse: Callable[[str], Parsed], text: str) -> Parsed:
 
 
 def _normalize_bic(hub: Hub, text: str) -> str:
-    """A bank's registered BIC; a valid but unregistered one unchanged. Raises: InvalidBank."""
+    """Return a bank's registered BIC, or a valid unregistered BIC unchanged. Raises: InvalidBank."""
     bic = valid_bic(text)
     bank = hub.openbanking.banks.find(bic, active=False)
     return bank.bic if bank else bic
 
 
 def _banks_to_ingest(hub: Hub, bic: str | None, days: DayRange | None) -> Sequence[ExpectedBank]:
-    """The banks to ingest: all registered ones, or only the one with this BIC, which may have been removed."""
+    """Return all registered banks, or the bank with this BIC, which may have been removed."""
     registered = expected_banks(hub.openbanking.banks)
     if bic is None:
         return registered
@@ -199,7 +199,7 @@ def _explain_no_record(bic: str, banks: Sequence[ExpectedBank], days: DayRange |
 
 
 def _find_records(hub: Hub, days: DayRange, bank: str | None) -> list[DayRecord]:
-    """The daily records of one bank or all. Raises: CommandRefused, if the bank is unregistered and has none."""
+    """Return the daily records of one bank or all. Raises: CommandRefused: the bank is unregistered without records."""
     if bank is None:
         return list(day_records.records_of_all(hub.store, days.since, days.until))
     bic = _normalize_bic(hub, bank)

@@ -56,7 +56,7 @@ def trace(
         str | None, typer.Option(metavar="TIME", help=f"How far back to search; default: a day. {output.TIME_HELP}")
     ] = None,
 ) -> Report:
-    """Show everything that a request did: log lines, its error, calls to banks, deliveries, and related records.
+    """Show the log lines, error, calls to banks, deliveries and related records of a request.
 
     Log lines are read from the local stack's log file, or from CloudWatch Logs on a deployed stage. Records are
     shown in their current state, without secrets, hashes or encrypted values. For a delivery's id, it shows the
@@ -100,7 +100,7 @@ def _find_delivery(hub: Hub, delivery_id: str) -> Delivery:
 
 
 def _search_start(hub: Hub, since: str | None, delivery: Delivery | None) -> int:
-    """The time to search from, in Unix seconds; a log is in real time (see ``moved_clock``)."""
+    """Return the start of the search in Unix seconds. Logs use real time (see ``moved_clock``)."""
     now = hub.clock.real.time()
     if since is not None:
         return output.parse_time(since, now)
@@ -108,7 +108,7 @@ def _search_start(hub: Hub, since: str | None, delivery: Delivery | None) -> int
 
 
 def open_log(hub: Hub) -> LocalLog | CloudWatchLog:
-    """The log of the stage. Raises: CommandRefused, if no local stack runs."""
+    """Open the log of the stage. Raises: CommandRefused, if no local stack runs."""
     if not hub.settings.is_local:
         return stage_log(hub.settings.prefix)
     stack = stackfile.find_running()
@@ -123,7 +123,7 @@ def _line_members(line: LogLine) -> dict[str, Any]:
 
 
 def _sections(data: Mapping[str, Any]) -> Iterator[str]:
-    """The sections of the text output."""
+    """Return the sections of the text output."""
     lines = data["lines"]
     count = "1 line" if len(lines) == 1 else f"{len(lines)} lines"
     yield f"Request {data['request_id']}\n{count} since {data['since']} in {data['searched']}"
@@ -142,7 +142,7 @@ def _sections(data: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _event_row(line: Mapping[str, Any]) -> dict[str, Any]:
-    """A row of the timeline."""
+    """Format a row of the timeline."""
     details = [f"{name}={_format_value(value)}" for name, value in line.items() if name not in _NOT_DETAILS]
     return {
         "time": line["at"],
@@ -164,7 +164,7 @@ def _outcome(line: Mapping[str, Any]) -> Any:
 
 
 def _flatten_history(record: Mapping[str, Any]) -> dict[str, Any]:
-    """A record whose history is a list with one line per status."""
+    """Convert a record's history to a list with one line per status."""
     history = [f"{entry['at']}  {entry['status']}" for entry in record.get("history", ())]
     flat = {name: _format_value(value) for name, value in record.items() if name != "history"}
     return flat | ({"history": history} if history else {})
@@ -189,7 +189,7 @@ _TOGETHER = 100
 
 
 def _find_records(hub: Hub, lines: Sequence[LogLine], more: Collection[str]) -> dict[str, list[dict[str, Any]]]:
-    """The records that log lines refer to, by kind; ``more`` are additional delivery ids."""
+    """Read the records that log lines refer to, by kind. ``more`` are additional delivery ids."""
     store, now = hub.store, hub.clock.time()
     said = [line.members for line in lines]
     ids = [*more, *_collect(said, "delivery_id"), *(each for one in said for each in one.get("delivery_ids", ()))]
@@ -213,7 +213,7 @@ def _collect(said: Iterable[Mapping[str, Any]], name: str) -> list[str]:
 
 
 def _read_items(store: Store, keys: Iterable[tuple[str, Item]]) -> list[Item]:
-    """Read the items that exist; duplicate keys are read once."""
+    """Read the items that exist. Duplicate keys are read once."""
     different = list({repr(key): key for key in keys}.values())
     batches = pieces(different, _TOGETHER)
     return [item for batch in batches for item in store.batch_get(batch) if item is not None]
@@ -234,7 +234,7 @@ def _readable_value(name: str, value: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class LogLine:
-    """A log line; ``members`` excludes the members that all lines share."""
+    """A log line. ``members`` excludes the members that all lines share."""
 
     request_id: str
     at: datetime
@@ -256,7 +256,7 @@ class LocalLog:
         return str(self.path)
 
     def lines(self, request_id: str, since: int) -> Sequence[LogLine]:
-        """The log lines of a request since a Unix time, in chronological order.
+        """Yield the log lines of a request since a Unix time, in chronological order.
 
         Includes the lines of a delivery that was sent as ``request_id``.
         """
@@ -264,13 +264,13 @@ class LocalLog:
         return _sort_lines([_parse_line(text, logfile.API, request_id) for text in texts], since)
 
     def search(self, messages: Sequence[str], since: int, until: int) -> Iterator[tuple[dict[str, Any], int]]:
-        """The members and times of all lines with one of these messages, from one Unix second to before another."""
+        """Yield the members and times of all lines with one of these messages, up to but not including ``until``."""
         return _select_lines(logfile.read_lines(self.path), messages, since, until)
 
 
 @dataclass(frozen=True, slots=True)
 class CloudWatchLog:
-    """The log groups of a deployed stage; ``client`` is a boto3 ``logs`` client."""
+    """The log groups of a deployed stage. ``client`` is a boto3 ``logs`` client."""
 
     client: Any
     prefix: str
@@ -284,7 +284,7 @@ class CloudWatchLog:
         return _sort_lines([line for lines in groups for line in lines], since)
 
     def search(self, messages: Sequence[str], since: int, until: int) -> Iterator[tuple[dict[str, Any], int]]:
-        """The members and times of all lines with one of these messages, from one Unix second to before another."""
+        """Yield the members and times of all lines with one of these messages, up to but not including ``until``."""
         pattern = " || ".join(f'($.message = "{message}")' for message in messages)
         for group in self._groups():
             pages = self.client.get_paginator("filter_log_events").paginate(
@@ -295,7 +295,7 @@ class CloudWatchLog:
 
     @property
     def _api_group(self) -> str:
-        """The log group of the API function, and the name prefix of the others."""
+        """Return the log group of the API function, and the name prefix of the other functions' groups."""
         return f"/aws/lambda/{self.prefix}"
 
     def _groups(self) -> Iterator[str]:
@@ -315,12 +315,12 @@ class CloudWatchLog:
 
 
 def stage_log(prefix: str) -> CloudWatchLog:
-    """The CloudWatch logs of the stage with this resource name prefix."""
+    """Return the CloudWatch logs of the stage with this resource name prefix."""
     return CloudWatchLog(boto3.client("logs", config=_CONFIG), prefix)
 
 
 def _parse_line(text: str, function: str, request_id: str) -> LogLine | None:
-    """Parse a log line; ``None`` if it is not JSON or belongs to another request."""
+    """Parse a log line; ``None`` if it is not JSON or belongs to a different request."""
     try:
         said = json.loads(text)
         if request_id not in (said["request_id"], said.get("sent_as")):

@@ -1,1 +1,1 @@
-"""The conformance kit: plays the hub against a bank's implementation, checks it and reports."""
+"""The conformance kit, which simulates the hub, checks a bank's implementation and reports the results."""

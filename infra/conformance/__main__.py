@@ -1,7 +1,7 @@
-"""Plays the hub against a bank's implementation, checks it against the protocol, and writes a report.
+"""Simulates the hub, checks a bank's implementation against the protocol, and writes a report.
 
 ``bank.yaml`` describes the bank: see docs/concepts/bank-conformance.md. The exit code is 0 if no mandatory check
-failed, 1 if one did or could not be made because a step before it failed, and 2 if the kit could not run.
+failed, 1 if a mandatory check failed or was blocked by an earlier failure, and 2 if the kit could not run.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _play(bank: BankUnderTest, chosen: Sequence[Check], folder: Path) -> int:
-    """Run the checks, print and write the reports. Raises: CannotRun, PortTaken."""
+    """Run the checks, and print and write the reports. Raises: CannotRun, PortTaken."""
     terminal = Terminal(sys.stdout)
     key = kit.load_key(bank, folder)
     with kit.open_session(bank, key, sys.stdout) as session:

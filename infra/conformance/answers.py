@@ -1,4 +1,4 @@
-"""Strict reading of a bank's responses, by the same models and formats that the hub uses."""
+"""Strict parsing of a bank's responses, with the same models and formats as in the hub."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ PAYMENT_BYTES = 300_000
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A success response as read.
+    """A parsed success response.
 
     Attributes:
-        members: in snake_case; empty if the response cannot be read.
-        faults: why the response is not usable.
-        deviations: what the hub logs and passes on: lengths, characters, optional members, both spellings.
+        members: in snake_case; empty if the response cannot be parsed.
+        faults: the reasons why the response is unusable.
+        deviations: faults that the hub logs and accepts: lengths, characters, optional members, duplicate notations.
     """
 
     members: Mapping[str, Any]
@@ -34,12 +34,12 @@ class Reading:
 
 
 def form_of(version: Version, webhook: Webhook) -> AnswerForm:
-    """The response format of a webhook."""
+    """Return the response format of a webhook."""
     return webhook.form or version.answers
 
 
 def read_object(reply: Reply) -> dict[str, Any] | None:
-    """A response's JSON object; ``None`` if it is anything else."""
+    """Parse a response's JSON object; ``None`` for any other body."""
     try:
         found = jsontext.loads(reply.body)
     except jsontext.InvalidJson:
@@ -48,7 +48,7 @@ def read_object(reply: Reply) -> dict[str, Any] | None:
 
 
 def is_refusal(version: Version, webhook: Webhook, reply: Reply) -> bool:
-    """Whether the hub takes a response for an error: its status, or an error's members with a success status."""
+    """Whether the hub treats a response as an error: by its status, or by an error's members with a success status."""
     if not 200 <= reply.status < 300:
         return True
     found = read_object(reply) or {}
@@ -56,7 +56,7 @@ def is_refusal(version: Version, webhook: Webhook, reply: Reply) -> bool:
 
 
 def error_forms(version: Version, webhook: Webhook) -> list[AnswerForm]:
-    """The formats that an error may have: the version's and, where it differs, the webhook's."""
+    """Return the permitted error formats: the version's format and, if different, the webhook's."""
     return list(dict.fromkeys([form_of(version, webhook), version.answers]))
 
 
@@ -83,7 +83,7 @@ def read(version: Version, webhook: Webhook, request: Mapping[str, Any], reply: 
 
 
 def _problems(webhook: Webhook, request: Mapping[str, Any], members: dict[str, Any]) -> tuple[list[str], list[str]]:
-    """The faults and the deviations of a response from its model."""
+    """Return the faults and deviations of a response from its model."""
     try:
         (webhook.expected(request) if webhook.expected else webhook.answer).read(members, most=None)
     except InvalidMessage as error:

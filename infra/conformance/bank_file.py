@@ -1,6 +1,6 @@
 """The file that describes a bank under test, ``bank.yaml``: its format, defaults and checks.
 
-Every fault is reported with its place; of the file's content, only the paths of other files are quoted.
+Every fault is reported with its location. Of the file's content, only the paths of other files are quoted.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Fault = tuple[str, str]
 
 
 class InvalidBankFile(ValueError):
-    """The file cannot be used. Each of ``faults`` is a sentence that starts with its place and has no secret."""
+    """The file is unusable. Each of ``faults`` is a sentence that starts with its location and contains no secret."""
 
     def __init__(self, faults: Iterable[str]) -> None:
         self.faults = tuple(faults)
@@ -124,7 +124,7 @@ class HubPart(Part):
 
 
 class AccountPart(Part):
-    """An account of the PSU: the identifiers by which the bank names it."""
+    """An account of the PSU: the identifiers that the bank uses."""
 
     account_id: Text | None = None
     iban: Iban | None = None
@@ -135,7 +135,7 @@ class AccountPart(Part):
 
 
 class CustomerPart(Part):
-    """The PSU of the test; payments are made from the first account."""
+    """The PSU of the test. Payments are made from the first account."""
 
     accounts: Annotated[list[AccountPart], Field(min_length=1)]
     scopes: Annotated[list[str], Field(min_length=1)] | None = None
@@ -167,7 +167,7 @@ class PaymentPart(Part):
 
 
 class LimitsPart(Part):
-    """How long the kit waits, in seconds: for the PSU, and for a status report or a revocation."""
+    """The kit's timeouts in seconds: for the PSU, and for a status report or a revocation."""
 
     psu: Seconds = 300
     report: Seconds = 30
@@ -202,7 +202,7 @@ _CREDITORS = {
 
 @dataclass(frozen=True, slots=True)
 class BankUnderTest:
-    """A bank as its file describes it, with keys loaded. ``private_key`` is ``None`` if the kit makes its own."""
+    """A bank as described by its file, with loaded keys. ``private_key`` is ``None`` if the kit creates its own."""
 
     version: Version
     bic: str
@@ -224,7 +224,7 @@ class BankUnderTest:
     limits: LimitsPart
 
     def in_other_currency(self) -> BankUnderTest | None:
-        """The same bank with payments in a currency of none of its accounts; ``None`` without such a currency."""
+        """Return the bank with payments in a currency of none of its accounts; ``None`` without such a currency."""
         held = {account.currency for account in self.accounts}
         other = next((currency for currency in _CREDITORS if currency not in held), None)
         if other is None:
@@ -246,7 +246,7 @@ def read(path: Path) -> BankUnderTest:
 
 
 def parse(text: str, folder: Path) -> BankUnderTest:
-    """Parse a bank's file; the paths in it are relative to ``folder``. Raises: InvalidBankFile."""
+    """Parse a bank's file. Paths in the file are relative to ``folder``. Raises: InvalidBankFile."""
     try:
         part = BankPart.model_validate(yaml_file.parse_yaml(text))
     except yaml_file.InvalidYaml as error:
@@ -306,7 +306,7 @@ def _find_faults(part: BankPart, folder: Path) -> Iterator[Fault]:
 
 
 def _resolved(folder: Path, given: str) -> Path:
-    """The file that a path in the bank's file names; the path is relative to ``folder``."""
+    """Resolve a path in the bank's file relative to ``folder``."""
     return (folder / given).resolve()
 
 

@@ -1,4 +1,4 @@
-"""The kit's calls to the bank: webhooks, signed as the hub signs them, or deliberately wrong in one respect."""
+"""The kit's calls to the bank: webhooks, signed as by the hub, or deliberately invalid in one respect."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ Change = Callable[[Headers], None]
 class Call:
     """A webhook that was sent, and its reply or failure.
 
-    ``note`` says what is special about the request.
+    ``note`` describes the request's variation.
     """
 
     path: str
@@ -48,7 +48,7 @@ class Call:
 
     @property
     def evidence(self) -> Evidence:
-        """The exchange as text."""
+        """Format the exchange as text."""
         lines = [f"POST {self.path}", *_header_lines(self.headers), "", shorten(self.body.decode("utf-8", "replace"))]
         note = [f"# {self.note}"] if self.note else []
         return Evidence("\n".join([*note, *lines]), self._received())
@@ -66,15 +66,15 @@ def _header_lines(headers: Mapping[str, str]) -> list[str]:
 
 
 def shorten(text: str) -> str:
-    """The beginning of a long text."""
+    """Return the beginning of a long text."""
     return text if len(text) <= SHOWN else f"{text[:SHOWN]}… ({len(text)} characters)"
 
 
 @dataclass(slots=True)
 class Caller:
-    """Sends webhooks to the bank, each on its own connection, and never again after a failure other than 429.
+    """Sends webhooks to the bank, each on its own connection. It retries only after status 429.
 
-    ``paused`` has the paths at which the bank did not answer in time; they are not called again.
+    ``paused`` has the paths whose calls timed out. They are not called again.
     """
 
     base_url: str
@@ -107,7 +107,7 @@ class Caller:
             signed: the bytes to sign instead of the body.
             key: the signing key instead of the kit's.
             change: changes the headers last.
-            note: what is special about the request, for the report.
+            note: the request's variation, for the report.
         """
         content = jsontext.dumps(members).encode() if body is None else body
         headers = {
@@ -137,9 +137,7 @@ class Caller:
         return call
 
     def _post_in_time(self, path: str, headers: Headers, body: bytes) -> Reply:
-        """Post a request; if the bank limits the rate, repeat it at the time that the bank names. Raises:
-        OutboundError.
-        """
+        """Post a request. If the bank limits the rate, retry at the time set by the bank. Raises: OutboundError."""
         for _ in range(_RATE_TRIES):
             reply = self.outbound.post(f"{self.base_url}{path}", body, headers, repeat=False, fresh=True)
             if reply.seconds > self.outbound.total_seconds:  # it arrived before anybody looked at the clock

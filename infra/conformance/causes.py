@@ -1,4 +1,4 @@
-"""Why a step failed: the sentence, and the check that fails for it."""
+"""Explains why a step failed, and identifies the check that fails for this reason."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ ABOUT_THE_CALLER = (
 
 
 def failing_check(call: ReceivedCall) -> str:
-    """The id of the check that fails because of a call that the kit refused."""
+    """Return the id of the check that fails because of a call that the kit refused."""
     assert call.refusal is not None
     fault = call.refusal.fault
     if fault is Fault.HEADERS:
@@ -42,20 +42,20 @@ def failing_check(call: ReceivedCall) -> str:
 
 
 def refused(call: ReceivedCall) -> str:
-    """Explain that the kit refused a call, why, and which check fails for it."""
+    """Explain why the kit refused a call, and which check fails for this reason."""
     assert call.refusal is not None
     return f"the kit refused {call.path}: {call.refusal.message}: see {failing_check(call)}"
 
 
 def not_initiated(authorization: Authorization, calls: Sequence[ReceivedCall]) -> str:
-    """Why no ``init_authorization`` about an authorization succeeded; empty if one did."""
+    """Explain why no ``init_authorization`` for an authorization succeeded; empty after a success."""
     if any(call.refusal is None for call in authorization.initiated):
         return ""
     return _why_missing("initiate", authorization.initiated, calls, "init_authorization was not called", "initiated")
 
 
 def no_consent(authorization: Authorization, calls: Sequence[ReceivedCall]) -> str:
-    """Why there is no consent for an authorization."""
+    """Explain why an authorization has no consent."""
     said = not_initiated(authorization, calls)
     return said or _why_missing("save_consent", authorization.saved, calls, "consent was not called", "saved")
 
@@ -63,7 +63,7 @@ def no_consent(authorization: Authorization, calls: Sequence[ReceivedCall]) -> s
 def _why_missing(
     name: str, about: Sequence[ReceivedCall], calls: Sequence[ReceivedCall], otherwise: str, check: str
 ) -> str:
-    """Why no call ``name`` succeeded: the kit's refusal of the last one, or that there was none."""
+    """Explain why no call ``name`` succeeded: the refusal of the last call, or its absence."""
     made = about or [call for call in calls if call.name == name]
     if made and made[-1].refusal is not None:
         return refused(made[-1])

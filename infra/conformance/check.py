@@ -21,10 +21,10 @@ class Check:
     Attributes:
         check_id: group and name, such as ``accounts.answer-form``.
         rule: the rule in a few words.
-        paragraph: where the rule stands.
+        paragraph: the specification's paragraph with the rule.
         expected: what a conforming bank does.
         run: checks the bank. Raises: CheckFailed, CheckSkipped.
-        path: of the webhook or call that the check is about; empty if it is about none.
+        path: the path of the checked webhook or call; empty without one.
     """
 
     check_id: str
@@ -52,7 +52,7 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """A check's outcome with masked texts. ``problem`` is why it failed or was skipped; empty if it passed."""
+    """A check's outcome with masked texts. ``problem`` is the reason for a failure or skip, empty after a success."""
 
     check: Check
     outcome: Outcome
@@ -65,7 +65,7 @@ class Result:
 
     @property
     def is_blocked(self) -> bool:
-        """Whether a mandatory check could not be made because a step before it failed."""
+        """Whether a mandatory check could not run because an earlier step failed."""
         return self.skip == "blocked" and self.check.level == "mandatory"
 
     @property

@@ -1,6 +1,6 @@
-"""Plays the PSU at a demonstration bank for the conformance kit, as ``psu.command`` of ``bank.yaml``.
+"""Simulates the PSU at a demonstration bank for the conformance kit, as ``psu.command`` of ``bank.yaml``.
 
-``.venv/bin/python -m infra.conformance.demo_psu BASE_URL`` is the command; the kit adds ``consent URL approve`` or
+``.venv/bin/python -m infra.conformance.demo_psu BASE_URL`` is the command. The kit adds ``consent URL approve`` or
 ``refuse``, ``payment URL confirm`` or ``refuse``, or ``revoke``. The customer is the first of the sign-in page.
 """
 
@@ -60,7 +60,7 @@ def _form_to(page: BrowserPage, ending: str) -> Form:
 
 
 def _require_return(page: BrowserPage) -> None:
-    """Require that the browser is back at the kit. Raises: NavigationFailed."""
+    """Require that the browser has returned to the kit. Raises: NavigationFailed."""
     if page.title != TPP_NAME:
         raise NavigationFailed(f"the PSU ended at «{page.title}» ({page.status})")
 

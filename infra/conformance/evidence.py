@@ -1,4 +1,4 @@
-"""The evidence of a check, and the reasons for which it fails or is skipped."""
+"""The evidence of a check, and the reasons for a failed or skipped check."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ Skip = Literal["", "inapplicable", "blocked", "unplayed"]
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """Requests and responses as readable text, not yet masked.
+    """Requests and responses as readable, unmasked text.
 
     Attributes:
-        by_bank: whether ``received`` is a call of the bank, and ``sent`` the kit's answer to it.
+        by_bank: whether ``received`` is a call of the bank, and ``sent`` the kit's response.
     """
 
     sent: str = ""
@@ -23,7 +23,7 @@ class Evidence:
 
 
 class CheckFailed(Exception):
-    """The bank broke the rule; ``expected`` overrides the row's, ``received`` ends with the fault."""
+    """The bank violated the rule. ``expected`` overrides the row's text, ``received`` ends with the fault."""
 
     def __init__(self, evidence: Evidence, problem: str) -> None:
         self.evidence = evidence
@@ -32,18 +32,18 @@ class CheckFailed(Exception):
 
 
 class CheckSkipped(Exception):
-    """The check is skipped; the message gives the reason. This class: its rule does not apply."""
+    """The check is skipped. The message contains the reason. This class means that the rule does not apply."""
 
     kind: Skip = "inapplicable"
 
 
 class CheckBlocked(CheckSkipped):
-    """A step that the check needs has failed; the message ends with ``see`` and the ids of the checks that fail."""
+    """A prerequisite step of the check failed. The message ends with ``see`` and the ids of the failing checks."""
 
     kind: Skip = "blocked"
 
 
 class CheckUnplayed(CheckSkipped):
-    """The PSU's part was not played, because it is not supported or was left out."""
+    """The PSU's part was not run, because it is unsupported or was skipped."""
 
     kind: Skip = "unplayed"

@@ -1,6 +1,7 @@
-"""The hub that the kit plays: authorization requests, consents, tokens and payments, and the bank's calls about them.
+"""The simulated hub of the kit: authorization requests, consents, tokens and payments, and the bank's calls.
 
-Calls are checked in the hub's order, and refused with its codes and messages. Everything is kept for the checks.
+The hub checks calls in the real hub's order, refuses them with the same codes and messages, and records all data for
+the checks.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ _PAGE = (
 
 
 class Hub:
-    """The state of the hub that the kit plays, and its answers to the bank. Its methods may be called by any thread."""
+    """The state of the kit's simulated hub, and its responses to the bank. Its methods are thread-safe."""
 
     def __init__(self, bank: BankUnderTest, key: RSAPrivateKey, masking: Masking, clock: Clock) -> None:
         self.bank = bank
@@ -94,7 +95,7 @@ class Hub:
     # -- what the kit does as hub and TPP
 
     def open_authorization(self, scopes: Sequence[str], consent_type: ConsentType = "reusable") -> Authorization:
-        """A new authorization request; the PSU opens its ``request_url``."""
+        """Create an authorization request. The PSU opens its ``request_url``."""
         new = NewAuthorizationRequest(
             client_id=CLIENT_ID,
             bic=self.bank.bic,
@@ -123,7 +124,7 @@ class Hub:
         return authorization
 
     def observe(self, call: Call) -> None:
-        """Remember the payment in a response, so that the bank may report its status."""
+        """Record the payment in a response, so that the bank may report its status."""
         try:
             found = jsontext.loads(call.reply.body) if call.reply else None
         except jsontext.InvalidJson:
@@ -135,7 +136,7 @@ class Hub:
                 self.changed.notify_all()
 
     def wait_for(self, condition: Callable[[], bool], seconds: float) -> bool:
-        """Wait until ``condition`` holds, at most ``seconds``. Returns whether it does."""
+        """Wait at most ``seconds`` until ``condition`` holds. Returns whether it does."""
         with self.changed:
             return self.changed.wait_for(condition, seconds)
 
@@ -146,7 +147,7 @@ class Hub:
     # -- what the bank and the PSU's browser ask for
 
     def handle(self, method: str, path: str, query: str, headers: Mapping[str, str], body: bytes) -> HttpAnswer:
-        """Answer one HTTP request; ``headers`` have lower-case names."""
+        """Respond to one HTTP request. ``headers`` have lower-case names."""
         path = path.removeprefix(urlsplit(self.bank.public_url).path)
         with self.changed:
             answer = self._route(method, path, dict(parse_qsl(query, keep_blank_values=True)), headers, body)
@@ -187,7 +188,7 @@ class Hub:
         return HttpAnswer(303, "text/plain", "", with_query(found.request.redirect_uri, error))
 
     def _answer_bank(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> HttpAnswer:
-        """Answer a bank's call in the version's format, and keep it."""
+        """Respond to a bank's call in the version's format, and record the call."""
         call = next((each for each in BANK_CALLS if path == self.version.base + each.path), None)
         known = call is not None and method == "POST" and call.name in self.version.calls and call.name in self._steps
         self.masking.add(headers.get("x-signature", ""))
@@ -226,7 +227,7 @@ class Hub:
         return HttpAnswer(status, "application/json", text)
 
     def _read(self, call: BankCall | None, body: bytes) -> tuple[Any, Any, InvalidMessage | None]:
-        """A body's members and the validated request, or the faults of its members."""
+        """Parse a body. Returns its members and the validated request, or the faults of its members."""
         assert call is not None
         try:
             members = jsontext.loads(body)
@@ -263,7 +264,7 @@ class Hub:
             raise Refusal(Fault.NOT_JSON, "the body is not valid JSON")
 
     def _perform(self, call: BankCall, request_id: str, body: bytes, request: Any) -> Mapping[str, Any]:
-        """The response members, or those of the first request with this id. Raises: Refusal."""
+        """Return the response members, or those of the first request with this id. Raises: Refusal."""
         earlier = None if call.is_read else self._answers.get((call.path, request_id))
         if earlier is not None and earlier[0] != body:
             raise refusals.REQUEST_ID_USED()
@@ -373,7 +374,7 @@ class Hub:
 
 
 def content_type(headers: Mapping[str, str]) -> str:
-    """The media type of a body; JSON if the header is absent."""
+    """Return the media type of a body; JSON if the header is absent."""
     return headers.get("content-type", "application/json").partition(";")[0].strip().lower() or "application/json"
 
 

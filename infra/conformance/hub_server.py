@@ -1,4 +1,4 @@
-"""The HTTP server of the hub that the kit plays."""
+"""The HTTP server of the kit's simulated hub."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _READ_SECONDS = 20
 
 
 class PortTaken(Exception):
-    """The kit cannot listen on its port; the message gives the reason."""
+    """The kit cannot listen on its port. The message contains the reason."""
 
 
 class _Server(ThreadingHTTPServer):

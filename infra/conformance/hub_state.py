@@ -31,8 +31,8 @@ class ReceivedCall:
         call: the row of ``BANK_CALLS``; ``None`` if the version has no such action.
         members: the parsed body; ``None`` if it is not a JSON object.
         request: the validated request; ``None`` if it is invalid.
-        field_problem: why it is invalid.
-        refusal: why the kit refused it; ``None`` if it succeeded.
+        field_problem: the reason why it is invalid.
+        refusal: the reason for the kit's refusal; ``None`` after a success.
     """
 
     path: str
@@ -53,7 +53,7 @@ class ReceivedCall:
 
     @property
     def evidence(self) -> Evidence:
-        """The kit's response as ``sent``, and the bank's call as ``received``."""
+        """Return the kit's response as ``sent``, and the bank's call as ``received``."""
         lines = [f"{name}: {'***' if name in HIDDEN_HEADERS else value}" for name, value in self.headers.items()]
         text = shorten(self.body.decode("utf-8", "replace"))
         return Evidence(
@@ -63,11 +63,11 @@ class ReceivedCall:
 
 @dataclass(slots=True)
 class Authorization:
-    """An authorization request and what became of it.
+    """An authorization request and its outcome.
 
     Attributes:
         initiated, saved: the bank's calls, the latest last.
-        cancelled: the query with which the cancel URL was opened; ``None`` if it was not.
+        cancelled: the query with which the cancel URL was opened; ``None`` if it was not opened.
         callback_url: the URL in the response to ``consent``; empty before.
         arrivals: the queries with which the PSU's browser reached the callback.
     """
@@ -85,7 +85,7 @@ class Authorization:
 
 @dataclass(frozen=True, slots=True)
 class StatusReport:
-    """A status that the bank has reported for a payment, in the version's own form."""
+    """A status that the bank has reported for a payment, in the version's format."""
 
     status: Any
     received: ReceivedCall

@@ -1,4 +1,4 @@
-"""Puts the kit together: key, hub, caller, PSU; checks that the bank can be reached; runs the checks."""
+"""Assembles the kit (key, hub, caller, PSU), checks that the bank is reachable, and runs the checks."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ KEY_FILE = "hub.pem"
 
 
 class CannotRun(Exception):
-    """The kit cannot run; the message is one sentence for the person who started it."""
+    """The kit cannot run. The message is one sentence for the user."""
 
 
 def load_key(bank: BankUnderTest, folder: Path) -> RSAPrivateKey:
-    """The hub's key: from the bank's file, or from ``folder``, where the first run creates it.
+    """Load the hub's key from the bank's file, or from ``folder``, where the first run creates it.
 
-    Banks keep the hub's public keys for up to 60 s, so a key of its own for every run would be refused.
+    Banks cache the hub's public keys for up to 60 s, so they would refuse a new key for every run.
 
     Raises:
         CannotRun: the key cannot be read or written.
@@ -57,7 +57,7 @@ def load_key(bank: BankUnderTest, folder: Path) -> RSAPrivateKey:
 def open_session(
     bank: BankUnderTest, key: RSAPrivateKey, output: TextIO, *, psu: Psu | None = None, limits: Limits | None = None
 ) -> Iterator[Session]:
-    """A session with a bank, whose hub serves meanwhile. Raises: PortTaken, CannotRun."""
+    """Open a session with a bank while the hub serves. Raises: PortTaken, CannotRun."""
     limits = limits or Limits(report=bank.limits.report)
     outbound = Outbound(public_only=False, total_seconds=limits.answer, ca_file=bank.ca_file)
     session = make_session(bank, key, output, outbound, psu, limits)
@@ -69,7 +69,7 @@ def open_session(
 def make_session(
     bank: BankUnderTest, key: RSAPrivateKey, output: TextIO, outbound: Outbound, psu: Psu | None, limits: Limits
 ) -> Session:
-    """A session with a bank; its hub does not serve yet."""
+    """Create a session with a bank, without serving its hub."""
     masking = Masking()
     masking.add(bank.api_key)
     masking.add_pem(_private_pem(key))
@@ -106,7 +106,7 @@ def _require_reachable(session: Session) -> None:
 
 
 def run(session: Session, checks: Sequence[Check], show: Callable[[Result], None]) -> Run:
-    """Run checks against the bank of a session, and end the consents that they have left."""
+    """Run checks against the bank of a session, and end the remaining consents."""
     clock, bank = session.hub.clock, session.bank
     started_at, started = timestamp(clock.time()), clock.monotonic()
     results = run_checks(session, checks, show)
@@ -118,7 +118,7 @@ def run(session: Session, checks: Sequence[Check], show: Callable[[Result], None
 
 
 def _narrowed(bank: BankUnderTest) -> str:
-    """The scopes and webhooks of the version that the file excludes."""
+    """Return the scopes and webhooks of the version that the file excludes."""
     parts = []
     if set(bank.scopes) != set(bank.version.scopes):
         parts.append(f"in the scopes {', '.join(bank.scopes)}")

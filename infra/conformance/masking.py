@@ -1,4 +1,4 @@
-"""Masking of secrets in everything that the kit shows: API key, tokens, codes, signatures, private key."""
+"""Masks secrets in all output of the kit: API key, tokens, codes, signatures, private key."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _SHORTEST = 8
 
 
 class Masking:
-    """The secrets of a run. Every text that leaves the kit passes through it."""
+    """The secrets of a run. Every text of the output is masked."""
 
     def __init__(self) -> None:
         self._secrets: set[str] = set()
@@ -32,7 +32,7 @@ class Masking:
         self.add(*(line for line in pem.splitlines() if not line.startswith("-----")))
 
     def mask(self, text: str) -> str:
-        """``text`` with ``***`` in place of every secret."""
+        """Replace every secret in ``text`` with ``***``."""
         if len(self._longest_first) != len(self._spellings):  # threads of the hub add some meanwhile
             self._longest_first = sorted(self._spellings, key=len, reverse=True)
         first = bisect_left(self._longest_first, -len(text), key=lambda spelling: -len(spelling))

@@ -1,7 +1,8 @@
 """The PSU: a person who follows instructions in a browser, or a command.
 
 The command is called as ``COMMAND consent URL approve``, ``COMMAND consent URL refuse``, ``COMMAND payment URL
-confirm``, ``COMMAND payment URL refuse`` or ``COMMAND revoke``. Exit code 0: done; 3: not supported; any other: failed.
+confirm``, ``COMMAND payment URL refuse`` or ``COMMAND revoke``. The exit code is 0 for done, 3 for not supported, and
+any other for failed.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class PsuOutcome:
-    """The outcome of a task: done, not supported, or failed; ``text`` gives the reason."""
+    """The outcome of a task: done, not supported, or failed. ``text`` contains the reason."""
 
     state: Literal["done", "unsupported", "failed"]
     text: str = ""
@@ -65,7 +66,7 @@ class Psu(Protocol):
 
 
 class ScriptPsu:
-    """A command that plays the PSU; ``seconds`` is its time limit."""
+    """A command that acts as the PSU. ``seconds`` is its time limit."""
 
     def __init__(self, command: Sequence[str], seconds: float) -> None:
         self._command = tuple(command)
@@ -98,7 +99,7 @@ class ScriptPsu:
 
 
 def _end_of(output: str) -> str:
-    """The last characters of an output, from the start of a line if there is one among them."""
+    """Return the last characters of an output, from the start of a line if possible."""
     if len(output) <= _OUTPUT:
         return output
     line = output.find("\n", -_OUTPUT - 1) + 1
@@ -106,7 +107,7 @@ def _end_of(output: str) -> str:
 
 
 class BrowserPsu:
-    """A person, who reads on the terminal what to do. On a terminal, ``s`` and Enter skip a step."""
+    """A person who follows instructions on the terminal. On a terminal, ``s`` and Enter skip a step."""
 
     def __init__(self, seconds: float, output: TextIO, wait: Callable[[Callable[[], bool], float], bool]) -> None:
         self._seconds = seconds

@@ -1,4 +1,4 @@
-"""The reports of a run: JSON, JUnit XML and HTML. All texts have been masked before."""
+"""The reports of a run: JSON, JUnit XML and HTML. All texts are already masked."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NAME = "report"
 
 
 def write(run: Run, folder: Path) -> list[Path]:
-    """Write all reports to ``folder``, each complete or not at all. Returns the files. Raises: OSError."""
+    """Write all reports to ``folder``, each atomically. Returns the files. Raises: OSError."""
     folder.mkdir(parents=True, exist_ok=True)
     texts = {"html": report_html.render(run), "json": as_json(run), "xml": as_junit(run)}
     files = []
@@ -30,7 +30,7 @@ def write(run: Run, folder: Path) -> list[Path]:
 
 
 def as_json(run: Run) -> str:
-    """The report as JSON; a skipped check has its reason in ``received``."""
+    """Return the report as JSON. A skipped check has its reason in ``received``."""
     content = {
         "bank": run.bic,
         "version": run.version,
@@ -56,10 +56,9 @@ def _members(result: Result) -> Mapping[str, Any]:
 
 
 def as_junit(run: Run) -> str:
-    """The report as JUnit XML: a test case for each check.
+    """Return the report as JUnit XML with a test case for each check.
 
-    Advice that is not followed counts as skipped; a mandatory check that could not be made because a step before it
-    failed is an error.
+    A failed advisory check counts as skipped. A mandatory check blocked by an earlier failure is an error.
     """
     suite = ET.Element(
         "testsuite",
@@ -99,5 +98,5 @@ def _explain(result: Result) -> str:
 
 
 def _xml(text: str) -> str:
-    """Text without the characters that XML 1.0 does not allow."""
+    """Remove the characters that XML 1.0 does not allow."""
     return "".join(each if each in "\t\n\r" or each.isprintable() else "?" for each in text)

@@ -47,7 +47,7 @@ pre { margin: 0; padding: .7rem; background: var(--code); border: 1px solid var(
 
 
 def render(run: Run) -> str:
-    """The report as one HTML document."""
+    """Render the report as one HTML document."""
     title = f"Conformance of {escape(run.bic)}, version {run.version}"
     return (
         f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<title>{title}</title>\n'
@@ -83,7 +83,7 @@ def _parts(run: Run, title: str) -> Iterator[str]:
 
 
 def _section(name: str, results: list[Result], unfolded: Collection[str] = ()) -> Iterator[str]:
-    """A part with a heading; the results whose ids are in ``unfolded`` are open."""
+    """Render a part with a heading. The results whose ids are in ``unfolded`` are open."""
     if results:
         yield f"<h2>{escape(name)}</h2>\n"
         yield from (_row(result, result.check.check_id in unfolded) for result in results)

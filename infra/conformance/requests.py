@@ -1,4 +1,4 @@
-"""Good requests to a bank under test, for every webhook of its version, made from its file."""
+"""Valid requests to a bank under test, for every webhook of its version, built from its file."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ class Order:
 
 @dataclass(frozen=True, slots=True)
 class Examples:
-    """The good requests of a version.
+    """The valid requests of a version.
 
     Attributes:
-        account: names an account; ``None`` if the file does not say how the bank names it.
+        account: identifies an account; ``None`` if the file has no suitable identifier.
         funds: asks whether an account covers an amount.
         history: asks for the first page of an account's payments or transactions.
-        orders: by kind of payment; without ``payment_scheme``, which is the same for all.
+        orders: by kind of payment, without ``payment_scheme``, which is the same for all.
     """
 
     account: Callable[[AccountPart], Members | None]
@@ -95,7 +95,7 @@ def _bulk_1(bank: BankUnderTest, order: Order) -> Members:
 
 
 def _reference_2(account: AccountPart) -> Members | None:
-    """The account as in payments: by the first identifier that the file has."""
+    """Return the account reference for payments: the first identifier in the file."""
     if account.iban is not None:
         return {"iban": account.iban}
     if account.account_number is not None:
@@ -157,7 +157,7 @@ EXAMPLES: Mapping[Version, Examples] = {
 
 
 def payment_request(bank: BankUnderTest, kind: Kind, order: Order) -> Members:
-    """A good payment order with its scheme, as the hub sends it."""
+    """Return a valid payment order with its scheme, as sent by the hub."""
     request = EXAMPLES[bank.version].orders[kind](bank, order)
     possible = payment_enumerations.possible_schemes(bank.version.schemes, kind, bank.version.schemes)
     for place, currency in bank.version.payments[kind].scheme_places(request):

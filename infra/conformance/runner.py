@@ -1,4 +1,4 @@
-"""A run: the chosen checks in their order, each with its outcome and masked evidence."""
+"""A run: the selected checks in order, each with its outcome and masked evidence."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ KIT_FAILED = "this check could not be made, which is a fault of the kit"
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A finished run. ``started_at`` is a timestamp; ``seconds`` its duration.
+    """A finished run. ``started_at`` is a timestamp, ``seconds`` the duration.
 
     Attributes:
         is_full: whether all checks of the version were chosen.
-        narrowed: what the bank's file leaves out, such as scopes; empty if it leaves out nothing.
+        narrowed: the exclusions of the bank's file, such as scopes.
     """
 
     bic: str
@@ -41,22 +41,22 @@ class Run:
 
     @property
     def blocked(self) -> list[Result]:
-        """The mandatory checks that could not be made because a step before them failed."""
+        """The mandatory checks that could not run because an earlier step failed."""
         return [result for result in self.results if result.is_blocked]
 
     @property
     def is_good(self) -> bool:
-        """Whether no mandatory check failed, and none was blocked."""
+        """Whether no mandatory check failed or was blocked."""
         return not self.has_failed and not self.blocked
 
     @property
     def unplayed(self) -> list[Result]:
-        """The mandatory checks that were not made because the PSU's part was not played."""
+        """The mandatory checks that did not run because the PSU's part was not run."""
         return [result for result in self.results if result.skip == "unplayed" and result.check.level == "mandatory"]
 
 
 def run_checks(session: Session, checks: Iterable[Check], show: Callable[[Result], None]) -> list[Result]:
-    """Run ``checks``; shows each result immediately."""
+    """Run ``checks`` and display each result immediately."""
     results = []
     for check in checks:
         result = run_check(session, check)

@@ -1,4 +1,4 @@
-"""The choice of checks, ``ONLY``: ids, groups and patterns, separated by commas."""
+"""The selection of checks, ``ONLY``: ids, groups and patterns, separated by commas."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from infra.conformance.check import Check
 
 
 class UnknownChecks(ValueError):
-    """A part of the choice matches no check, or there is no part; the message names it and the groups."""
+    """A part of the selection matches no check, or the selection is empty. The message contains it and the groups."""
 
 
 def select(checks: Sequence[Check], only: str) -> list[Check]:
-    """The checks that ``only`` names, in their order; all if it is empty.
+    """Return the checks that ``only`` selects, in order; all checks if it is empty.
 
     A part is an id (``accounts.answer-form``), the beginning of ids up to a dot (``accounts``) or a pattern with
     ``*`` or ``?`` (``*.signature-*``).
@@ -32,7 +32,7 @@ def select(checks: Sequence[Check], only: str) -> list[Check]:
 
 
 def _explain(checks: Sequence[Check], unknown: Sequence[str]) -> str:
-    """Why a choice is refused, with the nearest name for each unknown one, and the groups."""
+    """Explain why a selection is refused, with the closest name for each unknown part, and the groups."""
     groups = list(dict.fromkeys(check.group for check in checks))
     names = [*groups, *(check.check_id for check in checks)]
     said = ", ".join(

@@ -1,7 +1,7 @@
-"""One run against a bank: steps shared by checks, each taken once, on first use.
+"""One run against a bank: steps shared by checks, each run once, on first use.
 
-A step that fails raises ``CheckSkipped`` for the checks that only build on it; the check that is about the step looks
-at what the step left behind and fails.
+A failed step raises ``CheckSkipped`` in checks that depend on it. The check of the step itself examines the step's
+results and fails.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Time limits in seconds: a bank's response, a status report, and the browser's return after the PSU is done."""
+    """Time limits in seconds: a bank's response, a status report, and the browser's return after the PSU's action."""
 
     answer: float = TOTAL_SECONDS
     report: float = 30.0
@@ -53,7 +53,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """An authorization that was played: its state at the kit's hub, and how the PSU's part went."""
+    """An authorization attempt: its state at the kit's hub, and the outcome of the PSU's part."""
 
     authorization: Authorization
     outcome: PsuOutcome
@@ -65,7 +65,7 @@ class PlayedPayment:
     """A payment that was initiated and decided by the PSU.
 
     Attributes:
-        returned: the query with which the browser came back; ``None`` if it did not.
+        returned: the query with which the browser returned; ``None`` without a return.
         report_check: the id of the check that fails if no status is reported.
     """
 
@@ -109,11 +109,11 @@ class Session:
 
     @cached_property
     def other_key(self) -> RSAPrivateKey:
-        """A key that is not the hub's."""
+        """Create a key that is not the hub's."""
         return signatures.load_private_key(signatures.generate_private_pem(), own=True)
 
     def once(self, key: object, step: Callable[[], T]) -> T:
-        """The result of ``step``, which runs once; a failed step fails again with the same reason."""
+        """Run ``step`` once and return its result. A failed step fails again with the same reason."""
         if key not in self._taken:
             try:
                 self._taken[key] = step()
@@ -128,7 +128,7 @@ class Session:
     # -- consents
 
     def scopes_of(self, name: ConsentName) -> tuple[str, ...]:
-        """The scopes to ask for. Raises: CheckSkipped."""
+        """Return the scopes to request. Raises: CheckSkipped."""
         scopes, known = self.bank.scopes, self.version.scopes
         if name == "one-time":
             scopes = tuple(each for each in scopes if known[each].service == PAYMENT_SERVICE)
@@ -141,7 +141,7 @@ class Session:
         return scopes
 
     def attempt(self, name: ConsentName) -> Attempt:
-        """The authorization ``name``, played once. Raises: CheckSkipped, if the PSU's part is not supported."""
+        """Return the authorization ``name``, run once. Raises: CheckSkipped, if the PSU's part is not supported."""
         if name not in self._attempts:
             kind: ConsentType = "one_time" if name == "one-time" else "reusable"
             authorization = self.hub.open_authorization(self.scopes_of(name), kind)
@@ -158,7 +158,7 @@ class Session:
         return found
 
     def token(self, name: ConsentName = "main") -> str:
-        """The access token of a consent. Raises: CheckSkipped: there is none."""
+        """Return the access token of a consent. Raises: CheckSkipped: there is no token."""
         token = self.attempt(name).authorization.token
         if not token:
             raise CheckBlocked(self.no_consent(name))
@@ -168,7 +168,7 @@ class Session:
         return token
 
     def no_consent(self, name: ConsentName) -> str:
-        """Why there is no consent ``name``."""
+        """Explain why there is no consent ``name``."""
         found = self.attempt(name)
         authorization = found.authorization
         if name != "main" and self._attempts.get("main") and self.attempt("main").authorization.token:
@@ -177,7 +177,7 @@ class Session:
         return causes.no_consent(authorization, self.hub.calls)
 
     def ended_token(self) -> str:
-        """A token whose end the bank has acknowledged. Raises: CheckSkipped."""
+        """Return a token whose end the bank has acknowledged. Raises: CheckSkipped."""
         return self.once("ended", self._end_token)
 
     def _end_token(self) -> str:
@@ -189,7 +189,7 @@ class Session:
         return self.token("ended")
 
     def end_at_bank(self) -> tuple[str, ReceivedCall | None, PsuOutcome]:
-        """The PSU ends the consent at the bank: the token, the bank's call about it, and the PSU's part.
+        """Have the PSU end the consent at the bank. Returns the token, the bank's call, and the PSU's outcome.
 
         Raises:
             CheckSkipped.
@@ -207,7 +207,7 @@ class Session:
         return token, self.hub.revoked.get(token), outcome
 
     def end_consents(self, *exceptions: str) -> None:
-        """End the consents of this run that are in force, except ``exceptions``."""
+        """End the active consents of this run, except ``exceptions``."""
         for token in list(self.hub.tokens):
             if token not in (*exceptions, *self.hub.ended, *self.hub.revoked):
                 self.hub.ended.add(token)
@@ -223,7 +223,7 @@ class Session:
             raise CheckSkipped(f"customer.scopes does not have {webhook.scope}")
 
     def request(self, subject: Subject) -> Members:
-        """The good request. Raises: CheckSkipped: it cannot be made."""
+        """Return the valid request. Raises: CheckSkipped: it cannot be built."""
         self.require_offered(subject.webhook)
         members = subject.request(self)
         try:
@@ -233,17 +233,17 @@ class Session:
         return members
 
     def token_for(self, subject: Subject) -> str | None:
-        """The token that the hub sends with a webhook. Raises: CheckSkipped."""
+        """Return the token that the hub sends with a webhook. Raises: CheckSkipped."""
         if subject.role == "revocation":
             return self.token("ended")
         kind_sends = subject.kind is None or self.version.payments[subject.kind].sends_token
         return self.token() if subject.webhook.sends_token and kind_sends else None
 
     def send(self, subject: Subject, members: Mapping[str, Any] | None = None, **variation: Any) -> Call:
-        """Send a webhook: the good request with its token, unless varied (see ``Caller.send``).
+        """Send a webhook: the valid request with its token, unless varied (see ``Caller.send``).
 
         Raises:
-            CheckSkipped: the request cannot be made, or the bank has stopped answering this webhook.
+            CheckSkipped: the request cannot be built, or the bank no longer responds to this webhook.
         """
         request = self.request(subject) if members is None else dict(members)
         self.require_offered(subject.webhook)
@@ -253,16 +253,16 @@ class Session:
         return self.caller.send(subject.webhook, request, token=token, **variation)
 
     def good(self, subject: Subject) -> Call:
-        """The good request of a subject, sent once. Raises: CheckSkipped."""
+        """Send the valid request of a subject once. Raises: CheckSkipped."""
         return self.once(("good", subject.name), lambda: self.send(subject))
 
     def good_answer(self, subject: Subject) -> Mapping[str, Any]:
-        """The members of the response to the good request. Raises: CheckSkipped: it is not usable."""
+        """Return the members of the response to the valid request. Raises: CheckSkipped: it is unusable."""
         call = self.good(subject)
         return self.read(subject, call)
 
     def read(self, subject: Subject, call: Call) -> Mapping[str, Any]:
-        """The members of a success response. Raises: CheckSkipped: there is none."""
+        """Return the members of a success response. Raises: CheckSkipped: there is no success response."""
         reading = answers.read(self.version, subject.webhook, call.members, call.reply) if call.reply else None
         if reading is None or reading.faults:
             raise CheckBlocked(f"there is no usable response: see {subject.name}.answer-form")
@@ -271,12 +271,12 @@ class Session:
     # -- payments
 
     def order(self, *amounts: str) -> tuple[str, Order]:
-        """A new order's id, and the order; its ``callback_url`` leads back to the kit with that id."""
+        """Create an order. Returns its id, and the order with a ``callback_url`` that contains the id."""
         order_id = new_id()
         return order_id, Order(amounts, f"{self.bank.public_url}{CALLBACK}?{ORDER}={order_id}")
 
     def played(self, subject: Subject, decision: Decision) -> PlayedPayment:
-        """A payment that the PSU confirmed or refused, played once. Raises: CheckSkipped."""
+        """Return a payment that the PSU confirmed or refused, run once. Raises: CheckSkipped."""
         return self.once(("played", subject.name, decision), lambda: self._play(subject, decision))
 
     def _play(self, subject: Subject, decision: Decision) -> PlayedPayment:
@@ -309,14 +309,14 @@ class Session:
         return PlayedPayment(call, str(answer["payment_id"]), order_id, decision, outcome, returned, report_check)
 
     def is_page(self, url: object) -> bool:
-        """Whether the hub would send a PSU's browser to ``url``; http is for banks at http addresses."""
+        """Whether the hub would send a PSU's browser to ``url``. Only banks at http addresses may use http."""
         return is_confirmation_url(url, local=self.bank.base_url.startswith("http:"))
 
     def reports(self, payment: PlayedPayment, is_awaited: Callable[[Any], bool] = bool) -> list[StatusReport]:
-        """The reports of a played payment's status; waits once for a status that ``is_awaited`` accepts.
+        """Return the reports of a payment's status. Waits once for a status that ``is_awaited`` accepts.
 
         Raises:
-            CheckBlocked: the bank's report was refused, or was not waited for, since one before did not come.
+            CheckBlocked: the bank's report was refused, or not awaited after an earlier missing report.
         """
         self.await_report(payment, is_awaited)
         found = self.hub.reports_of(payment.payment_id)
@@ -332,7 +332,7 @@ class Session:
         return []
 
     def await_report(self, payment: PlayedPayment, is_awaited: Callable[[Any], bool] = bool) -> None:
-        """Wait once for the report of a status; after a missing report, only briefly for that of another payment."""
+        """Wait once for the report of a status. After a missing report, wait only briefly for other payments."""
 
         def has_come() -> bool:
             if self.refused_report(payment):
@@ -348,13 +348,13 @@ class Session:
             self._unreported.append(payment)
 
     def _patience(self) -> float:
-        """Seconds to wait for a report: fewer after one that is missing, none if the bank has reported nothing."""
+        """Return the seconds to wait for a report: fewer after a missing report, 0 if the bank has never reported."""
         if not self._unreported:
             return self.limits.report
         return self.limits.arrival if any(call.name == "report_status" for call in self.hub.calls) else 0.0
 
     def refused_report(self, payment: PlayedPayment) -> ReceivedCall | None:
-        """The last report of a payment, if the kit refused all of them."""
+        """Return the last report of a payment, if the kit refused all of its reports."""
         if self.hub.reports_of(payment.payment_id):
             return None
         named = payment.payment_id.encode()
@@ -362,7 +362,7 @@ class Session:
         return made[-1] if made and made[-1].refusal is not None else None
 
     def _wait(self, condition: Callable[[], bool], what: str, seconds: float | None = None) -> None:
-        """Wait for the bank for at most ``seconds`` (default: ``limits.report``); prints a message if it takes long."""
+        """Wait for the bank for at most ``seconds`` (default: ``limits.report``). After a while, print a message."""
         limit = self.limits.report if seconds is None else seconds
         quiet = min(limit, QUIET_SECONDS)
         if not self.hub.wait_for(condition, quiet) and limit > quiet:

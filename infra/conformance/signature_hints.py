@@ -15,12 +15,12 @@ _OTHER_KEY = (
 
 
 def hint(keys: Sequence[RSAPublicKey], body: bytes, signature: str) -> str:
-    """Describe what ``signature`` signs instead of ``body``; if nothing matches, suggest another key."""
+    """Describe which other bytes ``signature`` signs instead of ``body``. Without a match, suggest a different key."""
     return next((said for said, other in _attempts(body) if verify(keys, other, signature)), _OTHER_KEY)
 
 
 def _attempts(body: bytes) -> Iterator[tuple[str, bytes]]:
-    """Other bytes that banks sign by mistake, and what to say of each."""
+    """Yield other bytes that banks sign by mistake, each with a description."""
     if body.rstrip() != body:
         yield "the body ends with a line break or spaces that the signature does not cover", body.rstrip()
     for end in (b"\n", b"\r\n"):

@@ -15,7 +15,7 @@ _HIGHEST = 0xFFFF
 
 
 def respell(members: Mapping[str, Any]) -> bytes:
-    """The JSON of ``members``: amounts are numbers that keep every digit, and each text has an escaped letter."""
+    """Serialise ``members`` as JSON with lossless numbers as amounts and an escaped letter in each text."""
     return _spell(members).encode()
 
 
@@ -30,7 +30,7 @@ def _spell(value: Any, name: str = "") -> str:
 
 
 def _escape(text: str) -> str:
-    """A string whose first character and whose slashes are escaped."""
+    """Escape the first character and the slashes of a string."""
     first = f"\\u{ord(text[0]):04x}" if text and ord(text[0]) <= _HIGHEST else text[:1]
     rest = jsontext.dumps(text[1:])[1:-1].replace("/", "\\/")
     return f'"{first}{rest}"'

@@ -1,4 +1,4 @@
-"""The webhooks under test, with a good request for each."""
+"""The webhooks under test, with a valid request for each."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from infra.conformance.requests import EXAMPLES, Members, Order
 
 
 class RequestSource(Protocol):
-    """The part of a run that good requests are made from."""
+    """The part of a run from which valid requests are built."""
 
     bank: BankUnderTest
     version: Version
@@ -33,10 +33,10 @@ class RequestSource(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Subject:
-    """A webhook under test: its name in check ids, and the good request.
+    """A webhook under test: its name in check ids, and the valid request.
 
     Attributes:
-        kind: of the payment, for initiations and status queries.
+        kind: the kind of payment, for initiations and status queries.
     """
 
     name: str
@@ -47,12 +47,12 @@ class Subject:
 
 
 def subjects(session: RequestSource) -> Mapping[str, Subject]:
-    """The webhooks of a session's version, by name."""
+    """Return the webhooks of a session's version, by name."""
     return {subject.name: subject for subject in subjects_of(session.version)}
 
 
 def subjects_of(version: Version) -> list[Subject]:
-    """The webhooks of a version under test, in the order in which they are checked."""
+    """Return the webhooks of a version under test, in the order of their checks."""
     found = [Subject("revoke_token", version.revoke_token, "revocation", lambda s: {"access_token": s.token("ended")})]
     found += [Subject(name, webhook, "data", _DATA[name]) for name, webhook in version.relayed.items()]
     for kind, webhook in version.payments.items():

@@ -18,7 +18,7 @@ _SHOWN = 1500
 
 
 class Terminal:
-    """Prints a run; in colour on a terminal."""
+    """Prints a run, in colour on a terminal."""
 
     def __init__(self, output: TextIO) -> None:
         self._output = output
@@ -34,13 +34,13 @@ class Terminal:
         self._print(f"  its key       {bank.public_url}/bank/public_key\n")
 
     def show(self, result: Result) -> None:
-        """One line for a check."""
+        """Print one line for a check."""
         word = "advice" if result.outcome == "failed" and not result.fails_run else result.outcome
         line = f"  {self._paint(word, f'{word:<8}')}{result.check.check_id:<66} {result.seconds * 1000:5.0f} ms"
         self._print(f"{line}  {first_line(printable(result.problem))}" if result.problem else line)
 
     def end(self, run: Run, files: list[Path]) -> None:
-        """The failures, those of one kind with one example, and the summary."""
+        """Print the failures, grouped by kind with one example each, and the summary."""
         for alike in groups_of_failures(run):
             self._print("\n" + "\n".join(self._explain(run, alike)))
         self._print("")
@@ -72,18 +72,18 @@ class Terminal:
 
 
 def printable(text: str) -> str:
-    """Text from a bank or a command without characters that control the terminal."""
+    """Remove terminal control characters from a bank's or command's text."""
     return "".join(each if each == "\n" or each.isprintable() else "?" for each in text)
 
 
 def first_line(text: str) -> str:
-    """The first line of a text, shortened."""
+    """Return the first line of a text, shortened."""
     line = text.splitlines()[0] if text else ""
     return line if len(line) <= 120 else f"{line[:119]}…"
 
 
 def summary(run: Run) -> str:
-    """The verdict, the counts of a run, and what limits the verdict."""
+    """Return the verdict, the counts of a run, and the limits of the verdict."""
     joined = ": " if run.is_full else "; "
     lines = [f"{printable(verdict(run))}{joined}{counts(run)}"]
     if run.is_full and not run.has_failed and (run.blocked or run.unplayed):

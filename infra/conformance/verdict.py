@@ -1,4 +1,4 @@
-"""The result of a run about a bank, in words for the terminal and the report."""
+"""The result of a bank's run, in words for the terminal and the report."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from infra.conformance.runner import Run
 
 
 def verdict(run: Run) -> str:
-    """One sentence without a full stop. Only a full run, without skipped applicable checks, says «conforms»."""
+    """Return one sentence without a full stop. Only a full run, without skipped applicable checks, says «conforms»."""
     if not run.is_full:
         return f"{run.bic}, version {run.version}, {_counted(len(run.results), 'chosen check')}: {grounds(run)}"
     if run.has_failed:
@@ -18,7 +18,7 @@ def verdict(run: Run) -> str:
 
 
 def grounds(run: Run) -> str:
-    """How many mandatory checks failed or, if none did, could not be made, and why the first of them could not."""
+    """Return the number of failed or, without failures, blocked mandatory checks, and the reason of the first block."""
     if run.has_failed:
         return f"{_counted(run.count('failed', 'mandatory'), 'mandatory check')} failed"
     if run.blocked:
@@ -29,7 +29,7 @@ def grounds(run: Run) -> str:
 
 
 def counts(run: Run) -> str:
-    """The results by outcome, and the duration."""
+    """Return the results by outcome, and the duration."""
     failed, advised = run.count("failed", "mandatory"), run.count("failed", "advice")
     blocked = sum(result.skip == "blocked" for result in run.results)
     because = f" ({blocked} of them because a step before failed)" if blocked else ""
@@ -40,7 +40,7 @@ def counts(run: Run) -> str:
 
 
 def groups_of_failures(run: Run) -> list[list[Result]]:
-    """The failures, those of one check's name, level and problem together, in the order of the first of each."""
+    """Group the failures by check name, level and problem, in order of first occurrence."""
     found: dict[tuple[str, str, str], list[Result]] = {}
     for result in run.results:
         if result.outcome == "failed":

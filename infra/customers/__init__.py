@@ -1,1 +1,1 @@
-"""Customers of the demonstration banks that an operator writes in a file."""
+"""Customers of the demonstration banks, defined in an operator's file."""

@@ -13,14 +13,14 @@ from infra.customers.models import WEEKDAYS, AccountPart, CustomerPart, Particul
 
 
 def build_customer(profile: Profile, part: CustomerPart) -> NewCustomer:
-    """The customer at one of its banks, with the books of its accounts."""
+    """Build the customer at one of its banks, with the books of its accounts."""
     accounts = [build_account(profile, account) for account in part.accounts]
     books = {account.account_id: _build_book(each) for account, each in zip(accounts, part.accounts, strict=True)}
     return NewCustomer(Customer(part.id, part.name, part.about, tuple(accounts)), books)
 
 
 def build_account(profile: Profile, part: AccountPart) -> CustomerAccount:
-    """The account at a bank, whose numbers may be longer than those of the file."""
+    """Build the account at a bank, whose numbers may be longer than in the file."""
     number = part.number.zfill(profile.number_length)
     return make_loaded_account(profile.name, number, part.name, part.currency, part.iban)
 

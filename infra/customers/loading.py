@@ -1,4 +1,4 @@
-"""Loads a customer file into the demonstration banks, and deletes customers: all in one transaction, or nothing."""
+"""Loads a customer file into the demonstration banks, and deletes customers, each in one transaction."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MOST_BYTES_TOGETHER = 3_200_000
 
 
 class InvalidCustomers(ValueError):
-    """The file cannot be loaded. Each of ``faults`` is a sentence that starts with the location and quotes nothing."""
+    """The file cannot be loaded. Each of ``faults`` is a sentence that starts with the location and quotes no value."""
 
     def __init__(self, faults: Iterable[str]) -> None:
         self.faults = tuple(faults)
@@ -37,11 +37,11 @@ class TooManyCustomers(Exception):
 
 
 class CustomersChanged(Exception):
-    """A concurrent load or deletion succeeded first; nothing was changed."""
+    """A concurrent load or deletion succeeded first. No data was changed."""
 
 
 class UnknownCustomers(Exception):
-    """No loaded customers have these ids; nothing was changed."""
+    """No loaded customers have these ids. No data was changed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,31 +55,31 @@ class BankChange:
 
     @property
     def operations(self) -> list[Operation]:
-        """The writes; a bank without changes is checked, so that a concurrent load of the same customers fails."""
+        """Return the writes. A bank without changes is checked, so that concurrent loads of the same customers fail."""
         if self.added or self.removed:
             return directory.replace_customers(self.bank, self.found, self.added, self.removed)
         return [directory.check_unchanged(self.bank, self.found)]
 
     @property
     def customers(self) -> list[Customer]:
-        """The bank's loaded customers after the change."""
+        """Return the bank's loaded customers after the change."""
         new = {each.customer.customer_id: each.customer for each in self.added}
         others = {id_: each for id_, each in self.found.customers.items() if id_ not in self.removed}
         return list((others | new).values())
 
 
 def read_all(hub: Services) -> Mapping[str, LoadedCustomers]:
-    """The loaded customers of each bank, by BIC."""
+    """Return the loaded customers of each bank, by BIC."""
     return {bic: directory.read_loaded(_bank(hub, bic)) for bic in BANKS}
 
 
 def load(hub: Services, text: str) -> list[BankChange]:
-    """Load a file; returns the change at each bank.
+    """Load a file. Returns the change at each bank.
 
-    Customers with the ids of the file's are replaced, at every bank; others stay.
+    Customers with the same ids are replaced at every bank. Other customers remain.
 
     Raises:
-        InvalidCustomers, TooManyCustomers, CustomersChanged, StoreError: nothing was changed.
+        InvalidCustomers, TooManyCustomers, CustomersChanged, StoreError: no data was changed.
     """
     parts, stored = _parse(text), read_all(hub)
     known = {bic: found.customers for bic, found in stored.items()}
@@ -93,10 +93,10 @@ def load(hub: Services, text: str) -> list[BankChange]:
 
 
 def delete(hub: Services, ids: Collection[str]) -> list[BankChange]:
-    """Delete customers at every bank; returns the change at each. Their consents and payments stay, and are refused.
+    """Delete customers at every bank. Returns the change at each. Their consents and payments remain, and are refused.
 
     Raises:
-        UnknownCustomers, TooManyCustomers, CustomersChanged, StoreError: nothing was changed.
+        UnknownCustomers, TooManyCustomers, CustomersChanged, StoreError: no data was changed.
     """
     stored = read_all(hub)
     if unknown := [each for each in ids if not any(each in found.customers for found in stored.values())]:
@@ -124,7 +124,7 @@ def _parse(text: str) -> list[CustomerPart]:
 
 
 def _plan_load(bank: DemoBank, found: LoadedCustomers, parts: Sequence[CustomerPart]) -> BankChange:
-    """The change at one bank; a customer that is no longer one of this bank's is removed."""
+    """Return the change at one bank. A customer without an account at this bank is removed."""
     added = [building.build_customer(bank.profile, part) for part in parts if bank.profile.bic in part.banks]
     left = [part.id for part in parts if bank.profile.bic not in part.banks and part.id in found.customers]
     return BankChange(bank, found, added, left)

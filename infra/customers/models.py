@@ -146,7 +146,7 @@ class RulePart(ParticularsPart):
 
 
 class AccountPart(Part):
-    """An account; ``balance`` is its balance at the beginning of the day ``balance_on``."""
+    """An account. ``balance`` is its balance at the beginning of the day ``balance_on``."""
 
     number: Annotated[str, AfterValidator(_check_number)]
     name: Name

@@ -1,4 +1,4 @@
-"""Consistency checks of a customer file: its members fit each other, and the customers and accounts of the banks."""
+"""Consistency checks of a customer file: between its members, and with the banks' customers and accounts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Stored = Mapping[str, Mapping[str, Customer]]
 
 
 def find_faults(customers: Sequence[CustomerPart], stored: Stored, today: date) -> Iterator[Fault]:
-    """Yield the errors in a file; each location starts with ``customers``.
+    """Yield the errors in a file. Each location starts with ``customers``.
 
     Args:
         today: the banks' current day.
@@ -79,7 +79,7 @@ def _wrong_amount(member: str, amount: str, currency: str) -> Iterator[Fault]:
 
 
 def _find_taken(bic: str, customers: Sequence[CustomerPart], stored: Mapping[str, Customer]) -> Iterator[Fault]:
-    """Yield the account numbers and IBANs that another account of a bank has."""
+    """Yield the account numbers and IBANs that a different account of a bank has."""
     ids = {customer.id for customer in customers}
     others = [*CUSTOMERS[BANKS[bic].name].values(), *(each for each in stored.values() if each.customer_id not in ids)]
     taken = [account for other in others for account in other.accounts]

@@ -20,10 +20,10 @@ from infra.conformance.subjects import subjects_of
 
 
 def checks_of(version: Version) -> list[Check]:
-    """All checks of a version, in the order in which they run.
+    """Return all checks of a version, in the order in which they run.
 
-    What ends a consent comes after everything that needs it: first the consent that the kit ends, whose token other
-    checks then expect to be refused, and last the one that the PSU ends at the bank.
+    Checks that end a consent run after all checks that need it. First, the kit ends a consent, whose token later checks
+    expect to be refused. Last, the PSU ends a consent at the bank.
     """
     found = [*connection.checks(version), *authorization.checks(version)]
     for subject in subjects_of(version):

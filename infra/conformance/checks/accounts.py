@@ -1,4 +1,4 @@
-"""Checks of what responses say about accounts: lists, details, balances, funds."""
+"""Checks of account data in responses: lists, details, balances, funds."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from infra.conformance.subjects import Subject, subjects
 
 
 def checks(version: Version, subject: Subject) -> list[Check]:
-    """The checks of one webhook's contents."""
+    """Return the checks of one webhook's contents."""
     rows = list(_ROWS.get(subject.name, ()))
     if "account_id" in subject.webhook.request.model_fields:
         rows.append(_UNKNOWN_ACCOUNT)
@@ -57,7 +57,7 @@ def _complete(session: Session, subject: Subject) -> Evidence:
 
 
 def _is_listed(account: Mapping[str, Any], listed: Mapping[str, Any], id_member: str) -> bool:
-    """Whether every identifier that both have is the same, and at least one is."""
+    """Whether all identifiers present in both are equal, and at least one is present in both."""
     pairs = [
         (value, str(listed[named]).replace(" ", ""))
         for name, value in account.items()

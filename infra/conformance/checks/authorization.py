@@ -23,7 +23,7 @@ Run = Callable[[Session], Evidence]
 
 
 def checks(version: Version) -> list[Check]:
-    """The checks of a consent that the PSU gives, and of one that the PSU refuses."""
+    """Return the checks of consents that the PSU approves and refuses."""
     rows: list[tuple[str, str, str, Level, str, Run]] = [
         (
             "consent.initiated",
@@ -134,7 +134,7 @@ def checks(version: Version) -> list[Check]:
 
 
 def ending_checks(version: Version) -> list[Check]:
-    """The checks of a consent that the PSU ends at the bank; they come last."""
+    """Return the checks of a consent that the PSU ends at the bank. They run last."""
     return [
         Check(
             "end-at-bank.reported",
@@ -159,7 +159,7 @@ def ending_checks(version: Version) -> list[Check]:
 
 
 def evidence_of(attempt: Attempt, received: ReceivedCall | None = None) -> Evidence:
-    """The requests and responses of an authorization; the bank's latest call unless ``received`` is given."""
+    """Return the requests and responses of an authorization: the bank's latest call unless ``received`` is given."""
     authorization = attempt.authorization
     found = received or next(reversed([*authorization.initiated, *authorization.saved]), None)
     sent = f"The PSU opened {authorization.request.request_url} to {attempt.decision}."
@@ -207,7 +207,7 @@ def _require_initiated(session: Session, attempt: Attempt) -> None:
 
 
 def _consent_call(session: Session, name: ConsentName = "main") -> tuple[Attempt, ReceivedCall]:
-    """The bank's last ``consent`` call about an authorization. Raises: CheckSkipped."""
+    """Return the bank's last ``consent`` call for an authorization. Raises: CheckSkipped."""
     attempt = session.attempt(name)
     if not attempt.authorization.saved:
         raise CheckBlocked(session.no_consent(name))

@@ -27,7 +27,7 @@ _CONTENT = (Fault.WRONG_SCOPES, Fault.SCOPES_NOT_CORRECT, Fault.ACCOUNTS_MISSING
 
 
 def checks(version: Version) -> list[Check]:
-    """The checks of every call that banks of the version make."""
+    """Return the checks of every call that banks of the version make."""
     return [check for call in BANK_CALLS if call.name in version.calls for check in _checks_of(version, call)]
 
 
@@ -116,7 +116,7 @@ _CAUSED = {"initiate": "see consent.initiated", "revoke_token": "see end-at-bank
 
 
 def _why_absent(session: Session, name: str) -> CheckSkipped:
-    """Why there is no call of this name."""
+    """Explain why no call of this name was received."""
     if name in _NOT_CAUSED:
         return CheckSkipped(_NOT_CAUSED[name])
     if name == "save_consent":
@@ -125,9 +125,7 @@ def _why_absent(session: Session, name: str) -> CheckSkipped:
 
 
 def _require_accepted(calls: list[ReceivedCall]) -> None:
-    """Require an accepted call. Raises: CheckBlocked: another check names the fault of the refused call, or none was
-    accepted.
-    """
+    """Require an accepted call. Raises: CheckBlocked: a different check reports the fault, or no call was accepted."""
     none_accepted = all(call.refusal is not None for call in calls)
     for call in calls:
         matters = call.refusal is not None and (none_accepted or call.refusal.fault not in _UNRELATED)
@@ -136,7 +134,7 @@ def _require_accepted(calls: list[ReceivedCall]) -> None:
 
 
 def _cause(session: Session, name: str) -> None:
-    """Take the steps during which a bank makes a call. Raises: CheckSkipped."""
+    """Run the steps during which a bank makes a call. Raises: CheckSkipped."""
     if name in ("initiate", "save_consent"):
         session.attempt("main")
     if name == "revoke_token":

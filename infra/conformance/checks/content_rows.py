@@ -17,7 +17,7 @@ Row = tuple[str, str, str, Level, str, RunOnSubject]
 
 
 def build(version: Version, subject: Subject, rows: Iterable[Row]) -> list[Check]:
-    """The checks of a webhook from its rows."""
+    """Build the checks of a webhook from its rows."""
     stands = service_to_bank(version, subject.webhook.path)
     return [
         row(subject, name, rule, paragraph or stands, level, expected, run)
@@ -26,11 +26,11 @@ def build(version: Version, subject: Subject, rows: Iterable[Row]) -> list[Check
 
 
 def answered(session: Session, subject: Subject, **changes: Any) -> tuple[Call, Mapping[str, Any]]:
-    """The response to the good request, or to one with changed members.
+    """Return the response to the valid request, or to a request with changed members.
 
     Raises:
-        CheckSkipped: there is no usable response to the good request.
-        CheckFailed: there is none to the changed one.
+        CheckSkipped: the valid request has no usable response.
+        CheckFailed: the changed request has no usable response.
     """
     if not changes:
         return session.good(subject), session.good_answer(subject)

@@ -1,4 +1,4 @@
-"""Checks of payments above the balance or in another currency, and of how a bank reports a failed payment."""
+"""Checks of payments above the balance or in a different currency, and of the reports of failed payments."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _CURRENCY_RULE = RULES.format(section="Webhooks")
 
 
 def checks(subject: Subject) -> list[Check]:
-    """The checks of a kind of payment for which the bank knows the account."""
+    """Return the checks of a kind of payment for which the bank knows the account."""
     return [
         row(
             subject,
@@ -57,7 +57,7 @@ def checks(subject: Subject) -> list[Check]:
 
 
 def evidence_of(payment: PlayedPayment) -> Evidence:
-    """The order, the PSU's part and the return as text."""
+    """Format the order, the PSU's decision and the return as text."""
     order = payment.call.evidence
     part = f"\n\nThe PSU's part: {payment.outcome.text}" if payment.outcome.text else ""
     back = "did not come back" if payment.returned is None else f"came back with {dict(payment.returned)}"
@@ -70,7 +70,7 @@ def is_failure_of(session: Session) -> Callable[[object], bool]:
 
 
 def _order_too_much(session: Session, subject: Subject) -> tuple[Call, str]:
-    """The answer to an order above the balance, and the order's id. Raises: CheckSkipped."""
+    """Order an amount above the balance. Returns the response and the order's id. Raises: CheckSkipped."""
     return session.once(("too much", subject.name), lambda: _send_too_much(session, subject))
 
 
@@ -123,7 +123,7 @@ def _declined_form(session: Session, subject: Subject) -> Evidence:
 
 
 def _is_certain(session: Session, subject: Subject, reply: Reply) -> bool:
-    """Whether the hub takes a refusal for certain: the bank has no payment."""
+    """Whether the hub treats a refusal as certain, so that the bank has no payment."""
     found, form = answers.read_object(reply) or {}, answers.form_of(session.version, subject.webhook)
     is_error = found.get(form.code) is not None or found.get("status") == "error"
     return is_error and reply.status < SERVER_ERROR and reply.status not in _UNDECIDED

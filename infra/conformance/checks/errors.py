@@ -21,7 +21,7 @@ _LONGEST_CODE = 255
 
 
 def checks(version: Version, subject: Subject) -> list[Check]:
-    """The checks of a webhook's errors."""
+    """Return the checks of a webhook's errors."""
     form = version.answers
     errors = f"Specification, {'Events: error response to a webhook' if form.says_status else 'Errors: error response'}"
     shape = "status is error" if form.says_status else f"{form.code} is text"
@@ -63,7 +63,7 @@ def checks(version: Version, subject: Subject) -> list[Check]:
 
 
 def _debugging_checks(subject: Subject, errors: str) -> list[Check]:
-    """The checks of the members by which an error is found in logs."""
+    """Return the checks of the members that identify an error in logs."""
     return [
         row(
             subject,
@@ -87,7 +87,7 @@ def _debugging_checks(subject: Subject, errors: str) -> list[Check]:
 
 
 def _refused_call(session: Session, subject: Subject) -> Call:
-    """A call that every bank has to refuse."""
+    """Make a call that every bank must refuse."""
     return session.once(
         ("refused", subject.name), lambda: session.send(subject, change=wrong_key, note="X-Api-Key is wrong")
     )
@@ -124,7 +124,7 @@ def _error_details(session: Session, subject: Subject) -> Evidence:
 
 
 def _member_of_error(session: Session, subject: Subject, name: str) -> tuple[Call, object]:
-    """The refused call, and a member of its error. Raises: CheckSkipped: the error does not have it."""
+    """Return the refused call, and a member of its error. Raises: CheckSkipped: the error does not have the member."""
     call = _refused_call(session, subject)
     found = refusal_of(session, subject, call, "key-wrong") or {}
     if found.get(name) is None:

@@ -1,4 +1,4 @@
-"""Checks of what responses say about payments and transactions: statuses, days, values, signs."""
+"""Checks of payments and transactions in responses: statuses, days, values, signs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _PAYMENT_TYPES = ("Bank transfer", "Card transfer", "Internal transfer", "Load",
 
 
 def checks(version: Version, subject: Subject) -> list[Check]:
-    """The checks of one webhook's contents."""
+    """Return the checks of one webhook's contents."""
     return content_rows.build(version, subject, _ROWS.get(subject.name, ()))
 
 
@@ -78,7 +78,7 @@ def _sign(amount: object) -> int:
 
 
 def _movements(answer: Mapping[str, Any]) -> Iterator[_Movement]:
-    """The payments or transactions of a response."""
+    """Return the payments or transactions of a response."""
     if "transactions" in answer:
         for index, row in enumerate(transactions(answer)):
             yield str(index), row["transaction_amount"]["amount"], [row]
@@ -94,7 +94,7 @@ _SENDER, _RECEIVER = ("sender_data", "debtor_account"), ("receiver_data", "credi
 
 
 def _direction(session: Session, parties: list[Any]) -> int:
-    """1 if the account of the file receives a payment, -1 if it sends it, 0 if unknown."""
+    """Return 1 if the file's account receives a payment, -1 if it sends it, 0 if unknown."""
 
     def is_own(names: tuple[str, ...]) -> bool:
         found = [each.get(name) for each in parties if isinstance(each, dict) for name in names]
@@ -136,7 +136,7 @@ def _only(status: str) -> RunOnSubject:
 
 
 def _both(session: Session, subject: Subject) -> Evidence:
-    """``both`` has what ``booked`` and ``pending`` have, in any of its pages."""
+    """Check that ``both`` contains all entries of ``booked`` and ``pending``, on any page."""
     everything = keyed_pages(session, subject, "both", PAGE_LIMIT)
     if not everything.is_complete:
         raise CheckSkipped("there are too many transactions to read them all")
@@ -150,7 +150,7 @@ def _both(session: Session, subject: Subject) -> Evidence:
 
 
 def _one_day(session: Session, subject: Subject) -> Evidence:
-    """Booked transactions between two days; the days are those of a transaction in the first response."""
+    """Check booked transactions between two days, taken from a transaction in the first response."""
     _, answer = answered(session, subject)
     days = [_booking_day(each) for each in answer["transactions"].get("booked") or ()]
     day = next((each for each in days if each), None)
@@ -162,7 +162,7 @@ def _one_day(session: Session, subject: Subject) -> Evidence:
 
 
 def _last_day(session: Session, subject: Subject) -> Evidence:
-    """``date_from`` and ``date_to`` are the day of a transaction that is booked and valued on the same day."""
+    """Check ``date_from`` and ``date_to`` with the day of a transaction booked and valued on the same day."""
     _, answer = answered(session, subject)
     booked = answer["transactions"].get("booked") or ()
     days = [_booking_day(each) for each in booked if _is_of_one_day(each)]

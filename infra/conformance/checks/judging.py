@@ -1,4 +1,4 @@
-"""Shared judgements: whether a bank refused a call, and in which form."""
+"""Shared assertions: whether a bank refused a call, and in which format."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def require_refused(session: Session, subject: Subject, call: Call) -> Evidence:
 
 
 def require_answer(session: Session, subject: Subject, call: Call) -> Mapping[str, Any]:
-    """The members of the response to another good request. Raises: CheckFailed: it is not usable."""
+    """Return the members of the response to a further valid request. Raises: CheckFailed: it is unusable."""
     if call.reply is None:
         raise CheckFailed(call.evidence, "there is no response")
     reading = answers.read(session.version, subject.webhook, call.members, call.reply)
@@ -38,7 +38,7 @@ def require_answer(session: Session, subject: Subject, call: Call) -> Mapping[st
 
 
 def refusal_of(session: Session, subject: Subject, call: Call, refused_by: str) -> Mapping[str, Any] | None:
-    """The members of a refusal; ``None`` if it is no JSON object.
+    """Return the members of a refusal; ``None`` if it is not a JSON object.
 
     Args:
         refused_by: the name of the webhook's check that fails if the bank does not refuse the call.
@@ -61,7 +61,7 @@ def demand(holds: bool, evidence: Evidence, problem: str) -> Evidence:
 
 
 def service_to_bank(version: Version, path: str) -> str:
-    """The paragraph of a webhook."""
+    """Return the paragraph of a webhook."""
     return f"Specification, Service to bank, version {version}: {path}"
 
 
@@ -72,7 +72,7 @@ RULES = "Bank integration: {section}"
 def row(
     subject: Subject, name: str, rule: str, paragraph: str, level: Level, expected: str, run: RunOnSubject
 ) -> Check:
-    """A check of a webhook."""
+    """Create a check of a webhook."""
     return Check(
         f"{subject.name}.{name}",
         rule,
@@ -85,5 +85,5 @@ def row(
 
 
 def wrong_key(headers: Headers) -> None:
-    """Replace the API key of a call with one that is not the bank's."""
+    """Replace the API key of a call with an invalid key."""
     headers["X-Api-Key"] = new_credential("WRONGKEY")[0]

@@ -1,4 +1,4 @@
-"""Checks of lists in pages: size, no entry twice or missing, the last page, the order."""
+"""Checks of paged lists: size, duplicate or missing entries, the last page, the order."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ Entry = Mapping[str, Any]
 
 
 def checks(version: Version, subject: Subject) -> list[Check]:
-    """The checks of one webhook's pages."""
+    """Return the checks of one webhook's pages."""
     return content_rows.build(version, subject, _ROWS.get(subject.name, ()))
 
 
 def transactions(answer: Mapping[str, Any]) -> list[Entry]:
-    """The booked and the pending transactions of a response."""
+    """Return the booked and the pending transactions of a response."""
     found = answer["transactions"]
     return [*(found.get("booked") or ()), *(found.get("pending") or ())]
 
 
 def entry_id(entry: Entry) -> str:
-    """The identity of a payment or transaction: its id, or else all its members."""
+    """Return the identity of a payment or transaction: its id, or else all its members."""
     given = entry.get("id", entry.get("transaction_id"))
     return str(given) if isinstance(given, str | int) else jsontext.dumps(entry)
 
@@ -53,7 +53,7 @@ class Pages:
 
     Attributes:
         pages: each with its call.
-        is_complete: whether the last of them is the last of the list.
+        is_complete: whether they include the last page of the list.
     """
 
     pages: tuple[tuple[Call, Mapping[str, Any]], ...]
@@ -77,12 +77,12 @@ def _payments(answer: Mapping[str, Any]) -> list[Entry]:
 
 
 def _size(count: int, *, is_all: bool) -> int:
-    """A page size that divides a list into a few pages; ``is_all``: whether it has ``count`` entries."""
+    """Return a page size that divides a list into a few pages. ``is_all`` means that it has ``count`` entries."""
     return max(1, -(-count // _PARTS)) if is_all else PAGE_LIMIT // 2
 
 
 def numbered_pages(session: Session, subject: Subject, record_count: int = 0) -> Pages:
-    """The pages of version 1's payments, by default of a size that divides them. Raises: CheckSkipped, CheckFailed."""
+    """Return the pages of version 1's payments, by default in several pages. Raises: CheckSkipped, CheckFailed."""
     key = ("pages", subject.name, record_count)
     return session.once(key, lambda: _read_numbered(session, subject, record_count))
 
@@ -99,14 +99,14 @@ def _read_numbered(session: Session, subject: Subject, record_count: int) -> Pag
 
 
 def _is_last(page: Mapping[str, Any], size: int) -> bool:
-    """Whether a page of payments is not full: it has fewer than the limit that the bank applied."""
+    """Whether a page of payments has fewer entries than the limit that the bank applied."""
     applied = str(page["paginator"].get("limit"))
     limit = min(size, int(applied)) if applied.isdecimal() else size
     return len(page["payments"]) < max(limit, 1)
 
 
 def keyed_pages(session: Session, subject: Subject, booking_status: str = "both", page_size: int = 0) -> Pages:
-    """The pages of version 2's transactions, by default of a size that divides them.
+    """Return the pages of version 2's transactions, by default with a size that divides them.
 
     Raises:
         CheckSkipped, CheckFailed.
@@ -132,7 +132,7 @@ def _read_keyed(session: Session, subject: Subject, booking_status: str, page_si
 
 
 def _key_of(answer: Mapping[str, Any]) -> str:
-    """The page key of a response; empty if there is none that can be sent."""
+    """Return the page key of a response; empty if it has no usable key."""
     given = answer.get("page_key")
     return str(given) if isinstance(given, str | int) else ""
 
@@ -164,7 +164,7 @@ def _past_the_end(session: Session, subject: Subject) -> Evidence:
 
 
 def _small_transactions(session: Session, subject: Subject) -> Evidence:
-    """``page_size`` may count booked and pending transactions together or separately."""
+    """Check small pages. ``page_size`` may count booked and pending transactions together or separately."""
     call, answer = answered(session, subject, page_size=1)
     found = answer["transactions"]
     longest = max(len(found.get(name) or ()) for name in ("booked", "pending"))
@@ -182,7 +182,7 @@ def _no_entry_twice(pages: Pages, entries: list[list[Entry]]) -> Evidence:
 
 
 def _no_entry_lost(pages: Pages, large: Pages, entries_of: Callable[[Mapping[str, Any]], list[Entry]]) -> Evidence:
-    """Small pages have what large ones have; which may be one, if it has the whole list."""
+    """Check that small pages have the same entries as large pages or one complete page."""
     if not large.is_complete or (not pages.is_complete and len(pages.pages) == _MOST_PAGES):
         raise CheckSkipped(f"{_MOST_PAGES} pages do not reach the last")
     wanted, given = (
@@ -236,7 +236,7 @@ def _payments_in_order(session: Session, subject: Subject) -> Evidence:
 
 
 def _is_booked(payment: Entry) -> bool:
-    """Whether a payment is settled; pending ones may come first."""
+    """Whether a payment is settled. Pending payments may come first."""
     return payment.get("status") is None or str(payment["status"]) == str(_SETTLED)
 
 

@@ -1,4 +1,4 @@
-"""Checks of payments: order, repeats, the PSU's decision, redirects, status reports and status queries."""
+"""Checks of payments: order, duplicates, the PSU's decision, redirects, status reports and status queries."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _ORDERS = RULES.format(section="Payments")
 
 
 def checks(version: Version, subject: Subject) -> list[Check]:
-    """The checks of one kind of payment."""
+    """Return the checks of one kind of payment."""
     stands = service_to_bank(version, subject.webhook.path)
     rows: list[tuple[str, str, str, Level, str, RunOnSubject]] = [
         (
@@ -198,7 +198,7 @@ def _repeat_in_capitals(session: Session, subject: Subject) -> Evidence:
 
 
 def _send_twice(session: Session, subject: Subject, spell: Callable[[str], str], note: str) -> Evidence:
-    """Send one order twice, first with an id in lower case, then with the id as ``spell`` writes it."""
+    """Send one order twice, first with an id in lower case, then with the id as converted by ``spell``."""
     members, request_id = session.request(subject), _uuid_with_letters()
     first = session.read(subject, session.send(subject, members, request_id=request_id))
     call = session.send(subject, members, request_id=spell(request_id), note=note)
@@ -206,7 +206,7 @@ def _send_twice(session: Session, subject: Subject, spell: Callable[[str], str],
 
 
 def _uuid_with_letters() -> str:
-    """A UUID that is spelled differently in capitals, as nearly every one is."""
+    """Create a UUID that contains letters, so that upper case changes it."""
     return next(made for made in iter(new_uuid, None) if made != made.upper())
 
 
@@ -219,7 +219,7 @@ def _reused(session: Session, subject: Subject) -> Evidence:
 
 
 def _demand_same(session: Session, subject: Subject, call: Call, first: Mapping[str, Any]) -> Evidence:
-    """Require that a repeated call returns the same payment. Raises: CheckFailed."""
+    """Require that a duplicate call returns the same payment. Raises: CheckFailed."""
     if call.reply is None:
         raise CheckFailed(call.evidence, "there is no response")
     if answers.is_refusal(session.version, subject.webhook, call.reply):
@@ -276,7 +276,7 @@ def _returned_status(decision: Decision) -> RunOnSubject:
 
 
 def _demand_outcome(session: Session, evidence: Evidence, decision: Decision, status: object) -> Evidence:
-    """Require a status that fits the PSU's decision. Raises: CheckFailed."""
+    """Require a status that matches the PSU's decision. Raises: CheckFailed."""
     failed = is_failure_of(session)(status)
     said = f"status {status} does not fit: the PSU was asked to {decision} the payment"
     return demand(failed == (decision == "refuse"), evidence, said)
@@ -306,20 +306,20 @@ def _reported(decision: Decision) -> RunOnSubject:
 
 
 def _require_accepted(session: Session, payment: PlayedPayment) -> None:
-    """Require an accepted report. Raises: CheckBlocked: it was refused for a fault that other checks explain."""
+    """Require an accepted report. Raises: CheckBlocked: it was refused for a fault that other checks report."""
     if call := session.refused_report(payment):
         raise CheckBlocked(causes.refused(call))
 
 
 def _require_decided(session: Session, payment: PlayedPayment) -> None:
-    """Require the PSU's decision. Raises: CheckBlocked: the browser did not come back."""
+    """Require the PSU's decision. Raises: CheckBlocked: the browser did not return."""
     if payment.outcome.state != "done" and payment.returned is None:
         _require_accepted(session, payment)
         raise CheckBlocked(f"the PSU's part failed: see {_return_check(payment)}")
 
 
 def _return_check(payment: PlayedPayment) -> str:
-    """The id of the check that fails if the browser does not return from a payment."""
+    """Return the id of the check that fails if the browser does not return from a payment."""
     return f"{payment.report_check.partition('.')[0]}.{DECIDED[payment.decision]}-returned"
 
 

@@ -1,6 +1,6 @@
 """Checks of request validation: a bank refuses requests that do not match the table of members.
 
-The hub sends no such request, so the specification does not oblige a bank to refuse them: all rows are advice.
+The hub never sends such requests, so the specification does not require refusals, and all rows are advice.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _FIRST = "0"
 
 
 def checks(version: Version, subject: Subject) -> list[Check]:
-    """The checks of one webhook's requests."""
+    """Return the checks of one webhook's requests."""
     stands = service_to_bank(version, subject.webhook.path)
     found = [_check(subject, stands, "not-json", "a body that is not JSON", _send_text(subject))]
     paths = list(mandatory_members(subject.webhook.request))
@@ -48,7 +48,7 @@ def _check(subject: Subject, stands: str, name: str, what: str, run: Callable[[S
 
 
 def mandatory_members(model: type[BaseModel]) -> Iterator[Path]:
-    """The paths of a model's mandatory members, and of the mandatory members inside these."""
+    """Return the paths of a model's mandatory members, including nested mandatory members."""
     for name, described in model.model_fields.items():
         if not described.is_required():
             continue
@@ -106,7 +106,7 @@ def _send_mistyped(subject: Subject, path: Path) -> Callable[[Session], Evidence
 
 
 def _changed(value: Any, path: Path, change: Callable[[Any, str], object]) -> Any:
-    """A copy of a request in which ``change`` was made to the member at ``path``. Raises: CheckSkipped."""
+    """Return a copy of a request in which ``change`` modified the member at ``path``. Raises: CheckSkipped."""
     first, *rest = path
     copied = list(value) if isinstance(value, list) else dict(value)
     place: Any = int(first) if isinstance(copied, list) else first

@@ -1,4 +1,4 @@
-"""Checks of how responses spell amounts and IBANs."""
+"""Checks of the notation of amounts and IBANs in responses."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ Found = tuple[str, Mapping[str, Any]]
 
 
 def checks(version: Version, subject: Subject) -> list[Check]:
-    """The checks of one webhook's amounts and IBANs."""
+    """Return the checks of one webhook's amounts and IBANs."""
     rows = [row for row, names in ((_AMOUNT_ROW, _AMOUNTS), (_IBAN_ROW, _IBANS)) if subject.name in names]
     return content_rows.build(version, subject, rows)
 
 
 def has_blanks(iban: object) -> bool:
-    """Whether an IBAN is not in the form in which systems exchange it (ISO 13616): capitals without blanks."""
+    """Whether an IBAN is not in the electronic format (ISO 13616): capitals without blanks."""
     return isinstance(iban, str) and iban != "".join(iban.split()).upper()
 
 
 def _objects(value: Any, place: str = "") -> Iterator[Found]:
-    """Every object of a response, with its place."""
+    """Yield every object of a response with its location."""
     if isinstance(value, Mapping):
         yield place, value
     inner: Iterable[tuple[Any, Any]] = ()
@@ -58,7 +58,7 @@ def _amounts(session: Session, subject: Subject) -> Evidence:
 
 
 def _decimal_places(amount: object) -> int:
-    """The number of decimal places of an amount without trailing zeros; 0 for values that are not numbers."""
+    """Return the number of decimal places of an amount without trailing zeros; 0 for values that are not numbers."""
     try:
         exponent = Decimal(str(amount)).normalize().as_tuple().exponent
     except InvalidOperation:
