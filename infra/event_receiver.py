@@ -16,13 +16,13 @@ SECONDS = 60.0
 
 
 class EventMissing(Exception):
-    """An event did not arrive in time, or an event arrived that nobody signed; the message is one sentence."""
+    """An event did not arrive in time, or an unsigned event arrived. The message is one sentence."""
 
 
 class EventReceiver:
     """Receives events at ``url``. Set ``secret``, the signing secret (``whsec_…``), once ``url`` is registered.
 
-    ``show`` is called with each event that was waited for.
+    ``show`` is called with each awaited event.
     """
 
     def __init__(self, url: str, show: Callable[[ReceivedEvent], None]) -> None:
@@ -46,7 +46,7 @@ class EventReceiver:
             return 204
 
     def wait_for_event(self, type_: str, **members: Any) -> ReceivedEvent:
-        """Wait for an event of a type whose data contain these members; other events are kept for later calls.
+        """Wait for an event of a type whose data contain these members. Other events are stored for later calls.
 
         Raises: EventMissing, if no such event arrives in time, or a signature is invalid.
         """
@@ -83,7 +83,7 @@ def listen(show: Callable[[ReceivedEvent], None] = lambda _: None) -> Iterator[E
         do_POST = _handle  # noqa: N815 - http.server's name
 
         def log_message(self, format: str, *args: Any) -> None:
-            """Log nothing, since ``show`` prints the event."""
+            """Disable logging, because ``show`` prints the event."""
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         receiver = EventReceiver(f"http://127.0.0.1:{server.server_port}/events", show)

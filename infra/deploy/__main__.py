@@ -25,7 +25,7 @@ def deploy_resources(stage: str, chosen: Mapping[str, str | None], take_over: bo
     """Create or update the stack ``causeway-<stage>``. Returns its outputs.
 
     Args:
-        chosen: the parameters of the template by name (``template.OPTIONAL``); ``None`` leaves one unchanged.
+        chosen: the parameters of the template by name (``template.OPTIONAL``). ``None`` leaves a parameter unchanged.
         take_over: whether to remove the application from a stage deployed as one stack, for Chalice to deploy it.
 
     Raises:
@@ -51,7 +51,7 @@ def deploy_resources(stage: str, chosen: Mapping[str, str | None], take_over: bo
 
 
 def deploy_functions(stage: str) -> None:
-    """Have Chalice create or update the functions, the API and the schedules; then limit and log the API's stage.
+    """Have Chalice create or update functions, API and schedules, then set limits and logs of the API's stage.
 
     Raises:
         ChaliceFailed: Chalice failed, or would create existing resources again.
@@ -78,14 +78,14 @@ def deploy_functions(stage: str) -> None:
 
 
 def _has_consumer(client: Any, stage: str) -> bool:
-    """Whether the queue has a consumer: Chalice creates it early, and cannot create it twice."""
+    """Whether the queue has a consumer. Chalice creates it early, and cannot create it twice."""
     pages = client.get_paginator("list_event_source_mappings").paginate()
     called = pages.search("EventSourceMappings[].FunctionArn")
     return f"causeway-{stage}-deliver" in (arn.rpartition(":")[2] for arn in called)
 
 
 def keep_log(client: Any, stage: str) -> None:
-    """Set the retention of the API function's log; Chalice sets it for a log with a different name."""
+    """Set the retention of the API function's log. Chalice sets it for a log with a different name."""
     group, days = f"/aws/lambda/causeway-{stage}", chalice_command.stage_settings(stage)["log_retention_in_days"]
     _create_log(client, group)
     client.put_retention_policy(logGroupName=group, retentionInDays=days)
@@ -100,7 +100,7 @@ def _create_log(client: Any, group: str) -> None:
 
 
 def encrypt_logs(client: Any, stage: str, key: str) -> None:
-    """Encrypt the logs of all functions with a KMS key; existing lines keep their encryption."""
+    """Encrypt the logs of all functions with a KMS key. Existing lines remain unchanged."""
     for function in (each for each in FUNCTIONS if stage in each.stages):
         group = f"/aws/lambda/causeway-{stage}{function.name and f'-{function.name}'}"
         _create_log(client, group)
@@ -108,7 +108,7 @@ def encrypt_logs(client: Any, stage: str, key: str) -> None:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command; returns its exit code."""
+    """Run the command. Returns its exit code."""
     parser = command.parser("infra.deploy", __doc__, runtime.INTERPRETER)
     parser.add_argument("stage", choices=runtime.STAGES)
     parser.add_argument("--alarm-topic", metavar="ARN", help="the SNS topic for alarms (default: unchanged)")

@@ -1,4 +1,4 @@
-"""The settings of the API's stage that Chalice does not make: throttling and the access log."""
+"""The settings of the API's stage that Chalice does not set: throttling and the access log."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ LOG_FORMAT = json.dumps(
 
 
 def sam_properties(log_arn: Any) -> dict[str, Any]:
-    """The properties of the API in a SAM template; ``log_arn`` may be a CloudFormation function."""
+    """Return the properties of the API in a SAM template. ``log_arn`` may be a CloudFormation function."""
     throttling = {
         "ResourcePath": "/*",
         "HttpMethod": "*",

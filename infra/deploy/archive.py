@@ -1,6 +1,6 @@
-"""Zip files of compiled Python modules; equal sources give identical files.
+"""Zip files of compiled Python modules. Equal sources yield identical files.
 
-Compiled modules are stored next to their sources, with unchecked hashes: in Lambda, folders are read-only and
+Compiled modules are stored next to their sources, with unchecked hashes. In Lambda, folders are read-only and
 timestamps differ from the build's, so Python would otherwise compile every module again at each cold start.
 """
 
@@ -26,11 +26,11 @@ _MODE = 0o644 << 16
 
 
 class CompileFailed(Exception):
-    """A module cannot be compiled; the message is Python's."""
+    """A module cannot be compiled. The message is Python's."""
 
 
 def compile_modules(folder: Path, place: str) -> None:
-    """Compile every module of ``folder``; tracebacks show paths below ``place``. Raises: CompileFailed.
+    """Compile every module of ``folder``. Tracebacks contain paths below ``place``. Raises: CompileFailed.
 
     A separate process compiles them in a fixed order, because a module's bytes depend on earlier compilations.
     """
@@ -55,7 +55,7 @@ def write_zip(folder: Path, file: Path, prefix: str = "", comment: str = "") -> 
 
 
 def comment_of(file: Path) -> str | None:
-    """The comment of a zip file; ``None`` if the file is missing or damaged."""
+    """Return the comment of a zip file; ``None`` if the file is missing or damaged."""
     try:
         with zipfile.ZipFile(file) as found:
             return found.comment.decode()

@@ -1,4 +1,4 @@
-"""Runs Chalice's command on a clean copy of the application, so that only its own files are packaged.
+"""Runs Chalice's command on a clean copy of the application, so that only the application's files are packaged.
 
 Chalice's builds and deployment records stay in the project, in ``.chalice/deployments`` and ``.chalice/deployed``.
 """
@@ -45,20 +45,18 @@ _CLOSED = "disableExecuteApiEndpoint"
 
 
 class ChaliceFailed(Exception):
-    """Chalice failed; the message is its output."""
+    """Chalice failed. The message is its output."""
 
 
 def stage_settings(stage: str) -> dict[str, Any]:
-    """A stage's settings in ``.chalice/config.json``."""
+    """Return a stage's settings in ``.chalice/config.json``."""
     config = json.loads((ROOT / ".chalice" / "config.json").read_text(encoding="utf-8"))
     settings: dict[str, Any] = config["stages"][stage]
     return settings
 
 
 def find_placeholder(stage: str) -> str | None:
-    """The problem with the stage's address in ``.chalice/config.json``, as a sentence without a full stop, or
-    ``None``.
-    """
+    """Return the problem with the stage's address in ``.chalice/config.json``, without a full stop, or ``None``."""
     address = stage_settings(stage)["environment_variables"]["PUBLIC_URL"]
     if not f".{urlsplit(address).hostname}".endswith(f".{_PLACEHOLDER}"):
         return None
@@ -66,12 +64,12 @@ def find_placeholder(stage: str) -> str | None:
 
 
 def is_recorded(stage: str) -> bool:
-    """Whether a record of the stage's deployment by Chalice exists here."""
+    """Whether this machine has a record of the stage's deployment by Chalice."""
     return _record_path(stage).is_file()
 
 
 def api_id(stage: str) -> str | None:
-    """The id of the API that Chalice created, if recorded here."""
+    """Return the id of the API that Chalice created, if recorded on this machine."""
     if not is_recorded(stage):
         return None
     made = json.loads(_record_path(stage).read_text(encoding="utf-8"))["resources"]
@@ -85,9 +83,9 @@ def _record_path(stage: str) -> Path:
 
 @contextmanager
 def project_copy() -> Iterator[Path]:
-    """A temporary copy of the application for Chalice.
+    """Create a temporary copy of the application for Chalice.
 
-    Without it, compiled files would get into the package and make equal packages differ.
+    Otherwise, compiled files would be packaged and make equal packages differ.
     """
     with tempfile.TemporaryDirectory(prefix="causeway-application-") as place:
         project = Path(place) / "causeway"
@@ -144,20 +142,20 @@ def _build_packages(project: Path, stage: str, progress: Progress) -> None:
 
 
 def stage_processor(stage: str) -> str:
-    """Lambda's name for the processor of a stage: ``arm64`` or ``x86_64``."""
+    """Return Lambda's name for the processor of a stage: ``arm64`` or ``x86_64``."""
     config = json.loads((ROOT / ".chalice" / "config.json").read_text(encoding="utf-8"))
     settings: dict[str, str] = {**config, **config["stages"][stage]}
     return settings["lambda_architecture"]
 
 
 def _cached(kind: type[BaseLambdaDeploymentPackager], project: Path, processor: str) -> Path:
-    """The path of a package in Chalice's cache."""
+    """Return the path of a package in Chalice's cache."""
     packager = kind(OSUtils(), DependencyBuilder(OSUtils()), UI(), processor)
     return Path(packager.deployment_package_filename(str(project), f"python{runtime.PYTHON}"))
 
 
 def build_function(project: Path, file: Path) -> None:
-    """Write the function's zip file: the application, and the two modules of Chalice that it needs at run time."""
+    """Write the function's zip file: the application, and the two Chalice modules needed at run time."""
     with tempfile.TemporaryDirectory(prefix="causeway-function-") as place:
         folder = Path(place)
         shutil.copy2(project / "app.py", folder / "app.py")
@@ -170,7 +168,7 @@ def build_function(project: Path, file: Path) -> None:
 
 
 def deploy(project: Path, stage: str) -> None:
-    """Have Chalice deploy ``stage``; its output is printed. Raises: ChaliceFailed."""
+    """Have Chalice deploy ``stage``, and print its output. Raises: ChaliceFailed."""
     with tempfile.TemporaryDirectory(prefix="causeway-package-") as place:
         package(project, stage, Path(place) / "out")  # complete, or nothing is touched; deploying takes what this built
     result = _run_chalice(project, "deploy", "--stage", stage, environ=os.environ, capture_output=False)
@@ -192,7 +190,7 @@ def _run_chalice(
 
 @contextmanager
 def keep_endpoint_closed(client: Any, interface: str | None, stage: str) -> Iterator[None]:
-    """If the API's own address is closed, close it again afterwards, because Chalice's deployment opens it.
+    """If the API's own address is closed, close it again after deployment, because Chalice opens it.
 
     Args:
         client: a boto3 client of API Gateway.

@@ -1,8 +1,9 @@
 """The Lambda functions, one row each: trigger, resources and alarms.
 
 To add a scheduled job, write a function in its package's ``jobs``, and add a row here and its rights in ``policies``.
-This command then writes ``.chalice/config.json`` and the policies beside it, which are in git since Chalice reads them;
-``tests/infra/test_functions.py`` names what is still missing: alarms, documents.
+This command then writes ``.chalice/config.json`` and the policies beside it. They are in git because Chalice reads
+them.
+``tests/infra/test_functions.py`` reports missing alarms and documents.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ CONFIG = ROOT / ".chalice" / "config.json"
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A function. Each has its own policy, ``.chalice/policy-<stage>-<name>.json``.
+    """A function with its own policy, ``.chalice/policy-<stage>-<name>.json``.
 
     Attributes:
         name: its handler's name and the end of ``causeway-<stage>-<name>``; empty for the function behind API Gateway.
@@ -45,7 +46,7 @@ class Function:
         return self.trigger.startswith(("rate(", "cron("))
 
     def policy(self, stage: str) -> str:
-        """The name of its policy file."""
+        """The name of the function's policy file."""
         return f"policy-{stage}{self.name and f'-{self.name}'}.json"
 
 
@@ -67,7 +68,7 @@ BY_NAME: Mapping[str, Function] = {each.name: each for each in FUNCTIONS}
 
 
 def configure(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Chalice's configuration, updated with the functions of the table; everything else is unchanged."""
+    """Return Chalice's configuration with the functions of the table. All other settings are unchanged."""
     sizes = {
         each.name: {"lambda_memory_size": each.memory, "lambda_timeout": each.timeout}
         for each in FUNCTIONS
@@ -90,7 +91,7 @@ def configure(config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _update(place: Mapping[str, Any], settings: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """The ``lambda_functions`` of a place in the configuration, with ``settings`` added to these functions."""
+    """Return the ``lambda_functions`` of a place in the configuration, with ``settings`` added to these functions."""
     before = place.get("lambda_functions", {})
     named = {name: {**before.get(name, {}), **own} for name, own in settings.items()}
     api = {API_HANDLER: before[API_HANDLER]} if API_HANDLER in before else {}
@@ -98,7 +99,7 @@ def _update(place: Mapping[str, Any], settings: Mapping[str, Mapping[str, Any]])
 
 
 def written_files(config: Mapping[str, Any]) -> dict[str, str]:
-    """The files of ``.chalice/`` that this command writes, by name: the configuration and the functions' policies."""
+    """Return the files of ``.chalice/`` that this command writes, by name: the configuration and the policies."""
     files = {"config.json": json.dumps(configure(config), indent=2) + "\n"}
     for each in FUNCTIONS:
         files |= {each.policy(stage): _format_policy(policies.render(each.name, stage)) for stage in each.stages}
@@ -106,13 +107,13 @@ def written_files(config: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _format_policy(policy: Mapping[str, Any]) -> str:
-    """A policy as JSON with one line per statement, so that a changed right is one changed line."""
+    """Format a policy as JSON with one line per statement, so that a changed right changes one line."""
     statements = ",\n    ".join(map(json.dumps, policy["Statement"]))
     return f'{{\n  "Version": "{policy["Version"]}",\n  "Statement": [\n    {statements}\n  ]\n}}\n'
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command; returns its exit code."""
+    """Run the command. Returns its exit code."""
     command.parser("infra.deploy.functions", __doc__).parse_args(arguments)
     for name, text in written_files(json.loads(CONFIG.read_text(encoding="utf-8"))).items():
         (CONFIG.parent / name).write_text(text, encoding="utf-8")

@@ -63,11 +63,11 @@ _SERVICE_DATA = re.compile(r"botocore/data/([a-z0-9-]+)/")
 
 
 class LayerFailed(Exception):
-    """The layer cannot be built; the message gives the reason."""
+    """The layer cannot be built. The message contains the reason."""
 
 
 def distributions(pins: Mapping[str, Pin], direct: Iterable[str], markers: Mapping[str, str]) -> set[str]:
-    """The distributions of the layer: the ``direct`` requirements and their run-time dependencies under ``markers``."""
+    """Return the layer's distributions: ``direct`` requirements and run-time dependencies under ``markers``."""
     found: set[str] = set()
     waiting: list[str] = [canonicalize_name(name) for name in direct if name != FUNCTION]
     while waiting:
@@ -79,7 +79,7 @@ def distributions(pins: Mapping[str, Pin], direct: Iterable[str], markers: Mappi
 
 
 def pinned(root: Path, processor: str) -> dict[str, Pin]:
-    """The pins of the distributions of the layer for ``processor``. Raises: LockFailed."""
+    """Return the pins of the layer's distributions for ``processor``. Raises: LockFailed."""
     markers = runtime.markers(processor)
     pins = lock.read(root / f"{lock.RUNTIME}.txt", markers)
     return {name: pins[name] for name in sorted(distributions(pins, direct_requirements(root), markers))}
@@ -96,7 +96,7 @@ def direct_requirements(root: Path = ROOT) -> list[str]:
 
 
 def build(root: Path, processor: str, file: Path) -> None:
-    """Write the layer of the project at ``root`` to the zip file ``file``, unless it is up to date.
+    """Write the layer of the project at ``root`` to the zip file ``file``, unless the file is up to date.
 
     Args:
         processor: ``arm64`` or ``x86_64``.
@@ -122,7 +122,7 @@ def build(root: Path, processor: str, file: Path) -> None:
 
 
 def _fingerprint() -> str:
-    """A digest of the build rules: a layer built by different rules is out of date."""
+    """Return a digest of the build rules. A layer built by different rules is out of date."""
     modules = (__file__, archive.__file__, runtime.__file__, shared_objects.__file__)
     return hashlib.sha256(b"".join(Path(module).read_bytes() for module in modules)).hexdigest()
 
@@ -139,7 +139,7 @@ def _download(pins: Mapping[str, Pin], processor: str, folder: Path) -> None:
 
 
 def _verify(pins: Mapping[str, Pin], folder: Path) -> None:
-    """Check that every pin has exactly one wheel, and that its digest is in the lock."""
+    """Check that every pin has exactly one wheel, and that the lock contains the wheel's digest."""
     missing = set(pins)
     for wheel in sorted(folder.iterdir()):
         name = canonicalize_name(parse_wheel_filename(wheel.name)[0])
@@ -174,7 +174,7 @@ def _pip(command: str, *arguments: str) -> None:
 
 
 def is_left_out(name: str) -> bool:
-    """Whether a file of the locked wheels, a path below ``site-packages``, is not in the layer."""
+    """Whether a file of the locked wheels, a path below ``site-packages``, is excluded from the layer."""
     package, _, inside = name.partition("/")
     service = _SERVICE_DATA.match(name)
     return (
@@ -199,7 +199,7 @@ def _remove_unused(packages: Path) -> None:
 def _remove_documentation(model: Path) -> None:
     """Empty the documentation of a service model: two thirds of the data that a new client parses.
 
-    Its members stay, because botocore requires that of a parameter of endpoints.
+    The members remain, because botocore requires them for endpoint parameters.
     """
     found = json.loads(gzip.decompress(model.read_bytes()))
     model.write_bytes(gzip.compress(json.dumps(_without_texts(found), separators=(",", ":")).encode(), mtime=0))

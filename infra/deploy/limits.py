@@ -36,7 +36,7 @@ _QUOTA = "L-B99A9384"
 
 
 class LimitsNotPossible(Exception):
-    """The account cannot have the configured reservations; the message gives the numbers and the remedy."""
+    """The account cannot have the configured reservations. The message contains the numbers and the remedy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +44,9 @@ class Account:
     """An account's concurrent executions.
 
     Attributes:
-        quota: of all functions.
-        unreserved: not reserved by any function.
-        own: reserved by the stage's functions, by function name.
+        quota: the executions of all functions.
+        unreserved: executions not reserved by any function.
+        own: executions reserved by the stage's functions, by function name.
     """
 
     quota: int
@@ -55,9 +55,9 @@ class Account:
 
 
 def reservations(config: Mapping[str, Any], stage: str) -> dict[str, int]:
-    """The configured ``reserved_concurrency`` by function name; functions without one are missing.
+    """Return the configured ``reserved_concurrency`` by function name, without functions that have none.
 
-    The most specific setting wins, as in Chalice: the stage's function, the stage, the function, the whole file.
+    The most specific setting applies, as in Chalice: the stage's function, the stage, the function, the whole file.
     """
     found = {}
     for function in (each for each in FUNCTIONS if stage in each.stages):
@@ -75,7 +75,7 @@ def _settings(place: Mapping[str, Any], function: Function) -> Mapping[str, Any]
 
 
 def read_account(client: Any, stage: str) -> Account:
-    """The account's executions. ``client`` is a boto3 Lambda client."""
+    """Read the account's executions. ``client`` is a boto3 Lambda client."""
     limits = client.get_account_settings()["AccountLimit"]
     own = {each.name: _reserved(client, each, stage) for each in FUNCTIONS if stage in each.stages}
     return Account(limits["ConcurrentExecutions"], limits["UnreservedConcurrentExecutions"], own)
@@ -129,14 +129,14 @@ def _request() -> str:
 
 
 def preflight(client: Any, stage: str) -> None:
-    """Check a stage's configuration against the account; print a warning, if any. Raises: LimitsNotPossible."""
+    """Check a stage's configuration against the account, and print a warning, if any. Raises: LimitsNotPossible."""
     config = json.loads(CONFIG.read_text(encoding="utf-8"))
     if warning := check(read_account(client, stage), reservations(config, stage)):
         print(f"causeway: warning: {warning}", file=sys.stderr)
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command; returns its exit code."""
+    """Run the command. Returns its exit code."""
     parser = command.parser("infra.deploy.limits", __doc__)
     parser.add_argument("stage", choices=STAGES)
     options = parser.parse_args(arguments)

@@ -1,8 +1,8 @@
 """The lock of requirements: every distribution with its version and the hashes of its files.
 
 uv writes ``requirements.txt`` (the service), ``requirements-run.txt`` (``make run``) and ``requirements-dev.txt`` from
-the ``.in`` files, for all supported Python versions. This command updates them. ``requirements-run.txt`` has versions
-only: uv takes the hashes from ``requirements-dev.txt``, which has all of its distributions.
+the ``.in`` files, for all supported Python versions. This command updates them. ``requirements-run.txt`` has only
+versions: uv takes the hashes from ``requirements-dev.txt``, which has all of its distributions.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ _PIN = re.compile(r"^([\w.-]+)(?:\[[\w,-]+\])?==([^\s;]+)(?: ; ([^\\]+?))?((?: \
 
 
 class LockFailed(Exception):
-    """The lock cannot be read or written; the message gives the remedy."""
+    """The lock cannot be read or written. The message contains the remedy."""
 
 
 @dataclass(frozen=True)
 class Pin:
-    """One locked distribution; ``hashes`` are the SHA-256 digests of its files in hexadecimal."""
+    """One locked distribution. ``hashes`` are the SHA-256 digests of its files in hexadecimal."""
 
     name: str
     version: str
@@ -49,10 +49,10 @@ class Pin:
 
 
 def read(file: Path, markers: Mapping[str, str] | None = None) -> dict[str, Pin]:
-    """The pins of a lock by normalised name; if there are several, the one for ``markers``.
+    """Read the pins of a lock by normalised name. Of several pins, the one for ``markers`` is returned.
 
     Args:
-        markers: values of environment markers (PEP 508); those that are missing are the running Python's.
+        markers: values of environment markers (PEP 508). Missing values are the running Python's.
 
     Raises:
         LockFailed: a line lacks a version or hashes.
@@ -73,13 +73,13 @@ def _pins(text: str) -> Iterator[Pin]:
 
 
 def write(folder: Path = ROOT) -> None:
-    """Write all locks with the newest versions that the ``.in`` files allow, or none of them.
+    """Write all locks with the newest versions that the ``.in`` files allow, or no lock after a failure.
 
-    The development lock comes first, because its requirements include all others: a version that satisfies the tools is
-    then deployed as it was tested.
+    The development lock is solved first, because its requirements include all others, so the deployed versions are the
+    tested ones.
 
     Raises:
-        LockFailed: uv found no solution, or pip's configuration cannot be read; all locks stay as they were.
+        LockFailed: uv found no solution, or pip's configuration cannot be read. All locks are unchanged.
     """
     with tempfile.TemporaryDirectory(dir=folder, prefix=".lock-") as name:
         place = Path(name)
@@ -113,7 +113,7 @@ def _compile(folder: Path, name: str, *options: str, hashes: bool = True) -> Non
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command; returns its exit code."""
+    """Run the command. Returns its exit code."""
     command.parser("infra.deploy.lock", __doc__).parse_args(arguments)
     try:
         write()

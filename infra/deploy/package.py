@@ -1,9 +1,8 @@
 """Packages a stage: writes one template for the whole stage, and its zip files, to a folder.
 
 Chalice's template and the resources become one stack. This module also corrects Chalice's template: the names of
-functions, which policies refer to, and of their logs, tracing of the API, binary responses whatever a request accepts,
-and batches from the queue. It also prevents
-what SAM would add: a second stage, and layers that are never deleted.
+functions, which policies refer to, and of their logs, tracing of the API, binary responses for any ``Accept`` header,
+and batches from the queue. It also prevents SAM from adding a second stage, and layers that are never deleted.
 """
 
 from __future__ import annotations
@@ -53,7 +52,7 @@ def package(stage: str, target: Path) -> list[Path]:
 
 
 def _pins(stage: str) -> list[Pin]:
-    """The pins of the layer's packages, and of Chalice, whose modules are in the function."""
+    """Return the pins of the layer's packages, and of Chalice, whose modules are in the function."""
     function = lock.read(ROOT / f"{lock.RUNTIME}.txt")[layer.FUNCTION]
     return [*layer.pinned(ROOT, chalice_command.stage_processor(stage)).values(), function]
 
@@ -71,7 +70,7 @@ _LOG_KEY = {"Fn::If": ["HasStorageKey", {"Fn::GetAtt": ["StorageKey", "Arn"]}, {
 
 
 class NotMergeable(Exception):
-    """The two templates cannot be merged; the message gives the reason."""
+    """The two templates cannot be merged. The message contains the reason."""
 
 
 def merge_templates(application: Mapping[str, Any], resources: Mapping[str, Any], stage: str) -> Parts:
@@ -112,14 +111,14 @@ def merge_templates(application: Mapping[str, Any], resources: Mapping[str, Any]
 
 
 def functions(application: Mapping[str, Any]) -> Iterator[tuple[str, Parts]]:
-    """The functions of a SAM template, by logical name."""
+    """Return the functions of a SAM template by logical name."""
     for name, entry in application["Resources"].items():
         if entry["Type"] == _FUNCTION:
             yield name, entry
 
 
 def function_name(function: Mapping[str, Any], stage: str) -> str:
-    """The name that ``chalice deploy`` gives a function and that the policies use."""
+    """Return the name that ``chalice deploy`` gives a function and that the policies use."""
     handler: str = function["Properties"]["Handler"]
     return f"causeway-{stage}" + ("" if handler == "app.app" else f"-{handler.rpartition('.')[2]}")
 
@@ -131,8 +130,9 @@ def _properties(parts: Mapping[str, Any], kind: str) -> list[Parts]:
 def _name_log(parts: Parts, function: str, name: str) -> str:
     """Name a function's log. Returns the log's logical name.
 
-    In Chalice's template the log depends on the function, or on a missing resource for the API's function. Here the log
-    is created first; otherwise the function's first line would create it.
+    In Chalice's template, the log depends on the function, or on a missing resource for the API's function. Here, the
+    log
+    is created first. Otherwise, the function's first line would create it.
     """
     logs = [each for each in parts if each.lower() == f"{function}LogGroup".lower() and parts[each]["Type"] == _LOG]
     if len(logs) != 1:
@@ -158,7 +158,7 @@ def _merge(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> Parts:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command; returns its exit code."""
+    """Run the command. Returns its exit code."""
     parser = command.parser("infra.deploy.package", __doc__, runtime.INTERPRETER)
     parser.add_argument("stage", choices=runtime.STAGES)
     parser.add_argument("target", type=Path, nargs="?", default=Path("build"))

@@ -1,7 +1,7 @@
 """The IAM policies: the rights of each function, from which the policies of every stage are written.
 
-A function has the rights that its calls need, on resources of its own stage. What belongs to the demonstration banks
-is not in prod. ``tests/infra/test_permissions.py`` compares these rights with the calls.
+A function has the rights that its calls need, on resources of its own stage. In prod, rights of the demonstration banks
+are omitted. ``tests/infra/test_permissions.py`` compares these rights with the calls.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _DEMONSTRATION_BANKS = f"{_APPLICATION}-demo-banks"
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A statement that allows ``actions`` of ``service`` on ``resources``; ``{stage}`` stands for the stage's name."""
+    """A statement that allows ``actions`` of ``service`` on ``resources``. ``{stage}`` represents the stage's name."""
 
     name: str
     service: str
@@ -31,7 +31,7 @@ class Statement:
 def _tables(
     name: str, actions: str, resources: str, condition: Mapping[str, Mapping[str, Any]] | None = None
 ) -> Statement:
-    """Actions of DynamoDB on tables or indexes (``table/index/name``)."""
+    """Return a statement with DynamoDB actions on tables or indexes (``table/index/name``)."""
     arns = tuple(f"arn:aws:dynamodb:*:*:table/{_APPLICATION}-{each}" for each in resources.split())
     return Statement(name, "dynamodb", tuple(actions.split()), arns, condition)
 
@@ -41,13 +41,13 @@ def _queue(name: str, actions: str, queue: str = "deliveries") -> Statement:
 
 
 def _decrypt(name: str, condition: Mapping[str, Any]) -> Statement:
-    """Decryption by the stage's key, of what ``condition`` names only."""
+    """Return a statement that allows decryption by the stage's key, limited by ``condition``."""
     alias = {"ForAnyValue:StringEquals": {"kms:ResourceAliases": f"alias/{_APPLICATION}"}}
     return Statement(name, "kms", ("Decrypt",), ("arn:aws:kms:*:*:key/*",), {**alias, **condition})
 
 
 def _secrets(*names: str) -> tuple[Statement, ...]:
-    """The right to read secrets. AWS ends a secret's ARN with a hyphen and six random characters."""
+    """Return the right to read secrets. AWS ends a secret's ARN with a hyphen and six random characters."""
     arns = tuple(f"arn:aws:secretsmanager:*:*:secret:{_APPLICATION}-{name}-??????" for name in names)
     by_secrets_manager = {"StringLike": {"kms:ViaService": "secretsmanager.*.amazonaws.com"}}
     return (
@@ -57,7 +57,7 @@ def _secrets(*names: str) -> tuple[Statement, ...]:
 
 
 def _own_log(function: str) -> tuple[Statement, ...]:
-    """The logs and traces of a function."""
+    """Return the rights to write the logs and traces of a function."""
     group = f"arn:aws:logs:*:*:log-group:/aws/lambda/{_APPLICATION}{function and f'-{function}'}"
     actions = ("CreateLogGroup", "CreateLogStream", "PutLogEvents")
     return (
@@ -76,7 +76,7 @@ _SEALED_RECORDS = (_UNWRAP_DATA_KEYS, *_secrets("keys"))
 
 
 def _leading_key(key: str) -> Mapping[str, Mapping[str, Any]]:
-    """The condition that items have the partition key ``key``."""
+    """Return the condition that items have the partition key ``key``."""
     return {"ForAllValues:StringEquals": {"dynamodb:LeadingKeys": [key]}}
 
 
@@ -190,7 +190,7 @@ RIGHTS: Mapping[str, tuple[Statement, ...]] = {
 
 
 def render(function: str, stage: str) -> dict[str, Any]:
-    """The policy document of a function in a stage."""
+    """Render the policy document of a function in a stage."""
     statements = (_render_statement(each, stage) for each in (*_own_log(function), *RIGHTS[function]))
     return {"Version": "2012-10-17", "Statement": [each for each in statements if each["Resource"]]}
 

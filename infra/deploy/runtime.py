@@ -21,7 +21,7 @@ _OLDEST_GLIBC = 17
 
 
 class WrongPython(Exception):
-    """The running Python is not the deployed one; the message gives the remedy."""
+    """The running Python version is not the deployed one. The message contains the remedy."""
 
 
 def check_python() -> None:
@@ -35,14 +35,14 @@ def check_python() -> None:
 
 
 def platforms(processor: str) -> list[str]:
-    """The platform tags of wheels that run on a processor of Lambda, the newest first."""
+    """Return the platform tags of wheels that run on a Lambda processor, newest first."""
     machine, (major, newest) = MACHINES[processor], GLIBC
     tags = [f"manylinux_{major}_{minor}_{machine}" for minor in range(newest, _OLDEST_GLIBC - 1, -1)]
     return [*tags, f"manylinux2014_{machine}"]
 
 
 def markers(processor: str) -> dict[str, str]:
-    """The values of environment markers there (PEP 508), whatever machine packages."""
+    """Return the values of environment markers in Lambda (PEP 508), independent of the packaging machine."""
     return {
         "extra": "",
         "implementation_name": "cpython",

@@ -18,7 +18,7 @@ NAME = "sbom.json"
 
 
 def write(pins: Iterable[Pin], version: str, folder: Path) -> Path:
-    """Write the bill of materials of the application's ``version``; equal packages give identical files."""
+    """Write the bill of materials of the application's ``version``. Equal packages yield identical files."""
     bom = Bom()
     application = Component(name="causeway", version=version, type=ComponentType.APPLICATION, bom_ref="causeway")
     bom.metadata.component = application

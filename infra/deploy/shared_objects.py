@@ -22,7 +22,7 @@ _SYSTEM = re.compile(r"(libc|libm|libpthread|libdl|librt|libutil|libgcc_s|ld-lin
 
 
 def find(folder: Path) -> list[Path]:
-    """All shared objects below ``folder``, known by their content."""
+    """Find all shared objects below ``folder``, identified by their content."""
     return [path for path in sorted(folder.rglob("*")) if path.is_file() and _is_elf(path)]
 
 
@@ -32,7 +32,7 @@ def _is_elf(path: Path) -> bool:
 
 
 def problems(folder: Path, processor: str) -> Iterator[str]:
-    """Why shared objects below ``folder`` would not load in Lambda, one sentence without a full stop for each reason.
+    """Return why shared objects below ``folder`` would not load in Lambda, one sentence without a full stop per reason.
 
     Args:
         processor: ``arm64`` or ``x86_64``.
@@ -55,20 +55,20 @@ def problems(folder: Path, processor: str) -> Iterator[str]:
 
 
 def needed_libraries(elf: ELFFile) -> list[str]:
-    """The libraries that a shared object is linked with (``DT_NEEDED``)."""
+    """Return the libraries with which a shared object is linked (``DT_NEEDED``)."""
     sections = [section for section in elf.iter_sections() if isinstance(section, DynamicSection)]
     tags: list[Any] = [tag for section in sections for tag in section.iter_tags("DT_NEEDED")]
     return [tag.needed for tag in tags]
 
 
 def needed_glibc(elf: ELFFile) -> list[str]:
-    """The versions of glibc that a shared object needs (``.gnu.version_r``), such as ``GLIBC_2.28``; no weak ones."""
+    """Return a shared object's required glibc versions (``.gnu.version_r``), such as ``GLIBC_2.28``, without weak ones."""
     sections = [section for section in elf.iter_sections() if isinstance(section, GNUVerNeedSection)]
     needed = [each for section in sections for _, versions in section.iter_versions() for each in versions]
     return sorted({each.name for each in needed if each.name.startswith("GLIBC_") and not each["vna_flags"] & _WEAK})
 
 
 def _has(version: str) -> bool:
-    """Whether the runtime's glibc has a version of symbols. ``GLIBC_ABI_DT_RELR`` is a feature of 2.36, no number."""
+    """Whether the runtime's glibc has a version of symbols. ``GLIBC_ABI_DT_RELR`` is a feature of version 2.36."""
     found = re.fullmatch(r"GLIBC_(\d+)\.(\d+)(?:\.\d+)?", version)
     return found is not None and (int(found[1]), int(found[2])) <= runtime.GLIBC

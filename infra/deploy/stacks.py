@@ -26,7 +26,7 @@ REPORT_SECONDS = 30.0
 
 
 class StackFailed(Exception):
-    """CloudFormation failed; the message gives the reason, if known."""
+    """CloudFormation failed. The message contains the reason, if known."""
 
 
 def deploy_stack(
@@ -43,8 +43,8 @@ def deploy_stack(
 
     Args:
         client: a boto3 CloudFormation client.
-        pause: seconds between polls of the stack; it is polled 360 times.
-        tags: for the stack and all its resources.
+        pause: seconds between polls of the stack, which is polled 360 times.
+        tags: tags of the stack and all its resources.
 
     Raises:
         StackFailed: the stack could not be created or updated.
@@ -82,13 +82,13 @@ def deploy_stack(
 
 
 def outputs(client: Any, name: str) -> dict[str, str]:
-    """The outputs of a stack; empty if it does not exist."""
+    """Return the outputs of a stack; empty if it does not exist."""
     stack = _describe_stack(client, name) or {}
     return {output["OutputKey"]: output["OutputValue"] for output in stack.get("Outputs", [])}
 
 
 def parameters(client: Any, name: str) -> dict[str, str]:
-    """The parameters of a stack; empty if it does not exist."""
+    """Return the parameters of a stack; empty if it does not exist."""
     stack = _describe_stack(client, name) or {}
     return {each["ParameterKey"]: each["ParameterValue"] for each in stack.get("Parameters", [])}
 
@@ -127,7 +127,7 @@ def _print_progress(line: str) -> None:
 
 
 def _describe_progress(client: Any, name: str) -> str:
-    """The resources in progress, as CloudFormation reports them."""
+    """Return the resources in progress, as reported by CloudFormation."""
     try:
         resources = client.describe_stack_resources(StackName=name)["StackResources"]
     except (BotoCoreError, ClientError) as error:
@@ -137,7 +137,7 @@ def _describe_progress(client: Any, name: str) -> str:
 
 
 def _find_cause(client: Any, name: str) -> str:
-    """The failure reason of the first resource that was not merely cancelled."""
+    """Return the failure reason of the first resource that was not merely cancelled."""
     events = list(_recent_events(client, name))
     failed = [event for event in events if event["ResourceStatus"].endswith("_FAILED")]
     causes = [event for event in failed if not event.get("ResourceStatusReason", "").endswith(_CANCELLED)]
@@ -148,7 +148,7 @@ def _find_cause(client: Any, name: str) -> str:
 
 
 def _recent_events(client: Any, name: str) -> Iterator[Mapping[str, Any]]:
-    """The events since the last creation or update of the stack began, newest first."""
+    """Return the events since the latest creation or update of the stack began, newest first."""
     for page in client.get_paginator("describe_stack_events").paginate(StackName=name):
         for event in page["StackEvents"]:
             yield event

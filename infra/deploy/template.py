@@ -39,7 +39,7 @@ class TemplateError(ValueError):
 
 
 class _Loader(SafeLoader):
-    """YAML with CloudFormation's short forms, which are expanded to their long forms."""
+    """Parses YAML with CloudFormation's short forms, which are expanded to long forms."""
 
 
 def _short_form(loader: _Loader, suffix: str, node: yaml.Node) -> dict[str, Any]:
@@ -57,7 +57,7 @@ _Loader.add_multi_constructor("!", _short_form)
 
 
 def load(path: Path = PATH) -> dict[str, Any]:
-    """The template as plain data, with short forms expanded; its JSON is also a valid template."""
+    """Load the template as plain data, with short forms expanded. Its JSON is also a valid template."""
     template: dict[str, Any] = json.loads(_expand(path.read_text("utf-8")))
     return template
 
@@ -70,7 +70,7 @@ def _expand(text: str) -> str:
 class Template:
     """A template with values for its parameters.
 
-    ``GetAtt`` and references to resources are left unresolved: their values exist only after deployment.
+    ``GetAtt`` and references to resources remain unresolved, because their values exist only after deployment.
     """
 
     def __init__(self, template: Mapping[str, Any], **parameters: str) -> None:
@@ -94,7 +94,7 @@ class Template:
         }
 
     def resources(self, kind: str) -> dict[str, dict[str, Any]]:
-        """The resolved properties of all resources of a type whose condition is true, by logical name."""
+        """Return the resolved properties of all active resources of a type, by logical name."""
         return {
             name: self.resolve(entry.get("Properties", {}))
             for name, entry in self._template["Resources"].items()
@@ -102,13 +102,13 @@ class Template:
         }
 
     def tables(self) -> list[dict[str, Any]]:
-        """The arguments of a ``create_table`` call for each table."""
+        """Return the arguments of a ``create_table`` call for each table."""
         return [
             {name: table[name] for name in _TABLE_CALL if name in table} for table in self.resources(TABLE).values()
         ]
 
     def expiry_attributes(self) -> dict[str, str]:
-        """The expiry attribute of each table that has one, by table name."""
+        """Return the expiry attributes of tables, by table name."""
         return {
             table["TableName"]: table["TimeToLiveSpecification"]["AttributeName"]
             for table in self.resources(TABLE).values()
@@ -168,7 +168,7 @@ _PSEUDO = {
 
 
 def without_type(template: Mapping[str, Any], kind: str) -> dict[str, Any]:
-    """The template without the resources of a type, and without outputs that refer to them."""
+    """Return the template without the resources of a type, and without outputs that refer to them."""
     gone = {name for name, entry in template["Resources"].items() if entry["Type"] == kind}
     outputs = template.get("Outputs", {})
     return {
@@ -179,7 +179,7 @@ def without_type(template: Mapping[str, Any], kind: str) -> dict[str, Any]:
 
 
 def references(value: Any) -> list[str]:
-    """The names that a value refers to."""
+    """Return the names that a value refers to."""
     if isinstance(value, list):
         return [name for item in value for name in references(item)]
     if not isinstance(value, dict):
@@ -195,12 +195,12 @@ Parts = dict[str, Any]
 
 
 def to_json(source: Mapping[str, Any]) -> str:
-    """The template as compact ASCII JSON, as sent to CloudFormation."""
+    """Serialise the template as compact ASCII JSON, as sent to CloudFormation."""
     return json.dumps(source, separators=(",", ":"))
 
 
 def compact(resources: Mapping[str, Any], stage: str, **parameters: str) -> tuple[Parts, list[dict[str, str]]]:
-    """The template of one stage, made as small as possible, and the tags for the stack, which its resources inherit.
+    """Return the minimal template of one stage, and the tags for the stack, which its resources inherit.
 
     ``parameters`` are those of ``OPTIONAL``.
     """
@@ -222,7 +222,7 @@ OPTIONAL: Mapping[str, tuple[str, str]] = {"AlarmTopicArn": ("", "any"), "OwnSto
 
 
 def resolve_conditions(resources: Mapping[str, Any], stage: str, **parameters: str) -> Parts:
-    """The template of one stage, with all conditions resolved that depend on the stage and on ``parameters`` only."""
+    """Return the template of one stage, with conditions on only the stage and ``parameters`` resolved."""
     possible = [(parameters[name],) if name in parameters else values for name, values in OPTIONAL.items()]
     known = [Template(resources, Stage=stage, **dict(zip(OPTIONAL, each, strict=True))) for each in product(*possible)]
     each = {name: {one.condition(name) for one in known} for name in resources["Conditions"]}
@@ -248,14 +248,14 @@ def _resolve(value: Any, decided: Mapping[str, bool]) -> Any:
 
 
 def _keep(entry: Parts, decided: Mapping[str, bool]) -> bool:
-    """Whether a resource or output exists; a resolved condition is removed from it."""
+    """Whether a resource or output exists. A resolved condition is removed from it."""
     if entry.get("Condition") not in decided:
         return True
     return decided[entry.pop("Condition")]
 
 
 def _insert_stage(value: Any, stage: str) -> Any:
-    """``value`` with all references to the stage replaced by its name."""
+    """Replace all references to the stage in ``value`` by its name."""
     if isinstance(value, list):
         return [_insert_stage(item, stage) for item in value]
     if not isinstance(value, dict):
@@ -269,7 +269,7 @@ def _insert_stage(value: Any, stage: str) -> Any:
 
 
 def _compact_dashboard(parts: Parts) -> Parts:
-    """``parts`` with the dashboard's JSON, formatted for readers, as short as CloudWatch takes it."""
+    """Return ``parts`` with the dashboard's JSON in the shortest notation that CloudWatch accepts."""
     for entry in parts["Resources"].values():
         if entry["Type"] == DASHBOARD:
             body = json.loads(entry["Properties"]["DashboardBody"]["Fn::Sub"])
@@ -293,7 +293,7 @@ def _leave_out(members: Parts, defaults: Mapping[str, Any]) -> None:
 
 
 def _abbreviate(metrics: list[list[Any]]) -> None:
-    """Write "." for the parts that a metric shares with the one before it."""
+    """Replace the parts that a metric shares with the previous one by "."."""
     before: Sequence[str] = ()
     for metric in metrics:
         names = [name for name in metric if isinstance(name, str)]

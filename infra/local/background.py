@@ -1,4 +1,4 @@
-"""Runs a complete stack for a test or tool, started as by ``make run`` but on a free port, and stopped afterwards."""
+"""Runs a complete stack for a test or tool like ``make run``, but on a free port, and stops it afterwards."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _NOT_HANDED_ON = (
 
 
 class NotReady(Exception):
-    """The stack exited or timed out before it was ready; the message ends with its last line, if that is known."""
+    """The stack exited or timed out before it was ready. The message ends with the stack's last line, if known."""
 
 
 @contextmanager
@@ -56,15 +56,15 @@ def run_stack(
     ``AWS_ENDPOINT_URL_DYNAMODB``, with which a stack can use a running engine.
 
     Args:
-        environ: the stack's environment; by default this process's.
-        output: where its output and log are written; by default a temporary file. Contains no credentials.
+        environ: the stack's environment; by default that of this process.
+        output: the file for output and log; by default a temporary file. It contains no credentials.
         engine: one of ``infra.local.engines.ENGINES``.
-        folder: where the stack keeps its file and data; by default a temporary folder.
-        elsewhere: variables that point to running engines; set even if they would be ignored in ``environ``.
+        folder: the folder of the stack's file and data; by default a temporary folder.
+        elsewhere: variables that point to running engines, set even if ``environ`` would ignore them.
         port: the service's port; by default a free one.
 
     Raises:
-        NotReady: it did not start; ``output`` contains the reason.
+        NotReady: the stack did not start. ``output`` contains the reason.
     """
     given = os.environ if environ is None else environ
     with tempfile.TemporaryDirectory(prefix="causeway-stack-") as place, tempfile.TemporaryFile() as captured:

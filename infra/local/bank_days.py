@@ -1,7 +1,7 @@
-"""Made-up statistics for a new stack: 90 days of each demonstration bank, so that the page of performance is not empty.
+"""Synthetic statistics for a new stack: 90 days of each demonstration bank for the performance pages.
 
-The records are marked as made up: the page says so, exports and averages leave them out. A day's figures depend on
-the bank and the day only, except for outages and slow days, which are spread over the whole range.
+The records are marked as made up. The pages display the mark; exports and averages omit the records. A day's figures
+depend only on the bank and the day, except outages and slow days, which are spread over the whole range.
 """
 
 from __future__ import annotations
@@ -47,10 +47,10 @@ class BankBehaviour:
     """The behaviour of a bank.
 
     Attributes:
-        outages: how many it has.
+        outages: the number of outages.
         longest: the longest duration of an outage, in minutes.
-        slowness: its response times, as a multiple of the usual ones.
-        failed_share: the share of requests that it answers with an error.
+        slowness: the response times, as a multiple of the usual ones.
+        failed_share: the share of requests with an error response.
     """
 
     outages: int = 3
@@ -60,7 +60,7 @@ class BankBehaviour:
 
 
 def made_up_days(bank: ExpectedBank, behaviour: BankBehaviour, latest: date) -> list[DayRecord]:
-    """The records of ``DAYS`` days until ``latest``, the oldest first; the same for the same arguments."""
+    """Generate the records of ``DAYS`` days until ``latest``, oldest first. Equal arguments yield equal records."""
     chance = Random(bank.bic)
     days = list(DayRange(latest - timedelta(days=DAYS - 1), latest))
     outages = {day: _outage(behaviour, chance) for day in chance.sample(days[:-1], behaviour.outages)}
@@ -95,8 +95,10 @@ def _made_up_day(
 
 
 def _counts(calls: int, service: Service, behaviour: BankBehaviour, outage: Span | None, chance: Random) -> CallCounts:
-    """The outcomes of a service's calls. During an outage five requests get no response until the bank counts as down,
-    then one now and then; the others are not sent."""
+    """Generate the outcomes of a service's calls. During an outage, five requests get no response until the bank counts
+    as down,
+    then an occasional one. Other requests are not sent.
+    """
     seconds = outage[1] - outage[0] if outage else 0
     unanswered = 5 + seconds // _UNANSWERED_EVERY if outage and service == "AISP" else 0
     not_asked = max(0, round(calls * seconds / DAY_SECONDS) - unanswered)
@@ -108,7 +110,7 @@ def _counts(calls: int, service: Service, behaviour: BankBehaviour, outage: Span
 
 
 def store_made_up_days(hub: Hub, behaviours: Mapping[str, BankBehaviour]) -> None:
-    """Store the days of the registered banks in ``behaviours``, by BIC, and their overviews; no record is replaced."""
+    """Store the synthetic days and overviews of registered banks in ``behaviours``, by BIC. No record is replaced."""
     latest, banks = yesterday(hub.clock), hub.statistics.expected_banks()
     for bank in banks:
         if bank.bic in behaviours:
@@ -118,7 +120,7 @@ def store_made_up_days(hub: Hub, behaviours: Mapping[str, BankBehaviour]) -> Non
 
 
 def _store_new(store: Store, records: Sequence[DayRecord]) -> None:
-    """Store the records of days that have none: in one transaction, or one by one if a day has one."""
+    """Store the records of new days: in one transaction, or one by one if some days exist."""
     writes = [record.put_new() for record in records]
     try:
         store.transact(writes)
@@ -129,14 +131,14 @@ def _store_new(store: Store, records: Sequence[DayRecord]) -> None:
 
 
 def _outage(behaviour: BankBehaviour, chance: Random) -> Span:
-    """A downtime between 07:00 and 22:00, in seconds of the day."""
+    """Return a downtime between 07:00 and 22:00, in seconds of the day."""
     seconds = chance.randrange(150, 60 * behaviour.longest)
     begins = chance.randrange(7 * 3600, 22 * 3600 - seconds)
     return begins, begins + seconds
 
 
 def _histogram(usual: float, count: int) -> Histogram:
-    """``count`` durations around ``usual`` milliseconds."""
+    """Generate ``count`` durations around ``usual`` milliseconds."""
     middle = round(math.log2(usual) * STEPS)
     ends = [round(part * count / _WHOLE) for part in accumulate(_SHARES.values(), initial=0.0)]
     counts = {middle + offset: end - start for offset, (start, end) in zip(_SHARES, pairwise(ends), strict=True)}

@@ -1,9 +1,9 @@
-"""Plays card use in the past: steps of a programme manager and of the card network, through the service's own actions.
+"""Simulates card use in the past: steps of a programme manager and of the card network, through the service's actions.
 
-The player is a second ``Hub`` on the same data whose clock stands in the past and is moved to the time of each step.
-Every step has a fixed request reference, so a step that was carried out before a crash returns its first response
-and changes nothing when the steps are played again with the same start. A payment whose provider had not replied when
-the process ended is finished first, as the schedule would have done a minute later.
+The player is a second ``Hub`` on the same data, whose clock is set to the time of each step. Every step has a fixed
+request reference, so a step completed before a crash returns its first response and has no further effect in a second
+run with the same start. A payment without a provider response at the process's end is completed first, as the schedule
+would do a minute later.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ _LEVEL = 1000
 
 
 class StepFailed(Exception):
-    """A step was refused; the message names the step and the reason."""
+    """A step was refused. The message contains the step and the reason."""
 
 
 class PastClock(Clock):
-    """A clock that stands still until moved; durations are real."""
+    """A clock that changes only by ``move_to``. Durations are real."""
 
     def __init__(self, start: datetime) -> None:
         self._now = start
@@ -47,7 +47,7 @@ class PastClock(Clock):
         return self._now
 
     def move_to(self, moment: datetime) -> None:
-        """Move the clock forward. Raises: ValueError, if ``moment`` is earlier than its time."""
+        """Move the clock forward. Raises: ValueError, if ``moment`` is before the current time."""
         if moment < self._now:
             raise ValueError(f"the clock cannot be moved back to {moment}")
         self._now = moment
@@ -55,14 +55,14 @@ class PastClock(Clock):
 
 @dataclass(frozen=True, slots=True, order=True)
 class Step:
-    """An action at a time of the played period.
+    """An action at a time of the simulated period.
 
     Attributes:
         day: the number of whole days since the start.
         at: the UTC time of day.
         name: unique; identifies the step in references, and for values of its response.
         members: a text ``$name.member`` is a value of the response to the earlier step ``name``.
-        code: the response code that the network is to get, if it gets one.
+        code: the expected response code of the network, if any.
     """
 
     day: int
@@ -74,7 +74,7 @@ class Step:
 
 
 class CardPlayer:
-    """Plays steps for one programme manager on the data of ``hub``, from midnight (UTC) of the day of ``start``."""
+    """Runs steps for one programme manager on the data of ``hub``, from midnight (UTC) of the day of ``start``."""
 
     def __init__(self, hub: Hub, manager_id: int, start: datetime) -> None:
         self._start = datetime.combine(start.astimezone(UTC).date(), time(), UTC)
@@ -85,7 +85,7 @@ class CardPlayer:
         self._responses: dict[str, Any] = {}
 
     def play(self, steps: Iterable[Step], is_stopped: Callable[[], bool] = lambda: False) -> bool:
-        """Carry out the steps in the order of their times, until ``is_stopped``. Returns whether it was all of them.
+        """Run the steps in chronological order, until ``is_stopped``. Returns whether all steps ran.
 
         Raises: StepFailed.
         """
@@ -97,7 +97,7 @@ class CardPlayer:
         return True
 
     def _carry_out(self, step: Step) -> Any:
-        """The data of the response. Raises: StepFailed."""
+        """Run a step and return the data of its response. Raises: StepFailed."""
         answer = self._request(step)
         if answer.get("status_code") == Status.IN_PROGRESS:
             self._finish_payments()
@@ -110,7 +110,7 @@ class CardPlayer:
         return data
 
     def _request(self, step: Step) -> Any:
-        """The response to a step."""
+        """Return the response to a step."""
         cards = self._hub.cards
         dispatcher = cards.api if step.action in cards.api.actions else cards.simulator
         asked = {
@@ -122,7 +122,7 @@ class CardPlayer:
         return jsontext.loads(dispatcher.answer_internally(self._credential, asked))
 
     def _finish_payments(self) -> None:
-        """Ask the provider again about each payment that an earlier process has left without its reply."""
+        """Query the provider for each payment of an earlier process without its response."""
         clock = PastClock(self._clock.now() + timedelta(seconds=ASKING_SECONDS))
         _past_hub(self._present, clock).cards.call(finish_due_payments, clock.monotonic() + RUN_SECONDS)
 
@@ -139,9 +139,9 @@ class CardPlayer:
 
 
 def _past_hub(present: Hub, clock: PastClock) -> Hub:
-    """The service in the past, with the storage, the keys and the set-up of the present one.
+    """Create a service in the past, with the storage, keys and configuration of the present service.
 
-    Keys and set-up are cached by the present time, and so stay valid.
+    Keys and configuration are cached by the present time, and therefore remain valid.
     """
     past = Hub(present.settings, clock)
     past.store, past.keyring = present.store, present.keyring
@@ -150,7 +150,7 @@ def _past_hub(present: Hub, clock: PastClock) -> Hub:
 
 
 def _credential(manager_id: int) -> Credential:
-    """A credential that exists only in memory; it has all rights, but no response discloses card data."""
+    """Create a credential in memory with all rights. No response discloses card data."""
     from chalicelib.cards.programs.credentials import Credential
     from chalicelib.cards.protocol.card_records import ABSENT, CARD_FIELDS
 
@@ -159,5 +159,5 @@ def _credential(manager_id: int) -> Credential:
 
 
 def _reference(name: str) -> str:
-    """The request reference of a step: letters, digits and hyphens."""
+    """Return the request reference of a step: letters, digits and hyphens."""
     return f"first-month-{re.sub('[^A-Za-z0-9]+', '-', name).lower()}"

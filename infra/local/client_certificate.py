@@ -1,4 +1,4 @@
-"""The certificate of a caller as API Gateway passes it on: ``requestContext.identity.clientCert``."""
+"""The certificate of a caller in API Gateway's format: ``requestContext.identity.clientCert``."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from cryptography.hazmat.primitives.serialization import Encoding
 
 
 def describe_certificate(certificate: x509.Certificate) -> dict[str, Any]:
-    """The certificate as API Gateway passes it on.
+    """Describe the certificate in API Gateway's format.
 
-    ``serialNumber`` is hexadecimal, with colons between the bytes; the times of ``validity`` are such as
+    ``serialNumber`` is hexadecimal, with colons between the bytes. The times of ``validity`` are formatted like
     ``Aug  5 00:28:21 2120 GMT``.
     """
     digits = f"{certificate.serial_number:x}"
@@ -29,7 +29,7 @@ def describe_certificate(certificate: x509.Certificate) -> dict[str, Any]:
 
 
 def format_name(name: x509.Name) -> str:
-    """A name in API Gateway's notation: in the certificate's order, the reverse of RFC 4514."""
+    """Format a name in API Gateway's notation: in the certificate's order, the reverse of RFC 4514."""
     return ",".join(part.rfc4514_string() for part in name.rdns)
 
 

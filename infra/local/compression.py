@@ -12,10 +12,10 @@ _ENTRY = re.compile(r"\s*(gzip|x-gzip|\*)\s*(?:;\s*q=([01](?:\.[0-9]{0,3})?)\s*)
 
 
 def compress(content: bytes, headers: dict[str, Any], accepted: Sequence[str] | None, smallest: int | None) -> bytes:
-    """The body to send: compressed with gzip if the client accepts that and it has at least ``smallest`` bytes.
+    """Compress a body of at least ``smallest`` bytes with gzip, if the client accepts it. Returns the body to send.
 
-    Adds ``Content-Encoding`` and ``Vary`` to ``headers``. A strong entity tag becomes a weak one (RFC 9110 §8.8.1),
-    since the bytes differ. A body that has an encoding already is left alone, as is an empty one.
+    Adds ``Content-Encoding`` and ``Vary`` to ``headers``. A strong entity tag becomes weak (RFC 9110 §8.8.1), because
+    the bytes differ. A body with an encoding and an empty body are unchanged.
     """
     if smallest is None or not content or len(content) < smallest or _value(headers, "Content-Encoding"):
         return content
@@ -47,11 +47,11 @@ def _vary(headers: dict[str, Any]) -> None:
 
 
 def _name(headers: Mapping[str, Any], name: str) -> str:
-    """The name of a header as the response spells it."""
+    """Return the name of a header in the response's notation."""
     return next((given for given in headers if given.lower() == name.lower()), name)
 
 
 def _value(headers: Mapping[str, Any], name: str) -> str:
-    """A header's value, or an empty string; values of a repeated header are joined."""
+    """Return a header's value, or an empty string. Values of a repeated header are joined."""
     value = headers.get(_name(headers, name)) or ""
     return value if isinstance(value, str) else ", ".join(value)

@@ -1,7 +1,7 @@
-"""The development CA: certificates for the local stack's https address, and for TPPs and banks that try mutual TLS.
+"""The development CA: certificates for the local stack's https address, and for TPPs and banks that test mutual TLS.
 
 It is created on first use, next to the stack's file: ``.local/tls/ca.pem`` and ``ca-key.pem``. Only its owner can read
-the files. Nothing outside this machine should trust it.
+the files. Do not trust it outside this machine.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Extensions = Iterable[tuple[x509.ExtensionType, bool]]
 
 
 def folder(stack_file: Path) -> Path:
-    """The folder of the development CA of the stack with this file."""
+    """Return the folder of the development CA of the stack with this file."""
     return stack_file.parent / "tls"
 
 
@@ -42,8 +42,8 @@ def folder(stack_file: Path) -> Path:
 class ClientSubject:
     """The subject of a client certificate.
 
-    ``organization_identifier`` is that of ETSI TS 119 495, section 5.2.1, such as ``PSDGB-FCA-123456``; ``roles`` are
-    stated only together with it.
+    ``organization_identifier`` follows ETSI TS 119 495, section 5.2.1, such as ``PSDGB-FCA-123456``. ``roles`` require
+    it.
     """
 
     common_name: str
@@ -51,7 +51,7 @@ class ClientSubject:
     roles: tuple[Role, ...] = ()
 
     def name(self) -> x509.Name:
-        """The subject, from the country to the common name."""
+        """The subject's name, from the country to the common name."""
         identifier = self.organization_identifier
         attributes = [(NameOID.ORGANIZATION_NAME, self.common_name), (NameOID.COMMON_NAME, self.common_name)]
         if identifier:
@@ -60,7 +60,7 @@ class ClientSubject:
         return x509.Name([x509.NameAttribute(oid, value) for oid, value in attributes])
 
     def extensions(self) -> Extensions:
-        """The extension ``qcStatements`` with the roles, if there are any."""
+        """The extension ``qcStatements`` with the roles, if any."""
         if self.organization_identifier and self.roles:
             country, authority = self.organization_identifier[3:].split("-")[:2]
             statement = encode_statement(self.roles, authority, f"{country}-{authority}")
@@ -68,7 +68,7 @@ class ClientSubject:
 
 
 class DevelopmentCa:
-    """The development CA in ``place``, created if it is missing; ``now`` is when it issues certificates."""
+    """The development CA in ``place``, created if missing. ``now`` is the time of issue."""
 
     def __init__(self, place: Path, now: datetime | None = None) -> None:
         self.folder = place
@@ -84,13 +84,13 @@ class DevelopmentCa:
         return self.folder / CA
 
     def issue_client(self, subject: ClientSubject, days: int) -> tuple[str, str]:
-        """A new client certificate and its private key, in PEM."""
+        """Issue a client certificate. Returns it and its private key, in PEM."""
         key = ec.generate_private_key(ec.SECP256R1())
         extensions = (*_leaf(ExtendedKeyUsageOID.CLIENT_AUTH), *subject.extensions())
         return _pem(self._sign(subject.name(), key, days, extensions)), _key_pem(key)
 
     def server_files(self) -> tuple[Path, Path]:
-        """The files of a certificate for ``HOSTS`` and of its private key; renewed in the last month before it ends."""
+        """Return the files of a certificate for ``HOSTS`` and of its private key, renewed in its last month."""
         certificate, key = self.folder / SERVER, self.folder / SERVER_KEY
         if not (certificate.exists() and key.exists() and self._is_current(certificate)):
             self._create_server(certificate, key)
@@ -110,7 +110,7 @@ class DevelopmentCa:
         stackfile.write_private(file, _pem(self._sign(_common_name(HOSTS[0]), key, _SERVER_DAYS, extensions)))
 
     def _create(self) -> None:
-        """Create the CA. Its name has a random part, so that no CA is mistaken for an earlier one."""
+        """Create the CA. Its name has a random part, so that it differs from earlier CAs."""
         key = ec.generate_private_key(ec.SECP256R1())
         name = _common_name(f"Causeway development CA {x509.random_serial_number():x}"[:40])
         usage = _key_usage(key_cert_sign=True, crl_sign=True)

@@ -1,4 +1,4 @@
-"""A DynamoDB engine in a separate process, and what DynamoDB Local and dynoxide have in common."""
+"""A DynamoDB engine in a separate process, and shared code of DynamoDB Local and dynoxide."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _READY_SECONDS = 120.0
 
 
 class EngineFailed(Exception):
-    """An engine could not be installed or started; the message gives the reason."""
+    """An engine could not be installed or started. The message contains the reason."""
 
 
 class DynamoDBEngine(ABC):
-    """A DynamoDB engine on its own port, with its data in memory or in a folder; a ``with`` block stops it at its end.
+    """A DynamoDB engine on its own port, with data in memory or in a folder. Leaving the ``with`` block stops it.
 
     Raises: EngineFailed, if the program is missing.
     """
@@ -44,12 +44,12 @@ class DynamoDBEngine(ABC):
     @staticmethod
     @abstractmethod
     def program() -> list[str]:
-        """The start of the command: the program and its fixed arguments. Raises: EngineFailed, if it is missing."""
+        """Return the start of the command: the program and its fixed arguments. Raises: EngineFailed: it is missing."""
 
     @staticmethod
     @abstractmethod
     def _options(port: int, data: Path | None) -> list[str]:
-        """The rest of the command."""
+        """Return the remaining options of the command."""
 
     def __enter__(self) -> Self:
         return self
@@ -63,7 +63,7 @@ class DynamoDBEngine(ABC):
 
     @property
     def process_group(self) -> int:
-        """The group of the engine's processes, for signals."""
+        """Return the process group of the engine, for signals."""
         return self._child.pid
 
     def wait(self) -> str:
@@ -83,7 +83,7 @@ class DynamoDBEngine(ABC):
         self._errors.close()
 
     def _explain_failure(self) -> str:
-        """Why the engine did not start: the last line that it wrote, and where its data is."""
+        """Explain why the engine did not start: its last output line, and the location of its data."""
         self._errors.seek(0)
         lines = self._errors.read().decode(errors="replace").strip().splitlines()
         reason = f": {lines[-1].strip().removeprefix('error: ').rstrip('.')}" if lines else ""
@@ -96,7 +96,7 @@ class DynamoDBEngine(ABC):
 
 
 def is_dynamodb(url: str) -> bool:
-    """Whether DynamoDB is listening: each of its responses has the header ``x-amzn-RequestId``."""
+    """Whether DynamoDB is listening. Each of its responses has the header ``x-amzn-RequestId``."""
     try:
         with urlopen(url, timeout=5) as response:
             return "x-amzn-RequestId" in response.headers

@@ -1,4 +1,4 @@
-"""DynamoDB Local: a real engine for behaviour that an emulator cannot prove.
+"""DynamoDB Local: Amazon's engine, for behaviour that an emulator cannot verify.
 
 Maven fetches it once, into ``.local/dynamodb-local``.
 """
@@ -49,7 +49,7 @@ def fetch_engine(folder: Path = INSTALLED) -> Path:
 
 
 def find_java() -> str:
-    """The path of a sufficiently new Java. Raises: EngineFailed."""
+    """Find a sufficiently recent Java. Raises: EngineFailed."""
     found = shutil.which("java")
     if found is None:
         raise EngineFailed(f"DynamoDB Local needs Java {OLDEST_JAVA} or later, but there is no java on this machine")

@@ -1,6 +1,6 @@
-"""dynoxide, a DynamoDB engine in a single program over SQLite: several times faster than the built-in one.
+"""dynoxide, a DynamoDB engine in a single program on SQLite, several times faster than the built-in emulator.
 
-``make install-dynoxide`` builds it with cargo and installs it where cargo installs programs, usually ``~/.cargo/bin``.
+``make install-dynoxide`` builds it with cargo and installs it in cargo's folder, usually ``~/.cargo/bin``.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Dynoxide(DynamoDBEngine):
 
 
 def installed_version() -> str | None:
-    """The version of the program on the PATH; ``None`` if there is none, ``"unknown"`` if it cannot be read."""
+    """Return the version of the program on the PATH; ``None`` if it is missing, ``"unknown"`` if unreadable."""
     program = shutil.which(_PROGRAM)
     if program is None:
         return None
@@ -49,7 +49,7 @@ def installed_version() -> str | None:
 
 
 def find_program() -> str:
-    """The path of the tested version. Raises: EngineFailed, if the PATH has none, or another version."""
+    """Return the path of the tested version. Raises: EngineFailed, if the PATH has none, or a different version."""
     version = installed_version()
     if version is None:
         raise EngineFailed(f"there is no {_PROGRAM} on the PATH: {_INSTALL}, with cargo")
@@ -59,7 +59,7 @@ def find_program() -> str:
 
 
 def install() -> None:
-    """Build the tested version and install it. Raises: EngineFailed, if cargo is missing or fails."""
+    """Build and install the tested version. Raises: EngineFailed, if cargo is missing or fails."""
     cargo = shutil.which("cargo")
     if cargo is None:
         raise EngineFailed(

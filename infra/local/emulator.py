@@ -1,11 +1,10 @@
 """The AWS emulator: moto's server in a separate process.
 
 Requests run one at a time, because moto's backends are not thread-safe and concurrent conditional transactions would
-interleave. Calls about messages are answered by ``sqs`` instead. Connections are kept alive, and Nagle's algorithm is
-off.
+interleave. ``sqs`` handles calls for messages instead. Connections are persistent, and Nagle's algorithm is off.
 
-The command prints its address when it is ready, and exits when its standard input closes. If it cannot start, or not
-save its state any more, it prints one sentence that says why, and exits with 1.
+The command prints its address when it is ready, and exits when its standard input closes. If it cannot start, or can no
+longer save its state, it prints the reason in one sentence, and exits with 1.
 """
 
 from __future__ import annotations
@@ -33,9 +32,9 @@ Environ = dict[str, Any]
 
 
 class Emulator:
-    """Calls moto's WSGI application, one request at a time, or answers a call about messages.
+    """Calls moto's WSGI application, one request at a time, or handles a call for messages.
 
-    ``now`` is the time by which messages become visible.
+    ``now`` returns the time at which messages become visible.
     """
 
     def __init__(
@@ -73,7 +72,7 @@ class Emulator:
 
 
 class EmulatorHandler(StrictHandler):
-    """Handles one connection: HTTP/1.1 with keep-alive."""
+    """Handles one persistent HTTP/1.1 connection."""
 
     protocol_version = "HTTP/1.1"
     largest_body = 100_000_000  # Lambda takes archives of 50 MB, here in Base64
@@ -122,7 +121,7 @@ class EmulatorHandler(StrictHandler):
         return environ
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Log nothing: the service's own log contains the calls."""
+        """Disable logging, because the service's own log contains the calls."""
 
 
 class EmulatorServer(ThreadingHTTPServer):

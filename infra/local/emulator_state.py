@@ -1,9 +1,9 @@
 """The emulator's state on disk: tables, queues, secrets and key material in one SQLite file.
 
-After each request that changes something, the difference is committed before the response is sent. So nothing that was
-confirmed is lost when the emulator is killed, and tables, keys and queues always fit together. If it cannot be
-committed, the emulator must end without another response: moto has applied what the file lacks. Stored records are
-sealed with a data key, which a KMS key wraps and a secret holds: without both they could not be read again.
+After each request that changes data, the difference is committed before the response is sent. Confirmed changes survive
+a killed emulator, and tables, keys and queues are always consistent. If a commit fails, the emulator must exit without
+a further response, because moto has applied changes that the file lacks. Stored records are sealed with a data key,
+which a KMS key wraps and a secret contains. Both are required to read the records.
 """
 
 from __future__ import annotations
@@ -44,18 +44,18 @@ Key = dict[str, Any]
 
 
 class StateUnusable(Exception):
-    """The file cannot be used, or not be written; the message gives the remedy. The file is left unchanged."""
+    """The file is unusable or cannot be written. The message contains the remedy. The file is unchanged."""
 
 
 def _end(error: StateUnusable) -> NoReturn:
-    """Print why, and end this process from within a request."""
+    """Print the reason, and exit this process from within a request."""
     with contextlib.suppress(OSError):
         print(error, flush=True)
     os._exit(1)
 
 
 class EmulatorState:
-    """The state at ``path``, a file in a private folder, which is created if missing.
+    """The state in the file ``path`` of a private folder, which is created if missing.
 
     ``end`` is called if a change cannot be written, before any lock is released. By default it ends the process.
 
@@ -92,7 +92,7 @@ class EmulatorState:
             raise sqlite3.DatabaseError(found)
 
     def restore(self) -> None:
-        """Restore the secrets, and have moto restore keys and tables when they are created."""
+        """Restore the secrets, and have moto restore keys and tables on creation."""
         _derive_keys(bytes.fromhex(self._seed()))
         for region, name, value in self._rows("secret"):
             _backend("secretsmanager", region).create_secret(
@@ -126,12 +126,12 @@ class EmulatorState:
                 self._write(changes)
 
     def messages(self, queue: str) -> list[tuple[str, str]]:
-        """The ids and texts of a queue's messages."""
+        """Return the ids and texts of a queue's messages."""
         with self._writing:
             return [(message_id, text) for _, message_id, text in self._rows("message", queue)]
 
     def record_messages(self, changes: Iterable[tuple[str, str, str | None]]) -> None:
-        """Save messages: queue, id and text; ``None`` removes a message."""
+        """Save messages: queue, id and text. ``None`` removes a message."""
         with self._writing:
             self._write([("message", *change) for change in changes])
 
@@ -176,7 +176,7 @@ class EmulatorState:
             table.put_item(item)
 
     def _token_changes(self, request: Mapping[str, Any]) -> Iterator[tuple[str, str, str, str | None]]:
-        """The token of a completed transaction is kept with its items, and removed when it has expired."""
+        """Return the changes of transaction tokens, which are stored with the items and removed after expiry."""
         while self._tokens and self._tokens[0][0] <= time.time() - VALID_SECONDS:
             _, region, expired = self._tokens.popleft()
             yield "token", region, expired, None
@@ -197,7 +197,7 @@ _REMEDY = f"restore a copy of it, or {_FRESH}"
 
 
 def _touched(action: str, request: Mapping[str, Any]) -> Iterator[tuple[str, Key]]:
-    """The tables and keys of a writing call; a put's key is in its item."""
+    """Return the tables and keys of a writing call. A put's key is in its item."""
     if action == _TRANSACTION:
         for (operation,) in (each.values() for each in request["TransactItems"]):
             yield operation["TableName"], operation.get("Key") or operation.get("Item") or {}
@@ -210,7 +210,7 @@ def _touched(action: str, request: Mapping[str, Any]) -> Iterator[tuple[str, Key
 
 
 def _item_change(name: str, attributes: Key) -> tuple[str, str, str, str | None]:
-    """The change that makes the stored item equal to the table's."""
+    """Return the change that makes the stored item equal to the table's item."""
     from moto.dynamodb.models.dynamo_type import DynamoType
 
     table = _backend_of(name).tables[name]
@@ -221,7 +221,7 @@ def _item_change(name: str, attributes: Key) -> tuple[str, str, str, str | None]
 
 
 def _stored_value(value: Any) -> dict[str, Any]:
-    """An attribute value as moto keeps it: binary values are bytes, which it compares with those of conditions."""
+    """Convert an attribute value to moto's form. Binary values are bytes, for comparison in conditions."""
     ((kind, content),) = value.items()
     match kind:
         case "B":
@@ -249,7 +249,7 @@ def _backend(service: str, region: str) -> Any:
 
 
 def _backends(service: str) -> list[Any]:
-    """The backends of a service that are in use."""
+    """Return the backends of a service that are in use."""
     from moto.backends import get_backend
 
     backends: Any = get_backend(service)  # type: ignore[call-overload]
@@ -257,7 +257,7 @@ def _backends(service: str) -> list[Any]:
 
 
 def _backend_of(table: str) -> Any:
-    """The DynamoDB backend with this table."""
+    """Return the DynamoDB backend with this table."""
     (found,) = [backend for backend in _backends("dynamodb") if table in backend.tables]
     return found
 

@@ -1,7 +1,7 @@
 """The stack's engines: the bundled emulator, LocalStack or another endpoint, with or without a separate DynamoDB.
 
-An engine is described entirely by environment variables that boto3 understands, so the service, the seed, the
-operator's command line and the tests need not know which engine they use.
+boto3's environment variables fully describe an engine, so the service, the seed, the operator's command line and the
+tests are independent of the engine.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ _HONOURED = ("AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_DYNAMODB")
 
 
 class Engines:
-    """The engines of a stack; they start when the object is created.
+    """The engines of a stack, which start when the object is created.
 
     Args:
-        environ: the process's environment; modified to point to the engines.
+        environ: the process's environment, modified to point to the engines.
         engine: one of ``ENGINES``.
-        folder: where the engines' folders of persistent data are.
+        folder: the parent of the engines' data folders.
         fresh: whether to remove existing data first.
 
     Raises:
@@ -85,13 +85,13 @@ class Engines:
 
     @property
     def dynamodb_engine(self) -> str | None:
-        """The separate DynamoDB engine, one of ``DYNAMODB_ENGINES`` or ``endpoint``; ``None`` if there is none."""
+        """The separate DynamoDB engine, one of ``DYNAMODB_ENGINES`` or ``endpoint``; ``None`` without one."""
         if self._dynamodb is not None:
             return self._engine
         return "endpoint" if self.has_own_dynamodb else None
 
     def explain_silence(self, address: str) -> str:
-        """The error message for an engine that does not respond at ``address``."""
+        """Return the error message for an engine that does not respond at ``address``."""
         if address == self._environ.get("AWS_ENDPOINT_URL_DYNAMODB", "").rstrip("/"):
             return f"nothing responds at {address} (AWS_ENDPOINT_URL_DYNAMODB): is DynamoDB running there?"
         return f"nothing responds at {address} (AWS_ENDPOINT_URL): is the engine running there?"
@@ -106,7 +106,7 @@ class Engines:
             self._environ["AWS_ENDPOINT_URL_DYNAMODB"] = self._dynamodb.wait()
 
     def environment(self) -> dict[str, str]:
-        """The variables that another process needs to use these engines; credentials only if they are fake."""
+        """Return the variables that other processes need to use these engines, with credentials only if fake."""
         names = (*_SHARED, *SETTINGS, *endpoints(self._environ))
         shared = {name: self._environ[name] for name in names if name in self._environ}
         fake = all(self._environ.get(name) == value for name, value in _FAKE_CREDENTIALS.items())
@@ -123,7 +123,7 @@ class Engines:
         return [each for each in (self._emulator, self._dynamodb) if each and each.has_ended()]
 
     def failure(self, seconds: float = 0) -> str | None:
-        """Why an engine that this stack started has exited; ``None`` if none exits within ``seconds``."""
+        """Return why an engine that this stack started has exited; ``None`` if none exits within ``seconds``."""
         if not self.has_failed(seconds):
             return None
         first = self._ended_engines()[0]
@@ -158,7 +158,7 @@ class Engines:
             raise
 
     def _use_credentials(self) -> None:
-        """Use fake credentials with the bundled emulator, so that real ones never sign a local call."""
+        """Use fake credentials with the bundled emulator, so that real credentials never sign a local call."""
         self._environ.pop("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS", None)
         if self.is_emulated:
             for name in (*CREDENTIALS, *(each for each in endpoints(self._environ) if each not in _HONOURED)):
@@ -170,7 +170,7 @@ class Engines:
 
 
 def _lock(data: Path) -> IO[str]:
-    """Lock a data folder, whose files two engines would corrupt. The lock is released when this process exits."""
+    """Lock a data folder, because two engines would corrupt its files. The lock is released when this process exits."""
     data.mkdir(mode=0o700, parents=True, exist_ok=True)
     lock = (data / _LOCK).open("w")
     try:
@@ -185,7 +185,7 @@ def _lock(data: Path) -> IO[str]:
 
 
 def _prepare(data: Path, *, fresh: bool, has_keys: bool) -> None:
-    """Remove the data if ``fresh``; otherwise, if it ``has_keys``, refuse tables without the keys to read them."""
+    """Remove the data if ``fresh``. Otherwise, if it ``has_keys``, refuse tables without the keys to read them."""
     files = [file for file in data.iterdir() if file.name != _LOCK]
     if fresh:
         for file in files:
@@ -198,7 +198,7 @@ def _prepare(data: Path, *, fresh: bool, has_keys: bool) -> None:
 
 
 def _read_address(emulator: ChildProcess) -> str:
-    """The emulator's address, which it prints when it is ready, or in its place why it cannot start."""
+    """Read the emulator's address, which it prints when ready. Otherwise, it prints the reason for its failure."""
     try:
         line = emulator.first_line()
     except ChildFailed as error:
@@ -209,9 +209,9 @@ def _read_address(emulator: ChildProcess) -> str:
 
 
 def choose_engine(environ: Mapping[str, str]) -> tuple[str, str]:
-    """The engine for a stack whose user named none, and a remark for the user, which may be empty.
+    """Choose the default engine of a stack. Returns the engine and a remark for the user, which may be empty.
 
-    It is dynoxide if the PATH has the tested version and ``environ`` names no running engine.
+    It is dynoxide if the PATH has the tested version and ``environ`` sets no running engine.
     """
     if environ.get("LOCALSTACK") == "1" or any(name in environ for name in _HONOURED):
         return ENGINES[0], ""
@@ -248,7 +248,7 @@ _ABSENT = ("disabled", "error")
 
 
 def localstack_address() -> str:
-    """LocalStack's address on this machine, from its client package."""
+    """Return LocalStack's address on this machine, from its client package."""
     from localstack_client import config
 
     return str(config.get_service_endpoint("dynamodb"))
@@ -258,7 +258,7 @@ def check_localstack(url: str, dynamodb_apart: bool = False) -> None:
     """Check LocalStack's health document at ``url``.
 
     Raises:
-        EngineFailed: no response, not LocalStack, or a missing service.
+        EngineFailed: no response, a different program, or a missing service.
     """
     services = _services(url)
     needed = [name for name in SERVICES if not (dynamodb_apart and name == "dynamodb")]

@@ -1,7 +1,7 @@
 """Runs queue consumers and schedules as Lambda would, which ``chalice local`` does not do.
 
-They are discovered on the Chalice application. A message is deleted if its handler returns, and stays in the queue if
-it raises, so visibility timeouts, redrive and the dead-letter queue behave as deployed.
+They are discovered on the Chalice application. A message is deleted if its handler returns, and remains in the queue if
+the handler raises, so visibility timeouts, redrive and the dead-letter queue behave as deployed.
 """
 
 from __future__ import annotations
@@ -48,18 +48,18 @@ class InvalidSchedule(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class RateSchedule:
-    """Due at a fixed interval, first one period after the start."""
+    """A schedule with a fixed interval, first due one period after the start."""
 
     period: timedelta
 
     def after(self, moment: datetime) -> datetime:
-        """The first due time after ``moment`` (UTC)."""
+        """Return the first due time after ``moment`` (UTC)."""
         return moment + self.period
 
 
 @dataclass(frozen=True, slots=True)
 class CronSchedule:
-    """Due in every minute that matches all six fields; weekday 1 is Sunday."""
+    """A schedule due in every minute that matches all six fields. Weekday 1 is Sunday."""
 
     minutes: frozenset[int]
     hours: frozenset[int]
@@ -69,7 +69,7 @@ class CronSchedule:
     years: frozenset[int]
 
     def after(self, moment: datetime) -> datetime:
-        """The first due time after ``moment`` (UTC). Raises: InvalidSchedule, if there is none within five years."""
+        """Return the first due time after ``moment`` (UTC). Raises: InvalidSchedule: none exists within five years."""
         when = moment.astimezone(UTC).replace(second=0, microsecond=0) + timedelta(minutes=1)
         last = when.year + _YEARS_AHEAD
         while when.year <= last:
@@ -145,12 +145,12 @@ class EventRunner:
 
     Args:
         application: the Chalice application.
-        timeouts: the time limit of each deployed function in seconds, by name; ``""`` is the default.
+        timeouts: the timeout of each deployed function in seconds, by name; ``""`` is the default.
         region: the region in the events' ARNs.
         sqs: a boto3 SQS client; by default, configured from the environment.
-        now: returns the current time, by which a rate's period passes.
-        business_now: returns business time, in which a cron expression is due; by default ``now``.
-        is_resting: whether schedules are not run at present.
+        now: returns the current time, for rate expressions.
+        business_now: returns business time, for cron expressions; by default ``now``.
+        is_resting: whether schedules are currently suspended.
     """
 
     def __init__(
@@ -205,7 +205,7 @@ class EventRunner:
             self._idle.wait_for(lambda: not self._busy, timeout)
 
     def consume_once(self, source: SQSEventConfig, url: str, wait: int = 0) -> int:
-        """Receive one batch and pass it to its handler. Returns how many messages were deleted."""
+        """Receive one batch and pass it to its handler. Returns the number of deleted messages."""
         answer = self._sqs.receive_message(
             QueueUrl=url,
             MaxNumberOfMessages=min(source.batch_size, _LARGEST_BATCH),
@@ -272,18 +272,18 @@ class EventRunner:
 
 
 def queue_name(source: SQSEventConfig) -> str:
-    """The name of a consumer's queue, which may be registered by name or by ARN."""
+    """Return the name of a consumer's queue, which may be registered by name or by ARN."""
     return source.queue or str(source.queue_arn).rpartition(":")[2]
 
 
 def schedule_expression(source: ScheduledEventConfig) -> str:
-    """The expression of a schedule as text."""
+    """Return the expression of a schedule as text."""
     given = source.schedule_expression
     return str(given.to_string()) if isinstance(given, ScheduleExpression) else str(given)
 
 
 def sqs_event(messages: list[Any], arn: str, region: str) -> dict[str, Any]:
-    """The Lambda event for a batch of SQS messages."""
+    """Return the Lambda event for a batch of SQS messages."""
     return {
         "Records": [
             {
@@ -306,7 +306,7 @@ def sqs_event(messages: list[Any], arn: str, region: str) -> dict[str, Any]:
 
 
 def schedule_event(name: str, moment: datetime, region: str) -> dict[str, Any]:
-    """The event that EventBridge sends for a schedule."""
+    """Return the event that EventBridge sends for a schedule."""
     return {
         "version": "0",
         "id": str(uuid.uuid4()),

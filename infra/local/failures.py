@@ -1,4 +1,4 @@
-"""Why a stack did not start, as a sentence for the person who started it."""
+"""Explains why a stack did not start, in a sentence for the user."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 
 
 def explain_failure(error: Exception) -> str | None:
-    """Why the start failed at a file or an engine; ``None`` for other errors."""
+    """Explain why the start failed at a file or an engine; ``None`` for other errors."""
     from chalicelib.foundation.dynamodb.store import StoreError
     from infra import aws_errors
 
@@ -19,7 +19,7 @@ def explain_failure(error: Exception) -> str | None:
 
 
 def explain_port(port: int, error: OSError) -> str:
-    """Why a port cannot be used."""
+    """Explain why a port cannot be used."""
     if error.errno == errno.EADDRINUSE:
         return f"port {port} is taken; choose another one, for example PORT={port % 65535 + 1}"
     return f"port {port} cannot be used: {os.strerror(error.errno or 0)}"

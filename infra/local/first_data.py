@@ -1,13 +1,13 @@
-"""The first data of a new stack: made-up days of the banks, and a month of card use.
+"""The first data of a new stack: synthetic days of the banks, and a month of card use.
 
-The days are stored while the stack starts. The card use is played in a thread once the stack is ready (see
-``card_player``), since it takes seconds. Its state is kept beside the seed data, as the member ``first_data``:
+The days are stored while the stack starts. The card use is simulated in a thread after the start (see
+``card_player``), because it takes seconds. Its state is stored beside the seed data, as the member ``first_data``:
 
 ``state``    ``playing``, ``complete``, or ``incomplete`` if it was interrupted and a later start came too late
 ``started``  the Unix second at which the stack was new; the month ends on the day before
 
-A stack that ends meanwhile goes on with the next start: the steps that were carried out return their first response.
-Request references are kept for 30 days of the played time, so a start more than a day later leaves the month as it is.
+An interrupted run continues at the next start: completed steps return their first response. Request references are
+stored for 30 days of the simulated time, so a start more than a day later leaves the month unchanged.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ _TROUBLED = BankBehaviour(outages=9, longest=150, slowness=2.4, failed_share=0.0
 
 
 def begin(hub: Hub, previous: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    """Store the days of a new stack. Returns the state of its first data; ``None`` if it was never new.
+    """Store the days of a new stack. Returns the state of its first data; ``None`` if the stack never was new.
 
     Args:
-        previous: what the seed file of an earlier stack on the same data says; ``None`` for a new stack.
+        previous: the content of an earlier stack's seed file on the same data; ``None`` for a new stack.
     """
     if previous is not None:
         return _resume(hub, previous.get("first_data"))
@@ -46,13 +46,13 @@ def begin(hub: Hub, previous: Mapping[str, Any] | None) -> dict[str, Any] | None
 
 
 class CardMonth:
-    """Plays the month of card use in a thread.
+    """Simulates the month of card use in a thread.
 
     Args:
         first_data: the state of the month.
         report: called with the new state when the month is complete.
-        time_stopped: keeps schedules from running, and time from being moved, while the month is played: a job that
-            runs in the present would release a hold of the past before the step that collects it.
+        time_stopped: suspends schedules and moves of time during the simulation. A job in the present would release
+            a hold of the past before the step that collects it.
     """
 
     def __init__(
@@ -72,12 +72,12 @@ class CardMonth:
         self._thread = threading.Thread(target=self._run, name="card month", daemon=True)
 
     def start(self) -> None:
-        """Start the thread, if the month is not complete."""
+        """Start the thread, unless the month is complete."""
         if self._first_data["state"] == PLAYING:
             self._thread.start()
 
     def stop(self) -> None:
-        """End after the current step, and wait for it."""
+        """Stop after the current step, and wait for the thread."""
         self._stopped.set()
         if self._thread.is_alive():
             self._thread.join()
@@ -97,7 +97,7 @@ class CardMonth:
 
 
 def play_month(hub: Hub, manager_id: int, started: int, is_stopped: Callable[[], bool] = lambda: False) -> bool:
-    """Play the month that ends on the day before ``started``. Returns whether it is complete.
+    """Simulate the month that ends on the day before ``started``. Returns whether it is complete.
 
     Raises: StepFailed.
     """
@@ -116,14 +116,14 @@ def _resume(hub: Hub, first_data: Mapping[str, Any] | None) -> dict[str, Any] | 
 
 
 def _has_cards(hub: Hub) -> bool:
-    """Whether the card API has ever issued an id on these data."""
+    """Whether the card API has ever issued an id on this data."""
     from chalicelib.cards.storage.sequences import SEQUENCES
 
     return hub.store.get(*SEQUENCES) is not None
 
 
 def _behaviours() -> dict[str, BankBehaviour]:
-    """The demonstration banks: all of them are on the page of performance, and a visitor may choose any."""
+    """Return the behaviours of the demonstration banks, all of which are on the performance pages."""
     from chalicelib.demo_bank.profiles import PROFILES
 
     return {profile.bic: _TROUBLED if profile.plays_faults else _USUAL for profile in PROFILES}

@@ -1,4 +1,4 @@
-"""HTTP sessions with the running stack, for the tools beside it."""
+"""HTTP sessions with the running stack, for accompanying tools."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import requests
 
 
 def new_session() -> requests.Session:
-    """A session without proxies that trusts the authorities of the stack in the environment, ``OUTBOUND_CA_FILE``."""
+    """Create a session without proxies that trusts the authorities of ``OUTBOUND_CA_FILE``."""
     session = requests.Session()
     session.trust_env = False
     session.verify = os.environ.get("OUTBOUND_CA_FILE") or True

@@ -1,8 +1,8 @@
 """The stack's log file in JSON Lines, which ``trace`` reads.
 
-It is stored beside the stack's file (``stack.log.jsonl`` beside ``stack.json``). Its lines are those of standard
-output with an added member ``function``, named like the log groups of a deployed stage. A stack that starts appends to
-the file; when it is too large, it is rotated, and one older file is kept.
+It is stored beside the stack's file (``stack.log.jsonl`` beside ``stack.json``). Its lines are those of standard output
+with an additional member ``function``, named like the log groups of a deployed stage. A new stack appends to the file.
+A file that is too large is rotated, and one older file is retained.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _function: ContextVar[str] = ContextVar("function", default=API)
 
 
 class LogFile(logging.Handler):
-    """Writes log lines with another handler's formatter to a file that only its owner can read."""
+    """Writes log lines to a file that only its owner can read, with the formatter of a given handler."""
 
     def __init__(self, path: Path, form: logging.Formatter) -> None:
         super().__init__()
@@ -45,7 +45,7 @@ class LogFile(logging.Handler):
             self._report(error)
 
     def _report(self, error: OSError) -> None:
-        """Say once that lines are missing from the file; standard output has them."""
+        """Report once that lines are missing from the file. Standard output has them."""
         if not self._is_incomplete:
             print(f"causeway: {self._path} cannot be written ({error.strerror}): lines are missing.", file=sys.stderr)
         self._is_incomplete = True
@@ -61,13 +61,13 @@ class LogFile(logging.Handler):
         self._size += self._file.write(line)
 
     def _rotate(self) -> None:
-        """Keep the current file as the older one and open a new file."""
+        """Rename the current file to the older file and open a new file."""
         if self._path.exists():
             self._path.replace(_older_path(self._path))
         self._open()
 
     def _open(self) -> None:
-        """Open the file at its end; a line that a full disk or a killed stack left incomplete is ended."""
+        """Open the file at its end. Complete a line left incomplete by a full disk or a killed stack."""
         self._path.touch(mode=0o600)
         self._file = self._path.open("a+b", buffering=0)
         self._size = self._file.seek(0, io.SEEK_END)
@@ -79,7 +79,7 @@ class LogFile(logging.Handler):
 
 @contextmanager
 def log_as(name: str) -> Iterator[None]:
-    """Attribute this thread's log lines to the function ``name`` within the block; the default is the API."""
+    """Attribute this thread's log lines to the function ``name`` within the block. The default is the API."""
     before = _function.set(name)
     try:
         yield
@@ -93,12 +93,12 @@ def is_api() -> bool:
 
 
 def log_path(stack_file: Path) -> Path:
-    """The path of a stack's log."""
+    """Return the path of a stack's log."""
     return stack_file.with_suffix(".log.jsonl")
 
 
 def read_lines(path: Path) -> Iterator[str]:
-    """The lines of the older file and then of the current one."""
+    """Yield the lines of the older file and then of the current file."""
     for each in (_older_path(path), path):
         if each.exists():
             with each.open(encoding="utf-8", errors="replace") as file:

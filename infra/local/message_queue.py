@@ -1,7 +1,8 @@
-"""A queue of messages in memory: each call costs the same however many messages wait, and each wakes one consumer.
+"""A queue of messages in memory. The cost of a call is independent of the queue's length, and each call wakes one
+consumer.
 
-Messages that can be received are in the order in which they became visible; the others are in a heap by the time at
-which they do. A timer moves them over, so that consumers wait without looking.
+Visible messages are ordered by the time at which they became visible. Delayed messages are in a heap sorted by this
+time. A timer moves them, so that consumers wait without polling.
 """
 
 from __future__ import annotations
@@ -19,12 +20,12 @@ _GONE = -1
 
 @dataclass(slots=True, eq=False)
 class Message:
-    """A message; times are Unix seconds.
+    """A message. Times are Unix seconds.
 
     Attributes:
         attributes: the message attributes, as sent.
-        received: how often it was received.
-        visible_at: when it can be received, as far as it is known by now.
+        received: the number of deliveries.
+        visible_at: the currently known time from which it can be received.
     """
 
     message_id: str
@@ -42,7 +43,7 @@ _Entry = tuple[float, int, Message]
 
 
 class MessageQueue:
-    """The messages of one queue; ``lock`` is held in every call, and released only while ``wait`` waits."""
+    """The messages of one queue. ``lock`` is held in every call, and released only while ``wait`` waits."""
 
     def __init__(self, lock: threading.Lock, now: Callable[[], float]) -> None:
         self._now = now
@@ -58,7 +59,7 @@ class MessageQueue:
         return len(self._messages)
 
     def add(self, message: Message) -> None:
-        """Add a message, or a message of another queue, visible at its time."""
+        """Add a message, or move a message from a different queue, visible at its time."""
         self._messages[message.message_id] = message
         self._enter(message)
 
@@ -66,21 +67,21 @@ class MessageQueue:
         return self._messages.get(message_id)
 
     def ids(self) -> list[str]:
-        """The ids of all messages."""
+        """Return the ids of all messages."""
         return list(self._messages)
 
     def remove(self, message: Message) -> None:
-        """Remove a message, if it is still there."""
+        """Remove a message, if it exists."""
         if self._messages.pop(message.message_id, None):
             message.entry = _GONE
 
     def hide(self, message: Message, until: float) -> None:
-        """Have a message of the queue become visible at another time."""
+        """Change the time at which a message of the queue becomes visible."""
         message.visible_at = until
         self._enter(message)
 
     def take(self) -> Message | None:
-        """The message that has been visible for longest; the caller hides or removes it."""
+        """Return the message that has been visible for longest. The caller hides or removes it."""
         self._uncover()
         while self._visible:
             _, number, message = self._visible.popleft()
@@ -89,7 +90,7 @@ class MessageQueue:
         return None
 
     def wait(self, seconds: float) -> bool:
-        """Wait until a message becomes visible for this consumer; returns whether one did in time."""
+        """Wait until a message becomes visible for this consumer. Returns false after a timeout."""
         if seconds <= 0:
             return False
         if self._timer is None:
@@ -98,7 +99,7 @@ class MessageQueue:
         return self._arrival.wait(seconds)
 
     def count(self) -> tuple[int, int, int]:
-        """How many messages are visible, in progress (received and not deleted), and delayed."""
+        """Count the messages that are visible, in progress (received and not deleted), and delayed."""
         now = self._now()
         hidden = [message for message in self._messages.values() if message.visible_at > now]
         received = sum(message.received > 0 for message in hidden)
@@ -118,7 +119,7 @@ class MessageQueue:
                 self._earlier.notify()
 
     def _uncover(self) -> None:
-        """Move over the messages that have become visible, and wake a consumer for each."""
+        """Move the messages that have become visible, and wake a consumer for each."""
         now = self._now()
         while self._hidden and (self._hidden[0][0] <= now or self._hidden[0][1] != self._hidden[0][2].entry):
             entry = heapq.heappop(self._hidden)

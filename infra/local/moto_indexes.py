@@ -1,6 +1,6 @@
-"""Sorted indexes of moto's tables, with which a query visits the items of its page only.
+"""Sorted indexes of moto's tables, so that a query visits only the items of its page.
 
-Unpatched, moto goes through all items of the table for each query, and sorts them.
+Unpatched, moto scans and sorts all items of the table for each query.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _PREFIX_TYPES = ("S", "B")
 
 
 class Keys(NamedTuple):
-    """The attributes of an index or a table: those of its partition key, its sort key, and of the order in a query."""
+    """The attributes of an index or a table: those of the partition key, the sort key, and the query order."""
 
     partition: tuple[str, ...]
     sort: tuple[str, ...]
@@ -34,7 +34,7 @@ class Keys(NamedTuple):
 
 
 class SortedIndex:
-    """The items of a table that have all ``keys``: in each partition, in the order of a query."""
+    """The items of a table that have all ``keys``, sorted in query order in each partition."""
 
     def __init__(self, keys: Keys) -> None:
         self._keys = keys
@@ -61,7 +61,7 @@ class SortedIndex:
 
 
 def patch_queries() -> None:
-    """Make queries search a sorted index, which the first query of its kind makes and each write keeps up to date."""
+    """Make queries search a sorted index, created by the first query of its kind and updated by each write."""
     tables: Any = import_module("moto.dynamodb.models.table")
     table_class, largest_page = tables.Table, tables.RESULT_SIZE_LIMIT
     real_query, real_put, real_delete = table_class.query, table_class.put_item, table_class.delete_item
@@ -95,13 +95,13 @@ def patch_queries() -> None:
 
 
 def update_indexes(table: Any, place: Place) -> None:
-    """Index an item that was written, other than by the table's own methods."""
+    """Index an item that was written without the table's own methods."""
     for index in _indexes_of(table).values():
         index.put(place, _find_item(table, place))
 
 
 def _indexes_of(table: Any) -> dict[Keys, SortedIndex]:
-    """The indexes of a table's items; a table that has got other items (a restored backup) has none yet."""
+    """Return the indexes of a table's items. A table with replaced items (a restored backup) has none yet."""
     members: dict[str, Any] = vars(table)
     if members.get("indexed_items") is not table.items:
         members |= {"indexed_items": table.items, "sorted_indexes": {}}
@@ -110,7 +110,7 @@ def _indexes_of(table: Any) -> dict[Keys, SortedIndex]:
 
 
 def index_of(table: Any, keys: Keys) -> SortedIndex:
-    """The index of a table's items by ``keys``; the first call makes it."""
+    """Return the index of a table's items by ``keys``. The first call creates it."""
     indexes = _indexes_of(table)
     if keys not in indexes:
         indexes[keys] = index = SortedIndex(keys)
@@ -121,7 +121,7 @@ def index_of(table: Any, keys: Keys) -> SortedIndex:
 
 
 def _check_operands(asked: Mapping[str, Any]) -> None:
-    """Refuse a prefix that is neither text nor binary, as DynamoDB does; moto fails instead."""
+    """Refuse a prefix that is neither text nor binary, as DynamoDB does. moto fails instead."""
     if asked["range_comparison"] == "BEGINS_WITH":
         for operand in asked["range_objs"]:
             if operand.type not in _PREFIX_TYPES:
@@ -132,7 +132,7 @@ def _check_operands(asked: Mapping[str, Any]) -> None:
 
 
 def _search(table: Any, asked: Mapping[str, Any], largest_page: int) -> list[Any] | None:
-    """The items that a query needs: those of its page and the next one; ``None`` for a query that moto refuses."""
+    """Return the items for a query: those of its page and the next one; ``None`` for a query that moto refuses."""
     keys = _keys(table, asked.get("index_name"))
     if keys is None:
         return None
@@ -150,7 +150,7 @@ def _search(table: Any, asked: Mapping[str, Any], largest_page: int) -> list[Any
 
 
 def _keys(table: Any, index_name: str | None) -> Keys | None:
-    """The keys of an index, or of the table itself; ``None`` for an unknown index."""
+    """Return the keys of an index, or of the table itself; ``None`` for an unknown index."""
     own = tuple(table.table_key_attrs)
     if index_name is None:
         return Keys(own[:1], own[1:], own[1:])
@@ -166,9 +166,9 @@ def _keys(table: Any, index_name: str | None) -> Keys | None:
 def _window(
     entries: Sequence[Entry], keys: Keys, equal: Mapping[str, Any], asked: Mapping[str, Any]
 ) -> tuple[range, bool]:
-    """The numbers of the entries that a query has to visit, and whether it can stop after a page of them.
+    """Return the numbers of the entries that a query visits, and whether it can stop after a page.
 
-    They are those that match its key conditions, and the next one, after which moto says that there is another page.
+    They match its key conditions, and include one more entry, by which moto detects a further page.
     """
     first, last, is_exact = 0, len(entries), True
     if entries and (comparison := asked["range_comparison"]):
@@ -191,13 +191,13 @@ def _window(
 
 
 def _is_single(keys: Keys, asked: Mapping[str, Any]) -> bool:
-    """Whether a query compares the first attribute of the sort key, and no other."""
+    """Whether a query compares only the first attribute of the sort key."""
     conditions = asked.get("range_key_conditions") or ()
     return len(keys.sort) > 0 and [name for name, *_ in conditions] in ([], [keys.sort[0]])
 
 
 def _matching_range(entries: Sequence[Entry], comparison: str, operands: Sequence[Any]) -> tuple[int, int] | None:
-    """The numbers of the first matching entry and the one after the last; ``None`` if only moto can compare."""
+    """Return the range of the matching entries; ``None`` if only moto can compare."""
     if any(each.type != entries[0][0][0][0] for each in operands):
         return None
     low, high = _value(operands[0]), _value(operands[-1])
@@ -221,12 +221,12 @@ def _matching_range(entries: Sequence[Entry], comparison: str, operands: Sequenc
 
 
 def _first_of(entry: Entry) -> Value:
-    """The first sort key."""
+    """Return the first sort key."""
     return entry[0][0]
 
 
 def _page(items: Iterator[Any], limit: int | None, largest: int) -> Iterator[Any]:
-    """The items of a page and one more, from which moto sees that another page follows."""
+    """Return the items of a page and one more item, by which moto detects a further page."""
     size = 0
     for item in islice(items, None if limit is None else limit + 1):
         yield item

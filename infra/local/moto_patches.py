@@ -1,6 +1,6 @@
 """Patches that make moto faster and smaller, and its transactions idempotent.
 
-Unpatched, it copies whole tables, frees nothing, caches nothing, and ignores the tokens of transactions.
+Unpatched, moto copies whole tables, frees no memory, has no caches, and ignores the tokens of transactions.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ def patch_moto() -> None:
 
 
 def _copy_changed_items_only() -> None:
-    """Make transactions back up only the items that they may have to restore, not whole tables for each operation.
+    """Make transactions back up only the items that they may restore, instead of whole tables for each operation.
 
-    An update works on a copy of its item, so backed-up items stay unchanged.
+    An update works on a copy of its item, so backed-up items are unchanged.
     """
     tables: Any = import_module("moto.dynamodb.models")
     backends: Any = tables.DynamoDBBackend
@@ -47,7 +47,7 @@ def _copy_changed_items_only() -> None:
     class Copying:
         @staticmethod
         def deepcopy(value: Any) -> Any:
-            """A copy, of a table itself: moto puts it back after a failure, and its items are restored here."""
+            """Copy a value, but return a table itself, which moto restores. Its items are restored separately."""
             return value if isinstance(value, tables.Table) else copy.deepcopy(value)
 
     def update_item(backend: Any, table_name: str, key: dict[str, Any], *arguments: Any, **options: Any) -> Any:
@@ -84,13 +84,13 @@ def _copy_changed_items_only() -> None:
 
 
 def _place(table: Any, key: dict[str, Any]) -> Place:
-    """The primary key in ``key``, which may be a whole item."""
+    """Return the primary key in ``key``, which may be a whole item."""
     value: Any = import_module("moto.dynamodb.models.dynamo_type").DynamoType
     return value(key[table.hash_key_attr]), value(key[table.range_key_attr]) if table.range_key_attr else None
 
 
 def _stored_items(backend: Any, transact_items: list[dict[str, Any]]) -> Iterator[tuple[Any, Place, Any]]:
-    """The tables, places and items of a transaction; a malformed operation, which moto refuses, has none."""
+    """Return the tables, places and items of a transaction, without malformed operations, which moto refuses."""
     for operation in (operation for each in transact_items for operation in each.values()):
         table, key = backend.tables.get(operation.get("TableName")), operation.get("Key") or operation.get("Item")
         if table is not None and key and set(table.table_key_attrs) <= key.keys():
@@ -99,7 +99,7 @@ def _stored_items(backend: Any, transact_items: list[dict[str, Any]]) -> Iterato
 
 
 def _set_item(table: Any, place: Place, item: Any) -> None:
-    """Put an item in its place; ``None`` removes the stored one."""
+    """Store an item at its place. ``None`` removes the stored item."""
     partition, sort = place
     items, key = (table.items, partition) if sort is None else (table.items[partition], sort)
     if item is None:
@@ -116,7 +116,7 @@ def _remember_less() -> None:
 
 
 def _look_up_less() -> None:
-    """Cache moto's lookup of its own methods and packages, and match requests against the services in use first."""
+    """Cache moto's lookup of its own methods and packages, and match requests against used services first."""
     responses: Any = import_module("moto.core.responses")
     responses.method_names_from_class = cache(responses.method_names_from_class)
     backends: Any = import_module("moto.backends")
@@ -132,7 +132,7 @@ def _read_models_once() -> None:
 
 
 def _read_expressions_once() -> None:
-    """Cache the tokens of conditions and the syntax trees of updates, which moto parses repeatedly and copies."""
+    """Cache the tokens of conditions and the syntax trees of updates, which moto otherwise parses repeatedly."""
     updates: Any = import_module("moto.dynamodb.parsing.expressions").UpdateExpressionParser
     updates.make = cache(updates.make)
     parser: Any = import_module("moto.dynamodb.comparisons").ConditionExpressionParser
@@ -146,7 +146,7 @@ def _read_expressions_once() -> None:
 
 
 def _try_fewer_names() -> None:
-    """Parse and serialise attribute values directly; moto searches each for all ten types, in a dozen spellings."""
+    """Parse and serialise attribute values directly. moto searches each for all ten types in many notations."""
     parsers: Any = import_module("moto.core.parse").BaseJSONParser
     serializers: Any = import_module("moto.core.serialize").BaseJSONSerializer
     real_parse, real_structure = parsers._parse_structure, serializers._serialize_type_structure
@@ -171,7 +171,7 @@ def _try_fewer_names() -> None:
 
 
 def _measure_once() -> None:
-    """Measure an item once, when it is created, and copy the size on updates."""
+    """Compute an item's size once, on creation, and copy the size on updates."""
     types: Any = import_module("moto.dynamodb.models.dynamo_type")
     errors: Any = import_module("moto.dynamodb.exceptions")
     item, attributes_of = types.Item, types.LimitedSizeDict
@@ -193,7 +193,7 @@ def _measure_once() -> None:
 
 
 def _honour_tokens() -> None:
-    """Carry out a transaction once for each ``ClientRequestToken``."""
+    """Execute a transaction once for each ``ClientRequestToken``."""
     responses: Any = import_module("moto.dynamodb.responses")
     errors: Any = import_module("moto.dynamodb.exceptions")
     real_transact = responses.DynamoHandler.transact_write_items
@@ -210,7 +210,7 @@ def _honour_tokens() -> None:
 
 
 def attribute_value(value: Any) -> dict[str, Any]:
-    """An attribute value in wire format, from moto's own type or from a value already in wire format."""
+    """Return an attribute value in wire format, from moto's own type or from a value already in wire format."""
     if not isinstance(value, dict):
         return attribute_value({value.type: value.value})
     ((kind, content),) = value.items()

@@ -1,8 +1,7 @@
 """Child processes of the stack. Each exits when its standard input, a pipe from this process, closes.
 
-The parent holds the other end open and writes nothing. When the parent exits, even by SIGKILL, the pipe closes. For
-programs that ignore their standard input, this file is also a script, which must start fast:
-``python process.py java …``.
+The parent keeps the pipe open without writing. When the parent exits, even by SIGKILL, the pipe closes. For programs
+that ignore their standard input, this file is also a script, which must start fast: ``python process.py java …``.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ class ChildFailed(Exception):
 
 
 class ChildProcess:
-    """A program whose standard input is a pipe from this process; it exits when the pipe closes."""
+    """A program whose standard input is a pipe from this process, and which exits when the pipe closes."""
 
     def __init__(
         self,
@@ -59,7 +58,7 @@ class ChildProcess:
         return self.exit_code is not None
 
     def first_line(self) -> str:
-        """The first line that the program prints. Raises: ChildFailed, if it exits without printing one."""
+        """Return the first line that the program prints. Raises: ChildFailed, if it exits without output."""
         assert self._process.stdout is not None
         line = bytes(self._process.stdout.readline()).decode().strip()
         if not line:
@@ -67,13 +66,13 @@ class ChildProcess:
         return line
 
     def last_line(self) -> str:
-        """The last line that a program printed after its first, once it has ended; empty if there is none."""
+        """Return the last line that an ended program printed after its first; empty without such a line."""
         assert self._process.stdout is not None
         lines = bytes(self._process.stdout.read()).decode().strip().splitlines()
         return lines[-1] if lines else ""
 
     def stop(self, grace: float = GRACE + 1) -> int:
-        """Close the pipe and wait for the program to exit; kill it after ``grace`` seconds. Returns its exit code."""
+        """Close the pipe and wait for the program to exit. Kill it after ``grace`` seconds. Returns its exit code."""
         if self._process.stdin:
             self._process.stdin.close()
         _wait_or_kill(self._process, grace)
@@ -83,12 +82,12 @@ class ChildProcess:
 
 
 def python_command(module: str, *arguments: str) -> list[str]:
-    """The command that runs a module of this repository."""
+    """Return the command that runs a module of this repository."""
     return [sys.executable, "-m", module, *arguments]
 
 
 def guarded_command(*command: str) -> list[str]:
-    """The command that wraps a program that does not watch its standard input."""
+    """Return the command that wraps a program that ignores its standard input."""
     return [sys.executable, "-S", "-E", __file__, *command]
 
 
@@ -105,7 +104,7 @@ def call_with_parents_end(work: Callable[[], object]) -> None:
 
 
 def exit_with_parent() -> None:
-    """Exit this process when its standard input closes; for children that run Python."""
+    """Exit this process when its standard input closes. For children that run Python."""
     call_with_parents_end(lambda: os._exit(0))
 
 
@@ -122,7 +121,7 @@ def run_guarded(command: Sequence[str]) -> int:
 
 
 def _wait_or_kill(child: subprocess.Popen[Any], grace: float) -> None:
-    """Wait for a child to exit; kill it after ``grace`` seconds."""
+    """Wait for a child to exit. Kill it after ``grace`` seconds."""
     try:
         child.wait(grace)
     except subprocess.TimeoutExpired:

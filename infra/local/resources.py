@@ -1,9 +1,10 @@
 """Creates the resources of ``resources.yaml`` on the one-machine stack.
 
 An endpoint such as LocalStack gets the template through CloudFormation. Resources that its CloudFormation does not
-support (secrets, item expiry) are added through the services' own APIs. The bundled emulator gets all resources that
-way, since moto's CloudFormation imports most of moto. If only DynamoDB has a separate endpoint, its tables are created
-there from the same template. Several stacks can share an endpoint if each has its own name prefix
+support (secrets, item expiry) are added through the services' own APIs. The bundled emulator gets all resources
+through these APIs, because moto's CloudFormation imports most of moto. If only DynamoDB has a separate endpoint, its
+tables are created at this endpoint from the same template. Several stacks can share an endpoint if each has its own
+name prefix
 (``RESOURCE_PREFIX``).
 """
 
@@ -27,7 +28,7 @@ _CONFIG = Config(connect_timeout=2, read_timeout=60, retries={"mode": "standard"
 
 
 def create_resources(*, emulated: bool, dynamodb_apart: bool, prefix: str = STACK) -> None:
-    """Create missing resources; idempotent on engines that keep data.
+    """Create missing resources. Idempotent on engines with persistent data.
 
     Args:
         emulated: the endpoint is the bundled emulator.
@@ -53,12 +54,12 @@ def create_resources(*, emulated: bool, dynamodb_apart: bool, prefix: str = STAC
 
 
 def compact_template(prefix: str) -> tuple[dict[str, Any], list[dict[str, str]]]:
-    """The template without other stages' resources, small enough for one call, and the stack's tags."""
+    """Return the template without other stages' resources, small enough for one call, and the stack's tags."""
     return template.compact(rename_resources(template.load(), prefix), STAGE, AlarmTopicArn="", OwnStorageKey="false")
 
 
 def rename_resources(source: Mapping[str, Any], prefix: str) -> dict[str, Any]:
-    """The template with ``prefix`` in resource names instead of ``causeway-<stage>``."""
+    """Return the template with ``prefix`` in resource names instead of ``causeway-<stage>``."""
     text = json.dumps(source).replace("causeway-${Stage}", prefix)
     renamed: dict[str, Any] = json.loads(text)
     return renamed
@@ -83,7 +84,7 @@ def make_tables(dynamodb: Any, source: template.Template) -> None:
 
 
 def expire_items(dynamodb: Any, source: template.Template) -> None:
-    """Enable item expiry on the attributes in the template, where it is not enabled yet."""
+    """Enable missing item expiry on the attributes in the template."""
     for table, attribute in source.expiry_attributes().items():
         state = dynamodb.describe_time_to_live(TableName=table)["TimeToLiveDescription"]
         if state.get("TimeToLiveStatus") not in ("ENABLED", "ENABLING"):
@@ -126,7 +127,7 @@ def _make_secrets(manager: Any, source: template.Template) -> None:
 
 
 def _key_schemas(table: Mapping[str, Any]) -> dict[str, Any]:
-    """The key schemas of a table and its indexes, which cannot simply be changed later."""
+    """Return the key schemas of a table and its indexes, which cannot simply be changed later."""
     indexes = {index["IndexName"]: index["KeySchema"] for index in table.get("GlobalSecondaryIndexes", ())}
     return {"": table["KeySchema"], **indexes}
 

@@ -24,7 +24,7 @@ def seed_stack(hub: Hub, previous: Mapping[str, Any] | None) -> dict[str, Any]:
 
     Args:
         hub: the wired service.
-        previous: the ``REUSED`` members of an earlier stack on the same data; its user, client and credentials
+        previous: the ``REUSED`` members of an earlier stack on the same data. Its user, client and credentials
             are reused if they still exist. ``None`` means a new stack, which gets its first data.
     """
     from chalicelib.demo_bank.profiles import PROFILES
@@ -54,7 +54,7 @@ def seed_stack(hub: Hub, previous: Mapping[str, Any] | None) -> dict[str, Any]:
 
 
 def _seed_user(hub: Hub, before: Mapping[str, Any]) -> dict[str, str]:
-    """A user with a known password: the previous one or a new one, with another address if the usual one is taken."""
+    """Return the previous user, or create a user with a known password and a free address."""
     from chalicelib.website.records.users import UserExists
 
     if before and hub.website.users.find(before["email"]):
@@ -72,7 +72,7 @@ def _seed_user(hub: Hub, before: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _seed_client(hub: Hub, owner: str, before: Mapping[str, Any]) -> dict[str, Any]:
-    """The previous client if its callback still points to this service, otherwise a new one."""
+    """Return the previous client if its callback still points to this service, or create a client."""
     from chalicelib.openbanking.records.clients import UnknownClient
 
     if before:
@@ -92,7 +92,7 @@ def _seed_client(hub: Hub, owner: str, before: Mapping[str, Any]) -> dict[str, A
 
 
 def _seed_programmes(hub: Hub, before: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The two programme managers of the demonstration file, with known credentials.
+    """Create the two programme managers of the demonstration file, with known credentials.
 
     Credentials whose secrets are unknown are replaced.
     """
@@ -118,7 +118,7 @@ def _seed_programmes(hub: Hub, before: Sequence[Mapping[str, Any]]) -> list[dict
 
 
 def _keep_known_credentials(hub: Hub, before: Mapping[str, Any]) -> dict[str, Any]:
-    """The previous credentials that are still valid."""
+    """Return the previous credentials that are still valid."""
     return {
         name: dict(parts)
         for name, parts in before.items()

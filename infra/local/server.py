@@ -1,11 +1,12 @@
 """The HTTP server of the one-machine stack: Chalice's local gateway behind a robust server.
 
-With TLS, the handshake takes place in the connection's thread, and the application sees a client's certificate as API
-Gateway would pass it on.
+With TLS, the connection's thread performs the handshake, and the application gets a client's certificate in API
+Gateway's format.
 
-Chalice's own handler leaves Nagle's algorithm on (40 ms per request on a kept-alive
-connection), sends a body in response to ``HEAD``, handles ``OPTIONS`` itself, and has a backlog of five. Routes, events
-and responses remain Chalice's, including API Gateway's 403 for an unknown path.
+Chalice's own handler uses Nagle's algorithm (40 ms per request on a persistent connection), sends a body in response to
+``HEAD``, handles ``OPTIONS`` itself, and has a backlog of five. Routes, events and responses remain Chalice's,
+including
+API Gateway's 403 for an unknown path.
 """
 
 from __future__ import annotations
@@ -73,7 +74,7 @@ class ApiHandler(StrictHandler, ChaliceRequestHandler):
         raise AttributeError(name)
 
     def handle_expect_100(self) -> bool:
-        """Send ``100 Continue`` at once: the caller sends the body when it has come (RFC 9110, section 10.1.1)."""
+        """Send ``100 Continue`` immediately. The caller then sends the body (RFC 9110, section 10.1.1)."""
         goes_on = super().handle_expect_100()
         self.wfile.flush()
         return goes_on
@@ -131,13 +132,13 @@ class ApiHandler(StrictHandler, ChaliceRequestHandler):
         return "Causeway"
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Log nothing: the application logs requests without their URLs, which may contain codes."""
+        """Disable logging: the application logs requests without their URLs, which may contain codes."""
 
 
 class Gateway(LocalGateway):
     """Chalice's local gateway with fixes: repeated headers, client certificates and OPTIONS are passed on.
 
-    Non-ASCII headers do not break its 403.
+    Non-ASCII headers do not break its 403 response.
     """
 
     def handle_request(self, method: str, path: str, headers: dict[str, str], body: bytes | None) -> dict[str, Any]:
@@ -155,12 +156,12 @@ class Gateway(LocalGateway):
         return event
 
     def _has_user_defined_options_method(self, lambda_event: Any) -> bool:
-        """Pass OPTIONS to the application like any other method, since no route allows other origins."""
+        """Pass OPTIONS to the application like any other method, because no route allows other origins."""
         return True
 
 
 class ApiServer(ThreadingMixIn, HTTPServer):
-    """An HTTP server with one thread per connection, on a socket that is already bound; https with ``tls``."""
+    """An HTTP server with one thread per connection, on a bound socket; https with ``tls``."""
 
     daemon_threads = True
     request_queue_size = 512
@@ -188,7 +189,7 @@ class ApiServer(ThreadingMixIn, HTTPServer):
         self.server_activate()
 
     def finish_request(self, request: Any, client_address: Any) -> None:
-        """Handle a connection, in its own thread: the TLS handshake, if there is one, then its requests."""
+        """Handle a connection in its own thread: the TLS handshake, if any, then its requests."""
         if self._tls is None:
             super().finish_request(request, client_address)
         elif secured := _shake_hands(request, self._tls):
@@ -212,11 +213,11 @@ class ApiServer(ThreadingMixIn, HTTPServer):
                 self._changed.notify_all()
 
     def count_in_flight(self) -> int:
-        """The number of requests in flight."""
+        """Return the number of requests in flight."""
         return len(self._running)
 
     def drain(self, timeout: float) -> bool:
-        """Wait for the requests now in flight. Returns whether all of them ended within ``timeout`` seconds.
+        """Wait for the current requests in flight. Returns whether all of them ended within ``timeout`` seconds.
 
         New requests are still served: a relayed request needs the demonstration banks, which also run on this server.
         """
@@ -231,7 +232,7 @@ class ApiServer(ThreadingMixIn, HTTPServer):
 
 
 def take_port(port: int) -> socket.socket:
-    """Bind a local port for a server; 0 selects any free port. Raises: OSError."""
+    """Bind a local port for a server. 0 selects any free port. Raises: OSError."""
     return socket.create_server((HOST, port))
 
 
@@ -243,9 +244,9 @@ def build_server(
     tls: ssl.SSLContext | None = None,
     own_urls: Iterable[str] = (),
 ) -> ApiServer:
-    """A server for ``application``, started by ``serve_forever``; ``/health`` returns ``stack_id`` in a header.
+    """Build a server for ``application``, started by ``serve_forever``. ``/health`` returns ``stack_id`` in a header.
 
-    Bodies are compressed from the configuration's ``minimum_compression_size`` on. Requests are for this machine or for
+    Bodies are compressed from the configured ``minimum_compression_size`` on. Requests must be for this machine or for
     the hosts of ``own_urls``, at any port.
     """
     hosts = {urlsplit(url).hostname or "" for url in own_urls}
@@ -254,7 +255,7 @@ def build_server(
 
 
 def _shake_hands(connection: socket.socket, tls: ssl.SSLContext) -> ssl.SSLSocket | None:
-    """The connection after its TLS handshake; closed, and ``None``, if that fails, as when a client speaks http."""
+    """Perform the TLS handshake. Returns the connection, or ``None`` after closing it, e.g. if a client uses http."""
     connection.settimeout(HANDSHAKE_SECONDS)
     secured = tls.wrap_socket(connection, server_side=True, do_handshake_on_connect=False)
     try:
@@ -273,7 +274,7 @@ def _read_client_cert(secured: ssl.SSLSocket) -> dict[str, Any] | None:
 
 
 def _close_secured(secured: ssl.SSLSocket) -> None:
-    """Close a connection as TLS demands, so that the client knows that nothing is missing."""
+    """Close a connection with TLS's closing message, so that the client can detect truncation."""
     with suppress(OSError, ValueError):
         secured.settimeout(1)
         secured.unwrap()

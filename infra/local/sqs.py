@@ -1,7 +1,7 @@
-"""The calls of SQS that are about messages; moto, which scans a queue at each of them, only keeps the queues.
+"""The SQS calls for messages. moto, which scans a queue in each such call, only stores the queues.
 
-They have a lock of their own: who sends or receives waits for nobody who uses tables, and the reverse. A call is saved
-before it is carried out and answered, and saves only the messages that it adds or removes.
+They use a separate lock, so senders and receivers never wait for table users, or vice versa. A call is saved before it
+is executed, and saves only the messages that it adds or removes.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ class SavedMessages(Protocol):
     """Persistent storage for messages."""
 
     def messages(self, queue: str) -> Sequence[tuple[str, str]]:
-        """The ids and texts of a queue's messages."""
+        """Return the ids and texts of a queue's messages."""
 
     def record_messages(self, changes: Sequence[tuple[str, str, str | None]]) -> None:
-        """Save changes: queue, id and text; ``None`` removes a message."""
+        """Save changes: queue, id and text. ``None`` removes a message."""
 
 
 class SqsError(Exception):
-    """A call that SQS refuses, with its code in the JSON protocol and, if another, in the query protocol."""
+    """A call that SQS refuses, with its codes in the JSON protocol and, if different, in the query protocol."""
 
     def __init__(self, code: str, message: str, query_code: str = "") -> None:
         super().__init__(message)
@@ -52,8 +52,8 @@ class Sqs:
     """The messages of all queues that moto has created.
 
     Args:
-        saved: where messages are kept; by default in memory only.
-        now: returns the time by which messages become visible.
+        saved: the storage of messages; by default only memory.
+        now: returns the time at which messages become visible.
     """
 
     def __init__(self, saved: SavedMessages | None = None, now: Callable[[], float] = time.time) -> None:
@@ -75,11 +75,11 @@ class Sqs:
         }
 
     def handles(self, target: str) -> bool:
-        """Whether the call ``target`` (``AmazonSQS.SendMessage``, for example) is about messages."""
+        """Whether the call ``target`` (``AmazonSQS.SendMessage``, for example) concerns messages."""
         return target.startswith(_TARGET) and target.removeprefix(_TARGET) in self._calls
 
     def answer(self, target: str, body: bytes) -> Answer:
-        """Carry out a call."""
+        """Execute a call and return its response."""
         request = json.loads(body or b"{}")
         try:
             with self._lock:
@@ -91,7 +91,7 @@ class Sqs:
         return _response("200 OK", answer)
 
     def queue(self, name: str) -> MessageQueue:
-        """The messages of a queue. Raises: SqsError."""
+        """Return the messages of a queue. Raises: SqsError."""
         with self._lock:
             return self._find(name)[1]
 
@@ -111,7 +111,7 @@ class Sqs:
         return {"Successful": [{"Id": number, **_sent(message)} for number, message in messages.items()], "Failed": []}
 
     def _receive_message(self, settings: Any, queue: MessageQueue, request: Request) -> dict[str, Any]:
-        """Take messages; if there are none, wait with the lock released until one becomes visible."""
+        """Take messages. Without messages, release the lock and wait until one becomes visible."""
         count = _number(request, "MaxNumberOfMessages", 1, 1, _LARGEST_BATCH)
         seconds = _number(request, "WaitTimeSeconds", settings.receive_message_wait_time_seconds, 0, LONGEST_WAIT)
         hidden = _number(request, "VisibilityTimeout", settings.visibility_timeout, 0, _LONGEST_VISIBILITY)
@@ -160,7 +160,7 @@ class Sqs:
     # -- internals
 
     def _find(self, name: str) -> tuple[Any, MessageQueue]:
-        """A queue's settings and messages: at first the saved ones; none if the queue was created again."""
+        """Return a queue's settings and messages: initially the saved messages, none if the queue was recreated."""
         settings = _settings(name)
         known, former = self._queues.get(name, (None, None))
         if former is not None and known is settings:
@@ -189,7 +189,7 @@ class Sqs:
         return Message(message_id, body, now, now + delay, request.get("MessageAttributes") or {})
 
     def _take(self, settings: Any, queue: MessageQueue, count: int, hidden: int) -> list[Message]:
-        """Up to ``count`` visible messages. One that was received too often moves to the dead-letter queue."""
+        """Take up to ``count`` visible messages. A message received too often moves to the dead-letter queue."""
         taken: list[Message] = []
         now = self._now()
         while len(taken) < count and (message := queue.take()):
@@ -223,7 +223,7 @@ class Sqs:
 
 
 def _settings(name: str) -> Any:
-    """moto's queue, with its settings. Raises: SqsError."""
+    """Return moto's queue with its settings. Raises: SqsError."""
     from moto.backends import get_backend
 
     backends: Any = get_backend("sqs")
@@ -241,7 +241,7 @@ def _text(message: Message) -> str:
 
 
 def _message(message_id: str, text: str) -> Message:
-    """A saved message, visible unless delayed; messages of earlier releases lack some members."""
+    """Create a saved message, visible unless delayed. Messages of earlier releases lack some members."""
     message = json.loads(text)
     delayed_until = message["delayed_until"] / 1000
     return Message(
@@ -278,7 +278,7 @@ def _md5(text: str) -> str:
 
 
 def _message_id(request: Request) -> str:
-    """The message of a receipt handle. Raises: SqsError."""
+    """Return the message of a receipt handle. Raises: SqsError."""
     message_id, separator, _ = str(request.get("ReceiptHandle", "")).partition("#")
     if not separator:
         raise SqsError("ReceiptHandleIsInvalid", "The input receipt handle is invalid.")
@@ -286,7 +286,7 @@ def _message_id(request: Request) -> str:
 
 
 def _entries(request: Request) -> Sequence[Request]:
-    """The entries of a batch. Raises: SqsError."""
+    """Return the entries of a batch. Raises: SqsError."""
     entries: Sequence[Request] = request.get("Entries", ())
     ids = [each.get("Id") for each in entries]
     if not 0 < len(entries) <= _LARGEST_BATCH or len({*ids}) < len(ids):
@@ -295,7 +295,7 @@ def _entries(request: Request) -> Sequence[Request]:
 
 
 def _number(request: Request, name: str, default: Any, least: int, most: int) -> int:
-    """A numeric parameter. Raises: SqsError."""
+    """Return a numeric parameter. Raises: SqsError."""
     value = int(default if request.get(name) is None else request[name])
     if not least <= value <= most:
         raise SqsError("InvalidParameterValue", f"Value {value} for parameter {name} is not from {least} to {most}.")

@@ -56,14 +56,14 @@ class StopRequested(Exception):
 
 
 class StartFailed(Exception):
-    """The stack could not start or keep running; the message is one sentence for the person who started it."""
+    """The stack could not start or keep running. The message is one sentence for the user."""
 
 
 @dataclass(frozen=True, slots=True)
 class StackOptions:
     """Options for starting a stack.
 
-    ``port`` 0 selects any free port; ``fresh`` removes existing data first; with ``tls`` the service speaks https.
+    ``port`` 0 selects any free port. ``fresh`` removes existing data first. With ``tls``, the service uses https.
     """
 
     port: int
@@ -146,18 +146,18 @@ class Stack:
         return content
 
     def render_documents(self) -> None:
-        """Have another process render what ``/docs`` and ``/openapi`` serve, unless it is up to date."""
+        """Render the content of ``/docs`` and ``/openapi`` in a separate process, unless it is up to date."""
         command = ["nice", *python_command("infra.render", "--end-with-stdin")]
         self._renderer = ChildProcess(command, folder=ROOT)
 
     def _report_failed_rendering(self) -> None:
-        """Say once, on the terminal and at ``/docs``, that the documents could not be rendered."""
+        """Report once, on the terminal and at ``/docs``, that the documents could not be rendered."""
         if self._renderer and self._renderer.exit_code and not rendered_files.rendering_failed.is_set():
             rendered_files.rendering_failed.set()
             print("causeway: the documents could not be rendered: `make docs` shows why.", file=sys.stderr)
 
     def _play_card_month(self, content: Mapping[str, Any], seed_file: Path) -> None:
-        """Start to play the month of card use of a new stack; both files tell when it is complete."""
+        """Start the simulation of a new stack's month of card use. Both files record its completion."""
         from chalicelib.bootstrap import hub
         from infra.local.first_data import CardMonth
 
@@ -172,7 +172,7 @@ class Stack:
             self._card_month.start()
 
     def _set_up_tls(self, port: int) -> LocalTls | None:
-        """TLS for the service, if it is wanted; changes the environment. Raises: StartFailed."""
+        """Set up TLS for the service, if requested. Changes the environment. Raises: StartFailed."""
         if not self._options.tls:
             return None
         from infra.local import development_ca, tls
@@ -197,7 +197,7 @@ class Stack:
                 raise StartFailed(reason)
 
     def request_stop(self) -> None:
-        """Request a stop from a signal handler or another thread; a second request exits immediately."""
+        """Request a stop from a signal handler or a thread. A second request exits immediately."""
         if self._ended.is_set():
             os._exit(130)
         self._ended.set()
@@ -235,7 +235,7 @@ class Stack:
         server.server_close()
 
     def _refuse_a_second(self) -> None:
-        """Refuse to overwrite the file of a running stack, by which other tools find it. Raises: StartFailed."""
+        """Refuse to overwrite the file of a running stack, which other tools use. Raises: StartFailed."""
         file = self._options.file
         if other := stackfile.find_running(file):
             raise StartFailed(
@@ -284,7 +284,7 @@ class Stack:
 
 
 def _run_in_thread(work: Callable[[Engines], None], engines: Engines) -> Future[None]:
-    """Run ``work`` in a daemon thread, which does not keep the process alive."""
+    """Run ``work`` in a daemon thread, which does not prevent the process from exiting."""
     future: Future[None] = Future()
 
     def run() -> None:
@@ -308,7 +308,7 @@ def _is_log_for_people(environ: Mapping[str, str]) -> bool:
 
 
 def _load_application() -> tuple[Chalice, Config]:
-    """The application and its configuration for the local stage. Raises: StartFailed."""
+    """Load the application and its configuration for the local stage. Raises: StartFailed."""
     from chalice.config import Config
 
     from chalicelib.foundation.settings import InvalidSetting

@@ -63,12 +63,12 @@ _SECONDS = 30
 
 
 def location(environ: Mapping[str, str] = os.environ) -> Path:
-    """The path of the file: ``CAUSEWAY_STACK_FILE``, by default ``.local/stack.json`` in the repository."""
+    """Return the path of the file: ``CAUSEWAY_STACK_FILE``, by default ``.local/stack.json`` in the repository."""
     return Path(environ.get(VARIABLE) or ROOT / ".local" / "stack.json")
 
 
 def read(path: Path | None = None) -> dict[str, Any] | None:
-    """The content of the file, even if its stack has ended; ``None`` if the file is missing or invalid."""
+    """Return the content of the file, even if its stack has ended; ``None`` if the file is missing or invalid."""
     try:
         content = json.loads((path or location()).read_text(encoding="utf-8"))
     except (FileNotFoundError, ValueError):
@@ -77,13 +77,13 @@ def read(path: Path | None = None) -> dict[str, Any] | None:
 
 
 def find_running(path: Path | None = None) -> dict[str, Any] | None:
-    """The content of the file if its stack responds, else ``None``; the process id may belong to another program."""
+    """Return the file's content if its stack responds, else ``None``. The process id may belong to another program."""
     content = read(path)
     return content if content and _answers(content) else None
 
 
 def write_private(path: Path, text: str) -> None:
-    """Replace a file atomically; only its owner can read it."""
+    """Replace a file atomically. Only its owner can read the file."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     with os.fdopen(handle, "w", encoding="utf-8") as file:
@@ -97,7 +97,7 @@ def write(path: Path, content: Mapping[str, Any]) -> None:
 
 
 def remove_own(path: Path, stack_id: str) -> None:
-    """Remove the file when its stack ends, unless it belongs to another stack."""
+    """Remove the file when its stack ends, unless it belongs to a different stack."""
     content = read(path)
     if content and content.get("id") == stack_id:
         path.unlink(missing_ok=True)
@@ -112,17 +112,17 @@ def point_at_stack(environ: MutableMapping[str, str], variables: Mapping[str, st
 
 
 def endpoints(environ: Mapping[str, str]) -> list[str]:
-    """The names of the variables that set boto3 endpoints."""
+    """Return the names of the variables that set boto3 endpoints."""
     return [name for name in environ if name.startswith("AWS_ENDPOINT_URL")]
 
 
 def display_path(path: Path) -> str:
-    """A path relative to the repository, if it is inside it."""
+    """Return a path relative to the repository, if it is inside the repository."""
     return str(path.relative_to(ROOT) if path.is_relative_to(ROOT) else path)
 
 
 def _answers(content: Mapping[str, Any]) -> bool:
-    """Whether the server at the stack's port is that stack; stacks of earlier versions have no id."""
+    """Whether the server at the stack's port is this stack. Stacks of earlier versions have no id."""
     variables = content.get("environment")
     port = variables.get("PORT") if isinstance(variables, dict) else None
     if not port:

@@ -14,7 +14,7 @@ _BOLD, _DIM, _GREEN, _RESET = "\033[1m", "\033[2m", "\033[32m", "\033[0m"
 
 
 def summary_rows(content: Mapping[str, Any], file: Path) -> list[tuple[str, str]]:
-    """The labels and values of the summary, in display order."""
+    """Return the labels and values of the summary, in display order."""
     user, client = content["user"], content["client"]
     rows = [
         ("Open", f"{content['base_url']}  in a browser: register, or sign in as the user below"),
@@ -48,7 +48,7 @@ def summary_rows(content: Mapping[str, Any], file: Path) -> list[tuple[str, str]
 
 
 def _clock_rows(content: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Business time, if it was moved on these data."""
+    """Return business time, if it was moved on this data."""
     from chalicelib.bootstrap import hub
     from chalicelib.foundation.clock import timestamp
     from chalicelib.website.display_text import elapsed
@@ -60,7 +60,7 @@ def _clock_rows(content: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def _tls_rows(content: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """How clients trust the service's certificate, if it uses TLS."""
+    """Return how clients trust the service's certificate, if it uses TLS."""
     if "ca_file" not in content:
         return []
     file = stackfile.display_path(Path(content["ca_file"]))
@@ -71,7 +71,7 @@ def _tls_rows(content: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def _customers(content: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Login rows for the demonstration banks; the passwords are public, since the banks' own pages show them."""
+    """Return login rows for the demonstration banks. The passwords are public, as the banks' pages display them."""
     from chalicelib.demo_bank.customers import CUSTOMERS
     from chalicelib.demo_bank.profiles import PROFILES
 
@@ -84,13 +84,13 @@ def _customers(content: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def _tour_command(file: Path) -> str:
-    """The command of a tour on the stack with this file, which may not be the one that the tour takes by default."""
+    """Return the command of a tour on the stack with this file, which may not be the tour's default stack."""
     is_default = file == stackfile.location({})
     return "make tour" if is_default else f"{stackfile.VARIABLE}={stackfile.display_path(file)} make tour"
 
 
 def print_summary(content: Mapping[str, Any], file: Path, seconds: float, *, quiet: bool) -> None:
-    """Print the summary, in colour on a terminal; with ``quiet``, only that the stack is ready, without credentials."""
+    """Print the summary, in colour on a terminal. With ``quiet``, print only that the stack is ready."""
     colour = sys.stdout.isatty()
     bold, dim, green, reset = (_BOLD, _DIM, _GREEN, _RESET) if colour else ("", "", "", "")
     if not quiet:

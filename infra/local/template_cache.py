@@ -1,4 +1,4 @@
-"""Keeps the compiled templates of pages, so that only the first of several stacks compiles them."""
+"""Stores the compiled templates of pages, so that only the first of several stacks compiles them."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ FOLDER = ROOT / ".local" / "templates"
 
 
 class TemplateCache(jinja2.FileSystemBytecodeCache):
-    """Compiled templates in ``folder``; one that cannot be kept, as on a full disk, is compiled again next time.
+    """Compiled templates in ``folder``. A template that cannot be stored, e.g. on a full disk, is compiled again.
 
-    They are compiled again when a file in ``code`` has changed, too: filters of constants are evaluated in advance.
+    A change of a file in ``code`` also invalidates them, because filters of constants are evaluated in advance.
     """
 
     def __init__(self, folder: Path = FOLDER, code: Path = ROOT / "chalicelib") -> None:
@@ -32,16 +32,16 @@ class TemplateCache(jinja2.FileSystemBytecodeCache):
         super().__init__(str(folder))
 
     def get_source_checksum(self, source: str) -> str:
-        """A digest of the template and of everything that its compiled form depends on."""
+        """Return a digest of the template and all inputs of its compiled form."""
         return super().get_source_checksum(f"{source}{self._state_of_code}")
 
     def load_bytecode(self, bucket: Bucket) -> None:
-        """Load a compiled template that was kept."""
+        """Load a stored compiled template."""
         with suppress(OSError):
             super().load_bytecode(bucket)
 
     def dump_bytecode(self, bucket: Bucket) -> None:
-        """Keep a compiled template."""
+        """Store a compiled template."""
         with suppress(OSError):
             super().dump_bytecode(bucket)
 
@@ -52,7 +52,7 @@ class TemplateCache(jinja2.FileSystemBytecodeCache):
 
 
 def preload_pages() -> None:
-    """Load what pages need, so that the first page is as fast as the others."""
+    """Load the parts of pages in advance, so that the first page is as fast as later pages."""
     from chalicelib.website import pages, site  # noqa: F401 - its first request would import it
 
     Templates.compiled = TemplateCache()

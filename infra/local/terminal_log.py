@@ -1,6 +1,6 @@
 """The stack's log on a terminal: one readable line per request, and problems in colour.
 
-Everything else, such as schedules and deliveries, is in the log file. Without a terminal, or with ``LOG_FORMAT=json``,
+All other lines, such as schedules and deliveries, are in the log file. Without a terminal, or with ``LOG_FORMAT=json``,
 standard output contains the same JSON lines as on AWS.
 """
 
@@ -59,7 +59,7 @@ class TerminalLog(logging.Handler):
             self._console.print(_describe_request(record, members, bank, request_id))
 
     def _wait_seconds(self, record: logging.LogRecord) -> float:
-        """How long to wait for an engine's end, which may have caused what ``record`` logs."""
+        """Return the time to wait for an engine's exit, which may have caused ``record``."""
         now = self._clock()
         if now < self._next_wait or not _is_connection_failure(record):
             return 0
@@ -68,14 +68,14 @@ class TerminalLog(logging.Handler):
 
 
 def wants_text(chosen: str, *, is_terminal: bool) -> bool:
-    """Whether to write readable text to standard output, from ``LOG_FORMAT``. Raises: ValueError."""
+    """Whether to write readable text to standard output, according to ``LOG_FORMAT``. Raises: ValueError."""
     if chosen not in {"", "json", "text"}:
         raise ValueError(f"{VARIABLE} must be json or text, not {chosen}")
     return chosen == "text" or (is_terminal and not chosen)
 
 
 def attach(engine_has_failed: Callable[[float], bool]) -> None:
-    """Write readable log lines to standard output, without those caused by an engine's end."""
+    """Write readable log lines to standard output, except those caused by an engine's exit."""
     logger = log.logger()
     logger.removeHandler(logger.handlers[0])
     logger.addHandler(TerminalLog(Console(soft_wrap=True, highlight=False), engine_has_failed))
@@ -107,7 +107,7 @@ def _describe_problem(record: logging.LogRecord, members: Mapping[str, object], 
 
 
 def _is_connection_failure(record: logging.LogRecord) -> bool:
-    """Whether an exception is logged that a connection to AWS, or to an engine, caused."""
+    """Whether a record logs an exception of a connection to AWS or to an engine."""
     error = record.exc_info[1] if record.exc_info else None
     while error and not isinstance(error, NotSent | NoAnswer | HTTPClientError):
         error = error.__cause__ or error.__context__

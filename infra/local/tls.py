@@ -1,4 +1,4 @@
-"""TLS for the local stack (``make run TLS=1``): its address, its certificate, and whom both sides trust."""
+"""TLS for the local stack (``make run TLS=1``): its address, its certificate, and both sides' trusted authorities."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ OUTBOUND_AUTHORITIES = "outbound-authorities.pem"
 
 
 class TlsFailed(Exception):
-    """TLS cannot be set up; the message is one sentence for the person who started the stack."""
+    """TLS cannot be set up. The message is one sentence for the user."""
 
 
 @dataclass(frozen=True, slots=True)
 class LocalTls:
-    """The server's TLS context, and the certificate of the development CA, which clients have to trust."""
+    """The server's TLS context, and the certificate of the development CA, which clients must trust."""
 
     context: ssl.SSLContext
     ca_file: Path
@@ -52,7 +52,7 @@ def set_up(environ: MutableMapping[str, str], folder: Path, port: int) -> LocalT
 
 
 def _bundle_of(environ: MutableMapping[str, str], variable: str) -> str:
-    """The certificates of a bundle, if its setting has a value. Raises: TlsFailed."""
+    """Return the certificates of a bundle, if its setting has a value. Raises: TlsFailed."""
     location = environ.get(variable)
     if not location:
         return ""

@@ -1,7 +1,7 @@
 """Tokens of transactions: moto ignores ``ClientRequestToken``, with which DynamoDB makes transactions idempotent.
 
-For ten minutes after a transaction has completed, the same request with the same token succeeds and changes nothing.
-A transaction that was cancelled or invalid leaves nothing behind, so its repeat is decided anew.
+For ten minutes after a transaction has completed, the same request with the same token succeeds without effect.
+Cancelled or invalid transactions are not stored, so a retry is executed again.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ VALID_SECONDS = 600.0
 
 
 class TokenRefused(Exception):
-    """The token belongs to another request, or to one in progress; ``code`` is DynamoDB's."""
+    """The token belongs to a different request, or to a request in progress. ``code`` is DynamoDB's."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
@@ -28,7 +28,7 @@ class TokenRefused(Exception):
 
 
 class Completed(NamedTuple):
-    """A transaction that has completed: the SHA-256 of its members, and when, in Unix seconds."""
+    """A completed transaction: the SHA-256 of its members, and the completion time in Unix seconds."""
 
     digest: str
     at: float
@@ -45,10 +45,10 @@ class TransactionTokens:
 
     @contextmanager
     def transaction(self, token: str | None, members: Any) -> Iterator[bool]:
-        """Yield whether to carry out the transaction; it has completed when the block ends without an error.
+        """Yield whether to execute the transaction. It is complete when the block ends without an error.
 
         Args:
-            token: ``None`` for a transaction that is carried out whatever came before.
+            token: ``None`` for a transaction that is always executed.
             members: its ``TransactItems``; binary values are bytes or base64.
 
         Raises: TokenRefused.
@@ -67,12 +67,12 @@ class TransactionTokens:
             del self._in_progress[token]
 
     def completed(self, token: str) -> Completed | None:
-        """The transaction with this token, if it has completed and the token is valid."""
+        """Return the transaction with this token, if it has completed and the token is valid."""
         self._forget_expired()
         return self._completed.get(token)
 
     def restore(self, token: str, completed: Completed) -> None:
-        """Remember a transaction of an earlier process, the oldest first."""
+        """Restore the transactions of an earlier process, oldest first."""
         self._completed[token] = completed
 
     def _begin(self, token: str, digest: str) -> bool:
@@ -102,7 +102,7 @@ class TransactionTokens:
 
 
 def tokens_of(backend: Any) -> TransactionTokens:
-    """The tokens of one of moto's DynamoDB backends, which end with it."""
+    """Return the tokens of one of moto's DynamoDB backends, with the same lifetime."""
     tokens: TransactionTokens = vars(backend).setdefault("transaction_tokens", TransactionTokens())
     return tokens
 
