@@ -121,7 +121,7 @@ def authorized(window: Window, version: int) -> None:
 
 
 def go_to_screen(window: Window, title: str) -> None:
-    """Open another screen by its tab."""
+    """Follow the tab of a different screen."""
     window.page.get_by_role("navigation", name="API specifications").get_by_role("link", name=title).click()
     window.page.wait_for_url(f"**/specifications/{title.lower()}")
     ready(window)

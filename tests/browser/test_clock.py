@@ -70,7 +70,7 @@ def test_the_move_message_is_not_shown_on_the_next_visit(window: Window) -> None
     assert window.page.get_by_role("status").count() == 0
 
 
-def test_a_move_of_more_than_400_days_is_rejected(window: Window) -> None:
+def test_a_clock_move_of_more_than_400_days_is_rejected(window: Window) -> None:
     user.register(window)
     window.open("/clock")
     before = ahead_by(window)

@@ -40,7 +40,7 @@ def direct_payment(window: Window) -> None:
 # -- the form
 
 
-def test_form_and_json_stay_synchronised(window: Window) -> None:
+def test_form_and_json_are_synchronised(window: Window) -> None:
     page = window.page
     direct_payment(window)
     page.get_by_label("reference", exact=True).fill("TEST-PENDING")
@@ -110,7 +110,7 @@ def test_the_rules_of_a_field_are_shown_and_violations_are_reported(window: Wind
     assert bic.get_attribute("aria-invalid") == "true"
 
 
-def test_the_example_of_the_other_version_fills_the_form_of_its_schema(window: Window) -> None:
+def test_the_example_of_a_different_version_fills_the_form_of_its_schema(window: Window) -> None:
     page = window.page
     direct_payment(window)
     page.get_by_label("Example", exact=True).select_option(label="A version 2 bank")
@@ -119,7 +119,7 @@ def test_the_example_of_the_other_version_fills_the_form_of_its_schema(window: W
     assert "DirectPaymentV2(" in sample(page, "Python")
 
 
-def test_headers_of_a_call_can_be_edited(window: Window) -> None:
+def test_headers_of_an_explorer_call_can_be_edited(window: Window) -> None:
     page = window.page
     authorized(window, 2)
     opened(page, "accounts").get_by_text("more headers").click()

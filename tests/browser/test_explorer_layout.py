@@ -37,7 +37,7 @@ def test_form_and_response_have_enough_width_beside_the_menu(windows: Windows) -
         assert entry.evaluate("element => element.scrollWidth <= element.clientWidth"), entry.inner_text()
 
 
-def test_a_balance_is_visible_without_scrolling(windows: Windows) -> None:
+def test_a_balance_is_visible_in_the_explorer_without_scrolling(windows: Windows) -> None:
     window = windows(width=1280)
     page = window.page
     authorized(window, 1)
@@ -98,7 +98,7 @@ def test_a_wide_screen_shows_the_full_menu_on_api_screens(windows: Windows) -> N
     assert width(window.page, ".sidebar") == whole
 
 
-def test_execute_and_search_stay_visible_beside_a_long_form(window: Window) -> None:
+def test_execute_and_search_are_visible_beside_a_long_form(window: Window) -> None:
     page = window.page
     screen(window, "payments", "payment_initiation")
     page.mouse.wheel(0, 1500)
@@ -110,7 +110,7 @@ def test_execute_and_search_stay_visible_beside_a_long_form(window: Window) -> N
         assert 0 <= box["y"] < 200
 
 
-def test_execute_stays_visible_on_a_phone_and_covers_no_field(windows: Windows) -> None:
+def test_execute_is_visible_on_a_phone_and_covers_no_field(windows: Windows) -> None:
     window = windows(width=page_checks.PHONE)
     page = window.page
     screen(window, "payments", "payment_initiation")
@@ -130,7 +130,7 @@ def test_execute_stays_visible_on_a_phone_and_covers_no_field(windows: Windows) 
     assert page.get_by_role("alert").evaluate("element => element.getBoundingClientRect().bottom") <= 801
 
 
-def test_documented_errors_are_folded(window: Window) -> None:
+def test_documented_errors_are_folded_in_the_explorer(window: Window) -> None:
     page = window.page
     screen(window, "payments", "payment_initiation")
     errors = page.locator("details", has=page.locator("summary", has_text="Documented errors: 400, 401"))

@@ -18,7 +18,7 @@ from tests.e2e.parties import Tpp
 @pytest.mark.pages
 @pytest.mark.parametrize("javascript", [True, False], ids=["with JavaScript", "without JavaScript"])
 @pytest.mark.parametrize("version", [1, 2])
-def test_a_new_user_gets_working_tokens(windows: Windows, version: int, javascript: bool) -> None:
+def test_a_new_user_gets_valid_tokens(windows: Windows, version: int, javascript: bool) -> None:
     window = windows(javascript=javascript, width=390 if version == 2 else 1280)
     user.register(window)
     window.follow("Create a client")

@@ -79,7 +79,7 @@ def test_a_wrong_password_shows_an_error_and_the_correct_password_signs_in(windo
     assert window.page.url.endswith("/clients")
 
 
-def test_45_clients_are_filtered_and_paged(window: Window, operator: Hub) -> None:
+def test_the_list_of_45_clients_is_filtered_and_paged(window: Window, operator: Hub) -> None:
     email = user.register(window)
     for number in range(45):
         operator.openbanking.clients.create(owner=email, title=f"Client {number:02}", active=number % 3 != 0)
@@ -113,7 +113,7 @@ def test_a_client_is_created_copied_deactivated_and_reactivated(window: Window) 
     assert "active again" in window.page.get_by_role("status").inner_text()
 
 
-def test_deliveries_are_shown_and_resent(window: Window) -> None:
+def test_event_deliveries_are_shown_and_resent(window: Window) -> None:
     with socket_server(_takes_it) as receiver:
         user.register(window)
         user.create_client(window, "Eventful", receiver.url)
@@ -179,7 +179,7 @@ def test_a_client_with_a_secret_gets_tokens_and_events_without_javascript(window
     assert len(receiver.served) >= 2
 
 
-def test_user_input_is_escaped(window: Window) -> None:
+def test_user_input_is_escaped_in_pages(window: Window) -> None:
     user.register(window)
     title = "<script>alert(1)</script><img src=x onerror=alert(2)>{{ 7 * 7 }}"
     user.create_client(window, title)

@@ -61,7 +61,7 @@ def test_retry_after_extends_a_wait_to_at_most_twice_its_length(asked: int | Non
     assert wait_after(PLANS["event"], 2, asked) == waited
 
 
-def test_every_wait_takes_at_least_one_second() -> None:
+def test_every_retry_wait_takes_at_least_one_second() -> None:
     assert min(postponement(PLANS["event"], 0, None) for _ in range(DRAWN)) >= 1
     assert min(wait_after(PLANS["relay"], 1, None) or 0 for _ in range(DRAWN)) >= 1
 

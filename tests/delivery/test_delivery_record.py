@@ -115,7 +115,7 @@ def test_a_delivery_with_a_running_attempt_is_due_when_its_claim_expires(causewa
 
 
 @pytest.mark.parametrize("state", ["delivered", "failed"])
-def test_a_finished_delivery_is_never_due_again(
+def test_a_finished_delivery_does_not_become_due_again(
     causeway: Causeway, worker: Worker, receiver: Receiver, recorded: str, state: str
 ) -> None:
     receiver.failures = [failure(final=True)] if state == "failed" else []

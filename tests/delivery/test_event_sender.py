@@ -36,7 +36,7 @@ def test_an_event_body_has_type_timestamp_and_every_member_with_a_value() -> Non
 
 
 @pytest.mark.parametrize("status", [200, 204, 299])
-def test_a_2xx_status_counts_as_delivered(causeway: Causeway, status: int) -> None:
+def test_a_2xx_response_counts_as_delivered(causeway: Causeway, status: int) -> None:
     assert posted(causeway, Reply(status, b"", {}, 0)).status == status
 
 

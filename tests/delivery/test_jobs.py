@@ -106,7 +106,7 @@ def test_a_batch_of_successful_attempts_returns_no_batch_item_failures(causeway:
     assert deliver("first", "second") == {"batchItemFailures": []}
 
 
-def test_a_single_message_returns_none(recorded: str) -> None:
+def test_a_function_call_with_a_single_message_returns_none(recorded: str) -> None:
     assert deliver(recorded) is None
 
 

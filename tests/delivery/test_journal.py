@@ -46,7 +46,7 @@ def ended(causeway: Causeway, state: State, kind: str = "event", **members: Any)
 
 
 def attempted(causeway: Causeway, delivery_id: str) -> None:
-    """Start an attempt whose worker never finishes."""
+    """Start an attempt whose worker never finishes it."""
     begin_attempt(worker_for(causeway, Receiver()), delivery_id)
 
 

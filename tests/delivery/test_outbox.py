@@ -160,7 +160,7 @@ def test_a_delivery_due_after_15_minutes_is_not_queued(outbox: Outbox, sent: lis
 
 
 @pytest.mark.parametrize("failure", FAILURES)
-def test_a_queue_failure_for_a_delayed_message_is_logged_and_raises_nothing(
+def test_a_queue_failure_for_a_delayed_message_is_logged_without_an_exception(
     outbox: Outbox, failure: Exception, monkeypatch: pytest.MonkeyPatch, lines: Lines
 ) -> None:
     def send(*arguments: Any) -> None:

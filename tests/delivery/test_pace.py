@@ -321,7 +321,7 @@ def test_a_slow_bank_receives_all_its_deliveries_at_its_own_pace() -> None:
 
 
 @pytest.mark.parametrize("dead", [1, 3])
-def test_unavailable_receivers_do_not_slow_down_another_with_four_free_workers(dead: int) -> None:
+def test_unavailable_receivers_do_not_slow_down_an_available_one_with_four_free_workers(dead: int) -> None:
     workers = SLOTS * (dead + 1)
     hanging = {DEAD.format(number): 20.0 for number in range(dead)}
     simulation = simulated(hanging | {GOOD: SECONDS[GOOD]}, 60, workers)

@@ -101,7 +101,7 @@ def test_payments_to_a_receiver_have_their_own_slots(causeway: Causeway, worker:
     [[], [failure()], [failure(final=True)], [failure(not_made=True)], [ZeroDivisionError()]],
     ids=["delivered", "retried", "failed", "not made", "defect"],
 )
-def test_every_outcome_frees_the_slot(
+def test_every_delivery_outcome_frees_the_slot(
     causeway: Causeway, worker: Worker, receiver: Receiver, name: str, failures: list[Exception]
 ) -> None:
     receiver.failures = list(failures)
@@ -234,7 +234,7 @@ def test_a_worker_does_not_wait_for_a_slot_of_a_slow_receiver(
     assert causeway.delivery(waiting).attempts == 0
 
 
-def test_a_worker_does_not_wait_for_resting_slots(
+def test_a_worker_does_not_wait_for_resting_slots_of_a_receiver(
     causeway: Causeway, worker: Worker, receiver: Receiver, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     receiver.failures = [failure() for _ in range(SLOTS)]

@@ -78,7 +78,7 @@ def test_parts_without_a_record_expire_and_are_not_listed_as_a_delivery(causeway
     assert opened(causeway, delivery_id) == "a" * 2 * PART_BYTES
 
 
-def test_parts_expire_with_their_record(causeway: Causeway) -> None:
+def test_body_parts_expire_with_their_record(causeway: Causeway) -> None:
     recorded = record_delivery(causeway, body="a" * PART_BYTES)
 
     expiries = {part["expires_at"] for part in parts(causeway, recorded, 2) if part}

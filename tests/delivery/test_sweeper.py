@@ -246,7 +246,7 @@ def test_a_sweep_does_not_read_the_history_of_deliveries(
     assert all(item is not None and "history" not in item for item in read)
 
 
-def test_a_sweep_finds_an_unqueued_delivery_behind_queued_ones(
+def test_a_sweep_finds_an_unqueued_delivery_behind_queued_deliveries(
     causeway: Causeway, sweep: Callable[[], list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     causeway.clock.advance(FIRST)

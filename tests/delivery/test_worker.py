@@ -109,7 +109,7 @@ def test_an_attempt_without_a_response_records_only_the_sent_headers(
     assert "received" not in last
 
 
-def test_a_deferred_attempt_records_nothing(
+def test_a_deferred_attempt_records_no_history_and_no_latency(
     causeway: Causeway, worker: Worker, receiver: Receiver, recorded: str
 ) -> None:
     receiver.failures = [failure(not_made=True)]
@@ -217,7 +217,7 @@ def test_an_attempt_without_a_cause_logs_the_request_id_sent_to_the_receiver(
 # -- messages
 
 
-def test_a_duplicate_message_sends_nothing(worker: Worker, receiver: Receiver, recorded: str) -> None:
+def test_a_duplicate_message_sends_no_request(worker: Worker, receiver: Receiver, recorded: str) -> None:
     worker.attempt(recorded)
     worker.attempt(recorded)
 
@@ -238,7 +238,7 @@ def test_a_message_of_an_unknown_delivery_is_ignored(causeway: Causeway, worker:
     assert causeway.hub.store.get("deliveries", {"delivery_id": "no-such-delivery", "part": "record"}) is None
 
 
-def test_messages_are_accepted_in_any_order(causeway: Causeway, worker: Worker, receiver: Receiver) -> None:
+def test_queue_messages_are_accepted_in_any_order(causeway: Causeway, worker: Worker, receiver: Receiver) -> None:
     first, second = record_delivery(causeway), record_delivery(causeway)
     receiver.failures = [failure()]
     for delivery_id in (second, first, second, first):

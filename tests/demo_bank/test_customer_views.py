@@ -75,7 +75,7 @@ def test_the_static_folder_serves_no_unlisted_file(bank: SingleBank, file: str) 
     assert bank.call("GET", f"{bank.domain}/static/{file}").status == 404
 
 
-def test_an_unknown_page_returns_404(bank: SingleBank) -> None:
+def test_an_unknown_bank_page_returns_404(bank: SingleBank) -> None:
     assert bank.call("GET", f"{bank.domain}/nowhere").status == 404
 
 
@@ -115,7 +115,7 @@ def test_a_rejected_call_does_not_count_as_use_of_a_consent(bank: SingleBank) ->
     assert last_used(signed_in(bank).page).startswith("No use")
 
 
-def test_a_wrong_password_does_not_sign_in(bank: SingleBank) -> None:
+def test_a_wrong_password_does_not_sign_in_at_the_bank(bank: SingleBank) -> None:
     browser = bank.browser()
     browser.open(f"{bank.domain}/consents")
     page = browser.submit("/consents", fields=[("username", "ada"), ("password", "wrong")])
@@ -233,7 +233,7 @@ def test_a_session_ends_by_sign_out_and_after_its_lifetime(bank: SingleBank) -> 
     assert "Or sign in as a sandbox customer" in browser.open(f"{bank.domain}/consents").text
 
 
-def test_the_session_cookie_is_not_stored(bank: SingleBank) -> None:
+def test_the_bank_session_cookie_is_not_stored(bank: SingleBank) -> None:
     browser = signed_in(bank)
     assert browser.cookies[customer_views.COOKIE] not in repr(list(bank.store.scan("demo-banks")))
 

@@ -168,7 +168,7 @@ def test_a_slow_bank_responds_to_every_call_after_3_seconds(connected: Causeway,
 
 @each_bank
 @pytest.mark.parametrize("fault", list(ALWAYS_FAIL))
-def test_a_permanent_fault_fails_every_read(connected: Causeway, bank: str, fault: str) -> None:
+def test_a_permanent_fault_makes_every_read_fail(connected: Causeway, bank: str, fault: str) -> None:
     answers = data_calls(connected, bank, fault, bearer_of(connected, bank, fault))
     for place, answer in answers.items():
         assert (answer.status, answer.body["code"]) == (502, "ASPSP_UNKNOWN_ERROR"), place

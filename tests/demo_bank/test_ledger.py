@@ -30,7 +30,7 @@ def test_a_statement_omits_payments_older_than_a_year_and_adds_up_to_the_balance
         assert bank.balances(given) == bank.sums(given)
 
 
-def test_entries_of_earlier_years_are_not_read(bank: SingleBank) -> None:
+def test_ledger_entries_of_earlier_years_are_not_read(bank: SingleBank) -> None:
     at = get_bank(bank.profile.name, bank)
     bank.pay()
     assert len(ledger.read_entries(at, bank.account())) == 1

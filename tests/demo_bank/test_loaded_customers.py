@@ -200,7 +200,7 @@ def test_pages_show_amounts_in_the_decimals_of_their_currency(bank: SingleBank) 
 # -- payments
 
 
-def test_a_payment_changes_the_balance(bank: SingleBank) -> None:
+def test_a_payment_changes_the_balance_of_a_loaded_customer(bank: SingleBank) -> None:
     own = accounts(bank)[2]
     given = bank.token("noor")
     sender = {"sender_iban": own.iban} if bank.profile.version == 1 else {"debtor_account": {"iban": own.iban}}

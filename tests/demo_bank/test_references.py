@@ -81,7 +81,7 @@ def test_the_unknown_reference_returns_an_unknown_status_for_ten_minutes(bank: S
     assert bank.reported_statuses() == bank.either([0, 4], ["PDNG", "ACSC"])
 
 
-def test_the_pending_reference_keeps_a_payment_pending_and_reserved_for_30_days(bank: SingleBank) -> None:
+def test_the_pending_reference_leaves_a_payment_pending_and_reserved_for_30_days(bank: SingleBank) -> None:
     given = bank.token()
     before = bank.balances(given)
     back = bank.pay(given, reference="TEST-PENDING")

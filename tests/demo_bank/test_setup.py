@@ -76,7 +76,7 @@ def test_lost_credentials_are_replaced(opened: Causeway) -> None:
     assert opened.hub.openbanking.banks.get("DEMOGB21").public_keys == (signatures.public_pem(key),)
 
 
-def test_registering_a_lost_bank_again_keeps_its_signing_key(opened: Causeway) -> None:
+def test_registering_a_lost_bank_again_preserves_its_signing_key(opened: Causeway) -> None:
     name = opened.hub.settings.demo_banks_secret
     before = opened.hub.secrets.get(name)
     opened.hub.openbanking.banks.remove("DEMODEF1")
@@ -99,7 +99,7 @@ def test_a_rotated_api_key_is_stored_at_the_bank(opened: Causeway) -> None:
     assert opened.hub.openbanking.banks.outbound_key(opened.hub.openbanking.banks.get("DEMOGB21")) == kept
 
 
-def test_a_stack_with_two_banks_gets_the_fault_banks_and_keeps_its_credentials(opened: Causeway) -> None:
+def test_a_stack_with_two_banks_gets_the_fault_banks_and_preserves_its_credentials(opened: Causeway) -> None:
     name = opened.hub.settings.demo_banks_secret
     before = opened.hub.secrets.get(name)
     for bic in ("DEMOGB2F", "DEMODE2F"):

@@ -376,7 +376,7 @@ def hours_to_noon(own_stack: SeparateStack) -> int:
     return (12 - business_time(own_stack).hour) % 24 or 24
 
 
-def test_another_process_reads_the_moved_time(own_stack: SeparateStack) -> None:
+def test_another_process_reads_the_moved_business_time(own_stack: SeparateStack) -> None:
     moved = own_stack.admin("clock", "advance", f"{hours_to_noon(own_stack)}h")
 
     shown = own_stack.admin("clock", "show")
@@ -410,7 +410,7 @@ def body(value: object) -> bytes:
         (body({"advance": "P400DT1S"}), {}, 400, "invalid_request"),
     ],
 )
-def test_an_invalid_move_changes_nothing(
+def test_an_invalid_clock_move_changes_nothing(
     own_stack: SeparateStack, content: bytes, headers: dict[str, str], status: int, error: str
 ) -> None:
     before = own_stack.time()["offset_seconds"]

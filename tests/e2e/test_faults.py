@@ -39,7 +39,7 @@ def test_the_rate_limited_fault_returns_its_code_and_retry_after(read_fault: Rea
     assert found["answer"].headers["Retry-After"] == "30"
 
 
-def test_the_nonsense_fault_returns_invalid_json(read_fault: ReadFault) -> None:
+def test_the_nonsense_fault_returns_an_invalid_json_error(read_fault: ReadFault) -> None:
     _, found = read_fault("nonsense")
     assert details(found["answer"]) == "the bank responded with status 200 and invalid JSON"
 

@@ -103,7 +103,7 @@ def test_the_guide_bank_waits_until_the_previous_bank_releases_its_port(tmp_path
 
 
 def _run_bank(folder: Path, program: str, commands: str) -> subprocess.CompletedProcess[str]:
-    """Run commands with the guide's functions that start and stop a bank, here with another program."""
+    """Run commands with the guide's functions that start and stop a bank, with a different bank program."""
     start = re.search(r"^bank\(\) \{.*?^\}$", GUIDES["bank"], re.DOTALL | re.MULTILINE)
     stop = re.search(r"^stop\(\) .*$", GUIDES["bank"], re.MULTILINE)
     assert start is not None

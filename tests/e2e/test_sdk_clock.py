@@ -137,7 +137,7 @@ def test_fifty_threads_refresh_a_token_rejected_by_the_hub_once(
         assert network.count("/tpp/accounts") > THREADS, "the hub refused the old token"
 
 
-def test_every_fault_that_takes_time_has_a_test() -> None:
+def test_every_fault_that_requires_a_clock_move_has_a_test() -> None:
     assert {fault.name for fault in FAULTS if takes_time(fault)} == {REJECTS, REVOKES}
 
 

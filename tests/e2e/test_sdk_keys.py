@@ -105,7 +105,7 @@ def test_a_client_with_keys_gets_a_consent_reads_pays_and_refreshes(
 
 
 @pytest.mark.parametrize("algorithm", ["PS256", "EdDSA"])
-def test_keys_of_every_algorithm_are_accepted(
+def test_keys_of_every_algorithm_are_accepted_by_the_hub(
     operator: bootstrap.Hub, stack: dict[str, Any], bank: dict[str, Any], algorithm: Any
 ) -> None:
     assertion, key = sdk.PrivateKeyJwt.generate(algorithm), sdk.DpopKey.generate(algorithm)

@@ -31,7 +31,7 @@ def psu(stack: dict[str, Any], url: str) -> str:
     return approve_consent(Browser(stack["client"]["callback_url"], lambda *_: None), url)
 
 
-def test_authlib_completes_the_flow(stack: dict[str, Any], metadata: Any) -> None:
+def test_authlib_completes_the_authorization_flow(stack: dict[str, Any], metadata: Any) -> None:
     from authlib.common.security import generate_token
     from authlib.integrations.requests_client import OAuth2Session
 
@@ -57,7 +57,7 @@ def test_authlib_completes_the_flow(stack: dict[str, Any], metadata: Any) -> Non
     assert revoked.status_code == 200
 
 
-def test_requests_oauthlib_completes_the_flow(stack: dict[str, Any], metadata: Any) -> None:
+def test_requests_oauthlib_completes_the_authorization_flow(stack: dict[str, Any], metadata: Any) -> None:
     from requests_oauthlib import OAuth2Session
 
     client_id = stack["client"]["client_id"]

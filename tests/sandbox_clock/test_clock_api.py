@@ -21,7 +21,7 @@ def test_an_advance_returns_the_reached_time_and_offset(operator: Operator) -> N
     assert operator.move("PT1H") == {"now": "2026-03-03T10:00:00+00:00", "offset_seconds": 90_000}
 
 
-def test_the_time_can_be_read_without_a_key(operator: Operator) -> None:
+def test_the_clock_can_be_read_without_an_operator_key(operator: Operator) -> None:
     assert operator.time == START
     operator.move("P1D")
     assert operator.time == {"now": "2026-03-03T09:00:00+00:00", "offset_seconds": DAY}
@@ -84,7 +84,7 @@ def test_an_advance_with_a_wrong_key_returns_401(operator: Operator, key: str | 
     assert operator.time == START
 
 
-def test_the_key_is_checked_before_the_body(operator: Operator) -> None:
+def test_the_operator_key_is_checked_before_the_body(operator: Operator) -> None:
     assert operator.ask("{", "another").status == 401
 
 

@@ -16,14 +16,14 @@ def user(movable: Causeway) -> WebUser:
     return WebUser.signed_in(movable, "clock@example.com")
 
 
-def test_the_page_shows_business_and_real_time(user: WebUser) -> None:
+def test_the_clock_page_shows_business_and_real_time(user: WebUser) -> None:
     user.get("/clock")
 
     assert "Business time 2 Mar 2026, 09:00:00 UTC" in user.text
     assert "Not moved" in user.text
 
 
-def test_the_form_moves_the_clock(user: WebUser, operator: Operator) -> None:
+def test_the_form_of_the_clock_page_moves_the_clock(user: WebUser, operator: Operator) -> None:
     user.get("/clock")
     user.post("/clock", number="1", unit="weeks")
     user.follow()

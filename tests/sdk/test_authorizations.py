@@ -106,7 +106,7 @@ def test_a_redeemed_code_returns_a_consent_that_uses_its_tokens() -> None:
     assert hub.header("Authorization")[1] == "Bearer access-7"
 
 
-def test_a_rejected_code_raises_authorization_ended() -> None:
+def test_a_rejected_authorization_code_raises_authorization_ended() -> None:
     hub = ScriptedHub(failure(400, "FORMAT_ERROR", "the authorization code has expired", error="invalid_grant"))
 
     with pytest.raises(AuthorizationEnded):

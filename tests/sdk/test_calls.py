@@ -69,7 +69,7 @@ OPERATIONS = {operation["operationId"]: operation for _, _, operation in documen
 TABLE = {name: call for name, call in vars(calls).items() if isinstance(call, Call)}
 
 
-def test_every_call_has_a_method_and_a_row() -> None:
+def test_every_call_of_the_api_has_a_method_and_a_row() -> None:
     assert set(METHODS) == set(OPERATIONS) == {call.operation for call in TABLE.values()}
 
 

@@ -321,7 +321,7 @@ for use in (DpopKey.generate, PrivateKeyJwt.generate, lambda: DpopKey("-----"), 
     assert done.stdout.splitlines() == ["keys need joserfc and cryptography: pip install 'causeway[crypto]'"] * 4
 
 
-def test_keys_cause_no_warnings(algorithm: Algorithm) -> None:
+def test_loading_keys_causes_no_warnings(algorithm: Algorithm) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         DpopKey.generate(algorithm).prove("GET", PLACE, NOW, access_token="token", nonce=None)

@@ -34,7 +34,7 @@ def subclasses(kind: type[CausewayError]) -> list[type[CausewayError]]:
 
 
 @pytest.mark.parametrize("code", get_args(ErrorCode))
-def test_every_error_code_has_advice(code: str) -> None:
+def test_every_error_code_of_the_hub_has_advice(code: str) -> None:
     assert ApiError(400, code).advice != GENERAL
 
 
@@ -57,7 +57,7 @@ def test_every_error_class_has_its_own_advice_and_is_documented(kind: type[Cause
 
 
 @pytest.mark.usefixtures("clock")
-def test_no_log_line_contains_a_secret(caplog: pytest.LogCaptureFixture) -> None:
+def test_no_log_line_of_the_sdk_contains_a_secret(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     refused = failure(401, "AUTHENTICATION_REQUIRED", "the bearer token is not valid")
     steps: list[Any] = [httpx.ReadError("reset"), refused, httpx.ReadTimeout("silence"), token_answer()]

@@ -83,7 +83,7 @@ def test_an_event_five_minutes_old_is_accepted(clock: Clock) -> None:
 
 
 @pytest.mark.parametrize("secret", ["", "whsec_", "whsec_%", "c2VjcmV0", []])
-def test_an_invalid_secret_is_rejected(secret: str | list[str]) -> None:
+def test_an_invalid_event_secret_is_rejected(secret: str | list[str]) -> None:
     with pytest.raises(ConfigurationError):
         EventVerifier(secret)
 

@@ -311,7 +311,7 @@ def test_retry_after_of_the_hub_extends_the_wait(listening: Listening, clock: Cl
     assert clock.slept[0] == 60
 
 
-def test_wrong_credentials_end_the_run(listening: Listening) -> None:
+def test_wrong_credentials_end_the_run_of_listen(listening: Listening) -> None:
     listening.log.answers = [failure(401, "WRONG_CREDENTIALS", "the client secret is wrong")]
 
     with pytest.raises(ApiError, match="the client secret is wrong"):

@@ -52,7 +52,7 @@ def _answered() -> tuple[EventEntry, str]:
     return EventEntry.from_json(event(1)), "204"
 
 
-def test_a_saved_state_is_loaded_unchanged(tmp_path: Path) -> None:
+def test_a_saved_listen_state_is_loaded_unchanged(tmp_path: Path) -> None:
     file = StateFile(tmp_path / "state.json")
     state = file.load(BASE, "client-1").with_answer(*_answered())
     page = EventsAnswer.from_json({"events": [event(5)], "next": "place-5", "has_more": False})
@@ -88,7 +88,7 @@ def test_a_damaged_state_is_rejected_and_left_unchanged(tmp_path: Path, content:
 
 
 @pytest.mark.parametrize("owner", [(BASE, "client-2"), ("https://other.example", "client-1")])
-def test_the_state_of_another_client_is_rejected(tmp_path: Path, owner: tuple[str, str]) -> None:
+def test_the_listen_state_of_another_client_is_rejected(tmp_path: Path, owner: tuple[str, str]) -> None:
     StateFile(tmp_path / "state.json").load(BASE, "client-1")
 
     with pytest.raises(ConfigurationError, match=r"is the state of the client client-1 at https://hub\.example"):

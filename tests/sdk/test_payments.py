@@ -222,12 +222,12 @@ def test_a_failed_refresh_after_a_lost_response_raises_outcome_unknown() -> None
 
 
 @pytest.mark.parametrize("key", ["", "order-ü", "a\nb"])
-def test_an_invalid_idempotency_key_is_rejected(key: str) -> None:
+def test_a_malformed_idempotency_key_is_rejected(key: str) -> None:
     with pytest.raises(ConfigurationError, match="Idempotency-Key"):
         ScriptedHub().tpp().consent(tokens()).pay(order(), idempotency_key=key)
 
 
-def test_an_error_can_be_pickled() -> None:
+def test_an_sdk_error_can_be_pickled() -> None:
     hub = ScriptedHub(bank_failed("outcome_unknown"))
     with pytest.raises(OutcomeUnknown) as caught:
         hub.tpp().consent(tokens()).pay(order(), idempotency_key="order-1")

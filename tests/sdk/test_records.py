@@ -37,7 +37,7 @@ def test_an_amount_preserves_every_digit_from_text_and_number(digits: str) -> No
 @pytest.mark.parametrize(
     "wrong", [0.1, True, None, [], "one", {}, "1_000", "١٢", " 1", "NaN", "1E+999999999", "1E9999999999"]
 )
-def test_an_invalid_amount_is_rejected(wrong: Any) -> None:
+def test_an_invalid_amount_of_a_record_is_rejected(wrong: Any) -> None:
     with pytest.raises(RecordError, match=r"BalanceAmountV2\.amount"):
         BalanceAmountV2.from_json({"amount": wrong, "currency": "EUR"})
 
@@ -48,7 +48,7 @@ def test_a_missing_member_is_reported_by_name() -> None:
 
 
 @pytest.mark.parametrize("wrong", [None, [], "text", 1])
-def test_a_value_other_than_an_object_is_rejected(wrong: Any) -> None:
+def test_a_record_is_parsed_from_a_json_object_only(wrong: Any) -> None:
     with pytest.raises(RecordError, match="object"):
         BalanceAmountV2.from_json(wrong)
 

@@ -30,7 +30,7 @@ from tests.statistics.bank_days import histogram
 @pytest.mark.parametrize(
     ("number", "places", "written"), [("0.25", 1, "0.3"), ("0.35", 1, "0.4"), ("7", 2, "7.00"), ("0.0049", 2, "0.00")]
 )
-def test_halves_are_rounded_up(number: str, places: int, written: str) -> None:
+def test_halves_of_counts_and_durations_are_rounded_up(number: str, places: int, written: str) -> None:
     assert str(round_half_up(Decimal(number), places)) == written
 
 
@@ -105,7 +105,7 @@ def test_a_bucket_ends_at_a_power_of_the_eighth_root_of_two(milliseconds: float,
 
 
 @pytest.mark.parametrize(("percent", "milliseconds"), [(50, "10.4"), (95, "107.6"), (99, "107.6"), (100, "1024.0")])
-def test_percentiles_separate_fast_durations_from_slow_ones(percent: int, milliseconds: str) -> None:
+def test_percentiles_distinguish_fast_and_slow_durations(percent: int, milliseconds: str) -> None:
     assert histogram(*[10] * 94, *[100] * 5, 1000).percentile(percent) == Decimal(milliseconds)
 
 

@@ -84,7 +84,7 @@ def test_the_overview_figures_match_the_summary_of_the_bank_page(night: Causeway
     assert (figures.days, figures.used_days, figures.made_up_days) == (60, 58, 1)
 
 
-def test_figures_of_no_days_are_none() -> None:
+def test_an_overview_of_no_days_has_no_figures() -> None:
     figures = BankFigures.total([])
 
     assert figures == BankFigures()

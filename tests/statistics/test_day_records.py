@@ -95,7 +95,7 @@ def test_a_record_of_an_earlier_version_counts_as_measured() -> None:
     assert DayRecord.from_item(item).made_up is False
 
 
-def test_a_new_record_does_not_replace_an_existing_one(causeway: Causeway) -> None:
+def test_a_new_record_does_not_replace_an_existing_record(causeway: Causeway) -> None:
     causeway.hub.store.transact([record(answered=1).put_new()])
 
     with pytest.raises(ConditionFailed):
@@ -184,7 +184,7 @@ def test_a_later_report_replaces_the_earlier_report_including_absent_figures(cau
     assert found == DailyReport(BETA, TODAY, None, 0, causeway.clock.time())
 
 
-def test_reports_are_read_in_pages(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_daily_reports_are_read_in_pages(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> None:
     real = causeway.hub.store.query
     for ago in range(3):
         store_report(causeway, BETA, TODAY - timedelta(days=ago))

@@ -24,7 +24,7 @@ from tests.kit.time import ManualClock
 DAY = date(2026, 11, 22)
 
 
-def test_the_hours_of_a_day_are_in_utc() -> None:
+def test_the_hours_of_a_statistics_day_are_in_utc() -> None:
     hours = hours_of(DAY)
 
     assert len(hours) == 24
@@ -57,7 +57,7 @@ def test_a_range_contains_all_days_from_the_first_to_the_last() -> None:
         ("2025-11-15", "2026-07-01", ["2025-Q4", "2026-Q1", "2026-Q2", "2026-Q3"]),
     ],
 )
-def test_a_range_contains_the_quarters_of_its_days(since: str, until: str, quarters: list[str]) -> None:
+def test_a_range_of_days_contains_their_quarters(since: str, until: str, quarters: list[str]) -> None:
     assert DayRange(parse_day(since), parse_day(until)).quarters == quarters
 
 

@@ -97,7 +97,7 @@ def test_unknown_figures_are_empty_in_csv_and_null_in_json() -> None:
     }
 
 
-def test_csv_is_parsed_to_the_written_values() -> None:
+def test_an_exported_csv_is_parsed_to_the_written_values() -> None:
     text = as_csv(build_rows([UNKNOWN, KNOWN]))
     read = read_csv(text)
 
@@ -117,7 +117,7 @@ def test_a_bank_name_that_begins_with_a_formula_character_is_escaped_in_csv(name
     assert jsontext.loads(as_json(given))["days"][0]["aspsp_name"] == name
 
 
-def test_json_and_csv_have_the_same_digits() -> None:
+def test_exported_json_and_csv_have_the_same_digits() -> None:
     (row,) = read_csv(as_csv(build_rows([KNOWN])))
     (given,) = jsontext.loads(as_json(build_rows([KNOWN])))["days"]
 
@@ -136,7 +136,7 @@ def test_an_export_without_records_contains_only_the_column_names() -> None:
     [(export, KNOWN), (export, UNKNOWN), (overview_export, KNOWN_BANK), (overview_export, UNKNOWN_BANK)],
     ids=["known day", "unknown day", "known bank", "unknown bank"],
 )
-def test_no_column_is_a_binary_float(layout: Any, exported: Any) -> None:
+def test_no_export_column_is_a_binary_float(layout: Any, exported: Any) -> None:
     (row,) = layout.build_rows([exported])
     assert not [name for name, value in row.items() if isinstance(value, float)]
 

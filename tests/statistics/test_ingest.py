@@ -159,7 +159,7 @@ def test_an_hour_with_many_counters_is_read_in_pages(night: Causeway, monkeypatc
     assert made.record.total.answered == 5
 
 
-def test_each_hour_is_read_once_for_several_days(night: Causeway, hours_read: list[int]) -> None:
+def test_each_hour_is_read_once_for_the_ingest_of_several_days(night: Causeway, hours_read: list[int]) -> None:
     store_calls(night.hub.store, ALPHA, DAY, unanswered=["09:00:00"])
     store_calls(night.hub.store, ALPHA, DAY - timedelta(days=1), unanswered=["09:00:00"])
     night.hub.statistics.ingest.ingest_days(BANK, [DAY - timedelta(days=1), DAY])
@@ -184,7 +184,7 @@ def test_a_record_depends_only_on_counters_report_and_bank() -> None:
     assert made.total.answered == sum(range(24))
 
 
-def test_a_second_run_writes_nothing(night: Causeway) -> None:
+def test_a_second_ingest_of_a_day_writes_nothing(night: Causeway) -> None:
     store_calls(night.hub.store, ALPHA, DAY, answered=["10:00:00"], unanswered=TO_DOWN)
     report(night)
     ingest(night)
@@ -246,7 +246,7 @@ def test_the_next_run_updates_the_record_after_a_replaced_report(night: Causeway
     assert (records(night, BETA)[DAY].consent_duration, records(night, BETA)[DAY].payment_duration) == (None, 5)
 
 
-def test_a_run_ingests_the_days_of_missed_runs(night: Causeway) -> None:
+def test_an_ingest_includes_the_days_of_missed_runs(night: Causeway) -> None:
     store_calls(night.hub.store, ALPHA, DAY, answered=["10:00:00"])
     advance_to(night, DAY + timedelta(days=20))
 

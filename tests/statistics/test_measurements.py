@@ -170,7 +170,7 @@ def test_a_request_that_raises_an_exception_is_counted(instance: Instance) -> No
     assert instance.table.total == CallCounts(calls=1)
 
 
-def test_every_bank_and_hour_has_its_own_counters(instance: Instance) -> None:
+def test_every_bank_and_hour_has_separate_counters(instance: Instance) -> None:
     for bic in ("ALPHGB21", "BETADEF1", "ALPHGB21"):
         for service in ("AISP", "PISP"):
             instance.call_bank(bic, service)

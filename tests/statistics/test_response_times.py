@@ -70,7 +70,7 @@ def test_synthetic_records_do_not_count_for_response_times(causeway: Causeway, t
     assert times.of_banks([ALPHA, BETA]) == {ALPHA: 500, BETA: None}
 
 
-def test_a_record_is_read_once_a_day(causeway: Causeway, times: ResponseTimes) -> None:
+def test_a_day_record_is_read_once_a_day(causeway: Causeway, times: ResponseTimes) -> None:
     has_record(causeway, ALPHA, yesterday(causeway), 100)
     with record_calls(causeway) as calls:
         times.of_banks([ALPHA])

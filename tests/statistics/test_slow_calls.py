@@ -29,7 +29,7 @@ def test_a_bank_has_fifty_slots_for_all_instances(causeway: Causeway, slow_calls
     assert slow_calls.take(BETA) is not None
 
 
-def test_a_slot_is_free_after_its_call(slow_calls: SlowCalls) -> None:
+def test_a_slot_for_slow_calls_is_free_after_its_call(slow_calls: SlowCalls) -> None:
     first, *_ = take_all(slow_calls)
     slow_calls.free(first)
 
@@ -51,7 +51,7 @@ def test_the_slot_of_a_terminated_instance_is_free_after_the_timeout_of_its_call
     assert slow_calls.take(ALPHA) is not None
 
 
-def test_a_call_frees_only_its_own_slot(causeway: Causeway, slow_calls: SlowCalls) -> None:
+def test_a_slow_call_frees_only_its_own_slot(causeway: Causeway, slow_calls: SlowCalls) -> None:
     first, *_ = take_all(slow_calls)
     causeway.clock.advance(HELD_SECONDS)
     take_all(slow_calls)

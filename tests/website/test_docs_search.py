@@ -47,7 +47,7 @@ def test_a_match_inside_a_word_is_found_if_no_word_starts_with_the_term() -> Non
     assert titles == [title for title in titles if "directory" in title.lower()]
 
 
-def test_a_text_match_has_an_excerpt() -> None:
+def test_a_search_result_in_the_text_has_an_excerpt() -> None:
     found = docs_search.search("argon2id hash")
 
     (place, excerpt) = next((each.place, each.excerpt) for each in found if each.document == "Web interface")

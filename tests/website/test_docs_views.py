@@ -124,7 +124,7 @@ def test_scripts_of_a_guide_can_be_downloaded(causeway: Causeway) -> None:
         "reference/settings/events",
     ],
 )
-def test_an_unknown_page_returns_404(causeway: Causeway, name: str) -> None:
+def test_an_unknown_documentation_page_returns_404(causeway: Causeway, name: str) -> None:
     assert WebUser(causeway).get(f"/docs/{name}").status == 404
 
 
@@ -167,7 +167,7 @@ def test_a_reference_page_of_calls_links_to_its_api_screen(causeway: Causeway, p
 
 
 @pytest.mark.parametrize("place", ["reference/tpp-api/events", "reference/settings"])
-def test_a_reference_page_without_an_api_screen_has_no_link_to_one(causeway: Causeway, place: str) -> None:
+def test_a_reference_page_without_an_api_screen_links_to_no_screen(causeway: Causeway, place: str) -> None:
     assert "Try it out" not in WebUser(causeway).get(f"/docs/{place}").text
 
 

@@ -40,7 +40,7 @@ def test_a_query_parameter_shows_no_notice(user: WebUser, query: str) -> None:
 
 
 @pytest.mark.parametrize("value", ["", "nothing", "<b>paid</b>"])
-def test_an_unknown_notice_cookie_shows_nothing(user: WebUser, value: str) -> None:
+def test_an_unknown_notice_cookie_shows_no_notice(user: WebUser, value: str) -> None:
     user.get("/terms")
     before = user.text
     user.cookies[COOKIE] = value

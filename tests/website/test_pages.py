@@ -111,7 +111,7 @@ def test_the_start_page_offers_visitors_a_sign_in_and_users_their_clients(visito
     assert "Your clients Title State" in user.text
 
 
-def test_health_returns_status_stage_and_version(causeway: Causeway) -> None:
+def test_the_health_page_returns_status_stage_and_version(causeway: Causeway) -> None:
     assert causeway.call("GET", "/health").body == {"status": "ok", "stage": "local", "version": VERSION}
 
 

@@ -124,7 +124,7 @@ def test_the_cards_screen_has_empty_inputs_for_the_three_parts_of_a_credential(c
         assert not re.search(r"[0-9a-f]{32}(?![0-9a-f.])", text.replace(digest(OWNER), ""))
 
 
-def test_the_operations_of_each_screen_are_grouped(causeway: Causeway) -> None:
+def test_the_operations_of_each_api_screen_are_grouped(causeway: Causeway) -> None:
     groups = {
         name: re.findall('<div data-group="(.+?)">', shown(causeway, name).text) for name in ("account", "payments")
     }

@@ -39,7 +39,7 @@ def test_every_table_is_shown_as_cards_on_a_phone_or_scrolls(template: Path) -> 
 
 
 @pytest.mark.parametrize("page", [*page_names()])
-def test_every_table_of_the_documentation_scrolls(page: str) -> None:
+def test_every_table_of_the_documentation_is_scrollable(page: str) -> None:
     for document in documents(page):
         text = document.read_text("utf-8")
         assert all(_REGION.search(text[: found.start()]) for found in re.finditer("<table", text))

@@ -103,7 +103,7 @@ class WebUser:
 
     @classmethod
     def signed_in(cls, causeway: Causeway, email: str) -> WebUser:
-        """Create a signed-in user without a password, whose hash would take time."""
+        """Create a signed-in user without a password, whose hash takes time."""
         user = ensure_user(causeway.hub, email)
         return cls(causeway, {COOKIE: causeway.hub.website.sessions.begin(user).cookie})
 

@@ -190,7 +190,7 @@ def test_every_error_code_of_the_hub_has_advice() -> None:
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
-def test_a_redirect_is_not_followed(hub: HubDouble, status: int) -> None:
+def test_a_redirect_by_the_hub_is_not_followed(hub: HubDouble, status: int) -> None:
     hub.steps = [httpx.Response(status, headers={"Location": "https://elsewhere.example/bank"})]
     transport = httpx.AsyncClient(transport=httpx.MockTransport(hub), follow_redirects=True)
 

@@ -72,7 +72,7 @@ def test_duplicate_confirmations_book_once(harness: BankHarness) -> None:
     assert len(harness.full.booked) == len(harness.hub.bodies("/payments/status")) == 1
 
 
-def test_simultaneous_confirmations_book_once(harness: BankHarness) -> None:
+def test_simultaneous_confirmations_book_a_payment_once(harness: BankHarness) -> None:
     taken = harness.pay(token=harness.consent(accounts=("1001",)))
     path = action_of(harness.open(taken["confirmation_url"]))
 
@@ -108,9 +108,7 @@ def test_a_payment_with_a_failed_booking_is_undecided_until_the_bank_reports_its
     assert len(harness.full.booked) == 1
 
 
-def test_a_confirmation_during_an_interim_report_keeps_the_payment_listed_as_undecided(
-    version: int, clock: Clock
-) -> None:
+def test_a_confirmation_during_an_interim_report_leaves_the_payment_undecided(version: int, clock: Clock) -> None:
     """The PSU confirms the payment while the report of an interim status is in progress."""
 
     class SlowReport(MemoryStorage):

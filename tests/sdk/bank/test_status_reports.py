@@ -25,7 +25,7 @@ def test_a_failed_status_report_is_sent_later_with_the_same_request_id(harness: 
     assert len({(each.headers["x-request-id"], each.content) for each in calls}) == 1
 
 
-def test_a_newer_status_replaces_an_unreported_one(harness_2: BankHarness) -> None:
+def test_a_newer_status_replaces_an_unreported_status(harness_2: BankHarness) -> None:
     taken = harness_2.pay(token=harness_2.consent(accounts=("1001",)))
     harness_2.hub.steps = [httpx.ConnectError("away")] * 4
     harness_2.decide(taken["confirmation_url"], "yes")

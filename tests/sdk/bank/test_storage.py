@@ -58,7 +58,7 @@ def test_values_are_found_by_owner_in_insertion_order(clock: Clock) -> None:
     asyncio.run(steps())
 
 
-def test_an_expired_value_is_absent_and_deleted(clock: Clock) -> None:
+def test_an_expired_value_of_the_storage_is_absent_and_deleted(clock: Clock) -> None:
     async def steps() -> None:
         storage = MemoryStorage()
         await storage.add("page", "1", {"n": 1}, expires_at=clock.seconds + 10)

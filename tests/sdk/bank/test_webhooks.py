@@ -71,7 +71,7 @@ def test_a_call_is_rejected_in_the_format_of_the_version(
         assert len(body["timestamp"]) <= 25
 
 
-def test_a_success_has_the_format_of_the_version(harness: BankHarness) -> None:
+def test_a_success_response_has_the_format_of_the_version(harness: BankHarness) -> None:
     answer = harness.webhook("accounts", token=harness.consent())
 
     assert answer.headers["content-type"] == "application/json"
@@ -176,7 +176,7 @@ def test_a_webhook_without_reachable_hub_keys_returns_503(harness: BankHarness) 
     assert harness.webhook("accounts").status_code == 503
 
 
-def test_an_oversized_body_is_rejected(harness: BankHarness) -> None:
+def test_an_oversized_webhook_body_is_rejected(harness: BankHarness) -> None:
     answer = harness.webhook("single", b" " * 5_000_001)
 
     assert (answer.status_code, code_of(answer)) == (400, {1: 4001, 2: "FORMAT_ERROR"}[harness.version])
@@ -274,7 +274,7 @@ def test_a_booking_between_two_pages_duplicates_and_omits_nothing(harness_2: Ban
 
 
 @pytest.mark.parametrize("key", ["x", "W10", base64.urlsafe_b64encode(b'["other",0,null]').decode(), "é"])
-def test_a_page_key_of_another_request_is_rejected(harness_2: BankHarness, key: str) -> None:
+def test_a_page_key_of_a_different_request_is_rejected(harness_2: BankHarness, key: str) -> None:
     token = harness_2.consent()
 
     assert ask(harness_2, token, page_key=key)["code"] == "FORMAT_ERROR"
@@ -282,7 +282,7 @@ def test_a_page_key_of_another_request_is_rejected(harness_2: BankHarness, key: 
     assert ask(harness_2, token, page_key=own, account_id="1002")["code"] == "FORMAT_ERROR"
 
 
-def test_a_function_can_return_its_own_pages(harness_2: BankHarness) -> None:
+def test_a_bank_function_can_return_its_own_pages(harness_2: BankHarness) -> None:
     token = harness_2.consent()
 
     @harness_2.bank.transactions

@@ -79,7 +79,7 @@ def test_registration_rejects_the_email_as_password(visitor: WebUser, email: str
 
 
 @pytest.mark.parametrize("password", ["password123", "1234567890"])
-def test_fullwidth_letters_do_not_hide_a_common_password(visitor: WebUser, email: str, password: str) -> None:
+def test_a_common_password_in_fullwidth_letters_is_rejected(visitor: WebUser, email: str, password: str) -> None:
     visitor.register(email, "".join(chr(ord(letter) + 0xFEE0) for letter in password))  # full width
 
     assert "Password is too easy to guess" in visitor.text
@@ -98,7 +98,7 @@ def test_a_password_that_normalisation_lengthens_signs_in(visitor: WebUser, emai
     assert WebUser(visitor.causeway).sign_in(email, password).status == 303
 
 
-def test_registering_a_taken_email_returns_409_and_keeps_the_password(visitor: WebUser, registered: str) -> None:
+def test_registering_a_taken_email_returns_409_without_a_password_change(visitor: WebUser, registered: str) -> None:
     answer = visitor.register(registered, password="another good password")
 
     assert answer.status == 409

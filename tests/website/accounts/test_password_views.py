@@ -205,7 +205,7 @@ def test_current_password_attempts_in_a_session_are_limited(owner: WebUser) -> N
     assert answers == [400] * LIMITS["password"].attempts + [429]
 
 
-def test_two_simultaneous_password_changes_apply_one(causeway: Causeway, owner: WebUser, email: str) -> None:
+def test_one_of_two_simultaneous_password_changes_is_applied(causeway: Causeway, owner: WebUser, email: str) -> None:
     user = causeway.hub.website.users.get(email)
 
     def first() -> User:

@@ -58,7 +58,7 @@ def test_the_displayed_request_contains_the_chosen_options(user: WebUser, client
     assert user.hidden("draft") == draft
 
 
-def test_the_authorize_form_keeps_the_form_token_out_of_the_url(user: WebUser, client_id: str) -> None:
+def test_the_authorize_form_does_not_put_the_form_token_into_the_url(user: WebUser, client_id: str) -> None:
     """The form that updates the displayed request uses GET. Only the form that sends the request has the token."""
     user.open_request(client_id)
 

@@ -94,7 +94,7 @@ def test_the_refresh_button_refreshes_expired_tokens(causeway: Causeway, user: W
     assert causeway.tpp.call("GET", "/tpp/consent", client_id=client_id, bearer=bearer).status == 200
 
 
-def test_a_duplicate_refresh_request_keeps_the_tokens_valid(causeway: Causeway, user: WebUser, client_id: str) -> None:
+def test_a_duplicate_refresh_request_leaves_the_tokens_valid(causeway: Causeway, user: WebUser, client_id: str) -> None:
     state = user.get_tokens(client_id)
     for _ in range(2):
         assert user.post("/authorize/callback", state=state, action="refresh").status == 303
@@ -137,7 +137,7 @@ def test_a_refresh_of_a_revoked_consent_returns_400(causeway: Causeway, user: We
 # -- the end
 
 
-def test_the_end_button_ends_the_consent(causeway: Causeway, user: WebUser, client_id: str) -> None:
+def test_the_end_button_of_a_journey_ends_the_consent(causeway: Causeway, user: WebUser, client_id: str) -> None:
     state = user.get_tokens(client_id)
     bearer = user.code("access-token")
     user.post("/authorize/callback", state=state, action="end")

@@ -71,7 +71,7 @@ def test_each_tooltip_shows_the_balance_at_the_end_of_its_interval() -> None:
 
 
 @pytest.mark.parametrize("apart", [1, 1000, 5_000_000_000])
-def test_a_recent_movement_is_drawn_inside_the_edge(apart: int) -> None:
+def test_a_recent_movement_is_drawn_inside_the_chart(apart: int) -> None:
     made = balance_chart([row(START + apart, 50_00), row(START, 100_00)], EUR, START + apart)
     assert made is not None
 

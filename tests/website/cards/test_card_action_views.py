@@ -156,7 +156,7 @@ def test_an_account_id_requires_its_holder_id(colleague: WebUser, card: NewCard)
     assert "Enter the id of the holder that has the account." in refused.text
 
 
-def test_errors_use_the_labels_of_the_form(colleague: WebUser, card: NewCard) -> None:
+def test_errors_of_a_card_form_use_the_labels_of_the_form(colleague: WebUser, card: NewCard) -> None:
     physical = issue(colleague, card_virtual="0", holder_city="")
     both = issue(colleague, holder_id=card.holder_id, account_id=card.account_id, card_currency_ison=EUR)
 

@@ -69,7 +69,7 @@ def test_a_held_amount_is_shown_with_its_fees(
     assert outcome(colleague).startswith(f"Approved 00, approved. {told} of it fees. Available now: ")
 
 
-def test_an_increment_shows_its_added_fees(colleague: WebUser, card: NewCard) -> None:
+def test_an_increment_of_an_authorization_shows_its_added_fees(colleague: WebUser, card: NewCard) -> None:
     colleague.simulate(
         card.card_id, "simulateAuthorization", **PURCHASE | {"amount": "100", "merchant_country_ison": 840}
     )

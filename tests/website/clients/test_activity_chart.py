@@ -26,7 +26,7 @@ def day(**errors: int) -> list[HourOfCalls]:
     return [*(hour(number) for number in range(23)), hour(23, 20, **errors)]
 
 
-def test_no_chart_is_drawn_without_errors() -> None:
+def test_no_error_chart_is_drawn_without_errors() -> None:
     assert errors_chart(day()) is None
     assert errors_chart([]) is None
 

@@ -93,7 +93,7 @@ def test_values_for_an_unselected_authentication_method_are_ignored(user: WebUse
     assert clients.get(client_id).security == ClientSecurity(auth_method="none")
 
 
-def test_a_private_key_is_rejected(user: WebUser, clients: Clients) -> None:
+def test_a_private_key_is_rejected_as_a_client_key(user: WebUser, clients: Clients) -> None:
     client_id = user.create_client()
     private = {"keys": [{**JWKS["keys"][0], "d": "c2VjcmV0"}]}
 
@@ -180,7 +180,7 @@ def test_the_history_describes_security_changes_in_words(user: WebUser) -> None:
     assert "Tokens bound to a DPoP key: no → yes" in user.text
 
 
-def test_the_history_shows_the_latest_50_changes(user: WebUser, clients: Clients) -> None:
+def test_the_client_history_shows_the_latest_50_changes(user: WebUser, clients: Clients) -> None:
     client_id = user.create_client()
     user.get(f"/clients/{client_id}/history")
     assert "has not been changed" in user.text

@@ -138,7 +138,7 @@ def test_a_sandbox_owner_sets_the_registration_number(user: WebUser, clients: Cl
 # -- events
 
 
-def test_event_delivery_is_set_to_push_poll_or_none(user: WebUser, clients: Clients) -> None:
+def test_event_delivery_can_be_set_to_push_poll_or_none(user: WebUser, clients: Clients) -> None:
     client_id = user.create_client()
     path, modes = f"/clients/{client_id}/settings", []
 
@@ -197,7 +197,7 @@ def test_pages_of_another_users_client_return_404(
 
 
 @pytest.mark.parametrize("page", ["settings", "security"])
-def test_an_unknown_action_changes_nothing(user: WebUser, page: str) -> None:
+def test_an_unknown_client_action_changes_nothing(user: WebUser, page: str) -> None:
     client_id = user.create_client()
 
     assert user.post(f"/clients/{client_id}/{page}", action="destroy", revision="0").status == 400

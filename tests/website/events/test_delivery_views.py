@@ -197,7 +197,7 @@ def test_an_invalid_time_filter_returns_400_at_its_field(user: WebUser, client_i
     assert 'value="2026-03-01T10:00"' in answer.text
 
 
-def test_a_polled_event_is_listed_and_shown(causeway: Causeway, user: WebUser) -> None:
+def test_an_event_fetched_by_polling_is_listed_and_shown(causeway: Causeway, user: WebUser) -> None:
     client_id = user.create_client("Polls")
     causeway.hub.openbanking.clients.update(client_id, events="poll")
     user.post(f"/clients/{client_id}", action="test-event")

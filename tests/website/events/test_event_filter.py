@@ -49,7 +49,7 @@ def test_a_filter_time_is_in_utc_and_covers_its_whole_precision(text: str, since
 
 
 @pytest.mark.parametrize("text", ["tomorrow", "2026-02-30T10:00", "1772442000", "2026-03-01T10:30 or so"])
-def test_an_invalid_time_is_reported_and_ignored(text: str) -> None:
+def test_an_invalid_filter_time_is_reported_and_ignored(text: str) -> None:
     assert chosen(from_=text).problems == {"from": "Enter a day and a time."}
     assert search(from_=text) == ClientSearch("a-client")
 

@@ -46,7 +46,7 @@ def test_a_body_other_than_a_json_object_is_shown_as_text() -> None:
         assert (shown.text, shown.is_folded, shown.is_whole) == (text, False, True)
 
 
-def test_a_long_body_is_truncated() -> None:
+def test_a_long_event_body_is_truncated() -> None:
     shown = show_body("[" * (SHOWN_CHARACTERS + 7))
 
     assert (len(shown.text), shown.size, shown.is_whole) == (SHOWN_CHARACTERS, SHOWN_CHARACTERS + 7, False)

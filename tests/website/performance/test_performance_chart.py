@@ -236,7 +236,7 @@ def test_charts_without_synthetic_days_do_not_mention_them() -> None:
         assert "made up" not in made.description
 
 
-def test_no_chart_is_drawn_without_figures() -> None:
+def test_no_performance_chart_is_drawn_without_figures() -> None:
     for records in ([], [quiet(0), quiet(1)]):
         periods = split_into_periods(records, TEN_DAYS)
         assert availability_chart(periods) is None
@@ -304,7 +304,7 @@ def test_no_report_chart_is_drawn_without_a_reported_duration() -> None:
 # -- latency
 
 
-def test_a_line_breaks_at_a_missing_day() -> None:
+def test_a_chart_line_breaks_at_a_missing_day() -> None:
     made = at_the_bank([known(0), known(1), quiet(2), known(4), known(5), known(6)])
 
     for name in ("p50", "p95", "p99"):
@@ -394,7 +394,7 @@ def test_date_labels_are_evenly_spaced() -> None:
         max_size=20,
     ),
 )
-def test_every_shape_is_inside_the_chart(length: int, days: dict[int, tuple[int, list[float]]]) -> None:
+def test_every_shape_is_drawn_inside_the_chart(length: int, days: dict[int, tuple[int, list[float]]]) -> None:
     inside = {number % length: value for number, value in days.items()}
     records = [known(number, down=down, bank=tuple(bank)) for number, (down, bank) in inside.items()]
     shown = DayRange(FIRST, FIRST + timedelta(days=length - 1))

@@ -123,7 +123,7 @@ def test_a_bank_with_an_ongoing_downtime_is_marked(
     assert [BIC in row[0] for row in rows(visitor) if "down now" in row[0]] == [True]
 
 
-def test_missing_day_overviews_are_announced(causeway: Causeway, visitor: WebUser) -> None:
+def test_days_without_an_overview_are_announced(causeway: Causeway, visitor: WebUser) -> None:
     visitor.get("/performance")
     assert "There are no figures for these days." in visitor.text
 

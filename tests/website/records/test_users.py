@@ -23,7 +23,7 @@ def register(causeway: Causeway, email: str, password: str = PASSWORD, terms: bo
     causeway.hub.website.users.register(email, password, terms_accepted=terms)
 
 
-def test_a_registered_user_is_found(causeway: Causeway, email: str) -> None:
+def test_a_registered_user_is_found_by_email(causeway: Causeway, email: str) -> None:
     made = causeway.hub.website.users.register(email, PASSWORD, terms_accepted=True)
 
     assert causeway.hub.website.users.find(email) == made
