@@ -1,4 +1,4 @@
-"""An AISP: a TPP that reads accounts, at once or deferred, at banks that fail or limit unattended reads."""
+"""An AISP that reads accounts, immediately or deferred, at banks that fail or limit unattended reads."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LIMIT = 4
 
 
 class Aisp:
-    """A TPP with a consent for all accounts, at a bank that answers all reads."""
+    """A TPP with a consent for all accounts, at a bank that responds to all reads."""
 
     def __init__(self, causeway: Causeway, version: int = 1) -> None:
         self.causeway = causeway
@@ -39,7 +39,7 @@ class Aisp:
                 self.bank_answers(row.answer, row.webhook)
 
     def bank_answers(self, answer: Any, webhook: str = "") -> None:
-        """Script the answer to a webhook, by default to the list of accounts."""
+        """Script the response to a webhook, by default to the list of accounts."""
         self.bank.answers[webhook or ACCOUNTS[self.version].webhook] = lambda sent: answer
 
     def read(self, call: str = "accounts", headers: Mapping[str, str] | None = None, **query: Any) -> Answer:
@@ -47,24 +47,24 @@ class Aisp:
         return self.causeway.tpp.call("GET", path, bearer=self.bearer, headers=headers)
 
     def list_accounts(self, answer: Any = None) -> Answer:
-        """``GET /tpp/accounts`` while the bank gives ``answer``, by default no accounts."""
+        """Call ``GET /tpp/accounts`` while the bank responds with ``answer``, by default without accounts."""
         answer = NO_ACCOUNTS[self.version] if answer is None else answer
         self.bank_answers(answer)
         return self.read()
 
     def fail(self, times: int = FAILURES) -> None:
-        """Read while the bank is unreachable, which is not yet a reason to spare it calls."""
+        """Read ``times`` times at an unreachable bank, without opening its circuit."""
         for _ in range(times):
             assert "retry-after" not in self.list_accounts(UNREACHABLE).headers
 
     def use_up(self, call: str = "accounts", times: int = LIMIT, **query: Any) -> None:
-        """Read as often as a limit allows."""
+        """Read ``times`` times, up to the limit of unattended reads."""
         for _ in range(times):
             answer = self.read(call, **query)
             assert answer.status == 200, answer
 
     def refresh(self) -> str:
-        """Take a new bearer of the same consent: bearers last an hour."""
+        """Refresh the access token, which is valid for an hour. Return the new token."""
         answer = self.causeway.tpp.call("POST", "/tpp/token", {"refresh_token": self.refresh_token})
         assert answer.status == 200, answer
         self.bearer, self.refresh_token = answer.body["access_token"], answer.body["refresh_token"]
@@ -72,11 +72,11 @@ class Aisp:
 
     @property
     def calls(self) -> int:
-        """The number of requests that the bank received."""
+        """Return the number of requests that the bank received."""
         return len(self.bank.received)
 
     def counted(self) -> int:
-        """The number of counted reads, in all items of the consent."""
+        """Return the number of counted reads in all items of the consent."""
         return sum(len(item.get("reads", ())) for item in self.items())
 
     def items(self) -> list[dict[str, Any]]:
@@ -85,7 +85,7 @@ class Aisp:
 
 
 class DeferredRead(Aisp):
-    """A read of accounts that was accepted for later."""
+    """An accepted deferred read of accounts."""
 
     def __init__(self, causeway: Causeway, version: int = 1, **headers: str) -> None:
         super().__init__(causeway, version)
@@ -99,7 +99,7 @@ class DeferredRead(Aisp):
         self.causeway.hub.delivery.worker.attempt(self.request_id)
 
     def outcome(self) -> dict[str, Any]:
-        """The outcome, whatever the time."""
+        """Return the outcome, after a refresh of the access token."""
         self.refresh()
         return self.causeway.tpp.outcome(self.request_id, self.bearer)
 
@@ -109,7 +109,7 @@ class DeferredRead(Aisp):
 
 
 def limit_reads(causeway: Causeway, version: int = 2, limit: int | None = LIMIT) -> None:
-    """Have a bank limit unattended reads, in this service only: the banks' records outlive it."""
+    """Limit unattended reads at a bank. Patch this service, because the stored banks are shared by tests."""
     banks, bic = causeway.hub.openbanking.banks, causeway.banks[version].bic
     find = type(banks).find
 
@@ -121,7 +121,7 @@ def limit_reads(causeway: Causeway, version: int = 2, limit: int | None = LIMIT)
 
 
 def know_downtime(causeway: Causeway) -> None:
-    """Have the service's instance know an open downtime of the first bank, which is stored."""
+    """Store an open downtime of the first bank and add it to the instance's known downtimes."""
     now, bic = causeway.clock.time(), causeway.banks[1].bic
     downtime = Downtime(bic, is_open=True, latest=now, computed_at=now, ends_at=midnight_after(now))
     causeway.hub.store.put(call_counts.TABLE, downtime.to_item())
@@ -129,6 +129,6 @@ def know_downtime(causeway: Causeway) -> None:
 
 
 def open_circuit(causeway: Causeway, version: int) -> None:
-    """Have the bank fail often enough, without calls."""
+    """Record enough failures of the bank to open its circuit, without calls."""
     for _ in range(FAILURES):
         causeway.hub.openbanking.bank_client.breaker.record_failure(causeway.banks[version].bic)

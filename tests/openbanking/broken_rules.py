@@ -1,4 +1,4 @@
-"""Values that break a member's rule, and values that just keep it, by what the member means."""
+"""Values that violate a member's rule, and boundary values that follow the rule, by the meaning of the member."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ NO_BOOKING_STATUS: dict[str, Any] = {"unknown": "all", "capitals": "BOOKED", "em
 
 
 def meaning(member: Member) -> str:
-    """The meaning of a request's member beyond its type."""
+    """Return the meaning of a request member, beyond its type."""
     if member.name.endswith("iban"):
         return "iban"
     if member.name in ("currency", "country", "amount", "payment_scheme", "callback_url", "booking_status"):
@@ -129,7 +129,7 @@ def meaning(member: Member) -> str:
 
 
 def refused_values(member: Member, *, in_query: bool) -> dict[str, Any]:
-    """Values of a request's member that are refused; a query has texts only."""
+    """Return invalid values of a request member, by description. Query values are texts."""
     refused = _BY_MEANING[meaning(member)](member) | _too_long(member)
     if member.requirement == "M" and not in_query and member.name != "payment_scheme":
         refused = {**refused, "null": None}
@@ -174,7 +174,7 @@ def _too_long(member: Member) -> dict[str, Any]:
 
 
 def longest(member: Member, length: int) -> Any:
-    """A value of a member that has this length and breaks no other rule; ``None`` where there is none."""
+    """Return an otherwise valid value of the given length for a member, or ``None`` if impossible."""
     made = {
         "amount": Number("9" * (length - 2) + ".10"),
         "digits": "0" * length,

@@ -1,8 +1,8 @@
-"""The calls of the storage and of queues in the source of the service, so that no list has to be kept by hand.
+"""The calls of the storage and of queues, found in the source of the service.
 
-A call counts when a request or a job can come to it; what only the operator's command line reaches does not, unless it
-is about deliveries. A call by way of somebody else counts as well: there the store, or one of its methods, is handed
-on, to a function, to an index, to calls that are made together.
+A call counts if a request or a job can reach the call. Calls that only the operator's command line reaches do not
+count, unless they concern deliveries. An indirect call counts as well: the place that passes the store, or a method of
+the store, to a function, to an index or to a set of parallel calls.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _CALLS_NOBODY = "wait"
 
 @dataclass(frozen=True)
 class Service:
-    """A called service: its names in this code, and its methods."""
+    """A called service, with its names in the source and its methods."""
 
     names: tuple[str, ...]
     methods: frozenset[str]
@@ -69,7 +69,7 @@ class Site:
 
 @dataclass(frozen=True)
 class Function:
-    """A function of the source; ``owner`` is its class, or empty."""
+    """A function of the source. ``owner`` is its class, or empty."""
 
     module: str
     owner: str
@@ -78,9 +78,9 @@ class Function:
 
 @cache
 def call_sites(service: Service = STORE, rooms: tuple[str, ...] = ROOMS) -> frozenset[Site]:
-    """Every call of ``service`` that a request or a job can come to, and all that are about deliveries.
+    """Return every call of ``service`` that a request or a job can reach, and all calls about deliveries.
 
-    Left out is what only the operator's command line reaches. What nobody seems to reach is not.
+    Calls reached only by the operator's command line are excluded. Calls that seem unreachable are included.
     """
     functions = dict(_functions())
     served = {each: node for each, node in functions.items() if not within(each.module, *_GUESTS)}
@@ -92,19 +92,19 @@ def call_sites(service: Service = STORE, rooms: tuple[str, ...] = ROOMS) -> froz
 
 @cache
 def sites_of_requests() -> frozenset[Site]:
-    """The calls of the store that requests of open banking come to; others are made by jobs, or for the operator."""
+    """Return the calls of the store that open banking requests can reach."""
     served = {each: node for each, node in _functions() if not within(each.module, *_GUESTS)}
     requests = _reached([each for each in served if matches(each.module, EDGES)], served)
     return call_sites() & _of(STORE, list(requests), ROOMS)
 
 
 def _wires(function: Function) -> bool:
-    """Whether the store is handed on there, and called by nobody."""
+    """Return whether a function only passes the store on to the objects that use it."""
     return matches(function.module, (*CONTAINERS, *BOOTSTRAP))
 
 
 def _begins(function: Function) -> bool:
-    """Whether a request or a job begins there."""
+    """Return whether a request or a job starts in a function."""
     return within(function.module, *ROOMS, CARDS) and matches(function.module, (*EDGES, *JOBS))
 
 
@@ -115,7 +115,7 @@ def _of(service: Service, functions: Sequence[Function], rooms: tuple[str, ...])
 
 
 def _functions() -> Iterator[tuple[Function, ast.AST]]:
-    """The functions of all modules; what a module does when it is loaded counts as one without a name."""
+    """Yield the functions of all modules. The top-level code of a module counts as a function without a name."""
     for module in [*MODULES, *(name for name in SOURCES if within(name, "infra"))]:
         loaded = ast.Module([], [])
         for node in tree(module).body:
@@ -132,7 +132,7 @@ def _functions() -> Iterator[tuple[Function, ast.AST]]:
 
 
 def _reached(roots: list[Function], functions: dict[Function, ast.AST]) -> set[Function]:
-    """The functions that ``roots`` mention, those that these mention, and so on."""
+    """Return the functions that are reachable from ``roots`` by mentions of their names."""
     by_name: dict[tuple[str, str], list[Function]] = {}
     for each in functions:
         by_name.setdefault((each.owner, each.name), []).append(each)
@@ -149,7 +149,7 @@ def _reached(roots: list[Function], functions: dict[Function, ast.AST]) -> set[F
 
 
 def _mentioned(owner: str, node: ast.AST) -> Iterator[tuple[str, str]]:
-    """Owner and name of what a function may call: by the names that things go by in this code."""
+    """Yield the owner and name of functions that a function may call, according to the names in the source."""
     for inner in ast.walk(node):
         match inner:
             case ast.Name(id=name):
@@ -165,7 +165,7 @@ def _mentioned(owner: str, node: ast.AST) -> Iterator[tuple[str, str]]:
 
 @cache
 def _kinds() -> dict[str, set[str]]:
-    """The classes that a name stands for: as a member, an argument, a property, the result of a call, another name."""
+    """Return the classes by the names of members, arguments, properties, results and aliases."""
     found: dict[str, set[str]] = {}
     nodes = [node for module in MODULES for node in ast.walk(tree(module))]
     for node in nodes:
@@ -186,7 +186,7 @@ def _kinds() -> dict[str, set[str]]:
 
 
 def _assigned(nodes: Sequence[ast.AST]) -> Iterator[tuple[str, str]]:
-    """Names that stand for members: ``flow`` and ``token_flow`` of ``flow = hub().openbanking.token_flow``."""
+    """Yield names that stand for members: ``flow`` and ``token_flow`` for ``flow = hub().openbanking.token_flow``."""
     for node in nodes:
         match node:
             case ast.Assign(targets=[ast.Tuple(elts=names)], value=ast.Tuple(elts=values)):
@@ -201,7 +201,7 @@ def _assigned(nodes: Sequence[ast.AST]) -> Iterator[tuple[str, str]]:
 
 
 def _sites(service: Service, module: str, node: ast.AST) -> Iterator[Site]:
-    """The calls of a service, and the outermost of those that hand it, or a method of it, on."""
+    """Yield the calls of a service, and the outermost calls that pass the service or its methods on."""
     if isinstance(node, ast.Call):
         name = _called(service, node)
         hands_on = name is None and any(_hands_on(service, inner) for inner in _passed(node))
@@ -216,7 +216,7 @@ def _sites(service: Service, module: str, node: ast.AST) -> Iterator[Site]:
 
 
 def _is_followed(module: str, call: ast.Call) -> bool:
-    """Whether a function or class of the rooms is called, or made a partial: its own calls of a service are found."""
+    """Return whether a call or ``partial`` targets a function or class of the packages, which is analysed itself."""
     is_partial = isinstance(call.func, ast.Name) and call.func.id == "partial"
     function = call.args[0] if is_partial else call.func
     match function:
@@ -236,7 +236,7 @@ def _known() -> frozenset[Function]:
 
 
 def _called(service: Service, call: ast.Call) -> str | None:
-    """The method, if it is one of the service that is called."""
+    """Return the name of the called method if the call is to the service."""
     match call.func:
         case ast.Attribute(value=value, attr=name) if _last_name(value) in service.names:
             return name
@@ -248,7 +248,7 @@ def _passed(call: ast.Call) -> list[ast.AST]:
 
 
 def _hands_on(service: Service, node: ast.AST) -> bool:
-    """Whether a service, or a method of it, is mentioned without being called."""
+    """Return whether a node mentions a service or its method without a call."""
     match node:
         case ast.Call(func=ast.Attribute(value=value)) if _called(service, node) is None:
             return any(_hands_on(service, inner) for inner in [value, *_passed(node)])
@@ -262,7 +262,7 @@ def _hands_on(service: Service, node: ast.AST) -> bool:
 
 
 def site_at(module: str, line: int, service: Service) -> Site | None:
-    """The call that a line belongs to; ``None`` outside of the rooms."""
+    """Return the call at a line of a module, or ``None`` outside the packages."""
     if not within(module, *ROOMS, CARDS):
         return None
     around = [site for site in _sites_in(service, module) if site.line <= line <= site.last_line]
@@ -275,7 +275,7 @@ def _sites_in(service: Service, module: str) -> tuple[Site, ...]:
 
 
 def _last_name(node: ast.AST) -> str:
-    """``store`` of ``store``, ``self._store`` and ``hub().store``."""
+    """Return ``store`` for ``store``, ``self._store`` and ``hub().store``."""
     match node:
         case ast.Attribute(attr=name) | ast.Name(id=name) | ast.Call(func=ast.Attribute(attr=name) | ast.Name(id=name)):
             return str(name).strip("_")

@@ -1,4 +1,4 @@
-"""The service that tests of the protocol's rows share."""
+"""The service shared by the tests of the protocol's rows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.openbanking.relay import Relay
 
 @pytest.fixture(scope="module")
 def relay(shared_causeway: Causeway) -> Iterator[Relay]:
-    """One service, one client and one bearer per version for a whole module; not to be mixed with ``causeway``."""
+    """Run one service with a client and a bearer per version for a module. Do not combine with ``causeway``."""
     causeway = shared_causeway.again()
     relay = Relay(causeway)
     with causeway.installed():

@@ -1,4 +1,4 @@
-"""A good request and a good answer of every webhook, with all members, and the TPP call that leads there."""
+"""A valid request and a valid response of every webhook, with all members, and the corresponding TPP call."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True)
 class Row:
-    """One webhook: how a TPP gets there, the scope it takes, whether X-Auth-Token goes along."""
+    """A webhook with its TPP call, its scope and its use of X-Auth-Token."""
 
     version: int
     webhook: str
@@ -35,13 +35,13 @@ class Row:
 
     @property
     def request(self) -> Json:
-        """A copy of the TPP's request."""
+        """Return a copy of the TPP's request."""
         request: Json = copied(REQUESTS[self.version][self.webhook])
         return request
 
     @property
     def answer(self) -> Json:
-        """A copy of the bank's answer."""
+        """Return a copy of the bank's response."""
         good: Json = copied(ANSWERS[self.version][self.webhook])
         return {"status": "success", **good} if self.version == 1 else good
 
@@ -262,9 +262,9 @@ _OTHER_NAMES = {"iban": "account_id", "account_id": "iban"}
 
 
 def with_value(body: Json, member: Member, value: Any) -> Json:
-    """``body`` with another value of a member; of the two names of an account in a query, the other one goes.
+    """Set a member of ``body``. Remove the alternative name of an account from a query.
 
-    So does a British IBAN beside another account number or sort code, which it would contradict.
+    Also remove a British IBAN that would contradict another account number or sort code.
     """
     body.pop(_OTHER_NAMES.get(member.path, ""), None)
     holder = _holder(body, member)
@@ -290,14 +290,14 @@ def _holder(body: Any, member: Member) -> Any:
 
 
 def copied(value: Any) -> Any:
-    """A copy in which no two places share an object."""
+    """Return a deep copy without shared objects."""
     if isinstance(value, dict):
         return {name: copied(inner) for name, inner in value.items()}
     return [copied(inner) for inner in value] if isinstance(value, list) else value
 
 
 def spelled(text: str | bytes) -> Any:
-    """JSON with its numbers as they were written: 0.10 is not 0.1, and 1 is not "1"."""
+    """Parse JSON with its numbers as written: 0.10 differs from 0.1, and 1 differs from "1"."""
     return json.loads(text, parse_float=_written, parse_int=_written)
 
 

@@ -1,7 +1,7 @@
-"""Scenarios that run with every fault of every storage call, and the assertions that all of them share.
+"""Scenarios that run with every fault of every storage call, and their shared assertions.
 
-A scenario arranges a request or a job and returns a function that makes it during a fault, continues as documented, and
-asserts the outcome. It runs once for every storage call that it makes and every fault, each time from the same start.
+A scenario prepares a request or a job. The returned function runs the request or job with a fault, continues as
+documented and asserts the outcome. It runs once for each combination of storage call and fault, from the same start.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _LASTING = 4
 
 
 class InMemory(Queue):
-    """A queue that keeps its messages."""
+    """A queue that stores its messages in memory."""
 
     def __init__(self) -> None:
         super().__init__("in-memory")
@@ -46,7 +46,7 @@ class InMemory(Queue):
 
     @classmethod
     def install(cls, delivery: DeliveryContainer) -> None:
-        """Have deliveries sent to such a queue."""
+        """Replace the queue of deliveries by a queue in memory."""
         for name in ("outbox", "engine"):
             delivery.__dict__.pop(name, None)
         delivery.__dict__["queue"] = cls()
@@ -67,7 +67,7 @@ def _arrange(make: Callable[..., Run], arguments: tuple[Any, ...], causeway: Cau
 
 
 class Scenarios:
-    """The scenarios of some modules, and which calls were hit by which faults in them."""
+    """The scenarios of several modules, and the faults of each call that the scenarios have tested."""
 
     def __init__(self) -> None:
         self.all: dict[str, Scenario] = {}
@@ -77,7 +77,7 @@ class Scenarios:
         self._hit: Counter[tuple[str, bool, Hit]] = Counter()
 
     def __call__(self, *variants: Any) -> Callable[[Callable[..., Run]], Callable[..., Run]]:
-        """Register a scenario, or one for each of its variants: the arguments that follow the service."""
+        """Register a scenario, once for each of its variants: the arguments after the service."""
 
         def register(make: Callable[..., Run]) -> Callable[..., Run]:
             for variant in variants or ((),):
@@ -92,7 +92,7 @@ class Scenarios:
         return register
 
     def of(self, module: str) -> list[str]:
-        """The names of a module's scenarios."""
+        """Return the names of a module's scenarios."""
         return self._modules.setdefault(module, [])
 
     def play(self, causeway: Causeway, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -129,7 +129,7 @@ class Scenarios:
                 run(late)
 
     def missed(self, sites: frozenset[Site], modules: Collection[str]) -> list[str]:
-        """The ``sites`` that were not hit, and by which faults; skips the test if a scenario did not run."""
+        """Return the untested faults of ``sites``. Skip the test if a scenario did not run."""
         if self.all.keys() - self._played or self._modules.keys() != {*modules}:
             pytest.skip("not every scenario ran")
         return sorted(f"{site}: {fault}" for fault, hit in self._hits.items() for site in sites - hit)
@@ -140,9 +140,9 @@ scenario = Scenarios()
 
 
 def _faults(causeway: Causeway, untouched: Fault) -> Iterator[tuple[Fault, Hit]]:
-    """The faults of every call that an untouched run makes; they also last, for all repeats of the call.
+    """Yield the faults of every call of a run without faults. Lasting faults also affect the retries of the call.
 
-    Of reads in a loop one is hit, of writes two.
+    Only the first of several equal reads is hit, and the first two of several equal writes.
     """
     for number, call in enumerate(untouched.calls, start=1):
         if untouched.calls[:number].count(call) <= (1 if call.reads else 2):
@@ -162,7 +162,7 @@ def _explained(fault: Fault) -> Iterator[None]:
 
 
 def lose_first_transaction(causeway: Causeway) -> Fault:
-    """Apply the first transaction and lose its answer for good."""
+    """Apply the first transaction and lose its response permanently."""
     return Fault(causeway, "after", 1, lasting=True, operation="TransactWriteItems")
 
 
@@ -170,7 +170,7 @@ def lose_first_transaction(causeway: Causeway) -> Fault:
 
 
 def refused(answer: Answer) -> bool:
-    """Whether an answer reports the storage's failure as documented, with the advice to repeat the request."""
+    """Return whether a response reports a storage failure as documented, with Retry-After."""
     if answer.status != 500:
         return False
     body = answer.body
@@ -182,7 +182,7 @@ def refused(answer: Answer) -> bool:
 
 
 def completed(fault: Fault, call: Callable[[], Answer], status: int = 200) -> Answer:
-    """The answer to a call that met the fault, or to its repeat when it was refused."""
+    """Make a call during the fault and retry it after a storage failure. Return the response."""
     with fault:
         answer = call()
     if refused(answer):
@@ -204,7 +204,7 @@ def status_of_consent(causeway: Causeway) -> str:
 
 
 def records(causeway: Causeway, kind: str = "") -> list[dict[str, Any]]:
-    """The deliveries, or those of a kind; each is whole and, while it is due, in the index that the sweeper reads."""
+    """Return the deliveries, optionally of a kind. Check that each is complete and indexed while due."""
     kept = items(causeway, "deliveries")
     found = [item for item in kept if item["part"] == RECORD and item["kind"].startswith(kind)]
     for record in found:
@@ -220,7 +220,7 @@ def _are_of_one(item: dict[str, Any], other: dict[str, Any]) -> bool:
 
 
 def recorded_events(causeway: Causeway) -> list[str]:
-    """The types of the events that were recorded."""
+    """Return the types of the recorded events, sorted."""
     return sorted(record["topic"] for record in records(causeway, "event"))
 
 
@@ -228,7 +228,7 @@ def recorded_events(causeway: Causeway) -> list[str]:
 
 
 def attempt_all_due(causeway: Causeway) -> None:
-    """Advance the clock and attempt what is due until nothing is; afterwards no slot is held."""
+    """Advance the clock and attempt deliveries until none is due. Check that all slots are free afterwards."""
     for _ in range(_ROUNDS):
         due = [record for record in records(causeway) if record["state"] == "due"]
         if not due:
@@ -242,6 +242,6 @@ def attempt_all_due(causeway: Causeway) -> None:
 
 
 def slots_in_use(causeway: Causeway) -> list[dict[str, Any]]:
-    """The slots that attempts use now."""
+    """Return the slots that attempts currently use."""
     now = causeway.clock.time()
     return [item for item in items(causeway, "deliveries") if item.get("held_until", now) > now]

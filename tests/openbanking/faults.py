@@ -1,7 +1,7 @@
-"""Storage that fails: faults that hit exactly one call of it, and the way back to the beginning.
+"""Storage faults that affect exactly one call, and snapshots that restore the initial state.
 
-A fault is put in below the store, between it and DynamoDB: *before* the call arrives, *after* it was applied, so that
-only its answer is lost, or as a *conflict* with another writer (for a read: too much traffic).
+A fault is injected between the store and DynamoDB. It occurs *before* the call arrives, or *after* the call was applied
+(the response is lost), or as a *conflict* with another writer (for a read: throttling).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _STORE = "chalicelib.foundation.dynamodb.store"
 
 @dataclass(frozen=True)
 class Hit:
-    """A call that a fault hit: its name at DynamoDB, and the call sites in the source that led to it, one or more."""
+    """A call affected by a fault: the DynamoDB operation, and the call sites in the source that led to it."""
 
     sites: frozenset[Site]
     operation: str
@@ -45,9 +45,9 @@ class Hit:
 
 
 class Fault:
-    """One fault at the ``number``-th storage call that is made inside; with ``lasting``, its repeats fail as well.
+    """A fault at the ``number``-th storage call within the block. With ``lasting``, its retries fail as well.
 
-    With ``operation`` only calls that DynamoDB has under this name are counted.
+    With ``operation``, only calls of this DynamoDB operation count.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class Fault:
 
     @contextlib.contextmanager
     def resting(self) -> Iterator[None]:
-        """Let the calls made inside pass unharmed and uncounted."""
+        """Suspend the fault: calls within the block succeed and are not counted."""
         self._rests = True
         try:
             yield
@@ -83,7 +83,7 @@ class Fault:
             self._rests = False
 
     def loses_what_was_applied(self) -> bool:
-        """Whether a write took place whose answer is lost for good."""
+        """Return whether the fault applies a write and loses its response permanently."""
         return self.lasting and self.kind == "after"
 
     def _see(self, call: Call, proceed: Proceed) -> Members:
@@ -102,7 +102,7 @@ class Fault:
         return answer
 
     def _is_struck(self, method: FrameType) -> bool:
-        """Whether this call of DynamoDB is the one; repeats are made by the same call of the store."""
+        """Return whether the fault affects this DynamoDB call. Retries come from the same call of the store."""
         counted = [call for call in self.calls if self.operation in ("", call.operation)]
         if self._struck is None and len(counted) == self.number:
             self._struck, self.hit = method, self.calls[-1]
@@ -111,7 +111,7 @@ class Fault:
 
 
 def _method() -> FrameType:
-    """The frame of the store's method that is calling DynamoDB."""
+    """Return the frame of the store's method that is calling DynamoDB."""
     frame = sys._getframe()
     while _module(frame) != _STORE:
         assert frame.f_back is not None, "DynamoDB is called by the store only"
@@ -122,7 +122,7 @@ def _method() -> FrameType:
 
 
 def came_by(inside: FrameType, service: Service) -> Iterator[Site]:
-    """The call sites of a service, from a frame inside of it outwards."""
+    """Yield the call sites of a service, from an inner frame outwards."""
     frame: FrameType | None = inside
     while frame is not None:
         site = site_at(_module(frame), frame.f_lineno, service)
@@ -136,7 +136,7 @@ def _module(frame: FrameType) -> str:
 
 
 def _unreachable(number: int, operation: str) -> Exception:
-    """One of the ways in which DynamoDB cannot be reached, or fails by itself."""
+    """Return an error: DynamoDB is unreachable, or fails internally."""
     ways = (NotSent(operation), NotSent(operation), ErrorResponse(operation, "InternalServerError", status=500))
     return ways[number % len(ways)]
 
@@ -154,7 +154,7 @@ def _conflict(call: Call) -> ErrorResponse:
 
 
 def table_of(causeway: Causeway, name: str) -> Any:
-    """One of the emulator's tables."""
+    """Return a table of the emulator."""
     from moto.dynamodb.models import dynamodb_backends
 
     return dynamodb_backends["123456789012"][endpoint("dynamodb").region].tables[
@@ -163,12 +163,12 @@ def table_of(causeway: Causeway, name: str) -> Any:
 
 
 def items(causeway: Causeway, table: str) -> list[dict[str, Any]]:
-    """Everything in a table, read past the store: no call, and no time."""
+    """Return all items of a table without a storage call."""
     return [unpack(row) for row in rows(table_of(causeway, table))]
 
 
 class Snapshot:
-    """The items of some tables, and the time, to be restored."""
+    """The items of some tables and the time, to be restored."""
 
     def __init__(self, causeway: Causeway, tables: Sequence[str] = JOURNEYS) -> None:
         self._causeway = causeway
@@ -177,7 +177,7 @@ class Snapshot:
         self._lines = len(TRACE)
 
     def restore(self) -> None:
-        """Restore the snapshot, and clear what the banks and the client have received since."""
+        """Restore the snapshot, and delete the requests that the banks and the client have received since."""
         for name, kept in self._items.items():
             table_of(self._causeway, name).items = _copy(kept)
         vars(self._causeway.clock).update(self._clock)
@@ -192,7 +192,7 @@ class Snapshot:
 
 
 def _copy(items: Any) -> Any:
-    """A table's items, of which none is ever changed in place."""
+    """Return a copy of a table's items, which are never changed in place."""
     kept = copy.copy(items)
     kept.update({key: copy.copy(inner) for key, inner in items.items()})
     return kept

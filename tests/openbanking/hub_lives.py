@@ -1,4 +1,4 @@
-"""Random histories of a client, a bank and an operator, each step compared with a model of the rules."""
+"""Random histories of a client, a bank and an operator, in which each step is compared with a model."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ lost = st.sampled_from([None, None, None, ("before", 1), ("after", 1), ("after",
 
 
 class HubLife(HubParties):
-    """The history of a client's consents at a bank of a version, and of payments with them."""
+    """A history of a client's consents and payments at a bank of one version."""
 
     @initialize(one_time=st.booleans())
     def begin(self, one_time: bool) -> None:
@@ -37,7 +37,7 @@ class HubLife(HubParties):
         self.consent_to(one_time)
 
     def teardown(self) -> None:
-        """Deliver all events in the end, unless something else went wrong."""
+        """Deliver all events at the end of a history without errors."""
         if sys.exception() is not None:
             return
         if not self.model["active"]:
@@ -47,11 +47,11 @@ class HubLife(HubParties):
     # -- calls
 
     def tpp(self, method: str, path: str, body: Any = None, **options: Any) -> Answer:
-        """A call of the TPP: the only place where one is made, to be compared with the same call of another API."""
+        """Make a call of the TPP. All calls use this method, so that another API can be compared."""
         return self.causeway.tpp.call(method, path, body, **options)
 
     def _expect(self, answer: Answer, result: Result) -> bool:
-        """Check an answer, after what the bank has received. Whether it is a success."""
+        """Compare a response and the bank's requests with the model. Return whether the response is a success."""
         self.no_read_reaches_a_bank_without_a_living_consent()
         self.there_is_one_order_for_each_key()
         body = answer.body
@@ -64,7 +64,7 @@ class HubLife(HubParties):
     @precondition(lambda self: self.model["active"] and len(self.model["consents"]) < _MOST_CONSENTS)
     @rule(one_time=st.booleans())
     def consent_to(self, one_time: bool) -> None:
-        """Request and obtain a consent, up to the first tokens."""
+        """Request and approve a consent, and obtain the first tokens."""
         self.authorize(one_time, None)
         self.approve(0, None)
         self.redeem(0, False, None)
@@ -108,7 +108,7 @@ class HubLife(HubParties):
 
     @rule(which=which, again=st.sampled_from([False, False, True]), lost=lost)
     def redeem(self, which: int, again: bool, lost: Any) -> None:
-        """Redeem a code, also a used one."""
+        """Redeem an unused or a used code."""
         codes = [each for each in self.model["consents"].values() if each["is_redeemed"] == again]
         if not codes:
             return
@@ -120,7 +120,7 @@ class HubLife(HubParties):
 
     @rule(which=which, back=st.sampled_from([1, 1, 1, 2, 2, 3]), lost=lost)
     def refresh(self, which: int, back: int, lost: Any) -> None:
-        """Refresh, also with a replaced token."""
+        """Refresh with the current or a replaced token."""
         consent = self._pick_bearer(which)
         token = consent["refresh"][-min(back, len(consent["refresh"]))]
         is_repeat = self.model.is_repeat(consent, token)
@@ -159,7 +159,7 @@ class HubLife(HubParties):
     @precondition(lambda self: self.model["active"])
     @rule(archives=st.booleans(), returns=st.sampled_from([True, True, True, True, False]))
     def remove_client(self, archives: bool, returns: bool) -> None:
-        """Remove the client, which may return after a refusal."""
+        """Deactivate or archive the client, optionally until after some refused calls."""
         clients, client_id = self.causeway.hub.openbanking.clients, self.causeway.tpp.client_id
         (clients.archive if archives else clients.deactivate)(client_id)
         self.model |= {"active": False, "archived": archives}
@@ -194,7 +194,7 @@ class HubLife(HubParties):
         lost=lost,
     )
     def pay(self, which: int, key: str, amount: str, bank: str, times: int, lost: Any) -> None:
-        """Pay, also with a used key, for the same body or another one."""
+        """Pay with a new or a used key, for the same or another body."""
         consent, access = self._pick_access(which, 1)
         for _ in range(times):
             self._pay(consent, access, key, amount, bank, lost)
@@ -219,7 +219,7 @@ class HubLife(HubParties):
             assert answer.text == kept["text"], "a repeat gets the same answer"
 
     def _order(self, access: str, key: str, amount: str) -> Answer | None:
-        """The answer to an order; none if the process is killed."""
+        """Send an order. Return the response, or ``None`` if the process is killed."""
         of_version_2 = {"instructed_amount": {"amount": amount, "currency": "EUR"}}
         members: dict[str, Any] = {"amount": amount} if self.version == 1 else of_version_2
         body = order(self.causeway, self.version, "single", **members)
@@ -234,7 +234,7 @@ class HubLife(HubParties):
     @precondition(lambda self: self.model["sent"])
     @rule(payment=which, status=which, times=st.sampled_from([1, 1, 2]), lost=lost)
     def report(self, payment: int, status: int, times: int, lost: Any) -> None:
-        """Report a status, also before the payment is known, twice, and after the final status."""
+        """Report a status: before the payment is known, twice, or after the final status."""
         payment_id = f"P-{payment % (self.model['sent'] + 1) + 1}"
         reported: Any = pick(STATUSES[self.version], status)
         headers = {"x-request-id": str(uuid.uuid4())}
@@ -265,7 +265,7 @@ class HubLife(HubParties):
     @precondition(lambda self: self.model["active"])
     @rule(days=st.sampled_from([1, 8, 173]))
     def days_pass(self, days: int) -> None:
-        """Let days pass, after which the PSU consents again."""
+        """Let days pass. Then the PSU approves a new consent."""
         self._deliver_all()
         self._advance(days * DAY)
         self.consent_to(False)
@@ -273,14 +273,14 @@ class HubLife(HubParties):
     @precondition(lambda self: self.model.has_notices)
     @rule()
     def announce(self) -> None:
-        """Run the job for consents that end."""
+        """Run the job that announces the end of consents."""
         self.causeway.hub.openbanking.call(record_due_events)
         self.model.announce()
 
     @precondition(lambda self: self.model["active"])
     @rule(refusals=st.sampled_from([0, 0, 0, 1]), forgets=st.sampled_from([False, False, False, True]))
     def deliver(self, refusals: int, forgets: bool) -> None:
-        """Deliver what is due, also without its message in the queue; the client may refuse the first event."""
+        """Attempt due deliveries, also with lost queue messages. The client may refuse the first events."""
         delivery = self.causeway.hub.delivery
         self.refusals = refusals
         if forgets:
@@ -326,7 +326,7 @@ class HubLife(HubParties):
 
     @invariant()
     def tokens_of_a_consent_that_has_ended_are_dead(self) -> None:
-        """Tokens of an ended consent are rejected, as are those of a code that was used twice."""
+        """Check that tokens of ended consents and of reused codes are rejected."""
         for consent in self._bearers:
             access = [*consent["access"]][-1]
             answer = self.tpp("GET", "/tpp/consent", bearer=access)

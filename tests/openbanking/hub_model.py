@@ -1,7 +1,7 @@
-"""The documented rules of a client's consents, tokens, payments and events at a bank, on a dictionary of their state.
+"""The documented rules of a client's consents, tokens, payments and events at a bank, as a model in a dictionary.
 
-A rule changes the model and returns the caller's answer: a status and, of a refusal, its code. It shares no code with
-the service.
+A rule changes the model and returns the expected response: the status, and the code of an error. The model shares no
+code with the service.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ EARLY, KEPT, IN_PROGRESS = 15 * MINUTE, DAY, 30
 
 
 class Model(dict[str, Any]):
-    """Everything that the hub should know; ``now`` is the time."""
+    """The complete expected state of the hub. ``now`` is the time."""
 
     def __init__(self, version: int, now: int) -> None:
         super().__init__(now=now, version=version, active=True, archived=False, requests=[], consents={}, sent=0)
@@ -58,7 +58,7 @@ class Model(dict[str, Any]):
 
     @property
     def has_notices(self) -> bool:
-        """Whether the end of a consent, or that it is near, was not announced yet."""
+        """Return whether an event about the end of a consent is due."""
         return any(each["notices"] and each["notices"][0][1] <= self["now"] for each in self["consents"].values())
 
     def bearer(self, consent: Consent, access: str, or_spent: bool = False) -> Result:
@@ -109,7 +109,7 @@ class Model(dict[str, Any]):
         return OK if self._is_open(request) else BANK[self["version"]]["url"]
 
     def cancel(self, request: dict[str, Any]) -> int:
-        """The status that the PSU's browser gets."""
+        """Cancel a request. Return the status that the PSU's browser receives."""
         if not self["active"]:
             return 404
         if request["state"] == "open":
@@ -141,7 +141,7 @@ class Model(dict[str, Any]):
         return self._misused(consent)
 
     def is_repeat(self, consent: Consent, token: str) -> bool:
-        """Whether a refresh token was replaced a moment ago."""
+        """Return whether a refresh token was replaced within the retry window."""
         return token in consent["refresh"][-2:-1] and self["now"] - consent["refreshed_at"] <= AGAIN
 
     def issued(self, consent: Consent, access: str, refresh: str) -> None:
@@ -162,7 +162,7 @@ class Model(dict[str, Any]):
         return OK
 
     def end(self, consent: Consent, by: str) -> None:
-        """End a consent; the bank is notified unless it ended the consent itself."""
+        """End a consent and notify the bank, unless the bank ended the consent."""
         if self.has_ended(consent):
             return
         consent["status"] = "revoked"
@@ -171,7 +171,7 @@ class Model(dict[str, Any]):
             self["notices"].append(consent["bank_token"])
 
     def announce(self) -> None:
-        """Announce consents that end, as the job does."""
+        """Record the events about consents that end, like the job."""
         for consent in self["consents"].values():
             while consent["status"] == "authorised" and consent["notices"] and consent["notices"][0][1] <= self["now"]:
                 event, _ = consent["notices"].pop(0)
@@ -184,12 +184,12 @@ class Model(dict[str, Any]):
         return BLOCKED if result == OK and consent["one_time"] else result
 
     def claim(self, key: str) -> dict[str, Any] | None:
-        """The stored claim of an Idempotency-Key, for a day."""
+        """Return the stored claim of an Idempotency-Key, which is valid for a day."""
         kept = self["keys"].get(key)
         return kept if kept and self["now"] < kept["until"] else None
 
     def repeat(self, consent: Consent, access: str, key: str, body: str) -> Result | None:
-        """The answer to a payment before the bank is called; ``None`` if it is called."""
+        """Return the response to a payment that does not reach the bank, or ``None`` for a bank call."""
         result, kept = self.bearer(consent, access, or_spent=True), self.claim(key)
         is_spent = consent["status"] == "spent"
         if result != OK or (is_spent and (kept is None or kept["consent"] != consent["id"])):
@@ -201,7 +201,7 @@ class Model(dict[str, Any]):
         return kept["result"] or (RUNNING if self["now"] - kept["at"] <= IN_PROGRESS else BANK_FAILED)
 
     def pay(self, consent: Consent, access: str, key: str, body: str, bank: str) -> Result | None:
-        """A payment that reaches the bank, which takes it or not; ``None`` if the process dies meanwhile."""
+        """Make a payment that reaches the bank. Return the response, or ``None`` if the process dies."""
         result = {"takes it": OK, "dies": None}.get(bank, BANK_FAILED)
         if key:
             members = {"result": result, "text": None, "at": self["now"], "until": self["now"] + KEPT}

@@ -1,4 +1,4 @@
-"""The parties of a client's history: its receiver of events, a scripted bank, and the choice among its consents."""
+"""The parties of a client's history: an event receiver, a scripted bank, and the selection of consents."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ READS = {1: "/accounts", 2: "/v2_accounts"}
 
 
 class HubParties(RuleBasedStateMachine):
-    """A client and its receiver of events, a bank that answers, and the requests that it received."""
+    """A client with its event receiver, and a scripted bank with the requests that it received."""
 
     def __init__(self, first: Causeway, version: int) -> None:
         super().__init__()
@@ -109,16 +109,16 @@ class HubParties(RuleBasedStateMachine):
 
     @property
     def _is_asked(self) -> bool:
-        """Whether a request was neither approved nor declined."""
+        """Return whether a request is neither approved nor declined."""
         return any(each["state"] == "open" for each in self.model["requests"])
 
     @property
     def _bearers(self) -> list[dict[str, Any]]:
-        """The consents that there are tokens of."""
+        """Return the consents with tokens."""
         return [consent for consent in self.model["consents"].values() if consent["access"]]
 
     def _pick_bearer(self, which: int) -> dict[str, Any]:
-        """A consent, more often than not one whose latest access token is good for something."""
+        """Return a consent, in most cases with a valid latest access token."""
         usable = [each for each in self._bearers if self.model.bearer(each, [*each["access"]][-1], True) == OK]
         return pick(usable if usable and which % 8 else self._bearers, which // 8)
 
@@ -128,7 +128,7 @@ class HubParties(RuleBasedStateMachine):
 
 
 def pick(choices: Sequence[T], which: int) -> T:
-    """One of them, the last one first."""
+    """Return the element at a position counted from the end."""
     return choices[-1 - which % len(choices)]
 
 

@@ -1,4 +1,4 @@
-"""A TPP with a key and the calls that it signs, and the PSD2 certificates of a TPP."""
+"""A TPP with a key and its signed calls, and the PSD2 certificates of a TPP."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ SIZES: Mapping[str, tuple[Any, Any]] = {
 
 
 class Rules(JWSRegistry):
-    """Signs with any algorithm, and without joserfc's limit on the header's size."""
+    """A registry that allows any algorithm, without joserfc's limit on the size of headers."""
 
     max_header_length = 10_000
 
@@ -45,7 +45,7 @@ class Rules(JWSRegistry):
 
 
 class KeyHolder:
-    """A private key. ``kid`` names it in assertions; proofs carry the public key itself."""
+    """A private key. Assertions refer to it by ``kid``, and proofs contain the public key."""
 
     def __init__(self, algorithm: str = "ES256", kid: str | None = "key-1") -> None:
         self.algorithm, self.kid = algorithm, kid
@@ -70,7 +70,7 @@ class KeyHolder:
         return serialize_compact(head, jsontext.dumps(claims), self.key, registry=rules)
 
     def assertion(self, causeway: Causeway, header: Mapping[str, Any] | None = None, **claims: Any) -> str:
-        """A client assertion; a claim given as ``None`` is left out."""
+        """Return a client assertion. ``None`` removes a claim."""
         client_id, now = causeway.tpp.client_id, causeway.clock.time()
         made = {"iss": client_id, "sub": client_id, "aud": BASE, "jti": uuid.uuid4().hex, "exp": now + 60, "iat": now}
         made |= claims
@@ -86,7 +86,7 @@ class KeyHolder:
         header: Mapping[str, Any] | None = None,
         **claims: Any,
     ) -> str:
-        """A DPoP proof for one request; a claim given as ``None`` is left out."""
+        """Return a DPoP proof for one request. ``None`` removes a claim."""
         made = {"jti": uuid.uuid4().hex, "htm": method, "htu": BASE + path, "iat": causeway.clock.time()}
         made |= {"ath": hashed(token)} if token else {}
         return self.sign(_present(made | claims), {"typ": "dpop+jwt", "jwk": self.public, **(header or {})})
@@ -94,7 +94,7 @@ class KeyHolder:
     # -- calls
 
     def form(self, causeway: Causeway, form: Mapping[str, Any], **claims: Any) -> dict[str, str]:
-        """A form with a client assertion."""
+        """Return a form with a client assertion."""
         return {
             "client_assertion_type": ASSERTION_TYPE,
             "client_assertion": self.assertion(causeway, **claims),
@@ -102,7 +102,7 @@ class KeyHolder:
         }
 
     def push(self, causeway: Causeway, version: int = 2, *, proof: str | None = None, **members: Any) -> Answer:
-        """A pushed authorization request; a member given as ``None`` is left out."""
+        """Push an authorization request. ``None`` removes a member."""
         form = {
             "response_type": "code",
             "client_id": causeway.tpp.client_id,
@@ -118,13 +118,13 @@ class KeyHolder:
         return causeway.tpp.call("POST", "/oauth/par", form=self.form(causeway, form), client_id="", headers=headers)
 
     def code(self, causeway: Causeway, version: int = 2, **members: Any) -> str:
-        """The code of a consent that began with a pushed request."""
+        """Push and approve a request and return the code."""
         pushed = self.push(causeway, version, **members)
         assert pushed.status == 201, pushed
         return approve_pushed(causeway, pushed.body["request_uri"], version)
 
     def redeem(self, causeway: Causeway, code: str, *, proof: str | None = "made", **members: Any) -> Answer:
-        """Exchanges a code; ``proof`` is made unless it is given."""
+        """Exchange a code for tokens, with a new proof by default."""
         form = {
             "grant_type": "authorization_code",
             "code": code,
@@ -144,20 +144,20 @@ class KeyHolder:
         return causeway.tpp.call("POST", "/tpp/token", form=sent, client_id="", headers=headers)
 
     def tokens(self, causeway: Causeway, version: int = 2) -> Any:
-        """A whole journey to bound tokens; answers the token endpoint's body."""
+        """Run an authorization to bound tokens. Return the token response."""
         answer = self.redeem(causeway, self.code(causeway, version))
         assert answer.status == 200, answer
         return answer.body
 
     def read(self, causeway: Causeway, token: str, path: str = "/tpp/consent", *, proof: str | None = "made") -> Answer:
-        """A call with a bound token."""
+        """Make a call with a bound token."""
         made = self.proof(causeway, "GET", path, token) if proof == "made" else proof
         headers = {"authorization": f"DPoP {token}"} | ({"dpop": made} if made else {})
         return causeway.tpp.call("GET", path, headers=headers)
 
 
 def forged(claims: Mapping[str, Any], algorithm: str, secret: bytes = b"", **header: Any) -> str:
-    """A JWT that any caller can make: without a signature (``none``), or with HS256 and a secret that is public."""
+    """Return a forged JWT: unsigned (``none``), or with HS256 and a public value as the secret."""
     parts = [{"alg": algorithm, **header}, dict(claims)]
     signed = b".".join(_encoded(jsontext.dumps(part).encode()) for part in parts)
     signature = hmac.digest(secret, signed, "sha256") if secret else b""
@@ -169,25 +169,25 @@ def _encoded(content: bytes) -> bytes:
 
 
 def hashed(token: str) -> str:
-    """The ``ath`` of a token."""
+    """Return the ``ath`` of a token."""
     return base64.urlsafe_b64encode(hashlib.sha256(token.encode()).digest()).rstrip(b"=").decode()
 
 
 def secure(causeway: Causeway, holder: KeyHolder, **security: Any) -> None:
-    """Has the service's client authenticate with a key."""
+    """Configure key authentication for the service's client."""
     members = {"auth_method": "private_key_jwt", "jwks": holder.jwks, **security}
     made = causeway.hub.openbanking.clients.update(causeway.tpp.client_id, security=members)
     causeway.tpp.client, causeway.tpp.client_secret = made.client, None
 
 
 def open_pushed(causeway: Causeway, request_uri: str, client_id: str = "") -> Answer:
-    """The user's browser opens a pushed request."""
+    """Open a pushed request in the PSU's browser."""
     query = urlencode({"client_id": client_id or causeway.tpp.client_id, "request_uri": request_uri})
     return causeway.call("GET", f"/oauth/authorize?{query}")
 
 
 def approve_pushed(causeway: Causeway, request_uri: str, version: int = 2) -> str:
-    """The code of a consent to a pushed request."""
+    """Approve a pushed request and return the code."""
     opened = open_pushed(causeway, request_uri)
     assert opened.status == 303, opened
     saved = causeway.banks[version].call("/consent", causeway.banks[version].consent_body(opened.headers["location"]))
@@ -211,7 +211,7 @@ def issue(authority: Authority, roles: Sequence[Role] = ROLES, subject: str = SU
 
 
 def stage_with(authority: Authority, folder: Path) -> Settings:
-    """The settings of a local stage that takes the certificates of ``authority``."""
+    """Return the settings of a local stage that trusts the certificates of ``authority``."""
     bundle = folder / "authorities.pem"
     bundle.write_text(authority.pem)
     environment = {"STAGE": "local", "MTLS_URL": "https://127.0.0.1:8443", "TPP_CA_BUNDLE": str(bundle)}

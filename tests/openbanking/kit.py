@@ -1,4 +1,4 @@
-"""The parties of open banking around the service: a TPP that calls it, banks that tests script, and the PSU."""
+"""The parties of open banking: a TPP that calls the service, banks scripted by tests, and the PSU."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Sent:
 
 @dataclass
 class Bank:
-    """A bank: its keys, the webhooks that it received, and its answers (functions of the webhook, or exceptions)."""
+    """A bank: its keys, received webhooks and scripted responses (functions of the webhook, or exceptions)."""
 
     record: bank_record.Bank
     api_key: str
@@ -64,11 +64,11 @@ class Bank:
 
     @property
     def scopes(self) -> list[str]:
-        """The scopes of most consents."""
+        """Return the default scopes of consents."""
         return ["account.list", "account.details"] if self.version == 1 else ["accounts"]
 
     def answer(self, sent: Sent) -> Reply:
-        """Answer a webhook as the test scripted."""
+        """Respond to a webhook as the test scripted."""
         self.received.append(sent)
         answer = self.answers[sent.path](sent)
         if isinstance(answer, Exception):
@@ -86,7 +86,7 @@ class Bank:
         headers: Mapping[str, str | None] | None = None,
         identity: Mapping[str, Any] | None = None,
     ) -> Answer:
-        """Send a signed request to the service; a header given as ``None`` is left out."""
+        """Send a signed request to the service. ``None`` removes a header."""
         body = raw if raw is not None else jsontext.dumps(json_body).encode()
         sent: dict[str, str | None] = {
             "content-type": "application/json",
@@ -100,20 +100,20 @@ class Bank:
         return self.causeway.call("POST", base + path, body, present, identity)
 
     def spell(self, name: str) -> str:
-        """The name of a member as this bank's version spells it."""
+        """Return the name of a member in the notation of the bank's version."""
         return name if self.version == 1 else camel_case(name)
 
     def consent_body(self, url: str, **members: Any) -> dict[str, Any]:
-        """The body that saves a consent, in the version's spelling."""
+        """Return the body of a consent, with the member names of the bank's version."""
         body = {"request_url": url, "scopes": self.scopes, "ibans": [IBAN]} | members
         return {self.spell(name): value for name, value in body.items()}
 
 
 @dataclass
 class Receiver:
-    """The server at an Events URL: the events received, and what it answers next, or an exception.
+    """The server at an Events URL: received events, and scripted responses or exceptions.
 
-    Each call uses up one of ``answers``; when there are none left, it accepts the event.
+    Each call uses the next of ``answers``. Without ``answers``, the server accepts the event.
     """
 
     url: str = "http://127.0.0.1:1/events"
@@ -129,12 +129,12 @@ class Receiver:
 
     @property
     def events(self) -> list[Any]:
-        """The bodies of the events received."""
+        """Return the bodies of the received events."""
         return [jsontext.loads(sent.body) for sent in self.received]
 
 
 class Tpp:
-    """The client of the service, and its secret if it has one."""
+    """The client of the service, with its secret if any."""
 
     def __init__(self, causeway: Causeway) -> None:
         self.causeway = causeway
@@ -158,9 +158,10 @@ class Tpp:
         certificate: str | None = None,
         several: Mapping[str, Sequence[str]] | None = None,
     ) -> Answer:
-        """Send a request; ``client_id`` is that of the client unless given (empty: no header).
+        """Send a request. ``client_id`` overrides the id of the client (empty: no header).
 
-        A client with a secret sends it where a bearer would stand. ``certificate`` is that of the connection, in PEM.
+        A client with a secret authenticates by HTTP Basic without a bearer. ``certificate`` is the connection's, in
+        PEM.
         """
         sent = {"x-api-key": self.client_id if client_id is None else client_id}
         sent = {name: value for name, value in sent.items() if value}
@@ -177,39 +178,39 @@ class Tpp:
         return self.causeway.call(method, path, body, sent | dict(headers or {}), identity, several)
 
     def authorize(self, version: int, **members: Any) -> Any:
-        """Start an authorization; returns the body of the answer."""
+        """Start an authorization. Return the body of the response."""
         bank = self.causeway.banks[version]
         answer = self.call("POST", "/tpp/authorize", {"bic": bank.bic, "scopes": bank.scopes} | members)
         assert answer.status == 200, answer
         return answer.body
 
     def redeem(self, code: str) -> Any:
-        """Exchange an authorization code for tokens; returns the body of the answer."""
+        """Exchange an authorization code for tokens. Return the body of the response."""
         answer = self.call("POST", "/tpp/token", {"authorization_code": code})
         assert answer.status == 200, answer
         return answer.body
 
     def has_access(self, bearer: str) -> bool:
-        """Whether a bearer is valid."""
+        """Return whether a bearer is valid."""
         return self.call("GET", "/tpp/consent", bearer=bearer).status == 200
 
     def tokens(self, version: int, **members: Any) -> Any:
-        """Obtain a consent and its first tokens; returns the token endpoint's body."""
+        """Obtain a consent and its first tokens. Return the token response."""
         return self.redeem(self.causeway.psu.approve(version, **members).query["code"])
 
     def look_up(self, request_id: str, bearer: str | None = None, **options: Any) -> Answer:
-        """Fetch what became of a deferred request."""
+        """Fetch the outcome of a deferred request."""
         return self.call("GET", f"/tpp/requests/{request_id}", bearer=bearer, **options)
 
     def outcome(self, request_id: str, bearer: str | None) -> dict[str, Any]:
-        """The body of the answer to ``look_up``."""
+        """Fetch the outcome of a deferred request and return the body."""
         answer = self.look_up(request_id, bearer)
         assert answer.status == 200, answer
         body: dict[str, Any] = answer.body
         return body
 
     def set_events_url(self) -> str:
-        """Give the client the Events URL of the receiver; returns the secret that its events are signed with."""
+        """Set the client's Events URL to the receiver. Return the secret that signs its events."""
         clients, url = self.causeway.hub.openbanking.clients, self.causeway.receiver.url
         update = clients.update(self.client_id, events_url=url)
         self.client = update.client
@@ -217,19 +218,19 @@ class Tpp:
         return update.events_secret
 
     def poll_events(self, limit: int | None = None) -> Poller:
-        """Have the client fetch its events, and authenticate with a secret."""
+        """Change the client to fetching its events, with authentication by a secret."""
         clients = self.causeway.hub.openbanking.clients
         self.client_secret = clients.rotate_secret(self.client_id, 0).secret
         self.client = clients.update(self.client_id, events="poll").client
         return Poller(self, limit)
 
     def send_test_event(self) -> str:
-        """Record a test event; returns its id."""
+        """Record a test event. Return its id."""
         return self.causeway.hub.openbanking.tpp_events.send_test(self.client)
 
 
 class Poller:
-    """A client that fetches its events and follows ``next``, also after the last page."""
+    """A client that fetches its events with the ``next`` cursor of the previous page."""
 
     def __init__(self, tpp: Tpp, limit: int | None = None) -> None:
         self.tpp = tpp
@@ -240,7 +241,7 @@ class Poller:
         return self.tpp.call("GET", f"/tpp/events?{urlencode(query)}")
 
     def page(self) -> Any:
-        """The body of the next page."""
+        """Fetch the next page and return its body."""
         query = {"after": self.after, "limit": self.limit}
         answer = self.request(**{name: value for name, value in query.items() if value is not None})
         assert answer.status == 200, answer
@@ -248,7 +249,7 @@ class Poller:
         return answer.body
 
     def pages(self) -> Iterator[Any]:
-        """The events of each page that there is now."""
+        """Yield the events of each available page."""
         while True:
             page = self.page()
             yield page["events"]
@@ -256,13 +257,13 @@ class Poller:
                 return
 
     def fetch(self) -> list[Any]:
-        """All events that there are now."""
+        """Fetch and return all available events."""
         return [event for page in self.pages() for event in page]
 
 
 @dataclass(frozen=True)
 class Consented:
-    """A saved consent as the bank sees it; ``query`` is that of the callback URL."""
+    """A saved consent from the bank's side. ``query`` is the query of the callback URL."""
 
     request_url: str
     callback_url: str
@@ -273,7 +274,7 @@ class Consented:
 
 @dataclass(frozen=True)
 class Psu:
-    """The user of a bank, who approves what the TPP requests."""
+    """The PSU, who approves the requests of the TPP."""
 
     causeway: Causeway
 
@@ -290,26 +291,26 @@ class Psu:
 
 
 def always(answer: Any) -> Callable[[Sent], Any]:
-    """An answer to a webhook that does not depend on its request."""
+    """Return a scripted response that ignores its request."""
     return lambda sent: answer
 
 
 def basic(client_id: str, secret: str) -> str:
-    """HTTP Basic of a client."""
+    """Return the HTTP Basic credentials of a client."""
     return "Basic " + base64.b64encode(f"{client_id}:{secret}".encode()).decode()
 
 
 class WorkerKilled(BaseException):
-    """The end of a worker's process."""
+    """The simulated death of a worker's process."""
 
 
 def kill_worker(sent: Sent) -> Any:
-    """End the worker after the bank has received its request."""
+    """Kill the worker after the bank has received its request."""
     raise WorkerKilled
 
 
 def accepted_id(answer: Answer) -> str:
-    """The id of a request that was accepted for later, in an answer of the documented form."""
+    """Check the form of a 202 response. Return the id of the accepted request."""
     assert answer.status == 202, answer
     request_id: str = answer.body["request_id"]
     assert answer.body == {"request_id": request_id, "state": "queued"}
@@ -319,7 +320,7 @@ def accepted_id(answer: Answer) -> str:
 
 
 def error_code(answer: Answer, version: int) -> tuple[int, Any]:
-    """The HTTP status and the error code; of version 2, the additional error's code if there is one."""
+    """Return the HTTP status and the error code, in version 2 preferably of the additional error."""
     if version == 1:
         assert set(answer.body) == {"error_code", "message"}
         return answer.status, answer.body["error_code"]
@@ -339,7 +340,7 @@ def camel_case(name: str) -> str:
 
 
 def in_camel_case(value: Any) -> Any:
-    """A JSON value with all names of members in camel case."""
+    """Return a JSON value with all member names in camel case."""
     if isinstance(value, dict):
         return {camel_case(name): in_camel_case(inner) for name, inner in value.items()}
     return [in_camel_case(inner) for inner in value] if isinstance(value, list) else value

@@ -1,4 +1,4 @@
-"""Logos: small files of each type, and drawings as drawing programs write them or as costly as a logo may be."""
+"""Sample logos: small files of each type, typical SVG drawings, and drawings of the maximum permitted cost."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ IMAGE_DATA = (b"IDAT", zlib.compress(b"\0\0"))
 
 
 def header(width: int, height: int, *, depth: int = 8, colours: int = 0, interlace: int = 0) -> tuple[bytes, bytes]:
-    """The first chunk of a PNG file."""
+    """Return the header chunk of a PNG file."""
     return b"IHDR", struct.pack(">IIBBBBB", width, height, depth, colours, 0, 0, interlace)
 
 
 def jpeg(width: int, height: int, scans: bytes = b"") -> bytes:
-    """A JPEG file of this size, with more scans before its only one."""
+    """Return a JPEG file of the given size, with additional ``scans``."""
     frame = JPEG.replace(b"\x08\x00\x01\x00\x01", struct.pack(">BHH", 8, height, width))
     return frame.replace(b"\xff\xda", scans + b"\xff\xda", 1)
 
 
 def png(*chunks: tuple[bytes, bytes]) -> bytes:
-    """A PNG file with one black pixel, or with these chunks instead."""
+    """Return a PNG file with one black pixel, or with the given chunks."""
     usual = (header(1, 1), IMAGE_DATA, (b"IEND", b""))
     return b"\x89PNG\r\n\x1a\n" + b"".join(_chunk(kind, data) for kind, data in chunks or usual)
 
 
 def svg(inside: str = "", attributes: str = "") -> bytes:
-    """An SVG document with this content."""
+    """Return an SVG document with the given content."""
     space = 'xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"'
     return f"<svg {space} {attributes}>{inside}</svg>".encode()
 
@@ -41,7 +41,7 @@ def _chunk(kind: bytes, data: bytes) -> bytes:
 
 
 def group(content: str, times: int, attributes: str = 'id="a"') -> str:
-    """A group of the same content again and again."""
+    """Return a group that repeats its content."""
     return f"<g {attributes}>{content * times}</g>"
 
 
@@ -50,12 +50,12 @@ def uses(times: int, of: str = "a") -> str:
 
 
 def full(attributes: str = "") -> str:
-    """A rectangle over everything."""
+    """Return a rectangle that covers the drawing."""
     return f'<rect width="512" height="512" {attributes}/>'
 
 
 def resource(name: str, content: str, times: int = 1, attributes: str = "") -> str:
-    """A resource that others refer to as ``#r``."""
+    """Return a resource that other elements can refer to as ``#r``."""
     return f'<{name} id="r" {attributes}>{content * times}</{name}>'
 
 

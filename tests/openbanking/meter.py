@@ -1,4 +1,4 @@
-"""The measurements of the service, read from the counters that it writes."""
+"""The call measurements of the service, read from its stored counters."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ LATER = {"prefer": "respond-async"}
 
 
 def counters(causeway: Causeway) -> list[HourlyCounters]:
-    """The counters in the table."""
+    """Return the counters stored in the table."""
     return [
         HourlyCounters.from_item(item) for item in items(causeway, "statistics") if item["subject"].startswith("calls#")
     ]
 
 
 def measured(causeway: Causeway, act: Callable[[], object]) -> Counts:
-    """The measurements of an action."""
+    """Perform an action and return its measured counts."""
     causeway.hub.statistics.measurements.write()
     table_of(causeway, "statistics").items.clear()
     act()
@@ -35,7 +35,7 @@ def measured(causeway: Causeway, act: Callable[[], object]) -> Counts:
 
 
 def counts(found: list[HourlyCounters]) -> Counts:
-    """The counts of counters, those of all minutes together."""
+    """Return the sums of counters over all minutes."""
     return {
         f"{bic} {service}": tally.to_item()
         for bic in sorted({hourly.bic for hourly in found})
@@ -44,18 +44,18 @@ def counts(found: list[HourlyCounters]) -> Counts:
 
 
 def of(version: int, service: str, **counts: int) -> Counts:
-    """The counts of one bank and service, and none of any other."""
+    """Return the expected counts of a single bank and service."""
     return {f"{BIC[version]} {service}": counts}
 
 
 def error(version: int, code: int | str, status: int) -> Reply:
-    """A bank's error, of its version's form."""
+    """Return a bank error in the format of the version."""
     body = {"status": "error", "error_code": code, "message": "no"} if version == 1 else {"code": code, "title": "no"}
     return Reply(status, jsontext.dumps(body).encode(), {}, 0.01)
 
 
 def deliver(*delivery_ids: str) -> None:
-    """Have the worker's function take messages from the queue, all together."""
+    """Pass queue messages to the worker's function, in one batch."""
     from app import app
 
     messages = [{"MessageId": each, "ReceiptHandle": "", "Body": each, "MD5OfBody": "0"} for each in delivery_ids]

@@ -1,4 +1,4 @@
-"""Near-valid and hostile input, and a check that the answer is a documented one."""
+"""Nearly valid and hostile input, and a check that the response is documented."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ relaxed = settings(max_examples=30)
 
 @st.composite
 def near(draw: st.DrawFn, valid: dict[str, Any]) -> Any:
-    """A valid body with some of its members taken away, replaced, or joined by others."""
+    """Draw a valid body with some members removed, replaced or added."""
     body = dict(valid)
     for name in draw(st.sets(st.sampled_from(sorted(valid)), max_size=2)):
         if draw(st.booleans()):
@@ -39,7 +39,7 @@ def near(draw: st.DrawFn, valid: dict[str, Any]) -> Any:
 
 
 def documented(answer: Answer, version: int) -> None:
-    """The answer is a success or an error of the version's tables, with the table's HTTP status; none is ours."""
+    """Check that a response is a success or an error of the version's table, and not a 5xx error."""
     assert answer.status < 500
     if answer.status == 200:
         return

@@ -1,4 +1,4 @@
-"""A PISP: a TPP that initiates payments, at once or deferred, and the answers of banks."""
+"""A PISP that initiates payments, immediately or deferred, and the responses of banks."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ RECEIVER = "DE89370400440532013000"
 
 
 def order(causeway: Causeway, version: int, kind: str, **members: Any) -> dict[str, Any]:
-    """A payment that every check lets pass."""
+    """Return a valid payment order."""
     amount = {"amount": "12.30", "currency": "EUR"}
     bodies: dict[str, dict[str, Any]]
     if version == 1:
@@ -62,7 +62,7 @@ def order(causeway: Causeway, version: int, kind: str, **members: Any) -> dict[s
 
 
 def payment_answer(version: int, payment_id: str = "P-1") -> dict[str, Any]:
-    """A bank's answer to an order."""
+    """Return a bank's response to an order."""
     body = {"confirmation_url": "https://bank.example/confirm", "payment_id": payment_id}
     return {"status": "success" if version == 1 else "RCVD", **body}
 
@@ -74,7 +74,7 @@ REFUSAL = {
 
 
 class Pisp:
-    """A TPP with a consent for payments, at a bank that accepts them; ``deferred`` ones do not wait for its answer."""
+    """A TPP with a payment consent at a bank that accepts all orders. ``deferred`` orders are asynchronous."""
 
     def __init__(
         self,
@@ -100,13 +100,13 @@ class Pisp:
 
     @classmethod
     def with_request_id(cls, causeway: Causeway, version: int, *arguments: Any, **options: Any) -> Pisp:
-        """A PISP whose orders have an X-Request-Id of its own."""
+        """Create a PISP whose orders have a fixed X-Request-Id."""
         pisp = cls(causeway, version, *arguments, **options)
         pisp.request_id = str(uuid.uuid4())
         return pisp
 
     def bank_accepts_all(self) -> None:
-        """From now on the bank accepts every order, as P-1, P-2 and so on; a repeated X-Request-Id is one order."""
+        """Script the bank to accept orders as P-1, P-2 and so on. Each X-Request-Id is one order."""
         self.bank.answers[WEBHOOKS[self.version, self.kind]] = lambda sent: payment_answer(
             self.version, self._payment_id(sent)
         )
@@ -130,7 +130,7 @@ class Pisp:
         return self._initiate(key, LATER, members)
 
     def order(self, key: str | None = None, **members: Any) -> str:
-        """Initiate a deferred payment; returns the id of the accepted request."""
+        """Initiate a deferred payment. Return the id of the accepted request."""
         return accepted_id(self.pay_later(key, **members))
 
     def _initiate(self, key: str | None, headers: dict[str, str], members: dict[str, Any]) -> Answer:
@@ -141,7 +141,7 @@ class Pisp:
 
     @property
     def calls(self) -> int:
-        """The number of requests that the bank received."""
+        """Return the number of requests that the bank received."""
         return len(self.bank.received)
 
     # -- statuses
@@ -150,7 +150,7 @@ class Pisp:
         return self._find(f"payment_id={payment_id}")
 
     def status_of_order(self) -> Answer:
-        """The status of the payment that was ordered with this X-Request-Id."""
+        """Request the status of the payment with the PISP's X-Request-Id."""
         return self._find(f"request_id={self.request_id}")
 
     def _find(self, query: str) -> Answer:
@@ -158,7 +158,7 @@ class Pisp:
         return self.causeway.tpp.call("GET", f"/tpp/payment_status?{query}{bic}", bearer=self.bearer)
 
     def report(self, status: Any, payment_id: str | int = "P-1", **headers: Any) -> Answer:
-        """Have the bank report a status."""
+        """Report a status as the bank."""
         members = {"payment_id": payment_id, "payment_status": status}
         body = {self.bank.spell(name): value for name, value in members.items()}
         return self.bank.call("/payments/status", body, headers=headers)
@@ -172,7 +172,7 @@ class Pisp:
     # -- deferred payments
 
     def attempt(self, request_id: str) -> None:
-        """Make the next attempt when it is due."""
+        """Make the next attempt at its due time."""
         due_at = self.causeway.delivery(request_id).due_at
         self.causeway.clock.advance(max((due_at or 0) - self.causeway.clock.time(), 0))
         self.causeway.hub.delivery.worker.attempt(request_id)
@@ -181,7 +181,7 @@ class Pisp:
         return self.causeway.tpp.outcome(request_id, self.bearer)
 
     def failure(self, request_id: str) -> tuple[int, str]:
-        """The status and the title of a failed payment, which is never sent again."""
+        """Return the status and title of a failed payment. Check that it is never sent again."""
         outcome, calls = self.outcome(request_id), self.calls
         assert outcome["state"] == "failed"
         self.causeway.clock.advance(CLAIMED_SECONDS)

@@ -1,4 +1,4 @@
-"""The calls of all rows through one service, with bearers for every scope, for all tests of a module."""
+"""The calls of all rows through one service, with bearers for every scope, shared by the tests of a module."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _PAID_BY = {"/v2_payment_single_status": "/v2_payment_single", "/v2_payment_bulk
 
 @dataclass
 class Relay:
-    """One service and its bearers; ``call`` makes the call of a row while the bank gives an answer."""
+    """A service with its bearers. ``call`` makes the call of a row with a scripted bank response."""
 
     causeway: Causeway
     bank_tokens: dict[int, str] = field(default_factory=dict)
@@ -28,7 +28,7 @@ class Relay:
     _read: dict[str, Any] = field(default_factory=dict)
 
     def bearer(self, version: int, without: str | None = None) -> str:
-        """A bearer with all scopes of a version, or all but one; the PSU approved the account ``IBAN``."""
+        """Return a bearer for the account ``IBAN``, with all scopes of a version, or all except ``without``."""
         scopes = [scope for scope in SCOPES[version] if scope != without]
         if tuple(scopes) not in self._bearers:
             consented = self.causeway.psu.approve(version, scopes=scopes)
@@ -38,7 +38,7 @@ class Relay:
         return self._bearers[tuple(scopes)]
 
     def bearer_for(self, version: int, **accounts: Sequence[str | int]) -> str:
-        """A new bearer with all scopes, for accounts with these ``ibans``, ``account_ids`` or ``account_numbers``."""
+        """Return a new bearer with all scopes, for ``ibans``, ``account_ids`` or ``account_numbers``."""
         scopes = SCOPES[version]
         url = self.causeway.tpp.authorize(version, scopes=scopes)["redirect_url"]
         body = self.causeway.banks[version].consent_body(url, scopes=scopes, **({"ibans": []} | accounts))
@@ -52,7 +52,7 @@ class Relay:
         return bearer
 
     def read(self, real: Callable[[Any], Any], keys: Any) -> Any:
-        """The store's ``batch_get`` that reads clients and consents, which never change here, once.
+        """Cache the store's ``batch_get`` of clients and consents, which never change in these tests.
 
         Most calls of these tests are refused, and the emulator would take most of their time.
         """
@@ -66,7 +66,7 @@ class Relay:
         return self.causeway.banks[row.version]
 
     def bank_answers(self, row: Row, answer: Any) -> None:
-        """``answer`` is a JSON value, a ``Reply`` or an exception."""
+        """Script the bank's response: a JSON value, a ``Reply`` or an exception."""
         self.bank(row).answers[row.webhook] = lambda sent: answer
 
     def call(
@@ -79,7 +79,7 @@ class Relay:
         headers: Mapping[str, str] | None = None,
         raw_query: str | None = None,
     ) -> Answer:
-        """Make the TPP's call of ``row``, by default a valid one; ``received`` then has its requests only."""
+        """Make the TPP call of ``row``, by default valid. Afterwards ``received`` contains only its requests."""
         self._pay_first(row)
         self._forget_payment(row, answer)
         self.causeway.hub.openbanking.bank_client.breaker.record_success(
@@ -97,11 +97,11 @@ class Relay:
         return self.causeway.tpp.call(row.method, f"{row.call}?{query}", bearer=bearer, headers=headers)
 
     def received(self, row: Row) -> list[Sent]:
-        """The requests that the bank received during the latest call."""
+        """Return the requests that the bank received during the latest call."""
         return self.bank(row).received
 
     def _addressed(self, row: Row, request: Any) -> Any:
-        """The request; that of a direct payment names its bank."""
+        """Return the request, with the BIC of the bank for direct payments."""
         if row.is_direct and isinstance(request, dict):
             return {"bic": self.bank(row).bic, **request}
         return request
@@ -123,7 +123,7 @@ class Relay:
 
 
 def error_of(answer: Answer) -> tuple[int, str, list[Json]]:
-    """Status, code and additional errors of a refusal, which has the right form."""
+    """Check the form of an error. Return its status, code and additional errors."""
     body = answer.body
     assert set(body) - {"additionalErrors", "reason_code"} == {"code", "title", "timestamp", "requestId"}, answer
     assert body["requestId"] == answer.headers["x-request-id"]
@@ -135,7 +135,7 @@ def error_of(answer: Answer) -> tuple[int, str, list[Json]]:
 
 
 def details_of(answer: Answer) -> str:
-    """The bank's message in a 502."""
+    """Return the bank's message in a 502."""
     status, code, (additional,) = error_of(answer)
     assert (status, code, additional["code"]) == (502, "ASPSP_UNKNOWN_ERROR", "ASPSP_ERROR_DESC"), answer
     details: str = additional["details"]
@@ -147,12 +147,12 @@ def json_bytes(value: Any) -> bytes:
 
 
 def handed_on(row: Row, answer: Json) -> Json:
-    """A bank's answer as the TPP gets it."""
+    """Return the expected TPP response for a bank response."""
     requested = {"payment_id": row.request["payment_id"]} if row.call == "/tpp/payment_status" else {}
     return requested | {name: value for name, value in answer.items() if row.version == 2 or name != "status"}
 
 
 def logged_problems(lines: Lines) -> list[str]:
-    """The logged problems of malformed answers."""
+    """Return the logged problems of malformed bank responses."""
     logged = [line for line in lines.all() if line["message"] == "malformed bank response"]
     return [problem for line in logged for problem in line["problems"]]

@@ -1,10 +1,10 @@
-"""The specification's webhook and error tables, typed in by hand: what tests of webhooks, answers and errors stand on.
+"""The specification's webhook and error tables, typed in by hand as the reference for tests.
 
 A line is a member, its requirement (M mandatory, O optional, C conditional), its type (A letters, AN printable text, N
-digits, B boolean, LIST, OBJECT) and its longest length, where one is stated. ``payments[].amount`` is a member of every
-entry of a list. Where a record's table gives no requirement, its members are mandatory; ``additional_data``, which has
-what a bank adds, is not. A version 2 creditor stands here as mandatory, since at least one of its numbers is, a version
-1 ``paginator`` as the object that it is answered as.
+digits, B boolean, LIST, OBJECT) and its maximum length, if any. ``payments[].amount`` is a member of every entry of a
+list. Members of a record without requirements are mandatory, except ``additional_data``, which contains the bank's own
+data. A version 2 creditor is mandatory here, since at least one of its numbers is. A version 1 ``paginator`` is an
+object here, as in responses to the TPP.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ IDENTIFIERS = (
 
 @dataclass(frozen=True)
 class Member:
-    """One line of a table; ``mandatory`` where it and everything around it is."""
+    """A line of a table. ``mandatory`` also requires that all enclosing members are mandatory."""
 
     path: str
     requirement: str
@@ -40,12 +40,12 @@ class Member:
 
     @property
     def identifies(self) -> bool:
-        """Whether it names something at the bank: in answers it may be a whole JSON number, which becomes text."""
+        """Return whether the member is an identifier, which in bank responses may be a whole JSON number."""
         return self.name in IDENTIFIERS or (self.name == "id" and self.type == "AN")
 
     @property
     def place(self) -> tuple[str | int, ...]:
-        """The way to the member in a body, by the first entry of every list."""
+        """Return the path of the member in a body, through the first entry of every list."""
         steps: list[str | int] = []
         for part in self.path.split("."):
             steps += [part.removesuffix("[]"), 0] if part.endswith("[]") else [part]
@@ -53,13 +53,13 @@ class Member:
 
     @property
     def shown(self) -> str:
-        """The name of the member in errors."""
+        """Return the name of the member in errors."""
         return ".".join(map(str, self.place))
 
 
 @dataclass(frozen=True)
 class Table:
-    """Request and answer of one webhook."""
+    """The request and the response of a webhook."""
 
     request_lines: str = field(repr=False)
     answer_lines: str = field(repr=False)
@@ -84,7 +84,7 @@ def _members(lines: str) -> list[Member]:
 
 
 def _below(holder: str, lines: str) -> str:
-    """A record's lines as members of ``holder``."""
+    """Return a record's lines as members of ``holder``."""
     return "\n".join(f"{holder}.{line.strip()}" for line in lines.strip().splitlines())
 
 

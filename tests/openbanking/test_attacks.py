@@ -1,4 +1,4 @@
-"""Attacks on a client of the profile ``fapi2``. Nothing gets in, and the answer does not say how close it was."""
+"""Attacks on a client with the profile ``fapi2``. Every attack fails, and the error reveals no details."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from tests.openbanking.key_holder import (
 
 @pytest.fixture
 def tpp(causeway: Causeway) -> KeyHolder:
-    """The victim: the service's client, with the profile ``fapi2``."""
+    """Configure the victim: the service's client, with the profile ``fapi2``."""
     holder = KeyHolder()
     secure(causeway, holder, security_profile="fapi2")
     return holder
@@ -119,7 +119,7 @@ def test_a_stolen_code_is_rejected_for_another_client(
     assert tpp.redeem(causeway, code).status == 200
 
 
-def test_a_code_with_dpop_jkt_requires_a_proof_of_that_key(
+def test_a_code_with_dpop_jkt_requires_a_proof_with_the_same_key(
     causeway: Causeway, tpp: KeyHolder, thief: KeyHolder
 ) -> None:
     code = tpp.code(causeway, dpop_jkt=tpp.thumbprint)
@@ -149,7 +149,7 @@ def test_a_replayed_assertion_is_refused(causeway: Causeway, tpp: KeyHolder, lin
     assert reasons(lines, "client assertion refused") == ["its jti was used before"] * 2
 
 
-def test_a_proof_for_another_address_is_refused(causeway: Causeway, tpp: KeyHolder) -> None:
+def test_a_dpop_proof_for_another_url_is_refused(causeway: Causeway, tpp: KeyHolder) -> None:
     token = tpp.tokens(causeway)["access_token"]
 
     for htu in (f"{BASE}/tpp/accounts", "https://evil.example.com/tpp/consent", f"{BASE}/tpp/consent/"):
@@ -157,7 +157,7 @@ def test_a_proof_for_another_address_is_refused(causeway: Causeway, tpp: KeyHold
         assert answered(tpp.read(causeway, token, proof=proof), refusals.PROOF_WRONG)
 
 
-def test_a_proof_for_another_method_is_refused(causeway: Causeway, tpp: KeyHolder) -> None:
+def test_a_dpop_proof_for_another_http_method_is_refused(causeway: Causeway, tpp: KeyHolder) -> None:
     token = tpp.tokens(causeway)["access_token"]
 
     proof = tpp.proof(causeway, "POST", "/tpp/consent", token)
@@ -165,7 +165,7 @@ def test_a_proof_for_another_method_is_refused(causeway: Causeway, tpp: KeyHolde
     assert answered(tpp.read(causeway, token, proof=proof), refusals.PROOF_WRONG)
 
 
-def test_a_proof_for_another_token_is_refused(causeway: Causeway, tpp: KeyHolder) -> None:
+def test_a_dpop_proof_for_another_access_token_is_refused(causeway: Causeway, tpp: KeyHolder) -> None:
     token, other = (tpp.tokens(causeway)["access_token"] for _ in range(2))
 
     proof = tpp.proof(causeway, "GET", "/tpp/consent", other)
@@ -303,7 +303,7 @@ def test_a_used_request_uri_is_refused(causeway: Causeway, tpp: KeyHolder) -> No
 
 
 def test_authorization_responses_and_errors_name_the_issuer_against_mix_up(causeway: Causeway, tpp: KeyHolder) -> None:
-    """Every answer to an authorization request names its issuer (RFC 9207), refusals too."""
+    """Every authorization response contains the issuer (RFC 9207), also in errors."""
     opened = open_pushed(causeway, tpp.push(causeway).body["request_uri"])
     saved = causeway.banks[2].call("/consent", causeway.banks[2].consent_body(opened.headers["location"]))
     refused = open_pushed(causeway, tpp.push(causeway, state="abc").body["request_uri"]).headers["location"]
@@ -338,7 +338,7 @@ def test_a_refresh_of_a_bound_token_without_a_proof_is_refused(
     assert tpp.refresh(causeway, tokens["refresh_token"]).body["token_type"] == "DPoP"
 
 
-def test_tokens_stay_bound_after_the_profile_is_removed(causeway: Causeway, tpp: KeyHolder) -> None:
+def test_bound_tokens_require_their_key_after_the_profile_is_removed(causeway: Causeway, tpp: KeyHolder) -> None:
     tokens = tpp.tokens(causeway)
     secure(causeway, tpp, security_profile=None)
 
@@ -346,7 +346,7 @@ def test_tokens_stay_bound_after_the_profile_is_removed(causeway: Causeway, tpp:
     assert answered(causeway.tpp.call("GET", "/tpp/consent", bearer=tokens["access_token"]), refusals.BEARER_INVALID)
 
 
-def test_an_authorization_request_from_before_the_profile_is_refused(causeway: Causeway) -> None:
+def test_authorization_request_from_before_the_fapi2_profile_is_refused(causeway: Causeway) -> None:
     """The request was neither pushed nor protected by a code challenge."""
     url = causeway.tpp.authorize(2)["redirect_url"]
     secure(causeway, KeyHolder(), security_profile="fapi2")
@@ -380,7 +380,7 @@ def authority() -> Authority:
 
 @pytest.fixture
 def mutual(shared_causeway: Causeway, authority: Authority, tmp_path: Path) -> Iterator[Causeway]:
-    """The victim authenticates with a PSD2 certificate."""
+    """Run a stage in which the victim authenticates with a PSD2 certificate."""
     causeway = shared_causeway.again(stage_with(authority, tmp_path))
     with causeway.installed():
         security = {

@@ -1,4 +1,4 @@
-"""Near-valid and hostile input: a documented error of the right version, nothing changed, never a 5xx."""
+"""Nearly valid and hostile input: a documented error of the right version, no change, never a 5xx."""
 
 from __future__ import annotations
 
@@ -215,7 +215,7 @@ def test_a_random_header_from_a_bank_returns_a_documented_response(
 
 @pytest.fixture(params=[1, 2])
 def bearer(request: pytest.FixtureRequest, causeway: Causeway) -> Iterator[str]:
-    """A good bearer at a bank that answers everything well."""
+    """Return a valid bearer at a bank with valid responses."""
     account = {"id": 1, "name": "Main", "iban": IBAN, "resource_id": "r1", "currency": "EUR"}
     for path in ("/accounts", "/account", "/v2_accounts", "/v2_account"):
         answer = {"status": "success", "account": account, "accounts": [account]}
@@ -274,14 +274,14 @@ def test_random_query_parameters_return_a_documented_response(
 
 @pytest.mark.parametrize("size", [65_537, 1_000_000])
 @pytest.mark.parametrize("path", ["/tpp/authorize", "/tpp/token", "/tpp/token/revoke"])
-def test_a_body_that_is_too_large_is_refused(causeway: Causeway, path: str, size: int) -> None:
+def test_a_request_body_above_the_size_limit_is_refused(causeway: Causeway, path: str, size: int) -> None:
     answer = causeway.tpp.call("POST", path, {"state": "s" * size})
 
     assert (answer.status, answer.body["code"]) == (400, "FORMAT_ERROR")
     assert "larger" in answer.body["title"]
 
 
-def test_an_error_response_never_quotes_the_request(causeway: Causeway) -> None:
+def test_an_error_response_contains_no_values_of_the_request(causeway: Causeway) -> None:
     secret = "hunter2-hunter2"
     bodies = [{"authorization_code": secret}, {"refresh_token": secret, "grant_type": secret}, {secret[:7]: secret}]
 

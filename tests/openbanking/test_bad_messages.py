@@ -1,4 +1,4 @@
-"""Near-valid and hostile orders, questions, reports and answers: refused or handed on, and never a defect of ours."""
+"""Nearly valid and hostile orders, queries, reports and responses: rejected or passed on, without a defect."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ short = settings(relaxed, max_examples=12)
 
 @st.composite
 def near_within(draw: st.DrawFn, valid: dict[str, Any]) -> Any:
-    """A valid body with something odd deeper down."""
+    """Draw a valid body with a malformed value at any depth."""
     body = copied(valid)
     holder: Any = body
     while draw(st.integers(0, 3)):

@@ -1,4 +1,4 @@
-"""The number of DynamoDB round trips is part of the design: one test per request of the table in the README."""
+"""The number of DynamoDB round trips of each request in the table of the README."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LATER = {"prefer": "respond-async"}
 
 @pytest.fixture
 def warm(causeway: Causeway) -> Causeway:
-    """A service whose caches hold what a running instance's would."""
+    """Return a service with filled caches, like a running instance."""
     for side in causeway.banks.values():
         causeway.hub.openbanking.banks.find(side.bic)
     assert causeway.tpp.call("GET", "/tpp/banks").status == 200
@@ -97,7 +97,7 @@ def test_exchanging_a_code_takes_two_round_trips(warm: Causeway, version: int) -
     assert calls == ["BatchGetItem", "TransactWriteItems"]
 
 
-def test_a_refresh_takes_two_round_trips_and_its_repeat_one(warm: Causeway) -> None:
+def test_a_refresh_takes_two_round_trips_and_its_retry_takes_one(warm: Causeway) -> None:
     refresh = {"refresh_token": warm.tpp.tokens(1)["refresh_token"]}
 
     with record_calls(warm) as calls:
@@ -110,7 +110,7 @@ def test_a_refresh_takes_two_round_trips_and_its_repeat_one(warm: Causeway) -> N
 
 
 @VERSIONS
-def test_revoking_takes_two_round_trips_for_a_tpp_and_three_for_a_bank(warm: Causeway, version: int) -> None:
+def test_a_revocation_takes_two_round_trips_for_a_tpp_and_three_for_a_bank(warm: Causeway, version: int) -> None:
     token = warm.tpp.tokens(version)["access_token"]
     consented = warm.psu.approve(version)
     name = "access_token" if version == 1 else "accessToken"
@@ -215,7 +215,7 @@ EVERY_READ = pytest.mark.parametrize(
 
 
 @EVERY_READ
-def test_an_unattended_read_at_a_bank_with_a_limit_takes_one_round_trip_more(
+def test_an_unattended_read_at_a_bank_with_a_limit_takes_one_additional_round_trip(
     warm: Causeway, version: int, call: str, query: dict[str, Any]
 ) -> None:
     limit_reads(warm, version, 2)
@@ -323,7 +323,7 @@ def test_an_order_with_the_request_id_of_another_order_takes_two_round_trips(
 
 @VERSIONS
 @pytest.mark.parametrize("consent_type", ["reusable", "one_time"])
-def test_a_payment_repeated_with_its_idempotency_key_takes_one_read(
+def test_a_payment_retry_with_its_idempotency_key_takes_one_read(
     warm: Causeway, version: int, consent_type: str
 ) -> None:
     pisp = Pisp(warm, version, consent_type=consent_type)
@@ -521,7 +521,7 @@ def holder(warm: Causeway) -> KeyHolder:
     return made
 
 
-def test_a_call_with_a_bound_token_takes_one_round_trip_more(warm: Causeway, holder: KeyHolder) -> None:
+def test_a_call_with_a_bound_token_takes_one_additional_round_trip(warm: Causeway, holder: KeyHolder) -> None:
     token = holder.tokens(warm)["access_token"]
 
     with record_calls(warm) as calls:

@@ -1,7 +1,6 @@
-"""Storage that fails, at every call of every job: what is due arrives with one id, a payment at most once, and nothing
-is lost.
+"""Storage faults at every call of every job: deliveries arrive with one id, payments at most once, without losses.
 
-After a fault comes what comes by itself: the time of the attempt runs out, and what is due is attempted again.
+After a fault, the time of the attempt expires and due deliveries are attempted again.
 """
 
 from __future__ import annotations
@@ -64,13 +63,13 @@ FAILS, GONE = Reply(503, b"", {}, 0.01), Reply(410, b"", {}, 0.01)
 
 
 def during(fault: Fault, job: Callable[[], object]) -> None:
-    """Do a job while the fault strikes; what it raises ends it, and the next one goes on."""
+    """Run a job during the fault. A storage error ends the job."""
     with fault, contextlib.suppress(StoreError):
         job()
 
 
 def attempted(causeway: Causeway, fault: Fault, kind: str) -> None:
-    """One attempt at the only delivery of a kind while the fault strikes, and then what comes by itself."""
+    """Attempt the only delivery of a kind during the fault, and then all due deliveries."""
     (record,) = records(causeway, kind)
     during(fault, lambda: causeway.hub.delivery.worker.attempt(record["delivery_id"]))
     assert slots_in_use(causeway) == [] or fault.lasting
@@ -277,7 +276,7 @@ def have_a_payment_made_at_a_bank_that(
 
 
 def _holds_its_id(pisp: Pisp) -> bool:
-    """Whether the X-Request-Id of the only order stands for it; it is free again when the order was never sent."""
+    """Return whether the only order still claims its X-Request-Id. An unsent order releases the id."""
     (claim,) = [item for item in items(pisp.causeway, "idempotency") if item["claim"].startswith("order#")]
     assert claim["sendings"] in (0, 1)
     return bool(claim["sendings"])
@@ -306,7 +305,7 @@ def have_a_payment_made_at_a_bank_that_gives_its_payment_id_out_again(causeway: 
 
 
 def _pays_once_more(pisp: Pisp, given_back: bool) -> None:
-    """A one-time consent is whole again when the bank was never reached, and then it pays once."""
+    """Check that a one-time consent is restored and pays once if the bank was never reached, or else is spent."""
     assert status_of_consent(pisp.causeway) == ("authorised" if given_back else "spent")
     pisp.bank_answers(payment_answer(pisp.version))
     assert pisp.pay().status == (200 if given_back else 401)

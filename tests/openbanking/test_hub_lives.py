@@ -1,4 +1,4 @@
-"""Consents, tokens, payments and events under what hypothesis makes up, against a model of the rules."""
+"""Random histories of consents, tokens, payments and events, compared with a model of the rules."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ from tests.openbanking.kit import VERSIONS
 
 
 @VERSIONS
-def test_a_client_lifecycle_agrees_with_the_model(causeway: Causeway, version: int) -> None:
-    """Run the same 12 lifecycles every time."""
+def test_12_fixed_client_histories_agree_with_the_model(causeway: Causeway, version: int) -> None:
+    """Run the same 12 histories every time."""
     how = settings(max_examples=12, stateful_step_count=30, derandomize=True)
     run_state_machines(lambda: HubLife(causeway, version), how)
 
 
 @pytest.mark.faults
 @VERSIONS
-def test_a_long_client_lifecycle_agrees_with_the_model(causeway: Causeway, version: int) -> None:
-    """Run 100 random lifecycles."""
+def test_100_random_client_histories_agree_with_the_model(causeway: Causeway, version: int) -> None:
+    """Run 100 random histories."""
     how = settings(max_examples=100, stateful_step_count=60)
     run_state_machines(lambda: HubLife(causeway, version), how)
 
@@ -109,14 +109,16 @@ DEFECTS: dict[str, tuple[Any, str, Any, Callable[[HubLife], None], str]] = {
 
 
 def take(life: HubLife, steps: Callable[[HubLife], None]) -> None:
-    """Take some steps, after which what always holds is checked."""
+    """Run ``steps`` and check the invariants afterwards."""
     steps(life)
     life.each_event_is_received_once_and_in_order()
     life.consents_are_as_the_model_says()
 
 
 @pytest.mark.parametrize("name", DEFECTS)
-def test_each_invariant_detects_its_defect(causeway: Causeway, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+def test_each_invariant_of_client_histories_detects_its_defect(
+    causeway: Causeway, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
     place, attribute, defect, steps, found = DEFECTS[name]
     monkeypatch.setattr(place, attribute, defect)
     life = HubLife(causeway, 1)
@@ -127,7 +129,7 @@ def test_each_invariant_detects_its_defect(causeway: Causeway, monkeypatch: pyte
     TRACE.end()  # the lines of a service with a defect may break the rules of logs, too
 
 
-def test_random_lifecycles_detect_a_defect(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_random_client_histories_detect_a_defect(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(consents.Consent, "state", lambda *_: "authorised")
     how = settings(max_examples=60, stateful_step_count=20, derandomize=True, phases=[Phase.generate])
 

@@ -1,4 +1,4 @@
-"""Which request counts as what: at which bank, in which service, and whose fault a failure is."""
+"""Tests of measurements: the bank, the service and the party at fault of each counted request."""
 
 from __future__ import annotations
 
@@ -185,7 +185,7 @@ def test_a_call_that_identifies_no_known_bank_is_not_counted(causeway: Causeway)
 
 
 @pytest.mark.parametrize("path", ["/tpp/banks", "/tpp/scope?bic=ALPHGB21", "/tpp/consent", "/health", "/", "/tpp/no"])
-def test_a_call_answered_without_a_bank_is_not_counted(causeway: Causeway, path: str) -> None:
+def test_a_call_that_needs_no_bank_request_is_not_counted(causeway: Causeway, path: str) -> None:
     bearer = causeway.tpp.tokens(1)["access_token"]
 
     assert measured(causeway, lambda: causeway.tpp.call("GET", path, bearer=bearer)) == {}
@@ -195,7 +195,7 @@ def test_a_call_answered_without_a_bank_is_not_counted(causeway: Causeway, path:
 
 
 @BOTH_VERSIONS
-def test_bank_time_counts_at_the_second_of_the_request_and_apart_from_hub_time(
+def test_bank_duration_counts_in_the_second_of_the_request_separately_from_hub_duration(
     causeway: Causeway, version: int
 ) -> None:
     aisp = Aisp(causeway, version)
@@ -259,7 +259,7 @@ def test_a_delivery_postponed_by_an_open_circuit_is_not_counted(causeway: Causew
 
 
 def test_concurrent_deliveries_are_counted_separately(causeway: Causeway) -> None:
-    """A worker that takes several messages sends them at the same time."""
+    """A worker sends several messages in parallel."""
     both = threading.Barrier(2)
 
     class Worker:

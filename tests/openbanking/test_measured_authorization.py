@@ -1,4 +1,4 @@
-"""Measurements of consents, from the authorization endpoint to their end, and calls that are not counted."""
+"""Measurements of consents, from the authorization endpoint to the end, and calls that are not counted."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_a_revocation_sent_to_a_bank_counts_as_authorization(
     assert measured(causeway, lambda: deliver(delivery.delivery_id)) == of(version, "authorization", **expected)
 
 
-def test_wrong_use_of_a_code_or_refresh_token_counts_as_a_caller_failure(causeway: Causeway) -> None:
+def test_misuse_of_a_code_or_refresh_token_counts_as_a_caller_failure(causeway: Causeway) -> None:
     code = causeway.psu.approve(1).query["code"]
     causeway.tpp.call("POST", "/tpp/token", {"code": code})
     tokens = causeway.tpp.tokens(2)

@@ -1,4 +1,4 @@
-"""Measurements of payments and of requests for their statuses."""
+"""Measurements of payments and of payment status requests."""
 
 from __future__ import annotations
 

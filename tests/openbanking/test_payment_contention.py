@@ -1,4 +1,4 @@
-"""Many orders at once with one X-Request-Id, in several processes: one TPP's order reaches the bank."""
+"""Parallel orders with one X-Request-Id in several processes: only one TPP's order reaches the bank."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ WEBHOOK = {1: "/payment_initiation", 2: "/v2_payment_single"}
 
 @dataclass(frozen=True)
 class Tpp:
-    """A client with the bearer of a one-time consent for each of its callers."""
+    """A client with one bearer, or with a bearer of a one-time consent for each caller."""
 
     client_id: str
     bearers: list[str]
 
 
 class Contest:
-    """Requests of two TPPs, each in one of several processes, and a bank that takes what it gets."""
+    """Parallel requests of two TPPs in several processes, at a bank that accepts all orders."""
 
     def __init__(self, causeway: Causeway, version: int, consent_type: str) -> None:
         self.causeway = causeway
@@ -55,11 +55,11 @@ class Contest:
         self.bank.answers[WEBHOOK[version]] = self._take
 
     def pay(self, request_id: str) -> list[Any]:
-        """The result of each caller, the TPPs by turns: a bank's answer, a fault, or an error of the storage."""
+        """Pay from all callers, alternating the TPPs. Return the responses, refusals and storage errors."""
         return at_once([partial(self._paid, number, request_id) for number in range(MANY)])
 
     def spent(self) -> int:
-        """The number of spent consents."""
+        """Return the number of spent consents."""
         tokens = [OpaqueToken.parse(bearer, parts=3) for tpp in self.tpps for bearer in tpp.bearers]
         items = [self.causeway.hub.store.get(*consent_key(token.ids[0])) for token in tokens if token]
         return sum(item is not None and item["status"] == "spent" for item in items)
@@ -85,7 +85,7 @@ class Contest:
         return Tpp(self.causeway.tpp.client_id, [pair["access_token"] for pair in tokens])
 
     def _take(self, sent: Sent) -> Any:
-        """A bank names a payment after its order, and answers a repeat with the first payment, whoever asks."""
+        """Respond with a payment id derived from the order's request id, so that a retry gets the first payment."""
         return payment_answer(self.version, sent.headers["X-Request-Id"])
 
 
@@ -133,5 +133,5 @@ def test_50_orders_that_were_never_sent_release_their_request_id(causeway: Cause
 
 
 def is_storage(answer: object) -> bool:
-    """Whether many others were in the way for too long: nothing was written, and the caller may repeat."""
+    """Return whether contention prevented the write, so that the caller can retry."""
     return isinstance(answer, StoreError)

@@ -24,7 +24,7 @@ CHALLENGE = {
 
 @pytest.fixture
 def prod(shared_causeway: Causeway) -> Iterator[Causeway]:
-    """The service of the stage prod, on the resources that all tests have."""
+    """Run a service of the stage prod, on the resources shared by all tests."""
     of = shared_causeway.hub.settings
     settings = Settings.from_environment(
         {

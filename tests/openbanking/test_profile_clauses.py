@@ -1,6 +1,6 @@
-"""Clauses of the FAPI 2.0 Security Profile, for a client with ``fapi2`` (docs/concepts/security-profile.md).
+"""Tests of clauses of the FAPI 2.0 Security Profile for a client with ``fapi2``.
 
-What is not tested in ``test_security_profile.py``, ``test_attacks.py``, ``oauth/`` or ``flows/``.
+The other clauses are in ``test_security_profile.py``, ``test_attacks.py``, ``oauth/`` and ``flows/``.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ SECRET = re.compile(r"[A-Za-z0-9_-]{43}")
 
 @pytest.fixture
 def holder(causeway: Causeway) -> KeyHolder:
-    """The key of the service's client, which has the profile."""
+    """Configure the service's client with the profile and return its key."""
     made = KeyHolder()
     secure(causeway, made, security_profile="fapi2")
     return made
@@ -155,5 +155,5 @@ def test_the_authorization_endpoint_sends_no_cors_headers(causeway: Causeway) ->
 
 
 def queried(answer: Answer) -> dict[str, str]:
-    """The query of the address that an answer redirects to."""
+    """Return the query of a redirect."""
     return {name: values[0] for name, values in parse_qs(urlsplit(answer.headers["location"]).query).items()}

@@ -1,4 +1,4 @@
-"""Many unattended reads at once, in several processes: exactly as many as the bank allows reach it."""
+"""Parallel unattended reads in several processes: exactly the permitted number reaches the bank."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ LATER = {"prefer": "respond-async"}
 
 
 class Contest:
-    """A TPP whose reads come to several processes."""
+    """A TPP whose reads run in several processes."""
 
     def __init__(self, causeway: Causeway, call: str, query: Mapping[str, str]) -> None:
         self.causeway, self.call, self.query = causeway, CALLS[call], query
@@ -43,7 +43,7 @@ class Contest:
             hub.openbanking.__dict__["banks"] = causeway.hub.openbanking.banks
 
     def run(self, *ways: Mapping[str, str]) -> Counter[str]:
-        """The numbers of answered, accepted, refused and failed reads, made with these headers by turns."""
+        """Read in parallel with alternating headers. Return the numbers of responses by result."""
         made = [partial(self._made, number, ways[number % len(ways)]) for number in range(MANY)]
         return Counter(at_once(made))
 

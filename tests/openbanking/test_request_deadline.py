@@ -1,4 +1,4 @@
-"""A request ends in time: no bank gets an order that cannot be awaited, and what a bank did is recorded."""
+"""Tests of the request deadline: late orders are not sent, and late bank responses are recorded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Half of a surrogate pair in JSON, JWTs and answers of banks: the documented error, nothing changed, never a 5xx."""
+"""Lone surrogates in JSON, JWTs and bank responses: the documented error, no change, never a 5xx."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ TPP_ROUTES = sorted(
 
 
 def example(model: Any) -> dict[str, Any]:
-    """An object with all members of a model."""
+    """Return an object with all members of a model."""
     return {field.alias or name: ["a"] for name, field in model.model_fields.items()}
 
 
@@ -157,8 +157,8 @@ def test_basic_credentials_with_invalid_utf_8_return_401(causeway: Causeway, pai
 # -- stored answers
 
 
-def test_a_stored_answer_with_half_of_a_surrogate_pair_is_returned_unchanged(causeway: Causeway) -> None:
-    """Earlier versions stored half of a surrogate pair as an escape."""
+def test_a_stored_response_with_a_lone_surrogate_is_returned_unchanged(causeway: Causeway) -> None:
+    """Earlier versions stored lone surrogates as escapes."""
     claim = OrderClaim(Claim(KIND, "key", "digest", "attempt"), None)
     stored = causeway.hub.vault.seal(jsontext.dumps({"answer": {"note": HALF}}), "key")
     item = {"body_digest": "digest", "outcome": stored, "expires_at": 2**40}

@@ -1,4 +1,4 @@
-"""A version of the bank protocol is one object: a made-up third one works as soon as it is registered."""
+"""Tests with a synthetic third version of the bank protocol, which requires only its registration."""
 
 from __future__ import annotations
 
@@ -95,13 +95,13 @@ THIRD: Version = replace(
 
 @dataclass(frozen=True)
 class ThirdBank:
-    """A bank of the third version, and the TPP that asks it."""
+    """A bank of the third version, with a TPP that uses it."""
 
     causeway: Causeway
     side: Bank
 
     def call(self, path: str, members: Any, base: str = "/bank/v3") -> Answer:
-        """A signed call of the bank."""
+        """Send a signed call of the bank."""
         body = jsontext.dumps(members).encode()
         headers = {
             "content-type": "application/json",
@@ -117,12 +117,12 @@ class ThirdBank:
         return answer.body
 
     def approve(self, *scopes: str) -> Answer:
-        """A request for ``scopes``, approved: the answer that the bank gets."""
+        """Request and approve ``scopes``. Return the response to the bank."""
         members = {"RequestUrl": self.authorize(*scopes)["redirect_url"], "Scopes": [*scopes], "Ibans": [IBAN]}
         return self.call("/consent", members)
 
     def bearer(self, *scopes: str) -> str:
-        """A bearer for ``scopes``."""
+        """Return a bearer for ``scopes``."""
         callback = self.approve(*scopes).body["CallbackUrl"]
         code = parse_qs(urlsplit(callback).query)["code"][0]
         bearer: str = self.causeway.tpp.call("POST", "/tpp/token", {"authorization_code": code}).body["access_token"]
@@ -145,7 +145,7 @@ class ThirdBank:
 
 @pytest.fixture
 def bank(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> Iterator[ThirdBank]:
-    """A bank of the third version, which is registered for one test: its routes are made as those of the others are."""
+    """Register a bank of the third version and its routes for one test."""
     import app  # before the version is registered, so that it is the application of every test
 
     known = set(app.app.routes)
@@ -224,7 +224,7 @@ def test_calls_of_version_3_use_its_prefix_and_its_spelling(bank: ThirdBank) -> 
     assert set(approved.body) == {"CallbackUrl", "AccessToken", "ValidUntil"}
 
 
-def test_the_cancel_address_of_version_3_redirects_the_psu_to_the_tpp(bank: ThirdBank) -> None:
+def test_the_cancel_url_of_version_3_redirects_the_psu_to_the_tpp(bank: ThirdBank) -> None:
     asked = bank.authorize("accounts")
     told = bank.call("/init_authorization", {"RequestUrl": asked["redirect_url"]})
 
@@ -271,7 +271,7 @@ def test_accounts_of_version_3_use_its_webhook_and_its_spelling(bank: ThirdBank)
     assert (answer.status, answer.body) == (200, {"accounts": [ACCOUNT]})
 
 
-def test_an_error_of_a_version_3_bank_is_quoted_to_the_tpp(bank: ThirdBank) -> None:
+def test_the_error_message_of_a_version_3_bank_is_returned_to_the_tpp(bank: ThirdBank) -> None:
     bank.side.answers["/v3_account_list"] = lambda sent: {"Code": "CLOSED", "Title": "We are closed today"}
 
     answer = bank.causeway.tpp.call("GET", "/tpp/accounts", bearer=bank.bearer("accounts"))
