@@ -1,6 +1,6 @@
-"""The action tables: each row is one action, named after the function that carries it out.
+"""The action tables: each row defines one action, and the action has the name of its handler function.
 
-Requests, responses, documentation and tests are derived from them.
+Requests, responses, documentation and tests are derived from these tables.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Wires the card API; each part is loaded on first use, so other interfaces start without it."""
+"""Wires the card API. Each part is loaded on first use, so other interfaces start without the card API."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class CardContainer(Container):
 
     @cached_property
     def payment_provider(self) -> Provider:
-        """The provider of external payments: a simulated one in sandboxes, none in production yet."""
+        """The provider of external payments: simulated in sandboxes. Production has no provider yet."""
         from chalicelib.cards.payments.provider import NoProvider
         from chalicelib.cards.payments.sandbox_provider import SandboxProvider
 

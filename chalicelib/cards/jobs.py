@@ -18,7 +18,7 @@ card_jobs = Jobs[CardContainer](__name__)
 
 @card_jobs.schedule(Rate(1, unit=Rate.MINUTES), name="finish")
 def finish(event: Any) -> None:
-    """Every minute: finish interrupted payments, decide direct debits at their cut-off, release expired holds."""
+    """Finish interrupted payments, decide direct debits at their cut-off, and release expired holds, every minute."""
     finish_payments_and_holds(card_jobs.parts())
 
 
@@ -34,7 +34,7 @@ def finish_payments_and_holds(cards: CardContainer) -> None:
 
 @card_jobs.schedule(Rate(1, unit=Rate.HOURS), name="prove")
 def prove(event: Any) -> None:
-    """Every hour: prove some of the ledger's accounts, aiming to cover all of them every day."""
+    """Prove some of the ledger's accounts every hour. The aim is to prove every account each day."""
     from chalicelib.cards.reconciliation.rolling_proof import prove_accounts
 
     cards = card_jobs.parts()

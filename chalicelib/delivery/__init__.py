@@ -1,1 +1,1 @@
-"""Delivery: messages to other parties, recorded with their cause and sent until they arrive or expire."""
+"""Delivery: messages to other parties, recorded with their cause and sent until they are delivered or expire."""

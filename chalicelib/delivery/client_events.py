@@ -1,8 +1,8 @@
 """A client's events and deferred calls for its owner, newest first: deliveries, and events that the client fetches.
 
-Pages are read from a position backwards: by the index of the client's own deliveries, or of its failed ones, and from
-the partitions of the events that it fetches. A page takes the same number of calls however many there
-are. An event that was a delivery until its client began to fetch is both.
+Pages are read from a position backwards, by the index of the client's deliveries or failed deliveries, and from the
+partitions of the events that it fetches. A page takes the same number of calls for any number of rows. An event that
+was a delivery until its client began to fetch is both.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ class ClientSearch:
 
     Attributes:
         client_id: the client.
-        type: the type of an event, or a kind of call; empty for everything.
+        type: the type of an event, or a kind of call, or empty for any type.
         state: ``None`` for any.
-        since: Unix seconds of recording, inclusive, as is ``until``.
+        since: Unix seconds of recording, inclusive like ``until``.
         until: see ``since``.
-        before: the position of the last entry of the page before; ``None`` for the first page.
+        before: the position of the previous page's last entry, or ``None`` for the first page.
     """
 
     client_id: str
@@ -56,7 +56,7 @@ class ClientSearch:
     before: Position | None = None
 
     def matches(self, delivery: Delivery, plan: DeliveryPlan) -> bool:
-        """Whether a delivery is wanted and, as ``plan`` keeps its replies, the client's owner may see it."""
+        """Whether a delivery matches and, because ``plan`` stores its replies, the client's owner may see it."""
         is_visible = plan.keeps_replies and delivery.client_id == self.client_id
         is_wanted = self.type in ("", delivery.kind) or (not plan.has_caller and delivery.topic == self.type)
         return is_visible and is_wanted and self.state in (None, delivery.state)
@@ -64,7 +64,7 @@ class ClientSearch:
 
 @dataclass(frozen=True, slots=True)
 class ClientEntry:
-    """A delivery, or an event for fetching: exactly one of both is set."""
+    """A delivery, or an event to fetch. Exactly one of the two is set."""
 
     position: Position
     delivery: Delivery | None = None
@@ -77,8 +77,8 @@ class ClientEventsPage:
 
     Attributes:
         entries: at most ``PAGE``.
-        older: where the next page begins; ``None`` after the last.
-        is_cut: whether the search ended before the page was full: there may be older entries.
+        older: where the next page begins, or ``None`` after the last page.
+        is_cut: whether the search ended before the page was full. Older entries may exist.
     """
 
     entries: Sequence[ClientEntry]
@@ -88,7 +88,7 @@ class ClientEventsPage:
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """Rows by position; complete for positions from ``reached`` on, or without a limit if it is ``None``."""
+    """Rows by position, complete for positions from ``reached`` on, or for all positions if it is ``None``."""
 
     rows: Sequence[tuple[Position, LoggedRow | None]]
     reached: Position | None
@@ -103,7 +103,7 @@ class ClientEvents:
         self._plans = plans
 
     def page(self, search: ClientSearch, *, most: int = LOOKED_THROUGH) -> ClientEventsPage:
-        """A page for the owner of the client, from about ``most`` deliveries and as many events for fetching."""
+        """Return a page for the client's owner, from about ``most`` deliveries and as many events to fetch."""
         for size in (FIRST, most):
             found = self._find(search, size)
             entries = [*islice(self._select(search, found), PAGE + 1)]
@@ -114,7 +114,7 @@ class ClientEvents:
         return ClientEventsPage(entries, found.reached, is_cut=found.reached is not None)
 
     def _find(self, search: ClientSearch, size: int) -> _Found:
-        """The rows of both sources before the search's position, newest first."""
+        """Return the rows of both sources before the search's position, newest first."""
         parts = [self._find_deliveries(search, size)] if search.state != "recorded" else []
         wants_fetched = search.state in (None, "recorded") and search.type not in self._plans
         parts += [self._find_fetched(search, size)] if wants_fetched else []
@@ -152,7 +152,7 @@ class ClientEvents:
         return index.rows(self._store, owner=search.client_id, since=since, until=until, limit=limit, newest_first=True)
 
     def _select(self, search: ClientSearch, found: _Found) -> Iterator[ClientEntry]:
-        """The matching entries; reads the records of a page first, then in larger batches."""
+        """Return the matching entries. Read the records of a page first, then larger batches."""
         rows, size = found.rows, PAGE + 1
         while rows:
             yield from self._read(search, rows[:size])
@@ -171,12 +171,12 @@ class ClientEvents:
 
 
 def encode_position(position: Position) -> str:
-    """A position as text for an address."""
+    """Encode a position as text for a URL."""
     return f"{position[0]}-{position[1] or _LEAST_ID}"
 
 
 def decode_position(text: str) -> Position | None:
-    """The position of a text; ``None`` if it is none."""
+    """Return the position in a text, or ``None`` if the text is not a position."""
     found = _CURSOR.fullmatch(text)
     return (int(found[1]), found[2]) if found else None
 
@@ -186,5 +186,5 @@ def _position(row: Item) -> Position:
 
 
 def _last_second(before: Position) -> int:
-    """The latest second with positions before ``before``."""
+    """Return the latest second with positions before ``before``."""
     return (before[0] if before[1] > _LEAST_ID else before[0] - 1) // 1000

@@ -1,4 +1,4 @@
-"""Wires delivery: outbox, queue, worker, journal, the log of events, and what owners see of both."""
+"""Wires delivery: outbox, queue, worker, journal, event log, and the owners' view of events and deliveries."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ Senders = Mapping[str, Sender]
 
 
 def queue_name(settings: Settings) -> str:
-    """The name of the stage's queue of deliveries."""
+    """Return the name of the stage's queue of deliveries."""
     return f"{settings.prefix}-deliveries"
 
 
 class DeliveryContainer(Container):
     """The parts of delivery.
 
-    ``plans`` are those of each kind of delivery, ``senders`` returns their senders, called at the first attempt, and
-    ``handlers`` those of ``Tasks``.
+    ``plans`` has a plan for each kind of delivery. ``senders`` returns the senders and is called at the first attempt.
+    ``handlers`` are the handlers of ``Tasks``.
     """
 
     bodies: SealedBodies = part("chalicelib.delivery.sealed_bodies")

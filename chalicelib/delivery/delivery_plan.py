@@ -18,16 +18,17 @@ SWEEP_WAITS = (2 * MINUTE, 4 * MINUTE, 8 * MINUTE, 15 * MINUTE)
 
 @dataclass(frozen=True, slots=True)
 class DeliveryPlan:
-    """The plan for one kind of delivery; all times are in seconds.
+    """The plan for one kind of delivery. All times are in seconds.
 
     Attributes:
-        lane: each lane has its own slots at a receiver, so payments wait only for payments.
-        waits: the waits after the first attempt, the second, and so on; the first attempt is immediate.
-        max_postponement: the longest wait for a busy or paused receiver; each check costs worker time.
+        lane: the lane, which has its own slots at a receiver, so payments wait only for payments.
+        waits: the waits after the first attempt, the second, and so on. The first attempt is immediate.
+        max_postponement: the longest wait for a busy or paused receiver. Each check costs worker time.
         lifetime: no attempt begins later than this after the delivery was recorded or manually resent.
-        retention: how long the record is kept after its end or, with ``has_caller``, after its creation.
-        has_caller: whether a caller waits for an outcome; it is reported once, so manual resending is not allowed.
-        keeps_replies: whether attempts keep the beginning of the response body, and the owner of the client sees them.
+        retention: how long the record is stored after its end or, with ``has_caller``, after its creation.
+        has_caller: whether a caller waits for an outcome. The outcome is reported once, so manual resending is not
+        allowed.
+        keeps_replies: whether attempts store the beginning of the response body for the owner of the client.
     """
 
     lane: Literal["notices", "questions", "payments"]
@@ -39,7 +40,7 @@ class DeliveryPlan:
     keeps_replies: bool = False
 
     def lane_of(self, receiver: str) -> str:
-        """The receiver's lane (see ``receiver_slots``)."""
+        """Return the receiver's lane (see ``receiver_slots``)."""
         return f"{receiver}#{self.lane}"
 
 
@@ -56,7 +57,7 @@ Plans = Mapping[str, DeliveryPlan]
 
 
 def wait_after(plan: DeliveryPlan, attempts: int, retry_after: int | None) -> int | None:
-    """Seconds until the next attempt; ``None`` after the last one.
+    """Return the seconds until the next attempt, or ``None`` after the last attempt.
 
     The receiver's ``Retry-After`` is honoured up to twice the scheduled wait.
     """
@@ -68,16 +69,17 @@ def wait_after(plan: DeliveryPlan, attempts: int, retry_after: int | None) -> in
 
 
 def postponement(plan: DeliveryPlan, age: int, retry_after: int | None) -> int:
-    """Seconds until a postponed delivery is retried; they grow with its waiting time."""
+    """Return the seconds until a postponed delivery is retried. They increase with its waiting time."""
     wait = min(max(age // 4, _SHORTEST_PUT_OFF), plan.max_postponement)
     return max(_add_jitter(wait), min(retry_after or 0, plan.max_postponement), 1)
 
 
 def next_sweep(plan: DeliveryPlan, due_at: int, swept_at: int | None, give_up_at: int, first: int) -> int:
-    """When the sweeper next queues a delivery that stays due, in Unix seconds.
+    """Return when the sweeper next queues a delivery that remains due, in Unix seconds.
 
-    ``swept_at`` is when it last did so, ``first`` the wait before it does so for the first time. While a caller waits,
-    it queues the delivery in every minute after ``due_at``: five times at most, since ``give_up_at`` is then reached.
+    ``swept_at`` is the previous time, and ``first`` is the wait before the first time. While a caller waits, the
+    sweeper queues the delivery every minute after ``due_at``. It does so five times at most, since ``give_up_at`` is
+    then reached.
     """
     age = None if swept_at is None or swept_at < due_at else swept_at - due_at
     if plan.has_caller:
@@ -88,7 +90,7 @@ def next_sweep(plan: DeliveryPlan, due_at: int, swept_at: int | None, give_up_at
 
 
 def _wait_after_sweep(age: int) -> int:
-    """Seconds between two sweeps, by how long the delivery had been due at the first one."""
+    """Return the seconds between two sweeps, by the time that the delivery had been due at the first one."""
     reached = 0
     for before, wait in pairwise(SWEEP_WAITS):
         reached += before

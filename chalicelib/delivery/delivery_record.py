@@ -1,10 +1,10 @@
 """Delivery records: kind, receiver and state.
 
-One item collection per delivery: the item ``record``, and bodies in parts (see ``sealed_bodies``). A record
-is *due* until the receiver has accepted it (*delivered*) or the last attempt has ended (*failed*). A
-worker that starts an attempt puts its name into ``claimed_by`` and postpones the due time; if the
-worker never finishes, the record becomes due again. Due records are in the index of due times, failed
-ones in the index of failures and in that of their client's.
+Each delivery is one item collection: the item ``record``, and bodies in parts (see ``sealed_bodies``). A record is
+*due* until the receiver has accepted the delivery (*delivered*) or the last attempt has ended (*failed*). A worker that
+starts an attempt writes its name to ``claimed_by`` and postpones the due time. If the worker never finishes, the record
+becomes due again. Due records are in the index of due times. Failed records are in the index of failures and in the
+client's index of failures.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ OF_MANAGER = ShardedIndex(TABLE, "manager", "manager_shard", "created_at")
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """One delivery; times are Unix seconds.
+    """One delivery. Times are Unix seconds.
 
     Attributes:
         kind: selects its plan and its sender.
@@ -51,13 +51,13 @@ class Delivery:
         receiver: ``bank#<BIC>``, ``client#<Client ID>``, ``manager#<programme manager's id>`` or ``mailbox#<digest of
             the address>``.
         bic: the bank concerned; likewise ``client_id``, ``consent_id`` and ``manager_id``, if any.
-        request_id: its id for the receiver, the same at every attempt.
+        request_id: the delivery's id for the receiver, the same at every attempt.
         cause_id: the request that caused it, if any.
         attempts: number of attempts begun.
         give_up_at: the time after which no attempt is made.
         claimed_by: the attempt in progress, or one that never ended.
-        sending: whether that attempt may have sent anything.
-        abandoned: whether an attempt that may have sent something never ended, so its outcome is unknown.
+        sending: whether that attempt may have sent data.
+        abandoned: whether an attempt that may have sent data never ended, so its outcome is unknown.
         body_parts: number of parts in which the body is stored.
         answer: the HTTP status for the caller of an asynchronous call, and where the response body is stored.
         swept_at: when the sweeper last queued it, if ever; older records have no such attribute.
@@ -99,29 +99,29 @@ class Delivery:
 
     @property
     def last(self) -> Mapping[str, Any]:
-        """The latest finished attempt; empty if there is none."""
+        """The latest finished attempt, or empty if there is none."""
         return self.history[-1] if self.history else {}
 
     @property
     def latency(self) -> int | None:
-        """Milliseconds of the latest finished attempt; ``None`` if there is none."""
+        """Milliseconds of the latest finished attempt, or ``None`` if there is none."""
         return self.last.get("milliseconds")
 
     @property
     def concerned_bank(self) -> str:
-        """The BIC of the bank concerned, if any; always set for a call to a bank."""
+        """The BIC of the bank concerned, if any. A call to a bank always has a BIC."""
         assert self.bic is not None, "it concerns a bank"
         return self.bic
 
     @property
     def concerned_client(self) -> str:
-        """The Client ID of the client concerned, if any; always set for its events and calls."""
+        """The Client ID of the client concerned, if any. A client's events and calls always have a Client ID."""
         assert self.client_id is not None, "it concerns a client"
         return self.client_id
 
     @property
     def concerned_manager(self) -> int:
-        """The id of the programme manager concerned, if any; always set for a card event."""
+        """The id of the programme manager concerned, if any. A card event always has this id."""
         assert self.manager_id is not None, "it concerns a programme manager"
         return self.manager_id
 
@@ -140,12 +140,12 @@ def record_key(delivery_id: str) -> tuple[str, Item]:
 
 
 def part_key(delivery_id: str, name: str, number: int = 0) -> tuple[str, Item]:
-    """The key of a part of ``BODY``, or of a response."""
+    """Return the key of a part of ``BODY``, or of a response."""
     return TABLE, {"delivery_id": delivery_id, "part": f"{name}#{number:03}"}
 
 
 def put_delivery(delivery: Delivery) -> Put:
-    """The write that creates a delivery, due immediately."""
+    """Return the write that creates a delivery, due immediately."""
     members = {name: getattr(delivery, name) for name in Delivery.__dataclass_fields__}
     item = {name: value for name, value in members.items() if value is not None} | {"history": []}
     item |= DUE.entry(delivery.delivery_id)
@@ -155,9 +155,9 @@ def put_delivery(delivery: Delivery) -> Put:
 
 
 def update_claim(delivery: Delivery, claim: str, now: int, *, sending: bool) -> tuple[Delivery, Update]:
-    """The delivery with a new attempt, and its write, which succeeds for one worker only.
+    """Return the delivery with a new attempt, and its write, which succeeds for one worker only.
 
-    ``sending`` is false for an attempt that is too late to send anything.
+    ``sending`` is false for an attempt that is too late to send the delivery.
     """
     claimed = replace(
         delivery,
@@ -176,7 +176,7 @@ def update_claim(delivery: Delivery, claim: str, now: int, *, sending: bool) -> 
 
 
 def update_due_time(delivery: Delivery, until: int) -> Update:
-    """The write that postpones an unclaimed delivery."""
+    """Return the write that postpones an unclaimed delivery."""
     return Update(*record_key(delivery.delivery_id), set={"due_at": until}, condition=_is_unchanged(delivery))
 
 
@@ -198,7 +198,7 @@ SWEPT = (
 
 
 def update_sweep(delivery: Delivery, swept_at: int | None) -> Update:
-    """The write that changes when the sweeper last queued a due delivery."""
+    """Return the write that records when the sweeper last queued a due delivery."""
     return Update(
         *record_key(delivery.delivery_id),
         set={} if swept_at is None else {"swept_at": swept_at},
@@ -208,7 +208,7 @@ def update_sweep(delivery: Delivery, swept_at: int | None) -> Update:
 
 
 def update_unmade_attempt(claimed: Delivery, until: int) -> Update:
-    """The write that takes back an attempt that was never made; it does not count."""
+    """Return the write that reverts an attempt that was never made, so the attempt does not count."""
     return Update(
         *record_key(claimed.delivery_id),
         set={"due_at": until, "attempts": claimed.attempts - 1, "sending": False},
@@ -218,7 +218,7 @@ def update_unmade_attempt(claimed: Delivery, until: int) -> Update:
 
 
 def update_retry(claimed: Delivery, until: int, entry: Mapping[str, Any]) -> Update:
-    """The write that records a failed attempt; the next one is due at ``until``."""
+    """Return the write that records a failed attempt. The next attempt is due at ``until``."""
     return Update(
         *record_key(claimed.delivery_id),
         set={"due_at": until, "history": _history(claimed, entry), "sending": False},
@@ -235,7 +235,7 @@ def update_end(
     answer: Item | None,
     now: int,
 ) -> Update:
-    """The write that ends a delivery. ``entry`` is the last attempt's; ``answer`` is for the caller."""
+    """Return the write that ends a delivery. ``entry`` belongs to the last attempt. ``answer`` is for the caller."""
     changes: Item = {"state": state, f"{state}_at": now, "sending": False, "history": _history(claimed, entry)}
     changes |= {"answer": answer} if answer else {}
     if state == "failed":
@@ -251,7 +251,7 @@ def update_end(
 
 
 def update_dropped(delivery: Delivery, plan: DeliveryPlan, now: int) -> Update:
-    """The write that fails a delivery of which no further attempt is made, and that no command resends with others."""
+    """Return the write that fails a delivery without further attempts. Commands that resend failed ones skip it."""
     return Update(
         *record_key(delivery.delivery_id),
         set={"state": "failed", "failed_at": now, "sending": False, "expires_at": now + plan.retention},
@@ -261,7 +261,7 @@ def update_dropped(delivery: Delivery, plan: DeliveryPlan, now: int) -> Update:
 
 
 def update_abandoned(delivery: Delivery) -> Update:
-    """The write by which the outcome of a due delivery counts as unknown."""
+    """Return the write that marks the outcome of a due delivery as unknown."""
     return Update(
         *record_key(delivery.delivery_id),
         set={"abandoned": True},
@@ -271,7 +271,7 @@ def update_abandoned(delivery: Delivery) -> Update:
 
 
 def update_revival(delivery: Delivery, plan: DeliveryPlan, now: int) -> list[Update]:
-    """The writes that make a delivery due again with a full set of attempts."""
+    """Return the writes that make a delivery due again with a full set of attempts."""
     expires_at = now + plan.lifetime + plan.retention
     changes = {
         "state": "due",
@@ -293,7 +293,7 @@ def update_revival(delivery: Delivery, plan: DeliveryPlan, now: int) -> list[Upd
 
 
 def _is_unchanged(delivery: Delivery) -> Condition:
-    """The condition that a delivery has not changed since it was read."""
+    """Return the condition that a delivery has not changed since it was read."""
     condition = Attr("state").eq(delivery.state)
     for name in ("due_at", "claimed_by", "delivered_at", "failed_at"):
         condition = condition & _equals(name, getattr(delivery, name))
@@ -313,7 +313,7 @@ def _history(claimed: Delivery, entry: Mapping[str, Any]) -> Sequence[Mapping[st
 
 
 def _pack_entry(entry: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A history entry as stored: headers are one string, since a page of records has thousands."""
+    """Return a history entry as stored. Headers are one string, because a page of records has thousands."""
     return {**entry, **{name: jsontext.dumps(entry[name]) for name in _HEADERS if name in entry}}
 
 

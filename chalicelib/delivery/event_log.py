@@ -1,12 +1,13 @@
-"""Events that their receiver fetches, kept for 30 days.
+"""Events that their receiver fetches, stored for 30 days.
 
-Each event is an item in a partition of its receiver, sorted by the time of its recording. An event is read only after
-its transaction was committed, which may be long after that time: requests are retried, and clocks differ. So a reader
-is not past an event's time while an event of that time may still be written (``LATE_SECONDS``). From that time on, its
-cursor has the ids of the events that it already got: it gets a late event with its next page, and none twice.
+Each event is an item in a partition of its receiver, sorted by the time of its recording. An event is readable only
+after its transaction was committed, which may be long after that time, because requests are retried and clocks differ.
+So a reader does not pass an event's time while an event of that time may still be written (``LATE_SECONDS``). From that
+time on, its cursor has the ids of the events that it already received. So the reader receives a late event with its
+next page, and no event twice.
 
-A cursor remembers at most ``REMEMBERED`` events. A reader that has got as many within ``LATE_SECONDS`` gets further
-ones as those that it has got become older; it loses none.
+A cursor remembers at most ``REMEMBERED`` events. A reader that received that number within ``LATE_SECONDS`` receives
+further events as the remembered events become older. No event is lost.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ Position = tuple[int, str]
 
 @dataclass(frozen=True, slots=True)
 class LoggedEvent:
-    """An event; ``created_at`` is a timestamp, ``body`` the text that an Events URL gets."""
+    """An event. ``created_at`` is a timestamp. ``body`` is the text that an Events URL receives."""
 
     event_id: str
     type: str
@@ -78,7 +79,7 @@ class LoggedRow:
 
 @dataclass(frozen=True, slots=True)
 class EventPage:
-    """A page of events, oldest first; pass ``next`` as ``after`` to get the events that follow, now or later."""
+    """A page of events, oldest first. Pass ``next`` as ``after`` to get the events that follow, now or later."""
 
     events: Sequence[LoggedEvent]
     next: str
@@ -87,7 +88,7 @@ class EventPage:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How far a reader has come: past all events up to ``passed``, and past those later ones with a tag in ``got``."""
+    """A reader's position: past all events up to ``passed``, and past those later events with a tag in ``got``."""
 
     passed: Position = (0, "0" * 22)
     got: frozenset[str] = frozenset()
@@ -99,7 +100,7 @@ class Reading:
 
     @classmethod
     def decode(cls, text: str) -> Reading:
-        """The reading of a position whose signature was verified."""
+        """Return the reading position from a cursor whose signature was verified."""
         content = urlsafe_b64decode(text + "=" * (-len(text) % 4))
         milliseconds_passed, event_id = _PASSED.unpack_from(content)
         tags = content[_PASSED.size :].hex()
@@ -109,7 +110,7 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """The events after a position in order, complete up to ``until``; ``None``: all."""
+    """The events after a position, in order and complete up to ``until``, or all events if ``until`` is ``None``."""
 
     rows: Sequence[Item]
     until: Position | None
@@ -125,7 +126,7 @@ class EventLog:
         self._clock = clock
 
     def put_event(self, receiver: str, event: str, body: str, at: int, event_id: str | None = None) -> tuple[str, Put]:
-        """The id of an event, new unless it was a delivery before, and the write that records it.
+        """Return the id of an event and the write that records it. The id is new unless it was a delivery before.
 
         ``at``, the time of this call in Unix milliseconds, is the event's place in the order.
         """
@@ -140,7 +141,7 @@ class EventLog:
         return event_id, Put(TABLE, item, absent("delivery_id"))
 
     def page(self, receiver: str, after: str | None, limit: int) -> EventPage:
-        """At most ``limit`` events, in one query of each shard; there may be fewer although more follow.
+        """Return at most ``limit`` events, in one query of each shard. A page may have fewer even if more follow.
 
         Raises:
             InvalidCursor: ``after`` is not the ``next`` of a page of this receiver.
@@ -157,9 +158,9 @@ class EventLog:
     def latest(
         self, receiver: str, first: Position, before: Position, limit: int
     ) -> tuple[Sequence[LoggedRow], Position | None]:
-        """Events from ``first`` on and before ``before``, newest first: about ``limit``, in one query of each shard.
+        """Return events from ``first`` on and before ``before``, newest first: about ``limit``, in one query per shard.
 
-        They are complete for positions from the second result on, or altogether if it is ``None``.
+        The events are complete for positions from the second result on, or completely if it is ``None``.
         """
         first = max(first, ((self._clock.time() - RETENTION_SECONDS) * 1000, ""))
         if first >= before:
@@ -180,13 +181,13 @@ class EventLog:
         return sorted(rows, key=lambda row: row.position, reverse=True), reached
 
     def find(self, receiver: str, position: Position) -> LoggedEvent | None:
-        """The event at a position; ``None`` if there is none, or it is no longer stored."""
+        """Return the event at a position, or ``None`` if there is no event or it is no longer stored."""
         key = {"delivery_id": _partition(receiver, _shard(position[1])), "part": _part(position)}
         row = self._store.get(TABLE, key)
         return self._open(receiver, row) if row else None
 
     def _find(self, receiver: str, start: Position, got: Collection[str], limit: int) -> _Found:
-        """The events after ``start``: besides those in ``got`` usually more than ``limit``, if there are as many."""
+        """Return the events after ``start``, usually more than ``limit`` besides those in ``got``, if available."""
         first, many = f"{_part(start)}~", rows_of_shard(limit + 1, SHARDS)
         again = [0] * SHARDS
         for tag in got:
@@ -212,9 +213,9 @@ class EventLog:
 
 
 def _select(found: _Found, got: frozenset[str], settled: Position, limit: int) -> tuple[Sequence[Item], Reading, bool]:
-    """Choose the next page; return its rows, the new reading position, and whether more rows exist.
+    """Choose the next page. Return its rows, the new reading position, and whether more rows exist.
 
-    No event can be written any more up to ``settled``.
+    No further event can be written up to ``settled``.
     """
     new = [row for row in found.rows if _tag(row) not in got]
     old = [row for row in new if _position(row) <= settled]
@@ -231,7 +232,7 @@ def _select(found: _Found, got: frozenset[str], settled: Position, limit: int) -
 
 
 def _later(rows: Sequence[Item], got: Collection[str], passed: Position) -> frozenset[str]:
-    """The tags in ``got`` of the rows after a position."""
+    """Return the tags in ``got`` of the rows after a position."""
     return frozenset(tag for row in rows if _position(row) > passed and (tag := _tag(row)) in got)
 
 
@@ -262,7 +263,7 @@ def _context(receiver: str, event_id: str) -> str:
 
 
 def _sealed_for(item: Item) -> str | None:
-    """The context of an event's body; the parts of deliveries are not this module's."""
+    """Return the context of an event's body. The parts of deliveries belong to another module."""
     if not item["delivery_id"].startswith(_PREFIX):
         return None
     receiver = item["delivery_id"].removeprefix(_PREFIX).rpartition("#")[0]

@@ -15,13 +15,13 @@ _GONE = 410
 
 
 def body(event: str, happened_at: int, data: Mapping[str, Any]) -> str:
-    """The body of an event of type ``event`` (Unix seconds); ``data`` members that are ``None`` are omitted."""
+    """Return the body of an event of type ``event`` that happened at a Unix second, without empty ``data`` members."""
     present = {name: value for name, value in data.items() if value is not None and value != ""}
     return jsontext.dumps({"type": event, "timestamp": timestamp(happened_at), "data": present})
 
 
 def post(outbound: Outbound, address: str, secrets: Sequence[str], dispatch: Dispatch, now: int) -> Delivered:
-    """Post an event, signed with ``secrets`` (newest first); a status from 200 to 299 means delivered.
+    """Post an event, signed with ``secrets`` (newest first). A status from 200 to 299 means delivered.
 
     Raises:
         Undeliverable.

@@ -30,10 +30,10 @@ delivery_jobs = Jobs[tuple[DeliveryContainer, Measure]](__name__)
     queue=queue_name(Settings.from_environment(os.environ)), batch_size=1, maximum_concurrency=WORKERS, name="deliver"
 )
 def deliver(event: SQSEvent) -> dict[str, Any] | None:
-    """Process one delivery per message; a failing receiver is not an error.
+    """Process one delivery per message. A failing receiver is not an error.
 
-    A single message is retried if this raises. In a batch, records run in parallel; failed ones are
-    returned as ``batchItemFailures``, so batches need ``ReportBatchItemFailures``.
+    A single message is retried if this raises. In a batch, records run in parallel. Failed records are returned as
+    ``batchItemFailures``, so batches need ``ReportBatchItemFailures``.
     """
     delivery, measure = delivery_jobs.parts()
     return attempt_all(delivery.worker, measure, delivery.shared.metrics, event)
@@ -54,7 +54,7 @@ def attempt_all(worker: Worker, measure: Measure, metrics: Metrics, event: SQSEv
 
 
 def _attempt(worker: Worker, measure: Measure, message: str) -> bool:
-    """Process a message in its own thread, with its own log context; returns whether it was processed."""
+    """Process a message in its own thread, with its own log context. Return whether it was processed."""
     with _measure_attempt(measure):
         try:
             worker.attempt(message)
@@ -76,7 +76,7 @@ def _measure_attempt(measure: Measure) -> Iterator[None]:
 
 @delivery_jobs.schedule(Rate(1, unit=Rate.MINUTES), name="sweep")
 def sweep(event: Any) -> None:
-    """Every minute: queue deliveries that were never queued, got lost, or are due again."""
+    """Queue deliveries that were never queued, got lost, or are due again. This job runs every minute."""
     delivery, _ = delivery_jobs.parts()
     queued = delivery.call(sweeper.sweep)
     if queued:

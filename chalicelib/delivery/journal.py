@@ -1,7 +1,7 @@
 """The delivery journal: lists by state, and manual resending.
 
-Events and notices may be resent at any time, since the receiver recognises the id. Deferred calls may
-not: their callers have already received an outcome.
+Events and notices may be resent at any time, because the receiver recognises the id. Deferred calls may not be resent,
+because their callers have already received an outcome.
 """
 
 from __future__ import annotations
@@ -55,16 +55,16 @@ class UnknownDelivery(LookupError):
 
 
 class NotResendable(Exception):
-    """A delivery cannot be resent; the message gives the reason."""
+    """A delivery cannot be resent. The message gives the reason."""
 
 
 class SearchTooWide(ValueError):
-    """No index fits the search; the message names the missing criterion."""
+    """No index matches the search. The message names the missing criterion."""
 
 
 @dataclass(frozen=True, slots=True)
 class Party:
-    """The bank, client, programme manager or consent of a search; ``None`` matches any."""
+    """The bank, client, programme manager or consent of a search. ``None`` matches any."""
 
     bic: str | None = None
     client_id: str | None = None
@@ -80,7 +80,7 @@ ANYBODY = Party()
 
 
 class WaitingResent(NamedTuple):
-    """The number of deliveries that are sent now, and of those with an attempt in progress, which were skipped."""
+    """The number of deliveries that are sent now, and of the skipped deliveries with an attempt in progress."""
 
     resent: int
     skipped: int
@@ -88,7 +88,7 @@ class WaitingResent(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Search:
-    """The index to read, and the filter for its rows; ``None`` matches any."""
+    """The index to read, and the filter for its rows. ``None`` matches any."""
 
     index: ShardedIndex
     owner: str
@@ -112,11 +112,10 @@ class Journal:
     def list(
         self, concerned: Party = ANYBODY, *, state: State | None = None, since: int = 0, limit: int = LATEST
     ) -> Sequence[Delivery]:
-        """The latest deliveries of a bank, client or programme manager; without one, failed or due deliveries of
-        all.
+        """Return the latest deliveries of a bank, client or programme manager, or the failed or due deliveries of all.
 
-        ``since`` (Unix seconds) and the order use the same time: for ``failed`` the time of failure, latest
-        first; for ``due`` the next attempt, earliest first; for all deliveries of a receiver the time of
+        ``since`` (Unix seconds) and the order use the same time. For ``failed``, it is the time of failure, latest
+        first. For ``due``, it is the next attempt, earliest first. For all deliveries of a receiver, it is the time of
         recording, latest first.
 
         Raises:
@@ -128,24 +127,24 @@ class Journal:
     def search_latest(
         self, client_id: str, *, consent_id: str | None = None, state: State | None = None
     ) -> Sequence[Delivery]:
-        """A client's deliveries for its owner that match, latest first, among the ``SEARCHED`` latest (failed) ones."""
+        """Return a client's matching deliveries for its owner, latest first, of the ``SEARCHED`` latest ones."""
         index = FAILED_OF_CLIENT if state == "failed" else OF_CLIENT
         search = _Search(index, client_id, Party(client_id=client_id, consent_id=consent_id), state)
         found = self._select(search, self._rows(search, 0, _END_OF_TIME, SEARCHED))
         return [delivery for delivery in found if self._plans[delivery.kind].keeps_replies]
 
     def show(self, delivery_id: str) -> Delivery:
-        """One delivery. Raises: UnknownDelivery."""
+        """Return one delivery. Raises: UnknownDelivery."""
         item = self._store.get(*record_key(delivery_id)) if 0 < len(delivery_id) <= _ID_LENGTH else None
         if item is None:
             raise UnknownDelivery(f"no delivery has the id {delivery_id}, or its record has expired")
         return Delivery.from_item(item)
 
     def resend(self, delivery_id: str, looks: int = 8) -> bool:
-        """Resend a notification now, with a full set of attempts; one that is already due is only queued.
+        """Resend a notification now, with a full set of attempts. A notification that is already due is only queued.
 
-        While an attempt is in progress, or others change the delivery, it is checked up to ``looks`` times,
-        half a second apart. Returns whether it is resent: not if the attempt in progress succeeded.
+        While an attempt is in progress, or concurrent changes occur, the delivery is checked up to ``looks`` times,
+        half a second apart. Returns whether it is resent, which is false if the attempt in progress succeeded.
 
         Raises:
             UnknownDelivery.
@@ -167,10 +166,10 @@ class Journal:
         raise NotResendable("an attempt is in progress; if it fails, it is retried automatically")
 
     def resend_failed(self, since: int, concerned: Party = ANYBODY) -> int:
-        """Resend all notifications that failed since a Unix second; returns how many.
+        """Resend all notifications that failed since a Unix second. Return their number.
 
-        Deferred calls and deliveries changed concurrently are skipped. If the queue is full, the rest is left
-        to the sweeper.
+        Deferred calls and deliveries changed concurrently are skipped. If the queue is full, the sweeper queues the
+        rest.
         """
         search, now = _Search(FAILED, "", concerned, "failed"), self._clock.time()
         ids = [row["delivery_id"] for row in FAILED.rows(self._store, since=since, until=now)]
@@ -186,9 +185,9 @@ class Journal:
     def resend_waiting(self, receiver: str) -> WaitingResent:
         """Make the waiting notifications to ``receiver`` (see ``Delivery``) due now.
 
-        Each keeps its attempts and its end. Those that are due already have a message in the queue, deferred calls
-        are left out, and those that others change, mostly in an attempt, are skipped. May be repeated, also after an
-        interruption. If the queue is full, the rest is left to the sweeper.
+        The attempts and the end of each notification do not change. Due notifications, which already have a message in
+        the queue, and deferred calls are omitted. Notifications with concurrent changes, mostly attempts, are skipped.
+        The call may be repeated, also after an interruption. If the queue is full, the sweeper queues the rest.
         """
         now, count, skipped = self._clock.time(), 0, 0
         for rows in DUE.pages(self._store, since=now + 1, until=_END_OF_TIME, limit=_BATCH):
@@ -208,13 +207,13 @@ class Journal:
         return delivery.receiver == receiver and delivery.state == "due" and not self._has_caller(delivery)
 
     def _due_now(self, delivery: Delivery, now: int) -> Sequence[Update]:
-        """The writes that make a waiting delivery due, or a finished one with a full set of attempts."""
+        """Return the writes that make a waiting delivery due, or a finished delivery with a full set of attempts."""
         if delivery.state == "due":
             return [update_due_time(delivery, now)]
         return update_revival(delivery, self._plans[delivery.kind], now)
 
     def _find(self, search: _Search, since: int) -> Iterator[Delivery]:
-        """The deliveries of a search in the order of its index, read lazily."""
+        """Return the deliveries of a search in the order of its index, read lazily."""
         until, size = _END_OF_TIME, _BATCH
         while True:
             rows = self._rows(search, since, until, size)
@@ -239,7 +238,7 @@ class Journal:
             yield from (delivery for delivery in read.values() if search.matches(delivery))
 
     def _read(self, ids: Sequence[str]) -> dict[str, Delivery]:
-        """Deliveries by id, in the order passed; missing ones are omitted."""
+        """Read deliveries by id, in the given order. Missing deliveries are omitted."""
         keys = [record_key(delivery_id) for delivery_id in ids]
         read = together([partial(self._store.batch_get, batch) for batch in pieces(keys, _BATCH)])
         return {item["delivery_id"]: Delivery.from_item(item) for items in read for item in items if item is not None}
@@ -256,7 +255,7 @@ class Journal:
         return True
 
     def _make_due(self, deliveries: Sequence[Delivery], now: int) -> Sequence[str]:
-        """Make failed or waiting deliveries due; returns the ids of those changed by this call."""
+        """Make failed or waiting deliveries due. Return the ids of the deliveries that this call changed."""
         groups = pieces(deliveries, _REVIVED_TOGETHER)
         changed = together([partial(self._make_group_due, group, now) for group in groups])
         return [delivery_id for group in changed for delivery_id in group]
@@ -269,7 +268,7 @@ class Journal:
         return [delivery.delivery_id for delivery in deliveries]
 
     def _make_one_due(self, delivery: Delivery) -> bool:
-        """Make one delivery due; retries on conflicts while it is in the same state."""
+        """Make one delivery due. Retry on conflicts while the state is unchanged."""
         state = delivery.state
         for attempt in range(_TRIES):
             if delivery.state != state:
@@ -282,7 +281,7 @@ class Journal:
 
 
 def _searches(concerned: Party, state: State | None) -> Sequence[_Search]:
-    """The indexes for a search; a state is preferred to an owner, since due and failed deliveries are rare."""
+    """Return the indexes for a search. A state is preferred to an owner, because due and failed deliveries are rare."""
     if state == "due":
         return [_Search(DUE, "", concerned, state, newest_first=False)]
     if state == "failed":

@@ -1,7 +1,6 @@
 """The outbox: deliveries that flows record in the transaction of their cause.
 
-The queue carries only a delivery's id. The sweeper replaces messages that were never sent or got
-lost.
+The queue carries only a delivery's id. The sweeper replaces messages that were never sent or were lost.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from chalicelib.foundation.requests.facts import Key
 class RecordedDeliveries:
     """Zero or more deliveries to be recorded: their ids, and the writes for the transaction of their cause.
 
-    ``event_ids`` are those of events that are fetched, so that there is nothing to queue (see ``event_log``).
+    ``event_ids`` are the ids of events that clients fetch, which are not queued (see ``event_log``).
     """
 
     delivery_ids: tuple[str, ...] = ()
@@ -70,10 +69,10 @@ class Outbox:
         body: str | None = None,
         request_id: str | None = None,
     ) -> RecordedDeliveries:
-        """Prepare a delivery of ``kind``, due immediately; see ``Delivery``. Its cause is the request in the log
+        """Prepare a delivery of ``kind``, due immediately (see ``Delivery``). Its cause is the request in the log
         context.
 
-        ``request_id`` is its id for the receiver: by default a UUID for a bank, otherwise the delivery's own
+        ``request_id`` is the delivery's id for the receiver: by default a UUID for a bank, otherwise the delivery's own
         id. All parts of a long ``body`` except the first are written immediately.
         """
         delivery_id, now, plan = new_id(), self._clock.time(), self._plans[kind]
@@ -109,7 +108,7 @@ class Outbox:
         return RecordedDeliveries((delivery_id,), (put_delivery(delivery), *first))
 
     def dispatch(self, recorded: RecordedDeliveries) -> None:
-        """Queue recorded deliveries. If the queue fails, the sweeper queues them later; none is lost."""
+        """Queue recorded deliveries. If the queue fails, the sweeper queues them later, so no delivery is lost."""
         if recorded.delivery_ids:
             log.info("deliveries recorded", delivery_ids=recorded.delivery_ids)
             self.queue(recorded.delivery_ids)
@@ -117,13 +116,13 @@ class Outbox:
             log.info("events recorded", event_ids=recorded.event_ids)
 
     def queue(self, delivery_ids: Sequence[str]) -> int:
-        """Queue deliveries in parallel; returns how many the queue accepted."""
+        """Queue deliveries in parallel. Return how many the queue accepted."""
         batches = [partial(self.send, batch) for batch in pieces(delivery_ids, Queue.BATCH)]
         refused = [delivery_id for wave in pieces(batches, WIDTH) for batch in together(wave) for delivery_id in batch]
         return len(delivery_ids) - len(refused)
 
     def queue_later(self, delivery_id: str, delay: int) -> None:
-        """Queue a delivery with a delay in seconds; a long delay is left to the sweeper."""
+        """Queue a delivery with a delay in seconds. The sweeper handles longer delays."""
         if delay > Queue.LONGEST_DELAY:
             return
         try:
@@ -132,7 +131,7 @@ class Outbox:
             log.warning("delivery not queued", delivery_ids=[delivery_id], error=type(error).__name__)
 
     def send(self, batch: Sequence[str]) -> Sequence[str]:
-        """Queue up to ``Queue.BATCH`` deliveries in one call; returns those that the queue did not accept."""
+        """Queue up to ``Queue.BATCH`` deliveries in one call. Return the deliveries that the queue did not accept."""
         refused: Sequence[str]
         try:
             refused, error = self._queue.send_all(batch), "refused"

@@ -26,7 +26,7 @@ class StoredAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Delivered:
-    """The receiver accepted the delivery with this HTTP ``status``; ``None`` if there was nothing left to send."""
+    """The receiver accepted the delivery with this HTTP ``status``, or ``None`` if no message had to be sent."""
 
     status: int | None
     answer: StoredAnswer | None = None
@@ -40,9 +40,9 @@ class Undeliverable(Exception):
         final: whether retrying is pointless.
         status: the receiver's HTTP status, if it responded.
         retry_after: seconds from the receiver's ``Retry-After``.
-        not_made: nothing was sent, so it does not count as an attempt.
+        not_made: whether no message was sent, so this does not count as an attempt.
         answer: the outcome for the caller of a deferred call, if this was the last attempt.
-        keep: writes the outcome, if this was the last attempt.
+        keep: a function that writes the outcome, if this was the last attempt.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class Dispatch:
 
 
 def not_in_time(dispatch: Dispatch) -> Undeliverable:
-    """The failure that ends an expired delivery without a caller."""
+    """Return the failure that ends an expired delivery without a caller."""
     return Undeliverable("not sent in time", final=True)
 
 
@@ -83,8 +83,8 @@ class Sender:
     """Sends one kind of delivery.
 
     Attributes:
-        send: returns once the receiver has accepted it. Raises: Undeliverable.
-        abandon: the failure of an expired delivery; nothing may be sent any more.
+        send: returns once the receiver has accepted the delivery. Raises: Undeliverable.
+        abandon: returns the failure of an expired delivery, without sending a message.
     """
 
     send: Callable[[Dispatch], Delivered]

@@ -1,8 +1,8 @@
-"""Slots limit parallel deliveries to a receiver, so that an unresponsive one cannot occupy all workers.
+"""Slots limit parallel deliveries to a receiver, so that an unresponsive receiver cannot occupy all workers.
 
-A receiver has ``SLOTS`` items per lane (notices, requests, payments). An attempt holds a slot until
-it ends or, if its worker died, until the slot's time expires. After a long, failed attempt the slot
-rests, so that an unresponsive receiver occupies a worker for only a quarter of the time per slot.
+A receiver has ``SLOTS`` items per lane (notices, requests, payments). An attempt holds a slot until the attempt ends
+or, if its worker died, until the slot's time expires. After a long, failed attempt the slot rests, so that an
+unresponsive receiver occupies a worker for only a quarter of the time per slot.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Slot:
         return {"delivery_id": f"receiver#{self.lane}", "part": f"slot#{self.number}"}
 
     def take(self, now: int) -> Update:
-        """The write that takes the slot for an attempt; fails while another attempt holds it."""
+        """Return the write that takes the slot for an attempt. It fails while another attempt holds the slot."""
         return Update(
             TABLE,
             self.key,
@@ -45,17 +45,17 @@ class Slot:
         )
 
     def free(self, at: int) -> Update:
-        """The write that frees the slot at ``at``.
+        """Return the write that frees the slot at ``at``.
 
-        It is unconditional: if the slot expired and another attempt took it, the receiver briefly gets one
-        delivery too many, which is better than being unable to write an outcome.
+        The write is unconditional. If the slot expired and another attempt took it, the receiver briefly gets one
+        delivery too many. A conditional write could prevent an outcome from being written.
         """
         changes = {"held_until": at, "expires_at": at + _FORGOTTEN_SECONDS}
         return Update(TABLE, self.key, set=changes, remove=("taken_at",))
 
 
 def any_slot(lane: str) -> Slot:
-    """A random slot to try without reading first; it is usually free."""
+    """Return a random slot to try without reading first. The slot is usually free."""
     return Slot(lane, random.randrange(SLOTS))
 
 
@@ -63,7 +63,7 @@ def any_slot(lane: str) -> Slot:
 class FreeSlots:
     """The free slots of a lane as read, in any order.
 
-    ``brisk``: all others were taken very recently, so one may soon be free.
+    ``brisk`` is whether all other slots were taken very recently, so a slot may soon be free.
     """
 
     free: Sequence[Slot]

@@ -1,10 +1,10 @@
 """The record of an attempt's exchange: headers, and the beginning of the receiver's response body.
 
-The values of harmless headers are recorded, and only the names of all others. Their size is limited: a message takes at
-most 4 KB, so the 20 attempts of a record, with two messages each, take 160 KB of the 400 KB that an item may have.
+The values of harmless headers are recorded, and only the names of all others. Their size is limited. A message takes at
+most 4 KB, so the 20 attempts of a record, with two messages each, take 160 KB of the maximum item size of 400 KB.
 
-The response is kept for the owner of the client. It is text: bytes that are no UTF-8 and control characters become
-U+FFFD. Values that the request's headers prove something with are masked, since some receivers repeat what they get.
+The response is stored for the owner of the client. The response is text: invalid UTF-8 and control characters become
+U+FFFD. Values in request headers that prove an identity are masked, because some receivers echo them.
 """
 
 from __future__ import annotations
@@ -51,14 +51,14 @@ _PART_LENGTH = 16
 
 
 def record_headers(exchange: CapturedHeaders) -> dict[str, dict[str, str]]:
-    """The headers ``sent`` and ``received`` in an attempt, by lower-case name; empty members are omitted."""
+    """Return the headers ``sent`` and ``received`` in an attempt, by lower-case name, without empty members."""
     secrets = secret_values(exchange)
     messages = {"sent": exchange.sent, "received": exchange.received}
     return {name: dict(_visible_headers(headers, secrets)) for name, headers in messages.items() if headers is not None}
 
 
 def _visible_headers(headers: Mapping[str, str], secrets: Collection[str]) -> Iterator[tuple[str, str]]:
-    """The first headers of a message, except those that repeat a secret."""
+    """Return the first headers of a message, except headers that repeat a secret."""
     for name in [*headers][:MOST]:
         lower, value = name.lower(), headers[name]
         if not _NAME.fullmatch(lower) or _contains_secret(lower, secrets):
@@ -70,7 +70,7 @@ def _visible_headers(headers: Mapping[str, str], secrets: Collection[str]) -> It
 
 
 def secret_values(exchange: CapturedHeaders) -> Collection[str]:
-    """The masked values of the sent headers, whole and in parts, in lower case."""
+    """Return the values of the sent headers to mask, whole and in parts, in lower case."""
     sent = exchange.sent or {}
     values = [value.lower() for name, value in sent.items() if name.lower() not in HARMLESS]
     parts = [part for value in values for part in _SEPARATORS.split(value) if len(part) >= _PART_LENGTH]
@@ -87,7 +87,7 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 
 
 def record_answer(exchange: CapturedHeaders) -> str:
-    """The beginning of the response body of an attempt: at most ``MAX_RECORDED_BYTES`` of UTF-8, possibly empty."""
+    """Return the beginning of an attempt's response body: at most ``MAX_RECORDED_BYTES`` of UTF-8, possibly empty."""
     text = exchange.beginning.decode(errors="replace")
     for secret in sorted(secret_values(exchange), key=len, reverse=True):
         text = re.sub(re.escape(secret), MASK, text, flags=re.IGNORECASE)

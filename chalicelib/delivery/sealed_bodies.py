@@ -23,7 +23,7 @@ class SealedBodies:
         self._vault = vault
 
     def seal(self, delivery_id: str, name: str, text: str, expires_at: int) -> list[Put]:
-        """The writes that store ``text`` under ``name``; all but the first may be written ahead (see
+        """Return the writes that store ``text`` under ``name``. All but the first may be written ahead (see
         ``write_ahead``).
         """
         whole = self._vault.seal(text, _context(delivery_id, name))
@@ -44,7 +44,7 @@ class SealedBodies:
         return first
 
     def open(self, delivery_id: str, name: str, count: int, first: Item | None = None) -> str:
-        """The text of ``count`` parts; ``first`` is the first part, if already read.
+        """Return the text of ``count`` parts. ``first`` is the first part, if already read.
 
         Raises:
             Unsealable: a part is missing or was altered.
@@ -55,9 +55,9 @@ class SealedBodies:
         return self._unseal(delivery_id, name, items)
 
     def open_stored(self, delivery_id: str, counts: Mapping[str, int]) -> dict[str, str]:
-        """The texts of several bodies by name, read together; ``counts`` has the number of parts of each.
+        """Return the texts of several bodies by name, read together. ``counts`` has the number of parts of each.
 
-        A body that is no longer stored, or cannot be decrypted, is left out.
+        A body that is no longer stored, or cannot be decrypted, is omitted.
         """
         keys = [(name, number) for name, count in counts.items() for number in range(count)]
         items = self._store.batch_get([part_key(delivery_id, *key) for key in keys]) if keys else []
@@ -78,7 +78,7 @@ def _context(delivery_id: str, name: str) -> str:
 
 
 def _sealed_for(item: Item) -> str | None:
-    """The context of a body that is one part; a longer one cannot be replaced in one write, and expires in 30 days."""
+    """Return the context of a one-part body. A longer body cannot be replaced in one write, and expires in 30 days."""
     name, _, number = item["part"].rpartition("#")
     is_whole = number == "000" and len(item["sealed"]) < PART_BYTES
     return _context(item["delivery_id"], name) if is_whole else None

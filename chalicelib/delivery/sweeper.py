@@ -1,7 +1,8 @@
-"""The sweeper: queues deliveries that were never queued, or whose message may be lost.
+"""The sweeper queues deliveries that were never queued, or whose message may be lost.
 
-A delivery that is due may still have its message, behind thousands of others. So its record says when the sweeper last
-queued it, and the next time comes later each time (``delivery_plan.next_sweep``): a long queue does not grow by itself.
+A due delivery may still have a message in a long queue. So its record contains the time at which the sweeper last
+queued it, and the interval grows each time (``delivery_plan.next_sweep``). This limits duplicate messages in a long
+queue.
 """
 
 from __future__ import annotations
@@ -43,11 +44,11 @@ def sweep(
     metrics: Metrics,
     plans: Plans,
 ) -> int:
-    """Queue the due deliveries whose turn it is: those with a waiting caller, then the longest due.
+    """Queue the due deliveries whose turn it is: first those with a waiting caller, then the longest due.
 
-    ``first`` is how many seconds a delivery must have been due if no caller waits for it: 0 after time was moved,
-    because the queue's delays did not move. ``choose`` leaves out those that would only be postponed. Returns how
-    many were queued. The age of the oldest due delivery is measured even if the queue is full.
+    ``first`` is how many seconds a delivery must have been due if no caller waits for it. It is 0 after time was moved,
+    because the queue's delays did not move. ``choose`` omits deliveries that would only be postponed. Returns how many
+    were queued. The age of the oldest due delivery is measured even if the queue is full.
     """
     room, now = max(BACKLOG - queue.count_messages(), 0), clock.time()
     # If there is room for n, fewer than BACKLOG - n of these have a message: they cannot hide those that have none.
@@ -65,7 +66,7 @@ def sweep(
 
 
 def _read(store: Store, rows: Sequence[Item]) -> Iterator[Delivery]:
-    """The deliveries of index rows, in the order of the rows."""
+    """Return the deliveries of index rows, in the order of the rows."""
     numbers = dict.fromkeys(row["delivery_id"] for row in rows)
     for piece in pieces([record_key(number) for number in numbers], _READ * WIDTH):
         read = together([partial(store.batch_get, keys, SWEPT) for keys in pieces(piece, _READ)])
@@ -73,7 +74,7 @@ def _read(store: Store, rows: Sequence[Item]) -> Iterator[Delivery]:
 
 
 def _queue_unchanged(store: Store, outbox: Outbox, deliveries: Sequence[Delivery], now: int) -> int:
-    """Queue deliveries that have not changed, and return their number; those that the queue refuses stay due."""
+    """Queue deliveries that have not changed, and return their number. Deliveries that the queue refuses remain due."""
     marked = _write(store, [(each, now) for each in deliveries])
     batches = pieces([each.delivery_id for each in marked], Queue.BATCH)
     refused = {delivery_id for batch in batches for delivery_id in outbox.send(batch)}
@@ -82,7 +83,7 @@ def _queue_unchanged(store: Store, outbox: Outbox, deliveries: Sequence[Delivery
 
 
 def _write(store: Store, changes: Sequence[tuple[Delivery, int | None]]) -> Sequence[Delivery]:
-    """Record when each delivery was last queued; returns the deliveries that had not changed since they were read."""
+    """Record when each delivery was last queued. Return the deliveries that had not changed since they were read."""
     for _ in range(_TRIES):
         if not changes:
             break
@@ -106,7 +107,7 @@ def _has_mark(item: Item | None, swept_at: int | None) -> bool:
 
 
 def _is_next(delivery: Delivery, plan: DeliveryPlan, now: int, first: int) -> bool:
-    """Whether a delivery is due, and it is time to queue it."""
+    """Whether a delivery is due and the sweeper should queue it now."""
     if delivery.due_at is None or delivery.due_at > now:
         return False
     return next_sweep(plan, delivery.due_at, delivery.swept_at, delivery.give_up_at, first) <= now

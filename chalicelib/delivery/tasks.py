@@ -1,7 +1,7 @@
-"""Tasks: work that a request leaves to a worker when storage takes no record of it.
+"""Tasks: work that a request queues for a worker when storage does not record it.
 
-A task's message in the queue of deliveries has all that the worker needs, sealed; any other message is the id of a
-delivery. A task may arrive twice, and is repeated until it succeeds, as the queue does with any message.
+A task's message in the queue of deliveries contains all the sealed data that the worker needs. Any other message is the
+id of a delivery. A task may arrive twice, and is retried until it succeeds, like any message in the queue.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Handlers = Mapping[str, Callable[[str], None]]
 
 
 class Tasks:
-    """Queues tasks and carries them out; ``handlers`` is called with the first one."""
+    """Queues tasks and carries them out. ``handlers`` is called with the first task."""
 
     def __init__(self, vault: Vault, queue: Queue, handlers: Callable[[], Handlers]) -> None:
         self._vault = vault
@@ -31,7 +31,7 @@ class Tasks:
         self._queue.send(jsontext.dumps({"task": kind, "request_id": log.request_id(), "sealed": sealed}))
 
     def carry_out(self, message: str) -> bool:
-        """Carry out a task; ``False`` if it is none. Any error of the handler lets the queue repeat it."""
+        """Carry out a task. Return ``False`` if the message is no task. The queue retries after any handler error."""
         if not is_task(message):
             return False
         task = jsontext.loads(message)

@@ -1,8 +1,8 @@
 """The delivery worker: one attempt at one delivery, and its outcome.
 
-An attempt begins with a transaction that claims the delivery and a slot of its lane, and ends with
-one that writes the outcome and frees the slot. If a worker dies in between, the delivery becomes due
-again when the claim expires; the receiver then gets the same id again.
+An attempt begins with a transaction that claims the delivery and a slot of its lane. It ends with a transaction that
+writes the outcome and frees the slot. If a worker dies in between, the delivery becomes due again when the claim
+expires. The receiver then gets the same id again.
 """
 
 from __future__ import annotations
@@ -57,10 +57,10 @@ class Attempt:
 
     Attributes:
         delivery: the delivery as claimed.
-        slot: the claimed slot; ``None`` if it is too late to send.
+        slot: the claimed slot, or ``None`` if it is too late to send.
         first: the first part of the body, if any.
         started: monotonic clock seconds.
-        exchange: the headers of the call and the beginning of its response, if one was made.
+        exchange: the headers of the call and the beginning of its response, if a call was made.
     """
 
     delivery: Delivery
@@ -72,14 +72,14 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class _Finished:
-    """A finished attempt: its history entry, and the write of its response's beginning, if that is kept."""
+    """A finished attempt: its history entry, and the write of the beginning of its response, if stored."""
 
     entry: Mapping[str, Any]
     reply: Sequence[Put]
 
 
 class Worker:
-    """Makes attempts; ``senders`` has a sender for each kind of delivery."""
+    """Makes attempts. ``senders`` has a sender for each kind of delivery."""
 
     def __init__(
         self,
@@ -104,8 +104,8 @@ class Worker:
     def attempt(self, message: str) -> None:
         """Carry out a task, or send the delivery with this id if it is due.
 
-        A duplicate has no effect. A message that is early by less than clocks differ comes again when it is due; an
-        earlier one has no effect.
+        A duplicate message has no effect. A message that is early by less than the clock tolerance is queued again. An
+        earlier message has no effect.
         """
         if self._tasks.carry_out(message):
             return
@@ -114,7 +114,7 @@ class Worker:
             self.carry_out(attempt)
 
     def begin(self, delivery_id: str) -> Attempt | None:
-        """Claim a due delivery and a slot of its receiver; ``None`` if it is not due, already claimed, or has to
+        """Claim a due delivery and a slot of its receiver. Return ``None`` if it is not due, already claimed, or has to
         wait.
         """
         item, first = self._store.batch_get([record_key(delivery_id), part_key(delivery_id, BODY)])
@@ -167,7 +167,7 @@ class Worker:
     # -- internals
 
     def _is_due(self, delivery: Delivery, now: int) -> bool:
-        """Whether a delivery is due. One that the clock of another process may call due is queued again until then."""
+        """Whether a delivery is due. A delivery that may be due by another process's clock is queued again."""
         if delivery.due_at is None:
             return False
         early = delivery.due_at - now
@@ -176,7 +176,7 @@ class Worker:
         return early <= 0
 
     def _succeed(self, attempt: Attempt, delivered: Delivered) -> None:
-        """End a delivery that arrived, unless its outcome cannot be stored."""
+        """End a delivery that was accepted, unless its outcome cannot be stored."""
         finished = self._finish(attempt, delivered.status)
         try:
             if self._end(attempt, "delivered", finished, delivered.answer, delivered.keep):
@@ -185,10 +185,10 @@ class Worker:
             self._after_failure(attempt, failure)
 
     def _slots(self, delivery: Delivery, now: int) -> Iterator[Slot | None]:
-        """The slots to try: first a random one, then those that a read shows as free.
+        """Return the slots to try: first a random one, then the slots that were free when read.
 
-        A delivery that waited before takes only slots that it has read as free, to avoid contention. If slots
-        are freed quickly, it waits a moment. If it is too late for another attempt, it needs no slot.
+        A delivery that waited before takes only slots that were read as free, to avoid contention. If slots are freed
+        quickly, it waits a moment. If it is too late for another attempt, it needs no slot.
         """
         plan = self._plans[delivery.kind]
         lane = plan.lane_of(delivery.receiver)
@@ -252,7 +252,7 @@ class Worker:
                 self._outbox.queue_later(delivery.delivery_id, delay)
 
     def _return(self, attempt: Attempt, reason: str, delay: int | None = None) -> None:
-        """Take back an attempt that was not made, and postpone the delivery."""
+        """Revert an attempt that was not made, and postpone the delivery."""
         delivery, now = attempt.delivery, self._clock.time()
         delay = postponement(self._plans[delivery.kind], now - delivery.created_at, None) if delay is None else delay
         log.info("delivery postponed", **_log_fields(delivery), reason=reason)
@@ -260,7 +260,7 @@ class Worker:
             self._outbox.queue_later(delivery.delivery_id, delay)
 
     def _fail(self, attempt: Attempt, failure: Undeliverable) -> None:
-        """End a failed delivery; retried later if the caller's response cannot be determined."""
+        """End a failed delivery. Retry later if the caller's response cannot be determined."""
         try:
             last = self._last_words(attempt, failure)
         except StoreError as error:
@@ -271,7 +271,7 @@ class Worker:
             log.warning("delivery failed", **_log_fields(attempt.delivery), reason=str(failure))
 
     def _last_words(self, attempt: Attempt, failure: Undeliverable) -> Undeliverable:
-        """The failure for the caller of a deferred call, even if the last attempt's failure has none.
+        """Return the failure for the caller of a deferred call, even if the last attempt's failure has no response.
 
         Raises: StoreError.
         """
@@ -297,7 +297,7 @@ class Worker:
         *,
         resting: bool = False,
     ) -> bool:
-        """Write the end of a delivery; returns whether it was written, as ``_write`` does."""
+        """Write the end of a delivery. Return whether it was written, as ``_write`` does."""
         delivery = attempt.delivery
         stored_answer: Item | None = None
         parts: list[Put] = []
@@ -312,9 +312,9 @@ class Worker:
         return self._write(attempt, [over, *first, *finished.reply], keep or self._store.transact, resting=resting)
 
     def _write(self, attempt: Attempt, operations: Sequence[Operation], keep: Keep, *, resting: bool = False) -> bool:
-        """Write an outcome and free the slot, unless a later attempt has begun; returns whether it was written.
+        """Write an outcome and free the slot, unless a later attempt has begun. Return whether it was written.
 
-        ``resting`` keeps the slot taken for a while because the receiver is unresponsive.
+        With ``resting``, the slot remains taken for a while because the receiver is unresponsive.
         """
         at = self._clock.time() + (RESTING_SECONDS if resting else 0)
         freed = [attempt.slot.free(at)] if attempt.slot else []
@@ -333,7 +333,7 @@ class Worker:
         return self._clock.monotonic() - attempt.started >= LONG_SECONDS
 
     def _finish(self, attempt: Attempt, status: int | None, error: str | None = None) -> _Finished:
-        """An attempt's history entry, and the beginning of the response body if the delivery's plan keeps it."""
+        """Return an attempt's history entry, and the beginning of the response body if the plan stores it."""
         reply = self._seal_reply(attempt)
         entry = self._history_entry(attempt, status, error)
         return _Finished({**entry, "reply": _reply_name(attempt.delivery)} if reply else entry, reply)
@@ -354,7 +354,7 @@ class Worker:
         )
 
     def _report(self, delivery: Delivery, defect: BaseException) -> None:
-        """Put an id into the dead-letter queue, which triggers an alarm: the attempt hit a defect."""
+        """Put an id into the dead-letter queue, which triggers an alarm, because the attempt failed with a defect."""
         log.defect("delivery hit a defect", defect)
         try:
             self._dead.send(delivery.delivery_id)
@@ -363,17 +363,17 @@ class Worker:
 
 
 def _claim_of(claimed: Delivery) -> str:
-    """The name of an attempt, as used to claim a delivery."""
+    """Return the name of an attempt, as used to claim a delivery."""
     assert claimed.claimed_by is not None, "it was claimed"
     return claimed.claimed_by
 
 
 def _reply_name(claimed: Delivery) -> str:
-    """The name under which the beginning of an attempt's response body is stored, in one part."""
+    """Return the name under which the beginning of an attempt's response body is stored, in one part."""
     return f"reply-{_claim_of(claimed)}"
 
 
 def _log_fields(delivery: Delivery) -> dict[str, Any]:
-    """The log members of a delivery."""
+    """Return the log members of a delivery."""
     names = ("delivery_id", "kind", "topic", "receiver", "attempts")
     return {name: getattr(delivery, name) for name in names}

@@ -1,4 +1,4 @@
-"""The open banking hub: the parts that fill its flows by name, and its delivery senders."""
+"""The open banking hub: the components that fill the parameters of its flows by name, and its delivery senders."""
 
 from __future__ import annotations
 
@@ -38,9 +38,10 @@ if TYPE_CHECKING:
 
 
 class OpenBankingContainer(Container):
-    """The parts of the open banking hub.
+    """The components of the open banking hub.
 
-    ``error_page`` renders error pages for browsers, ``bank_choice_page`` the page on which a user chooses the bank.
+    ``error_page`` renders error pages for browsers. ``bank_choice_page`` renders the page on which a user chooses the
+    bank.
     """
 
     claims: Claims = part("chalicelib.foundation.requests.claims")

@@ -14,7 +14,7 @@ openbanking_jobs = Jobs[OpenBankingContainer](__name__)
 
 @openbanking_jobs.schedule(Rate(5, unit=Rate.MINUTES), name="expire")
 def expire(event: Any) -> None:
-    """Every five minutes: send events for consents that are about to expire or have expired."""
+    """Send events for consents that are about to expire or have expired. This job runs every five minutes."""
     from chalicelib.openbanking.flows.consent.expiry import record_due_events
 
     openbanking_jobs.parts().call(record_due_events)

@@ -1,7 +1,7 @@
 """Counts of a bank's calls by service: requests, failures and latencies, also by hour.
 
-Counters of an hour can be added in any order, so each process writes its own, once, without waiting for others.
-Downtimes depend on the order of responses, which the counters record to the second.
+Counters of an hour can be added in any order. So each process writes its own counters, once, without waiting for
+others. Downtimes depend on the order of responses, which the counters record to the second.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def round_half_up(number: Decimal, places: int) -> Decimal:
 
 
 def percent(part: int, whole: int) -> Decimal | None:
-    """Percentage to three decimals; ``None`` if the whole is zero."""
+    """Return the percentage to three decimals, or ``None`` if the whole is zero."""
     return round_half_up(Decimal(100 * part) / whole, 3) if whole else None
 
 
@@ -42,7 +42,7 @@ class Histogram:
 
     Attributes:
         buckets: counts by bucket. A bucket holds durations of up to ``2 ** (bucket / 8)`` milliseconds that exceed the
-            previous bucket's limit; the first holds everything up to one millisecond.
+            previous bucket's limit. The first bucket holds all durations up to one millisecond.
         microseconds: the exact sum of the durations.
     """
 
@@ -65,13 +65,13 @@ class Histogram:
 
     @property
     def average(self) -> Decimal | None:
-        """The mean in milliseconds to one decimal; ``None`` if empty."""
+        """The mean in milliseconds to one decimal, or ``None`` if the histogram is empty."""
         if not self.count:
             return None
         return round_half_up(Decimal(self.microseconds) / 1000 / self.count, 1)
 
     def percentile(self, percent: int) -> Decimal | None:
-        """The ``percent``-th percentile in milliseconds to one decimal; ``None`` if empty."""
+        """Return the ``percent``-th percentile in milliseconds to one decimal, or ``None`` without durations."""
         wanted = math.ceil(self.count * percent / 100)
         found = 0
         for bucket in sorted(self.buckets):
@@ -110,7 +110,7 @@ class CallCounts:
     Attributes:
         calls: TPP requests that concern the bank, regardless of outcome.
         answered: requests to the bank with a complete response, successful or not.
-        unanswered: requests to the bank without one: time-outs, refused and broken connections.
+        unanswered: requests to the bank without a complete response: timeouts, refused and broken connections.
         not_asked: TPP requests that failed because calls to the bank were paused, or too many waited for it.
         bank_failures, caller_failures, hub_failures: all other failures, by responsible party.
     """
@@ -130,8 +130,8 @@ class CallCounts:
 
     @property
     def error_rate(self) -> Decimal | None:
-        """Percentage of requests to the bank that failed through its fault, to three decimals; ``None`` if there
-        were none.
+        """The percentage of requests to the bank that failed through its fault, to three decimals, or ``None`` without
+        requests.
         """
         return percent(self.bank_failures, self.bank_requests)
 
@@ -152,7 +152,7 @@ class CallCounts:
         return total
 
     def to_item(self) -> Item:
-        """The non-zero counts."""
+        """Return the non-zero counts."""
         return {name: number for name in COUNTED if (number := getattr(self, name))}
 
     @classmethod
@@ -216,16 +216,16 @@ class HourlyCounters:
     latencies: defaultdict[Service, Latencies] = field(default_factory=partial(defaultdict, Latencies))
 
     def tally(self, at: int, service: Service) -> CallCounts:
-        """The counts for the minute that contains a Unix second."""
+        """Return the counts for the minute that contains a Unix second."""
         return self.minutes[at % HOUR_SECONDS // 60][service]
 
     def count_call(self, at: int, service: Service, milliseconds: float) -> None:
-        """Count a TPP's request of the Unix second ``at``, which took so long here."""
+        """Count a TPP's request of the Unix second ``at``, with its duration in this service."""
         self.tally(at, service).calls += 1
         self.latencies[service].hub.add(milliseconds)
 
     def count_request(self, at: int, service: Service, outcome: Outcome, milliseconds: float | None = None) -> None:
-        """Count a request to the bank, sent in the Unix second ``at``; only successes have a duration."""
+        """Count a request to the bank, sent in the Unix second ``at``. Only successes have a duration."""
         tally, (minute, second) = self.tally(at, service), divmod(at % HOUR_SECONDS, 60)
         setattr(tally, outcome, getattr(tally, outcome) + 1)
         if outcome == "answered":
@@ -248,7 +248,7 @@ class HourlyCounters:
             self.latencies[service].include(latencies)
 
     def replies(self) -> Iterator[tuple[int, bool, int]]:
-        """Per Unix second, in order: whether requests sent in it got a response, and how many did not."""
+        """Return, per Unix second in order, whether its requests got a response, and how many got none."""
         for minute in sorted(self.answered_in.keys() | self.unanswered_at.keys()):
             bits, missing = self.answered_in.get(minute, 0), self.unanswered_at.get(minute, Counter[int]())
             for second in range(60):
@@ -256,9 +256,7 @@ class HourlyCounters:
                     yield self.hour + 60 * minute + second, was_answered, missing[second]
 
     def to_item(self, counters_id: str) -> Item:
-        """The counters as an item; counts are one string, since nested maps of numbers take ten times as long to
-        read.
-        """
+        """Return the counters as an item. Counts are one string, because nested maps take ten times as long to read."""
         counts = {
             "minutes": {
                 str(minute): {service: tally.to_item() for service, tally in tallies.items()}
@@ -296,5 +294,5 @@ class HourlyCounters:
 
 
 def counters_key(bic: str, hour: int) -> tuple[str, str]:
-    """The partition key of a bank's hour: attribute name and value."""
+    """Return the partition key of a bank's hour: attribute name and value."""
     return "subject", f"calls#{bic}#{datetime.fromtimestamp(hour, UTC):%Y-%m-%dT%H}"

@@ -1,9 +1,9 @@
 """The activity of clients: their latest calls, and their calls and errors by hour.
 
 Calls are counted in memory and written with the measurements, at most once a minute by each process, never for a single
-call. Each process has rows of its own, which it replaces while their hour or minute lasts. A row has a random name, so
-one that was forgotten and begun again adds to the first. A call has no token, no id but that of the request, no
-parameter and no amount: its route is the template of its path.
+call. Each process has separate rows, which it replaces while their hour or minute lasts. A row has a random name, so a
+row that is recreated after its removal from memory adds to the first. A call has no token, no parameter, no amount and
+no id except its request's id. Its route is the template of its path.
 """
 
 from __future__ import annotations
@@ -50,9 +50,9 @@ _ROUTES = ("/tpp/", "/oauth/")
 
 @dataclass(frozen=True, slots=True)
 class ClientCall:
-    """A call of a client: its Unix second and response, and the whole milliseconds that it took here and at the bank.
+    """A call of a client: its Unix second and response, and its duration here and at the bank in whole milliseconds.
 
-    ``code`` is that of the error table of version 2, ``error`` the reason of a failure; ``None`` if there is none.
+    ``code`` is the code in the error table of version 2. ``error`` is the reason of a failure. Both can be ``None``.
     """
 
     at: int
@@ -68,7 +68,7 @@ class ClientCall:
 
     @classmethod
     def of_request(cls, call: CurrentCall, seconds: float) -> ClientCall:
-        """The call that took ``seconds`` in all."""
+        """Return the call that took ``seconds`` in total."""
         banks = [*(exchange.bic for exchange in call.exchanges[-1:]), *(call.concern or ())[:1]]
         return cls(
             at=call.at,
@@ -95,7 +95,7 @@ def _error_kind(call: CurrentCall) -> ErrorKind | None:
 
 @dataclass(slots=True)
 class HourOfCalls:
-    """The calls of a client in an hour, which begins at the Unix second ``start``: all, and those with each error."""
+    """The calls of a client in an hour, which begins at the Unix second ``start``: all calls, and calls by error."""
 
     client_id: str
     start: int
@@ -149,7 +149,7 @@ class MinuteOfCalls:
 
 
 def calls_of(item: Item) -> list[ClientCall]:
-    """The calls in an item of ``MinuteOfCalls``; members of later versions are left out."""
+    """Return the calls in an item of ``MinuteOfCalls``. Members of later versions are omitted."""
     known = ClientCall.__dataclass_fields__
     found: list[Mapping[str, Any]] = jsontext.loads(item["calls"])
     return [ClientCall(**{name: value for name, value in each.items() if name in known}) for each in found]
@@ -162,7 +162,7 @@ _SECONDS: Mapping[type[Row], int] = {HourOfCalls: HOUR_SECONDS, MinuteOfCalls: _
 
 
 class ClientActivity:
-    """Counts the calls of clients in this process; thread-safe."""
+    """Counts the calls of clients in this process. Thread-safe."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -183,17 +183,17 @@ class ClientActivity:
 
     @property
     def has_changes(self) -> bool:
-        """Whether anything was counted that is not written yet."""
+        """Whether counts exist that are not written yet."""
         return bool(self._changed)
 
     def begin_write(self) -> Mapping[_Place, Put]:
-        """The writes of the rows that have changed. Either ``finish_write`` or ``abandon_write`` must follow."""
+        """Return the writes of the rows that have changed. Either ``finish_write`` or ``abandon_write`` must follow."""
         with self._lock:
             changed, self._changed = self._changed, {}
             return {place: Put(TABLE, self._rows[place].to_item()) for place in changed}
 
     def finish_write(self) -> None:
-        """Forget the rows that are written, and to which no call can be added any more."""
+        """Discard the rows that are written and cannot receive further calls."""
         now = self._clock.time()
         with self._lock:
             written = (place for place in self._rows if place not in self._changed)
@@ -202,14 +202,14 @@ class ClientActivity:
                 del self._rows[place]
 
     def abandon_write(self, writes: Mapping[_Place, Put]) -> None:
-        """Have the next write include the rows of this one, which failed."""
+        """Include the rows of this failed write in the next write."""
         with self._lock:
             self._changed = {place: None for place in writes if place in self._rows} | self._changed
         if writes:
             log.warning("activity not written", rows=len(writes))
 
     def items(self, client_id: str) -> Sequence[Item]:
-        """The items of a client's rows in this process, of which some may not be written yet."""
+        """Return the items of a client's rows in this process. Some may not be written yet."""
         with self._lock:
             return [row.to_item() for place, row in self._rows.items() if place[1] == client_id]
 
@@ -238,8 +238,8 @@ class Activity:
     Attributes:
         hours: an entry for each of the latest ``HOURS``, oldest first.
         calls: the latest calls, newest first.
-        is_whole: whether all counts were read; otherwise those of the oldest hours are too low.
-        listed_from: the Unix second from which ``calls`` has all that are kept; 0 if all were read.
+        is_whole: whether all counts were read. Otherwise the counts of the oldest hours are too low.
+        listed_from: the Unix second from which ``calls`` has all stored calls, 0 if all were read.
     """
 
     hours: Sequence[HourOfCalls]
@@ -259,7 +259,7 @@ class Activity:
 
 
 class ActivityReader:
-    """Reads the activity of clients in two queries for each: the rows of all processes, and the latest of this one."""
+    """Reads a client's activity in two queries: the rows of all processes, and the latest rows of this process."""
 
     def __init__(self, store: Store, clock: Clock, own: ClientActivity) -> None:
         self._store = store
@@ -270,7 +270,7 @@ class ActivityReader:
         return self.of_clients([client_id])[0]
 
     def of_clients(self, client_ids: Sequence[str]) -> Sequence[Activity]:
-        """The activity of each of a few clients, in their order; all queries are made in parallel."""
+        """Return the activity of each client, in the given order. All queries are made in parallel."""
         now = self._clock.time()
         current = now - now % HOUR_SECONDS
         starts = range(current - (HOURS - 1) * HOUR_SECONDS, current + 1, HOUR_SECONDS)
@@ -302,7 +302,7 @@ class ActivityReader:
 
 
 def _by_hour(client_id: str, starts: Iterable[int], items: Iterable[Item]) -> Sequence[HourOfCalls]:
-    """The sums of items for each hour, also for those without any."""
+    """Return the sums of items for each hour, including hours without items."""
     sums = {_hour(start): HourOfCalls(client_id, start, "") for start in starts}
     for item in items:
         if (found := sums.get(item["part"].partition("#")[0])) is not None:
@@ -311,7 +311,7 @@ def _by_hour(client_id: str, starts: Iterable[int], items: Iterable[Item]) -> Se
 
 
 def _listed_from(calls: Page) -> int:
-    """The end of the minute of the last row read; 0 if no rows remain."""
+    """Return the end of the minute of the last row read, or 0 if no rows remain."""
     if calls.next is None:
         return 0
     minute = calls.items[-1]["part"].partition("#")[0]

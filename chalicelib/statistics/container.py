@@ -47,7 +47,7 @@ class StatisticsContainer(Container):
 
     @cached_property
     def ingest_alone(self) -> Ingest:
-        """An ingest in the only process that counts; it skips the hours in which it counted nothing."""
+        """Return an ingest for the only process that counts. It skips the hours in which it counted no calls."""
         from chalicelib.statistics.hourly_counters import StoredCounters
         from chalicelib.statistics.ingest import Ingest
 

@@ -1,7 +1,7 @@
 """The current request: its bank, its requests to banks, and the cause of its failure.
 
-Inner code records them here for the measurement of the request; return values would be lost on
-failure. Without a measurement, as in the operator's test of a bank, nothing is recorded.
+Inner code records them here for the measurement of the request, because return values would be lost on failure. Without
+a measurement, as in the operator's test of a bank, no data is recorded.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ class CurrentCall:
         started: the start time in seconds of the monotonic clock.
         concern: the bank and service of a TPP's request, otherwise ``None``.
         exchanges: its requests to banks.
-        fault: the party responsible for a failure; ``None`` if there is none or it is not known yet.
-        status: the HTTP status of the response; ``None`` if there is none.
-        method, route, request_id: of the request; the route is the template of its path.
-        client_id: the client that a TPP's request named, if there is one with this id.
+        fault: the party responsible for a failure, ``None`` if there is none or it is not known yet.
+        status: the HTTP status of the response, ``None`` if there is none.
+        method, route, request_id: the request's. The route is the template of its path.
+        client_id: the client that a TPP's request named, if this client exists.
         code: the error code of a refusal.
         ends_downtime: whether a bank that was known to be down has responded.
         bank_seconds: the time spent waiting for banks.
@@ -61,14 +61,14 @@ class CurrentCall:
 
     @property
     def responsible(self) -> Blamed | None:
-        """The party responsible for a failure: the recorded one, or else the caller (4xx) or this service (5xx)."""
+        """Return the party responsible for a failure: the recorded party, or the caller (4xx) or this service (5xx)."""
         if self.fault is not None or self.status is None or self.status < _CALLER_ERROR:
             return self.fault
         return "caller" if self.status < _OWN_ERROR else "hub"
 
 
 def record_client(client_id: str) -> None:
-    """Record the client that a request names, before it has proved who it is."""
+    """Record the client that a request names, before the client is authenticated."""
     if (call := current().measured) is not None:
         call.client_id = client_id
 
@@ -98,12 +98,12 @@ def record_bank_request(bic: str, service: Service, at: int, outcome: Outcome, s
 
 
 def record_failure(fault: Blamed) -> None:
-    """Record the cause of a failure; only the first cause is kept."""
+    """Record the cause of a failure. Only the first cause is recorded."""
     if (call := current().measured) is not None and call.fault is None:
         call.fault = fault
 
 
 def record_end_of_downtime() -> None:
-    """Record that a bank that was known to be down has responded, so that the counters are written at once."""
+    """Record that a bank that was down has responded, so that the counters are written immediately."""
     if (call := current().measured) is not None:
         call.ends_downtime = True

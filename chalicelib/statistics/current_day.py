@@ -1,4 +1,4 @@
-"""A bank's counts for the current day so far, cached for a public page."""
+"""A bank's counts for the current day to date, cached for a public page."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ REMEMBERED = 16  # today's hours are remembered of so many banks, those that wer
 
 @dataclass(frozen=True, slots=True)
 class DayToDate:
-    """Today's figures up to the Unix second ``at``; ``is_whole`` is false if there was too much data to read
-    for a page.
+    """Today's figures up to the Unix second ``at``. ``is_whole`` is false if there was too much data to read for a
+    page.
     """
 
     at: int
@@ -45,7 +45,7 @@ class _Reading:
 
 @dataclass(frozen=True, slots=True)
 class _CachedDay:
-    """A bank's figures for the day so far, and its hours."""
+    """A bank's figures for the day to date, and its hours."""
 
     so_far: DayToDate
     hours: Mapping[int, _Reading]
@@ -58,7 +58,7 @@ class CurrentDay:
         self._known: dict[str, _CachedDay] = {}
 
     def of_bank(self, bic: str) -> DayToDate:
-        """A registered bank's counts, at most a minute old; usually takes one Query per hour."""
+        """Return a registered bank's counts, at most a minute old. Usually takes one Query per hour."""
         now, known = self._clock.time(), self._known.pop(bic, None)
         if (
             known is None
@@ -88,7 +88,7 @@ class CurrentDay:
 
 
 def _summarize_today(counters: Sequence[HourlyCounters], day: date, now: int, *, is_whole: bool) -> Summary:
-    """Summarize the unfinished day; if counters are incomplete, availability is unknown."""
+    """Summarize the unfinished day. If counters are incomplete, availability is unknown."""
     hours = hours_of(day)
     tallies, latencies = sum_by_service(hourly for hourly in counters if hourly.hour in hours)
     total, latency = CallCounts.total(tallies.values()), Latencies.total(latencies.values())

@@ -1,6 +1,6 @@
 """Day overviews: the figures of all banks for one UTC day in one item, so that a list of all banks takes few reads.
 
-They are derived from the day records, and built again from them after each ingestion.
+Overviews are derived from the day records, and rebuilt from them after each ingestion.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class BankFigures:
     Attributes:
         days: days with a record.
         used_days: days with requests to the bank, for which availability is known.
-        made_up_days: days whose figures are invented.
+        made_up_days: days whose figures are synthetic.
         down_seconds: downtime.
         requests: requests to the bank.
         failures: requests that failed through the bank's fault.
@@ -54,12 +54,12 @@ class BankFigures:
 
     @classmethod
     def total(cls, rows: Iterable[Row]) -> BankFigures:
-        """The sum of rows; all zero without rows."""
+        """Return the sum of rows. All figures are zero without rows."""
         return cls(*map(sum, zip(*rows, strict=True)))
 
     @property
     def availability(self) -> Decimal | None:
-        """Percentage to three decimals; ``None`` if the bank received no requests."""
+        """The percentage to three decimals, or ``None`` if the bank received no requests."""
         known = DAY_SECONDS * self.used_days
         return percent(known - self.down_seconds, known)
 
@@ -70,28 +70,28 @@ class BankFigures:
 
     @property
     def error_rate(self) -> Decimal | None:
-        """Percentage to three decimals; ``None`` if the bank received no requests."""
+        """The percentage to three decimals, or ``None`` if the bank received no requests."""
         return percent(self.failures, self.requests)
 
     def percentile(self, percent: int) -> Decimal | None:
-        """A percentile of the time at the bank, in milliseconds; ``None`` without successful requests."""
+        """Return a percentile of the time at the bank in milliseconds, or ``None`` without successful requests."""
         return unpack_histogram(self.durations).percentile(percent)
 
 
 def pack_histogram(histogram: Histogram) -> int:
-    """The counts of all buckets as one number, 32 bits each, so that adding numbers adds histograms."""
+    """Return the counts of all buckets as one number, 32 bits each, so that adding numbers adds histograms."""
     return sum(count << _BITS * bucket for bucket, count in histogram.buckets.items())
 
 
 def unpack_histogram(packed: int) -> Histogram:
-    """The buckets of a packed histogram; the sum of its durations is not known."""
+    """Return the buckets of a packed histogram. The sum of its durations is not known."""
     length = -(-packed.bit_length() // _BITS) * (_BITS // 8)
     counts = memoryview(packed.to_bytes(length, "little")).cast("I")
     return Histogram(Counter({bucket: count for bucket, count in enumerate(counts) if count}))
 
 
 def row_of(record: DayRecord) -> Row:
-    """The row of a day record."""
+    """Return the row of a day record."""
     total = record.total
     return (
         1,
@@ -106,7 +106,7 @@ def row_of(record: DayRecord) -> Row:
 
 @dataclass(frozen=True, slots=True)
 class DayOverview:
-    """The rows of all banks for one day, by BIC; ``revision`` counts its changes."""
+    """The rows of all banks for one day, by BIC. ``revision`` counts its changes."""
 
     rows: Mapping[str, Row]
     revision: int = 1
@@ -123,7 +123,7 @@ class DayOverview:
 
 
 def without_made_up_rows(overviews: Mapping[date, DayOverview]) -> dict[date, DayOverview]:
-    """The overviews without the rows of made-up days."""
+    """Return the overviews without the rows of days with synthetic figures."""
     return {
         day: DayOverview(
             {bic: row for bic, row in each.rows.items() if not BankFigures(*row).made_up_days}, each.revision
@@ -133,17 +133,17 @@ def without_made_up_rows(overviews: Mapping[date, DayOverview]) -> dict[date, Da
 
 
 def read_overviews(store: Store, days: Iterable[date]) -> dict[date, DayOverview]:
-    """The overviews of ``days``; those that are not built yet are missing. One read per 100 days, in parallel."""
+    """Read the overviews of ``days``. Overviews not built yet are missing. One read per 100 days, in parallel."""
     parts = together([partial(_read, store, piece) for piece in pieces(list(days), _BATCH)])
     return {day: overview for part in parts for day, overview in part.items()}
 
 
 def build_overviews(store: Store, days: Iterable[date], bics: Sequence[str]) -> None:
-    """Build the overviews of ``days`` from the stored records of the banks; an unchanged one is not written.
+    """Build the overviews of ``days`` from the stored records of the banks. An unchanged overview is not written.
 
-    A write applies only if no other was made since the records were read, so that none is lost.
+    A write fails if another was made since the records were read, so no write is lost.
 
-    Raises: Conflict, if others kept building the same days.
+    Raises: Conflict, if the same days are repeatedly built concurrently.
     """
     waiting = list(days)
     for _ in range(_ROUNDS):
@@ -156,7 +156,7 @@ def build_overviews(store: Store, days: Iterable[date], bics: Sequence[str]) -> 
 
 
 def build_missing_overviews(store: Store, days: Iterable[date], bics: Sequence[str]) -> None:
-    """Build the overviews of those of ``days`` that have none: their records are older than overviews are."""
+    """Build the missing overviews of ``days``. Their records were stored before overviews existed."""
     days = list(days)
     known = read_overviews(store, days)
     build_overviews(store, [day for day in days if day not in known], bics)
@@ -178,7 +178,7 @@ def _read_rows(store: Store, days: Sequence[date], bics: Sequence[str]) -> dict[
 
 
 def _put(store: Store, day: date, rows: Mapping[str, Row], stored: DayOverview | None) -> bool:
-    """Store a day's rows; ``False`` if another overview was stored since ``stored``."""
+    """Store a day's rows. Return ``False`` if another overview was stored since ``stored``."""
     if stored and stored.rows == rows:
         return True
     overview = DayOverview(rows, stored.revision + 1 if stored else 1)

@@ -1,5 +1,4 @@
-"""Day records: figures of a bank's interface for one UTC day, kept permanently by quarter; and banks'
-own reports.
+"""Day records: figures of a bank's interface for one UTC day, stored permanently by quarter, and banks' own reports.
 
 Version 2 banks report each day's average durations of consents and payments (daily_performance).
 """
@@ -26,14 +25,14 @@ OLDEST_DAYS = 35
 
 
 class DayOutOfRange(ValueError):
-    """The day of a report is out of range; the message gives the reason."""
+    """The day of a report is out of range. The message gives the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class DailyReport:
-    """A bank's report for one day; durations in milliseconds, ``None`` if not reported.
+    """A bank's report for one day, with durations in milliseconds, ``None`` if not reported.
 
-    ``received_at`` is the Unix second of its arrival; 0 until it is stored.
+    ``received_at`` is the Unix second of its arrival, 0 until the report is stored.
     """
 
     bic: str
@@ -44,14 +43,14 @@ class DailyReport:
 
 
 class DailyReports:
-    """Stored reports, one per bank and day; a later one replaces an earlier one."""
+    """Stored reports, one per bank and day. A later report replaces an earlier report."""
 
     def __init__(self, store: Store, clock: Clock) -> None:
         self._store = store
         self._clock = clock
 
     def put_report(self, report: DailyReport) -> Put:
-        """The write that stores a report. Raises: DayOutOfRange, for a day in the future or too far in the past."""
+        """Return the write that stores a report. Raises: DayOutOfRange, for a day in the future or too long ago."""
         today = self._clock.now().date()
         if report.day > today:
             raise DayOutOfRange("date must not be in the future")
@@ -67,7 +66,7 @@ class DailyReports:
         return Put(TABLE, {name: value for name, value in item.items() if value is not None})
 
     def of_bank(self, bic: str, since: date, until: date) -> list[DailyReport]:
-        """A bank's reports from ``since`` to ``until``, inclusive, in order: one query."""
+        """Return a bank's reports from ``since`` to ``until``, inclusive, in order, with one query."""
         bounds = "part", since.isoformat(), until.isoformat()
         return [_read_report(bic, item) for item in self._store.each(TABLE, ("subject", _subject(bic)), between=bounds)]
 
@@ -97,7 +96,7 @@ class DayRecord:
         report: whether the bank reported its own figures.
         consent_duration, payment_duration: as reported, in milliseconds.
         report_received_at: when the report arrived, in Unix seconds.
-        made_up: whether the figures are invented, to fill a new local stack; stored only if so.
+        made_up: whether the figures are synthetic, to fill a new local stack. Stored only if true.
     """
 
     bic: str
@@ -133,13 +132,11 @@ class DayRecord:
 
     @property
     def availability(self) -> Decimal | None:
-        """Percentage of the day that the interface was available, to three decimals; ``None`` if it was not used."""
+        """The percentage of the day that the interface was available, to three decimals, or ``None`` without use."""
         return percent(DAY_SECONDS - self.down_seconds, DAY_SECONDS) if self.total.bank_requests else None
 
     def to_item(self) -> Item:
-        """The record as an item; latencies are one string, since nested maps of numbers take ten times as long
-        to read.
-        """
+        """Return the record as an item. Latencies are one string, because nested maps take ten times as long."""
         latencies = {name: self.latencies[name].to_item() for name in SERVICES if name in self.latencies}
         _, key = record_key(self.bic, self.day)
         item: Item = {
@@ -159,11 +156,11 @@ class DayRecord:
         return {name: value for name, value in item.items() if value is not None}
 
     def put(self) -> Put:
-        """The write that stores the record, replacing any record of the same day."""
+        """Return the write that stores the record, replacing any record of the same day."""
         return Put(TABLE, self.to_item())
 
     def put_new(self) -> Put:
-        """The write that stores the record; it fails if the day has one."""
+        """Return the write that stores the record. It fails if the day has a record."""
         return Put(TABLE, self.to_item(), absent("subject"))
 
     @classmethod
@@ -184,9 +181,7 @@ class DayRecord:
 
 
 def _as_lengths(spans: Iterable[Span]) -> str:
-    """Alternating durations of uptime and downtime in seconds: ``36000,120``. Even a day that changes every
-    second fits.
-    """
+    """Return alternating uptimes and downtimes in seconds: ``36000,120``. A day with changes every second fits."""
     edges = [0, *(second for span in spans for second in span)]
     return ",".join(str(later - earlier) for earlier, later in pairwise(edges))
 
@@ -197,12 +192,12 @@ def _from_lengths(text: str) -> tuple[Span, ...]:
 
 
 def record_key(bic: str, day: date) -> tuple[str, Item]:
-    """The table and key of a bank's record of a day."""
+    """Return the table and key of a bank's record of a day."""
     return TABLE, {"subject": quarter_subject(quarter_of(day)), "part": f"{bic}#{day.isoformat()}"}
 
 
 def quarter_subject(quarter: str) -> str:
-    """The partition of all banks' records in a quarter such as ``2026-Q4``."""
+    """Return the partition of all banks' records in a quarter such as ``2026-Q4``."""
     return f"quarter#{quarter}"
 
 
@@ -211,14 +206,14 @@ def store_record(store: Store, record: DayRecord) -> None:
 
 
 def records_of_bank(store: Store, bic: str, since: date, until: date) -> list[DayRecord]:
-    """One bank's records in a range of days, inclusive, in order: one query per quarter."""
+    """Return one bank's records in a range of days, inclusive, in order, with one query per quarter."""
     bounds = "part", f"{bic}#{since.isoformat()}", f"{bic}#{until.isoformat()}"
     parts = together([partial(_read_quarter, store, each, bounds) for each in DayRange(since, until).quarters])
     return [DayRecord.from_item(item) for items in parts for item in items]
 
 
 def records_of_all(store: Store, since: date, until: date) -> Iterator[DayRecord]:
-    """All banks' records in a range of days, inclusive, by quarter, bank and day."""
+    """Return all banks' records in a range of days, inclusive, by quarter, bank and day."""
     for quarter in DayRange(since, until).quarters:
         for item in store.each(TABLE, ("subject", quarter_subject(quarter))):
             if since.isoformat() <= item["day"] <= until.isoformat():
@@ -247,15 +242,15 @@ class Summary:
 
     @property
     def availability(self) -> Decimal | None:
-        """Percentage to three decimals."""
+        """The availability as a percentage to three decimals."""
         return percent(self.seconds - self.down_seconds, self.seconds)
 
     @property
     def downtime(self) -> int | None:
-        """Downtime in seconds."""
+        """The downtime in seconds."""
         return self.down_seconds if self.seconds else None
 
 
 def measured(records: Iterable[DayRecord]) -> list[DayRecord]:
-    """The records that are not made up."""
+    """Return the records without synthetic figures."""
     return [record for record in records if not record.made_up]

@@ -46,7 +46,7 @@ class DayRange:
 
     @property
     def periods(self) -> list[DayRange]:
-        """The days one by one or, if there are more than ``DAILY``, the weeks from Monday to Sunday.
+        """Split the range into days or, if there are more than ``DAILY``, into weeks from Monday to Sunday.
 
         The first and last week may be shorter.
         """
@@ -61,12 +61,12 @@ class DayRange:
 
 
 def first_day(until: date, count: int) -> date:
-    """The first of ``count`` days that end on ``until``; at the earliest the first day of the calendar."""
+    """Return the first of ``count`` days that end on ``until``, at the earliest the first day of the calendar."""
     return date.fromordinal(max(1, until.toordinal() - count + 1))
 
 
 def yesterday(clock: Clock) -> date:
-    """The latest finished day."""
+    """Return the latest finished day."""
     return clock.now().date() - timedelta(days=1)
 
 
@@ -75,12 +75,12 @@ def day_of(second: int) -> date:
 
 
 def midnight_after(second: int) -> int:
-    """The Unix second at which the day of ``second`` ends."""
+    """Return the Unix second at which the day of ``second`` ends."""
     return second - second % DAY_SECONDS + DAY_SECONDS
 
 
 def hours_of(day: date) -> range:
-    """The Unix seconds at which the hours of a day begin."""
+    """Return the Unix seconds at which the hours of a day begin."""
     midnight = int(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp())
     return range(midnight, midnight + DAY_SECONDS, HOUR_SECONDS)
 
@@ -96,17 +96,17 @@ def parse_day(text: str) -> date:
 
 
 def clock_time(second: int) -> str:
-    """A second of a day as ``10:02:07``."""
+    """Format a second of a day as ``10:02:07``."""
     return f"{second // HOUR_SECONDS:02}:{second // 60 % 60:02}:{second % 60:02}"
 
 
 def quarter_of(day: date) -> str:
-    """The quarter of a day, such as ``2026-Q4``."""
+    """Return the quarter of a day, such as ``2026-Q4``."""
     return f"{day.year}-Q{(day.month + 2) // 3}"
 
 
 def days_of_quarter(quarter: str) -> DayRange:
-    """The days of a quarter such as ``2026-Q4``. Raises: ValueError."""
+    """Return the days of a quarter such as ``2026-Q4``. Raises: ValueError."""
     given = _QUARTER.fullmatch(quarter)
     if given is None:
         raise ValueError(f"{quarter!r} is not a quarter: use the format 2026-Q4")
@@ -115,6 +115,6 @@ def days_of_quarter(quarter: str) -> DayRange:
 
 
 def _next_quarter(day: date) -> date:
-    """The first day of the quarter after the one that contains ``day``."""
+    """Return the first day of the quarter after the one that contains ``day``."""
     month = (day.month + 2) // 3 * 3 + 1
     return date(day.year + 1, 1, 1) if month > 12 else date(day.year, month, 1)

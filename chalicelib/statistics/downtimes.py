@@ -1,12 +1,12 @@
-"""Open downtimes: which banks are down now, recorded when an instance writes its counters.
+"""Open downtimes: the banks that are down now, recorded when an instance writes its counters.
 
 A bank is down from the fifth consecutive request without a response until the next response, otherwise until midnight
-UTC (see ``downtime_spans``). One partition has a row for each bank that is or was down lately, so that a list of all
+UTC (see ``downtime_spans``). One partition has a row for each bank that is or recently was down, so that a list of all
 banks takes one query.
 
-A bank that is down is sent one probe in ``PROBE_SECONDS``, whichever instance sends it. A row for each bank says when
-the latest probe was sent and whether the bank answered it. The instance that sends a probe writes the row first, on the
-condition that the probe before is old enough.
+A bank that is down receives one probe in ``PROBE_SECONDS`` from all instances together. A row for each bank records the
+time of the latest probe and whether the bank responded. The instance that sends a probe writes the row first, on
+condition that the previous probe is old enough.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ class Downtime:
     """Whether a bank's downtime is open.
 
     Attributes:
-        latest: the Unix second of the bank's latest request that was known.
+        latest: the Unix second of the bank's latest known request.
         computed_at: the Unix second at which the counters were read.
-        ends_at: the midnight at which an open downtime ends by itself.
+        ends_at: the midnight at which an open downtime ends automatically.
     """
 
     bic: str
@@ -68,7 +68,7 @@ class Downtime:
 
 
 class OpenDowntimes:
-    """The banks that are down, at most a minute and one write of the instances' counters late."""
+    """The banks that are down. The data is at most a minute and one write of the instances' counters old."""
 
     def __init__(self, store: Store, clock: Clock) -> None:
         self._store = store
@@ -77,32 +77,32 @@ class OpenDowntimes:
         self._known: Mapping[str, Downtime] = {}
 
     def bics(self) -> frozenset[str]:
-        """The banks that are down now; reads them if they were not read in the last minute. Raises: StoreError."""
+        """Return the banks that are down now. Read them if the last read is over a minute old. Raises: StoreError."""
         now = self._clock.time()
         if not self._read_at or not 0 <= now - self._read_at < CACHED_SECONDS:
             self.note(Downtime.from_item(item) for item in self._store.rows(TABLE, PARTITION))
         return frozenset(bic for bic, downtime in self._known.items() if downtime.is_open_at(now))
 
     def find(self, bic: str) -> Downtime | None:
-        """The open downtime of a bank as last read; ``None`` if the bank is not known to be down."""
+        """Return the open downtime of a bank as last read, or ``None`` if the bank is not known to be down."""
         downtime = self._known.get(bic)
         return downtime if downtime is not None and downtime.is_open_at(self._clock.time()) else None
 
     def note(self, downtimes: Iterable[Downtime]) -> None:
-        """Replace the known downtimes by the rows just read."""
+        """Replace the known downtimes with the rows just read."""
         self._known = {downtime.bic: downtime for downtime in downtimes}
         self._read_at = self._clock.time()
 
     def forget(self, bic: str) -> None:
-        """Forget a bank's downtime, since the bank has responded."""
+        """Remove a bank's downtime, because the bank has responded."""
         self._known = {each: downtime for each, downtime in self._known.items() if each != bic}
 
 
 class DowntimeRecorder:
     """Opens and ends downtimes after counters were written.
 
-    A state is computed from the stored counters of all instances, and computed once more after it was written: so
-    counters that others wrote in between are seen by this instance or, because they see the row, by the others.
+    A state is computed from the stored counters of all instances, and computed again after it was written. So this
+    instance includes counters that were written in between, or the instances that wrote them see the row.
     """
 
     def __init__(self, store: Store, clock: Clock) -> None:
@@ -110,7 +110,7 @@ class DowntimeRecorder:
         self._clock = clock
 
     def record(self, written: Iterable[HourlyCounters]) -> Sequence[Downtime]:
-        """Record the downtimes that may have begun or ended with ``written``. Returns all rows. Raises: StoreError."""
+        """Record the downtimes that may have begun or ended with ``written``. Return all rows. Raises: StoreError."""
         by_bank: dict[str, list[HourlyCounters]] = {}
         for hourly in written:
             by_bank.setdefault(hourly.bic, []).append(hourly)
@@ -127,7 +127,7 @@ class DowntimeRecorder:
         return latest_series(counters).unanswered > 0
 
     def _record_bank(self, bic: str, known: dict[str, Downtime]) -> None:
-        """Record a bank's state if it has changed; ``known`` then has the stored one."""
+        """Record a bank's state if it has changed. Then update ``known`` with the stored state."""
         for _ in range(_ROUNDS):
             now = self._clock.time()
             computed = self._compute(bic)
@@ -143,9 +143,9 @@ class DowntimeRecorder:
         return Downtime(bic, is_open, latest.second, now, midnight_after(latest.second))
 
     def _put(self, computed: Downtime) -> Downtime:
-        """Store a state unless a newer one is stored. Returns the stored one.
+        """Store a state unless a newer state is stored. Return the stored state.
 
-        A stored state in the future is not newer: the clock that wrote it was wrong.
+        A stored state in the future is not newer, because the clock that wrote it was wrong.
         """
         latest = Attr("latest")
         same = latest.eq(computed.latest) & Attr("computed_at").lte(computed.computed_at)
@@ -157,7 +157,7 @@ class DowntimeRecorder:
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """The latest probe of a bank: when it was sent (Unix seconds, real time), and whether the bank has answered it."""
+    """The latest probe of a bank: when it was sent (Unix seconds, real time), and whether the bank has responded."""
 
     bic: str
     probe_id: str
@@ -179,19 +179,19 @@ class Probe:
         return cls(item["part"], item["probe_id"], int(item["sent_at"]), item["answered"])
 
     def pause_at(self, now: int) -> int:
-        """The seconds until the next probe may be sent; none if the clock has been set back since this one."""
+        """Return the seconds until the next probe may be sent, or 0 if the clock has been set back since this probe."""
         if self.sent_at > now + CLOCK_SKEW_SECONDS:
             return 0
         return max(0, min(self.sent_at, now) + PROBE_SECONDS - now)
 
 
 def claim_probe(store: Store, clock: Clock, bic: str, over: Probe | None = None) -> tuple[Probe, bool]:
-    """Claim the next probe of a bank; ``clock`` is the real one.
+    """Claim the next probe of a bank. ``clock`` is the real clock.
 
-    Returns the stored probe, and whether it is the caller's.
+    Returns the stored probe, and whether the caller claimed it.
 
-    A probe in the future was sent by an instance whose clock is ahead, and does not count. Neither does ``over``,
-    a probe whose pause has passed according to the caller, whose clock may have been set back meanwhile.
+    A probe in the future was sent by an instance whose clock is ahead, and does not count. ``over`` does not count
+    either: its pause has passed according to the caller, whose clock may have been set back.
 
     Raises: StoreError.
     """
@@ -207,6 +207,6 @@ def claim_probe(store: Store, clock: Clock, bic: str, over: Probe | None = None)
 
 
 def record_answer(store: Store, probe: Probe) -> None:
-    """Record that the bank answered a probe, unless another was sent since. Raises: StoreError."""
+    """Record that the bank responded to a probe, unless another probe was sent since. Raises: StoreError."""
     put = Put(TABLE, replace(probe, answered=True).to_item(), Attr("probe_id").eq(probe.probe_id))
     Engine(store).carry_out(if_permitted([put], None, lambda _: None))

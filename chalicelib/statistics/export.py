@@ -1,8 +1,7 @@
-"""Day records in the layout of the regulatory statistics (RTS article 32(4), EBA/GL/2018/07), as CSV and
-JSON.
+"""Day records in the layout of the regulatory statistics (RTS article 32(4), EBA/GL/2018/07), as CSV and JSON.
 
-One row per day and bank (ASPSP), for its dedicated interface. Unknown values are empty, ``null`` in
-JSON, never 0. Exports leave made-up days out (``day_records.measured``).
+One row per day and bank (ASPSP), for its dedicated interface. Unknown values are empty, ``null`` in JSON, never 0.
+Exports omit days with synthetic figures (``day_records.measured``).
 """
 
 from __future__ import annotations
@@ -110,12 +109,12 @@ def build_rows(records: Iterable[DayRecord]) -> Iterable[Row]:
 
 
 def as_csv(given: Iterable[Row]) -> str:
-    """The rows as CSV with a header (see ``write_csv``)."""
+    """Return the rows as CSV with a header (see ``write_csv``)."""
     return write_csv(NAMES, given)
 
 
 def write_csv(names: Sequence[str], given: Iterable[Row]) -> str:
-    """Rows as CSV (RFC 4180) with the header ``names``; spreadsheets do not read their text as a formula."""
+    """Write rows as CSV (RFC 4180) with the header ``names``. Text is escaped so that spreadsheets read no formulas."""
     text = io.StringIO(newline="")
     writer = csv.DictWriter(text, names)
     writer.writeheader()
@@ -129,5 +128,5 @@ def _escape_formula(value: Value) -> Value:
 
 
 def as_json(given: Iterable[Row]) -> str:
-    """``{"days": […]}`` with an object per row; numbers have the same digits as in CSV."""
+    """Return ``{"days": […]}`` with an object per row. Numbers have the same digits as in CSV."""
     return jsontext.dumps({"days": list(given)})

@@ -15,7 +15,7 @@ from chalicelib.statistics.days import DAY_SECONDS, Span, day_of, hours_of
 
 
 def sum_by_service(counters: Iterable[HourlyCounters]) -> tuple[dict[Service, CallCounts], dict[Service, Latencies]]:
-    """A bank's total counts and latencies by service."""
+    """Return a bank's total counts and latencies by service."""
     tallies: dict[Service, CallCounts] = {}
     latencies: dict[Service, Latencies] = {}
     for hourly in counters:
@@ -32,9 +32,7 @@ REACH_DAYS = 7  # so many days before are looked at for a series of unanswered r
 
 @dataclass(frozen=True, slots=True)
 class Hour:
-    """All instances' counts for a bank and hour; ``has_any``: whether there are any; ``is_whole``: whether
-    all were read.
-    """
+    """All instances' counts for a bank and hour. ``has_any``: counts exist. ``is_whole``: all counts were read."""
 
     counters: HourlyCounters
     has_any: bool
@@ -47,13 +45,13 @@ def _no_hour(_hour: int) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class StoredCounters:
-    """The stored counters; the hours for which ``is_empty`` holds have none, and are not read."""
+    """The stored counters. The hours for which ``is_empty`` holds have no counters, and are not read."""
 
     store: Store
     is_empty: Callable[[int], bool] = _no_hour
 
     def of_hour(self, bic: str, hour: int, most_pages: int | None = None) -> Hour:
-        """All instances' counts for an hour, from at most ``most_pages`` pages of 1 MB."""
+        """Read all instances' counts for an hour, from at most ``most_pages`` pages of 1 MB."""
         whole, has_any, is_whole = HourlyCounters(bic, hour), False, False
         if self.is_empty(hour):
             return Hour(whole, has_any=False, is_whole=True)
@@ -65,21 +63,21 @@ class StoredCounters:
 
 
 class HourlyCounterReader:
-    """Reads one bank's counters, several hours in parallel and each only once; ``read`` returns an hour."""
+    """Reads one bank's counters, several hours in parallel and each only once. ``read`` returns an hour."""
 
     def __init__(self, read: Callable[[int], Hour]) -> None:
         self._read = read
         self._hours: dict[int, Hour] = {}
 
     def read_hours(self, hours: Sequence[int]) -> list[HourlyCounters]:
-        """The merged counters of each hour that has any, in order."""
+        """Read the merged counters of each hour that has any, in order."""
         unread = [hour for hour in hours if hour not in self._hours]
         for wave in pieces(unread, WIDTH):
             self._hours |= zip(wave, together([partial(self._read, hour) for hour in wave]), strict=True)
         return [self._hours[hour].counters for hour in hours if self._hours[hour].has_any]
 
     def read_day(self, day: date, now: int | None = None) -> list[HourlyCounters]:
-        """The counters of a UTC day until ``now``, and of earlier hours back to one with a response."""
+        """Read the counters of a UTC day until ``now``, and of earlier hours back to an hour with a response."""
         counters = self.read_hours([hour for hour in hours_of(day) if now is None or hour <= now])
         for hours in _earlier_hours(day) if counters else ():
             earlier = self.read_hours(hours)
@@ -89,7 +87,7 @@ class HourlyCounterReader:
         return counters
 
     def read_latest(self, now: int) -> list[HourlyCounters]:
-        """The latest counters: back to an hour with a response, or until a downtime is certain."""
+        """Read the latest counters: back to an hour with a response, or until a downtime is certain."""
         hours, counters = [hour for hour in hours_of(day_of(now)) if hour <= now], list[HourlyCounters]()
         for batch in (hours[-1:], hours[:-1], *_earlier_hours(day_of(now))):
             counters += self.read_hours(batch)
@@ -99,7 +97,7 @@ class HourlyCounterReader:
 
 
 def _earlier_hours(day: date) -> Iterator[Sequence[int]]:
-    """The hours before a day, in batches; the first batch is usually enough."""
+    """Yield the hours before a day, in batches. The first batch is usually enough."""
     last = hours_of(day - timedelta(days=1))
     yield last[-1:]
     yield last[:-1]
@@ -110,17 +108,16 @@ CONSECUTIVE = 5
 
 
 def downtime_spans(counters: Iterable[HourlyCounters], day: date) -> tuple[Span, ...]:
-    """The downtimes in seconds of ``day``: series of five or more consecutive requests without a response.
+    """Return the downtimes in seconds of ``day``: series of five or more consecutive requests without a response.
 
-    The interface is down from the first of the five until the next request that gets a response,
-    otherwise until midnight (EBA/GL/2018/07, guideline 2.4(c)). Requests of all services and TPPs are
-    ordered by the second of sending; a second with any response counts as up. Requests not sent because
-    calls to the bank were paused are ignored.
+    The interface is down from the first of the five until the next request that gets a response, otherwise until
+    midnight (EBA/GL/2018/07, guideline 2.4(c)). Requests of all services and TPPs are ordered by the second of sending.
+    A second with any response counts as up. Requests not sent because calls to the bank were paused are ignored.
 
-    A series that began before midnight counts, from midnight on, towards the day of its fifth request:
-    later requests do not make the previous day down.
+    A series that began before midnight counts, from midnight on, towards the day of its fifth request. Later requests
+    do not add downtime to the previous day.
 
-    ``counters`` are those of the day and of earlier days as far back as a series may reach, in any order.
+    ``counters`` are the counters of the day and of earlier days as far back as a series may reach, in any order.
     """
     midnight = hours_of(day)[0]
     until = midnight + DAY_SECONDS
@@ -133,7 +130,7 @@ def downtime_spans(counters: Iterable[HourlyCounters], day: date) -> tuple[Span,
 
 
 def _unanswered_series(replies: Iterable[tuple[int, bool, int]], until: int) -> Iterator[Span]:
-    """Series of unanswered requests that are long enough, in Unix seconds; an open one ends at ``until``."""
+    """Yield series of unanswered requests that are long enough, in Unix seconds. An open series ends at ``until``."""
     first, count = 0, 0
     for second, was_answered, unanswered in replies:
         if was_answered:
@@ -149,14 +146,14 @@ def _unanswered_series(replies: Iterable[tuple[int, bool, int]], until: int) -> 
 
 @dataclass(frozen=True, slots=True)
 class LatestSeries:
-    """The latest request: its Unix second, and the number of requests without a response up to it, 0 if it got one."""
+    """The latest request: its Unix second, and the number of unanswered requests up to it, 0 if it got a response."""
 
     second: int
     unanswered: int
 
 
 def latest_series(counters: Iterable[HourlyCounters]) -> LatestSeries:
-    """The series of unanswered requests, ordered as for ``downtime_spans``, that no response has ended."""
+    """Return the series of unanswered requests, ordered as for ``downtime_spans``, that no response has ended."""
     latest = LatestSeries(0, 0)
     for hourly in _merge_by_hour(counters):
         for second, was_answered, unanswered in hourly.replies():

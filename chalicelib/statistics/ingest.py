@@ -1,9 +1,9 @@
 """Ingestion: a bank's counters and reports become one record per UTC day.
 
-A record depends only on the day's counters (and those of earlier days, as far back as a series of
-unanswered requests may reach) and the bank's report; recomputing it gives the same record. The bank's
-name, and whether it had to report, stay as they were when the record was first created. A made-up record is
-replaced as if there were none, but only by counters, or by a report on a day since the bank's registration.
+A record depends only on the day's counters (and earlier counters as far back as a series of unanswered requests may
+reach) and the bank's report. A recomputation gives the same record. The bank's name, and whether it had to report, do
+not change after the record's creation. A synthetic record is replaced as if it were missing, but only by counters, or
+by a report on a day since the bank's registration.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ RUN_SECONDS = 840  # the schedule begins no other bank after so long
 
 
 class DayRefused(ValueError):
-    """A day that cannot be ingested; the message gives the reason."""
+    """A day that cannot be ingested. The message gives the reason."""
 
     def __init__(self, day: date, why: str) -> None:
         self.day = day
@@ -43,7 +43,7 @@ class DayRefused(ValueError):
 
 
 class IngestIncomplete(Exception):
-    """Days of these banks could not be ingested; all other banks' days were."""
+    """Days of these banks could not be ingested. The days of all other banks were ingested."""
 
     def __init__(self, bics: Sequence[str]) -> None:
         self.bics = tuple(bics)
@@ -57,7 +57,7 @@ class ExpectedBank:
     Attributes:
         is_active: whether a record is created even for a day without requests.
         reports: whether the bank has to report each day.
-        since: the day of its registration; its first report is due for the following day.
+        since: the day of its registration. Its first report is due for the following day.
     """
 
     bic: str
@@ -85,7 +85,7 @@ def compute_day(
     """Compute the record of a day.
 
     Args:
-        counters: of the day, and of the earlier days that ``downtime_spans`` needs, in any order.
+        counters: the counters of the day, and of the earlier days that ``downtime_spans`` needs, in any order.
         before: the previous record, if any.
     """
     counters, hours = list(counters), hours_of(day)
@@ -128,8 +128,8 @@ class _StoredDays:
 class Ingest:
     """Ingests days.
 
-    If it ``is_alone``, nothing else counts or ingests: a run on the day after a bank's previous one then looks at the
-    latest days only, and knows their records.
+    If it ``is_alone``, no other process counts or ingests. A run on the day after a bank's previous run then examines
+    only the latest days, whose records are known.
     """
 
     def __init__(
@@ -187,16 +187,16 @@ class Ingest:
         return done
 
     def ingest_days(self, bank: ExpectedBank, days: Sequence[date]) -> list[Ingested]:
-        """Ingest specific days of a bank; a day without counters and report gets no record.
+        """Ingest specific days of a bank. A day without counters and report gets no record.
 
-        Raises: DayRefused; no day is then ingested.
+        Raises: DayRefused, in which case no day is ingested.
         """
         for day in days:
             self._check(day)
         return self._ingest(bank, days, self._load_days(bank.bic, days))
 
     def build_overviews(self, banks: Sequence[ExpectedBank], days: Sequence[date] = ()) -> None:
-        """Build the overviews of ``days``; without days, those that are missing or may have changed in a run."""
+        """Build the overviews of ``days``. Without days, build overviews that are missing or may have changed."""
         bics = [bank.bic for bank in banks]
         if days:
             day_overviews.build_overviews(self._store, days, bics)
@@ -215,7 +215,7 @@ class Ingest:
         self._overviews_until = latest
 
     def _try_bank(self, bank: ExpectedBank) -> list[Ingested] | None:
-        """Ingest one bank; a failure does not affect the other banks."""
+        """Ingest one bank. A failure does not affect the other banks."""
         try:
             return self.ingest_due(bank)
         except Exception:

@@ -15,6 +15,6 @@ statistics_jobs = Jobs[StatisticsContainer](__name__)
 
 @statistics_jobs.schedule(Cron(INGESTED_AT % 60, INGESTED_AT // 60, "*", "*", "?", "*"), name="ingest")
 def ingest(event: Any) -> None:
-    """Every night at 01:10 UTC: compute day records and report missing reports."""
+    """Compute day records and report missing reports. This job runs every night at 01:10 UTC."""
     statistics = statistics_jobs.parts()
     statistics.ingest.run(statistics.expected_banks())

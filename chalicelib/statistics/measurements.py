@@ -1,9 +1,8 @@
-"""Measurements are counted in memory and written by each instance once a minute.
+"""Measurements, which are counted in memory and written by each instance once a minute.
 
-A request writes them at its end, if a write is due or a bank that was down has responded. A failed
-write does not fail the request: the response is delayed only for a limited time, and the rest is
-written later under the same names, so nothing is counted twice if the write succeeded but its
-response was lost.
+A request writes them at its end, if a write is due or a bank that was down has responded. A failed write does not fail
+the request. The response is delayed only for a limited time, and the remaining counts are written later under the same
+names. So no call is counted twice if the write succeeded but its response was lost.
 """
 
 from __future__ import annotations
@@ -73,11 +72,11 @@ class CounterBuffer:
 
     @property
     def hours(self) -> set[int]:
-        """The counted hours, by their first Unix second."""
+        """Return the counted hours, by their first Unix second."""
         return {hour for _, hour in self.counters}
 
     def figures(self) -> Iterator[tuple[str, Service, int, CallCounts, _Times]]:
-        """All counts: bank, service, first Unix second of the minute, counts and durations."""
+        """Return all counts: bank, service, first Unix second of the minute, counts and durations."""
         for (bic, hour), hourly in self.counters.items():
             for minute, tallies in hourly.minutes.items():
                 for service, tally in tallies.items():
@@ -115,14 +114,14 @@ MAX_UNWRITTEN = 1000
 
 
 class Measurements:
-    """Counts measurements; thread-safe.
+    """Counts measurements. Thread-safe.
 
     Args:
         store: returns the store for the counters, on demand.
         clock: for times and durations.
         metrics: receives the same figures.
         not_before: the Unix second from which requests write.
-        downtimes: returns what receives the open downtimes, which are read after each write of counters.
+        downtimes: returns the receiver of the open downtimes, which are read after each write of counters.
     """
 
     def __init__(
@@ -148,7 +147,7 @@ class Measurements:
         self._hours: set[int] = set()
 
     def has_none(self, hour: int) -> bool:
-        """Whether this process has counted nothing in an hour, by its first Unix second, that began in its time."""
+        """Whether this process counted no calls in an hour that began during its lifetime, by its first Unix second."""
         with self._lock:
             return hour >= self._since and hour not in self._hours | self._gathered.hours
 
@@ -178,7 +177,7 @@ class Measurements:
             log.exception("measurements failed")
 
     def write(self) -> None:
-        """Write the counts, with earlier ones not yet written, the clients' activity, and the downtimes that follow."""
+        """Write the counts, including earlier unwritten ones, the clients' activity, and the resulting downtimes."""
         with self._lock:
             gathered, self._gathered = self._gathered, CounterBuffer()
             self._hours |= gathered.hours
@@ -197,9 +196,9 @@ class Measurements:
         self._record_downtimes()
 
     def _claim_write(self, *, at_once: bool) -> bool:
-        """Whether this request performs the write; if it does, others pause theirs for a while.
+        """Return whether this request performs the write. If it does, other requests pause their writes for a while.
 
-        After the clock was set back, a write is due at once.
+        After the clock was set back, a write is due immediately.
         """
         now = self._clock.time()
         with self._lock:
@@ -211,7 +210,7 @@ class Measurements:
             return True
 
     def _write_metrics(self, bic: str, service: Service, at: int, tally: CallCounts, times: _Times) -> None:
-        """The metric names of ``CallCounts``' members: ``NotAsked``."""
+        """Write metrics, named after the members of ``CallCounts``, such as ``NotAsked``."""
         self._metrics.write(
             {name.title().replace("_", ""): count for name, count in tally.to_item().items()},
             {"HubTime": times.hub, "BankTime": times.bank},
@@ -234,7 +233,7 @@ class Measurements:
                 self._unchecked.append(hourly)
 
     def _record_downtimes(self) -> None:
-        """Open or end downtimes after a write; a failure is made up for by the next one."""
+        """Open or end downtimes after a write. After a failure, the next write retries."""
         from chalicelib.statistics.downtimes import DowntimeRecorder
 
         with self._lock:
@@ -260,6 +259,6 @@ class Measurements:
 
 
 def _longest_delay(seconds: float) -> float:
-    """Seconds that a response, ``seconds`` after its request arrived, may wait for a write."""
+    """Return the seconds that a response, ``seconds`` after its request arrived, may wait for a write."""
     left = ANSWER_TIMEOUT - seconds
     return min(WRITE_TIMEOUT, left) if left > 0 else WRITE_TIMEOUT

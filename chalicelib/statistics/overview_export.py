@@ -1,7 +1,7 @@
 """The figures of all banks for some days, as CSV and JSON: one row per bank.
 
-Names and units are those of the day records' export. Unknown values are empty, ``null`` in JSON, never 0. Made-up days
-do not count (``day_overviews.without_made_up_rows``).
+Names and units are those of the day records' export. Unknown values are empty, ``null`` in JSON, never 0. Days with
+synthetic figures do not count (``day_overviews.without_made_up_rows``).
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def _downtime(bank: BankDays) -> Value:
 
 
 def _count_of(number: Callable[[BankFigures], int]) -> Callable[[BankDays], Value]:
-    """A number of requests; unknown if no day has figures."""
+    """Return a number of requests. It is unknown if no day has figures."""
     return lambda bank: number(bank.figures) if bank.figures.days else None
 
 
@@ -75,10 +75,10 @@ def build_rows(banks: Iterable[BankDays]) -> Iterable[Row]:
 
 
 def as_csv(given: Iterable[Row]) -> str:
-    """The rows as CSV with a header (see ``export.write_csv``)."""
+    """Return the rows as CSV with a header (see ``export.write_csv``)."""
     return write_csv(NAMES, given)
 
 
 def as_json(given: Iterable[Row]) -> str:
-    """``{"banks": […]}`` with an object per row; numbers have the same digits as in CSV."""
+    """Return ``{"banks": […]}`` with an object per row. Numbers have the same digits as in CSV."""
     return jsontext.dumps({"banks": list(given)})

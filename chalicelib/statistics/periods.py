@@ -32,10 +32,10 @@ class Period:
     """The figures of a period.
 
     Attributes:
-        records, made_up: numbers of days with a record, and of those that are made up.
+        records, made_up: numbers of days with a record, and with a synthetic record.
         down_days: number of days with downtime.
-        down: downtimes, in seconds of the day; only of a period of one day.
-        latencies: by service; ``summary`` combines them.
+        down: downtimes, in seconds of the day, only for a period of one day.
+        latencies: by service. ``summary`` combines them.
     """
 
     days: DayRange
@@ -58,7 +58,7 @@ class Period:
 
 
 def split_into_periods(records: Sequence[DayRecord], days: DayRange) -> list[Period]:
-    """All periods of ``days`` in order, including those without records."""
+    """Return all periods of ``days`` in order, including periods without records."""
     by_day = {record.day: record for record in records}
     return [_combine(period, [by_day[day] for day in period if day in by_day]) for period in days.periods]
 
@@ -75,7 +75,7 @@ def summarize_periods(periods: Iterable[Period]) -> Summary:
 
 
 def summarize_reports(records: Sequence[DayRecord]) -> Reports:
-    """Summarise the reports of some days. Each day has equal weight, since reports have no number of measurements."""
+    """Summarise the reports of some days. Each day has equal weight, because reports have no number of measurements."""
     expected = [record for record in records if record.report != "not_expected"]
     return Reports(
         len(expected),

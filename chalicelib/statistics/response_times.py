@@ -20,7 +20,7 @@ _RETRY_SECONDS = 600
 
 @dataclass(frozen=True, slots=True)
 class _Average:
-    """A bank's average in milliseconds, ``None`` without one, and the Unix second until which it is cached."""
+    """A bank's average in milliseconds, or ``None``, and the Unix second until which it is cached."""
 
     milliseconds: int | None
     until: int
@@ -35,7 +35,7 @@ class ResponseTimes:
         self._known: dict[str, _Average] = {}
 
     def of_banks(self, bics: Sequence[str]) -> dict[str, int | None]:
-        """The average of each bank: of yesterday or, until that record exists, of the day before."""
+        """Return the average of each bank: of yesterday or, until that record exists, of the day before."""
         now, latest = self._clock.time(), yesterday(self._clock)
         unknown = [bic for bic in bics if bic not in self._known or now >= self._known[bic].until]
         for bic, record in self._read(unknown, latest).items():
@@ -44,7 +44,7 @@ class ResponseTimes:
         return {bic: self._known[bic].milliseconds for bic in bics}
 
     def _read(self, bics: Sequence[str], latest: date) -> dict[str, DayRecord | None]:
-        """The latest day's record of each bank or, without one, that of the day before."""
+        """Read each bank's record of the latest day or, if missing, of the day before."""
         found = self._read_day(bics, latest)
         missing = [bic for bic, record in found.items() if record is None]
         return found | self._read_day(missing, latest - timedelta(days=1))
@@ -58,13 +58,13 @@ class ResponseTimes:
 
 
 def _read_measured(item: Item | None) -> DayRecord | None:
-    """The record; ``None`` if there is none or its figures are made up."""
+    """Return the record, or ``None`` if there is none or its figures are synthetic."""
     record = DayRecord.from_item(item) if item else None
     return None if record is None or record.made_up else record
 
 
 def _average(record: DayRecord | None) -> int | None:
-    """The mean of a day's responses from the bank; ``None`` if there were none."""
+    """Return the mean of a day's response times of the bank, or ``None`` without responses."""
     bank = record.latency.bank if record else None
     if bank is None or not bank.count:
         return None

@@ -1,7 +1,7 @@
-"""Slots for slow calls: how many calls to a bank may wait longer than ``SLOW_SECONDS``, in all instances together.
+"""Slots for slow calls limit the calls to a bank that wait longer than ``SLOW_SECONDS``, across all instances.
 
-A bank has ``SLOTS`` rows. A slow call takes one while it waits, so calls that are answered in time use no storage. A
-slot whose instance ended is free again once the call would have timed out by any clock.
+A bank has ``SLOTS`` rows. A slow call takes a row while it waits, so calls with a timely response use no storage. A
+slot whose instance ended is free again after the call would have timed out by any clock.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Slot:
     held_by: str
 
     def to_item(self, until: int) -> Item:
-        """The row of the slot, held until a Unix second."""
+        """Return the row of the slot, held until a Unix second."""
         attribute, subject = slots_key(self.bic)
         return {
             attribute: subject,
@@ -48,7 +48,7 @@ class Slot:
 
 
 def slots_key(bic: str) -> tuple[str, str]:
-    """The partition key of a bank's slots: attribute name and value."""
+    """Return the partition key of a bank's slots: attribute name and value."""
     return "subject", f"slow-calls#{bic}"
 
 
@@ -58,9 +58,9 @@ class SlowCalls:
     clock: Clock
 
     def take(self, bic: str) -> Slot | None:
-        """Take a free slot of a bank; ``None`` if there is none. Raises: StoreError.
+        """Take a free slot of a bank. Return ``None`` if there is none. Raises: StoreError.
 
-        A random slot is tried without reading, since it is usually free.
+        A random slot is tried without a read, because it is usually free.
         """
         held_by = new_id()
         slot = self._take_one_of(bic, held_by, range(SLOTS))
@@ -83,7 +83,7 @@ class SlowCalls:
         return slot if is_taken else None
 
     def _find_free(self, bic: str) -> list[int]:
-        """The numbers of the free slots."""
+        """Return the numbers of the free slots."""
         now = self.clock.time()
         rows = self.store.rows(TABLE, slots_key(bic))
         held = {int(row["part"]) for row in rows if now < row["held_until"] <= now + _LONGEST_SECONDS}

@@ -1,4 +1,4 @@
-"""``POST /api`` (card API) and, in sandboxes, ``POST /simulator``. Their parts are loaded on first use."""
+"""``POST /api`` (card API) and, in sandboxes, ``POST /simulator``. Their modules are loaded on first use."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ROUTES = ("/api", "/simulator")
 
 
 def refusal(status: int) -> Response:
-    """The error envelope for a request that no view handled; ``status`` is the HTTP status."""
+    """Return the error envelope for a request that no view handled. ``status`` is the HTTP status."""
     return _error("NOT_JSON" if status < 500 else "INTERNAL", status=status)
 
 

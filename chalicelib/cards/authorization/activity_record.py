@@ -1,11 +1,11 @@
-"""Card activity: every network message for a card, approved or declined, with its use of the card, as reports list it.
+"""Card activity: every network message for a card, approved or declined.
 
-Each row has the members of the Card activity record and the Financial authorize record (specification). It is written
-to the card's list and, in a reserved position, to the sharded list of all the programme manager's cards. Approved
-messages that move money, except hold releases, are also written to the card's list of financial authorizes.
+Each row has the members of the Card activity record and the Financial authorize record (specification). The row is
+written to the card's list and, in a reserved position, to the sharded list of all the programme manager's cards.
+Approved messages that move money, except hold releases, are also written to the card's list of financial authorizes.
 
-DynamoDB charges a write by the kilobyte, so rows leave out the members in ``ZEROS`` that are 0, and flags that are not
-set. Older rows have them.
+DynamoDB charges a write by the kilobyte, so rows omit flags that are not set and members in ``ZEROS`` that are 0. Older
+rows include them.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ All other entry modes have 00.
 class CardUse:
     """One use of a card.
 
-    ``country`` is the merchant's, a numeric ISO 3166-1 code; ``checks`` has a flag for each of ``SECURITY_CHECKS``.
+    ``country`` is the merchant's numeric ISO 3166-1 code. ``checks`` has a flag for each of ``SECURITY_CHECKS``.
     """
 
     transaction_type: int
@@ -93,7 +93,7 @@ class CardUse:
 
     @cached_property
     def moves_money(self) -> bool:
-        """Whether the transaction moves money, unlike an inquiry."""
+        """Whether the transaction moves money. An inquiry does not."""
         return self.transaction_type not in INQUIRY_TYPES
 
     def attributes(self, currency: int, holder_country: int | None) -> TransactionAttributes:
@@ -104,9 +104,9 @@ class CardUse:
         )
 
     def report_members(self, number: int, now: int) -> dict[str, Any]:
-        """The members that card activity and transactions have in common, some of them ``None``.
+        """Return the members that card activity and transactions share. Some can be ``None``.
 
-        ``number`` is the id of the message or transaction, ``now`` its time in Unix seconds.
+        ``number`` is the id of the message or transaction. ``now`` is its time in Unix seconds.
         """
         moment = datetime.fromtimestamp(now, UTC)
         return {
@@ -159,13 +159,13 @@ _DIGITS = 20
 
 @dataclass(frozen=True, kw_only=True)
 class NetworkMessage:
-    """A network message and its response; amounts in minor units.
+    """A network message and its response. Amounts are in minor units.
 
     Attributes:
         number: the ``authorize_id``.
         kind: the ``authorize_type``.
         amount: the amount in ``currency``.
-        charge: the charge to the account; ``None`` if it could not be computed.
+        charge: the charge to the account, or ``None`` if it could not be computed.
         holder_currency: the account's currency.
         holds_until: when the hold placed by this message expires, in Unix seconds.
     """
@@ -195,7 +195,7 @@ class NetworkMessage:
 
     @cached_property
     def lists(self) -> list[str]:
-        """The lists that include this message: card activity and, for an approved movement of money, financial
+        """The lists that include this message: card activity and, if it is approved and moves money, financial
         authorizes.
         """
         is_financial = self.is_approved and self.use.moves_money and not self.is_reversal
@@ -251,13 +251,13 @@ class NetworkMessage:
         return without_none(members | use.report_members(self.number, now))
 
     def put_rows(self, stamp: WriteStamp, reserved: ReservedRow) -> list[Put]:
-        """Puts of the message's rows, recorded at ``stamp``."""
+        """Return the puts of the message's rows, recorded at ``stamp``."""
         row = self.row(stamp)
         places = [of_card(self.card.id, name).key(stamp.at, self.number) for name in self.lists]
         return [reserved.put(row), *(Put(table, place | row, absent("owner")) for table, place in places)]
 
     def row(self, stamp: WriteStamp) -> Item:
-        """The members of the message's rows, recorded at ``stamp``."""
+        """Return the members of the message's rows, recorded at ``stamp``."""
         members = self.members(stamp.now)
         return {
             **{name: value for name, value in members.items() if value != 0 or name not in ZEROS},
@@ -270,28 +270,28 @@ class NetworkMessage:
 
 
 def of_card(card_id: int, name: str = ACTIVITY) -> Timeline:
-    """All messages for a card, or with ``AUTHORIZES`` the approved ones, except inquiries and hold releases."""
+    """Return all messages for a card, with ``AUTHORIZES`` only approved ones, without inquiries and hold releases."""
     return Timeline(TABLE, f"card#{card_id}", name, _DIGITS)
 
 
 def of_manager(manager_id: int) -> Sequence[Timeline]:
-    """All messages for a programme manager's cards, one timeline per shard."""
+    """Return all messages for a programme manager's cards, with one timeline per shard."""
     return [Timeline(TABLE, shard, ACTIVITY, _DIGITS) for shard in shards(manager_id)]
 
 
 def shard_with(manager_id: int, number: int) -> Timeline:
-    """The shard of ``of_manager`` that has the message with this number."""
+    """Return the shard of ``of_manager`` that contains the message with this number."""
     return Timeline(TABLE, shard_of(manager_id, number), ACTIVITY, _DIGITS)
 
 
 def new_entry(manager_id: int, sequences: Sequences) -> tuple[Timeline, int]:
-    """The list over all cards, and the number, of a new message."""
+    """Return a new message's number and its entry in the list of all cards."""
     number = sequences.next("authorization")
     return shard_with(manager_id, number), number
 
 
 def search(timeline: Timeline, span: Span, approved: int | None, kind: int | None) -> Search:
-    """A search in a list of messages, by time, by whether they were approved, and by ``authorize_type``."""
+    """Return a search in a list of messages by time, approval and ``authorize_type``."""
     conditions: list[Condition] = []
     if approved is not None:
         is_approved = Attr("response_code").is_in(list(values.APPROVALS))
@@ -312,7 +312,7 @@ def risk_members(fired: FiredRules) -> dict[str, Any]:
 
 
 def _join_rules(rules: Sequence[str], between: str, room: int = 255) -> str:
-    """The rule ids, joined with ``between``; ids that would exceed ``room`` characters are dropped."""
+    """Join the rule ids with ``between``. Omit the ids that would exceed ``room`` characters."""
     listed = ""
     for rule in rules:
         longer = f"{listed}{between}{rule}" if listed else rule
@@ -323,5 +323,5 @@ def _join_rules(rules: Sequence[str], between: str, room: int = 255) -> str:
 
 
 def risk_action_flags(fired: FiredRules) -> dict[str, int]:
-    """A 0 or 1 for each risk action."""
+    """Return a flag, 0 or 1, for each risk action."""
     return {name: int(name in fired.actions) for name in values.RISK_ACTIONS}

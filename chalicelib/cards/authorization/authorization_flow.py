@@ -1,6 +1,6 @@
 """Authorizations, advices and increments: network messages to the issuer (``docs/concepts/card-network.md``).
 
-One transaction records the authorizer's decision: hold, counters, authorization and activity.
+One transaction records the authorizer's decision: the hold, the counters, the authorization and the activity.
 """
 
 from __future__ import annotations
@@ -82,8 +82,8 @@ def decline_late(
 ) -> AuthorizationOutcome:
     """Decline an authorization that could not be decided in time because of write conflicts.
 
-    No usage is counted. The card's list gets its row later (see ``late_declines``), so the writes do not conflict
-    with other requests.
+    No usage is counted. The row is added to the card's list later (see ``late_declines``), so the writes do not
+    conflict with other requests.
     """
     card_context, _ = _read_card_context(request, context, card_data, sequences)
     if card_context is None:
@@ -96,9 +96,9 @@ def decline_late(
 def decline_unrecorded(
     request: SimulateAuthorization, reserved: ReservedRow | None, *, card_data: CardData, sequences: Sequences
 ) -> UnrecordedAnswer:
-    """Decline an authorization that storage did not take in time; nothing is known of its account.
+    """Decline an authorization when storage did not respond in time and the account is unknown.
 
-    ``reserved`` is the reserved row of its message, if storage confirmed one.
+    ``reserved`` is the reserved row of the message, if storage confirmed the reservation.
     """
     number = reserved.number if reserved else sequences.spare("authorization")
     asked = _requested_amount(request)
@@ -114,8 +114,8 @@ def decline_unrecorded(
 def simulate_advice(
     request: SimulateAdvice, context: RequestContext, *, card_data: CardData, sequences: Sequences
 ) -> AuthorizationOutcome:
-    """Nothing is checked, and only amounts that cannot be converted are declined (57): an amount that the network
-    approved is held even if funds are insufficient. An unknown card number is refused with 3002.
+    """No checks are made. Only amounts that cannot be converted are declined (57). An amount that the network approved
+    is held even if funds are insufficient. An unknown card number is refused with 3002.
     """
     card_context, _ = _read_card_context(request, context, card_data, sequences)
     if card_context is None:
@@ -129,7 +129,7 @@ def simulate_increment(
     request: SimulateIncrement, context: RequestContext, *, sequences: Sequences
 ) -> AuthorizationOutcome:
     """Requires a held authorization (4008). The increment is declined because of the card's or the account's status,
-    limits (61, 65) or funds (51); if approved, it is held for 7 days from now.
+    limits (61, 65) or funds (51). An approved increment is held for 7 days from now.
     """
     authorization = find_by_trans_link(context, request.trans_link)
     authorization.require(context.action)
@@ -142,7 +142,7 @@ def simulate_increment(
 def _read_card_context(
     request: SimulateAuthorization | SimulateAdvice, context: RequestContext, card_data: CardData, sequences: Sequences
 ) -> tuple[CardContext | None, str | None]:
-    """The context of the requested card, and the decline code if the number was replaced.
+    """Read the context of the requested card, and the decline code if the number was replaced.
 
     The last read reserves the message's row. The context is ``None`` if the number is unknown. Raises: Refused.
     """
@@ -162,7 +162,7 @@ def _read_card_context(
 
 
 def _read_and_reserve(context: RequestContext, sequences: Sequences) -> Read:
-    """A read that reserves a row for the request's message, once."""
+    """Return a read that also reserves a row for the request's message, once."""
     entry = partial(activity_record.new_entry, context.manager_id, sequences)
     return partial(context.items, entry=entry)
 
@@ -170,7 +170,7 @@ def _read_and_reserve(context: RequestContext, sequences: Sequences) -> Read:
 def _decline_unknown_card(
     request: SimulateAuthorization, context: RequestContext, sequences: Sequences
 ) -> simulator_messages.Authorization:
-    """The response for an unknown card number; nothing is recorded."""
+    """Return the response for an unknown card number. No decline is recorded."""
     context.reservation.release()
     number = sequences.next("authorization")
     return _decline_without_account(number, UNKNOWN_NUMBER, _requested_amount(request))
@@ -207,7 +207,7 @@ def _record_increment(
     charge: Charge | None,
     tally: CounterChanges,
 ) -> AuthorizationOutcome:
-    """Record an increment of an authorization; ``charge`` is the new total."""
+    """Record an increment of an authorization. ``charge`` is the new total."""
     reserved, account = context.reservation.row, decision.account
     movement = Movement(
         CALLED[values.INCREMENT], context.at, context.write_id, tally, authorization_id=authorization.id
@@ -260,7 +260,7 @@ def _write_decision(
     held: int,
     decision: Decision,
 ) -> tuple[WriteStamp, list[Operation], Account]:
-    """The stamp and the writes of a decision, except for the authorization and its activity, and the account then."""
+    """Return the stamp and writes of a decision, without its authorization and activity, and the resulting account."""
     card, after = card_context.card, account
     movement.list_by_card(card_context.of_card)
     if held:
@@ -287,7 +287,7 @@ def _requested_amount(request: SimulateAuthorization | SimulateAdvice) -> Reques
 
 
 def _decline_without_account(number: int, code: str, asked: RequestedAmount) -> simulator_messages.Authorization:
-    """The response to the network about no known account."""
+    """Return the response to the network when no account is known."""
     answer: simulator_messages.Authorization = {
         "authorize_id": number,
         "trans_link": f"{number:012}",
@@ -314,7 +314,7 @@ def _outcome(
     now: int,
     decision: Decision | None = None,
 ) -> AuthorizationOutcome:
-    """The response to the network, with the writes and events; balances are 0 if hidden from the caller."""
+    """Return the response to the network, the writes and the events. Balances are 0 if hidden from the caller."""
     charge = message.charge if message.is_approved and message.use.moves_money else None
     answer: simulator_messages.Authorization = {
         "authorize_id": message.number,

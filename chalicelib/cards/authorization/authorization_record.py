@@ -1,7 +1,7 @@
 """Authorizations with their holds, and disputes.
 
-All messages with the same ``trans_link`` share one record; the number of a later message refers to it. A transaction
-can be disputed once.
+All messages with the same ``trans_link`` share one record. The number of a later message refers to this record. A
+transaction can be disputed once.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ NOT_DUE: Item = {"due_at": None, "due_shard": None}
 
 @dataclass(frozen=True, kw_only=True)
 class Authorization(Record):
-    """An authorization, identified by ``trans_link``; amounts in minor units.
+    """An authorization, identified by ``trans_link``. Amounts are in minor units.
 
     Attributes:
         state: one of ``AUTHORIZATION_STATES``.
         at: when it was recorded, in Unix milliseconds.
-        listed_at: its position in the list over all cards, in Unix milliseconds, if it is not ``at``.
+        listed_at: its position in the list over all cards, in Unix milliseconds, if different from ``at``.
         currency: the merchant's currency.
         left: the amount still to be cleared, in ``currency``.
         held: the amount held on the account for ``left``.
         charge: the latest charge for the full amount, a ``Charge`` as a dict.
-        counted: the usage counted against limits, which a release gives back.
+        counted: the usage counted against limits, which a release subtracts again.
         use: from ``CardUse.as_dict``.
         rules: the risk rules that fired.
         actions: the actions of those rules.
@@ -53,7 +53,7 @@ class Authorization(Record):
         credited: the part of ``debited`` that was given back, by currency.
         rates: the base rates, for currencies cleared at a single rate.
         booked_row: the account's ledger row of the latest clearing or refund, if any.
-        lists: the lists that include its first message; none for a clearing without an authorization.
+        lists: the lists that include its first message, or none for a clearing without an authorization.
         due_at: when the hold expires, in Unix seconds; ``due_shard`` is its index shard.
     """
 
@@ -147,7 +147,7 @@ class Dispute(Record):
         account_id: the account that the transaction was booked to.
         step: the current step, one of ``DISPUTE_STEPS``.
         amount: the disputed amount, in minor units of the account's currency.
-        worth: the same share of the transaction's own amount; it cannot be refunded as well.
+        worth: the same share of the transaction's own amount, which can then not be refunded.
         opened_at: in Unix seconds.
     """
 
@@ -168,12 +168,12 @@ class Dispute(Record):
 
     @classmethod
     def check_undisputed(cls, transaction_id: int) -> Check:
-        """Check that the transaction has no dispute; its records may have been read at different moments."""
+        """Check that the transaction has no dispute. Its records may have been read at different times."""
         return Check(*cls.key(transaction_id), absent("owner"))
 
 
 def find_by_trans_link(context: RequestContext, trans_link: str) -> Authorization:
-    """The authorization with this ``trans_link``. Raises: Refused, also for the number of a later message."""
+    """Return the authorization with this ``trans_link``. Raises: Refused, also for a later message's number."""
     [item] = context.items([Authorization.key(int(trans_link))])
     return context.require_visible(Authorization, None if item and "of" in item else item)
 
@@ -181,9 +181,9 @@ def find_by_trans_link(context: RequestContext, trans_link: str) -> Authorizatio
 def put_message_number(
     message: NetworkMessage, authorization: Authorization, stamp: WriteStamp, listed_at: int | None
 ) -> Put:
-    """A put of the item that links a later message's number to its authorization.
+    """Return a put of the item that links a later message's number to its authorization.
 
-    It is recorded at ``stamp``; ``listed_at`` is as in ``Authorization``.
+    The item is recorded at ``stamp``. ``listed_at`` is as in ``Authorization``.
     """
     table, place = Authorization.key(message.number)
     members: Item = {"manager_id": authorization.manager_id, "access_level": authorization.access_level}
@@ -196,7 +196,7 @@ def put_message_number(
 def split_usage(usage: Usage | None, part: int, of: int, *, with_count: bool) -> tuple[Usage, Usage]:
     """Split counted usage into the share ``part / of`` and the rest.
 
-    The transaction count stays with the share if ``with_count`` is set, otherwise with the rest.
+    The share includes the transaction count if ``with_count`` is set. Otherwise the rest includes it.
     """
     taken: Usage = {}
     rest: Usage = {}
@@ -208,7 +208,7 @@ def split_usage(usage: Usage | None, part: int, of: int, *, with_count: bool) ->
 
 
 def join_usage(first: Usage | None, second: Usage | None) -> Usage | None:
-    """The sum of both usages, with one entry per window; ``None`` if it is empty."""
+    """Return the sum of both usages with one entry per window, or ``None`` if it is empty."""
     owners: dict[str, None] = dict.fromkeys([*(first or {}), *(second or {})])
     usage = {owner: _merge([*(first or {}).get(owner, ()), *(second or {}).get(owner, ())]) for owner in owners}
     return {owner: counted for owner, counted in usage.items() if counted} or None
@@ -232,6 +232,6 @@ def _merge(counted: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _with_amount(amounts: dict[str, T] | None, name: str, value: T | None) -> dict[str, T] | None:
-    """A copy of the amounts with ``name`` set to ``value``, or removed if the value is zero or ``None``."""
+    """Return a copy of the amounts with ``name`` set to ``value``, or without ``name`` for a zero value or ``None``."""
     rest = {each: amount for each, amount in (amounts or {}).items() if each != name}
     return ({**rest, name: value} if value else rest) or None

@@ -1,4 +1,4 @@
-"""The authorizer: decides on a card's use, amount and account for the issuer.
+"""The authorizer decides on a card's use, amount and account for the issuer.
 
 It checks in this order: the card's status, expiry, PIN and CVC2, the usage group, the choice of an account and its
 status, risk rules, exchange rate and fees, limits, the balance. The first failed check determines the response code.
@@ -73,9 +73,9 @@ class Decision:
 
     Attributes:
         code: the response code.
-        account: the account used; the primary account if none could be chosen.
+        account: the account used, or the primary account if no account could be chosen.
         amount: the approved part of the requested amount.
-        charge: the charge to the account; ``None`` if it was not computed.
+        charge: the charge to the account, or ``None`` if it was not computed.
         counted: the usage counted against limits.
         fired: the risk rules that fired, with their actions.
         card_changes: the card members to change.
@@ -97,7 +97,7 @@ class Decision:
 
 
 def draw_auth_code(decision: Decision) -> str | None:
-    """A new authorization code for an approval: six random digits; ``None`` for a decline."""
+    """Return a new authorization code of six random digits for an approval, or ``None`` for a decline."""
     return f"{secrets.randbelow(10**6):06}" if decision.is_approved else None
 
 
@@ -110,7 +110,7 @@ def decide(
     *,
     card_data: CardData,
 ) -> Decision:
-    """Decide at ``now`` (Unix seconds), counting usage in ``tally``.
+    """Decide at ``now`` (Unix seconds), and count usage in ``tally``.
 
     ``by_number`` is the decline code for a replaced card number.
     """
@@ -128,7 +128,7 @@ def decide(
 def _verify_cardholder(
     card: Card, presented: PresentedData, now: int, card_data: CardData
 ) -> tuple[str | None, Mapping[str, Any]]:
-    """Verify the cardholder; if the check is impossible, decline without counting a failed attempt."""
+    """Verify the cardholder. If verification is impossible, decline without counting a failed attempt."""
     try:
         return _check_presented(card, presented, now, card_data)
     except AwsError:
@@ -142,10 +142,10 @@ def _verify_cardholder(
 def _check_presented(
     card: Card, presented: PresentedData, now: int, card_data: CardData
 ) -> tuple[str | None, dict[str, Any]]:
-    """The response code if the check fails, and the changes to the card's counters of failed attempts.
+    """Return the response code if the check fails, and the changes to the card's counters of failed attempts.
 
-    Write the changes on condition that the card is unchanged; otherwise parallel guesses at PIN and
-    CVC2 could exceed the limits.
+    Write the changes on condition that the card is unchanged. Otherwise parallel guesses at PIN and CVC2 could exceed
+    the limits.
     """
     is_same_year = presented.expiry_year in (None, card.expiry_year)
     if not is_same_year or presented.expiry_month not in (None, card.expiry_month):
@@ -164,7 +164,7 @@ def _check_presented(
 
 
 def _check_pin(card: Card, number: str, pin: str | None, card_data: CardData) -> tuple[str | None, dict[str, Any]]:
-    """Count an incorrect PIN; a correct PIN resets the counter."""
+    """Count an incorrect PIN, or reset the counter for a correct PIN."""
     if pin is None:
         return None, {}
     if card.pin_is_blocked:
@@ -180,7 +180,7 @@ def _check_pin(card: Card, number: str, pin: str | None, card_data: CardData) ->
 
 
 def force(card_context: CardContext, asked: RequestedAmount, code: str, now: int, tally: CounterChanges) -> Decision:
-    """Apply a response code without checks: count an approval and place its hold, even beyond the balance.
+    """Apply a response code without checks. Count an approval and place its hold, even beyond the balance.
 
     Without an exchange rate the hold is unknown, and an approval is recorded as a decline.
     """
@@ -198,7 +198,7 @@ def force(card_context: CardContext, asked: RequestedAmount, code: str, now: int
 
 
 def price(card_context: CardContext, account: Account, asked: RequestedAmount) -> Charge | None:
-    """The charge to an account for the request; ``None`` without an exchange rate."""
+    """Return the charge to an account for the request, or ``None`` without an exchange rate."""
     party = card_context.posting_context(account)
     facts = asked.use.attributes(asked.currency, party.holder_country)
     try:
@@ -210,7 +210,7 @@ def price(card_context: CardContext, account: Account, asked: RequestedAmount) -
 def increase(
     card_context: CardContext, authorization: Authorization, amount: int, now: int, tally: CounterChanges
 ) -> tuple[Decision, Charge | None]:
-    """Decide on an increment of ``amount``; also returns the charge of the new total.
+    """Decide on an increment of ``amount``. Also return the charge for the new total.
 
     The charge is recomputed for the total, so fixed fees are not held twice.
     """
@@ -242,7 +242,7 @@ def _decide_use(
     tally: CounterChanges,
     changes: Mapping[str, Any],
 ) -> Decision:
-    """Decide on the use of a valid, verified card; ``account`` is ``None`` if it has none for the currency."""
+    """Decide on the use of a valid, verified card. ``account`` is ``None`` if the card has none for the currency."""
     party = card_context.posting_context(account or card_context.accounts[0])
     facts = asked.use.attributes(asked.currency, party.holder_country)
     group = card_context.catalogue.usage_groups.get(card_context.card.usage_group_id)
@@ -274,7 +274,7 @@ def _evaluate_rules(
     now: int,
     tally: CounterChanges,
 ) -> FiredRules:
-    """Evaluate the risk groups of the card and the account; each keeps its own counters of attempts."""
+    """Evaluate the risk groups of the card and the account. Each group has separate counters of attempts."""
     groups = card_context.catalogue.risk_groups
     rules: dict[str, None] = {}
     actions: set[str] = set()
@@ -332,7 +332,7 @@ def _count(
     *,
     further: int | None = None,
 ) -> Decision:
-    """Count the approval against the limits, or decline it if it exceeds one."""
+    """Count the approval against the limits, or decline it if it exceeds a limit."""
     try:
         counted = party.count(facts, decision.amount, now, tally, further=further)
     except OverLimit as over:
@@ -346,7 +346,7 @@ def _count(
 def _affordable_part(
     party: PostingContext, asked: RequestedAmount, facts: TransactionAttributes
 ) -> tuple[int, Charge] | None:
-    """The largest part of the amount, without cashback, that the account can pay, and its charge; ``None`` if zero."""
+    """Return the largest affordable part of the amount, without cashback, and its charge, or ``None`` for zero."""
     available = party.account.available
     low, high = 0, asked.amount - (asked.use.cashback_amount or 0)
     while low < high:

@@ -22,7 +22,7 @@ Read = Callable[[Sequence[Key]], list[Item | None]]
 
 @dataclass(frozen=True, slots=True)
 class CardContext:
-    """The records as read; the first of ``accounts`` is the primary account."""
+    """The records as read. The first of ``accounts`` is the primary account."""
 
     catalogue: Catalogue
     card: Card
@@ -45,12 +45,12 @@ class CardContext:
         )
 
     def account_for(self, currency: int) -> Account | None:
-        """The account in ``currency``, or else the primary account if the card converts currencies."""
+        """Return the account in ``currency``, or the primary account if the card converts currencies."""
         fitting = [account for account in self.accounts if account.currency == currency]
         return fitting[0] if fitting else self.accounts[0] if self.card.auto_conversion else None
 
     def with_account(self, account: Account) -> CardContext:
-        """A copy with only one of the accounts."""
+        """Return a copy with only this account."""
         own = self.posting_context(account).counters[0]
         return replace(self, accounts=[account], of_accounts=[own])
 
@@ -63,9 +63,9 @@ def read_card_context(read: Read, catalogue: Catalogue, card: Card) -> CardConte
 def read_by_number(
     read: Read, sees: Callable[[Item | None], bool], catalogue: Catalogue, number: Item
 ) -> CardContext | None:
-    """Read the context of the card with a number; ``None`` if the card is unknown.
+    """Read the context of the card with this number, or return ``None`` if the card is unknown.
 
-    It takes one round trip, or two if the card's accounts have changed since the number was assigned.
+    The read takes one round trip, or two if the card's accounts have changed since the number was assigned.
     """
     account_ids = number.get("account_ids", [])
     keys = _keys(account_ids, number["card_id"], number.get("holder_id", 0))
@@ -79,7 +79,7 @@ def read_by_number(
 
 
 def read_with_card(read: Read, catalogue: Catalogue, of: Authorization) -> CardContext:
-    """Read the context of an authorization's card, with the authorization's account only, in one round trip."""
+    """Read the context of an authorization's card with only the authorization's account, in one round trip."""
     found, *items = read([Card.key(of.card_id), *_keys([of.account_id], of.card_id, of.holder_id)])
     assert found is not None, "cards stay"
     return _card_context(catalogue, Card.from_item(found), items)

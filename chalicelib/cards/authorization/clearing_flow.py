@@ -42,8 +42,8 @@ from chalicelib.foundation.dynamodb.store import Operation
 def simulate_clearing(
     request: SimulateClearing, context: RequestContext, *, sequences: Sequences
 ) -> ActionOutcome[Cleared]:
-    """Booked regardless of status and balance, at the current rates and fees (5003 without a rate). Merchant details in
-    the request replace the earlier ones.
+    """The clearing is booked regardless of status and balance, at the current rates and fees (5003 without a rate).
+    Merchant details in the request replace the earlier ones.
     """
     authorization, card_context = _read_authorization(request, context, values.PURCHASE, sequences)
     use, tally = _use_at_shop(authorization.card_use, request), CounterChanges()
@@ -70,7 +70,7 @@ def simulate_refund(
     request: SimulateRefund, context: RequestContext, *, sequences: Sequences
 ) -> ActionOutcome[Cleared]:
     """The account must be A or R (4003). With ``trans_link``, the currency must be that of a clearing (5003), and the
-    amount at most what was cleared in it, less earlier refunds and disputes (5004); without a clearing, the refund is
+    amount at most what was cleared in it, less earlier refunds and disputes (5004). Without a clearing, the refund is
     refused with 4008.
     """
     authorization, card_context = _read_authorization(request, context, values.REFUND, sequences)
@@ -92,9 +92,9 @@ def simulate_refund(
 def _read_authorization(
     request: SimulateClearing, context: RequestContext, transaction_type: int, sequences: Sequences
 ) -> tuple[Authorization, CardContext]:
-    """The requested authorization, or a new one, and its card's context with one account.
+    """Read the requested authorization, or create a new one, and read its card's context with one account.
 
-    If nothing was approved, the account is chosen as for a new authorization. Raises: Refused.
+    If no message was approved, the account is chosen as for a new authorization. Raises: Refused.
     """
     authorization = None
     if request.trans_link is not None:
@@ -123,7 +123,7 @@ def _new_authorization(
     transaction_type: int,
     sequences: Sequences,
 ) -> Authorization:
-    """A new authorization, not yet written, for a message that refers to none."""
+    """Return a new, unwritten authorization for a message that does not refer to an existing authorization."""
     use = CardUse(transaction_type=transaction_type, checks=UNCHECKED)
     return Authorization(
         id=sequences.next("authorization"),
@@ -195,17 +195,17 @@ def _post(
 
 
 def _use_at_shop(use: CardUse, request: SimulateClearing) -> CardUse:
-    """A copy of the use with the merchant data of the clearing."""
+    """Return a copy of the card use with the clearing's merchant data."""
     return replace(use, **without_none(at_merchant(request)))
 
 
 def _split_off(
     request: SimulateClearing, context: RequestContext, authorization: Authorization
 ) -> tuple[dict[str, Any], int, Usage, int]:
-    """Take a clearing's share of an authorization; a final clearing takes the entire rest.
+    """Split a clearing's share off an authorization. A final clearing takes the entire remainder.
 
-    Returns the changed members, the released hold, the limit usage to give back, and the unauthorized amount.
-    The latter is in the authorization's currency, or the clearing's if the authorization has nothing left.
+    Returns the changed members, the released hold, the limit usage to release, and the unauthorized amount. The
+    unauthorized amount is in the authorization's currency, or in the clearing's if nothing remains to be cleared.
     """
     left, held = authorization.left, authorization.held
     worth = left or request.amount
@@ -224,7 +224,7 @@ def _split_off(
 
 
 def _cleared_amount(authorization: Authorization, request: SimulateClearing, party: PostingContext) -> ClearedAmount:
-    """The cleared amount to be refunded in part or in full. Raises: Refused."""
+    """Return the cleared amount to be refunded in part or in full. Raises: Refused."""
     if not (authorization.cleared and authorization.card_use.takes_money):
         raise Refused(Status.WRONG_STATE, "there is no cleared amount to refund")
     cleared = authorization.cleared_in(request.currency_ison, partial(party.purchase_amount, request.currency_ison))
@@ -236,7 +236,7 @@ def _cleared_amount(authorization: Authorization, request: SimulateClearing, par
 
 
 def _network_members(authorization: Authorization, use: CardUse, number: int, now: int) -> dict[str, Any]:
-    """The network data of a transaction, as named in the API."""
+    """Return the network data of a transaction, with the API's member names."""
     day = f"{datetime.fromtimestamp(now, UTC):%y%m%d}"
     known = use.report_members(number, now) | {
         "auth_code": authorization.auth_code,

@@ -1,10 +1,10 @@
 """Recovery of declines that a request could not record, because storage did not respond in time.
 
-The network was answered 91. An attempt of the request may have been written nevertheless, or may still be: a worker
-records the decline under the authorization number of all attempts, so that none can be written any more. If one was
-written before, the worker releases its hold and adds the decline to it.
+The network received response code 91. A write attempt of the request may have succeeded, or may succeed later. A worker
+records the decline under the authorization number of all attempts, so no later attempt can be written. If an attempt
+was written before, the worker releases its hold and adds the decline to the authorization.
 
-The request leaves this to the worker by a task (``delivery.tasks``), which has neither card number, PIN nor CVC2.
+The request queues a task for the worker (``delivery.tasks``). The task contains no card number, PIN or CVC2.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ _NOTHING: Changes = ((), ())
 def task_members(
     number: int, reserved: ReservedRow | None, asked: RequestedAmount, *, card_id: int | None, lookup: str | None
 ) -> dict[str, Any]:
-    """The members of a task that records a decline; ``lookup`` is the keyed hash of the card's number."""
+    """Return the members of a task that records a decline. ``lookup`` is the keyed hash of the card's number."""
     return {
         "number": number,
         "reserved": None if reserved is None else [reserved.at, reserved.token],
@@ -72,13 +72,13 @@ def task_members(
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class UnrecordedDecline:
-    """A task: the members above and the caller's identity as the dispatcher knows it.
+    """A task: the members above, and the caller's identity from the dispatcher.
 
     Attributes:
         level: the caller's access level.
         asked_at: when the request was dispatched, in Unix seconds.
         claim: the claim of its ``request_reference_id``, if any.
-        answer: the response that the caller got.
+        answer: the response sent to the caller.
     """
 
     number: int
@@ -100,12 +100,12 @@ class UnrecordedDecline:
 
     @property
     def timeline(self) -> Timeline:
-        """The list over all cards that has the message's row."""
+        """The list of all cards that contains the message's row."""
         return activity_record.shard_with(self.manager_id, self.number)
 
     @property
     def row(self) -> ReservedRow | None:
-        """The row that the request reserved, if storage confirmed it."""
+        """The row that the request reserved, if storage confirmed the reservation."""
         return (
             None
             if self.reserved is None
@@ -113,7 +113,7 @@ class UnrecordedDecline:
         )
 
     def can_see(self, item: Item | None) -> bool:
-        """Whether the card exists for the caller."""
+        """Whether the caller has access to the card."""
         return bool(item and item["manager_id"] == self.manager_id and item["access_level"] <= self.level)
 
 
@@ -132,9 +132,9 @@ def record_decline(
     sequences: Sequences,
     store: Store,
 ) -> None:
-    """Carry out a task; one that was carried out before has no effect.
+    """Carry out a task. A task that was already carried out has no effect.
 
-    Raises: StoreError; the queue repeats the task.
+    Raises: StoreError. The queue then retries the task.
     """
     decline = UnrecordedDecline(**jsontext.loads(details))
     claim = IdempotencyClaim(**decline.claim) if decline.claim else None
@@ -142,7 +142,7 @@ def record_decline(
     own_rows = [decline.row]
 
     def decide(_: Facts) -> Outcome[bool | None]:
-        """Record the decline; answers whether an attempt of the request was written, ``None`` if it is recorded."""
+        """Record the decline. Return whether an attempt was written, or ``None`` if the decline is recorded."""
         unused.close()
         own_row = own_rows.pop() if own_rows else None  # it may be cancelled, if this is not the first attempt
         item, *claimed = store.batch_get(keys)
@@ -188,7 +188,7 @@ def _decline(
     stamp: WriteStamp,
     read: Read,
 ) -> Changes:
-    """Record the decline in the place of the request's attempts, none of which was written."""
+    """Record the decline in place of the request's attempts, none of which was written."""
     card_context = _read_card_context(decline, catalogue, read)
     if card_context is None:  # nothing is recorded of a card that the caller does not have
         return _NOTHING
@@ -215,7 +215,7 @@ def _take_back(
     stamp: WriteStamp,
     read: Read,
 ) -> Changes:
-    """Release the holds of an attempt, and record its decline."""
+    """Release the holds of an attempt and record the decline."""
     card_context = read_with_card(read, catalogue, authorization)
     account, reserved = card_context.accounts[0], reserve().row
     message = follow_up_message(

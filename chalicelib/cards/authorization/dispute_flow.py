@@ -138,7 +138,7 @@ def _start_movement(request: SimulateDispute, context: RequestContext, case: _Ca
 def _list_transaction(
     case: _Case, movement: Movement, transaction_type: int, amount: int, sequences: Sequences
 ) -> Transaction:
-    """List the transaction of a step, in the account's currency."""
+    """Add the transaction of a dispute step, in the account's currency, to the list."""
     account, authorization = case.account, case.authorization
     use = authorization.card_use
     is_credit = transaction_type == values.CREDIT_ADJUSTMENT
@@ -179,13 +179,13 @@ def _cleared_amount(case: _Case) -> ClearedAmount:
 
 
 def _without_fees(case: _Case, amount: int) -> int:
-    """The disputed amount less its share of the transaction's blended fees."""
+    """Return the disputed amount less its share of the transaction's blended fees."""
     whole: int = case.row["holder_amount"]
     return portion(whole - case.row["fee"], amount, whole) if whole else 0
 
 
 def _update_disputed(case: _Case, dispute: Dispute, write_id: str, *, sign: Literal[1, -1] = 1) -> Operation:
-    """The update of the authorization's returned amounts; ``sign`` -1 reverses it."""
+    """Return the update of the authorization's returned amounts. ``sign`` -1 reverses the update."""
     after = _cleared_amount(case).give_back(sign * dispute.worth, sign * _without_fees(case, dispute.amount))
     return case.authorization.update(write_id, **case.authorization.cleared_members(case.row["currency"], after))
 

@@ -59,7 +59,7 @@ def evaluate_rules(
 ) -> tuple[Windows, FiredRules]:
     """Evaluate risk rules for an attempt of ``amount`` in ``currency`` at ``now`` (Unix seconds).
 
-    Returns the updated windows and the rules that fired. ``windows`` may include those of limits; expired ones are
+    Returns the updated windows and the rules that fired. ``windows`` may include windows of limits. Expired windows are
     removed. Duplicate groups are evaluated once.
     """
     changed = live_windows(catalogue, windows, now)
@@ -80,7 +80,7 @@ def evaluate_rules(
 
 
 def _is_large(catalogue: Catalogue, rule: RiskRule, amount: int, currency: int) -> bool:
-    """Whether the amount reaches the rule's minimum, if any; false if it cannot be converted."""
+    """Whether the amount reaches the rule's minimum, if any. Return false if the amount cannot be converted."""
     if rule.amount is None or rule.amount_currency is None:
         return True
     try:
@@ -90,16 +90,16 @@ def _is_large(catalogue: Catalogue, rule: RiskRule, amount: int, currency: int) 
 
 
 def channels(facts: TransactionAttributes) -> frozenset[str]:
-    """The channels of a transaction; cash from an ATM that reads the chip is both ``cash`` and ``chip``."""
+    """Return the channels of a transaction. Cash from an ATM that reads the chip is both ``cash`` and ``chip``."""
     read = _OF_ENTRY_MODES[facts.entry_mode]
     return frozenset((CASH, read) if facts.transaction_type in _CASH_TYPES else (read,))
 
 
 def decline_code(group: UsageGroup | None, facts: TransactionAttributes, eci_indicator: int | None) -> str | None:
-    """The response code if the usage group declines the transaction, otherwise ``None``.
+    """Return the response code if the usage group declines the transaction, otherwise ``None``.
 
-    A transaction without a country matches neither permitted nor blocked countries; one without a merchant category
-    matches no blocked category.
+    A transaction without a country matches neither permitted nor blocked countries. A transaction without a merchant
+    category matches no blocked category.
     """
     if group is None:
         return None

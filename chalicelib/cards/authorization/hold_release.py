@@ -1,4 +1,4 @@
-"""Hold releases: full or partial reversals, and scheduled expiries; the schedule also lists late declines.
+"""Hold releases: full or partial reversals, and scheduled expiries. The same schedule adds late declines to lists.
 
 The writes of a release fail if the authorization, the account or the counters have changed.
 """
@@ -84,9 +84,9 @@ def release(
     level: int = 0,
     **further: Any,
 ) -> ActionOutcome[Released]:
-    """Release ``amount`` of the authorization's remaining amount; ``level`` is the caller's access level.
+    """Release ``amount`` of the authorization's remaining amount. ``level`` is the caller's access level.
 
-    The message's row is reserved with ``read``, at the latest. ``further`` are other members of the authorization
+    The row of the message is reserved with ``read`` at the latest. ``further`` has other members of the authorization
     to change.
     """
     card_context = read_with_card(read, catalogue, authorization)
@@ -147,7 +147,7 @@ def expire_holds(
     """Release all expired holds, list all late declines, and return their number, as ``DueItems.run`` does."""
 
     def expire(item: Item) -> bool:
-        """Release one expired hold, or list one late decline; false if a concurrent change prevents it.
+        """Release one expired hold or list one late decline. Return false if a concurrent change prevents the write.
 
         Raises: StoreError.
         """

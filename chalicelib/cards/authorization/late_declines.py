@@ -1,7 +1,7 @@
-"""Late declines: authorizations that were declined because others changed the card or account until time was up.
+"""Late declines: authorizations that timed out because of concurrent changes to the card or account.
 
-Such a decline must not wait for others again, so it is recorded without the card's list, whose order the card's
-counters guard. The list gets its row within a minute, by the schedule that releases expired holds.
+A late decline must not wait for other requests again. So it is recorded without a row in the card's list, whose order
+the card's counters guard. The schedule that releases expired holds adds the row within a minute.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _ATTEMPTS = 5
 
 
 def put_late_decline(authorization: Authorization, now: int) -> Put:
-    """The write that has a late decline added to its card's list; ``now`` is in Unix seconds."""
+    """Return the write that schedules a late decline for its card's list. ``now`` is in Unix seconds."""
     _, key = _key(authorization.id)
     row_at = or_default(authorization.listed_at, authorization.at)
     members = {name: getattr(authorization, name) for name in ("id", "card_id", "account_id", "manager_id")}
@@ -39,7 +39,7 @@ def put_late_decline(authorization: Authorization, now: int) -> Put:
 
 
 def list_by_card(decline: Item, *, clock: Clock, engine: Engine) -> bool:
-    """Add a late decline to the end of its card's list; false if others change the card each time.
+    """Add a late decline to the end of its card's list. Return false if concurrent changes prevent every attempt.
 
     Raises: StoreError.
     """

@@ -36,7 +36,7 @@ def first_message(
     now: int,
     auth_code: str | None = None,
 ) -> NetworkMessage:
-    """The first message of a new ``trans_link``, with the amount and end of its hold, or else the requested amount."""
+    """Return the first message of a new ``trans_link``, with its hold's amount and end, or the requested amount."""
     is_held = decision.is_approved and asked.use.moves_money
     return NetworkMessage(
         number=number,
@@ -65,7 +65,7 @@ def follow_up_message(
     amount: int,
     charge: Charge | None,
 ) -> NetworkMessage:
-    """A further message of an authorization, without a hold; ``card_context`` is of ``read_with_card``."""
+    """Return a further message of an authorization, without a hold. ``card_context`` is from ``read_with_card``."""
     return NetworkMessage(
         number=number,
         kind=kind,
@@ -88,7 +88,7 @@ def new_authorization(
     held: int = 0,
     counted: Usage | None = None,
 ) -> Authorization:
-    """The authorization record for a first message; ``held`` and ``counted`` are of its hold, if it has one."""
+    """Return the authorization record for a first message. ``held`` and ``counted`` belong to its hold, if any."""
     card = message.card
     hold: dict[str, Any] = {}
     if message.is_held:
@@ -124,9 +124,9 @@ def new_authorization(
 def late_decline(
     card_context: CardContext, asked: RequestedAmount, reserved: ReservedRow, stamp: WriteStamp
 ) -> tuple[NetworkMessage, Account, list[Operation]]:
-    """The message of a decline that could not be decided in time, its account, and its writes.
+    """Return the message of a decline that could not be decided in time, its account, and its writes.
 
-    The record has the number of all attempts at the request, so that the writes of at most one of them take place.
+    The record has the number of all attempts at the request, so at most one attempt can be written.
     """
     account = card_context.account_for(asked.currency) or card_context.accounts[0]
     decision, charge = Decision(NOT_AVAILABLE, account), price(card_context, account, asked)
@@ -140,7 +140,7 @@ def late_decline(
 def message_events(
     message: NetworkMessage, now: int, account: LedgerAccount, decision: Decision | None = None
 ) -> list[CardEvent]:
-    """The events for a network message; ``account`` has the resulting balances."""
+    """Return the events for a network message. ``account`` has the resulting balances."""
     data: CardAuthorizationEvent = {
         "authorize_id": message.number,
         "authorize_type": message.kind,
@@ -176,7 +176,7 @@ def _status_events(card: Card, now: int, decision: Decision) -> list[CardEvent]:
 
 
 def transaction_event(transaction: Transaction, account: LedgerAccount, released: int) -> CardEvent:
-    """The event for a transaction; ``account`` has the resulting balances."""
+    """Return the event for a transaction. ``account`` has the resulting balances."""
     assert transaction.card_id is not None, "a shop's money was taken from a card"
     data: CardClearingEvent = {
         "transaction_id": transaction.id,

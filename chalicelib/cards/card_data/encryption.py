@@ -1,8 +1,8 @@
-"""Secret card data: sealed for one card and field, looked up by keyed hash, or computed on demand, and its keys.
+"""Secret card data and its keys. Data is sealed for one card and field, looked up by keyed hash, or computed on demand.
 
-There are versioned verification keys, and the look-up key, which never changes. They are stored in one secret,
-``{"lookup", "versions": [{"id", "cvk", "pvk"}]}``, with the oldest version first and every key wrapped by the KMS key.
-New cards use the latest version; each card keeps its version, so none is ever deleted.
+The verification keys are versioned. The look-up key never changes. The keys are stored in one secret, ``{"lookup",
+"versions": [{"id", "cvk", "pvk"}]}``, with the oldest version first and every key wrapped by the KMS key. New cards use
+the latest version. A card never changes its version, so no version is deleted.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class CardKeys(WrappedKeys):
     always_there = "versions"
 
     def rotate(self) -> int:
-        """Create verification keys for new cards and return their version; existing cards keep theirs.
+        """Create verification keys for new cards and return their version. Existing cards use their previous version.
 
         Raises:
             SecretChanged: another operator changed the keys concurrently.
@@ -48,7 +48,7 @@ class CardKeys(WrappedKeys):
         return self._key(version, "pvk")
 
     def derive_key(self, purpose: str) -> bytes:
-        """A 256-bit key for one purpose (HKDF, RFC 5869); it never changes."""
+        """Derive a 256-bit key for one purpose (HKDF, RFC 5869). The derived key never changes."""
         return derived_key(self._unwrap(self._load()["lookup"]), purpose)
 
     def _first(self) -> dict[str, Any]:
@@ -58,7 +58,7 @@ class CardKeys(WrappedKeys):
         return {"id": number, "cvk": self._new_key(), "pvk": self._new_key()}
 
     def _key(self, version: int, name: str) -> bytes:
-        """A double-length key: the first half of the wrapped key. DES ignores the last bit of each byte."""
+        """Return a double-length key: the first half of the wrapped key. DES ignores the last bit of each byte."""
         return self._unwrap(self._entry("versions", version)[name])[:KEY_BYTES]
 
 
@@ -78,11 +78,11 @@ class CardData:
         return self._vault.unseal(sealed, context_of(card_id, field))
 
     def lookup(self, pan: str) -> str:
-        """The keyed hash that finds a card by its number, 64 hexadecimal digits; it never changes."""
+        """Return the keyed hash that finds a card by its number, 64 hexadecimal digits. The hash never changes."""
         return self._hash("card number", pan)
 
     def fingerprint(self, text: str) -> str:
-        """The keyed hash that identifies a repeated request, 64 hexadecimal digits; it never changes."""
+        """Return the keyed hash that identifies a duplicate request, 64 hexadecimal digits. The hash never changes."""
         return self._hash("request", text)
 
     def key_version(self) -> int:
@@ -90,11 +90,11 @@ class CardData:
         return self._keys.current()
 
     def cvc2(self, pan: str, year: int, month: int, version: int) -> str:
-        """The card's CVC2, computed with key ``version``; ``year`` has four digits. Raises: KeyError."""
+        """Compute the card's CVC2 with key ``version``. ``year`` has four digits. Raises: KeyError."""
         return verification_values.cvc2(self._keys.cvk(version), pan, year, month)
 
     def pvv(self, pan: str, pin: str, version: int) -> str:
-        """The PIN verification value, computed with key ``version``. Raises: KeyError."""
+        """Compute the PIN verification value with key ``version``. Raises: KeyError."""
         return verification_values.pvv(self._keys.pvk(version), pan, pin)
 
     def _hash(self, purpose: str, text: str) -> str:

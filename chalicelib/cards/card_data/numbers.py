@@ -9,7 +9,7 @@ _DOUBLED = (0, 2, 4, 6, 8, 1, 3, 5, 7, 9)
 
 
 def new_pan(bin: str, length: int) -> str:
-    """A random card number of ``length`` digits starting with ``bin``, uniformly distributed."""
+    """Return a random card number of ``length`` digits that starts with ``bin``, uniformly distributed."""
     free = length - len(bin) - 1
     body = f"{bin}{secrets.randbelow(10**free):0{free}}"
     return body + _check_digit(body)
@@ -21,7 +21,7 @@ def is_valid(pan: str) -> bool:
 
 
 def mask(pan: str) -> str:
-    """The first six and last four digits; each digit in between is replaced by an asterisk."""
+    """Return the number with an asterisk for each digit between the first six and the last four."""
     return pan[:_FIRST] + "*" * (len(pan) - _FIRST - _LAST) + pan[-_LAST:]
 
 

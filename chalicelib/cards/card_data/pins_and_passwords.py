@@ -9,7 +9,7 @@ LENGTH = 4
 
 
 def is_simple(pin: str) -> bool:
-    """Whether the four-digit ``pin`` repeats one digit or steps up or down by one throughout.
+    """Whether the four-digit ``pin`` has four equal digits or is an ascending or descending sequence.
 
     Sequences do not wrap around: 8901 is not simple.
     """
@@ -18,7 +18,7 @@ def is_simple(pin: str) -> bool:
 
 
 def random_pin() -> str:
-    """A random PIN, uniformly distributed over all PINs that are not simple."""
+    """Return a random PIN, uniformly distributed over all PINs that are not simple."""
     while is_simple(pin := f"{secrets.randbelow(10**LENGTH):0{LENGTH}}"):
         pass
     return pin
@@ -30,7 +30,7 @@ _LENGTH = 12
 
 
 def new_password() -> str:
-    """A random password of twelve letters and digits, uniformly distributed."""
+    """Return a random password of twelve letters and digits, uniformly distributed."""
     drawn, number = "", secrets.randbelow(len(_DRAWN_FROM) ** _LENGTH)
     for _ in range(_LENGTH):
         number, place = divmod(number, len(_DRAWN_FROM))

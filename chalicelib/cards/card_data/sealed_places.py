@@ -1,4 +1,4 @@
-"""Names the sealed fields of cards' items; a module of its own, so that it can be imported without storage."""
+"""Names of the sealed fields of card items. This module can be imported without storage."""
 
 from __future__ import annotations
 

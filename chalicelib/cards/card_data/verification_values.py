@@ -19,18 +19,18 @@ _BLOCKS_DIGITS = 32
 
 
 def cvc2(cvk: bytes, pan: str, year: int, month: int) -> str:
-    """The three digits printed on a card that expires at the end of ``month`` (1 to 12) of ``year`` (four digits).
+    """Return the three digits on a card that expires at the end of ``month`` (1 to 12) of ``year`` (four digits).
 
-    The expiry date is used as YYMM, as on the tracks and for CVC1 and CVV1, with service code 000. (The schemes also
-    permit MMYY, but every verifier must use the same order.)
+    The expiry date has the format YYMM, as on the tracks and for CVC1 and CVV1. The service code is 000. (The schemes
+    also permit MMYY, but every verifier must use the same order.)
     """
     return card_verification_value(cvk, pan, f"{year % 100:02}{month:02}", _SERVICE_CODE)
 
 
 def card_verification_value(cvk: bytes, pan: str, expiry: str, service_code: str) -> str:
-    """A CVC or CVV of any kind.
+    """Return a CVC or CVV of any kind.
 
-    ``expiry`` has four digits in the issuer's order, ``service_code`` three.
+    ``expiry`` has four digits in the issuer's order. ``service_code`` has three digits.
     """
     digits = f"{pan}{expiry}{service_code}".ljust(_BLOCKS_DIGITS, "0")
     first, second = bytes.fromhex(digits[:16]), bytes.fromhex(digits[16:])
@@ -41,10 +41,10 @@ def card_verification_value(cvk: bytes, pan: str, expiry: str, service_code: str
 
 
 def pvv(pvk: bytes, pan: str, pin: str, index: int = 1) -> str:
-    """The four-digit Visa PIN verification value (PVV) of a four-digit PIN.
+    """Return the four-digit Visa PIN verification value (PVV) of a four-digit PIN.
 
-    It is computed from the eleven digits before the card number's check digit, the key ``index`` (PVKI, 1 to 6) and the
-    PIN. About one in ten thousand other PINs has the same PVV.
+    The PVV is computed from the eleven digits before the card number's check digit, the key ``index`` (PVKI, 1 to 6)
+    and the PIN. About one in ten thousand other PINs has the same PVV.
     """
     return _decimal_digits(_encrypt_block(pvk, bytes.fromhex(f"{pan[-12:-1]}{index}{pin}")), 4)
 
@@ -57,9 +57,7 @@ def _encrypt_block(key: bytes, block: bytes) -> bytes:
 
 
 def _decimal_digits(block: bytes, count: int) -> str:
-    """The first ``count`` decimal digits of the block in hexadecimal; if there are too few, letters follow, with A as
-    0.
-    """
+    """Return the hexadecimal block's first ``count`` decimal digits, followed by letters (A as 0) if too few."""
     text = block.hex()
     decimal = (digit for digit in text if digit.isdigit())
     others = (str(int(digit, 16) - 10) for digit in text if not digit.isdigit())

@@ -1,6 +1,6 @@
 """Card events for programme managers: recorded in the transaction that causes them, and signed when sent.
 
-Without an Events URL nothing is recorded. The body of an event is built once; each delivery attempt has a new
+Without an Events URL, no events are recorded. The body of an event is built once. Each delivery attempt has a new
 signature, which covers the time of sending.
 """
 
@@ -24,9 +24,9 @@ from chalicelib.foundation.lazy_dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class CardEvent:
-    """An event of a ``type`` with its data; members that are ``None`` are omitted.
+    """An event of a ``type`` with its data. Members that are ``None`` are omitted.
 
-    It is sent to the programme manager of the request or record, unless ``manager_id`` specifies another.
+    The event is sent to the programme manager of the request or record, unless ``manager_id`` specifies another one.
     """
 
     type: CardEventType
@@ -37,7 +37,7 @@ class CardEvent:
 def record_events(
     manager_id: int, events: Sequence[CardEvent], outbox: Outbox, programmes: Programmes, now: int
 ) -> RecordedDeliveries:
-    """The deliveries for a programme manager's events at ``now`` (Unix seconds); empty without an Events URL."""
+    """Return the deliveries for a programme manager's events at ``now`` (Unix seconds). Empty without an Events URL."""
     recorded = RecordedDeliveries()
     for event in events:
         receiver = event.manager_id or manager_id

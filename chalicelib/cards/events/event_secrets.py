@@ -1,7 +1,7 @@
-"""Secrets that sign a programme manager's events: one or two, sealed, stored with its set-up.
+"""Secrets that sign a programme manager's events. One or two sealed secrets are stored with the configuration.
 
-The item is created with the first Events URL and kept when the URL is changed or removed, so the signatures of later
-events can be verified with the same secrets.
+The item is created with the first Events URL and is retained when the URL is changed or removed. So receivers can
+verify the signatures of later events with the same secrets.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class NoEventSecret(LookupError):
 
 @dataclass(frozen=True, slots=True)
 class RotatedSecret:
-    """A new secret in clear text, shown once; the old secret is valid until ``old_until`` (Unix seconds)."""
+    """A new secret in clear text, displayed once. The old secret is valid until ``old_until`` (Unix seconds)."""
 
     secret: str
     old_until: int | None
@@ -44,15 +44,15 @@ def has_events_secret(manager_id: int, *, store: Store) -> bool:
 
 
 def create_events_secret(manager_id: int, *, vault: Vault) -> tuple[str, Put]:
-    """Create the first secret: its clear text, and a put that fails if the programme manager already has one."""
+    """Create the first secret. Return its clear text and a put that fails if the manager already has a secret."""
     plain = event_signing.new_secret()
     return plain, _put(manager_id, (_seal(manager_id, plain, vault),), None)
 
 
 def rotate_events_secret(manager_id: int, overlap: int, *, clock: Clock, engine: Engine, vault: Vault) -> RotatedSecret:
-    """Create a new secret; the old one also signs for ``overlap`` seconds.
+    """Create a new secret. The old secret also signs for ``overlap`` seconds.
 
-    Pass 0 if the old secret was compromised: it then ends at once. At most two secrets are in use.
+    Pass 0 if the old secret was compromised, to end it immediately. At most two secrets are in use.
 
     Raises:
         NoEventSecret: the programme manager never had an Events URL.
@@ -80,7 +80,7 @@ def rotate_events_secret(manager_id: int, overlap: int, *, clock: Clock, engine:
 
 
 def open_secrets(manager_id: int, item: Item | None, vault: Vault, now: int) -> list[str]:
-    """The valid secrets in ``item`` in clear text at ``now`` (Unix seconds), newest first. Raises: Unsealable."""
+    """Return the valid secrets in ``item`` in clear text at ``now`` (Unix time), newest first. Raises: Unsealable."""
     secrets = event_signing.of_items(item["secrets"]) if item else ()
     return event_signing.in_use(vault, secrets, _context(manager_id), now)
 
@@ -90,7 +90,7 @@ def _seal(manager_id: int, plain: str, vault: Vault) -> EventSecret:
 
 
 def _put(manager_id: int, after: Sequence[EventSecret], before: Sequence[EventSecret] | None) -> Put:
-    """A conditional put of the secrets; fails if they were changed concurrently."""
+    """Return a conditional put of the secrets that fails after a concurrent change."""
     table, key = secrets_key(manager_id)
     as_read = absent("owner") if before is None else Attr("secrets").eq(event_signing.as_items(before))
     return Put(table, {**key, "secrets": event_signing.as_items(after)}, as_read)

@@ -24,7 +24,7 @@ from chalicelib.foundation.dynamodb.store import Operation
 def create_account(
     request: messages.CreateAccount, context: RequestContext, *, sequences: Sequences
 ) -> ActionOutcome[messages.CreatedAccount]:
-    """Omitted groups default to the programme's first; no limit group is set if the programme has none. With
+    """Omitted groups default to the programme's first group. No limit group is set if the programme has none. With
     ``skip_holder_validation`` 0, the cards must belong to the holder. A date of birth or incorporation must not be in
     the future, nor ``kyc_document_expiration_date`` in the past, in UTC (2005).
     """
@@ -49,8 +49,8 @@ def create_account(
 
 
 def change_account_status(request: messages.ChangeAccountStatus, context: RequestContext) -> ActionOutcome[None]:
-    """Status C requires zero balances (4008) and is final. The event ``account.status_changed`` has the new status and
-    the one before.
+    """Status C requires zero balances (4008) and is final. The event ``account.status_changed`` has the new and the
+    previous status.
     """
     account = context.find(Account, request.account_id)
     account.require(context.action)
@@ -69,7 +69,7 @@ def change_account_status(request: messages.ChangeAccountStatus, context: Reques
 
 def change_account_program_id(request: messages.ChangeAccountProgramId, context: RequestContext) -> ActionOutcome[None]:
     """The programme must be one of your account programmes (3004). The account keeps every group that the programme
-    allows; others are replaced with its defaults. getAccounts returns the groups, and the event
+    allows. Other groups are replaced with the programme's defaults. getAccounts returns the groups, and the event
     ``account.program_changed`` lists the replaced ones.
     """
     account = context.find(Account, request.account_id)
@@ -111,8 +111,8 @@ def assign_account_to_limit_rule_group(
 
 
 def get_accounts(request: messages.GetAccounts, context: RequestContext) -> ActionOutcome[list[messages.AccountRecord]]:
-    """Always returns a list: the account, or the accounts of the card. A card and an account that do not belong
-    together are refused with 3002.
+    """Always returns a list with the account, or with the accounts of the card. A card and an account that do not
+    belong together are refused with 3002.
     """
     if request.card_id is None:
         assert request.account_id is not None
@@ -128,7 +128,7 @@ def get_accounts(request: messages.GetAccounts, context: RequestContext) -> Acti
 
 
 def _owner_and_cards(context: RequestContext, request: messages.CreateAccount) -> tuple[Holder | None, list[Card]]:
-    """The requested holder, if any, and the cards to assign the account to. Raises: Refused."""
+    """Read the requested holder, if any, and the cards to assign to the account. Raises: Refused."""
     holder, cards = read_with_holder(context, request.holder_id, Card, request.cards or ())
     if holder is not None:
         holder.require_room(1)
@@ -148,7 +148,7 @@ def _new_account(
     holder: Holder,
     sequences: Sequences,
 ) -> Account:
-    """The account to create. Raises: Refused."""
+    """Return the account to create. Raises: Refused."""
     catalogue = context.catalogue
     return new_account(
         request,
@@ -174,7 +174,7 @@ def _new_account(
 def _assign_group(
     context: RequestContext, account_id: int, kind: str, field: str, group_id: int
 ) -> ActionOutcome[None]:
-    """Assign an account to a group allowed by its programme; ``field`` is the request's field for the group.
+    """Assign an account to a group that its programme allows. ``field`` is the request's field for the group.
 
     Raises: Refused.
     """

@@ -1,4 +1,4 @@
-"""createCard: a card with its accounts, holder, number and PIN, in one transaction.
+"""createCard creates a card with its accounts, holder, number and PIN, in one transaction.
 
 The card programme supplies defaults for omitted fields (specification, createCard request).
 """
@@ -33,12 +33,12 @@ from chalicelib.foundation.dynamodb.store import Operation
 def create_card(
     request: CreateCard, context: RequestContext, *, card_data: CardData, sequences: Sequences
 ) -> ActionOutcome[CreatedCard]:
-    """Either creates new accounts, one per currency, or uses existing ones with their holders. Omitted settings default
-    to the programme's. A PIN has 4 digits, which must not be all the same or an ascending or descending sequence
-    (6002). ``auto_conversion`` 1 requires a programme that permits it (2005). Embossed lines, thermal lines and chip
-    names have only characters that the programme's card bureau can print (2004), for virtual cards too. A date of birth
-    or incorporation must not be in the future, nor ``kyc_document_expiration_date`` in the past, in UTC (2005). The new
-    card is not activated.
+    """The action either creates new accounts, one per currency, or uses existing ones with their holders. Omitted
+    settings default to the programme's. A PIN has 4 digits, which must not be all the same or an ascending or
+    descending sequence (6002). ``auto_conversion`` 1 requires a programme that permits it (2005). Embossed lines,
+    thermal lines and chip names have only characters that the programme's card bureau can print (2004), for virtual
+    cards too. A date of birth or incorporation must not be in the future, nor ``kyc_document_expiration_date`` in the
+    past, in UTC (2005). The new card is not activated.
     """
     check_dates(request, context.now)
     programme = group_resolution.card_programme(context.catalogue, request.card_program_id)
@@ -139,7 +139,7 @@ def _new_card(
 
 
 def _read_named(request: CreateCard, context: RequestContext) -> tuple[Holder | None, list[Account]]:
-    """The requested holder and accounts. Raises: Repeated, Refused."""
+    """Read the requested holder and accounts. Raises: Repeated, Refused."""
     holder, accounts = read_with_holder(context, request.holder_id, Account, request.account_id or ())
     if any(account.holder_id != of for account, of in zip(accounts, request.account_owner_id or (), strict=True)):
         raise Refused(Status.NO_HOLDER, "this account has no such holder")
@@ -165,7 +165,7 @@ def _check_programme(
 
 
 def _validity_months(request: CreateCard, programme: CardProgramme) -> int:
-    """The card's validity from now, in months. Raises: Refused."""
+    """Return the card's validity from now, in months. Raises: Refused."""
     months = or_default(request.card_validity_period, programme.validity_months)
     if months > programme.max_validity_months:
         raise refused_field("card_validity_period", "value", "is longer than the programme allows")

@@ -23,17 +23,17 @@ def compute_cvc2(card: Card, number: str, card_data: CardData) -> str:
 
 
 def decrypt_pin(card: Card, card_data: CardData) -> str | None:
-    """The PIN; ``None`` for a card without one."""
+    """Return the PIN, or ``None`` for a card without a PIN."""
     return None if card.pin is None else card_data.open(card.id, "pin", card.pin)
 
 
 def decrypt_password(card: Card, card_data: CardData) -> str:
-    """The 3-D Secure password."""
+    """Return the 3-D Secure password."""
     return card_data.open(card.id, "acs_password", card.acs_password)
 
 
 def pin_members(card_id: int, number: str, pin: str, key_version: int, card_data: CardData) -> dict[str, Any]:
-    """The card members for a new PIN: the sealed PIN, its verification value, and a reset counter."""
+    """Return the card members for a new PIN: the sealed PIN, its verification value, and a reset counter."""
     return {
         "pin": card_data.seal(card_id, "pin", pin),
         "pvv": card_data.pvv(number, pin, key_version),

@@ -1,6 +1,6 @@
 """Cards: activation, status, PIN, groups, details and card data (specification, Card operations).
 
-Number, CVC2, PIN and 3-D Secure password are each disclosed according to the credential's mode for the field.
+The credential has a mode each for the number, CVC2, PIN and 3-D Secure password. The mode determines the disclosure.
 """
 
 from __future__ import annotations
@@ -82,7 +82,8 @@ def get_card_details(request: messages.OfCard, context: RequestContext) -> Actio
 
 def set_pin(request: messages.SetPin, context: RequestContext, *, card_data: CardData) -> ActionOutcome[None]:
     """A PIN has 4 digits, which must not be all the same or an ascending or descending sequence (6002). A blocked PIN
-    must be unblocked first (6003). The PIN of a virtual card is accepted, but ``getPin`` still returns it empty.
+    must be unblocked before it is set (6003). The PIN of a virtual card is accepted, but ``getPin`` still returns it
+    empty.
     """
     card = _require_card(context, request.card_id)
     if card.pin_is_blocked:
@@ -114,7 +115,7 @@ def change_card_acs_password(
 def change_card_scheme_account_updates_status(
     request: messages.ChangeCardSchemeAccountUpdatesStatus, context: RequestContext
 ) -> ActionOutcome[None]:
-    """1 to participate, 0 to opt out."""
+    """Pass 1 to participate, 0 to opt out."""
     return _update(context, _require_card(context, request.card_id), participating=request.participating)
 
 
@@ -184,7 +185,7 @@ def get_card_acs_password(
 
 
 def get_design(request: messages.GetDesign, context: RequestContext) -> ActionOutcome[list[records.Design]]:
-    """The name is returned both as ``card_design_name`` and as ``name``, to support clients of either spelling."""
+    """The response contains the name as ``card_design_name`` and as ``name``, to support clients that read either."""
     programme = group_resolution.card_programme(context.catalogue, request.program_id)
     designs = [context.catalogue.designs[number] for number in programme.design_ids]
     return ActionOutcome(
@@ -193,7 +194,7 @@ def get_design(request: messages.GetDesign, context: RequestContext) -> ActionOu
 
 
 def _matches(card: Card, request: messages.ActivateCard, card_data: CardData) -> bool:
-    """Whether all submitted card data match, compared in constant time."""
+    """Whether all submitted card data match. The comparison takes constant time."""
     pan = decrypt_number(card, card_data)
     expected: dict[str, Any] = {
         "card_request_id": card.request_id,
@@ -208,14 +209,14 @@ def _matches(card: Card, request: messages.ActivateCard, card_data: CardData) ->
 
 
 def _require_card(context: RequestContext, card_id: int) -> Card:
-    """The card, if its state permits the action. Raises: Refused."""
+    """Return the card if its state permits the action. Raises: Refused."""
     card = context.find(Card, card_id)
     card.require(context.action, context.now)
     return card
 
 
 def _assign_group(context: RequestContext, card_id: int, kind: str, field: str, group_id: int) -> ActionOutcome[None]:
-    """Assign a card to a group allowed by its programme; ``field`` is the request's field for the group.
+    """Assign a card to a group that its programme allows. ``field`` is the request's field for the group.
 
     Raises: Refused.
     """

@@ -46,9 +46,10 @@ def card_members(
     virtual: int,
     before: Card | None,
 ) -> dict[str, Any]:
-    """The members set by both actions: programme, type, groups, design and embossing.
+    """Return the members that both actions set: programme, type, groups, design and embossing.
 
-    Groups and design that the request omits are kept from ``before``, but in another programme only if it allows them.
+    Groups and design that the request omits are copied from ``before``. In another programme, they are copied only if
+    the programme allows them.
 
     Raises: Refused.
     """
@@ -79,7 +80,7 @@ def card_members(
 
 
 def _check_embossing(request: CreateCard | ReissueCard, programme: CardProgramme) -> None:
-    """Check the texts on the card, of virtual ones too, which may become physical. Raises: Refused, naming all."""
+    """Check the texts on a physical card, or a virtual card that may become physical. Raises: Refused, naming all."""
     texts = {name: getattr(request, name, None) for name in EMBOSSED}
     reason = "must have only characters that the programme's card bureau can print"
     problems = [
@@ -92,9 +93,9 @@ def _check_embossing(request: CreateCard | ReissueCard, programme: CardProgramme
 
 
 def may_convert(programme: CardProgramme, wished: int | None, otherwise: int) -> int:
-    """Whether the card converts currencies, as requested or else ``otherwise``.
+    """Whether the card converts currencies, as requested. ``otherwise`` is the default.
 
-    Raises: Refused, if the programme does not permit it.
+    Raises: Refused, if the programme does not permit conversion.
     """
     converts = otherwise if wished is None else wished
     if converts and not programme.auto_conversion:
@@ -104,7 +105,7 @@ def may_convert(programme: CardProgramme, wished: int | None, otherwise: int) ->
 
 @dataclass(frozen=True, slots=True)
 class ClearCardData:
-    """The secret data of a new card in clear text; ``pin`` is ``None`` if it is not disclosed."""
+    """The secret data of a new card in clear text. ``pin`` is ``None`` if it is not disclosed."""
 
     pan: str = field(repr=False)
     pin: str | None = field(repr=False)
@@ -112,7 +113,7 @@ class ClearCardData:
 
 
 def serialize_created(context: RequestContext, card_data: CardData, card: Card, clear: ClearCardData) -> CreatedCard:
-    """The response for a new card, with each field disclosed as the credential permits."""
+    """Return the response for a new card. Each field is disclosed as the credential permits."""
     credential = context.credential
     expiry = disclosure.disclose_expiry(credential, card.id, card.expiry_year, card.expiry_month)
     answer: CreatedCard = {
@@ -130,7 +131,7 @@ def serialize_created(context: RequestContext, card_data: CardData, card: Card, 
 
 
 def delivery_details(request: CreateCard | ReissueCard, programme: CardProgramme, virtual: int) -> dict[str, Any]:
-    """The delivery details of a physical card; empty for a virtual card. Raises: Refused."""
+    """Return the delivery details of a physical card, or none for a virtual card. Raises: Refused."""
     if virtual:
         return {}
     given = without_none({name: getattr(request, name) for name in DELIVERY_BLOCK})
@@ -144,7 +145,7 @@ def delivery_details(request: CreateCard | ReissueCard, programme: CardProgramme
 
 
 def order_body(context: RequestContext, card: Card, given: Mapping[str, Any]) -> tuple[list[Operation], list[EntryId]]:
-    """The put of a card order and the set-up entries it uses; both empty for a virtual card."""
+    """Return the put of a card order and the configuration entries it uses. Both are empty for a virtual card."""
     if card.virtual:
         return [], []
     order = {

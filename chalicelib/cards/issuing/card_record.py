@@ -35,7 +35,7 @@ _DAY = 24 * 3600
 
 @dataclass(frozen=True, kw_only=True)
 class Card(Record):
-    """A card. Its number, PIN and password are sealed; its CVC2 is computed with the keys of ``key_version``.
+    """A card. Its number, PIN and password are sealed. Its CVC2 is computed with the keys of ``key_version``.
 
     The first of ``account_ids`` is the primary account. ``wrong`` counts failed attempts by kind and day.
     """
@@ -84,7 +84,7 @@ class Card(Record):
 
     @property
     def uses(self) -> list[EntryId]:
-        """The set-up entries that the card uses."""
+        """The configuration entries that the card uses."""
         named = {
             "card_programme": self.program_id,
             "product": self.product_id,
@@ -97,7 +97,7 @@ class Card(Record):
         return [*named.items()]
 
     def status(self, now: int) -> str:
-        """The state at ``now`` (Unix seconds); N, A, T and R become E after the month of expiry (UTC)."""
+        """Return the state at ``now`` (Unix seconds). N, A, T and R become E after the month of expiry (UTC)."""
         if self.stored_status in EXPIRING and (self.expiry_year, self.expiry_month) < month_of(now):
             return EXPIRED
         return self.stored_status
@@ -111,7 +111,7 @@ class Card(Record):
         return self.pin_status == PIN_IS_BLOCKED
 
     def mismatches(self, kind: str, now: int) -> int:
-        """The number of failed attempts of a kind today (UTC)."""
+        """Return the number of failed attempts of a kind today (UTC)."""
         return int(self._wrong_entries(kind, now)["count"])
 
     def has_too_many_mismatches(self, kind: str, now: int) -> bool:
@@ -119,18 +119,18 @@ class Card(Record):
         return self.mismatches(kind, now) >= MISMATCHES_A_DAY
 
     def with_wrong_entry(self, kind: str, now: int) -> dict[str, Any]:
-        """The member ``wrong`` with one more failed attempt today."""
+        """Return the member ``wrong`` with one more failed attempt today."""
         counted = self._wrong_entries(kind, now)
         return {**(self.wrong or {}), kind: {**counted, "count": counted["count"] + 1}}
 
     def _wrong_entries(self, kind: str, now: int) -> Mapping[str, int]:
-        """Today's failed attempts, or those of a later day: another process's clock may be ahead."""
+        """Return the failed attempts of today or of a later day, because another process's clock may be ahead."""
         counted: Mapping[str, int] | None = (self.wrong or {}).get(kind)
         return counted if counted and counted["day"] >= now // _DAY else {"day": now // _DAY, "count": 0}
 
 
 def month_of(now: int) -> tuple[int, int]:
-    """The year and month of a Unix time in seconds (UTC)."""
+    """Return the year and month of a Unix time in seconds (UTC)."""
     moment = datetime.fromtimestamp(now, UTC)
     return moment.year, moment.month
 
@@ -142,23 +142,23 @@ def months_later(start: tuple[int, int], months: int) -> tuple[int, int]:
 
 
 def number_key(lookup: str) -> Key:
-    """The key of a card number's item; ``lookup`` is the keyed hash of the number."""
+    """Return the key of a card number's item. ``lookup`` is the keyed hash of the number."""
     return TABLE, {"owner": f"pan#{lookup}", "part": "pan"}
 
 
 def put_number(lookup: str, card: Card, write_id: str) -> Put:
-    """A conditional put that assigns a number to a card; fails if the number is or was in use."""
+    """Return a conditional put that assigns a number to a card. The put fails if the number is or was in use."""
     return Put(TABLE, {**number_key(lookup)[1], **_number_members(card), "written_by": write_id}, absent("owner"))
 
 
 def put_retired_number(lookup: str, card: Card, status: str, write_id: str) -> Put:
-    """A put that retires a replaced number and records the card's state at that time."""
+    """Return a put that retires a replaced number and records the card's state at that time."""
     item = {**number_key(lookup)[1], **_number_members(card), "retired": status, "written_by": write_id}
     return Put(TABLE, item, Attr("card_id").eq(card.id))
 
 
 def _number_members(card: Card) -> dict[str, Any]:
-    """The card of a number, and the ids of the records read with it; accounts may be added later."""
+    """Return the card of a number, and the ids of the records to read with the card. Accounts may be added later."""
     return {"card_id": card.id, "holder_id": card.holder_id, "account_ids": card.account_ids}
 
 
@@ -167,24 +167,24 @@ _ROW = "card"
 
 
 def card_rows(manager_id: int) -> Sequence[Rows]:
-    """A programme manager's card list, shard by shard."""
+    """Return a programme manager's card list, shard by shard."""
     return [Rows(TABLE, shard, _ROW) for shard in shards(manager_id)]
 
 
 def row_part(card_id: int) -> str:
-    """The sort key of a card's row; newer cards sort higher, except among cards created by parallel processes."""
+    """Return the sort key of a card's row. Newer cards sort higher, except among parallel processes."""
     return f"{_ROW}#{card_id:020}"
 
 
 def card_of_part(part: str) -> int:
-    """The id of the card whose row has this sort key."""
+    """Return the id of the card whose row has this sort key."""
     return int(part.removeprefix(f"{_ROW}#"))
 
 
 def put_row(card: Card, holder_name: str, pan: str, write_id: str) -> Put:
-    """The write that lists a new card with the number ``pan``, of which the row has the last four digits.
+    """Return the write that adds a new card to the list. The row has the last four digits of the number ``pan``.
 
-    The row keeps the holder's name, also if the holder's record is changed later.
+    The row has the holder's name at the time of creation. Later changes of the holder do not update the row.
     """
     searched = {**_searched_members(card, pan), "holder_name": fold(holder_name)}
     row = {**_row_key(card), "card_id": card.id, **searched, "written_by": write_id}
@@ -192,13 +192,13 @@ def put_row(card: Card, holder_name: str, pan: str, write_id: str) -> Put:
 
 
 def update_reissued_row(card: Card, pan: str, write_id: str) -> Update:
-    """The update of the row of a card that was reissued with the number ``pan``."""
+    """Return the update of the row of a card that was reissued with the number ``pan``."""
     members = {"card_id": card.id, **_searched_members(card, pan), "written_by": write_id}
     return Update(TABLE, _row_key(card), set=members)
 
 
 def update_listed(card: Card, write_id: str, **members: Any) -> list[Update]:
-    """The updates of a card's members and, if they include its state, of its row in the list."""
+    """Return the updates of a card's members. If its state changes, also return the update of its row in the list."""
     updates = [card.update(write_id, **members)]
     if (status := members.get("stored_status")) is not None:
         row = {"card_id": card.id, "status": status, "written_by": write_id}
@@ -207,7 +207,7 @@ def update_listed(card: Card, write_id: str, **members: Any) -> list[Update]:
 
 
 def update_nameless_row(card: Card, write_id: str) -> Update:
-    """The update that removes the names from a card's row, by which the list is searched."""
+    """Return the update that removes the searchable names from a card's row."""
     return Update(TABLE, _row_key(card), set={"name": "", "holder_name": "", "written_by": write_id})
 
 
@@ -216,7 +216,7 @@ def _row_key(card: Card) -> dict[str, str]:
 
 
 def _searched_members(card: Card, pan: str) -> dict[str, Any]:
-    """The members by which the list is searched; rows of earlier versions lack them or have ``name`` not folded."""
+    """Return the searchable members of a row. Rows of earlier versions lack them or have an unfolded ``name``."""
     return {
         "status": card.stored_status,
         "expiry": _month_number((card.expiry_year, card.expiry_month)),
@@ -228,15 +228,15 @@ def _searched_members(card: Card, pan: str) -> dict[str, Any]:
 
 
 def _month_number(month: tuple[int, int]) -> int:
-    """A month as a number that grows with it, e.g. 202703."""
+    """Return a month as an ascending number, e.g. 202703."""
     return month[0] * 100 + month[1]
 
 
 @dataclass(frozen=True, slots=True)
 class CardSearch:
-    """A filter for cards; members that are ``None`` match every card.
+    """A filter for cards. Members that are ``None`` match every card.
 
-    ``name`` is a part of the name on the card or of the holder's name, in any case, with or without diacritics.
+    ``name`` is a part of the name on the card or of the holder's name. Case and diacritics are ignored.
     """
 
     status: str | None = None
@@ -246,7 +246,7 @@ class CardSearch:
     last_four: str | None = None
 
     def rows(self, now: int) -> Search:
-        """The condition of rows in the list of cards; rows of earlier versions, which lack the member, meet it, too.
+        """Return the condition for rows in the card list. Rows of earlier versions without the member also match.
 
         Where ``holder_name`` is missing, ``name`` is not folded.
         """
@@ -261,7 +261,7 @@ class CardSearch:
         return Search(reduce(operator.and_, conditions) if conditions else None)
 
     def matches(self, card: Card, names: Iterable[str], pan: str, now: int) -> bool:
-        """Whether a card with these names and the number ``pan`` is wanted."""
+        """Whether a card with these names and the number ``pan`` matches the filter."""
         return (
             self.status in (None, card.status(now))
             and self.program_id in (None, card.program_id)
@@ -272,12 +272,12 @@ class CardSearch:
 
 
 def _has_name(name: str) -> Condition:
-    """The condition of a row that has a folded name."""
+    """Return the condition for a row that has a folded name."""
     return Attr("holder_name").contains(name) | Attr("name").contains(name)
 
 
 def _has_status(status: str, now: int) -> Condition:
-    """The condition of a row whose card is in a state at ``now`` (Unix seconds), see ``Card.status``."""
+    """Return the condition for a row whose card is in a state at ``now`` (Unix seconds). See ``Card.status``."""
     stored, expiry, month = Attr("status"), Attr("expiry"), _month_number(month_of(now))
     if status == EXPIRED:
         return stored.is_in(list(EXPIRING)) & (expiry.not_exists() | expiry.lt(month))

@@ -1,7 +1,7 @@
-"""reissueCard: reissue an existing card, physical or virtual (specification, reissueCard request).
+"""reissueCard reissues an existing card, physical or virtual (specification, reissueCard request).
 
-The card keeps its id, holder and accounts. It must be activated again, and its counters of failed attempts are reset.
-A replaced number is retired, and the card's previous state is kept with it.
+The card's id, holder and accounts do not change. The card must be activated again, and its counters of failed attempts
+are reset. A replaced number is retired together with the card's previous state.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def reissue_card(
 def _body_members(
     request: ReissueCard, context: RequestContext, card: Card, programme: CardProgramme
 ) -> dict[str, Any]:
-    """The members that change with every reissue. Raises: Refused."""
+    """Return the members that change with every reissue. Raises: Refused."""
     year, month = _new_expiry(request, context, card, programme)
     product_id = group_resolution.keep_or_default(card.product_id, programme.product_ids)
     return {
@@ -107,7 +107,7 @@ def _body_members(
 
 
 def _choose_pin(request: ReissueCard, card: Card, virtual: int, card_data: CardData) -> str | None:
-    """The requested, generated or existing PIN; ``None`` for no PIN. Raises: Refused."""
+    """Return the requested, generated or existing PIN, or ``None`` for a card without a PIN. Raises: Refused."""
     if request.generate_new_pin == NO:
         return decrypt_pin(card, card_data)
     if virtual:
@@ -118,7 +118,7 @@ def _choose_pin(request: ReissueCard, card: Card, virtual: int, card_data: CardD
 
 
 def _choose_programme(request: ReissueCard, context: RequestContext, card: Card, virtual: int) -> CardProgramme:
-    """The requested programme, or the card's current one. Raises: Refused."""
+    """Return the requested programme, or the card's current one. Raises: Refused."""
     if request.card_program_id is None and virtual != card.virtual:
         raise refused_field("card_program_id", "required", "is required when the card's type changes")
     return group_resolution.card_programme(context.catalogue, or_default(request.card_program_id, card.program_id))
@@ -139,7 +139,7 @@ def _check_card(request: ReissueCard, card: Card, programme: CardProgramme, virt
 
 
 def _choose_number(request: ReissueCard, programme: CardProgramme, old: str) -> str:
-    """A new number, or the old one if it fits the programme's BIN and length. Raises: Refused."""
+    """Return a new number, or the old one if it has the programme's BIN and length. Raises: Refused."""
     if request.generate_new_pan == YES:
         return new_pan(programme.bin, programme.pan_length)
     if not old.startswith(programme.bin) or len(old) != programme.pan_length:
@@ -148,9 +148,9 @@ def _choose_number(request: ReissueCard, programme: CardProgramme, old: str) -> 
 
 
 def _choose_conversion(request: ReissueCard, card: Card, programme: CardProgramme) -> int:
-    """Whether the card converts currencies, by default as before.
+    """Whether the card converts currencies. The default is the previous setting.
 
-    Raises: Refused, if a new programme does not permit it.
+    Raises: Refused, if a new programme does not permit conversion.
     """
     if request.auto_conversion is None and programme.id == card.program_id:
         return card.auto_conversion
@@ -158,11 +158,11 @@ def _choose_conversion(request: ReissueCard, card: Card, programme: CardProgramm
 
 
 def _new_expiry(request: ReissueCard, context: RequestContext, card: Card, programme: CardProgramme) -> tuple[int, int]:
-    """The year and month of the new expiry.
+    """Return the year and month of the new expiry.
 
-    If the number is kept, the expiry must be later than the old one; otherwise the CVC2 would be the same.
+    If the number is unchanged, the expiry must be later than the old one. Otherwise the CVC2 would be the same.
 
-    Raises: Refused, if it exceeds the programme's maximum validity from today by more than a month.
+    Raises: Refused, if the expiry exceeds the programme's maximum validity from today by more than a month.
     """
     this_month = month_of(context.now)
     fresh = months_later(this_month, programme.validity_months)

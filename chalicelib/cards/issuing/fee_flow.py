@@ -65,7 +65,7 @@ def create_custom_fee(
 def get_card_fees(
     request: messages.GetCardFees, context: RequestContext
 ) -> ActionOutcome[list[messages.FeeEntryRecord]]:
-    """Entries are in the order defined by the operator; ``total_items_count`` is their total number."""
+    """Entries are in the order defined by the operator. ``total_items_count`` is their total number."""
     card = context.find(Card, request.card_id)
     group = context.catalogue.fee_groups.get(card.fee_group_id)
     return page([_serialize_entry(entry) for entry in group.entries] if group else [], request.paginator)
@@ -84,7 +84,7 @@ def get_fees_groups(
 def _read_records(
     request: messages.CreateCustomFee, context: RequestContext
 ) -> tuple[Card | None, Account, Item | None, list[Counters]]:
-    """The card (if named), the account to charge, the linked transaction, and the card's counters.
+    """Read the card (if named), the account to charge, the linked transaction, and the card's counters.
 
     Raises: Refused.
     """
@@ -117,7 +117,7 @@ def _read_records(
 def _choose_account(
     request: messages.CreateCustomFee, context: RequestContext, card: Card | None, linked: Item | None
 ) -> Account:
-    """The linked transaction's account, or else the card's account in the requested currency. Raises: Refused."""
+    """Return the linked transaction's account, or the card's account in the requested currency. Raises: Refused."""
     assert card is not None, "a card or an account is named"
     accounts = context.find_all(Account, card.account_ids)
     if linked is not None:
@@ -132,7 +132,7 @@ def _choose_account(
 def _choose_price(
     request: messages.CreateCustomFee, context: RequestContext, entry: FeeEntry, account: Account, linked: Item | None
 ) -> Conversion:
-    """The requested amount, or the entry's price; it is charged at the base rate. Raises: Refused."""
+    """Return the requested amount, or the entry's price, charged at the base rate. Raises: Refused."""
     catalogue, to = context.catalogue, account.currency
     amount, currency = request.amount, request.currency_ison
     no_rate = Refused(Status.CURRENCY_NOT_SUPPORTED, "there is no exchange rate to the account's currency")
@@ -157,7 +157,7 @@ def _choose_price(
 def _fee_transaction(
     number: int, request: messages.CreateCustomFee, price: Conversion, card: Card | None, linked: Item | None
 ) -> Transaction:
-    """The fee's transaction, with a link to the transaction that the fee is for."""
+    """Return the fee's transaction, linked to the transaction for which the fee is charged."""
     return Transaction(
         id=number,
         transaction_type=FEE,

@@ -62,7 +62,7 @@ def update_holder(request: UpdateHolder, context: RequestContext) -> ActionOutco
 
 
 def get_holder(request: GetHolder, context: RequestContext) -> ActionOutcome[HolderRecord]:
-    """Pass either id, or both if they belong together (3002)."""
+    """Pass either id. If both are passed, they must belong together (3002)."""
     holder_id, card_id = request.holder_id, request.card_id
     if card_id is None:
         assert holder_id is not None
@@ -91,7 +91,7 @@ def _select_details(members: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _may_change_country(context: RequestContext, holder: Holder) -> bool:
-    """Whether the holder's country may change; always true for a holder created without a programme."""
+    """Whether the holder's country may change. A holder created without a programme may always change it."""
     if holder.programme is None:
         return True
     kind, number = holder.programme

@@ -23,7 +23,7 @@ DETAILS = tuple(name for name in HolderRecord.__annotations__ if name not in ("i
 
 @dataclass(frozen=True, kw_only=True)
 class Holder(Record):
-    """A holder; ``programme`` is the kind and id of the programme that the holder was created in, if any."""
+    """A holder. ``programme`` is the kind and id of the programme in which the holder was created, if any."""
 
     kind: ClassVar = "holder"
     missing: ClassVar = Status.NO_HOLDER
@@ -53,13 +53,13 @@ class Holder(Record):
         return [] if self.limit_group_id is None else [("limit_group", self.limit_group_id)]
 
     def require_room(self, accounts: int) -> None:
-        """Check that the holder may have this many more accounts. Raises: Refused."""
+        """Check that the holder may have this number of additional accounts. Raises: Refused."""
         has = len(self.account_ids or ())
         if has + accounts > MOST_ACCOUNTS:
             raise refused_field("holder_id", "length", f"has {has} accounts; the maximum is {MOST_ACCOUNTS}")
 
     def update_accounts(self, accounts: Sequence[int], write_id: str) -> Update:
-        """The update that adds accounts; fails if it would exceed the maximum."""
+        """Return the update that adds accounts. The update fails if it would exceed the maximum."""
         most, account_ids = MOST_ACCOUNTS - len(accounts), Attr("account_ids")
         return Update(
             *self.place,

@@ -24,7 +24,7 @@ _OWNERS: Mapping[int, tuple[Owner, type[Card] | type[Account] | type[Holder]]] =
 
 
 def get_limits(request: messages.GetLimits, context: RequestContext) -> ActionOutcome[list[messages.LimitEntryRecord]]:
-    """Entries are in the order defined by the operator; ``total_items_count`` is their total number. Without a limit
+    """Entries are in the order defined by the operator. ``total_items_count`` is their total number. Without a limit
     group, the list is empty.
     """
     _, kind = _OWNERS[request.limit_type]
@@ -36,7 +36,7 @@ def get_limits(request: messages.GetLimits, context: RequestContext) -> ActionOu
 def get_limits_status(
     request: messages.GetLimitsStatus, context: RequestContext
 ) -> ActionOutcome[list[messages.LimitStatusRecord]]:
-    """Entries are in the order defined by the operator; ``total_items_count`` is their total number. If an entry sets
+    """Entries are in the order defined by the operator. ``total_items_count`` is their total number. If an entry sets
     no bound, the remainder is the maximum value: 999999999, 999999999999999 and 999.
     """
     name, kind = _OWNERS[request.limit_type]
@@ -64,7 +64,7 @@ def _group_of(context: RequestContext, record: Card | Account | Holder) -> Limit
 
 
 def _serialize_scope(group: LimitGroup, entry: LimitEntry) -> messages.LimitScope:
-    """The conditions under which an entry counts a transaction."""
+    """Return the conditions under which an entry counts a transaction."""
     return {
         "amount_currency_ison": entry.amount_currency,
         "duration": entry.duration,
@@ -95,7 +95,7 @@ def _serialize_entry(group: LimitGroup, entry: LimitEntry) -> messages.LimitEntr
 
 
 def _serialize_left(group: LimitGroup, left: LimitLeft) -> messages.LimitStatusRecord:
-    """An entry with its remaining amounts; if unlimited, the maximum value of the field."""
+    """Return an entry with its remaining amounts. An unlimited amount is the maximum value of the field."""
     entry = left.entry
     record: messages.LimitStatusRecord = {
         **_serialize_scope(group, entry),

@@ -1,4 +1,4 @@
-"""Onboarding: a new holder from a request's holder block, and accounts in a programme."""
+"""Onboarding: creates a holder from a request's holder block, and accounts in a programme."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _FUTURE_DATES = ("kyc_document_expiration_date",)
 
 
 def check_dates(request: Request, now: int) -> None:
-    """Check the dates of a holder that a request has against the current UTC date. Raises: Refused, naming all."""
+    """Check the request's holder dates against the current UTC date. Raises: Refused, with all invalid dates."""
     today, given = timestamp(now)[:10], request.members()
     problems = [
         *(
@@ -55,7 +55,7 @@ def check_dates(request: Request, now: int) -> None:
 def read_with_holder(
     context: RequestContext, holder_id: int | None, kind: type[R], numbers: Sequence[int]
 ) -> tuple[Holder | None, list[R]]:
-    """The holder that a request names, if any, and other records, read together. Raises: Repeated, Refused."""
+    """Read the holder that a request names, if any, together with other records. Raises: Repeated, Refused."""
     owner = [] if holder_id is None else [Holder.key(holder_id)]
     keys = [*owner, *map(kind.key, numbers)]
     items = context.items(keys) if keys else []
@@ -66,7 +66,7 @@ def read_with_holder(
 def new_holder(
     request: WithHolder, context: RequestContext, number: int, programme: AccountProgramme | CardProgramme
 ) -> Holder:
-    """The holder described by a request's holder block, with the programme's defaults. Raises: Refused."""
+    """Return a holder from a request's holder block, with the programme's defaults. Raises: Refused."""
     given, kind = request.__dict__, "card" if isinstance(programme, CardProgramme) else "account"
     group = or_default(request.holder_limit_group_id, programme.holder_limit_group_id)
     if group is not None:
@@ -85,7 +85,7 @@ def new_holder(
 def write_holder(
     context: RequestContext, holder: Holder, opened: Sequence[Account], *, is_new: bool
 ) -> list[Operation]:
-    """The writes that create the holder, or add the new accounts to an existing one."""
+    """Return the writes that create the holder, or add the new accounts to an existing holder."""
     numbers = [account.id for account in opened]
     if is_new:
         return [replace(holder, account_ids=frozenset(numbers) or None).put(context.write_id)]
@@ -106,7 +106,7 @@ def new_account(
     fee_group_id: int | None = None,
     risk_group_id: int | None = None,
 ) -> Account:
-    """An empty account; a group that is ``None`` defaults to the programme's, except for the limit group."""
+    """Return an empty account. A group that is ``None`` defaults to the programme's, except for the limit group."""
     return Account(
         id=number,
         manager_id=context.manager_id,

@@ -56,7 +56,7 @@ def serialize_account(account: Account) -> AccountRecord:
 
 
 def serialize_card(card: Card, now: int, expiry: tuple[int | str, int | str] | None) -> CardDetails:
-    """Serialize a card; ``expiry`` is its year and month as disclosed to the caller."""
+    """Serialize a card. ``expiry`` is the year and month as disclosed to the caller."""
     details: CardDetails = {
         "card_id": card.id,
         "holder_id": card.holder_id,
@@ -90,7 +90,7 @@ def serialize_card(card: Card, now: int, expiry: tuple[int | str, int | str] | N
 
 
 def program_change_events(before: Account, after: Account) -> list[CardEvent]:
-    """The event for an account's change of programme; none if nothing changed."""
+    """Return the event for an account's change of programme, or none if the programme did not change."""
     groups = ((name, getattr(before, name), getattr(after, name)) for name in ACCOUNT_GROUPS)
     replaced = [
         without_none(ReplacedGroup(group=name, id_before=old, id=new)) for name, old, new in groups if old != new
@@ -110,7 +110,7 @@ def program_change_events(before: Account, after: Account) -> list[CardEvent]:
 def account_status_events(
     account: LedgerAccount, before: str, after: str, reason_code: int | None = None
 ) -> list[CardEvent]:
-    """The event for a change of a holder account's status; none if it did not change."""
+    """Return the event for a change of a holder account's status, or none if the status did not change."""
     if before == after:
         return []
     assert account.holder_id is not None, "only holders' accounts change their status"
@@ -125,7 +125,7 @@ def account_status_events(
 
 
 def card_creation_event(card: Card, *, reissued: bool = False) -> CardEvent:
-    """The event for a new or reissued card, with its new order (``card_request_id``)."""
+    """Return the event for a new or reissued card, with its new order (``card_request_id``)."""
     data: CardCreatedEvent = {
         "card_id": card.id,
         "card_request_id": card.request_id,
@@ -149,7 +149,7 @@ def card_activation_event(card: Card) -> CardEvent:
 
 
 def card_status_events(card: Card, before: str, after: str, reason_code: int | None = None) -> list[CardEvent]:
-    """The event for a change of a card's status; none if it did not change."""
+    """Return the event for a change of a card's status, or none if the status did not change."""
     if before == after:
         return []
     data: CardStatusEvent = {

@@ -60,7 +60,7 @@ class LedgerAccount(Record):
         return self.settled == self.held == self.reserved == 0
 
     def visible_balances(self, level: int) -> Balances:
-        """The balances for a caller's access level; 0 if the account's level is higher."""
+        """Return the balances for a caller's access level. They are 0 if the account's level is higher."""
         if self.access_level > level:
             return {"available_balance": 0, "settled_balance": 0}
         return {"available_balance": self.available, "settled_balance": self.settled}
@@ -94,15 +94,15 @@ class Account(LedgerAccount):
         return [*without_none(named).items()]
 
     def check_live(self) -> Check:
-        """A check that the account can be assigned to another card."""
+        """Return a check that the account can be assigned to another card."""
         return Check(*self.key(self.id), Attr("status").is_in(list(LIVE_ACCOUNT)))
 
 
 @dataclass(frozen=True, kw_only=True)
 class SpecialAccount(LedgerAccount):
-    """A programme manager's own account, without a holder; its ``id`` comes from the set-up.
+    """A programme manager's own account, without a holder. Its ``id`` is defined in the configuration.
 
-    The record is created with its first payment address. It is always active and pays no fees.
+    The record is created with its first payment address. The account is always active and pays no fees.
     """
 
     kind: ClassVar = "special_account"
@@ -122,7 +122,7 @@ def special_account_key(manager_id: int, number: int) -> Key:
 
 
 def new_special_account(manager_id: int, entry: SpecialAccountEntry, now: int) -> SpecialAccount:
-    """A special account as defined in the set-up; ``now`` is in Unix seconds."""
+    """Return a special account as defined in the configuration. ``now`` is in Unix seconds."""
     return SpecialAccount(
         id=entry.id, manager_id=manager_id, access_level=entry.access_level, currency=entry.currency, updated_at=now
     )

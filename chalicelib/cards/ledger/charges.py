@@ -38,7 +38,7 @@ from chalicelib.foundation.lazy_dataclasses import dataclass
 class Charge:
     """A movement's amount and fees in the account's currency.
 
-    ``blends_conversion``: whether the transaction's amount includes the conversion fee. If ``reverses`` is set, the
+    ``blends_conversion`` is whether the transaction's amount includes the conversion fee. If ``reverses`` is set, the
     charge returns the amounts of another movement, including its conversion fee.
     """
 
@@ -79,7 +79,7 @@ class Charge:
         return self.conversion.base_amount + (self.cost if self._adds_cost else -self.cost)
 
     def share(self, amount: int) -> Charge:
-        """The charge for a part of the amount, at the same rates, with a proportional share of the fees."""
+        """Return the charge for a part of the amount, at the same rates, with a proportional share of the fees."""
         whole = self.conversion
         base, holder = (portion(each, amount, whole.amount) for each in (whole.base_amount, whole.holder_amount))
         part = replace(whole, amount=amount, base_amount=base, holder_amount=holder, fee=abs(holder - base))
@@ -87,7 +87,7 @@ class Charge:
         return replace(self, conversion=part, fees=[fee for fee in shares if fee.amount])
 
     def increase_over(self, before: Charge) -> Charge:
-        """The additional amount and fees over ``before``, as a charge."""
+        """Return the additional amount and fees over ``before``, as a charge."""
         paid = {fee.code: fee.amount for fee in before.fees}
         fees = [replace(fee, amount=fee.amount - paid.get(fee.code, 0)) for fee in self.fees]
         rest = self.share(self.conversion.amount - before.conversion.amount)
@@ -95,7 +95,7 @@ class Charge:
 
     @property
     def reversal(self) -> Charge:
-        """The charge that reverses this one. It returns the amount and the conversion fee, but no other fees."""
+        """Return the charge that reverses this one. It returns the amount and the conversion fee, but no other fees."""
         return replace(self, fees=(), debit=not self.debit, reverses=True)
 
     @cached_property
@@ -105,7 +105,7 @@ class Charge:
 
     @classmethod
     def from_dict(cls, plain: dict[str, Any]) -> Charge:
-        """A charge from its stored members, those of ``dataclasses.asdict``."""
+        """Return a charge from its stored members, as in ``dataclasses.asdict``."""
         counters = plain["conversion"]
         rates = {name: Decimal(counters[name]) for name in ("base_rate", "holder_rate")}
         made = {"conversion": Conversion(**{**counters, **rates}), "fees": [Fee(**each) for each in plain["fees"]]}
@@ -135,7 +135,7 @@ class Charge:
 
     @property
     def separate_fees(self) -> list[Fee]:
-        """The fees that are not blended; each is a transaction."""
+        """The fees that are not blended. Each fee is a separate transaction."""
         return [fee for fee in self.fees if not fee.blended]
 
     @property
@@ -180,7 +180,7 @@ def fee_transaction(number: int, fee: Fee, account: LedgerAccount, main: Transac
 
 
 def fees_within(fees: Sequence[Fee], left: int) -> list[Fee]:
-    """The fees in order, capped at a total of ``left``."""
+    """Return the fees in order, capped at a total of ``left``."""
     borne = []
     for fee in fees:
         amount = min(fee.amount, left)
@@ -193,7 +193,7 @@ def fees_within(fees: Sequence[Fee], left: int) -> list[Fee]:
 class Fee:
     """A fee in minor units of the account's currency.
 
-    ``blended``: included in the transaction's amount; otherwise a separate transaction.
+    A ``blended`` fee is included in the transaction's amount. Otherwise the fee is a separate transaction.
     """
 
     code: str
@@ -210,9 +210,9 @@ def fees_of(
     currency: int,
     account_currency: int,
 ) -> list[Fee]:
-    """The non-zero fees for a movement of ``amount`` in ``currency``, from the first matching entry of each fee code.
+    """Return the non-zero fees for a movement of ``amount`` in ``currency``.
 
-    Raises: NoRate.
+    Each fee code uses its first matching entry. Raises: NoRate.
     """
     charged: dict[str, FeeEntry] = {}
     for entry in charged_entries(catalogue, group.entries if group else (), facts):
@@ -223,9 +223,9 @@ def fees_of(
 
 
 def entry_of(group: FeeGroup, code: str, currency: int, country: int | None = None) -> FeeEntry | None:
-    """The entry for a custom fee: the first with this code that matches the currency and country.
+    """Return the entry for a custom fee: the first with this code that matches the currency and country.
 
-    Falls back to the first entry with this code. ``None`` if the code is unknown.
+    Fall back to the first entry with this code. Return ``None`` if the code is unknown.
     """
     entries = [entry for entry in group.entries if entry.code == code]
     fitting = (entry for entry in entries if entry.currency == currency and in_country(entry, country))
@@ -235,9 +235,10 @@ def entry_of(group: FeeGroup, code: str, currency: int, country: int | None = No
 def price_of(
     catalogue: Catalogue, entry: FeeEntry, account_currency: int, linked: tuple[int, int] | None = None
 ) -> Fee | None:
-    """The price of a custom fee, possibly 0. ``linked``: amount and currency of the transaction that the fee is for.
+    """Return the price of a custom fee, possibly 0. ``linked`` has the amount and currency of the linked transaction.
 
-    Without ``linked``, no percentage is charged; ``None`` if the entry has no fixed price either. Raises: NoRate.
+    Without ``linked``, no percentage is charged. Return ``None`` if the entry has no fixed price either. Raises:
+    NoRate.
     """
     if linked is None and entry.fixed is None:
         return None
@@ -245,7 +246,7 @@ def price_of(
 
 
 def _price_entry(catalogue: Catalogue, entry: FeeEntry, base: tuple[int, int] | None, account_currency: int) -> Fee:
-    """The price for an entry. Its percentage applies to ``base``, an amount and its currency. Raises: NoRate."""
+    """Return the price for an entry. Its percentage applies to ``base``, an amount and its currency. Raises: NoRate."""
     price = entry.fixed or 0
     if entry.percent and base is not None:
         amount, currency = base
@@ -266,10 +267,10 @@ class PostingContext:
     """An account with its limit counters and configuration, as read.
 
     Attributes:
-        counters: those of the account, its holder and the card, as far as they are concerned.
+        counters: the counters of the account, its holder and the card, where they apply.
         limit_group_ids: the limit groups of the holder and the card.
         holder_country: the holder's numeric country code.
-        fee_group_id: the fee group of card use; by default, it is the account's.
+        fee_group_id: the fee group of card use, by default the account's group.
     """
 
     catalogue: Catalogue
@@ -280,16 +281,16 @@ class PostingContext:
     fee_group_id: int | None = None
 
     def attributes(self, transaction_type: int, currency: int, country: int | None) -> TransactionAttributes:
-        """An external payment's attributes for fees and limits; ``country`` is that of the other bank."""
+        """Return an external payment's attributes for fees and limits. ``country`` is the country of the other bank."""
         return TransactionAttributes(transaction_type, currency, country=country, holder_country=self.holder_country)
 
     def charge(
         self, facts: TransactionAttributes, amount: int, *, debit: bool, cleared: ClearedAmount | None = None
     ) -> Charge:
-        """The charge for ``amount`` in ``facts.currency`` on the account. Raises: Refused.
+        """Return the charge for ``amount`` in ``facts.currency`` on the account. Raises: Refused.
 
-        Fees on a credit never exceed its amount. ``cleared``: the cleared amount that a refund partly or fully returns,
-        if known.
+        Fees on a credit never exceed its amount. ``cleared`` is the cleared amount that a refund partly or fully
+        returns, if known.
         """
         catalogue, account = self.catalogue, self.account
         group = catalogue.fee_groups.get(self.fee_group_id or account.fee_group_id or 0)
@@ -303,7 +304,7 @@ class PostingContext:
         return Charge(converted, blends, fees if debit else fees_within(fees, converted.holder_amount), debit)
 
     def purchase_amount(self, currency: int, amount: int) -> int:
-        """The amount that a purchase debits, with the conversion fee but no other fees. Raises: Refused."""
+        """Return the amount that a purchase debits, with the conversion fee but no other fees. Raises: Refused."""
         taken = conversion(self.catalogue, amount, currency, self.account.currency, debit=True)
         if taken is None:
             raise Refused(Status.CURRENCY_NOT_SUPPORTED, _NO_RATE)
@@ -326,9 +327,9 @@ class PostingContext:
     ) -> Usage:
         """Count a movement in all limits, or in none, and return its counts. Raises: OverLimit, Refused.
 
-        A ``forced`` movement is never refused; ``further`` is an amount of the same transaction that was already
-        counted. If the holder or card is assigned a different limit group after it was read, that group applies from
-        the next movement.
+        A ``forced`` movement is never refused. ``further`` is an amount of the same transaction that was already
+        counted. If the holder or card is assigned a different limit group after the read, that group applies from the
+        next movement.
         """
         catalogue = self.catalogue
         group_ids: dict[str, int | None] = {"account": self.account.limit_group_id, **self.limit_group_ids}
@@ -349,5 +350,5 @@ class PostingContext:
 
     @property
     def card_counters(self) -> list[Counters]:
-        """The counters of the card whose lists contain the movement; empty without a card."""
+        """Return the counters of the card whose lists contain the movement, or none without a card."""
         return [counters for counters in self.counters if counters.owner.startswith("card#")]

@@ -35,7 +35,7 @@ class Conversion:
     """An amount converted into an account's currency.
 
     ``base_amount`` is ``amount`` at the base rate. ``holder_amount`` is the amount that the holder pays or receives, at
-    the base rate plus or minus the programme's markup. ``fee`` is the difference.
+    the base rate plus or minus the programme's markup. ``fee`` is the difference between both.
     """
 
     amount: int
@@ -54,12 +54,12 @@ def round_exact(exact: Decimal, rounding: str = NEAREST) -> int:
 
 
 def percentage(amount: int, percent: Decimal) -> int:
-    """``percent`` per cent of ``amount``, rounded to the nearest minor unit."""
+    """Return ``percent`` per cent of ``amount``, rounded to the nearest minor unit."""
     return round_exact(_EXACT.scaleb(_EXACT.multiply(amount, percent), -2))
 
 
 def portion(whole: int, part: int, of: int) -> int:
-    """``whole`` times the ratio of ``part`` to ``of``, rounded half up; at most ``whole``."""
+    """Return ``whole`` times the ratio of ``part`` to ``of``, rounded half up and at most ``whole``."""
     if part >= of:
         return whole
     return (2 * whole * part + of) // (2 * of)
@@ -105,7 +105,7 @@ def conversion(
 
 
 def _rate(catalogue: Catalogue, of: int, to: int) -> Rate | None:
-    """The rate between two different currencies; ``None`` if there is none or one has no ISO 4217 minor units."""
+    """Return the rate between two different currencies, or ``None`` without a rate or ISO 4217 minor units."""
     return catalogue.rates.get((of, to)) if {of, to} <= minor_units().keys() else None
 
 
@@ -114,10 +114,10 @@ class ClearedAmount:
     """The clearings of one ``trans_link`` in one currency, in minor units.
 
     Attributes:
-        amount: the cleared amount in that currency; ``given_back``: the part that was refunded or disputed.
+        amount: the cleared amount in that currency. ``given_back`` is the refunded or disputed part.
         debited: the amount debited from the account, in its currency, with the conversion fee but no other fees.
         credited: the part of ``debited`` that was returned to the account.
-        rate: the base rate of all conversions; ``None`` if the rates differ or are unknown.
+        rate: the base rate of all conversions, or ``None`` if the rates differ or are unknown.
     """
 
     amount: int
@@ -152,20 +152,18 @@ class ClearedAmount:
         return replace(after, rate=self._common_rate(conversion))
 
     def give_back(self, amount: int, credit: int) -> Self:
-        """The amounts after a dispute credit. To reverse it when the dispute is lost, pass negative ``amount`` and
-        ``credit``.
-        """
+        """Return the amounts after a dispute credit. For a lost dispute, pass negative ``amount`` and ``credit``."""
         return replace(self, given_back=self.given_back + amount, credited=self.credited + credit)
 
     def share(self, whole: int, part: int) -> int:
-        """``whole`` times the ratio of ``part`` to the cleared amount, rounded down."""
+        """Return ``whole`` times the ratio of ``part`` to the cleared amount, rounded down."""
         return whole * part // self.amount
 
     def convert_refund(self, amount: int, debit: Conversion, credit: Conversion) -> Conversion:
-        """The refund of ``amount``; ``debit`` and ``credit`` convert the whole cleared amount at today's rates.
+        """Return the refund of ``amount``. ``debit`` and ``credit`` convert the whole cleared amount at today's rates.
 
-        A refund credits the rounded-down share of all refunds so far, minus the amount already credited: many small
-        refunds credit no more than a large one, and the last one credits the remainder. If the rate has changed, a
+        A refund credits the rounded-down share of all refunds to date, minus the amount already credited. So many small
+        refunds credit no more than a large one, and the last refund credits the remainder. If the rate has changed, a
         refund credits its own share at today's rate. In total, refunds never credit more than their share of
         ``debited``.
         """
@@ -196,7 +194,7 @@ def convert_movement(
 ) -> Conversion:
     """Convert a movement's amount into the currency ``to``. External payments are rounded in the programme's favour.
 
-    ``cleared``: the cleared amount that a refund partly or fully returns, if known. Raises: NoRate.
+    ``cleared`` is the cleared amount that a refund partly or fully returns, if known. Raises: NoRate.
     """
     if cleared is not None:
         pay, get = (convert_movement(catalogue, facts, to, cleared.amount, debit=each) for each in (True, False))

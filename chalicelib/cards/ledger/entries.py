@@ -36,12 +36,12 @@ PENDING, DISPUTED = "pending", "disputed"
 
 
 def movement_key(owner: str, number: int) -> Key:
-    """The key of the row of an account, given its ``owner`` key; rows are numbered from 1."""
+    """Return the key of an account's row, given the account's ``owner`` key. Rows are numbered from 1."""
     return TABLE, {"owner": owner, "part": f"{MOVEMENT}#{number:012}"}
 
 
 class Unbalanced(Exception):
-    """A movement's entries do not sum to zero. This is a defect, and nothing is written."""
+    """A movement's entries do not sum to zero. This is a defect, and the movement is not written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,8 @@ class Movement:
 
     Args:
         cause: a description for the operator.
-        at: the time of recording in Unix milliseconds; ``operations`` uses a later one if an account's last movement is
+        at: the time of recording in Unix milliseconds; ``operations`` uses a later time if an account's last movement
+        is
             not earlier.
         write_id: identifies the write attempt.
         tally: the counter and list changes to write with the movement.
@@ -77,22 +78,22 @@ class Movement:
         self._transactions: list[tuple[LedgerAccount, Transaction]] = []
 
     def hold(self, account: LedgerAccount, amount: int, **members: Any) -> None:
-        """Hold ``amount`` on the account; a negative amount releases a hold. ``members`` are set in the same write."""
+        """Hold ``amount`` on the account. A negative amount releases a hold. The same write sets ``members``."""
         self._members.setdefault(account.owner, {}).update(members)
         self._enter(account, "held", amount, PENDING)
 
     def reserve(self, account: LedgerAccount, amount: int) -> None:
-        """Reserve ``amount`` until a dispute is resolved; a negative amount releases it."""
+        """Reserve ``amount`` until a dispute is resolved. A negative amount releases the reservation."""
         self._enter(account, "reserved", amount, DISPUTED)
 
     def book(self, account: LedgerAccount, amount: int, against: str) -> None:
-        """Credit the account with ``amount``, or debit it if negative, against the book ``against``."""
+        """Credit the account with ``amount``, or debit a negative amount, against the book ``against``."""
         self._enter(account, "settled", amount, against)
 
     def exchange(self, currency: int, amount: int, against: str) -> None:
         """Exchange an amount booked against ``CONVERSION`` for ``amount`` in another currency.
 
-        A positive amount is credited to the book ``against``, a negative one debited from it.
+        A positive amount is credited to the book ``against``, and a negative amount is debited.
         """
         self._add_entry(CONVERSION, currency, -amount)
         self._add_entry(against, currency, amount)
@@ -109,7 +110,7 @@ class Movement:
         self._transactions.append((account, transaction))
 
     def account_after(self, account: A) -> A:
-        """The account after the movement."""
+        """Return the account after the movement."""
         owner, currency = account.owner, account.currency
         recorded = max(self.at, account.last_at + 1)
         return replace(
@@ -121,7 +122,7 @@ class Movement:
         )
 
     def operations(self) -> list[Operation]:
-        """The writes; they fail if any of the accounts was changed concurrently. Raises: Unbalanced."""
+        """Return the writes. They fail if any of the accounts was changed concurrently. Raises: Unbalanced."""
         entries = [Entry(book, currency, amount) for (book, currency), amount in self._entries.items() if amount]
         if left := imbalance(entries):
             raise Unbalanced(f"{self._head['cause']}: {left}")
@@ -158,7 +159,7 @@ class Movement:
 
 
 def imbalance(entries: Sequence[Entry]) -> dict[int, int]:
-    """The non-zero sums by currency; empty if the entries are balanced."""
+    """Return the non-zero sums by currency. The result is empty if the entries are balanced."""
     sums: dict[int, int] = {}
     for entry in entries:
         sums[entry.currency] = sums.get(entry.currency, 0) + entry.amount
@@ -170,10 +171,10 @@ def entries_of(row: Item) -> list[Entry]:
 
 
 def balance_before(read: Callable[[Sequence[Key]], list[Item | None]], account: LedgerAccount, at: int) -> int:
-    """The settled balance before the first movement at or after ``at`` (Unix milliseconds).
+    """Return the settled balance before the first movement at or after ``at`` (Unix milliseconds).
 
-    The rows' times grow with their numbers, so each read of ``AT_ONCE`` rows leaves a hundredth of them: two
-    reads for 10,000 movements, three for a million.
+    Row times increase with row numbers, so each read of ``AT_ONCE`` rows reduces the range to a hundredth. Two reads
+    suffice for 10,000 movements, and three for a million.
     """
     first, last, balance = 1, account.movements, 0
     while first <= last:

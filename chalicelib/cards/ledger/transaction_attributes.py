@@ -1,6 +1,6 @@
 """Attributes of a movement, and the matching of fee, limit and risk entries.
 
-Ranges are inclusive. An entry that requires an attribute does not match a movement without it.
+Ranges are inclusive. An entry that requires an attribute does not match a movement without the attribute.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ _NO_DEBITS = values.CREDIT_TYPES | values.INQUIRY_TYPES
 class TransactionAttributes:
     """The attributes of a movement, with numeric ISO 4217 and ISO 3166-1 codes.
 
-    ``country`` is where the transaction takes place. An external payment has no ``mcc``; only entries that cover all
-    categories match it.
+    ``country`` is where the transaction takes place. An external payment has no ``mcc``, so only entries that cover all
+    categories match.
     """
 
     transaction_type: int
@@ -32,7 +32,7 @@ class TransactionAttributes:
 
 
 def charged_entries(catalogue: Catalogue, entries: Iterable[FeeEntry], facts: TransactionAttributes) -> list[FeeEntry]:
-    """The fee entries that apply to a movement."""
+    """Return the fee entries that apply to a movement."""
     return [
         entry
         for entry in entries
@@ -45,7 +45,7 @@ def charged_entries(catalogue: Catalogue, entries: Iterable[FeeEntry], facts: Tr
 def counted_entries(
     catalogue: Catalogue, entries: Iterable[tuple[str, LimitEntry]], facts: TransactionAttributes
 ) -> list[tuple[str, LimitEntry]]:
-    """The limit entries that count a movement; each comes with its key."""
+    """Return the limit entries that count a movement, each with its key."""
     return [
         (key, entry)
         for key, entry in entries
@@ -62,7 +62,7 @@ def counted_entries(
 def applying_rules(
     catalogue: Catalogue, rules: Iterable[tuple[str, RiskRule]], facts: TransactionAttributes
 ) -> list[tuple[str, RiskRule]]:
-    """The risk rules that apply to a movement, regardless of its amount; each comes with its name."""
+    """Return the risk rules that apply to a movement regardless of its amount, each with its name."""
     return [
         (name, rule)
         for name, rule in rules
@@ -86,7 +86,7 @@ def in_category(entry: FeeEntry | LimitEntry | RiskRule | MccRange, mcc: int | N
 
 
 def _has_its_class(entry: LimitEntry, facts: TransactionAttributes) -> bool:
-    """Whether a movement belongs to the entry's transaction class. Returns belong to none."""
+    """Whether a movement belongs to the entry's transaction class. Returned payments belong to no class."""
     if entry.transaction_class != values.ANY_DEBIT:
         return facts.transaction_type in values.TYPES_OF_CLASS[entry.transaction_class]
     is_asked_for = entry.transaction_type != values.ANY_TYPE or facts.transaction_type not in _NO_DEBITS
@@ -104,7 +104,7 @@ def _in_region(catalogue: Catalogue, region: int | None, country: int | None) ->
 
 
 def _has_its_region_type(catalogue: Catalogue, entry: LimitEntry | RiskRule, facts: TransactionAttributes) -> bool:
-    """Whether both countries match the entry's region type. If one is unknown, only ``ANY_REGION`` matches."""
+    """Whether both countries match the entry's region type. If a country is unknown, only ``ANY_REGION`` matches."""
     if entry.region_type == values.ANY_REGION:
         return True
     if facts.country is None or facts.holder_country is None:

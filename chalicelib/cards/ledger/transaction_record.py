@@ -29,7 +29,7 @@ _AT_ITS_ID = (
 
 @dataclass(frozen=True, kw_only=True)
 class Transaction:
-    """One transaction. Amounts are positive and in minor units; ``direction`` is the effect on the account.
+    """One transaction. Amounts are positive and in minor units. ``direction`` is the effect on the account.
 
     Attributes:
         amount: the amount in ``currency``.
@@ -76,12 +76,12 @@ class Transaction:
 
 
 def transaction_key(number: int) -> Key:
-    """The key of the item under a transaction's id."""
+    """Return the key of the item under a transaction's id."""
     return TABLE, {"owner": f"transaction#{number}", "part": "transaction"}
 
 
 def timeline(account: str | None, card_id: int | None) -> Timeline:
-    """The transaction list of an account (given its ``owner`` key), a card, or a card on an account."""
+    """Return the transaction list of an account (given its ``owner`` key), a card, or a card on an account."""
     owner, name = account, "transaction"
     if card_id is not None:
         owner, name = f"card#{card_id}", "transaction" if account is None else f"{account}#transaction"
@@ -90,16 +90,16 @@ def timeline(account: str | None, card_id: int | None) -> Timeline:
 
 
 def row_key(lead: Item) -> Key:
-    """The key of a transaction's row in the account's list; ``lead`` is the item under the transaction's id."""
+    """Return the key of a transaction's row in the account's list. ``lead`` is the item under the transaction's id."""
     return TABLE, {"owner": lead["account"], "part": lead["part_of_account"]}
 
 
 def put_transaction(
     transaction: Transaction, account: LedgerAccount, at: int, write_id: str, *, by_card: bool = False
 ) -> Sequence[Put]:
-    """The writes for a new transaction, recorded at ``at`` (Unix milliseconds).
+    """Return the writes for a new transaction, recorded at ``at`` (Unix milliseconds).
 
-    ``by_card`` also adds it to two lists of the card: all its transactions, and those on this account.
+    ``by_card`` also adds the transaction to two lists of the card: all its transactions, and those on this account.
     """
     members: dict[str, Any] = without_none(vars(transaction)) | {"holder_currency": account.currency}
     members |= {"account": account.owner, "account_id": account.id, "at": at, "written_by": write_id}

@@ -34,7 +34,7 @@ Usage = dict[str, list[dict[str, Any]]]
 
 @dataclass(frozen=True, slots=True)
 class WindowUsage:
-    """A movement's counts in the window that starts at ``start``, subtracted again on release.
+    """A movement's counts in the window that starts at ``start``. A release subtracts them again.
 
     ``country`` is set only if the entry limits the number of countries.
     """
@@ -52,7 +52,7 @@ class WindowUsage:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """The counts since ``start``; ``countries`` maps each country, as text, to its number of movements."""
+    """The counts since ``start``. ``countries`` maps each country code to its number of movements."""
 
     start: int
     count: int = 0
@@ -61,11 +61,11 @@ class Window:
 
     @property
     def as_item(self) -> Item:
-        """The stored form, member by member: ``asdict`` takes seven times as long."""
+        """Return the stored form. Each member is copied separately, because ``asdict`` takes seven times as long."""
         return {"start": self.start, "count": self.count, "amount": self.amount, "countries": dict(self.countries)}
 
     def add(self, counted: WindowUsage, times: Literal[1, -1] = 1) -> Window:
-        """The window with a movement added, or subtracted on release (``times=-1``). Counts never go below zero."""
+        """Return the window with a movement added, or subtracted if ``times=-1``. Counts never go below zero."""
         countries = dict(self.countries)
         if counted.country is not None:
             country = str(counted.country)
@@ -84,7 +84,7 @@ Windows = Mapping[str, Window]
 
 @dataclass(frozen=True, slots=True)
 class LimitLeft:
-    """The remaining limits of an entry; ``None`` if unlimited. ``date_valid`` is the first second after the window."""
+    """The remaining limits of an entry, ``None`` if unlimited. ``date_valid`` is the first second after the window."""
 
     entry: LimitEntry
     count: int | None
@@ -94,7 +94,7 @@ class LimitLeft:
 
 
 class LimitExceeded(Exception):
-    """A movement exceeds a limit: it needs ``asked``, but only ``left`` of ``bound`` remains."""
+    """A movement exceeds a limit: it requires ``asked``, but only ``left`` of ``bound`` remains."""
 
     def __init__(self, entry: LimitEntry, bound: Bound, asked: int, left: int) -> None:
         self.entry = entry
@@ -117,7 +117,7 @@ class OverLimit(Refused):
 
 
 def window_bounds(duration: int, now: int) -> tuple[int, int]:
-    """The first second of the window that contains ``now``, and the first second after it."""
+    """Return the first second of the window that contains ``now``, and the first second after the window."""
     if duration == values.PER_TRANSACTION:
         return now, now
     today = datetime.fromtimestamp(now, UTC).replace(hour=0, minute=0, second=0)
@@ -149,9 +149,9 @@ def count_movement(
 ) -> tuple[Windows, list[WindowUsage]]:
     """Count a movement of ``amount`` in ``facts.currency``. Returns the updated windows and the movement's counts.
 
-    A ``forced`` movement is never refused; its amount counts as 0 if there is no rate. ``further`` is an amount of the
-    same transaction that was already counted: only ``amount`` is counted, but limits on single transactions apply to
-    the sum.
+    A ``forced`` movement is never refused, and its amount counts as 0 if there is no rate. ``further`` is an amount of
+    the same transaction that was already counted. Only ``amount`` is counted, but limits on single transactions apply
+    to the sum.
 
     Raises: LimitExceeded, NoRate.
     """
@@ -174,7 +174,7 @@ def count_movement(
 
 
 def release_counts(windows: Windows, counted: Iterable[WindowUsage]) -> Windows:
-    """The windows after a movement's counts are subtracted. Counts of past windows are ignored."""
+    """Return the windows after a movement's counts are subtracted. Counts of past windows are ignored."""
     changed = dict(windows)
     for share in counted:
         found = changed.get(share.key)
@@ -193,9 +193,9 @@ def list_left(group: LimitGroup | None, windows: Windows, now: int) -> list[Limi
 
 
 def live_windows(catalogue: Catalogue, windows: Windows, now: int) -> dict[str, Window]:
-    """The current windows, including those of risk rules.
+    """Return the current windows, including the windows of risk rules.
 
-    A window of an unknown entry is kept until its calendar year ends, because this process may not have loaded a
+    A window of an unknown entry is retained until its calendar year ends, because this process may not have loaded a
     new entry yet.
     """
     durations = catalogue.window_durations
@@ -204,7 +204,7 @@ def live_windows(catalogue: Catalogue, windows: Windows, now: int) -> dict[str, 
 
 
 def current_window(duration: int, found: Window | None, now: int) -> Window:
-    """The window to count in: the stored one if it is current, otherwise a new one.
+    """Return the stored window if it is current, otherwise a new window.
 
     A stored window with a later start is also used, because another process's clock may be ahead.
     """
@@ -221,7 +221,7 @@ def _entries(group: LimitGroup | None) -> list[tuple[str, LimitEntry]]:
 
 
 def _counted_amount(catalogue: Catalogue, entry: LimitEntry, amount: int, currency: int, forced: bool) -> int:
-    """The amount in the entry's currency; 0 without an amount limit. Raises: NoRate, unless ``forced`` (then 0)."""
+    """Return the amount in the entry's currency, or 0 without an amount limit. Raises: NoRate. With ``forced``, 0."""
     if entry.amount is None:
         return 0
     try:
@@ -233,7 +233,7 @@ def _counted_amount(catalogue: Catalogue, entry: LimitEntry, amount: int, curren
 
 
 def _left(entry: LimitEntry, found: Window) -> dict[Bound, int | None]:
-    """The remainder of each bound in a window; ``None`` if it is unlimited."""
+    """Return the remainder of each bound in a window, ``None`` if the bound is unlimited."""
     used: dict[Bound, int] = {"amount": found.amount, "count": found.count, "country_count": len(found.countries)}
     most: dict[Bound, int | None] = {bound: getattr(entry, bound) for bound in used}
     return {bound: None if limit is None else max(0, limit - used[bound]) for bound, limit in most.items()}
@@ -255,7 +255,7 @@ Owner = Literal["card", "account", "holder"]
 class Counters:
     """The windows of one owner. ``version`` is the number of writes, 0 before the first.
 
-    ``last_at``: the time of the last row in a card's lists, in Unix milliseconds.
+    ``last_at`` is the time of the last row in a card's lists, in Unix milliseconds.
     """
 
     owner: str
@@ -265,7 +265,7 @@ class Counters:
 
     @classmethod
     def from_item(cls, kind: Owner, number: int, item: Item | None) -> Counters:
-        """The counters stored in an item; empty if there is no item."""
+        """Return the counters stored in an item, or empty counters without an item."""
         owner = f"{kind}#{number}"
         if item is None:
             return cls(owner)
@@ -273,7 +273,7 @@ class Counters:
         return cls(owner, item["version"], windows, item.get("last_at", 0))
 
     def put(self, after: Counters, write_id: str) -> Put:
-        """A conditional put of the ``after`` counters; fails if they were changed concurrently."""
+        """Return a conditional put of the ``after`` counters. The put fails if they were changed concurrently."""
         item: Item = {
             "owner": self.owner,
             "part": "limits",
@@ -287,16 +287,16 @@ class Counters:
 
 @dataclass(slots=True)
 class CounterChanges:
-    """Counter and card-list changes for one DynamoDB transaction; each owner's counters are written once."""
+    """Counter and card-list changes for one DynamoDB transaction. Each owner's counters are written once."""
 
     _changed: dict[str, tuple[Counters, Counters]] = field(default_factory=dict)
 
     def copy(self) -> CounterChanges:
-        """A copy with which to try a movement that may be refused."""
+        """Return a copy on which to test a movement that may be refused."""
         return CounterChanges(dict(self._changed))
 
     def current(self, counters: Counters) -> Counters:
-        """An owner's counters with all changes so far; ``counters`` is their state as read."""
+        """Return an owner's counters with all changes to date. ``counters`` is their state as read."""
         return self._changed.get(counters.owner, (counters, counters))[1]
 
     def count(
@@ -310,7 +310,7 @@ class CounterChanges:
         forced: bool,
         further: int | None,
     ) -> Usage:
-        """Count a movement in the limits of all owners, or in none, and return its counts; see ``count_movement``.
+        """Count a movement in the limits of all owners, or in none, and return its counts. See ``count_movement``.
 
         Raises: OverLimit, NoRate.
         """

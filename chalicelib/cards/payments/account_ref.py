@@ -24,7 +24,7 @@ from chalicelib.foundation.requests.facts import Key
 
 @dataclass(frozen=True, slots=True)
 class AccountRef:
-    """The ids of an account and the records that belong to it; all are read together."""
+    """The ids of an account and the records that belong to the account. All records are read together."""
 
     manager_id: int
     account_type: int
@@ -34,12 +34,12 @@ class AccountRef:
 
     @classmethod
     def of(cls, about: ExternalAddress | ExternalPayment) -> AccountRef:
-        """The reference from an address or a payment."""
+        """Return the reference from an address or a payment."""
         return cls(about.manager_id, about.account_type, about.account_id, about.holder_id, about.card_id)
 
     @classmethod
     def of_number_item(cls, number: Item) -> AccountRef:
-        """The reference from the item of an address's number."""
+        """Return the reference from the item of an address's number."""
         return cls(**{each.name: number[each.name] for each in fields(cls) if each.name in number})
 
     @property
@@ -51,7 +51,7 @@ class AccountRef:
         return [*self._record_keys.values()]
 
     def posting_context(self, catalogue: Catalogue, items: Sequence[Item | None]) -> PostingContext:
-        """The records from the items at ``keys``, all of which exist, because none is ever removed."""
+        """Return the records from the items at ``keys``. All items exist, because records are never removed."""
         found = dict(zip(self._record_keys, items, strict=True))
         holder_item, card_item = found.get("holder"), found.get("card")
         holder = Holder.from_item(holder_item) if holder_item else None
@@ -72,7 +72,7 @@ class AccountRef:
 
     @property
     def _counter_owners(self) -> list[tuple[Owner, int]]:
-        """The owners of counters. For a special account, a card's counters only keep its lists in order."""
+        """Return the owners of counters. For a special account, a card's counters only order the card's lists."""
         owners: list[tuple[Owner, int | None]] = [("card", self.card_id)]
         if self.account_type == OF_HOLDER:
             owners = [("account", self.account_id), ("holder", self.holder_id), *owners]

@@ -1,4 +1,4 @@
-"""External payment addresses: opening, showing, and their status (specification, External payment operations)."""
+"""External payment addresses: opening, retrieval and status (specification, External payment operations)."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ def assign_external_payment_address(
     request: messages.AssignExternalPaymentAddress, context: RequestContext, *, sequences: Sequences
 ) -> ActionOutcome[list[messages.AddressRecord]]:
     """Always returns a list with one address. The currency must be the method's (5003): 826 for the United Kingdom, 978
-    for SEPA. Exchange rates between it and the account's currency must exist in both directions (5003). An account has
-    at most 50 addresses (2003). A refusal by the provider is returned as 7001; until the provider responds, the action
-    returns 8001. ``country_ison`` is required if the holder has none (2006).
+    for SEPA. Exchange rates between this currency and the account's currency must exist in both directions (5003). An
+    account has at most 50 addresses (2003). A refusal by the provider is returned as 7001. Until the provider responds,
+    the action returns 8001. ``country_ison`` is required if the holder has none (2006).
     """
     keys = [Account.key(request.account_id)]
     keys += [Card.key(request.card_id)] if request.card_id is not None else []
@@ -50,10 +50,10 @@ def assign_external_payment_address(
 def assign_external_payment_address_for_special_account(
     request: messages.AssignExternalPaymentAddressForSpecialAccount, context: RequestContext, *, sequences: Sequences
 ) -> ActionOutcome[list[messages.AddressRecord]]:
-    """Special accounts are your own accounts, set up by the operator; they have no holder, no limits and no fees. The
-    currency must be the method's (5003): 826 for the United Kingdom, 978 for SEPA. Exchange rates between it and the
-    account's currency must exist in both directions (5003). An account has at most 50 addresses (2003). A refusal by
-    the provider is returned as 7001; until the provider responds, the action returns 8001.
+    """Special accounts are your own accounts, configured by the operator. They have no holder, no limits and no fees.
+    The currency must be the method's (5003): 826 for the United Kingdom, 978 for SEPA. Exchange rates between this
+    currency and the account's currency must exist in both directions (5003). An account has at most 50 addresses
+    (2003). A refusal by the provider is returned as 7001. Until the provider responds, the action returns 8001.
     """
     number = request.special_account_id
     keys = [special_account_key(context.manager_id, number)]
@@ -73,7 +73,7 @@ def assign_external_payment_address_for_special_account(
 def change_external_payment_address_status(
     request: messages.ChangeExternalPaymentAddressStatus, context: RequestContext
 ) -> ActionOutcome[None]:
-    """Setting the current status again succeeds. B is final."""
+    """Setting the current status again succeeds. Status B is final."""
     address = context.find(ExternalAddress, request.epm_address_id)
     address.require(context.action)
     change = address.update(context.write_id, status=request.status, reason_code=request.reason_code, note=request.note)
@@ -107,7 +107,7 @@ def _assign_address(
     is_new: bool = False,
     sequences: Sequences,
 ) -> ActionOutcome[list[messages.AddressRecord]]:
-    """Create an address without numbers, and ask the provider to open it. Raises: Refused."""
+    """Create an address without numbers, and request the provider to open it. Raises: Refused."""
     method, currency = request.epm_method_id, request.currency_ison
     if card is not None:
         card.require(context.action, context.now)
@@ -150,7 +150,7 @@ def _assign_address(
 
 
 def _name_of(holder: Holder) -> str:
-    """The account name, from its holder."""
+    """Return the account name, which is the holder's name."""
     details = holder.details
     if holder.holder_type == BUSINESS and details.get("business_name"):
         return str(details["business_name"])

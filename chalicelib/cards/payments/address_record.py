@@ -1,7 +1,7 @@
 """External payment addresses: bank details that lead to an account, and their lookup by number.
 
-Each number of an address has an item with the account it leads to. The number is the key, so no two addresses share
-one. A British IBAN is stored as its sort code and account number, because both are the same number.
+Each number of an address has an item with the number's account. The number is the key, so two addresses cannot share a
+number. A British IBAN is stored as its sort code and account number, because both are the same number.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ _SORT_CODE, _ACCOUNT_NUMBER = slice(8, 14), slice(14, 22)
 class ExternalAddress(PendingRecord):
     """An address. ``account_id`` is a holder's account or, depending on ``account_type``, a special account.
 
-    It has no numbers until the provider has opened it (``assignment_state``). ``method`` and ``type_id`` are the API's
-    ``epm_method_id`` and ``epm_type_id``; ``currency`` and ``country`` are numeric ISO codes.
+    The address has no numbers until the provider has opened it (``assignment_state``). ``method`` and ``type_id`` are
+    the API's ``epm_method_id`` and ``epm_type_id``; ``currency`` and ``country`` are numeric ISO codes.
     """
 
     kind: ClassVar = "external_address"
@@ -63,7 +63,7 @@ class ExternalAddress(PendingRecord):
 
 
 def find_key(*, iban: str | None = None, sort_code: str | None = None, account_number: str | None = None) -> Key:
-    """The lookup key of a number: the IBAN's, if present, in upper case without spaces."""
+    """Return the lookup key of a number. For an IBAN, the key is in upper case without spaces."""
     if iban is None:
         number = f"UK:{sort_code}:{account_number}"
     elif iban.startswith("GB"):
@@ -74,7 +74,7 @@ def find_key(*, iban: str | None = None, sort_code: str | None = None, account_n
 
 
 def number_keys(address: ExternalAddress) -> list[Key]:
-    """The lookup keys of an address, without duplicates."""
+    """Return the lookup keys of an address, without duplicates."""
     keys = [find_key(iban=address.iban)] if address.iban else []
     if address.sort_code and address.account_number:
         british = find_key(sort_code=address.sort_code, account_number=address.account_number)
@@ -83,7 +83,7 @@ def number_keys(address: ExternalAddress) -> list[Key]:
 
 
 def put_numbers(address: ExternalAddress, write_id: str) -> list[Put]:
-    """The writes of an address's lookup items; they fail if another address has any of the numbers.
+    """Return the writes of an address's lookup items. They fail if another address has any of the numbers.
 
     An item has the ids that a payment needs to read the other records: ``address_id``, ``manager_id``, ``account_id``,
     ``account_type``, ``holder_id`` (unless it is a special account), and ``card_id`` if there is a card.

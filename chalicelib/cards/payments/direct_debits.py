@@ -1,4 +1,4 @@
-"""Direct debits: announced by creditors, and paid or rejected at their cut-off.
+"""Direct debits: creditors announce them, and they are paid or rejected at their cut-off.
 
 Programme managers cancel mandates and reject direct debits (specification, External payment operations).
 """
@@ -50,8 +50,8 @@ def cancel_external_payment_mandate(
 def change_dd_external_payment_status(
     request: ChangeDDExternalPaymentStatus, context: RequestContext
 ) -> ActionOutcome[None]:
-    """Can be called repeatedly until the cut-off (4008 afterwards); the last call counts. Without a call, the direct
-    debit is paid.
+    """The action can be called repeatedly until the cut-off (4008 afterwards). The last call takes effect. Without a
+    call, the direct debit is paid.
     """
     payment = context.find(ExternalPayment, request.epm_transaction_id)
     payment.require(context.action)
@@ -62,7 +62,7 @@ def change_dd_external_payment_status(
 
 
 def announce(payment: ExternalPayment, mandate: Mandate) -> ExternalPayment:
-    """A new direct debit, pending until its cut-off; rejected immediately if the mandate is cancelled."""
+    """Create a direct debit, pending until its cut-off. Reject the direct debit at once if the mandate is cancelled."""
     cut_off = payment.created_at + CUT_OFF_SECONDS
     payment = replace(payment, mandate_id=mandate.id, reference=mandate.reference, cut_off=cut_off)
     if mandate.is_live:
@@ -96,7 +96,7 @@ def decide(
 def _obstacle(
     payment: ExternalPayment, mandate: Mandate, address: ExternalAddress, party: PostingContext
 ) -> str | None:
-    """The reason to reject a direct debit regardless of its amount, or ``None``."""
+    """Return the reason to reject a direct debit regardless of its amount, or ``None``."""
     if not payment.should_pay:
         return payment.reason or "the payment was declined"
     if not mandate.is_live:

@@ -1,8 +1,9 @@
 """The modulus check of British bank accounts: whether sort code and account number match.
 
-Follows "Validating account numbers" by Pay.UK (formerly VocaLink): the fourteen digits are weighted and summed; the
-sum must be a multiple of the modulus. A table of the banks has the weights for each sort code. This module has the
-ranges that published examples confirm. Accounts with other sort codes cannot be checked and are accepted.
+The check follows "Validating account numbers" by Pay.UK (formerly VocaLink). The fourteen digits are weighted and
+summed, and the sum must be a multiple of the modulus. A table of the banks has the weights for each sort code. This
+module has the ranges that published examples confirm. Accounts with other sort codes cannot be checked and are
+accepted.
 """
 
 from __future__ import annotations
@@ -27,12 +28,12 @@ def _mod_11(products: tuple[int, ...]) -> bool:
 
 
 def _double_alternate(products: tuple[int, ...]) -> bool:
-    """Sums the digits of the products instead of the products."""
+    """Sum the digits of the products instead of the products."""
     return sum(sum(divmod(product, 10)) for product in products) % 10 == 0
 
 
 class _Row(NamedTuple):
-    """The sort codes from ``first`` to ``last`` and their checks, each with its weights; all must pass.
+    """The sort codes from ``first`` to ``last`` and their checks, each with its weights. All checks must pass.
 
     With ``foreign``, account numbers that start with 4 to 8 and end with the same digit twice are foreign-currency
     accounts, which cannot be checked (exception 6).
@@ -65,7 +66,7 @@ def is_valid(sort_code: str, account_number: str) -> bool:
 
 
 def with_check_digit(sort_code: str, seven_digits: str) -> str | None:
-    """The lowest valid account number that starts with these seven digits; ``None`` if there is none."""
+    """Return the lowest valid account number that starts with these seven digits, or ``None`` if there is none."""
     return next((number for last in range(10) if is_valid(sort_code, number := f"{seven_digits}{last}")), None)
 
 

@@ -1,7 +1,7 @@
 """Payments as ledger writes: booked, returned, or rejected.
 
-An incoming payment is bounced if the address, the account, a limit or a missing exchange rate prevents it. The writes
-fail if the payment, the account or the counters have changed.
+An incoming payment is bounced if the address, the account, a limit or a missing exchange rate prevents the booking. The
+writes fail if the payment, the account or the counters have changed.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ CALLED: Mapping[PaymentKind, str] = {
 
 @dataclass(frozen=True, slots=True)
 class PaymentUpdate:
-    """The writes of a change, the payment afterwards, and the account if its balances changed."""
+    """The writes of a change, the resulting payment, and the account if its balances changed."""
 
     operations: Sequence[Operation]
     payment: ExternalPayment
@@ -53,9 +53,9 @@ def enter(
     original: ExternalPayment | None = None,
     sequences: Sequences,
 ) -> int:
-    """Add a payment to a movement and list it on the account. Returns its transaction id.
+    """Add a payment to a movement and to the account's list. Returns its transaction id.
 
-    ``original`` is the returned payment: the one that this payment returns, or the payment itself.
+    ``original`` is the payment that this one returns, or the payment itself.
     """
     charge = payment.charge_details.reversal if original is payment else payment.charge_details
     number, *fees = sequences.take("transaction", 1 + len(charge.separate_fees))
@@ -114,7 +114,7 @@ def settle(
 ) -> PaymentUpdate:
     """Settle a pending payment: release its hold and book its charge.
 
-    ``original`` is the payment that it returns, if any.
+    ``original`` is the payment that this one returns, if any.
     """
     movement = _start_movement("settled", payment, party, stamp, tally)
     movement.hold(party.account, -payment.held)
@@ -147,7 +147,7 @@ def report(
     *,
     sequences: Sequences,
 ) -> PaymentUpdate:
-    """Apply the provider's report on an outgoing payment; repeats change nothing. Raises: Refused."""
+    """Apply the provider's report on an outgoing payment. A duplicate report changes no data. Raises: Refused."""
     if payment.payment != "out":
         raise Refused(Status.WRONG_STATE, "the payment is not an outbound payment")
     require_permitted(RESULT_RULES[result][payment.state])
@@ -166,7 +166,7 @@ def report(
 def send_back(
     payment: ExternalPayment, party: PostingContext, stamp: WriteStamp, *, sequences: Sequences, **members: Any
 ) -> PaymentUpdate:
-    """Return a settled outgoing payment: credit its amount without the fees."""
+    """Return a settled outgoing payment, and credit its amount without the fees."""
     movement = _start_movement("returned", payment, party, stamp)
     members = {
         "return_transaction_id": enter(movement, party.account, payment, original=payment, sequences=sequences),
@@ -178,7 +178,7 @@ def send_back(
 def credit(
     payment: ExternalPayment, address: ExternalAddress, party: PostingContext, now: int, tally: CounterChanges
 ) -> ExternalPayment:
-    """An incoming payment, settled: charged to the account and counted in its limits. Raises: Refused."""
+    """Settle an incoming payment, charge the account, and count the payment in limits. Raises: Refused."""
     if not address.is_live:
         raise Refused(Status.WRONG_STATE, "the address is not active")
     if party.account.status not in CREDITED_ACCOUNT:
@@ -215,7 +215,7 @@ def _make_change(
 
 
 def charge_members(charge: Charge) -> dict[str, Any]:
-    """The members of a payment that its charge determines."""
+    """Return the members of a payment that its charge determines."""
     return {
         "charge": asdict(charge),
         "settlement_amount": charge.settlement_amount,

@@ -1,4 +1,4 @@
-"""External payments: incoming and outgoing ones, direct debits, and their returns.
+"""External payments: incoming and outgoing payments, direct debits, and their returns.
 
 A mandate allows a creditor to collect from an address by direct debit.
 """
@@ -27,7 +27,7 @@ _OF_COUNTERPARTY = {
 
 @dataclass(frozen=True, kw_only=True)
 class ExternalPayment(PendingRecord):
-    """One payment; amounts are in minor units, times in Unix seconds.
+    """One payment. Amounts are in minor units and times in Unix seconds.
 
     Attributes:
         payment: the kind: outgoing, incoming, direct debit, or return.
@@ -39,8 +39,8 @@ class ExternalPayment(PendingRecord):
         counted: the counts in limits, by owner of the counters.
         source, destination: the bank accounts, with all known members; for a direct debit and its return,
             ``destination`` is the creditor's account.
-        country: the other bank's if known, otherwise the address's; a numeric ISO 3166-1 code.
-        provider_reference: the provider's reference; ``original_reference``: that of the returned payment.
+        country: the other bank's country if known, otherwise the address's, as a numeric ISO 3166-1 code.
+        provider_reference: the provider's reference. ``original_reference`` belongs to the returned payment.
         returns: the payment that this one returns; ``returned_by``: the payment that returns this one.
         counterpart: the same payment on its other side, if that is also an address of this service; ``other_side``
             identifies the records there.
@@ -89,7 +89,7 @@ class ExternalPayment(PendingRecord):
 
     @property
     def trans_link(self) -> str:
-        """The ``trans_link`` of its transactions; a return has the original payment's."""
+        """The ``trans_link`` of the payment's transactions. A return has the original payment's ``trans_link``."""
         return f"E{self.returns or self.id:011}"
 
     @property
@@ -101,7 +101,7 @@ class ExternalPayment(PendingRecord):
 
     @property
     def remittance(self) -> str | None:
-        """The remittance information; for a return, the original payment's."""
+        """The remittance information. A return has the original payment's information."""
         if self.payment in ("in", "debit"):
             return self.reference
         return (self.details or {}).get("description")
@@ -123,7 +123,7 @@ class ExternalPayment(PendingRecord):
         return self.state == PENDING
 
     def require(self, action: str) -> None:
-        """Check that kind and state allow the action, and that no return has begun. Raises: Refused."""
+        """Check that kind and state allow the action, and that no return is in progress. Raises: Refused."""
         require_permitted(PAYMENT_RULES[action][self.payment, self.state])
         if self.returned_by is not None:
             raise Refused(Status.ALREADY_RETURNED)
@@ -131,7 +131,7 @@ class ExternalPayment(PendingRecord):
 
 @dataclass(frozen=True, kw_only=True)
 class Mandate(Record):
-    """A mandate; ``reason`` is the reason for its cancellation."""
+    """A mandate. ``reason`` is the reason for its cancellation."""
 
     kind: ClassVar = "mandate"
     missing: ClassVar = Status.NO_EXTERNAL_TRANSACTION
@@ -154,13 +154,13 @@ class Mandate(Record):
 
 
 def address_members(address: ExternalAddress) -> dict[str, Any]:
-    """The members of a payment that its address determines."""
+    """Return the members of a payment that its address determines."""
     same = ("manager_id", "access_level", "method", "account_id", "account_type", "holder_id", "card_id")
     return {"address_id": address.id, **{name: getattr(address, name) for name in same}}
 
 
 def instructed_members(amount: int, currency: int) -> dict[str, Any]:
-    """The amounts of a payment before its charge is computed."""
+    """Return the amounts of a payment before its charge is computed."""
     return {
         "instructed_amount": amount,
         "instructed_currency": currency,

@@ -26,9 +26,9 @@ class PendingRecord(Record):
     """A record that may wait.
 
     Attributes:
-        asks: the action that waits for the provider's response; ``asked``: the latest that has waited for one.
-        claim: the claim of the latest such request, which waits as long.
-        due_at: when ``finish`` handles it, in Unix seconds; ``due_shard``: its shard.
+        asks: the action that waits for the provider's response. ``asked`` is the latest action that has waited.
+        claim: the claim of the latest such request, pending for the same time.
+        due_at: when ``finish`` handles the record, in Unix seconds; ``due_shard``: its shard.
     """
 
     table: ClassVar = TABLE
@@ -45,11 +45,11 @@ class PendingRecord(Record):
 
 
 def due_members(number: int, at: int) -> Item:
-    """The members that make a record due at ``at`` (Unix seconds)."""
+    """Return the members that make a record due at ``at`` (Unix seconds)."""
     return {"due_at": at, **DUE.entry(str(number))}
 
 
 def waiting_members(number: int, action: str, claim: IdempotencyClaim | None, now: int) -> dict[str, Any]:
-    """The members of a record that waits for the provider, starting ``now`` (Unix seconds)."""
+    """Return the members of a record that waits for the provider from ``now`` (Unix seconds)."""
     claim_members = {"name": claim.name, "fingerprint": claim.fingerprint, "attempt": claim.attempt} if claim else None
     return {"asks": action, "asked": action, "claim": claim_members, **due_members(number, now + ASKING_SECONDS)}

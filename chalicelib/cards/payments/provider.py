@@ -1,7 +1,7 @@
 """The interface of an external payment provider, which opens addresses and executes orders.
 
-A provider is the bank behind the service. Operators connect their own with a class that implements ``Provider``;
-without one, every call is refused.
+A provider is the bank behind the service. Operators connect a provider with a class that implements ``Provider``.
+Without a provider, every call is refused.
 """
 
 from __future__ import annotations
@@ -13,9 +13,7 @@ from chalicelib.foundation.lazy_dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class AddressRequest:
-    """The requested bank account. ``currency`` and ``country`` are numeric ISO codes; ``method`` is explained in
-    ``schemes``.
-    """
+    """The requested bank account. ``currency`` and ``country`` are numeric ISO codes. ``method``: see ``schemes``."""
 
     address_id: int
     method: int
@@ -56,8 +54,8 @@ class ProviderOrder:
     A ``debit return`` reclaims the money from ``destination``, the account that collected it.
 
     ``amount`` is in minor units of ``currency``, a numeric ISO code. ``schemes`` are the requested ones in order of
-    preference; if empty, the provider chooses. ``original_reference`` is the provider's reference of the returned
-    payment, ``reason`` the reason for the return.
+    preference; if empty, the provider chooses a scheme. ``original_reference`` is the provider's reference of the
+    returned payment, ``reason`` is the reason for the return.
     """
 
     payment_id: int
@@ -74,7 +72,7 @@ class ProviderOrder:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """A provider's response to an order: if accepted, its reference and the scheme; otherwise the reason."""
+    """A provider's response to an order: a reference and a scheme if accepted, otherwise the reason for the refusal."""
 
     accepted: bool
     reference: int | None = None
@@ -87,18 +85,18 @@ LONGEST_WORDS = 140
 
 
 class ProviderSilent(Exception):
-    """No response: it is unknown whether the provider received the order."""
+    """The provider did not respond. It is unknown whether the provider received the order."""
 
 
 class ProviderRefused(Exception):
-    """The provider refused to open an address; the message is for the caller."""
+    """The provider refused to open an address. The message is for the caller."""
 
 
 class Provider(Protocol):
-    """An external payment provider. Calls may take seconds; none is made inside a transaction."""
+    """An external payment provider. Calls may take seconds and are never made inside a transaction."""
 
     def open_address(self, opening: AddressRequest, /) -> OpenedAddress:
-        """Open a bank account with unique numbers; the same ``address_id`` always gets the same account.
+        """Open a bank account with unique numbers. The same ``address_id`` always returns the same account.
 
         Raises: ProviderRefused, ProviderSilent.
         """
@@ -110,14 +108,14 @@ class Provider(Protocol):
         """
 
     def find(self, payment_id: int, /) -> Receipt | None:
-        """The receipt of an earlier order; ``None`` if the provider never received it. Raises: ProviderSilent."""
+        """Return an earlier order's receipt, or ``None`` if the provider did not receive it. Raises: ProviderSilent."""
 
 
 NOT_CONNECTED = "no provider of external payments is connected"
 
 
 class NoProvider:
-    """Stands in for a missing provider: every call is refused."""
+    """Replaces a missing provider and refuses every call."""
 
     def open_address(self, _opening: AddressRequest, /) -> OpenedAddress:
         raise ProviderRefused(NOT_CONNECTED)

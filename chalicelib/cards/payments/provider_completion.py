@@ -1,8 +1,8 @@
-"""Calls the provider and records the outcome: during the request, or later in a schedule.
+"""Calls the provider and records the outcome during the request, or later in a scheduled run.
 
-Before the provider is called, its record is written and added to the due index. It stays there until the outcome is
-written, in one transaction with the response to the request. If the request ends earlier, a scheduled run asks the
-provider what happened, repeats the call only if that has no second effect, and writes the same outcome.
+Before the provider is called, its record is written and added to the due index. The record remains there until the
+outcome is written, in one transaction with the response to the request. If the request ends earlier, a scheduled run
+queries the provider, retries the call only if a retry has no second effect, and writes the same outcome.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _UNANSWERED = (
 
 @dataclass(frozen=True, slots=True)
 class _RetryUntil:
-    """A reply is written until a time in Unix seconds; then the schedule takes over."""
+    """Retries the write of a reply until a time in Unix seconds. Afterwards the scheduled run writes the reply."""
 
     record: WaitingRecord
     engine: Engine
@@ -63,12 +63,12 @@ class _RetryUntil:
 
 
 def call_provider(record: WaitingRecord) -> ProviderCall:
-    """The call of the provider for a record that waits for it."""
+    """Return the provider call for a record that waits for the provider."""
     return ProviderCall(ask_provider, record_reply, record)
 
 
 def ask_provider(record: WaitingRecord, *, clock: Clock, payment_provider: Provider) -> Reply:
-    """The provider's reply. Raises: Refused, with code 8001, if there is none; the schedule will finish it."""
+    """Return the provider's reply. Raises: Refused (8001) without a reply. A scheduled run then finishes it."""
     try:
         return provider_orders.ask(record, payment_provider)
     except ProviderSilent:
@@ -92,7 +92,7 @@ def record_reply(
 ) -> str:
     """Write the provider's reply. Returns the response to the request.
 
-    Raises: StoreError; Refused, with code 8001, if concurrent changes prevented the write: the schedule will finish it.
+    Raises: StoreError. Refused (8001), if concurrent changes prevented the write. The scheduled run then retries it.
     """
     action, claim = record.asks, record.waiting_claim
     assert action is not None, "somebody has asked for it"
@@ -122,7 +122,7 @@ def record_reply(
 
 
 def _stored_answer(facts: Facts, claim: IdempotencyClaim | None, references: RequestReferences) -> str | None:
-    """The response as stored for repeated requests with the same reference."""
+    """Return the response that is stored for duplicate requests with the same reference."""
     if claim is None:
         return None
     try:
@@ -135,7 +135,7 @@ def _stored_answer(facts: Facts, claim: IdempotencyClaim | None, references: Req
 
 
 def render_answer(action: str, record: WaitingRecord) -> str:
-    """The response to a request, once the provider has replied."""
+    """Return the response to a request after the provider has replied."""
     try:
         return envelope.success(provider_orders.answer(record, action), {})
     except Refused as refusal:
@@ -155,9 +155,9 @@ def finish_due_payments(
     sequences: Sequences,
     store: Store,
 ) -> int:
-    """Finish interrupted calls of the provider, and pay or reject direct debits at their cut-off.
+    """Finish interrupted provider calls, and pay or reject direct debits at their cut-off.
 
-    Returns the number that progressed, as ``DueItems.run`` does.
+    Returns the number of records that progressed, as ``DueItems.run`` does.
     """
 
     def finish(item: Item) -> bool:
@@ -167,7 +167,7 @@ def finish_due_payments(
         return resume(payment) if payment.asks else pass_cut_off(payment)
 
     def resume(record: WaitingRecord) -> bool:
-        """Finish an interrupted request, unless another process does. Raises: StoreError, Refused."""
+        """Finish an interrupted request, unless another process finishes it. Raises: StoreError, Refused."""
         again = due_members(record.id, clock.time() + ASKING_SECONDS)
         if not engine.attempt(Outcome(None, [record.update(new_id(), **again)])):
             return False

@@ -66,10 +66,10 @@ def ask(record: WaitingRecord, provider: Provider) -> Reply:
 
 
 def ask_again(record: WaitingRecord, provider: Provider) -> Reply:
-    """The reply after an earlier call may not have been made, or its reply was lost. Raises: ProviderSilent.
+    """Return the reply when an earlier call or its reply may have been lost. Raises: ProviderSilent.
 
-    A payment is submitted if the provider has not received it, unless its end was reported meanwhile. The call that
-    opens an address is repeated: it opens the same one.
+    A payment is submitted if the provider has not received it, unless its final state was reported in the meantime. The
+    call that opens an address is retried and opens the same address.
     """
     if isinstance(record, ExternalPayment):
         known = provider.find(record.id)
@@ -87,7 +87,7 @@ def apply_reply(
     sequences: Sequences,
     store: Store,
 ) -> ProviderOutcome:
-    """The effects of the reply. Raises: StoreError."""
+    """Return the effects of the reply. Raises: StoreError."""
     if isinstance(record, ExternalAddress):
         return _finish_address(record, reply, stamp, store)
     assert isinstance(reply, Receipt), "an order has a receipt"
@@ -95,7 +95,7 @@ def apply_reply(
 
 
 def answer(record: WaitingRecord, action: str) -> list[AddressRecord] | TransferWithDestination | None:
-    """The response data of ``action``, once the outcome is written. Raises: Refused."""
+    """Return the response data of ``action`` after the outcome is written. Raises: Refused."""
     if isinstance(record, ExternalAddress):
         if record.assignment_state == ASSIGNMENT_REFUSED:
             raise refused_by_provider(record.note)
@@ -138,7 +138,7 @@ def _finish_payment(
 def _read_parties(
     payment: ExternalPayment, programmes: Programmes, store: Store
 ) -> tuple[PostingContext, ExternalPayment | None]:
-    """The account's records, and the payment that this one returns, if any."""
+    """Read the account's records, and the payment that this one returns, if any."""
     account_ref = AccountRef.of(payment)
     others = [ExternalPayment.key(payment.returns)] if payment.returns is not None else []
     items = store.batch_get([*others, *account_ref.keys])
@@ -147,7 +147,7 @@ def _read_parties(
 
 
 def _finish_address(address: ExternalAddress, reply: Reply, stamp: WriteStamp, store: Store) -> ProviderOutcome:
-    """Store the numbers of the address; if it is refused, or has the number of another, remove it from the account."""
+    """Store the numbers of the address. If it is refused or a number is already in use, remove it from the account."""
     reason = str(reply)[:LONGEST_WORDS] if isinstance(reply, ProviderRefused) else _TAKEN
     if isinstance(reply, OpenedAddress):
         numbers = {name: getattr(reply, name) for name in ("account_number", "sort_code", "iban", "bic", "country")}
@@ -166,7 +166,7 @@ def _finish_address(address: ExternalAddress, reply: Reply, stamp: WriteStamp, s
 
 
 def _payment_instruction(payment: ExternalPayment) -> ProviderOrder:
-    """The order for the provider. For a direct debit's return, the amount is reclaimed from the creditor."""
+    """Return the order for the provider. For a direct debit's return, the amount is reclaimed from the creditor."""
     to = payment.destination or {}
     numbers = (to.get(name) for name in ("account_number", "sort_code", "iban", "bic"))
     return ProviderOrder(

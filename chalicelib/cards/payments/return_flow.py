@@ -39,8 +39,8 @@ Side = tuple[ExternalPayment, PostingContext]
 def inbound_return(
     request: InboundReturn, context: RequestContext, *, programmes: Programmes, sequences: Sequences
 ) -> ActionOutcome[TransferRecord]:
-    """Returns a settled inbound payment of any scheme except BACS (4008). A return covers the whole amount, and a
-    payment can be returned only once (4004). A refusal by the provider is returned as 7001; until the provider
+    """The action returns a settled inbound payment of any scheme except BACS (4008). A return covers the whole amount,
+    and a payment can be returned only once (4004). A refusal by the provider is returned as 7001. Until the provider
     responds, the action returns 8001.
     """
     original = context.find(ExternalPayment, request.epm_transaction_id)
@@ -52,8 +52,8 @@ def inbound_return(
 def direct_credit_return(
     request: DirectCreditReturn, context: RequestContext, *, programmes: Programmes, sequences: Sequences
 ) -> ActionOutcome[None]:
-    """Returns a settled inbound BACS payment; other payments are refused with 4008. A return covers the whole amount,
-    and a payment can be returned only once (4004). A refusal by the provider is returned as 7001; until the provider
+    """Returns a settled inbound BACS payment. Other payments are refused with 4008. A return covers the whole amount,
+    and a payment can be returned only once (4004). A refusal by the provider is returned as 7001. Until the provider
     responds, the action returns 8001.
     """
     original = context.find(ExternalPayment, request.epm_transaction_id)
@@ -73,7 +73,7 @@ def direct_debit_return(
     request: DirectDebitReturn, context: RequestContext, *, programmes: Programmes, sequences: Sequences
 ) -> ActionOutcome[None]:
     """Returns a paid direct debit, regardless of the account's status. A return covers the whole amount, and a payment
-    can be returned only once (4004). A refusal by the provider is returned as 7001; until the provider responds, the
+    can be returned only once (4004). A refusal by the provider is returned as 7001. Until the provider responds, the
     action returns 8001.
     """
     original = context.find(ExternalPayment, request.returned_epm_transaction_id)
@@ -92,7 +92,7 @@ def _send_back(
     programmes: Programmes,
     sequences: Sequences,
 ) -> ActionOutcome[TransferRecord]:
-    """Have the provider return a payment; the amount is held on the account until then. Raises: Refused."""
+    """Request the provider to return a payment, and hold the amount on the account until then. Raises: Refused."""
     party, sender = _read_parties(context, original, programmes)
     original.require(context.action)
     if original.payment == "in" and (original.scheme in DIRECT_CREDITS) != direct_credit:
@@ -119,7 +119,7 @@ def _send_back(
 def _read_parties(
     context: RequestContext, original: ExternalPayment, programmes: Programmes
 ) -> tuple[PostingContext, Side | None]:
-    """The records of the account that returns the payment, and the payment's other side if it is here."""
+    """Read the records of the account that returns the payment, and the payment's other side if stored here."""
     account_ref, sender = AccountRef.of(original), None
     keys, count = account_ref.keys, len(account_ref.keys)
     if original.counterpart is not None:

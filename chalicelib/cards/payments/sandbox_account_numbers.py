@@ -2,8 +2,8 @@
 
 Their bank codes are unassigned if the country has any unassigned ones. IBANs and British account numbers are valid.
 National check digits inside other account numbers are correct where ``is_iban`` verifies them, otherwise 0. Icelandic
-account numbers identify their holder, whom the sandbox does not know, so addresses there get German numbers. The same
-applies outside SEPA, and when a country's numbers are used up.
+account numbers identify their holder, which the sandbox cannot do. So addresses in Iceland get German numbers, as do
+addresses outside SEPA and in countries whose numbers are used up.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _LETTERS = {number: letters for letters, number in SEPA_COUNTRIES.items()}
 
 
 def british_number(address_id: int) -> str | None:
-    """The eight digits of an account at ``SORT_CODE``; ``None`` if all numbers are used up.
+    """Return the eight digits of an account at ``SORT_CODE``, or ``None`` if all numbers are used up.
 
     Any seven digits have a valid eighth, because the last digit has weight 1 in a sum modulo 10.
     """
@@ -32,7 +32,7 @@ def british_iban(account_number: str) -> str:
 
 
 def sepa_iban(country: int, address_id: int) -> str | None:
-    """An IBAN of ``country`` (numeric ISO code), or a German one; ``None`` if all are used up."""
+    """Return an IBAN of ``country`` (numeric ISO code) or a German one, or ``None`` if all are used up."""
     ibans = (_make_iban(letters, address_id) for letters in (_LETTERS.get(country, _OTHERWISE), _OTHERWISE))
     return next(filter(None, ibans), None)
 
@@ -47,7 +47,7 @@ def _make_iban(letters: str, address_id: int) -> str | None:
 
 
 def _checked_iban(letters: str, account: str) -> str:
-    """The first valid IBAN, with digits in place of the account's question marks."""
+    """Return the first valid IBAN, with digits in place of the account's question marks."""
     unknown = account.count("?")
     checks = (f"{check:0{unknown}}" if unknown else "" for check in range(10**unknown))
     ibans = (make_iban(letters, account.replace("?" * unknown, check)) for check in checks)
@@ -55,7 +55,7 @@ def _checked_iban(letters: str, account: str) -> str:
 
 
 def _pad_number(number: int, count: int) -> str | None:
-    """A number with leading zeros; ``None`` if it is too long."""
+    """Return a number with leading zeros, or ``None`` if it is too long."""
     return f"{number:0{count}}" if number < 10**count else None
 
 

@@ -1,7 +1,7 @@
-"""The sandbox provider of external payments: it opens addresses and accepts orders; no money moves.
+"""The sandbox provider of external payments opens addresses and accepts orders without moving money.
 
-Its state is stored in the table of external payments, so all instances of the service share it. Names that begin with
-a certain word, in upper or lower case, simulate failures:
+All instances of the service share its state in the table of external payments. Names that begin with a certain word, in
+upper or lower case, simulate failures:
 
 - ``REFUSE``: an order to this name is refused.
 - ``SILENT``: an order to this name is accepted, but the first response is lost: ``find`` returns the order, and
@@ -9,7 +9,7 @@ a certain word, in upper or lower case, simulate failures:
 - ``LOST``: an order to this name is lost the first time: ``find`` does not return it, and submitting it again succeeds.
 - ``REFUSE`` as an account name: its address is not opened.
 
-A return goes to the sender of the original payment, so that name counts.
+A return goes to the sender of the original payment, so the sender's name applies.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _FIRST_REFERENCE = 9_000_000_000
 
 
 class SandboxProvider:
-    """Implements ``Provider`` on the store; if the store is unavailable, the provider does not respond."""
+    """Implements ``Provider`` with the store. If the store is unavailable, the provider does not respond."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -65,7 +65,7 @@ class SandboxProvider:
         return _read_receipt(found) if found else None
 
     def _put_or_read(self, item: Item) -> Item:
-        """The stored item: ``item`` if this attempt wrote it, otherwise an earlier one."""
+        """Return the stored item: ``item`` if this attempt wrote it, otherwise an earlier item."""
         put = Put(TABLE, item, absent("owner"))
         with _reachable():
             return Engine(self._store).carry_out(if_permitted([put], item, lambda facts: facts.item_of(put)))
@@ -98,7 +98,7 @@ def _order_key(payment_id: int, part: str) -> Item:
 
 
 def _order_item(order: provider.ProviderOrder, part: str, **members: Any) -> Item:
-    """The item of an order, marked with the attempt that wrote it."""
+    """Return the item of an order, marked with the attempt that wrote it."""
     about = {"kind": order.kind, "method": order.method, "currency": order.currency, "amount": order.amount}
     return {**_order_key(order.payment_id, part), **about, **members, "written_by": new_id()}
 
@@ -108,7 +108,7 @@ def _read_receipt(item: Item) -> provider.Receipt:
 
 
 def _find_numbers(opening: provider.AddressRequest) -> provider.OpenedAddress | None:
-    """The numbers of an address; ``None`` if all are used up."""
+    """Return the numbers of an address, or ``None`` if all are used up."""
     if opening.method == UK:
         number = british_number(opening.address_id)
         return provider.OpenedAddress(number, SORT_CODE, british_iban(number), None, BRITAIN) if number else None

@@ -22,7 +22,7 @@ from chalicelib.cards.storage.record import without_none
 
 
 def serialize_address(address: ExternalAddress) -> AddressRecord:
-    """An address; details that the provider did not supply are omitted."""
+    """Serialize an address. Details that the provider did not supply are omitted."""
     active = int(address.is_live)
     record: AddressRecord = {
         "id": address.id,
@@ -51,7 +51,7 @@ def serialize_address(address: ExternalAddress) -> AddressRecord:
 
 
 def serialize_address_with_status(address: ExternalAddress) -> AddressWithStatus:
-    """An address with its status and the reason for its last change."""
+    """Serialize an address with its status and the reason for its last change."""
     record: AddressWithStatus = {
         **serialize_address(address),
         "status": address.status,
@@ -62,13 +62,13 @@ def serialize_address_with_status(address: ExternalAddress) -> AddressWithStatus
 
 
 def bank_account(address: ExternalAddress) -> dict[str, Any]:
-    """An own address in the form stored in a payment."""
+    """Return the service's own address in the form stored in a payment."""
     names = ("id", "account_name", "account_number", "iban", "sort_code", "bic")
     return without_none({name: getattr(address, name) for name in names})
 
 
 def serialize_payment(payment: ExternalPayment) -> TransferWithDestination:
-    """A payment submitted to the provider; a return has no destination."""
+    """Serialize a payment submitted to the provider. A return has no destination."""
     is_booked, is_out = payment.transaction_id is not None, payment.payment == "out"
     record: TransferWithDestination = {
         "id": payment.id,
@@ -87,7 +87,7 @@ def serialize_payment(payment: ExternalPayment) -> TransferWithDestination:
 
 
 def _own_account(account: Mapping[str, Any]) -> OwnBankAccount:
-    """The account's bank details. All members are mandatory; missing numbers are empty."""
+    """Return the account's bank details. All members are mandatory, and missing numbers are empty."""
     return {
         "id": account["id"],
         "account_number": account.get("account_number", ""),
@@ -110,12 +110,12 @@ def _other_account(account: Mapping[str, Any]) -> OtherBankAccount:
 
 
 def refused_by_provider(reason: str | None) -> Refused:
-    """The refusal with the provider's reason, if stored; reasons contain no names."""
+    """Return the refusal with the provider's reason, if stored. Reasons contain no names."""
     return Refused(Status.PROVIDER_REFUSED, f"{Status.PROVIDER_REFUSED.meaning}: {reason}" if reason else "")
 
 
 def payment_event(payment: ExternalPayment) -> CardEvent:
-    """The event with a payment's current state."""
+    """Return the event with a payment's current state."""
     counterparty, is_reckoned = payment.counterparty, payment.charge is not None
     data: ExternalPaymentEvent = {
         "epm_transaction_id": payment.id,
@@ -149,7 +149,7 @@ def payment_event(payment: ExternalPayment) -> CardEvent:
 
 
 def change_events(before: ExternalPayment, after: ExternalPayment) -> list[CardEvent]:
-    """The events for a change of a payment: none if its state is the same."""
+    """Return the events for a change of a payment, or none if its state did not change."""
     return [] if before.state == after.state else [payment_event(after)]
 
 

@@ -1,4 +1,4 @@
-"""The sandbox's simulator of external payments: it acts as other banks, creditors and the provider."""
+"""The sandbox's simulator of external payments. It simulates other banks, creditors and the provider."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ def simulate_inbound_payment(
     request: messages.SimulateInboundPayment, context: RequestContext, *, sequences: Sequences
 ) -> ActionOutcome[messages.InboundPayment]:
     """The scheme must belong to the address's method (2005), and the currency must be the address's (5003). If the
-    address, the account or limits prevent the payment, it is bounced: the action succeeds with ``state`` J.
+    address, the account or limits prevent the payment, the payment is bounced, and the action succeeds with ``state``
+    J.
     """
     address = context.find(ExternalAddress, request.epm_address_id)
     if request.scheme not in SCHEMES[address.method]:
@@ -80,8 +81,9 @@ def simulate_mandate(
 def simulate_direct_debit(
     request: messages.SimulateDirectDebit, context: RequestContext, *, sequences: Sequences
 ) -> ActionOutcome[messages.Collection]:
-    """An announced collection waits 24 hours for its cut-off; under a cancelled mandate, it is rejected immediately. At
-    the cut-off it is paid if permitted and if funds and limits suffice, otherwise rejected; both are successes.
+    """An announced collection waits 24 hours for its cut-off. Under a cancelled mandate, the collection is rejected
+    immediately. At the cut-off it is paid if permitted and if funds and limits suffice, otherwise rejected. The action
+    succeeds in both cases.
     """
     if request.epm_transaction_id is not None:
         payment = context.find(ExternalPayment, request.epm_transaction_id)
@@ -107,8 +109,8 @@ def simulate_direct_debit(
 def simulate_outbound_result(
     request: messages.SimulateOutboundResult, context: RequestContext, *, sequences: Sequences
 ) -> ActionOutcome[messages.OutboundResult]:
-    """A pending payment is settled or rejected; a settled one is returned. Repeating the same result has no effect and
-    succeeds; a different one is refused with 4008, or with 4004 for a returned payment.
+    """A pending payment is settled or rejected. A settled payment is returned. A repeated result has no effect and
+    succeeds. A different result is refused with 4008, or with 4004 for a returned payment.
     """
     payment = context.find(ExternalPayment, request.epm_transaction_id)
     party = _posting_context(context, payment)
@@ -129,7 +131,7 @@ def simulate_outbound_result(
 def _inbound_members(
     context: RequestContext, address: ExternalAddress, amount: int, sequences: Sequences
 ) -> dict[str, Any]:
-    """The members common to all payments that arrive from outside."""
+    """Return the members common to all payments that arrive from outside."""
     number = sequences.next("external_payment")
     return {
         "id": number,

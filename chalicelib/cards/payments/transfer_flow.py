@@ -42,9 +42,10 @@ InternalPayee = tuple[ExternalAddress, PostingContext]
 def transfer_to_external_payment(
     request: TransferToExternalPayment, context: RequestContext, *, programmes: Programmes, sequences: Sequences
 ) -> ActionOutcome[TransferWithDestination]:
-    """Pays in the address's currency (5003), using the first scheme that accepts the amount (2005 if none does). A UK
-    address pays to a matching sort code and account number, or to a British IBAN; a SEPA address pays to a SEPA IBAN
-    (2005). A refusal by the provider is returned as 7001; until the provider responds, the action returns 8001.
+    """The payment is in the address's currency (5003), using the first scheme that accepts the amount (2005 if none
+    does). A UK address pays to a matching sort code and account number, or to a British IBAN. A SEPA address pays to a
+    SEPA IBAN (2005). A refusal by the provider is returned as 7001. Until the provider responds, the action returns
+    8001.
     """
     wanted = find_key(
         iban=request.destination_iban,
@@ -76,7 +77,7 @@ def transfer_to_external_payment(
 def _read_parties(
     context: RequestContext, address: ExternalAddress, number: Item | None, programmes: Programmes
 ) -> tuple[PostingContext, InternalPayee | None]:
-    """The payer's records, and the payee's if the destination is an address of this service."""
+    """Read the payer's records, and the payee's if the destination is an address of this service."""
     account_ref, own_keys, home = AccountRef.of(address), [], None
     if number is not None:
         home = AccountRef.of_number_item(number)
@@ -98,7 +99,7 @@ def _new_payment(
     schemes: Sequence[str],
     sequences: Sequences,
 ) -> ExternalPayment:
-    """The payment as instructed, before its charge is computed."""
+    """Return the payment as instructed, before its charge is computed."""
     known = {
         "account_name": request.destination_account_name,
         "account_number": request.destination_account_number,
@@ -132,9 +133,7 @@ def _transfer_internally(
     tally: CounterChanges,
     sequences: Sequences,
 ) -> ActionOutcome[TransferWithDestination]:
-    """Pay an address of this service: both accounts change in one transaction, without the provider. Raises:
-    Refused.
-    """
+    """Pay an address of this service. Both accounts change in one transaction without the provider. Raises: Refused."""
     address, payee = own
     if payee.account.owner == payer.account.owner:
         field = "destination_account_number" if request.destination_iban is None else "destination_iban"
@@ -172,7 +171,7 @@ def _transfer_internally(
 
 
 def _choose_schemes(address: ExternalAddress, request: TransferToExternalPayment) -> Sequence[str]:
-    """The requested schemes. Raises: Refused, if they or the destination do not fit the address."""
+    """Return the requested schemes. Raises: Refused, if they or the destination do not match the address."""
     _require_one_account(request)
     wished = cast(Sequence[str], request.schemes or ())
     if address.method == UK:

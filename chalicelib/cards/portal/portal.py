@@ -1,8 +1,9 @@
 """The portal: card access for a programme manager's staff in the web interface.
 
-They need no card API credential, because they are signed in to the web interface. Their requests pass through the
-normal dispatch with a credential that exists only in memory and has no keys. It can read all of the programme manager's
-records and carry out the actions in ``MANAGING``, but the only card data it discloses is the masked number.
+The staff need no card API credential, because they are signed in to the web interface. Their requests pass through the
+normal dispatch with a credential that exists only in memory and has no keys. The credential can read all of the
+programme manager's records and carry out the actions in ``MANAGING``. The only card data it discloses is the masked
+number.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ class Portal:
         return _ask(self.reading, manager_id, frozenset(self.reading.actions), action, members)
 
     def act(self, manager_id: int, action: str, reference: str, /, **members: Any) -> Any:
-        """Carry out a simulator action or one of ``MANAGING``, once per reference, and return its data.
+        """Carry out a simulator action or an action in ``MANAGING``, once per reference, and return its data.
 
         Raises: Refused.
         """
@@ -64,7 +65,7 @@ class Portal:
         return _ask(dispatch, manager_id, allowed, action, asked)["data"]
 
     def request_of(self, action: str) -> type[Request]:
-        """The request model of one of ``MANAGING``, from the table of actions."""
+        """Return the request model of an action in ``MANAGING``, from the table of actions."""
         return self.api.actions[action].request
 
 

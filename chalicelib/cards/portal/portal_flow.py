@@ -212,13 +212,13 @@ def show_statement(request: messages.ShowStatement, context: RequestContext) -> 
 
 
 def _is_wanted(wanted: CardSearch, row: Item, card: Card, holder_name: str, now: int, card_data: CardData) -> bool:
-    """Whether a card that its row lets through is wanted; rows of earlier versions let all cards through."""
+    """Whether a card matches the search after its row matched. Rows of earlier versions match for every card."""
     names = (card.name_line_3, holder_name, row.get("holder_name", ""))
     return wanted.matches(card, names, decrypt_number(card, card_data) if wanted.last_four else "", now)
 
 
 def _card(context: RequestContext, card: Card, card_data: CardData) -> messages.NumberedCard:
-    """A serialized card, with its number as the credential's mode discloses it."""
+    """Return a serialized card, with its number disclosed in the credential's mode."""
     number = disclosure.disclose(context.credential, card.id, "pan", decrypt_number(card, card_data))
     disclosure.audit_reveal(context.credential, card.id, "pan")
     programme = context.catalogue.card_programmes[card.program_id].name
@@ -233,7 +233,7 @@ def _listing(context: RequestContext, rows: list[A], *, more: bool, **beside: An
 def _holders_and_accounts(
     context: RequestContext, cards: Sequence[Card]
 ) -> tuple[Mapping[int, Holder], Mapping[int, Account]]:
-    """The holders and first accounts of the cards, by id; only those visible to the caller."""
+    """Return the holders and first accounts of the cards, by id. Only records visible to the caller are included."""
     holders = list(dict.fromkeys(card.holder_id for card in cards))
     accounts = list(dict.fromkeys(number for card in cards for number in card.account_ids[: messages.ACCOUNTS]))
     keys = [*map(Holder.key, holders), *map(Account.key, accounts)]
@@ -245,7 +245,7 @@ def _holders_and_accounts(
 
 
 def _lists(account: Account) -> tuple[Rows, Rows]:
-    """The lists of an account's transactions and movements."""
+    """Return the lists of an account's transactions and movements."""
     booked = transaction_record.timeline(account.owner, None)
     return booked, Rows(booked.table, account.owner, MOVEMENT)
 
@@ -253,7 +253,7 @@ def _lists(account: Account) -> tuple[Rows, Rows]:
 def _authorizations_and_addresses(
     context: RequestContext, card_id: int, asked: Sequence[Item], booked: Sequence[Sequence[Item]], accounts: Any
 ) -> tuple[list[messages.AuthorizationSummary], list[AddressRecord]]:
-    """The authorizations of the messages and transactions, and the accounts' live payment addresses."""
+    """Read the authorizations of the messages and transactions, and the accounts' live payment addresses."""
     of_card = [row.get("authorization_id") for rows in booked for row in rows if row.get("card_id") == card_id]
     numbers = dict.fromkeys([*(int(row["trans_link"]) for row in asked), *filter(None, of_card)])
     addresses = [number for account in accounts for number in sorted(account.address_ids or ())]
@@ -291,7 +291,7 @@ def _transaction(row: Item) -> messages.DatedTransaction:
 
 
 def _statement_row(row: Item) -> messages.StatementRow:
-    """A transaction with its effect on the settled balance; the balance is still 0."""
+    """Return a transaction with its effect on the settled balance. The balance is not computed yet and is 0."""
     shown = _transaction(row)
     sign = -1 if row["direction"] == "debit" else 1
     amount, fee = shown["holder_amount"] or 0, shown.get("currency_conversion_fee") or 0
@@ -300,22 +300,22 @@ def _statement_row(row: Item) -> messages.StatementRow:
 
 
 def _balances(row: Item) -> messages.DatedBalances:
-    """An account's balances after a movement, and the time in Unix milliseconds."""
+    """Return an account's balances after a movement, and the time in Unix milliseconds."""
     return {"at": row["at"], "settled": row["settled"], "held": row["held"], "reserved": row["reserved"]}
 
 
 def _entries(context: RequestContext, card: Card) -> dict[str, str]:
-    """The names of the set-up entries that a card uses, by kind."""
+    """Return the names of the configuration entries that a card uses, by kind."""
     numbers = {kind: getattr(card, _OF_CARD.get(kind, f"{kind}_id")) for kind in _GROUPS}
     return {kind: str(getattr(context.catalogue.of(kind)[number], "name", number)) for kind, number in numbers.items()}
 
 
 def _allowed_groups(context: RequestContext, card: Card, kind: str) -> dict[str, str]:
-    """The names of the groups that the card's programme allows, by id."""
+    """Return the names of the groups that the card's programme allows, by id."""
     programme, named = context.catalogue.card_programmes[card.program_id], context.catalogue.of(kind)
     return {str(number): str(getattr(named[number], "name", number)) for number in getattr(programme, f"{kind}_ids")}
 
 
 def _name_of(holder: Holder | None) -> str:
-    """A holder's name; empty if the caller may not see the holder."""
+    """Return a holder's name, or an empty text if the caller may not access the holder."""
     return "" if holder is None else holder.name

@@ -36,7 +36,7 @@ class _Named:
 
 @dataclass(frozen=True, slots=True)
 class Product(_Named):
-    """A card product; card details show ``sub_product_id`` next to the product."""
+    """A card product. Card details include ``sub_product_id`` next to the product."""
 
     sub_product_id: int
 
@@ -48,17 +48,17 @@ class Design(_Named):
 
 @dataclass(frozen=True, slots=True)
 class Region(_Named):
-    """Countries that fees and limits treat alike. A country may belong to several regions."""
+    """A group of countries that fees and limits treat alike. A country may belong to several regions."""
 
     countries: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class FeeEntry:
-    """A fee and its conditions. Of the entries with the same code, the first match is charged.
+    """A fee and its conditions. The first match of the entries with the same code is charged.
 
-    ``fixed``, ``minimum`` and ``maximum`` are in ``currency``. Without ``country`` and ``region`` the fee
-    applies everywhere. ``updated_at``: the operator's last change, in Unix seconds.
+    ``fixed``, ``minimum`` and ``maximum`` are in ``currency``. Without ``country`` and ``region``, the fee applies
+    everywhere. ``updated_at`` is the operator's last change, in Unix seconds.
     """
 
     code: str
@@ -81,7 +81,7 @@ class FeeEntry:
 
 @dataclass(frozen=True, slots=True)
 class FeeGroup(_Named):
-    """A fee group; its entries are evaluated in order."""
+    """A fee group. Its entries are evaluated in order."""
 
     entries: tuple[FeeEntry, ...] = ()
 
@@ -90,8 +90,8 @@ class FeeGroup(_Named):
 class LimitEntry:
     """Limits on the number, total and countries of transactions within a duration.
 
-    ``amount`` is in ``amount_currency``; ``currency`` is the transaction currency. 0 matches any country,
-    region, currency and type of region. ``updated_at``: the operator's last change, in Unix seconds.
+    ``amount`` is in ``amount_currency``. ``currency`` is the transaction currency. 0 matches any country, region,
+    currency and type of region. ``updated_at`` is the operator's last change, in Unix seconds.
     """
 
     id: int
@@ -133,10 +133,10 @@ class MccRange:
 
 @dataclass(frozen=True, slots=True)
 class UsageGroup(_Named):
-    """Usage restrictions; for the channels see ``network.usage_groups``.
+    """Usage restrictions. For the channels, see ``network.usage_groups``.
 
-    Without ``countries``, all countries except ``blocked_countries`` are allowed. With
-    ``authenticated_online``, e-commerce requires 3-D Secure.
+    Without ``countries``, all countries except ``blocked_countries`` are allowed. With ``authenticated_online``,
+    e-commerce requires 3-D Secure.
     """
 
     blocked_channels: tuple[str, ...] = ()
@@ -148,12 +148,11 @@ class UsageGroup(_Named):
 
 @dataclass(frozen=True, slots=True)
 class RiskRule(_Named):
-    """A condition for risky attempts, and its consequences: ``actions`` has at least one of
-    ``RISK_ACTIONS``.
+    """A condition for risky attempts, and its consequences. ``actions`` has at least one of ``RISK_ACTIONS``.
 
-    ``amount`` is the minimum amount, in ``amount_currency``. With ``count``, the rule fires after that
-    many matching attempts within ``duration``. 0 matches any country, region and type of region.
-    ``updated_at``: the operator's last change, in Unix seconds.
+    ``amount`` is the minimum amount, in ``amount_currency``. With ``count``, the rule fires after that number of
+    matching attempts within ``duration``. 0 matches any country, region and type of region. ``updated_at`` is the
+    operator's last change, in Unix seconds.
     """
 
     _: KW_ONLY
@@ -174,7 +173,7 @@ class RiskRule(_Named):
 
 @dataclass(frozen=True, slots=True)
 class RiskGroup(_Named):
-    """A group of risk rules; every rule is evaluated."""
+    """A group of risk rules. Every rule is evaluated."""
 
     rules: tuple[RiskRule, ...] = ()
 
@@ -186,7 +185,7 @@ class ShippingMethod(_Named):
 
 @dataclass(frozen=True, slots=True)
 class SpecialAccountEntry(_Named):
-    """An account of the programme manager itself, without a holder; ``country`` is the country of its addresses."""
+    """An account of the programme manager, without a holder. ``country`` is the country of its addresses."""
 
     currency: int
     country: int
@@ -197,7 +196,7 @@ class SpecialAccountEntry(_Named):
 class AccountProgramme(_Named):
     """An account programme. Without ``limit_group_ids``, accounts have no limit group.
 
-    ``conversion_fee_blended``: whether the conversion fee is included in a transaction's amount.
+    ``conversion_fee_blended`` is whether a transaction's amount includes the conversion fee.
     """
 
     currencies: tuple[int, ...]
@@ -215,10 +214,10 @@ class AccountProgramme(_Named):
 class CardProgramme(_Named):
     """A card programme: defaults for cards, and for accounts and holders created with a card.
 
-    ``bin`` has 6 to 8 digits, a PAN ``pan_length`` (16 to 19). ``virtual`` and ``physical`` specify which
-    kinds of card are allowed. Without ``countries``, all are allowed. ``validity_months`` is the default
-    validity. ``country_change``: whether a holder's country may change. ``auto_conversion``: whether
-    cards may use it; if so, it is also the default. ``bureau_characters``: what its card bureau prints.
+    ``bin`` has 6 to 8 digits, and a PAN has ``pan_length`` (16 to 19) digits. ``virtual`` and ``physical`` specify the
+    allowed kinds of card. Without ``countries``, all are allowed. ``validity_months`` is the default validity.
+    ``country_change`` is whether a holder's country may change. ``auto_conversion`` is whether cards may convert
+    currencies, and also the default. ``bureau_characters`` are the characters that its card bureau can print.
     """
 
     bin: str
@@ -290,7 +289,7 @@ _PARTS: Mapping[tuple[type[Any], str], type[GroupEntry | MccRange]] = {
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """The value of one unit of a currency in another (both major units), and the conversion markup."""
+    """The value of one unit of a currency in another currency (both in major units), and the conversion markup."""
 
     base: Decimal
     markup_percent: Decimal
@@ -301,12 +300,12 @@ _SAME_CURRENCY = Rate(Decimal(1), Decimal(0))
 
 @dataclass(frozen=True)
 class Catalogue:
-    """One programme manager's configuration; entries of each kind by id, in ascending order.
+    """One programme manager's configuration. Entries of each kind are keyed by id, in ascending order.
 
-    ``rates`` are exchange rates by source and target currency. Outside production, every BIN starts with
-    one of ``test_bins``. Without ``events_url``, no events are sent. ``delivers_validation_values``:
-    whether the programme manager sends 3-D Secure validation values to its cardholders. It then requires
-    ``events_encryption_key`` (PEM, RSA of at least 3072 bits), which encrypts these values in events.
+    ``rates`` are exchange rates by source and target currency. Outside production, every BIN starts with one of
+    ``test_bins``. Without ``events_url``, no events are sent. ``delivers_validation_values`` is whether the programme
+    manager sends 3-D Secure validation values to its cardholders. It then requires ``events_encryption_key`` (PEM, RSA
+    of at least 3072 bits), which encrypts these values in events.
     """
 
     manager_id: int
@@ -330,7 +329,7 @@ class Catalogue:
     card_programmes: Mapping[int, CardProgramme] = field(default_factory=dict)
 
     def of(self, kind: str) -> Mapping[int, Entry]:
-        """The entries of one kind, named as in ``KINDS``."""
+        """Return the entries of one kind, named as in ``KINDS``."""
         found: Mapping[int, Entry] = getattr(self, f"{kind}s")
         return found
 
@@ -340,13 +339,14 @@ class Catalogue:
             yield from ((kind, entry) for entry in self.of(kind).values())
 
     def rate(self, of: int, to: int) -> Rate | None:
-        """The exchange rate between two currencies, or ``None``; for the same currency 1 without a markup."""
+        """Return the exchange rate between two currencies, or ``None``. Equal currencies have rate 1 without markup."""
         return _SAME_CURRENCY if of == to else self.rates.get((of, to))
 
     @cached_property
     def window_durations(self) -> Mapping[str, int]:
-        """The durations of limits and of risk rules that count, by the keys of their windows: ``3.1`` for entry 1 of
-        limit group 3, ``risk.7.1`` for rule 1 of risk group 7.
+        """The durations of limits and of risk rules that count, by the keys of their windows.
+
+        Key ``3.1`` is entry 1 of limit group 3, and ``risk.7.1`` is rule 1 of risk group 7.
         """
         limit_groups, risk_groups = self.limit_groups.values(), self.risk_groups.values()
         limits = {f"{group.id}.{each.id}": each.duration for group in limit_groups for each in group.entries}
@@ -355,7 +355,7 @@ class Catalogue:
 
     @cached_property
     def regions_by_country(self) -> Mapping[int, frozenset[int]]:
-        """The ids of the regions that contain each country; countries without a region are left out."""
+        """The ids of the regions that contain each country. Countries without a region are omitted."""
         countries = {country for region in self.regions.values() for country in region.countries}
         return {
             country: frozenset(region.id for region in self.regions.values() if country in region.countries)
@@ -364,13 +364,13 @@ class Catalogue:
 
 
 def members(entry: Entry | GroupEntry | MccRange) -> dict[str, Any]:
-    """An entry as plain data: decimals as strings, members that are ``None`` omitted."""
+    """Return an entry as plain data, with decimals as strings and without members that are ``None``."""
     values = {each.name: _to_plain(getattr(entry, each.name)) for each in fields(entry)}
     return {name: value for name, value in values.items() if value is not None}
 
 
 def entry(kind: str, plain: Mapping[str, Any]) -> Entry:
-    """Restore an entry from its plain data; unknown members of ``plain`` are ignored."""
+    """Restore an entry from its plain data. Unknown members of ``plain`` are ignored."""
     made: Entry = _restore(KINDS[kind], plain)
     return made
 
@@ -384,7 +384,7 @@ def _to_plain(value: Any) -> Any:
 
 
 def _restore(made: type[Any], plain: Mapping[str, Any]) -> Any:
-    """Restore from plain data; members added since it was stored get their defaults."""
+    """Restore an entry from plain data. Members that the stored data lacks get their defaults."""
     there = [each.name for each in fields(made) if each.name in plain or each.default is MISSING]
     return made(**{name: _restore_value(made, name, plain.get(name)) for name in there})
 

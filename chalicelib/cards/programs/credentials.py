@@ -1,8 +1,8 @@
-"""Programme manager credentials: their keys, rights and limits of calls.
+"""Programme manager credentials: their keys, rights and call limits.
 
-A credential is found by the digest of its access key. It has one or two live keys, each a pair of
-``access_api_id`` and ``access_api_key``, so that a new key can be distributed before the old one
-ends. Only digests of the three parts are stored.
+A credential is found by the digest of its access key. It has one or two live keys, each a pair of ``access_api_id`` and
+``access_api_key``, so that a new key can be distributed before the old one ends. Only digests of the three parts are
+stored.
 """
 
 from __future__ import annotations
@@ -38,20 +38,20 @@ _NOBODY = digest("")
 
 
 class UnknownCredential(LookupError):
-    """The programme manager has no credential with this name; the message is a sentence."""
+    """The programme manager has no credential with this name. The message is a sentence."""
 
 
 class CredentialChanged(Exception):
-    """The credential was changed concurrently; the other change took effect."""
+    """The credential was changed concurrently. The other change took effect."""
 
 
 class NoOldKey(Exception):
-    """The credential has only one live key, which cannot be dropped; the message is a sentence."""
+    """The credential has only one live key, which cannot be dropped. The message is a sentence."""
 
 
 @dataclass(frozen=True, slots=True)
 class CredentialKey:
-    """A live key: the digests of its two parts. ``created_at`` is in Unix seconds."""
+    """A live key with the digests of its two parts. ``created_at`` is in Unix seconds."""
 
     api_id: str = field(repr=False)
     api_key: str = field(repr=False)
@@ -60,7 +60,7 @@ class CredentialKey:
 
 @dataclass(frozen=True, slots=True)
 class CredentialSecret:
-    """A credential's three parts in plain text, shown once; the access key is ``None`` if it is unchanged."""
+    """A credential's three parts in plain text, displayed once. The access key is ``None`` if it is unchanged."""
 
     access_key: str | None = field(repr=False)
     access_api_id: str = field(repr=False)
@@ -71,9 +71,9 @@ class CredentialSecret:
 class Rights:
     """A credential's rights.
 
-    ``actions`` are the allowed actions, ``None`` for all. ``modes`` has one of ``MODES`` for each of
-    ``CARD_FIELDS``; ``encryption_key`` (PEM, RSA of at least 3072 bits) is set if any mode is
-    ``encrypted``. ``calls_per_minute`` is its own limit of calls in each process; ``None`` for the setting's.
+    ``actions`` are the allowed actions, ``None`` for all. ``modes`` has one of ``MODES`` for each of ``CARD_FIELDS``.
+    ``encryption_key`` (PEM, RSA of at least 3072 bits) is set if any mode is ``encrypted``. ``calls_per_minute`` is the
+    credential's own call limit in each process, or ``None`` for the default limit.
     """
 
     access_level: int
@@ -85,7 +85,7 @@ class Rights:
 
 @dataclass(frozen=True, kw_only=True)
 class Credential(Rights):
-    """A programme manager's credential and its rights; ``keys`` are its live keys, newest last."""
+    """A programme manager's credential and its rights. ``keys`` are its live keys, newest last."""
 
     manager_id: int
     name: str
@@ -94,7 +94,7 @@ class Credential(Rights):
 
     @cached_property
     def identity(self) -> str:
-        """A name unique across programme managers; stable while the credential keeps its name."""
+        """A name unique across programme managers. It does not change while the credential's name is unchanged."""
         return f"{self.manager_id}.{self.name}"
 
     def allows(self, action: str) -> bool:
@@ -110,7 +110,7 @@ class Credentials:
         self._cache: dict[str, tuple[int, Credential]] = {}
 
     def check(self, access_key: object, api_id: object, api_key: object) -> Credential | None:
-        """The credential that matches all three parts, or ``None``, without indicating which part is wrong.
+        """Return the credential that matches all three parts, or ``None``. The result does not indicate the wrong part.
 
         Raises: StoreError.
         """
@@ -126,7 +126,7 @@ class Credentials:
         return credential if _has_key(credential, parts) else None
 
     def current(self, digests: Sequence[str]) -> list[Credential]:
-        """The credentials with these access key digests, at most 100, as ``check`` knows them; without ended ones.
+        """Return the live credentials with these access key digests, at most 100, as ``check`` reads them.
 
         Raises: StoreError.
         """
@@ -147,7 +147,7 @@ class Credentials:
     # -- operator actions
 
     def get(self, manager_id: int, name: str) -> Credential:
-        """The credential with this id. Raises: UnknownCredential."""
+        """Return the credential with this id. Raises: UnknownCredential."""
         return self._find(manager_id, name)[1]
 
     def read(self, digests: Mapping[str, str]) -> dict[str, Credential]:
@@ -156,7 +156,7 @@ class Credentials:
         return {name: _credential(item) for name, item in zip(digests, items, strict=True) if item}
 
     def rotate(self, manager_id: int, name: str) -> CredentialSecret:
-        """Create a new key, live at once. The previous key stays live; older keys end.
+        """Create a new key, valid immediately. The previous key remains valid, and older keys end.
 
         Raises:
             UnknownCredential, CredentialChanged.
@@ -179,7 +179,7 @@ class Credentials:
         self._update_keys(key_digest, credential, list(credential.keys[1:]))
 
     def _find(self, manager_id: int, name: str) -> tuple[str, Credential]:
-        """The digest of the access key, and the current credential."""
+        """Return the digest of the access key, and the current credential."""
         entry = self._store.get(*name_key(manager_id, name))
         item = self._store.get(*credential_key(entry["access_key"])) if entry else None
         if entry is None or item is None:
@@ -197,7 +197,7 @@ class Credentials:
         self._cache.pop(key_digest, None)
 
     def _from_cache(self, key_digest: str, seconds: int) -> Credential | None:
-        """A credential read at most the given number of seconds ago."""
+        """Return a credential that was read at most the given number of seconds ago."""
         read_at, credential = self._cache.get(key_digest, (0, None))
         if credential is None or not 0 <= self._clock.time() - read_at < seconds:
             self._cache.pop(key_digest, None)
@@ -210,7 +210,7 @@ class Credentials:
 
 
 def _has_key(credential: Credential | None, parts: Sequence[str]) -> bool:
-    """Whether the digests of ``access_api_id`` and ``access_api_key`` match a live key; all keys are compared."""
+    """Whether the digests of ``access_api_id`` and ``access_api_key`` match a live key. All keys are compared."""
     keys = [(key.api_id, key.api_key) for key in credential.keys] if credential else []
     keys += [(_NOBODY, _NOBODY)] * (MAX_KEYS - len(keys))
     held = [hmac.compare_digest(parts[0], one) & hmac.compare_digest(parts[1], other) for one, other in keys]
@@ -218,12 +218,12 @@ def _has_key(credential: Credential | None, parts: Sequence[str]) -> bool:
 
 
 def credential_key(key_digest: str) -> tuple[str, Item]:
-    """The key of a credential's item; ``key_digest`` is the access key's digest."""
+    """Return the key of a credential's item. ``key_digest`` is the access key's digest."""
     return TABLE, {"owner": f"credential#{key_digest}", "part": "credential"}
 
 
 def name_key(manager_id: int, name: str) -> tuple[str, Item]:
-    """The key of the item that maps a credential's name to its access key."""
+    """Return the key of the item that maps a credential's name to its access key."""
     return TABLE, {"owner": owner(manager_id), "part": f"credential#{name}"}
 
 
@@ -234,12 +234,12 @@ def new_secret(*, with_access_key: bool) -> CredentialSecret:
 
 
 def new_key(secret: CredentialSecret, now: int) -> CredentialKey:
-    """The stored form of a key: its digests."""
+    """Return the stored form of a key, which contains only digests."""
     return CredentialKey(digest(secret.access_api_id), digest(secret.access_api_key), now)
 
 
 def put_credential(manager_id: int, name: str, rights: Rights, secret: CredentialSecret, now: int) -> list[Operation]:
-    """The writes that create a credential with an entirely new secret; any earlier one of this name must have ended."""
+    """Return the writes that create a credential with a new secret. Any earlier one with this name must have ended."""
     assert secret.access_key is not None
     key_digest = digest(secret.access_key)
     table, key = credential_key(key_digest)
@@ -249,7 +249,7 @@ def put_credential(manager_id: int, name: str, rights: Rights, secret: Credentia
 
 
 def update_credential(key_digest: str, rights: Rights) -> Operation:
-    """The write that changes a credential's rights; its keys are unchanged."""
+    """Return the write that changes a credential's rights. Its keys are unchanged."""
     table, key = credential_key(key_digest)
     made = _rights_members(rights)
     removed = [name for name in ("actions", "encryption_key", "calls_per_minute") if name not in made]
@@ -257,7 +257,7 @@ def update_credential(key_digest: str, rights: Rights) -> Operation:
 
 
 def delete_credential(manager_id: int, name: str, key_digest: str) -> list[Operation]:
-    """The writes that end a credential and all its keys."""
+    """Return the writes that end a credential and all its keys."""
     return [Delete(*credential_key(key_digest)), Delete(*name_key(manager_id, name))]
 
 
@@ -284,9 +284,9 @@ def _rights_members(rights: Rights) -> Item:
 
 
 class CredentialLimits:
-    """Admits calls, which are counted in each process, before the action is looked at.
+    """Counts calls in each process and admits them before the action is checked.
 
-    ``credential_calls`` is the limit of credentials without one of their own, in calls a minute.
+    ``credential_calls`` is the default limit, in calls a minute, for credentials without their own limit.
     """
 
     def __init__(self, clock: Clock, credential_calls: int, metrics: Metrics) -> None:
@@ -299,7 +299,7 @@ class CredentialLimits:
         return credential.calls_per_minute or self._default
 
     def admit(self, credential: Credential) -> None:
-        """Count a call, with whichever of the credential's keys. Raises: Refused."""
+        """Count a call made with any of the credential's keys. Raises: Refused."""
         limit = self.limit_of(credential)
         try:
             self._limits.admit(credential.identity, limit)
@@ -310,7 +310,7 @@ class CredentialLimits:
 
 
 def refuse_call(reached: LimitReached) -> Refused:
-    """The refusal of a call above its credential's limit."""
+    """Return the refusal of a call above its credential's limit."""
     return Refused(
         Status.TOO_MANY_ATTEMPTS,
         f"the credential's limit of calls, {reached.limit} a minute, is reached: repeat the request after the seconds "

@@ -54,7 +54,7 @@ def require_allowed(
 def choose(
     catalogue: Catalogue, kind: str, field: str, number: int | None, allowed: Sequence[int], current: int | None = None
 ) -> int:
-    """The entry named in ``field``, if the programme allows it; if omitted, ``current`` or the programme's
+    """Return the entry named in ``field`` if the programme allows it. The default is ``current`` or the programme's
     default.
 
     Raises: Refused.
@@ -65,14 +65,14 @@ def choose(
 
 
 def keep_or_default(current: int | None, allowed: Sequence[int]) -> int:
-    """The existing entry if the programme allows it, otherwise the programme's default."""
+    """Return the existing entry if the programme allows it, otherwise the programme's default."""
     return current if current is not None and current in allowed else allowed[0]
 
 
 def account_limit_group(
     catalogue: Catalogue, field: str, number: int | None, allowed: Sequence[int], default: int | None = None
 ) -> int | None:
-    """The limit group of a new account: the requested one, or the programme's, if any.
+    """Return a new account's limit group: the requested group, or the programme's group, if any.
 
     A programme without limit groups allows all of them. Raises: Refused.
     """
@@ -106,7 +106,7 @@ def limit_groups_of(catalogue: Catalogue, programme: int, limit_type: int) -> fr
 
 
 def _programmes(catalogue: Catalogue, number: int) -> Sequence[CardProgramme | AccountProgramme]:
-    """The card and account programmes with this id, at least one. Raises: Refused, if there is none."""
+    """Return the card and account programmes with this id. Raises: Refused, if there is none."""
     both = (catalogue.card_programmes.get(number), catalogue.account_programmes.get(number))
     found = [each for each in both if each is not None]
     if not found:

@@ -1,9 +1,7 @@
-"""Programme manager configurations: cached reads for requests, at most a minute old, and used marks on
-entries.
+"""Programme manager configurations: reads cached for at most a minute, and marks on entries in use.
 
-Each entry is an item. Its first use sets ``used`` on condition that the item exists; removal requires
-that ``used`` is not set. So an entry in use cannot be removed, and concurrent use and removal cannot
-both succeed.
+Each entry is an item. Its first use sets ``used`` on condition that the item exists. Removal requires that ``used`` is
+not set. So an entry in use cannot be removed, and concurrent use and removal cannot both succeed.
 """
 
 from __future__ import annotations
@@ -47,8 +45,8 @@ class EntryGone(DecideAgain):
 class SetUp:
     """A programme manager's items as stored.
 
-    ``revision`` counts the changes, 0 for a new programme manager; ``used`` are the entries that cannot
-    be removed; ``credentials`` are access key digests by name.
+    ``revision`` counts the changes, 0 for a new programme manager. ``used`` are the entries that cannot be removed.
+    ``credentials`` are access key digests by name.
     """
 
     catalogue: Catalogue
@@ -67,16 +65,15 @@ class Programmes:
         self._used: set[tuple[int, EntryId]] = set()
 
     def catalogue(self, manager_id: int) -> Catalogue:
-        """A programme manager's configuration. Raises: UnknownManager; StoreError, if nothing is cached."""
+        """Return a programme manager's configuration. Raises: UnknownManager. StoreError, if nothing is cached."""
         return self._cached(manager_id).catalogue
 
     def credentials(self, manager_id: int) -> Mapping[str, str]:
-        """The access key digests of a programme manager's credentials, by name. Raises: as ``catalogue``."""
+        """Return the access key digests of a programme manager's credentials, by name. Raises: as ``catalogue``."""
         return self._cached(manager_id).credentials
 
     def mark_used(self, catalogue: Catalogue, references: Iterable[EntryId]) -> None:
-        """Mark entries as used, before the transaction that uses them; entries already marked are not written
-        again.
+        """Mark entries as used before the transaction that uses them. Entries already marked are not written again.
 
         Raises:
             EntryGone: an entry was removed; the next ``catalogue`` reads from the store.
@@ -91,7 +88,7 @@ class Programmes:
             raise EntryGone(gone)
 
     def set_up(self, manager_id: int) -> SetUp:
-        """The stored configuration, for the operator's command line; empty for an unknown programme manager."""
+        """Return the stored configuration for the command line. It is empty for an unknown programme manager."""
         return _set_up(manager_id, self._store.rows(TABLE, ("owner", owner(manager_id))))
 
     def _cached(self, manager_id: int) -> SetUp:
@@ -115,7 +112,7 @@ class Programmes:
         return found
 
     def _mark(self, manager_id: int, reference: EntryId) -> bool:
-        """Mark an entry; returns false if it no longer exists."""
+        """Mark an entry as used. Return false if it no longer exists."""
         update = Update(*entry_key(manager_id, *reference), set={"used": True}, condition=Attr("owner").exists())
         if not Engine(self._store).carry_out(if_permitted([update], True, lambda _: False, is_repeatable=True)):
             return False
@@ -124,7 +121,7 @@ class Programmes:
 
 
 def owner(manager_id: int) -> str:
-    """The partition key of a programme manager's items."""
+    """Return the partition key of a programme manager's items."""
     return f"manager#{manager_id}"
 
 
@@ -138,7 +135,7 @@ def entry_key(manager_id: int, kind: str, number: int) -> tuple[str, Item]:
 
 
 def head_members(catalogue: Catalogue) -> dict[str, Any]:
-    """The head item's members other than key and revision, without ``None`` values."""
+    """Return the head item's members other than key and revision, without ``None`` values."""
     return {
         "name": catalogue.name,
         "currencies": list(catalogue.currencies),
@@ -187,7 +184,7 @@ def _read_rates(stored: Mapping[str, Any]) -> dict[tuple[int, int], Rate]:
 
 
 def _read_rate(stored: Mapping[str, str] | str) -> Rate:
-    """Read a stored rate; a plain string is a rate stored before markups existed."""
+    """Read a stored rate. A plain string is a rate stored before markups existed."""
     if isinstance(stored, str):
         return Rate(Decimal(stored), Decimal(0))
     return Rate(Decimal(stored["base"]), Decimal(stored["markup_percent"]))

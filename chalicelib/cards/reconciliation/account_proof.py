@@ -1,6 +1,6 @@
 """The proof of one account while the service is running.
 
-The account is read first, then the rows included in its row count; later rows are ignored. The amounts claimed by
+The account is read first, then the rows included in its row count. Later rows are ignored. The amounts claimed by
 payments, authorizations and disputes are compared with the rows.
 """
 
@@ -58,7 +58,7 @@ _RECORDS: Mapping[str, type[Record]] = {PAYMENT: ExternalPayment, AUTHORIZATION:
 def prove_account(
     store: Store, account: Item, noted: Sequence[ReservedAmount], shared: SharedMovements
 ) -> AccountProof:
-    """Prove one account; ``noted`` are claims on its money found earlier. Raises: LedgerMismatch."""
+    """Prove one account. ``noted`` are claims on its money found earlier. Raises: LedgerMismatch."""
     for attempt in range(LOOKS):
         try:
             return _prove_once(store, account, noted, shared)
@@ -107,7 +107,7 @@ def _compare_reservations(fold: AccountProof, records: Mapping[ReservedAmount, I
 
 @dataclass
 class LedgerReader:
-    """The position up to which an account's rows and transactions were read; later ones are ``beyond``."""
+    """Tracks the position up to which an account's rows and transactions were read. Later ones are ``beyond``."""
 
     store: Store
     fold: AccountProof
@@ -116,7 +116,7 @@ class LedgerReader:
     beyond: str | None = None
 
     def read(self) -> Self:
-        """Read the account and the rows included in its row count; returns itself. Raises: LedgerMismatch."""
+        """Read the account and the rows included in its row count, and return ``self``. Raises: LedgerMismatch."""
         item = self.store.get(*account_key(self.fold.owner))
         if item is None:
             raise LedgerMismatch(self.fold.owner, "the account no longer exists")
@@ -148,7 +148,7 @@ class LedgerReader:
                 return
 
     def _look_up(self, transactions: list[Item]) -> None:
-        """Compare transactions with their copies. Raises: LedgerMismatch."""
+        """Compare transactions with their stored copies. Raises: LedgerMismatch."""
         copies = [(row, key) for row in transactions for key in copies_of(row)]
         keys = [*(transaction_key(row["id"]) for row in transactions), *(key for _, key in copies)]
         found = iter(self.store.batch_get(keys) if keys else [])
@@ -171,16 +171,16 @@ def latest_first(store: Store, owner: str) -> Iterator[Item]:
 
 
 def account_key(owner: str) -> Key:
-    """The key of the account to which an owner's rows belong; its ``part`` is its kind."""
+    """Return the key of the account to which an owner's rows belong. Its ``part`` is its kind."""
     return CARDS, {"owner": owner, "part": owner.partition("#")[0]}
 
 
 def with_row_count(account: Item) -> Item:
-    """An account's item with a row count: 0 for accounts created before the ledger existed and not moved since."""
+    """Return an account's item with a row count, 0 for unchanged accounts from before the ledger existed."""
     return {"movements": 0, "last_at": 0} | account
 
 
 def batches(whole: Iterable[T], size: int) -> Iterator[list[T]]:
-    """Split ``whole`` into lists of ``size`` as it is read; the last one may be shorter."""
+    """Split ``whole`` lazily into lists of ``size``. The last list may be shorter."""
     left = iter(whole)
     return iter(lambda: list(islice(left, size)), [])

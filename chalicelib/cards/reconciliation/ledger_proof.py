@@ -1,7 +1,7 @@
 """The proof of the ledger: an account is the sum of its rows, and rows, transactions and accounts agree.
 
-This module reads nothing: callers pass the rows of an account in order, each with its transactions. A contradiction
-raises ``LedgerMismatch``.
+This module does not read storage. Callers pass the rows of an account in order, each with its transactions. A
+contradiction raises ``LedgerMismatch``.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ Books = dict[tuple[str, int], int]
 
 
 class LedgerMismatch(Exception):
-    """The ledger is inconsistent; the message describes where and why.
+    """The ledger is inconsistent. The message describes the place and the cause.
 
     Attributes:
-        owner: of the rows, for example ``account#17``.
+        owner: the owner of the rows, for example ``account#17``.
         problem: the contradiction.
         row: the number of the row, if any.
     """
@@ -55,9 +55,9 @@ class AccountProof:
 
     Attributes:
         balances: the sums of its own books.
-        claims: held and reserved amounts by cause, without ended ones.
+        claims: current held and reserved amounts by cause.
         books: amounts in the common books; a movement of several accounts counts in only one of them.
-        rows, transactions: how many; ``last_at`` is the last row's time in Unix milliseconds.
+        rows, transactions: their numbers. ``last_at`` is the last row's time in Unix milliseconds.
     """
 
     def __init__(self, owner: str, currency: int) -> None:
@@ -110,7 +110,7 @@ class AccountProof:
             raise self._mismatch(f"its last movement is dated {noted}, but its last row is dated {last}")
 
     def _balance_changes(self, row: Item, entries: Sequence[ledger.Entry]) -> dict[ledger.Balance, int]:
-        """The change of each of the account's own books by a row."""
+        """Return the change of each of the account's own books by a row."""
         changes: dict[ledger.Balance, int] = dict.fromkeys(ledger.BALANCES, 0)
         for entry in entries:
             owner, _, name = entry.book.rpartition(":")
@@ -140,7 +140,7 @@ class AccountProof:
             self.claims[claim] = left
 
     def _check_transactions(self, row: Item, change: int, shown: Sequence[Item]) -> None:
-        """Check that a row's transactions add up to the amount it books. Raises: LedgerMismatch."""
+        """Check that a row's transactions add up to the row's booked amount. Raises: LedgerMismatch."""
         for transaction in shown:
             if transaction["at"] != row["at"]:
                 raise _without_row(self.owner, transaction)
@@ -166,9 +166,9 @@ class AccountProof:
 
 
 def pair_rows(owner: str, rows: Iterable[Item], shown: Iterable[Item]) -> Iterator[tuple[Item, list[Item]]]:
-    """Each row with the transactions recorded up to its time; if one is not the row's, that is a mismatch.
+    """Yield each row with the transactions recorded up to its time.
 
-    Raises: LedgerMismatch, for a transaction after the last row.
+    Raises: LedgerMismatch, if a transaction does not belong to the row or follows the last row.
     """
     waiting = iter(shown)
     transaction = next(waiting, None)
@@ -189,7 +189,7 @@ def _without_row(owner: str, transaction: Item) -> LedgerMismatch:
 
 
 def check_pointer(transaction: Item, pointer: Item | None) -> None:
-    """Compare a transaction with the item at its id. Raises: LedgerMismatch."""
+    """Compare a transaction with the item stored under its id. Raises: LedgerMismatch."""
     owner = transaction["owner"]
     said = f"the lookup of its transaction {transaction['id']} of {format_time(transaction['at'])} by id"
     if pointer is None:
@@ -200,7 +200,7 @@ def check_pointer(transaction: Item, pointer: Item | None) -> None:
 
 
 def copies_of(transaction: Item) -> list[Key]:
-    """The keys of a transaction's copies in the lists of its card."""
+    """Return the keys of a transaction's copies in the lists of its card."""
     card, owner = transaction.get("card_id"), transaction["owner"]
     lists = [] if card is None else [timeline(None, card), timeline(owner, card)]
     return [each.key(transaction["at"], transaction["id"]) for each in lists]
@@ -218,7 +218,7 @@ def check_copy(transaction: Item, copy: Item | None) -> None:
 
 @dataclass(frozen=True, slots=True)
 class SharedRow:
-    """A movement of several accounts, not all of whose rows were read; ``row`` of ``owner`` was."""
+    """A movement of several accounts of which some rows are unread. ``row`` of ``owner`` was read."""
 
     owner: str
     row: Item
@@ -227,10 +227,10 @@ class SharedRow:
 
 
 class SharedMovements:
-    """Movements of several accounts: all their rows must have the same entries.
+    """Movements of several accounts. All their rows must have the same entries.
 
-    A movement is remembered from its first row to its last. At most ``most`` are remembered at a time; the others are
-    only counted in ``left_out``. Thread-safe.
+    A movement is remembered from its first row to its last. At most ``most`` are remembered at a time. Further
+    movements are only counted in ``left_out``. Thread-safe.
     """
 
     def __init__(self, most: int = 200_000) -> None:
@@ -240,7 +240,7 @@ class SharedMovements:
         self._lock = threading.Lock()
 
     def note(self, owner: str, row: Item) -> None:
-        """Note a row of an account; repeats are allowed. Raises: LedgerMismatch."""
+        """Record a row of an account. Duplicate calls are allowed. Raises: LedgerMismatch."""
         owners = frozenset(owners_of(ledger.entries_of(row)) | {owner})
         movement = row["movement"]
         if len(owners) == 1 and movement not in self._halves:
@@ -264,7 +264,7 @@ class SharedMovements:
                 self._halves[movement] = SharedRow(owner, seen, fingerprint, missing)
 
     def missing_halves(self) -> Mapping[str, Mapping[str, SharedRow]]:
-        """The movements with unread rows, by the account of these rows."""
+        """Return the movements with unread rows, by the account of these rows."""
         found: dict[str, dict[str, SharedRow]] = {}
         for movement, half in self._halves.items():
             for owner in half.missing:
@@ -273,7 +273,7 @@ class SharedMovements:
 
 
 def owners_of(entries: Iterable[ledger.Entry]) -> set[str]:
-    """The accounts in a row's entries."""
+    """Return the accounts in a row's entries."""
     return {entry.book.rpartition(":")[0] for entry in entries} - {""}
 
 
@@ -283,25 +283,25 @@ def number_of(row: Item) -> int:
 
 
 def describe_owner(owner: str) -> str:
-    """An account in words: ``account 17``, ``special account 1.801``."""
+    """Describe an account as text, such as ``account 17`` or ``special account 1.801``."""
     kind, _, number = owner.partition("#")
     return f"{kind.replace('_', ' ')} {number}"
 
 
 def format_time(milliseconds: int) -> str:
-    """Unix milliseconds in ISO 8601 format."""
+    """Format Unix milliseconds as ISO 8601."""
     return datetime.fromtimestamp(milliseconds / 1000, UTC).isoformat(timespec="milliseconds")
 
 
 def format_amount(amount: int, currency: int) -> str:
-    """An amount in minor units as readable text."""
+    """Format an amount in minor units as readable text."""
     decimals = registries.minor_units().get(currency, 0)
     name = registries.currency_numbers().get(currency, f"of currency {currency}")
     return f"{Decimal(amount).scaleb(-decimals):,.{decimals}f} {name}"
 
 
 def _balance_change(transaction: Item) -> int:
-    """The change of the settled balance by a transaction, including a conversion fee that is not part of its amount."""
+    """Return the change of the settled balance by a transaction, including a conversion fee outside its amount."""
     amount = transaction["holder_amount"] * (-1 if transaction["direction"] == "debit" else 1)
     beside = 0 if transaction["conversion_fee_blended"] else transaction["conversion_fee"]
     return int(amount + (beside if transaction["transaction_type"] in RETURNS else -beside))

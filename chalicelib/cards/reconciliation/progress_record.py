@@ -1,4 +1,4 @@
-"""Progress of the rolling proof of the ledger: one item, replaced by every step."""
+"""Progress of the rolling proof of the ledger. The progress is one item, and every step replaces it."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ class Progress:
     """The progress of a round. Times are Unix seconds.
 
     Attributes:
-        began_at: the start of this round; ``before_began_at``: of the previous, complete one.
-        stretch: the current sequence, ``None`` at the end; ``number``: the last number checked.
-        proved: accounts proved in this round.
+        began_at: the start of this round. ``before_began_at`` is the start of the previous, complete round.
+        stretch: the current sequence, ``None`` at the end. ``number`` is the last number checked.
+        proved: the number of accounts proved in this round.
         broken: owners of the accounts that were broken at the last check.
         version: the number of writes; 0 if there is no item yet.
     """
@@ -41,7 +41,7 @@ class Progress:
 
     @classmethod
     def of(cls, item: Item | None, now: int) -> Self:
-        """The progress from its item; without one, the first round starts."""
+        """Return the progress from its item. Without an item, the first round starts."""
         if item is None:
             return cls(now)
         members = {name: item[name] for name in cls.__dataclass_fields__ if name in item}
@@ -52,21 +52,21 @@ class Progress:
         return self.stretch is None
 
     def age(self, now: int) -> int:
-        """The number of seconds within which every account was proved; in the first round some may be missing."""
+        """Return the number of seconds within which every account was proved. The first round may be incomplete."""
         return now - (self.began_at if self.is_over or self.before_began_at is None else self.before_began_at)
 
     def resume(self, now: int) -> Progress:
-        """Start a new round if this one has ended and ``ROUND_SECONDS`` have passed; otherwise return it unchanged."""
+        """Start a new round if this one ended and ``ROUND_SECONDS`` passed. Otherwise return the progress unchanged."""
         if not self.is_over or now - self.began_at < ROUND_SECONDS:
             return self
         return replace(self, began_at=now, before_began_at=self.began_at, stretch=STRETCHES[0], number=0, proved=0)
 
     def advance(self, number: int, proved: int) -> Progress:
-        """Record that all numbers up to ``number`` were checked, and ``proved`` more accounts were proved."""
+        """Record that all numbers up to ``number`` were checked and ``proved`` more accounts were proved."""
         return replace(self, number=number, proved=self.proved + proved)
 
     def next_stretch(self) -> Progress:
-        """The start of the next sequence, or the end of the round."""
+        """Move to the start of the next sequence, or to the end of the round."""
         left = STRETCHES[STRETCHES.index(self.stretch) + 1 :]
         return replace(self, stretch=left[0] if left else None, number=0)
 
@@ -75,7 +75,7 @@ class Progress:
         return replace(self, broken=tuple(sorted({*self.broken, *broken} - held))[:MOST_BROKEN])
 
     def put(self) -> tuple[Progress, Put]:
-        """The write, which fails if another run wrote first, and the progress afterwards."""
+        """Return the write and the resulting progress. The write fails if another run wrote first."""
         after = replace(self, version=self.version + 1)
         as_read = Attr("version").eq(self.version) if self.version else absent("owner")
         members = {name: value for name, value in asdict(after).items() if value is not None}

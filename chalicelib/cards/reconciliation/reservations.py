@@ -34,7 +34,7 @@ class ReservedAmount(NamedTuple):
 
     @property
     def balance(self) -> Balance:
-        """The balance to which it belongs: held or reserved."""
+        """The balance that contains the amount: held or reserved."""
         return "reserved" if self.kind == DISPUTE else "held"
 
     @property
@@ -43,7 +43,7 @@ class ReservedAmount(NamedTuple):
         return VERBS[self.balance]
 
     def amount(self, record: Item | None) -> int:
-        """The amount that its record claims, in minor units of the account's currency."""
+        """Return the amount that the record claims, in minor units of the account's currency."""
         if record is None:
             return 0
         if self.kind == DISPUTE:
@@ -52,20 +52,20 @@ class ReservedAmount(NamedTuple):
 
 
 def reserved_amount(row: Item, balance: Balance) -> ReservedAmount | None:
-    """The claim whose amount a ledger row changes, if any."""
+    """Return the claim whose amount a ledger row changes, if any."""
     found = (ReservedAmount(ABOUT[name], row[name]) for name in _CLAIMING[balance] if row.get(name) is not None)
     return next(found, None)
 
 
 def describe_row(row: Item) -> str:
-    """The subject of a row in words; empty if it has none."""
+    """Describe the subject of a row. The description is empty if the row has no subject."""
     return ", ".join(str(ReservedAmount(kind, row[name])) for name, kind in ABOUT.items() if row.get(name) is not None)
 
 
 def find_mismatches(
     claims: Mapping[ReservedAmount, int], records: Mapping[ReservedAmount, Item | None]
 ) -> list[ReservedAmount]:
-    """The claims whose record is missing or claims a different amount than the rows."""
+    """Return the claims whose record is missing or whose amount differs from the rows."""
     return [
         claim for claim, record in records.items() if record is None or claim.amount(record) != claims.get(claim, 0)
     ]

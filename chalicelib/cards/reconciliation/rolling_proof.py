@@ -1,8 +1,8 @@
 """The rolling proof of the ledger.
 
-Each run proves some accounts, each round all of them. Accounts are found by ascending number, special accounts by
-their addresses; no scan is needed. A run starts with the broken accounts, so the alarm stays on until the ledger is
-consistent again.
+Each run proves some accounts, and each round proves all accounts. Accounts are found by ascending number, and special
+accounts by their addresses, so no scan is needed. A run starts with the broken accounts, so the alarm remains active
+until the ledger is consistent again.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def prove_accounts(until: float, *, clock: Clock, metrics: Metrics, store: Store
 
 
 def next_proof_due(until: int, *, clock: Clock, store: Store) -> int | None:
-    """When the next run has something to prove, if it is by ``until``. Raises: StoreError."""
+    """Return the time when the next run is due, if it is not after ``until``. Raises: StoreError."""
     now = clock.time()
     progress = Progress.of(store.get(*PROGRESS), now)
     due = progress.began_at + ROUND_SECONDS if progress.is_over and not progress.broken else now
@@ -90,7 +90,7 @@ def next_proof_due(until: int, *, clock: Clock, store: Store) -> int | None:
 
 
 def _prove_broken(progress: Progress, run: _Run, until: float, clock: Clock, store: Store) -> Progress:
-    """Recheck broken accounts, as far as time allows. Raises: StoreError."""
+    """Recheck broken accounts within the remaining time. Raises: StoreError."""
     held = set()
     for owner in progress.broken:
         if clock.monotonic() >= until:
@@ -105,8 +105,9 @@ def _prove_broken(progress: Progress, run: _Run, until: float, clock: Clock, sto
 
 
 def _prove_alone(owner: str, until: float, clock: Clock, store: Store) -> LedgerMismatch | None:
-    """The mismatch of a single account, including its shared movements; ``None`` if consistent. Raises:
-    StoreError.
+    """Return the mismatch of a single account, including its shared movements, or ``None`` if consistent.
+
+    Raises: StoreError.
     """
     item, shared = store.get(*account_key(owner)), SharedMovements(MOST_SHARED)
     if item is None:
@@ -132,7 +133,7 @@ def _prove_next(progress: Progress, stretch: str, run: _Run, store: Store) -> Pr
 
 
 def _find_accounts(stretch: str, numbers: Sequence[int], store: Store) -> list[tuple[int, Item]]:
-    """The accounts for these numbers, by number; a special account only for the lowest of its addresses."""
+    """Find the accounts for these numbers, by number. A special account is found only by its lowest address number."""
     if stretch == STRETCHES[0]:
         items = store.batch_get([Account.key(number) for number in numbers])
         return [(number, item) for number, item in zip(numbers, items, strict=True) if item is not None]
@@ -157,7 +158,7 @@ def _is_short(account: Item) -> bool:
 
 
 def _prove_account(account: Item, shared: SharedMovements, store: Store) -> LedgerMismatch | None:
-    """The mismatch of an account; ``None`` if consistent. Raises: StoreError."""
+    """Return the mismatch of an account, or ``None`` if it is consistent. Raises: StoreError."""
     try:
         prove_account(store, account, (), shared)
     except LedgerMismatch as mismatch:
@@ -176,7 +177,7 @@ def _has_time(until: float, clock: Clock) -> Callable[[], bool]:
 
 
 def _save(progress: Progress, store: Store) -> Progress | None:
-    """Save the progress. Returns it with its new version; ``None`` if another run is active."""
+    """Save the progress. Return it with its new version, or ``None`` if another run is active."""
     after, put = progress.put()
     saved: Decide[Progress | None] = if_permitted([put], after, lambda _: None)
     return Engine(store).carry_out(saved)
@@ -190,7 +191,7 @@ def _log_findings(progress: Progress, run: _Run, *, ended: bool) -> None:
 
 
 def _first_batch(accounts: Sequence[tuple[int, Item]]) -> Sequence[tuple[int, Item]]:
-    """The first accounts, at least one, as many as can be proved in parallel."""
+    """Return the first accounts: as many as can be proved in parallel, and at least one."""
     rows = list(accumulate(_row_count(item) for _, item in accounts))
     fitting = sum(total <= MOST_ROWS for total in rows)
     return accounts[: max(min(fitting, AT_ONCE), 1)]
@@ -201,7 +202,7 @@ def _row_count(account: Item) -> int:
 
 
 def find_missing(store: Store, shared: SharedMovements, has_time: Callable[[], bool]) -> Iterator[LedgerMismatch]:
-    """Look up the unread rows of shared movements, latest rows first, as far as time allows. Yields mismatches."""
+    """Look up the unread rows of shared movements, latest rows first, within the remaining time. Yield mismatches."""
     for owner, halves in shared.missing_halves().items():
         waiting = set(halves)
         for row in latest_first(store, owner):

@@ -1,7 +1,7 @@
 """Addendums: details of a transaction that the network sends after its booking.
 
 An addendum is stored as a row of its transaction and of its programme manager, in order of recording, and as an item
-under its id. A programme manager's rows are distributed over several partitions; their positions are reserved.
+under its id. A programme manager's rows are distributed over several partitions, and their positions are reserved.
 """
 
 from __future__ import annotations
@@ -24,35 +24,35 @@ _LAST_AT = "last_addendum_at"
 
 
 def of_transaction(number: int) -> Timeline:
-    """The addendums of a transaction."""
+    """Return the addendums of a transaction."""
     return Timeline(TABLE, f"transaction#{number}", "addendum", _DIGITS)
 
 
 def of_manager(manager_id: int) -> Sequence[Timeline]:
-    """All addendums of a programme manager, by shard."""
+    """Return all addendums of a programme manager, by shard."""
     return [Timeline(TABLE, shard, "addendum", _DIGITS) for shard in shards(manager_id)]
 
 
 def new_entry(manager_id: int, sequences: Sequences) -> tuple[Timeline, int]:
-    """The list over all transactions, and the id, of a new addendum."""
+    """Return a new addendum's id and its entry in the list of all transactions."""
     number = sequences.next("addendum")
     return Timeline(TABLE, shard_of(manager_id, number), "addendum", _DIGITS), number
 
 
 def addendum_key(number: int) -> Key:
-    """The key of the item stored under an addendum's id."""
+    """Return the key of the item stored under an addendum's id."""
     return TABLE, {"owner": f"addendum#{number}", "part": "addendum"}
 
 
 def next_at(transaction: Item, at: int) -> int:
-    """The time of a transaction's next addendum: ``at``, or just after the last one."""
+    """Return the time of a transaction's next addendum: ``at``, or just after the last addendum."""
     return max(at, int(transaction.get(_LAST_AT, 0)) + 1)
 
 
 def put_addendum(addendum: Item, transaction: Item, reserved: ReservedRow) -> Sequence[Operation]:
-    """The writes of a new addendum; they fail if the transaction's item has changed.
+    """Return the writes of a new addendum. They fail if the transaction's item has changed.
 
-    The addendum's ``data`` is JSON; ``at`` is in Unix milliseconds.
+    The addendum's ``data`` is JSON. ``at`` is in Unix milliseconds.
     """
     number, of, at = addendum["id"], addendum["transaction_id"], addendum["at"]
     found = {name: addendum[name] for name in ("manager_id", "access_level", "transaction_id", "at", "written_by")}

@@ -34,9 +34,9 @@ Serializer = Callable[[Item], A]
 def get_cards_activity(
     request: messages.GetCardsActivity, context: RequestContext
 ) -> ActionOutcome[list[messages.CardActivityRecord]]:
-    """All messages, approved or declined. Rows are in the order of recording; rows recorded while you page follow those
-    already read. A ``last_id`` that is not in the list is refused with 3012. The list of all cards shows a row one
-    second after it was recorded.
+    """The report lists all messages, approved or declined. Rows are in the order of recording. Rows recorded while you
+    page follow those already read. A ``last_id`` that is not in the list is refused with 3012. The list of all cards
+    shows a row one second after it was recorded.
     """
     if request.card_id is not None:
         return _card_page(request, context, activity_record.of_card(request.card_id), serializers.activity)
@@ -54,8 +54,9 @@ def get_cards_activity(
 def get_financial_authorizes(
     request: messages.GetFinancialAuthorizes, context: RequestContext
 ) -> ActionOutcome[list[messages.FinancialAuthorizeRecord]]:
-    """Approved messages that involve money, except reversals and expiries. Rows are in the order of recording; rows
-    recorded while you page follow those already read. A ``last_id`` that is not in the list is refused with 3012.
+    """The report lists approved messages that involve money, except reversals and expiries. Rows are in the order of
+    recording. Rows recorded while you page follow those already read. A ``last_id`` that is not in the list is refused
+    with 3012.
     """
     timeline = activity_record.of_card(request.card_id, AUTHORIZES)
     return _card_page(request, context, timeline, serializers.financial_authorize)
@@ -64,7 +65,7 @@ def get_financial_authorizes(
 def get_transactions(
     request: messages.GetTransactions, context: RequestContext
 ) -> ActionOutcome[list[messages.TransactionRecord]]:
-    """A card and an account that do not belong together are refused with 3002. Rows are in the order of recording; rows
+    """A card and an account that do not belong together are refused with 3002. Rows are in the order of recording. Rows
     recorded while you page follow those already read. A ``last_id`` that is not in the list is refused with 3012.
     """
     of_card, of_account, wanted, last = _read_items(
@@ -91,7 +92,7 @@ def get_transactions(
 def get_financial_detail_addendums(
     request: messages.GetFinancialDetailAddendums, context: RequestContext
 ) -> ActionOutcome[list[messages.AddendumRecord]]:
-    """Rows are in the order of recording; rows recorded while you page follow those already read. A ``last_id`` that is
+    """Rows are in the order of recording. Rows recorded while you page follow those already read. A ``last_id`` that is
     not in the list is refused with 3012. The list for all transactions shows a row one second after it was recorded.
     """
     number = request.transaction_id
@@ -115,7 +116,7 @@ def get_financial_detail_addendums(
 def simulate_addendum(
     request: messages.SimulateAddendum, context: RequestContext, *, sequences: Sequences
 ) -> ActionOutcome[messages.NewAddendum]:
-    """Can be called repeatedly."""
+    """The action can be called repeatedly."""
     [transaction] = _read_items(context, transaction_key(request.transaction_id))
     if transaction is None or not context.can_see(transaction):
         raise Refused(Status.NO_TRANSACTION)
@@ -139,7 +140,7 @@ def _key(kind: Callable[[int], Key], number: int | None) -> Key | None:
 
 
 def _read_items(context: RequestContext, *keys: Key | None) -> list[Item | None]:
-    """The items that the request names, read together with its claim; ``None`` for a missing key."""
+    """Read the items that the request names together with its claim. The item of a missing key is ``None``."""
     named = [key for key in keys if key is not None]
     found = iter(context.items(named) if named or context.claim is not None else ())
     return [None if key is None else next(found) for key in keys]
@@ -148,7 +149,7 @@ def _read_items(context: RequestContext, *keys: Key | None) -> list[Item | None]
 def _find_position(
     request: ReportRequest, context: RequestContext, last: Item | None, belongs: Callable[[Item], bool]
 ) -> Position | None:
-    """The position of the row ``last_id``; ``None`` if the request has no ``last_id``. Raises: Refused."""
+    """Return the position of the row ``last_id``, or ``None`` without ``last_id``. Raises: Refused."""
     if request.last_id is None:
         return None
     if last is None or last["manager_id"] != context.manager_id or not belongs(last):
@@ -157,12 +158,12 @@ def _find_position(
 
 
 def _in_list_of_all(last: Item | None) -> Item | None:
-    """The item of a row, with its time in the list over all cards."""
+    """Return the item of a row, with its time in the list of all cards."""
     return last and {**last, "at": last.get("listed_at", last["at"])}
 
 
 def _belongs(card: Card | None, account: Account | None, found: Item) -> bool:
-    """Whether an item's transaction belongs to the named card and account."""
+    """Whether an item's transaction belongs to the requested card and account."""
     if card is not None and found.get("card_id") != card.id:
         return False
     return account is None or bool(found["account"] == account.owner)
@@ -171,7 +172,7 @@ def _belongs(card: Card | None, account: Account | None, found: Item) -> bool:
 def _single_transaction_page(
     context: RequestContext, transaction_id: int, wanted: Item, span: Span
 ) -> ActionOutcome[list[messages.TransactionRecord]]:
-    """A page of one transaction, if it matches the other criteria."""
+    """Return a page with one transaction, if it matches the other criteria."""
     place = wanted["at"], transaction_id
     if not span.has(place):
         return _outcome([], more=False)
@@ -186,7 +187,7 @@ def _card_page(
     timeline: Timeline,
     serialize: Serializer[A],
 ) -> ActionOutcome[list[A]]:
-    """A page of the network's messages about a card."""
+    """Return a page of the network's messages about a card."""
     assert request.card_id is not None
     found, last = _read_items(context, Card.key(request.card_id), _key(Authorization.key, request.last_id))
     card = context.require_visible(Card, found)
@@ -199,10 +200,10 @@ def _card_page(
 def _sharded_page(
     request: ReportRequest, context: RequestContext, timelines: Sequence[Timeline], span: Span, serialize: Serializer[A]
 ) -> ActionOutcome[list[A]]:
-    """A page of a list over all cards: of rows that no other can precede any more.
+    """Return a page of a list of all cards. It has only rows that no new row can precede.
 
-    A page that ends before a row still being written has more, if its span is in the past: the client would not come
-    back for the rest of it.
+    A page that ends before a row still being written reports more rows even if its span is in the past. Otherwise the
+    client would not request the remaining rows.
     """
     certain = context.at - CERTAIN_AFTER
     until = min(span.until, certain)

@@ -1,4 +1,4 @@
-"""Report rows as response data; members without a value are omitted."""
+"""Report rows as response data. Members without a value are omitted."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ _UNCHECKED: Mapping[str, Any] = {"suspicious": 0, "risk_actions": {}, "security_
 
 
 def activity(row: Item) -> CardActivityRecord:
-    """A row of card activity, with the record's member names."""
+    """Serialize a row of card activity, with the record's member names."""
     return _record(CardActivityRecord, {**ZEROS, **row})
 
 
 def financial_authorize(row: Item) -> FinancialAuthorizeRecord:
-    """The same row as a financial authorize.
+    """Serialize a row of card activity as a financial authorize.
 
-    ``currency_conversion_fee`` is present unless ``holder_amount`` includes it, ``transaction_fee`` unless it is a
-    separate transaction.
+    ``currency_conversion_fee`` is present unless ``holder_amount`` includes it. ``transaction_fee`` is present unless
+    it is a separate transaction.
     """
     row = {**ZEROS, **row}
     apart = None if row["is_conversion_fee_blended"] else row["currency_conversion_fee"] or None
@@ -52,10 +52,10 @@ def financial_authorize(row: Item) -> FinancialAuthorizeRecord:
 
 
 def transaction(row: Item) -> TransactionRecord:
-    """A transaction: the network's data and the account's booking.
+    """Serialize a transaction with the network's data and the account's booking.
 
-    The network's data have the record's member names: mcc, merchant, acquirer, security checks, risk actions and rules,
-    ``auth_code`` and so on. The booking has the amounts and rates of the conversion, the fees included in
+    The network's data have the record's member names, such as mcc, merchant, acquirer, security checks, risk actions
+    and rules, and ``auth_code``. The booking has the amounts and rates of the conversion, the fees included in
     ``holder_amount`` (in the account's currency), and the day of recording, which is also the day of settlement.
     """
     network: Mapping[str, Any] = row.get("network") or {}
@@ -66,7 +66,7 @@ def transaction(row: Item) -> TransactionRecord:
 
 
 def addendum(row: Item) -> AddendumRecord:
-    """An addendum with its data, unchanged."""
+    """Serialize an addendum with its data unchanged."""
     members = {**row, "date_imported": row["at"] // 1000, "data": jsontext.read_stored(row["data"])}
     return _record(AddendumRecord, members)
 
@@ -75,18 +75,18 @@ def addendum(row: Item) -> AddendumRecord:
 
 
 def _type(row: Item) -> int:
-    """The transaction's type. A return's type depends on its direction, because older rows have one type for both."""
+    """Return the transaction's type. A return's type depends on its direction, as older rows have one type for both."""
     kind = int(row["transaction_type"])
     return values.RETURN_TYPES[row["direction"]] if kind in values.RETURNS else kind
 
 
 def _mti(row: Item) -> int:
-    """The type of the message that caused a transaction, derived from the transaction type if the row has none."""
+    """Return the type of the message that caused a transaction. If missing, it is derived from the transaction type."""
     return int(row.get("mti", _MTI_OF_TYPE.get(row["transaction_type"], values.PRESENTMENT)))
 
 
 def _identification(row: Item) -> TransactionRecord:
-    """The ids; ``transaction_log_id`` is the authorization's."""
+    """Return the ids. ``transaction_log_id`` is the authorization's id."""
     return {
         "transaction_id": row["id"],
         "mti": _mti(row),
@@ -108,7 +108,7 @@ def _identification(row: Item) -> TransactionRecord:
 
 
 def _amounts(row: Item) -> TransactionRecord:
-    """The amounts on the account; ``holder_billing_amount`` is at the base rate, without fees.
+    """Return the amounts on the account. ``holder_billing_amount`` is at the base rate, without fees.
 
     A return also refunds the conversion fee, which is always included in its ``holder_amount``.
     """
@@ -135,9 +135,9 @@ def _amounts(row: Item) -> TransactionRecord:
 
 
 def _reconciliation(row: Item) -> TransactionRecord:
-    """The amount to reconcile with the network or the provider, in its own currency, without fees.
+    """Return the amount to reconcile with the network or the provider, in its own currency, without fees.
 
-    A return always has the whole original amount.
+    A return always has the full original amount.
     """
     if _mti(row) == values.FEE_COLLECTION:
         return {}
@@ -152,12 +152,12 @@ def _reconciliation(row: Item) -> TransactionRecord:
 
 
 def _day(row: Item) -> int:
-    """The day of recording (UTC) as ``YYYYMMDD``."""
+    """Return the day of recording (UTC) as ``YYYYMMDD``."""
     return int(f"{datetime.fromtimestamp(row['at'] // 1000, UTC):%y%m%d}")
 
 
 def _merchant(row: Item, network: Mapping[str, Any]) -> TransactionRecord:
-    """The alphabetic country code, and name and place in one line, as on statements (ISO 8583, field 43)."""
+    """Return the alphabetic country code, and name and place in one line, as on statements (ISO 8583, field 43)."""
     number = network.get("merchant_country", row.get("country") if _mti(row) in _BY_CARD else None)
     country = None if number is None else country_letters()[number]
     if "merchant_name" not in network:
@@ -170,7 +170,7 @@ def _merchant(row: Item, network: Mapping[str, Any]) -> TransactionRecord:
 
 
 def _record(model: type[A], members: Mapping[str, Any], null: Collection[str] = ()) -> A:
-    """The members of a record in its order; nullable members without a value are ``null``."""
+    """Return the members of a record in order. Nullable members without a value are ``null``."""
     found = ((name, members.get(name)) for name in model.__annotations__)
     named: dict[str, Any] = {name: value for name, value in found if value is not None or name in null}
     rates = {name: Decimal(named[name]) for name in _RATES if name in named}

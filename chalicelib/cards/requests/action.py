@@ -1,8 +1,8 @@
-"""Actions of the card API: the function that carries out each, its properties for the dispatcher, and its requests.
+"""Actions of the card API. An action defines its handler function, its dispatch properties, and its requests.
 
-The function's name is the action's name in snake case. Its annotations give the model of the
-``request`` and the type of the response data: it returns an ``ActionOutcome`` with an object, a list of
-objects, or ``None`` for empty ``data``. Its keyword-only parameters are filled by name from the container.
+The function's name is the action's name in snake case. Its annotations give the model of the ``request`` and the type
+of the response data. It returns an ``ActionOutcome`` with an object, a list of objects, or ``None`` for empty ``data``.
+The container fills its keyword-only parameters by name.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ class Action(Generic[Q]):
     Attributes:
         handler: the function that carries it out.
         summary: a one-line description.
-        effect: a read changes nothing; a reveal reads one card datum, and a repeat runs it again.
+        effect: a read changes no data. A reveal reads one card datum, and a duplicate request runs it again.
         field: the card datum that a reveal returns.
-        seals: whether the response contains card data, which repeats receive for one day only.
+        seals: whether the response contains card data, which duplicate requests receive for one day only.
         creates: whether ``access_level`` is the level of the record that the action creates.
         answers_id: whether the response has the record's ``id`` next to empty data.
         patience: seconds after arrival during which the request is retried on conflicts.
-        late: the function that ends a request undecided by then; without one, the status is 8003.
-        unrecorded: with ``late``, the function that answers if storage does not respond.
+        late: the function that ends a request undecided by then. Without one, the status is 8003.
+        unrecorded: with ``late``, the function that responds if storage does not respond.
         spelling: the action's name, if it is not the function's name in camel case.
     """
 
@@ -67,7 +67,7 @@ class Action(Generic[Q]):
 
     @cached_property
     def name(self) -> str:
-        """The name in the body's ``action``."""
+        """The action's name in the body's ``action``."""
         first, *others = self.handler.__name__.split("_")
         return self.spelling or "".join((first, *map(str.capitalize, others)))
 
@@ -79,7 +79,7 @@ class Action(Generic[Q]):
 
     @property
     def answer(self) -> type[Answer] | None:
-        """The model of ``data``, or of its elements; ``None`` if it is empty."""
+        """The model of ``data`` or of its elements, or ``None`` if ``data`` is empty."""
         data = get_args(self._data)[0] if self.shape == "list" else self._data
         return data if self.shape in ("object", "list") else None
 
@@ -99,7 +99,7 @@ class Action(Generic[Q]):
 
     @property
     def is_continued(self) -> bool:
-        """Whether the response has ``has_more_records``; the next page starts after the row ``last_id``."""
+        """Whether the response has ``has_more_records``. The next page starts after the row ``last_id``."""
         return "last_id" in self.request.model_fields
 
     @property
@@ -132,11 +132,11 @@ class PendingRequest:
         claim: its claim, if it has a reference.
         queue_place: its place in queues for items.
         reservation: the place of its row in a list over all cards.
-        level: the access level above which records do not exist for the caller.
-        handler: the method that decides it: the action's handler, or its late one.
+        level: the highest access level of records visible to the caller.
+        handler: the method that decides the request: the action's handler or late handler.
         asked_at: when it was dispatched, in Unix seconds.
-        attempts: what each attempt decided.
-        is_late: whether that is the late one.
+        attempts: the decision of each attempt.
+        is_late: whether ``handler`` is the late handler.
         late_answers: the responses that the late handler tried to record.
     """
 
@@ -154,14 +154,14 @@ class PendingRequest:
     late_answers: list[str] = field(default_factory=list)
 
     def answered_attempt(self, repeated: Repeated) -> Outcome[Response] | None:
-        """The outcome of the attempt that a claim of this very request shows to be written."""
+        """Return the outcome of the attempt that this request's own claim identifies as written."""
         decided = self.attempts if repeated.is_own else ()
         return next((each for each in decided if each.answer == repeated.answer), None)
 
 
 @dataclass(frozen=True, slots=True)
 class RequestRetry:
-    """How a request waits for its turn at items that others change, or for the response of the request it repeats."""
+    """Controls how a request waits for items that other requests change, or for the response of a duplicate request."""
 
     pending: PendingRequest
     engine: Engine
@@ -169,7 +169,7 @@ class RequestRetry:
     started: int
 
     def wait(self, number: int, failure: Exception, operations: Sequence[Operation]) -> None:
-        """Wait for the next attempt. Raises: Refused or Undecided, if none is left; Repeated."""
+        """Wait for the next attempt. Raises: Repeated. Refused or Undecided, if no attempt is left."""
         if isinstance(failure, Unanswered):
             self._wait_for_answer(number)
             return
@@ -186,7 +186,7 @@ class RequestRetry:
             self.engine.wait(min(number + 2, 6), place.seconds_left)
 
     def _queue(self, failure: ConditionFailed, operations: Sequence[Operation]) -> None:
-        """Queue for the item that was changed; nobody queues for claims, which are written first."""
+        """Queue for the changed item. Requests do not queue for claims, which are written first."""
         self.pending.queue_place.queue_for(operations[failure.failed[0]])
         if self.pending.action.late is None:
             self.pending.reservation.give_up_if_cancelled(failure)

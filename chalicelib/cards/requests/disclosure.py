@@ -21,12 +21,12 @@ from chalicelib.foundation.crypto import signatures
 
 
 def is_absent(credential: Credential, field: CardField) -> bool:
-    """Whether the credential never receives this field, so that it need not be decrypted."""
+    """Whether the credential never receives this field, so the field need not be decrypted."""
     return credential.modes[field] == ABSENT
 
 
 def disclose(credential: Credential, card_id: int, field: CardField, clear: str) -> str | None:
-    """A card value in the form that the credential may see; ``None`` omits the member.
+    """Return a card value in the form that the credential permits. ``None`` omits the member.
 
     Encrypted values are base64 of RSA-OAEP with SHA-256 and MGF1-SHA-256, labelled ``<card_id>|<field>``.
     """
@@ -34,7 +34,7 @@ def disclose(credential: Credential, card_id: int, field: CardField, clear: str)
 
 
 def disclose_expiry(credential: Credential, card_id: int, year: int, month: int) -> tuple[int | str, int | str] | None:
-    """A card's expiry year and month as the credential may see them: numbers, or each one encrypted."""
+    """Return a card's expiry year and month as the credential permits: as numbers, or each encrypted."""
     if is_absent(credential, "expiry"):
         return None
     if credential.modes["expiry"] == PLAIN:
@@ -43,10 +43,9 @@ def disclose_expiry(credential: Credential, card_id: int, year: int, month: int)
 
 
 def encrypt_for_event(catalogue: Catalogue, auth_request_id: int, value: str) -> str | None:
-    """A validation value encrypted for an event; ``None`` if the programme manager does not deliver these
-    values.
+    """Encrypt a validation value for an event. Return ``None`` if the programme manager does not deliver these values.
 
-    Encrypted like card data, labelled ``<auth_request_id>|validation_value``.
+    The encryption is the same as for card data, labelled ``<auth_request_id>|validation_value``.
     """
     if not catalogue.delivers_validation_values or catalogue.events_encryption_key is None:
         return None
@@ -54,7 +53,7 @@ def encrypt_for_event(catalogue: Catalogue, auth_request_id: int, value: str) ->
 
 
 def audit_reveal(credential: Credential, card_id: int, field: CardField) -> None:
-    """Write the audit log line for a card datum that leaves the service, including in a stored response."""
+    """Write the audit log line for a card datum in a response, including stored responses."""
     mode = credential.modes[field]
     log.audit("card data revealed", credential=credential.identity, card_id=card_id, field=field, mode=mode)
 

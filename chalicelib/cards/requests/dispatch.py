@@ -1,15 +1,14 @@
 """Dispatch of card API requests, from request body to response envelope.
 
-JSON, credentials, their limit of calls, action, version, access and fields are checked in this order,
-based on the action table. A flow then decides, and its writes share one transaction with the claim of the request
-reference. If another request used the same reference or changed the same record first, the
-transaction's conditions fail: the request then gets the stored response, or is decided again on the
-current data.
+JSON, credentials, call limit, action, version, access and fields are checked in this order, based on the action table.
+A flow then decides, and its writes share one transaction with the claim of the request reference. If another request
+used the same reference or changed the same record first, the transaction's conditions fail. The request then gets the
+stored response, or is decided again on the current data.
 
-An action that the card network waits for is answered within 3 seconds, however slow storage is. It decides for as long
-as it has patience, and then has a moment to record its late outcome instead. If storage takes neither, it is answered
-all the same, and a worker records the outcome by a task: attempts whose response was lost may have been written, or may
-still be.
+An action with a deadline of the card network gets a response within 3 seconds, even if storage is slow. After its time
+for decisions, it has a short time to record its late outcome instead. If storage accepts neither, the response is sent,
+and a worker records the outcome by a task. Attempts whose response was lost may have been written, or may be written
+later.
 """
 
 from __future__ import annotations
@@ -69,9 +68,9 @@ _OUTCOME_UNKNOWN = (
 
 @dataclass(frozen=True, slots=True)
 class Dispatcher:
-    """Carries out requests; ``call`` fills the further parameters of an action's functions by name.
+    """Carries out requests. ``call`` fills the further parameters of an action's functions by name.
 
-    ``elsewhere`` maps actions of other URLs to a hint on where to call them.
+    ``elsewhere`` maps actions of other URLs to a hint with the URL to call.
     """
 
     store: Store
@@ -91,21 +90,21 @@ class Dispatcher:
     _queues: HotKeyQueues = field(default_factory=HotKeyQueues)
 
     def answer(self, body: bytes) -> Answer:
-        """The response to a request body."""
+        """Return the response to a request body."""
         came = self.clock.monotonic()
         return _answer_or_error(lambda: self._answer_in_time(envelope.parse(body), came))
 
     def answer_internally(self, credential: Credential, members: Mapping[str, Any]) -> str:
-        """The envelope for a request of the service itself, with a trusted credential (see ``portal``)."""
+        """Return the envelope for an internal request with a trusted credential (see ``portal``)."""
         came = self.clock.monotonic()
         return _answer_or_error(lambda: self._answer_in_time(members, came, credential)).text
 
     # -- internals
 
     def _answer_in_time(self, members: Mapping[str, Any], came: float, trusted: Credential | None = None) -> str:
-        """Answer a request within its action's time limit, if any; ``came`` is its arrival on the monotonic clock.
+        """Respond to a request within its action's time limit, if any. ``came`` is its arrival on the monotonic clock.
 
-        If it is not found out who asks, and under which reference, nothing was written, and nothing is recorded.
+        If the caller and the reference remain unknown, no data was written and no outcome is recorded.
         """
         name = members.get("action")
         action = self.actions.get(name) if isinstance(name, str) else None
@@ -145,7 +144,7 @@ class Dispatcher:
             return envelope.mark_as_repeat(answer)
 
     def _admit(self, members: Mapping[str, Any]) -> Credential:
-        """The credential of a request, within its limit of calls. Raises: Refused, StoreError."""
+        """Return the credential of a request within its call limit. Raises: Refused, StoreError."""
         parts = (members.get(name) for name in ("access_key", "access_api_id", "access_api_key"))
         credential = self.credentials.check(*parts)
         if credential is None:
@@ -180,7 +179,7 @@ class Dispatcher:
         return answer if isinstance(answer, str) else answer()
 
     def _retry_in_time(self, pending: PendingRequest, came: float) -> Decided:
-        """Decide in time, or record the late outcome, or leave that to a worker. Raises: Refused, Repeated."""
+        """Decide in time, record the late outcome, or queue a worker's task. Raises: Refused, Repeated."""
         until = came + pending.action.patience
         decided = self._try_until(until, lambda: self._retry(pending))
         if decided is None:
@@ -191,7 +190,7 @@ class Dispatcher:
         return decided or Outcome(self._leave_to_worker(pending))
 
     def _try_until(self, until: float, action: Callable[[], T]) -> T | None:
-        """The result; ``None`` if it is not decided, or storage or keys do not respond, by a monotonic clock time."""
+        """Return the result, or ``None`` without a decision or a response of storage or keys by a monotonic time."""
         try:
             with tight_deadline(self.clock.monotonic, until):
                 return action()
@@ -202,7 +201,7 @@ class Dispatcher:
             return None
 
     def _leave_to_worker(self, pending: PendingRequest) -> str:
-        """Have a worker record the outcome, and return the response: the one that was tried to record, if any was."""
+        """Queue a task for a worker to record the outcome. Return the late response, or the unrecorded one."""
         unrecorded = self._unrecorded_answer(pending.action, pending.request, pending.reservation.made)
         answer = [envelope.success(unrecorded.data, {}), *pending.late_answers][-1]
         caller = {
@@ -222,7 +221,7 @@ class Dispatcher:
         return answer
 
     def _retry(self, pending: PendingRequest) -> Decided:
-        """Attempt until an outcome is written. Raises: Refused, Repeated, StoreError, Undecided."""
+        """Retry until an outcome is written. Raises: Refused, Repeated, StoreError, Undecided."""
         retry = RequestRetry(pending, self.engine, self.clock, self.clock.time())
         assumed = [pending.claim.key] if pending.claim else []  # hardly any request is a repeat
         facts = Facts(assumed, [None for _ in assumed])
@@ -234,9 +233,9 @@ class Dispatcher:
             return own
 
     def _decide(self, pending: PendingRequest, facts: Facts) -> Decided:
-        """The response, and the writes that belong to it.
+        """Return the response and its writes.
 
-        Raises: EntryGone, Unanswered; Repeated or Refused, if another request used the reference first; Undecided.
+        Raises: EntryGone, Unanswered, Undecided. Repeated or Refused, if another request used the reference first.
         """
         credential, action = pending.credential, pending.action
         context = RequestContext(
@@ -276,7 +275,7 @@ class Dispatcher:
         return replace(decided, report=lambda: _audit(credential, pending.request, outcome.data))
 
     def _refuse(self, pending: PendingRequest, context: RequestContext, refusal: Refused) -> Decided:
-        """A refusal, stored if its status is. A repeat is answered before the request is validated again."""
+        """Return a refusal, stored if its status is stored. A duplicate request gets it without another validation."""
         context.reservation.release()
         answer: Response = envelope.error(refusal)
         if refusal.status.is_stored:
@@ -298,7 +297,7 @@ class Dispatcher:
         stored: str | None = None,
         whole: str | None = None,
     ) -> Decided:
-        """The outcome with its claim, first of its writes; without a response to keep, the claim is left pending."""
+        """Return the outcome with its claim as the first write. Without a response to store, the claim is pending."""
         claim = context.claim
         if claim is None:
             return Outcome(answer, operations, deliveries, proof_of(operations, context.write_id))
@@ -319,14 +318,14 @@ class Dispatcher:
         return answer
 
     def _answer_of_provider(self, asked: ProviderCall) -> str:
-        """The response once the provider has replied; call it at most once. Raises: Refused, StoreError."""
+        """Return the response after the provider has replied. Call this at most once. Raises: Refused, StoreError."""
         reply = self.call(asked.call, asked.record)
         answer: str = self.call(asked.record_reply, asked.record, reply)
         return answer
 
 
 def _answer_or_error(answer: Callable[[], str]) -> Answer:
-    """The response, for success or error."""
+    """Return the response, for success or error."""
     try:
         return Answer(answer())
     except Refused as error:

@@ -1,9 +1,10 @@
-"""The envelope of a request and of a response, and the repeats of requests with a ``request_reference_id``.
+"""The envelope of a request and of a response, and duplicates of requests with a ``request_reference_id``.
 
-A repeated request is carried out once and gets the same response: the stored bytes except for ``duplicated``. The claim
-of a reference is an item in the same transaction as the request's effect. It stores the response, sealed, for 30 days.
-Card data is left out of the claim; a second item stores the complete response for one day, for a credential whose
-disclosure modes are unchanged. If the response depends on a provider, the claim stays pending until it is known.
+A duplicate request is not carried out again and gets the same response: the stored bytes except for ``duplicated``. The
+claim of a reference is an item in the same transaction as the request's effect. The claim stores the response, sealed,
+for 30 days. Card data is omitted from the claim. A second item stores the complete response for one day, for a
+credential whose disclosure modes are unchanged. If the response depends on a provider, the claim remains pending until
+the response is known.
 """
 
 from __future__ import annotations
@@ -41,14 +42,14 @@ _PREFIX = "card-api#"
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A response: the envelope as text, and the seconds of its header ``Retry-After``, if it has one."""
+    """A response: the envelope as text, and the seconds of its header ``Retry-After``, if any."""
 
     text: str
     retry_after: int | None = None
 
 
 def parse(body: bytes) -> dict[str, Any]:
-    """The JSON object of a body. Raises: Refused."""
+    """Return the JSON object of a body. Raises: Refused."""
     if len(body) > BODY_BYTES:
         raise Refused(Status.TOO_LARGE)
     try:
@@ -61,7 +62,7 @@ def parse(body: bytes) -> dict[str, Any]:
 
 
 def read_reference(members: Mapping[str, Any]) -> str | None:
-    """The reference of a request, in the correct version. Raises: Refused."""
+    """Return the reference of a request in the correct version. Raises: Refused."""
     if str(members.get("api_version")) != API_VERSION:
         raise Refused(Status.WRONG_VERSION)
     reference = members.get("request_reference_id")
@@ -75,7 +76,7 @@ def read_reference(members: Mapping[str, Any]) -> str | None:
 
 
 def success(data: Any, beside: Mapping[str, Any]) -> str:
-    """A success envelope; ``beside`` are members next to ``data``, which defaults to ``[]``."""
+    """Return a success envelope. ``beside`` are members next to ``data``, which defaults to ``[]``."""
     members = "".join(f"{jsontext.dumps(name)}:{jsontext.dumps(value)}," for name, value in beside.items())
     return f'{{"status":"success",{_FIRST},{members}"data":{jsontext.dumps(() if data is None else data)}}}'
 
@@ -86,18 +87,18 @@ def error(refusal: Refused) -> str:
 
 
 def mark_as_repeat(answer: str) -> str:
-    """The stored response, marked as duplicated."""
+    """Return the stored response, marked as duplicated."""
     return answer.replace(_FIRST, _REPEAT, 1)
 
 
 def remove_card_data(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Response data without the card data that is stored only briefly; mandatory members are emptied."""
+    """Return response data without the card data that is stored only briefly. Mandatory members are emptied."""
     found = ((name, EMPTY_LATER.get(name, value)) for name, value in data.items())
     return {name: value for name, value in found if name not in EXPIRING_MEMBERS or name in EMPTY_LATER}
 
 
 def remove_expiry(answer: str) -> str:
-    """A stored response without the expiry, for a credential whose disclosure modes have changed."""
+    """Return a stored response without the expiry, for a credential whose disclosure modes have changed."""
     members = jsontext.loads(answer)
     if isinstance(members.get("data"), dict):
         members["data"].pop("expiration", None)
@@ -105,14 +106,14 @@ def remove_expiry(answer: str) -> str:
 
 
 def log_refusal(refusal: Refused) -> None:
-    """Log an error response: its code, its meaning and the fields, but no value of the request."""
+    """Log an error response: its code, its meaning and the fields, but no value from the request."""
     log.info(
         "error response", code=int(refusal.status), title=refusal.status.meaning, fields=list(refusal.fields) or None
     )
 
 
 def log_repeat(answer: str) -> None:
-    """Log the response to a repeat, if it is an error."""
+    """Log the response to a duplicate request, if it is an error."""
     if (code := jsontext.loads(answer).get("status_code")) is not None:
         log.info("error response", code=code, title=_MEANINGS.get(code))
 
@@ -121,7 +122,7 @@ def log_repeat(answer: str) -> None:
 class IdempotencyClaim:
     """The claim of a request with a reference: its name, and the digest of the request body.
 
-    ``view`` holds the credential's modes for card data, ``None`` if the response has none; ``attempt``
+    ``view`` holds the credential's modes for card data, or ``None`` if the response has no card data. ``attempt``
     distinguishes identical requests.
     """
 
@@ -145,7 +146,7 @@ class IdempotencyClaim:
 
     @property
     def keys(self) -> list[Key]:
-        """The keys of the claim, and of the complete response if there may be one."""
+        """The keys of the claim, and of the complete response if one may exist."""
         return [self.key] if self.view is None else [self.key, self.whole.key]
 
 
@@ -153,9 +154,9 @@ class Repeated(Exception):
     """The request was carried out before.
 
     Attributes:
-        answer: its response, ``None`` if only the claim is stored.
-        other_view: whether the credential's modes were different then.
-        is_own: whether it was an attempt of this very request.
+        answer: the stored response, ``None`` if only the claim is stored.
+        other_view: whether the credential had different modes.
+        is_own: whether an attempt of the same request wrote the claim.
     """
 
     def __init__(self, answer: str | None, *, other_view: bool = False, is_own: bool = False) -> None:
@@ -179,21 +180,21 @@ class RequestReferences:
     def claim(
         self, credential: Credential, reference: str, action: str, request: Request, *, seals: bool
     ) -> IdempotencyClaim:
-        """The claim for a credential's request of an action; ``seals``: whether the response contains card data."""
+        """Return the claim for a credential's action. ``seals`` is whether the response contains card data."""
         name = f"{_PREFIX}{credential.identity}#{digest(reference)}"
         meaning = jsontext.dumps([action, sorted(request.members().items()), request.nulls])
         view = jsontext.dumps([sorted(credential.modes.items()), credential.encryption_key])
         return IdempotencyClaim(name, self._card_data.fingerprint(meaning), digest(view) if seals else None, new_id())
 
     def check_repeat(self, claim: IdempotencyClaim, facts: Facts) -> None:
-        """Compare a request with the claim that it met, if any, and the complete response.
+        """Compare a request with the existing claim, if any, and the complete response.
 
         Raises:
             NotRead: the claim exists, and not all of its ``keys`` were read.
-            Repeated: it was carried out before.
-            Unanswered: it is in progress.
+            Repeated: the request was carried out before.
+            Unanswered: the request is in progress.
             Refused: the reference was used with another body.
-            Conflict: it is being written, as one of the two items is missing.
+            Conflict: the response is being written, so one of the two items is missing.
         """
         found = facts.item(claim.key)
         if found is None:
@@ -216,7 +217,7 @@ class RequestReferences:
         raise Repeated(answer, other_view=item.get("view", claim.view) != claim.view, is_own=is_own)
 
     def open_data(self, item: Item) -> Mapping[str, Any]:
-        """The data of the response in an item of the claims' table; empty if it is another claim, or has none."""
+        """Return the response data from an item of the claims' table, or none for another claim or missing data."""
         claim = Claim(KIND, item["claim"], "")
         if not claim.name.startswith(_PREFIX) or (answer := self._claims.open_answer(claim, item)) is None:
             return {}
@@ -224,10 +225,10 @@ class RequestReferences:
         return data if isinstance(data, dict) else {}
 
     def put_answer(self, claim: IdempotencyClaim, answer: str | None, whole: str | None, now: int) -> list[Put]:
-        """The writes that claim the reference and store the response.
+        """Return the writes that claim the reference and store the response.
 
-        They fail for every request but the first. Repeats get ``answer``, or ``whole`` during the first day
-        if passed; without either, they are carried out again.
+        They fail for every request but the first. Duplicate requests get ``answer``, or ``whole`` during the first day
+        if passed. Without either, they are carried out again.
         """
         members: dict[str, Any] = {"again": True} if answer is None else {}
         if whole is None:
@@ -237,21 +238,19 @@ class RequestReferences:
         return [self._claims.put(claim.stored, answer, members=members), replace(whole_answer, condition=None)]
 
     def claimed_at(self, claim: IdempotencyClaim, item: Item | None, now: int) -> int | None:
-        """When another request than this claim's took the reference, in Unix seconds; ``None`` if none has."""
+        """Return when another request's claim took the reference, in Unix seconds, or ``None`` if none did."""
         if item is None or item["expires_at"] <= now or item["attempt"] == claim.attempt:
             return None
         return int(item["expires_at"]) - KIND.lifetime
 
     def replace_answer(self, claim: IdempotencyClaim, answer: str, now: int) -> Put:
-        """The write that stores the response that a request got, whatever its attempts stored; fails if another request
-        has the claim.
-        """
+        """Return the write that stores the response that a request got. It fails if another request has the claim."""
         return self._claims.put(claim.stored, answer, is_free(now) | claim.stored.is_own)
 
     def put_claim(self, claim: IdempotencyClaim) -> Put:
-        """The write that claims the reference before the response is known; fails for every request but the first."""
+        """Return the write that claims the reference before the response is known. Only the first request succeeds."""
         return self._claims.put(claim.stored, members={"unanswered": True})
 
     def put_late_answer(self, claim: IdempotencyClaim, answer: str) -> Put:
-        """The write that adds the response to a claim; fails if the claim is another request's or already has one."""
+        """Return the write that adds the response to a claim. It fails for another request's or a completed claim."""
         return self._claims.put(claim.stored, answer, claim.stored.is_own & Attr("unanswered").exists())

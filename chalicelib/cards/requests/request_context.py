@@ -1,8 +1,8 @@
 """The context of one attempt at a request (caller, rights and time), its queue, and the flow's decision.
 
-Conditional writes determine which of concurrent requests succeeds. The others queue for the changed item before they
-retry, and so do new requests that read it; otherwise most decisions on a busy account would be discarded. A queue
-exists only while requests of this process wait in it. Requests in other processes do not queue; they wait and retry.
+Conditional writes determine which of concurrent requests succeeds. The others, and new requests that read the changed
+item, queue for the item before they retry. Otherwise most decisions on a busy account would be discarded. A queue
+exists only while requests of this process wait in it. Requests in other processes wait and retry without a queue.
 """
 
 from __future__ import annotations
@@ -47,14 +47,14 @@ class HotKeyQueues:
         self._queues: dict[Name, _Queue] = {}
 
     def open(self, name: Name) -> _Queue:
-        """Join the queue for an item; without one, open it."""
+        """Join the queue for an item, or open a queue if there is none."""
         with self._guard:
             queue = self._queues.setdefault(name, _Queue(name))
             queue.waiting += 1
             return queue
 
     def join(self, names: Iterable[Name]) -> _Queue | None:
-        """Join the queue for the first of the items that has one."""
+        """Join the first existing queue for any of the items."""
         with self._guard:
             queue = next((self._queues[name] for name in names if name in self._queues), None)
             if queue is not None:
@@ -70,7 +70,7 @@ class HotKeyQueues:
 
 @dataclass(slots=True)
 class QueuePlace:
-    """A request's place, in at most one queue; it stops waiting at ``until``.
+    """A request's place in at most one queue. The request stops waiting at ``until``.
 
     ``until`` is a monotonic clock time.
 
@@ -87,7 +87,7 @@ class QueuePlace:
 
     @property
     def seconds_left(self) -> float:
-        """Seconds that the request may still wait; negative after the deadline."""
+        """Return the seconds that the request may still wait. The number is negative after the deadline."""
         return self.until - self.clock.monotonic()
 
     @property
@@ -100,7 +100,7 @@ class QueuePlace:
         self.until = min(self.until, self.clock.monotonic())
 
     def wait_for_others(self, keys: Sequence[Key]) -> None:
-        """Before reading items, wait for the requests queued for any of them."""
+        """Wait for the requests queued for any of the items before reading them."""
         if self._queue is None and not self.is_over:
             queue = self.queues.join(_name(table, key) for table, key in keys)
             if queue is not None:
@@ -131,7 +131,7 @@ class QueuePlace:
 
 
 def _name(table: str, item: dict[str, Any]) -> Name:
-    """The queue name for an item's key (``owner`` and ``part``)."""
+    """Return the queue name for an item's key (``owner`` and ``part``)."""
     return table, str(item["owner"]), str(item["part"])
 
 
@@ -143,9 +143,9 @@ MOST_TOGETHER = 100
 
 @dataclass(frozen=True, slots=True)
 class ProviderCall:
-    """A call of the provider, between two decisions: everything is written before, and its reply afterwards.
+    """A provider call between two decisions. The record is written before the call, and the reply afterwards.
 
-    ``call`` takes ``record``, which waits for the reply, and returns that; ``record_reply`` takes both, and returns
+    ``call`` takes ``record``, which waits for the reply, and returns the reply. ``record_reply`` takes both and returns
     the response to the request. Their further parameters are filled by name.
     """
 
@@ -156,11 +156,10 @@ class ProviderCall:
 
 @dataclass(frozen=True, slots=True)
 class ActionOutcome(Generic[D]):
-    """A flow's decision: the response data (``D``; ``None`` if empty), its writes, and the programme entries
-    it uses.
+    """A flow's decision: the response data (``D``, ``None`` if empty), its writes, and the programme entries it uses.
 
-    ``beside`` are members of the envelope next to ``data``. With a ``provider_call``, the response is not known before
-    its reply. ``events`` are sent to programme managers once, when the outcome is written.
+    ``beside`` are members of the envelope next to ``data``. With a ``provider_call``, the response is known only after
+    the provider's reply. ``events`` are sent to programme managers once, when the outcome is written.
     """
 
     data: D | None = None
@@ -173,10 +172,10 @@ class ActionOutcome(Generic[D]):
 
 @dataclass(frozen=True, slots=True)
 class UnrecordedAnswer:
-    """The response data of a request that storage did not take in time.
+    """The response data of a request that storage did not accept in time.
 
-    ``number`` is its authorization's. ``task`` is the kind of the task by which a worker records it; ``members``
-    returns what the task says.
+    ``number`` is the authorization's number. ``task`` is the kind of task by which a worker records the outcome.
+    ``members`` returns the task's members.
     """
 
     number: int
@@ -199,13 +198,14 @@ class RequestContext:
 
     Attributes:
         action: the action's name.
-        is_write: whether it changes anything; reads do not queue for items.
-        level: records above this access level do not exist for the caller.
-        at: the time of the latest read in Unix milliseconds, or of the position that was reserved with it; later than
-            the arrival if the request queued.
+        is_write: whether the action changes data. Reads do not queue for items.
+        level: records above this access level are not visible to the caller.
+        at: the time of the latest read in Unix milliseconds, or of the position that was reserved with it. If the
+        request
+            queued, this is later than its arrival.
         queue_place: the request's place among requests of this process that change the same items.
-        reservation: the position of the request's row in a list of all cards, kept for all attempts.
-        claim: with a ``request_reference_id``, the claim under which repeats find the response.
+        reservation: the position of the request's row in a list of all cards, the same for all attempts.
+        claim: with a ``request_reference_id``, the claim under which duplicate requests find the response.
         write_id: identifies this attempt in the records that it writes.
         has_read_claim: whether the claim was read.
     """
@@ -232,7 +232,7 @@ class RequestContext:
         return self.at // 1000
 
     def items(self, keys: Sequence[Key], entry: NewEntry | None = None) -> list[Item | None]:
-        """Read items with strong consistency; the first read includes the claim.
+        """Read items with strong consistency. The first read includes the claim.
 
         With ``entry``, a position for a new row is reserved in the same round trip. Raises: Repeated, Refused.
         """
@@ -252,11 +252,11 @@ class RequestContext:
         return found[len(own) :]
 
     def reserve(self, entry: NewEntry) -> None:
-        """Reserve a position for a new row in a round trip of its own."""
+        """Reserve a position for a new row in a separate round trip."""
         self.reservation.make(entry)
 
     def _read(self, keys: Sequence[Key]) -> list[Item | None]:
-        """Read items in one round trip; more than one batch is read in parallel."""
+        """Read items in one round trip. Several batches are read in parallel."""
         parts = together([partial(self.store.batch_get, piece) for piece in pieces(keys, MOST_TOGETHER)])
         return [item for part in parts for item in part]
 
@@ -265,12 +265,12 @@ class RequestContext:
         return self.require_visible(kind, self.items([kind.key(number)])[0])
 
     def find_all(self, kind: type[R], numbers: Sequence[int]) -> list[R]:
-        """Read records; those that are not visible to the caller are left out. Raises: Repeated, Refused."""
+        """Read records. Records that are not visible to the caller are omitted. Raises: Repeated, Refused."""
         items = self.items([kind.key(number) for number in numbers]) if numbers else []
         return [kind.from_item(item) for item in items if item is not None and self.can_see(item)]
 
     def require_visible(self, kind: type[R], item: Item | None) -> R:
-        """The record in ``item``. Raises: Refused, if it is missing or not visible to the caller."""
+        """Return the record in ``item``. Raises: Refused, if it is missing or not visible to the caller."""
         if item is None or not self.can_see(item):
             raise Refused(kind.missing)
         return kind.from_item(item)
@@ -281,6 +281,6 @@ class RequestContext:
 
 
 def page(rows: Sequence[D], paginator: tuple[int, int]) -> ActionOutcome[list[D]]:
-    """A page of ``rows`` starting at an offset, and the total number."""
+    """Return a page of ``rows`` starting at an offset, and the total number."""
     item_count, offset = paginator
     return ActionOutcome([*rows[offset : offset + item_count]], beside={"paginator": {"total_items_count": len(rows)}})

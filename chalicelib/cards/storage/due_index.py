@@ -29,7 +29,7 @@ _Outcome = Literal["moved on", "stuck", "not due"]
 
 @dataclass(frozen=True, slots=True)
 class DueItems:
-    """The items of a ``due`` index; ``what`` is their name in logs and metrics, e.g. "payment not finished"."""
+    """The items of a ``due`` index. ``what`` is their name in logs and metrics, e.g. "payment not finished"."""
 
     store: Store
     clock: Clock
@@ -40,7 +40,7 @@ class DueItems:
     def run(self, handle: Callable[[Item], bool], until: float = math.inf) -> int:
         """Handle all due items until ``until``, a monotonic clock time.
 
-        Returns the number of items that progressed. A failed item is retried later and does not delay others.
+        Returns the number of items that progressed. A failed item is retried later and does not delay other items.
         Items that did not progress or were not reached are counted as stuck.
         """
         outcomes: Counter[_Outcome] = Counter()
@@ -55,9 +55,7 @@ class DueItems:
         return outcomes["moved on"]
 
     def _run(self, handle: Callable[[Item], bool], rows: Sequence[Item]) -> list[_Outcome]:
-        """Handle items of the same account one after another, to avoid conflicts, and different accounts in
-        parallel.
-        """
+        """Handle items of one account one after another, to avoid conflicts, and different accounts in parallel."""
         lanes: dict[object, list[Item]] = {}
         for item in self.store.batch_get([(self.due.table, _key(row)) for row in rows]):
             if item is not None:

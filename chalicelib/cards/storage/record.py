@@ -1,8 +1,8 @@
 """The base class of records: keys, visibility, and conditional changes.
 
-A record is one item, in the cards table unless its class names another. It belongs to a programme
-manager and has an access level and a version, on which every change is conditional. ``written_by``
-identifies the attempt that last wrote it.
+A record is one item, in the cards table unless its class names another table. It belongs to a programme manager and has
+an access level and a version. Every change is conditional on the version. ``written_by`` identifies the attempt that
+last wrote the record.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ A = TypeVar("A", bound=Mapping[str, object])
 
 @dataclass(frozen=True, kw_only=True)
 class Record:
-    """One record; ``version`` counts its changes, starting at 1."""
+    """One record. ``version`` counts its changes, starting at 1."""
 
     kind: ClassVar[str]
     missing: ClassVar[Status]
@@ -50,7 +50,7 @@ class Record:
     @classmethod
     @cache
     def _names(cls) -> tuple[str, ...]:
-        """The names of the fields; cached, since every request needs them."""
+        """Return the names of the fields. They are cached, because every request needs them."""
         return tuple(each.name for each in fields(cls))
 
     @classmethod
@@ -58,21 +58,21 @@ class Record:
         return cls(**{name: item[name] for name in cls._names() if name in item})
 
     def put(self, write_id: str) -> Put:
-        """The write that creates the record; fails if it already exists."""
+        """Return the write that creates the record. It fails if the record already exists."""
         table, key = self.place
         members = without_none({name: getattr(self, name) for name in self._names()})
         return Put(table, {**key, **members, "written_by": write_id}, absent("owner"))
 
     def check_unchanged(self) -> Check:
-        """The condition that the record has not changed since it was read."""
+        """Return the condition that the record has not changed since it was read."""
         return Check(*self.place, Attr("version").eq(self.version))
 
     def with_changes(self: R, **members: Any) -> R:
-        """The record with the changes that ``update`` makes for these members."""
+        """Return the record with the changes that ``update`` makes for these members."""
         return replace(self, version=self.version + 1, **members)
 
     def update(self, write_id: str, **members: Any) -> Update:
-        """The write that sets members and removes those that are ``None``; it fails if the record has changed."""
+        """Return the write that sets members, and removes ``None`` members. It fails if the record has changed."""
         return Update(
             *self.place,
             set=without_none(members) | {"written_by": write_id},
@@ -83,12 +83,12 @@ class Record:
 
 
 def or_default(wished: T | None, otherwise: T) -> T:
-    """The value, or the default if it is ``None``; 0 is a value."""
+    """Return the value, or the default if it is ``None``. 0 is a value."""
     return otherwise if wished is None else wished
 
 
 def without_none(members: A, *nullable: str) -> A:
-    """The members of an item or a response without those that are ``None``, except ``nullable`` ones."""
+    """Return the members of an item or a response without members that are ``None``, except ``nullable`` ones."""
     return cast(A, {name: value for name, value in members.items() if value is not None or name in nullable})
 
 
@@ -106,13 +106,13 @@ class WriteStamp:
 
 
 def proof_of(operations: Sequence[Operation], write_id: str) -> Proof:
-    """The proof that an attempt's writes were applied: its records contain the attempt."""
+    """Return the proof that an attempt's writes were applied: its records contain the attempt."""
     keys = [key for key in map(_written_key, operations) if key is not None]
     return Proof(keys, lambda item: item.get("written_by") == write_id)
 
 
 def _written_key(operation: Operation) -> Key | None:
-    """The key of an item that names the attempt which writes it."""
+    """Return the key of an item that identifies the attempt which writes the item."""
     match operation:
         case Put(table, {"owner": owner, "part": part, "written_by": _}):
             return table, {"owner": owner, "part": part}

@@ -1,18 +1,18 @@
 """Reserved positions in lists that writers share without a common guard, such as a programme manager's lists.
 
-Nothing that the transactions of different cards write puts their rows in order, and a transaction may be applied long
-after its decision. So a writer reserves its row's position, with an item in the row's place, while it reads what it
-decides on. Its transaction replaces the item with the row, and fails if the item is gone. A page ends before a reserved
-position (``time_ordered.written_rows``).
+The transactions of different cards share no item that orders their rows, and a transaction may be applied long after
+its decision. So a writer reserves its row's position with a placeholder item while it reads the data for its decision.
+Its transaction replaces the placeholder with the row, and fails if the placeholder is missing. A page ends before a
+reserved position (``time_ordered.written_rows``).
 
-A reader sees every reservation that precedes what it shows: it shows no rows of the last ``CERTAIN_AFTER``
+A reader sees every reservation that precedes the rows it returns. It returns no rows of the last ``CERTAIN_AFTER``
 milliseconds, and a reservation is used only if storage confirmed it within ``CONFIRMED_WITHIN`` of its time. The
-rest is for the difference between two clocks. All attempts at a request use the same reservation, so at most one is
-applied; if it is cancelled, none was, and further attempts may use a new one.
+remainder allows for the difference between two clocks. All attempts at a request use the same reservation, so at most
+one is applied. If the reservation is cancelled, no attempt was applied, and further attempts may use a new reservation.
 
 A reader cancels a reservation after ``ABANDONED_AFTER``, since its writer is dead or will decide again. A mark remains
-in its place for a day, so that neither the reservation nor its transaction can still be written. A request that
-writes no row after all does the same.
+in its place for a day, so that neither the reservation nor its transaction can still be written. A request that finally
+writes no row does the same.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ NewEntry = Callable[[], tuple[Timeline, int]]
 
 @dataclass(frozen=True, slots=True)
 class ReservedRow:
-    """A reserved position; ``token`` identifies its reservation."""
+    """A reserved position. ``token`` identifies its reservation."""
 
     timeline: Timeline
     at: int
@@ -65,12 +65,12 @@ class ReservedRow:
         return Put(table, key | {RESERVED_BY: self.token}, absent("owner"))
 
     def put(self, members: Item) -> Put:
-        """The write of the row in this position; fails if the reservation was used or cancelled."""
+        """Return the write of the row in this position. It fails if the reservation was used or cancelled."""
         table, key = self.place
         return Put(table, key | members, Attr(RESERVED_BY).eq(self.token))
 
     def release(self, store: Store) -> None:
-        """Give up the position, if its row is not written; if this fails, a reader cancels it later."""
+        """Release the position if its row is not written. If this fails, a reader cancels the reservation later."""
         table, key = self.place
         try_to(partial(_mark, store, table, key, self.token), "reserved row not released")
 
@@ -80,7 +80,7 @@ class ReservedRow:
         return CANCELLED in item and key.items() <= item.items()
 
     def listed_at(self, at: int) -> int | None:
-        """The time of this position, unless it is ``at``, the time of the row's recording."""
+        """Return the time of this position, unless it is ``at``, the time of the row's recording."""
         return None if self.at == at else self.at
 
 
@@ -98,13 +98,13 @@ class RowReservation:
         return self.made
 
     def make(self, entry: NewEntry) -> RowReservation:
-        """Reserve a position, unless one is reserved; returns itself. Raises: StoreError."""
+        """Reserve a position unless a position is already reserved. Return ``self``. Raises: StoreError."""
         if self.made is None:
             self._reserve(*entry())
         return self
 
     def make_while(self, read: Callable[[], T], entry: NewEntry) -> T:
-        """The result of ``read``; reserves a position in the same round trip, unless one is reserved.
+        """Return the result of ``read``, and reserve a position in the same round trip unless one is reserved.
 
         Raises: StoreError.
         """
@@ -115,15 +115,15 @@ class RowReservation:
         return cast("T", together(calls)[0])
 
     def release(self) -> None:
-        """Give up a position whose row is not written."""
+        """Release a position whose row is not written."""
         row, self.made = self.made, None
         if row is not None:
             row.release(self.store)
 
     def give_up_if_cancelled(self, failure: ConditionFailed) -> None:
-        """Let the next attempt make a new reservation if a failed transaction shows that this one was cancelled.
+        """Let the next attempt make a new reservation if a failed transaction indicates that this one was cancelled.
 
-        No attempt was written in that position, and none can be any more.
+        No attempt was or can be written in the cancelled position.
         """
         if self.made is not None and any(item and self.made.has_mark(item) for item in failure.items):
             self.made = None
@@ -146,7 +146,7 @@ class RowReservation:
 
 
 def cancel_abandoned(store: Store, table: str, rows: Sequence[Item], now: int) -> None:
-    """Cancel the reservations among ``rows`` whose writers have not used them in time; ``now`` is in milliseconds."""
+    """Cancel the reservations among ``rows`` that were not used in time. ``now`` is in milliseconds."""
     old = [row for row in rows if RESERVED_BY in row and _time_of(row) + ABANDONED_AFTER <= now]
     if old:
         together([partial(_cancel, store, table, row) for row in old])
@@ -158,7 +158,7 @@ def _cancel(store: Store, table: str, row: Item) -> None:
 
 
 def _mark(store: Store, table: str, key: Item, token: str) -> bool:
-    """Cancel a reservation; false if it was used or cancelled meanwhile. Raises: StoreError."""
+    """Cancel a reservation. Return false if it was used or cancelled in the meantime. Raises: StoreError."""
     return Engine(store).carry_out(if_permitted([_put_mark(table, key, token)], True, lambda _: False))
 
 

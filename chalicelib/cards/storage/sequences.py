@@ -1,8 +1,8 @@
-"""Ascending identifiers; each process reserves them in blocks.
+"""Ascending identifiers, which each process reserves in blocks.
 
-Unused numbers of a block are lost, which leaves gaps; no number is issued twice. Across processes,
-numbers are not in order of time. All counters are attributes of one item, and counters that run low
-are refilled together, so a request that needs several kinds of numbers waits at most once.
+Unused numbers of a block are lost, which leaves gaps. No number is issued twice. Across processes, numbers are not in
+order of time. All counters are attributes of one item, and counters that run low are refilled together. So a request
+that needs several kinds of numbers waits at most once.
 """
 
 from __future__ import annotations
@@ -51,11 +51,11 @@ class Sequences:
         self._left: dict[str, range] = {name: range(0) for name in get_args(Name)}
 
     def next(self, name: Name) -> int:
-        """A new identifier, starting at 1. Raises: StoreError."""
+        """Return a new identifier, starting at 1. Raises: StoreError."""
         return self.take(name, 1)[0]
 
     def take(self, name: Name, count: int) -> list[int]:
-        """Several new identifiers in ascending order, at most ``BLOCK``.
+        """Return several new identifiers in ascending order, at most ``BLOCK``.
 
         Waits for another thread that reserves a block, within the request's time limit. Raises: StoreError.
         """
@@ -74,7 +74,7 @@ class Sequences:
             self._lock.release()
 
     def spare(self, name: Name) -> int:
-        """An identifier without a call of storage: one of the block, else a random one far above all counted."""
+        """Return an identifier without a storage call: from the block, or random and far above all counted numbers."""
         if self._lock.acquire(blocking=False):
             try:
                 left = self._left[name]
@@ -86,7 +86,7 @@ class Sequences:
         return SPARE + secrets.randbelow(SPARE)
 
     def _fill_up(self, wanted: Name) -> None:
-        """Reserve a new block for this counter and all that are nearly used up; the remaining numbers are lost."""
+        """Reserve a new block for this counter and all nearly used counters. The remaining numbers are lost."""
         names = [name for name, left in self._left.items() if name == wanted or len(left) < LOW]
         counted = dict.fromkeys(names, BLOCK)
         try:

@@ -1,14 +1,14 @@
 """Time-ordered rows of a partition, and pages merged from several partitions.
 
-A row's position is the millisecond of its recording and a number, which only distinguishes rows of
-the same transaction: a writer gives each transaction a later millisecond than the timeline's last
-one. So new rows always follow a page that was already read.
+A row's position is the millisecond of its recording and a number, which only distinguishes rows of the same
+transaction. A writer gives each transaction a later millisecond than the last one in the timeline. So new rows always
+follow a page that was already read.
 
-API clients read forward from the first row with ``page``; people see the latest rows first, with
+API clients read forward from the first row with ``page``. The web interface reads the latest rows first with
 ``latest_page``, which also searches.
 
-A list that is spread over partitions has no last row. Its writers reserve their positions (see ``reserved_rows``),
-and its readers show rows that are older than ``CERTAIN_AFTER``.
+A list that is spread over partitions has no last row. Its writers reserve their positions (see ``reserved_rows``), and
+its readers return rows that are older than ``CERTAIN_AFTER``.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Span:
 
     @classmethod
     def of_seconds(cls, first: int | None, last: int | None, after: Position | None = None) -> Span:
-        """From the start of one Unix second to the end of another; both are optional."""
+        """Return the span from the start of one Unix second to the end of another. Both are optional."""
         since = 0 if first is None else first * 1000
         until = _LATEST if last is None else last * 1000 + 999
         return cls(min(since, _LATEST), min(until, _LATEST), after)
@@ -75,22 +75,23 @@ class Search:
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Time-ordered rows in the partition ``owner`` of a table; their sort keys start with ``name``."""
+    """Time-ordered rows in the partition ``owner`` of a table. Their sort keys start with ``name``."""
 
     table: str
     owner: str
     name: str
 
     def latest(self, store: Store, count: int, before: str | None = None) -> Read:
-        """A callable that reads the last ``count`` rows before the sort key ``before``, newest first, in one call."""
+        """Return a callable that reads the last ``count`` rows before the key ``before`` in one call, newest first."""
         return lambda: self.read_latest(store, count, before)().items[:count]
 
     def read_latest(
         self, store: Store, count: int, before: str | None = None, wanted: Search | None = None
     ) -> Callable[[], Page]:
-        """A callable that reads the last ``count`` rows or more before ``before`` in one call, newest first.
+        """Return a callable that reads at least ``count`` rows before ``before`` in one call, newest first.
 
-        Those that do not match are left out; ``next`` is the key of the last row that was read, if there are earlier.
+        Rows that do not match are omitted. ``next`` is the key of the last row that was read, if there are earlier
+        rows.
         """
         first = (wanted and wanted.first) or f"{self.name}#"
         end = (wanted and wanted.last) or f"{self.name}#~"
@@ -142,7 +143,7 @@ class Timeline(Rows):
         return _after_part(f"{self.name}#{span.until:013}#")
 
     def rows(self, store: Store, first: str, until: int, limit: int) -> Page:
-        """The first rows from the sort key ``first`` onwards, up to the millisecond ``until``, inclusive; one call."""
+        """Return the first rows from the sort key ``first`` to the millisecond ``until``, inclusive, in one call."""
         last = _after_part(f"{self.name}#{until:013}#")
         if first > last:
             return Page([], None)
@@ -152,9 +153,10 @@ class Timeline(Rows):
 def page(
     store: Store, timelines: Sequence[Timeline], span: Span, count: int, is_shown: Callable[[Item], bool] | None = None
 ) -> tuple[list[Item], bool]:
-    """The first ``count`` visible rows and reserved positions of all timelines, in order, and whether there are more.
+    """Return the first ``count`` visible rows and reserved positions of all timelines, in order.
 
-    Timelines are queried in parallel; those with more rows are queried again if many rows are hidden.
+    Also return whether there are more. Timelines are queried in parallel. Timelines with more rows are queried again if
+    many rows are hidden.
     """
     found: list[Item] = []
     begins = {timeline: timeline.first_part(span) for timeline in timelines}
@@ -172,23 +174,23 @@ def page(
 
 
 def written_rows(rows: Sequence[Item]) -> list[Item]:
-    """The rows of a page up to the first one that may still be written."""
+    """Return the rows of a page up to the first row that may still be written."""
     return list(takewhile(lambda row: RESERVED_BY not in row, rows))
 
 
 def _is_included(row: Item, is_shown: Callable[[Item], bool] | None) -> bool:
-    """Whether a page has the row or reserved position: who will see it is known when it is written."""
+    """Whether a page includes the row or reserved position. The visibility is known when the row is written."""
     return CANCELLED not in row and (RESERVED_BY in row or is_shown is None or is_shown(row))
 
 
 def _count_certain(found: Sequence[Item], begins: Mapping[Timeline, str]) -> int:
-    """The number of rows found that no unread row can precede."""
+    """Return the number of rows found that no unread row can precede."""
     first = min(begins.values())
     return sum(row["part"] < first for row in found)
 
 
 def _after_part(part: str) -> str:
-    """A sort key after ``part`` and all sort keys that start with it."""
+    """Return a sort key after ``part`` and all sort keys that start with it."""
     return f"{part}~"
 
 
@@ -198,14 +200,16 @@ def shards(manager_id: int) -> Sequence[str]:
 
 
 def shard_of(manager_id: int, number: int) -> str:
-    """The partition of a programme manager's lists of all cards that has the row with this number."""
+    """Return the partition of a programme manager's lists of all cards that has the row with this number."""
     return f"manager#{manager_id}#{zlib.crc32(str(number).encode()) % SHARDS}"
 
 
 @dataclass(frozen=True, slots=True)
 class LatestRows:
-    """The latest rows of several lists; ``before`` is the sort key before which the next page begins, ``None`` at the
-    end. A page with fewer rows than asked for may be followed by others, if it is of a search.
+    """The latest rows of several lists. ``before`` is the sort key before which the next page begins, or ``None`` at
+    the end.
+
+    In a search, a page with fewer rows than requested may be followed by other pages.
     """
 
     rows: list[Item]
@@ -215,7 +219,7 @@ class LatestRows:
 def latest_page(
     store: Store, lists: Sequence[Rows], count: int, before: str | None = None, wanted: Search | None = None
 ) -> LatestRows:
-    """The last ``count`` rows, or matching rows, of all lists, which must share one name.
+    """Return the last ``count`` rows, or matching rows, of all lists, which must share one name.
 
     Without a condition, one parallel read of each list is enough. A search reads each list up to three times, deeper
     each time: about 26,000 rows of a programme manager's lists.

@@ -1,6 +1,6 @@
 """3-D Secure: whitelist rules, authentication requests and their confirmation (specification, Card operations).
 
-In sandboxes the simulator takes the place of online merchants that request authentication.
+In sandboxes, the simulator replaces the online merchants that request authentication.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ def create_card_acs_merchant_whitelist_rule(
 def authentication_confirm(
     request: AuthenticationConfirm, context: RequestContext, *, card_data: CardData
 ) -> ActionOutcome[dict[str, Never]]:
-    """A request that was answered or has expired is refused with 4008. If ``validation_value`` is present, it must
-    match (6004).
+    """A request that was already confirmed or has expired is refused with 4008. If ``validation_value`` is present, it
+    must match (6004).
     """
     asked = context.find(records.Authentication, request.auth_request_id)
     item = context.items([Card.key(asked.card_id)])[0]
@@ -78,9 +78,9 @@ def simulate_authentication(
     request: SimulateAuthentication, context: RequestContext, *, card_data: CardData, sequences: Sequences
 ) -> ActionOutcome[simulator_messages.Authentication]:
     """``outcome`` is ``frictionless`` if a rule of the card exempts the payment, ``rejected`` if the card is not
-    active, and ``challenge`` otherwise; a challenge creates a request for ``authenticationConfirm``. Nothing is sent to
-    the cardholder: the response contains the value, as does, encrypted, the event to a programme manager that delivers
-    it.
+    active, and ``challenge`` otherwise. A challenge creates a request for ``authenticationConfirm``. No message is sent
+    to the cardholder. The response contains the value. The event to a programme manager that delivers the value
+    contains it encrypted.
     """
     card = context.find(Card, request.card_id)
     if card.status(context.now) != ACTIVE:
@@ -121,7 +121,7 @@ def _serialize_answer(
 def _event_data(
     request: SimulateAuthentication, asked: records.Authentication, encrypted: str | None
 ) -> ThreeDSecureEvent:
-    """The event for a pending request; ``encrypted`` is the validation value, if it is delivered."""
+    """Return the event for a pending request. ``encrypted`` is the validation value, if it is delivered."""
     return {
         "auth_request_id": asked.id,
         "card_id": asked.card_id,
@@ -139,7 +139,7 @@ def _event_data(
 
 
 def _purchase_facts(request: SimulateAuthentication) -> dict[str, str]:
-    """The known facts of a purchase, in the format of a whitelist rule's lists."""
+    """Return the known facts of a purchase, in the format of a whitelist rule's lists."""
     country, shop = request.merchant_country_ison, None
     if request.acquirer_bin is not None and request.merchant_id is not None:
         shop = f"{request.acquirer_bin}+{request.merchant_id}"

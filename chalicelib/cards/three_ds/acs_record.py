@@ -1,6 +1,6 @@
 """3-D Secure records: merchant whitelist rules, and authentication requests awaiting the cardholder's response.
 
-A payment that matches a whitelist rule needs no challenge. A rule is an item in its card's collection; each of its
+A payment that matches a whitelist rule needs no challenge. A rule is an item in its card's collection. Each of its
 lists is a separate item, because a list may be 64 KB. A payment must match one entry of every list. If the rule has a
 maximum, only payments in its currency up to that amount match.
 """
@@ -26,7 +26,7 @@ _PREFIX = "rule#"
 
 @dataclass(frozen=True, slots=True)
 class WhitelistRule:
-    """A whitelist rule; ``lists`` contains only the criteria that were set."""
+    """A whitelist rule. ``lists`` contains only the criteria that were set."""
 
     id: int
     maximum: int | None = None
@@ -41,7 +41,7 @@ class WhitelistRule:
 
 
 def put_rule(card_id: int, rule: WhitelistRule, name: str, code: Key | None, write_id: str) -> list[Operation]:
-    """The writes that create a rule; they fail if its code is already used."""
+    """Return the writes that create a rule. They fail if its code is already used."""
     owner = f"card#{card_id}"
     head: dict[str, Any] = {"name": name, "lists": sorted(rule.lists), "written_by": write_id}
     if rule.maximum is not None:
@@ -59,7 +59,7 @@ def put_rule(card_id: int, rule: WhitelistRule, name: str, code: Key | None, wri
 
 
 def code_key(manager_id: int, code: str) -> Key:
-    """The key that reserves a rule's code, unique among the programme manager's cards."""
+    """Return the key that reserves a rule's code, unique among the programme manager's cards."""
     return TABLE, {"owner": f"rule_code#{manager_id}#{digest(code)}", "part": "rule_code"}
 
 
@@ -91,7 +91,7 @@ WAITING, CONFIRMED, REFUSED, FAILED = "waiting", "confirmed", "refused", "failed
 class Authentication(Record):
     """An authentication request.
 
-    ``proof`` is the keyed hash of its validation value; ``valid_until`` is in Unix seconds.
+    ``proof`` is the keyed hash of its validation value. ``valid_until`` is in Unix seconds.
     """
 
     kind: ClassVar = "authentication"
@@ -113,5 +113,5 @@ class Authentication(Record):
 
 
 def hash_of(card_data: CardData, number: int, value: str) -> str:
-    """The keyed hash of a request's validation value."""
+    """Return the keyed hash of a request's validation value."""
     return card_data.fingerprint(f"authentication {number} {value}")

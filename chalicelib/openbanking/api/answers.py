@@ -55,7 +55,7 @@ def refusal_answer(route: str, refusal: Refusal, request_id: str, now: int) -> R
 
 
 def error_response(route: str, refusal: Refusal, request_id: str, now: int) -> Response:
-    """The error response for a refusal, in the format of ``route``'s interface."""
+    """Return the error response for a refusal, in the format of ``route``'s interface."""
     status, body = errors_of(route)(refusal, *(refusal.first or (request_id, now)))
     if route in ENDPOINTS.values():
         status = _oauth_status(status)
@@ -64,12 +64,12 @@ def error_response(route: str, refusal: Refusal, request_id: str, now: int) -> R
 
 
 def _oauth_status(status: int) -> int:
-    """The HTTP status of an OAuth error: 401 for the client, 429 above its limit, else 400 (RFC 6749 §5.2)."""
+    """Return the HTTP status of an OAuth error: 401 for the client, 429 above its limit, else 400 (RFC 6749 §5.2)."""
     return status if status in (401, 429) or status >= 500 else 400
 
 
 def oauth_error(refusal: Refusal) -> AnyOauthError:
-    """The RFC 6749 §5.2 error code: the refusal's own ``oauth_error``, or one derived from its fault."""
+    """Return the RFC 6749 §5.2 error code: the refusal's ``oauth_error``, or a code derived from its fault."""
     if refusal.oauth_error is not None:
         return refusal.oauth_error
     if refusal.fault in (Fault.NOT_AUTHENTICATED, Fault.WRONG_CREDENTIALS):
@@ -78,7 +78,7 @@ def oauth_error(refusal: Refusal) -> AnyOauthError:
 
 
 def as_refusal(error: Exception) -> Refusal:
-    """Convert a view's exception into a refusal. Unexpected errors are logged, not shown to the caller."""
+    """Convert a view's exception into a refusal. Unexpected errors are logged and not disclosed to the caller."""
     if isinstance(error, Refusal):
         return error
     if isinstance(error, UnreadableBody):
@@ -92,7 +92,7 @@ def as_refusal(error: Exception) -> Refusal:
 
 
 def failure_answer(clock: Clock, incoming: Incoming, error: Exception) -> Response:
-    """The error response for a view's exception."""
+    """Return the error response for a view's exception."""
     refusal = as_refusal(error)
     if refusal.challenge is None and not _is_of_bank(incoming.route):
         refusal.challenge = _TRIED.get(scheme_of(incoming))
@@ -103,7 +103,7 @@ def failure_answer(clock: Clock, incoming: Incoming, error: Exception) -> Respon
 
 
 def _in_scheme(challenge: str, incoming: Incoming) -> str:
-    """The challenge in the scheme of the request: DPoP for a caller that uses it (RFC 9449 §7.1)."""
+    """Return the challenge in the scheme of the request: DPoP for a caller that uses DPoP (RFC 9449 §7.1)."""
     if scheme_of(incoming) == "dpop":
         challenge = challenge.replace("Bearer ", "DPoP ", 1)
     return f"{challenge}, {_ALGORITHMS}" if challenge.startswith("DPoP ") else challenge
@@ -114,7 +114,7 @@ def _is_of_bank(route: str) -> bool:
 
 
 def _challenge(refusal: Refusal, route: str) -> dict[str, str]:
-    """The challenge for a 401 (RFC 9110 §15.5.2): the refusal's own, or the call's."""
+    """Return the challenge for a 401 (RFC 9110 §15.5.2): the refusal's challenge, or the call's."""
     if refusal.challenge is None and _is_of_bank(route):
         return {"WWW-Authenticate": API_KEY_CHALLENGE}
     return {"WWW-Authenticate": _CHALLENGES[refusal.challenge or ("bearer" if route in NEEDING_TOKEN else "basic")]}

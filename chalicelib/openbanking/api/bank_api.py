@@ -51,7 +51,7 @@ Step = Callable[..., Mapping[str, object]]
 
 
 def _step(name: str) -> Step:
-    """The flow that handles a call; its module is loaded with the first such call."""
+    """Return the flow that handles a call. Its module is loaded with the first such call."""
     match name:
         case "initiate":
             from chalicelib.openbanking.flows.consent.authorization import initiate

@@ -1,4 +1,4 @@
-"""Reads the credentials of TPPs from headers, bodies and the connection, and answers with nonces for their proofs."""
+"""Reads the credentials of TPPs from headers, bodies and the connection, and returns nonces for their proofs."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ _TOKEN_TYPES: Mapping[str, TokenType] = {"bearer": "Bearer", "dpop": "DPoP"}
 def read_credentials(
     openbanking: OpenBankingContainer, incoming: Incoming, members: Mapping[str, Any] | None = None
 ) -> TppCredentials:
-    """The caller's credentials from headers, the connection, HTTP Basic and, in OAuth's calls, ``members``.
+    """Read the caller's credentials from headers, the connection, HTTP Basic and, in OAuth calls, ``members``.
 
-    Without a form, a client assertion is sent in ``X-Client-Assertion``. It also names the client.
+    Without a form, a client assertion is sent in ``X-Client-Assertion``, and also names the client.
 
     Raises:
         Refusal: two values differ, or HTTP Basic is malformed.
@@ -82,7 +82,7 @@ def read_token_request(openbanking: OpenBankingContainer, incoming: Incoming, mo
 def read_pushed_request(
     openbanking: OpenBankingContainer, incoming: Incoming
 ) -> tuple[Mapping[str, str], TppCredentials]:
-    """The members and credentials of a pushed authorization request, which is a form (RFC 9126 §2.1).
+    """Read the members and credentials of a pushed authorization request, which is a form (RFC 9126 §2.1).
 
     Raises:
         Refusal, UnreadableBody.
@@ -92,7 +92,7 @@ def read_pushed_request(
 
 
 def _read_members(openbanking: OpenBankingContainer, incoming: Incoming, as_form: bool) -> Any:
-    """The members of a form or a JSON body. Raises: UnreadableBody, or first the Refusal of an unknown client."""
+    """Return the members of a form or JSON body. Raises: UnreadableBody, or first the Refusal of an unknown client."""
     try:
         return incoming.form(repeatable=REPEATABLE) if as_form else incoming.json()
     except UnreadableBody:
@@ -104,7 +104,7 @@ def _read_members(openbanking: OpenBankingContainer, incoming: Incoming, as_form
 def add_nonce(openbanking: OpenBankingContainer, incoming: Incoming, response: Response) -> None:
     """Add a nonce for the next proof: for callers that use DPoP, and where a token was refused (RFC 9449 §8).
 
-    A response is never lost for want of a nonce.
+    The response is sent even if no nonce can be made.
     """
     refused = incoming.route in PROOF_ROUTES and response.status_code >= 400
     if refused or "dpop" in incoming.headers or scheme_of(incoming) == "dpop":
@@ -115,7 +115,7 @@ def add_nonce(openbanking: OpenBankingContainer, incoming: Incoming, response: R
 
 
 def scheme_of(incoming: Incoming) -> str:
-    """The scheme of the header ``Authorization``, in lower case; empty without one."""
+    """Return the scheme of the header ``Authorization`` in lower case, or an empty text without the header."""
     return incoming.headers.get("authorization", "").partition(" ")[0].lower()
 
 
@@ -123,7 +123,7 @@ R = TypeVar("R", bound=AuthorizationParameters)
 
 
 def bind_code(request: R, jkt: str | None) -> R:
-    """The request with its code bound to the key of the DPoP proof beside it (RFC 9449 §10.1). Raises: Refusal."""
+    """Return the request with its code bound to the key of its DPoP proof (RFC 9449 §10.1). Raises: Refusal."""
     if jkt is None or request.dpop_jkt == jkt:
         return request
     if request.dpop_jkt is not None:
@@ -132,12 +132,12 @@ def bind_code(request: R, jkt: str | None) -> R:
 
 
 def _secret_method(basic_secret: str | None) -> AuthMethod:
-    """How an OAuth request sends the client secret; all other calls can use HTTP Basic only."""
+    """Return how an OAuth request sends the client secret. All other calls can use HTTP Basic only."""
     return "client_secret_basic" if basic_secret else "client_secret_post"
 
 
 def _read_assertion(incoming: Incoming, members: Mapping[str, Any]) -> str | None:
-    """The client assertion; empty, which matches no client, if its type is not that of RFC 7523. Raises: Refusal."""
+    """Return the client assertion, or an empty text, which matches no client, if not of RFC 7523. Raises: Refusal."""
     sent, kind = members.get("client_assertion"), members.get("client_assertion_type")
     if (sent or kind) and kind != ASSERTION_TYPE:
         return ""
@@ -145,7 +145,7 @@ def _read_assertion(incoming: Incoming, members: Mapping[str, Any]) -> str | Non
 
 
 def _read_subject(assertion: str) -> str:
-    """The client that an assertion names, not verified yet. Raises: Refusal, if it names none."""
+    """Return the client that an assertion names, not verified yet. Raises: Refusal, if it names no client."""
     from chalicelib.openbanking.oauth.private_key_jwt import read_subject
 
     subject = read_subject(assertion)
@@ -158,7 +158,7 @@ def _read_subject(assertion: str) -> str:
 
 
 def _single_value(what: str, *given: object) -> str | None:
-    """The value of a credential that can be sent in several ways. Raises: Refusal, if the values differ."""
+    """Return the value of a credential that can be sent in several ways. Raises: Refusal, if the values differ."""
     values = {value for value in given if isinstance(value, str) and value}
     if len(values) > 1:
         raise refusals.CLIENT_CONTRADICTORY(part=what)

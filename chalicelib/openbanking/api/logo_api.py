@@ -1,6 +1,7 @@
-"""The banks' logos, for web pages and applications; public and cached for good, since the address has a digest.
+"""The banks' logos for web pages and applications. A logo is public and cached permanently by its digest in the URL.
 
-Other instances and applications know the address of a logo for a while after it was replaced: it leads to the new one.
+Other instances and applications may use a logo's URL after the logo was replaced. The URL then redirects to the new
+logo.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ logo_routes = Routes[OpenBankingContainer](__name__, _failure_page)
 
 @logo_routes.get("/banks/{bic}/logo/{digest}")
 def logo(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
-    """A bank's logo; a redirect from any other digest to the present logo's address."""
+    """Return a bank's logo. Any other digest redirects to the current logo's URL."""
     bic, digest = incoming.uri["bic"], incoming.uri["digest"]
     found = openbanking.banks.find_logo(bic) if is_logo_digest(digest) else None
     if found is None:

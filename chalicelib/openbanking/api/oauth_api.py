@@ -61,9 +61,9 @@ oauth_routes = Routes[OpenBankingContainer](__name__, _answer_failure, completed
 
 @oauth_routes.get("/oauth/authorize", _failure_page)
 def begin_authorization(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
-    """Redirect to the bank; without ``bic``, show a page on which the user chooses it, which adds ``chosen_bic``.
+    """Redirect to the bank. Without ``bic``, display a page where the user chooses the bank, as ``chosen_bic``.
 
-    Errors are redirected to the client, or shown on an error page if the client is unknown.
+    Errors are redirected to the client, or displayed on an error page if the client is unknown.
     """
     from chalicelib.openbanking.flows.consent.authorization import authorize
 
@@ -100,9 +100,9 @@ def begin_authorization(openbanking: OpenBankingContainer, incoming: Incoming) -
 
 
 def _open_pushed(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
-    """Redirect to the bank by a pushed request; other parameters are ignored (RFC 9126 §4). Raises: Refusal.
+    """Redirect to the bank for a pushed request. Other parameters are ignored (RFC 9126 §4). Raises: Refusal.
 
-    If the client has named no bank, the user chooses it; the choice comes back as ``chosen_bic``.
+    If the client has named no bank, the user chooses a bank, returned as ``chosen_bic``.
     """
     from chalicelib.openbanking.flows.bank.choice import offer_banks
     from chalicelib.openbanking.flows.consent.pushed_authorization import (
@@ -130,7 +130,7 @@ def _open_pushed(openbanking: OpenBankingContainer, incoming: Incoming) -> Respo
 def _offer_banks(
     openbanking: OpenBankingContainer, query: Mapping[str, str], client: Client, request: AuthorizationParameters
 ) -> Response:
-    """Show the banks for a request that names none, unless it would be refused with any bank. Raises: Refusal."""
+    """Display the banks for a request without a bank, unless all banks would refuse the request. Raises: Refusal."""
     from chalicelib.openbanking.flows.bank.choice import offer_banks
     from chalicelib.openbanking.flows.consent.authorization import check_state, validate_request
 
@@ -142,7 +142,7 @@ def _offer_banks(
 
 
 def _chosen_bic(query: Mapping[str, str]) -> str | None:
-    """The bank that the user has chosen on the page; ``None`` before. Raises: Refusal."""
+    """Return the bank that the user has chosen on the page, or ``None`` before the choice. Raises: Refusal."""
     return read_fields(ChosenBank, {name: query[name] for name in ChosenBank.model_fields if name in query}).chosen_bic
 
 
@@ -168,7 +168,7 @@ def introspect_token(openbanking: OpenBankingContainer, incoming: Incoming) -> R
 
 
 def _query_parameters(incoming: Incoming) -> dict[str, str]:
-    """The query's parameters; those without a value count as absent (RFC 6749 §3.1). Raises: Refusal."""
+    """Return the query's parameters. Parameters without a value count as absent (RFC 6749 §3.1). Raises: Refusal."""
     try:
         return {name: value for name, value in incoming.parameters(repeatable=REPEATABLE).items() if value}
     except UnreadableBody as error:
@@ -176,7 +176,7 @@ def _query_parameters(incoming: Incoming) -> dict[str, str]:
 
 
 def _read_request(query: Mapping[str, Any]) -> AuthorizationParameters:
-    """Parse the parameters of RFC 6749 §4.1.1; unknown parameters are ignored (§3.1). Raises: Refusal."""
+    """Parse the parameters of RFC 6749 §4.1.1. Unknown parameters are ignored (§3.1). Raises: Refusal."""
     for name, fault in NOT_SUPPORTED.items():
         if name in query:
             raise refusals.PARAMETER_NOT_SUPPORTED(parameter=name, oauth_error=fault)
@@ -205,12 +205,12 @@ def _redirect_with_error(
 
 @oauth_routes.get("/.well-known/oauth-authorization-server")
 def metadata(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
-    """The metadata endpoint (RFC 8414)."""
+    """Return the authorization server metadata (RFC 8414)."""
     return json_answer(describe_server(openbanking.shared.settings), headers={"Cache-Control": "public, max-age=300"})
 
 
 def describe_server(settings: Settings) -> ServerMetadata:
-    """The authorization server metadata."""
+    """Build the authorization server metadata."""
     base, methods, algorithms = settings.public_url, _auth_methods(settings), [*SIGNING_ALGORITHMS]
     aliases = {name: f"{settings.mtls_url}{path}" for name, path in ENDPOINTS.items()}
     metadata: ServerMetadata = {
@@ -253,12 +253,12 @@ def _auth_methods(settings: Settings) -> list[str]:
 
 @oauth_routes.get("/.well-known/oauth-protected-resource")
 def resource_metadata(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
-    """The metadata of the TPP-facing API (RFC 9728)."""
+    """Return the metadata of the TPP-facing API (RFC 9728)."""
     return json_answer(describe_resource(openbanking.shared.settings), headers={"Cache-Control": "public, max-age=300"})
 
 
 def describe_resource(settings: Settings) -> ResourceMetadata:
-    """The TPP-facing API as a protected resource."""
+    """Describe the TPP-facing API as a protected resource."""
     base = settings.public_url
     return {
         "resource": base,
@@ -280,7 +280,7 @@ def _scope_names() -> list[str]:
 
 @oauth_routes.get("/.well-known/jwks.json")
 def keys(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
-    """The public keys for verifying webhook signatures (RFC 7517)."""
+    """Return the public keys for verifying webhook signatures (RFC 7517)."""
     return json_answer(
         key_set(openbanking.shared.keyring.public_keys()), headers={"Cache-Control": "public, max-age=60"}
     )

@@ -169,7 +169,7 @@ def accepted_request(openbanking: OpenBankingContainer, incoming: Incoming) -> R
 
 
 def _timed_answer(openbanking: OpenBankingContainer, answer: BankAnswer | DeferredRequest) -> Response:
-    """The response for a call to a bank; the application adds this service's own time to the bank's."""
+    """Return the response for a call to a bank. The application adds this service's own time to the bank's."""
     if isinstance(answer, DeferredRequest):
         path = f"{openbanking.shared.settings.public_path}/tpp/requests/{answer.request_id}"
         headers = {"Location": path, "Preference-Applied": "respond-async"}

@@ -50,7 +50,7 @@ def read_answer(version: Version, webhook: Webhook, request: Mapping[str, Any], 
 
 
 def parse_reply(form: AnswerForm, reply: Reply, unknown: Collection[str] = ()) -> dict[str, Any]:
-    """The members of a success response, without ``status``; ``unknown`` is the webhook's. Raises: BankFailed."""
+    """Return the members of a success response without ``status``. ``unknown`` is the webhook's. Raises: BankFailed."""
     try:
         answer = jsontext.loads(reply.body)
     except jsontext.InvalidJson:
@@ -72,10 +72,11 @@ def _unreadable_reply(reply: Reply, what: str) -> BankFailed:
 
 
 def _bank_error(answer: dict[str, Any], status: int, form: AnswerForm, unknown: Collection[str] = ()) -> BankFailed:
-    """The failure for an error response.
+    """Return the failure for an error response.
 
-    It is a refusal if it has an error code or the status ``error``, unless the HTTP status leaves the outcome unknown.
-    ``unknown`` are the codes for an account or payment that the bank does not know (see ``Webhook``).
+    The failure is a refusal if the response has an error code or the status ``error``, unless the HTTP status leaves
+    the outcome unknown. ``unknown`` are the codes for an account or payment that the bank does not know (see
+    ``Webhook``).
     """
     code, text = answer.get(form.code), answer.get(form.text)
     said = "; ".join([str(text) if text else f"the bank responded with status {status}", *_additional_errors(answer)])
@@ -95,7 +96,7 @@ def _bank_error(answer: dict[str, Any], status: int, form: AnswerForm, unknown: 
 
 
 def _additional_errors(answer: dict[str, Any]) -> Iterator[str]:
-    """The additional errors in an error of a version 2 bank."""
+    """Return the additional errors in an error of a version 2 bank."""
     more = answer.get("additionalErrors")
     for each in more if isinstance(more, list) else ():
         if isinstance(each, dict):
@@ -103,7 +104,7 @@ def _additional_errors(answer: dict[str, Any]) -> Iterator[str]:
 
 
 def _normalise_answer(webhook: Webhook, answer: dict[str, Any], form: AnswerForm) -> dict[str, Any]:
-    """Convert known members to snake_case and identifiers to strings; log members present in both spellings."""
+    """Convert known members to snake_case and identifiers to strings. Log members present in both spellings."""
     repeated: list[str] = []
     found = normalise(webhook.answer, answer, spell=form.spell, repeated=repeated)
     if repeated:
@@ -116,7 +117,7 @@ def _normalise_answer(webhook: Webhook, answer: dict[str, Any], form: AnswerForm
 
 
 def _check_model(webhook: Webhook, request: Mapping[str, Any], answer: dict[str, Any]) -> None:
-    """Reject a response that ``is_fatal`` calls unusable; log and accept other deviations."""
+    """Reject a response that ``is_fatal`` calls unusable. Log and accept other deviations."""
     try:
         (webhook.expected(request) if webhook.expected else webhook.answer).read(answer, most=None)
     except InvalidMessage as error:
@@ -131,7 +132,7 @@ def _check_model(webhook: Webhook, request: Mapping[str, Any], answer: dict[str,
 
 
 def _form_of_error(answer: dict[str, Any]) -> AnswerForm | None:
-    """The format of an error sent with a success status, if any; only in versions without a ``status`` member."""
+    """Return the format of an error sent with a success status. Only versions without ``status`` have such errors."""
     forms = (version.answers for version in VERSIONS.values() if not version.answers.says_status)
     return next((form for form in forms if form.code in answer and form.text in answer), None)
 
@@ -154,13 +155,13 @@ class _KnownMember:
 
 
 def normalise(model: Model, answer: dict[str, Any], *, spell: Spelling, repeated: list[str]) -> dict[str, Any]:
-    """A response with the members of ``model`` in snake_case and its identifiers as strings.
+    """Return a response with the members of ``model`` in snake_case and its identifiers as strings.
 
-    Everything else in it, including keys that are data, is left unchanged at every depth.
+    All other content, including keys that are data, is left unchanged at every depth.
 
     Args:
         spell: the bank's alternative spelling of these members.
-        repeated: collects the paths of members present in both spellings; the snake_case one takes precedence.
+        repeated: collects the paths of members present in both spellings. The snake_case member takes precedence.
     """
     return _Normaliser(spell, repeated).normalise_object(model, answer, None)
 
@@ -212,7 +213,7 @@ def _format_place(place: Place) -> str:
 
 @cache
 def _members_by_spelling(model: Model, spell: Spelling) -> Mapping[str, _KnownMember]:
-    """A model's members, by each of their spellings."""
+    """Return a model's members by each of their spellings."""
     table: dict[str, _KnownMember] = {}
     for name, field in model.model_fields.items():
         parts = [*field.metadata, *_annotation_parts(field.annotation)]
@@ -223,7 +224,7 @@ def _members_by_spelling(model: Model, spell: Spelling) -> Mapping[str, _KnownMe
 
 
 def _annotation_parts(annotation: Any) -> Iterator[Any]:
-    """All parts of an annotation: list items, union members, type rules."""
+    """Return all parts of an annotation: list items, union members, type rules."""
     yield annotation
     for argument in get_args(annotation):
         yield from _annotation_parts(argument)

@@ -1,13 +1,13 @@
-"""Decides which calls to banks begin, and which are given up.
+"""Decides which calls to banks begin, and which are abandoned.
 
 Calls are admitted by an instance's own circuit breaker, and by the open downtimes that all instances share. While a
-bank's downtime is open, the instances that know it send one call in ``PROBE_SECONDS``, the probe, among all of them. A
-downtime is known from the rows that an instance reads when it writes its counters, once a minute, so admission needs no
-storage while a bank responds. Pauses pass in real time, also while business time is moved.
+bank's downtime is open, all instances that have read it send together one call, the probe, in ``PROBE_SECONDS``. An
+instance reads the downtimes when it writes its counters, once a minute, so admission needs no storage while a bank
+responds. Pauses pass in real time, also while business time is moved.
 
-A call that has waited for ``SLOW_SECONDS`` takes one of the bank's slots, or is given up if there is none, so that a
-hanging bank cannot occupy all instances. The limit needs no downtime or open circuit, and does nothing to calls that
-the bank answers sooner. Storage that hangs does not hold up a call: each use of it has a time limit.
+A call that has waited for ``SLOW_SECONDS`` takes one of the bank's slots, or is abandoned if there is none. So an
+unresponsive bank cannot occupy all instances. The limit needs no downtime or open circuit, and does not affect calls
+with an earlier response. Each use of storage has a time limit, so unresponsive storage does not delay a call.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ NO_SLOT = f"no answer came within {SLOW_SECONDS} s, and {SLOTS} other calls wait
 class Pause:
     """A period of ``seconds`` that does not grow if the clock is set back.
 
-    The time that has passed is the larger one of two clocks: the wall clock also runs while a Lambda instance is
-    frozen, the monotonic clock is never set back.
+    The elapsed time is the larger value of two clocks. The wall clock also runs while a Lambda instance is frozen, and
+    the monotonic clock is never set back.
     """
 
     clock: Clock
@@ -57,14 +57,14 @@ class Pause:
         return cls(clock.real, seconds, clock.real.time(), clock.real.monotonic())
 
     def left(self) -> int:
-        """The remaining seconds; 0 at the end."""
+        """Return the remaining seconds, or 0 at the end."""
         passed = max(self.clock.time() - self.began_at, int(self.clock.monotonic() - self.began))
         return max(0, self.seconds - passed)
 
 
 @dataclass(slots=True)
 class _Circuit:
-    """The recent failures of a party; ``pause`` is the open period or the time of the running probe."""
+    """The recent failures of a party. ``pause`` is the open period or the time of the running probe."""
 
     failures: int = 0
     pause: Pause | None = None
@@ -76,13 +76,13 @@ class _Circuit:
 
 
 class Breaker:
-    """Pauses calls to a party that keeps failing, then admits a single call as a probe; by key, thread-safe.
+    """Pauses calls to a party that repeatedly fails, then admits a single call as a probe, by key. Thread-safe.
 
-    State is kept per process, so each process has to see the failures itself. Pauses pass in real time, also while
-    business time is moved.
+    Each process has its own state and counts only its own failures. Pauses pass in real time, also while business time
+    is moved.
 
     The caller reports each admitted call with ``record_success`` or ``record_failure``. After ``OPEN_SECONDS`` an open
-    circuit admits one call, the probe. If the probe does not report within ``OPEN_SECONDS``, another is admitted.
+    circuit admits one call, the probe. If the probe does not report within ``OPEN_SECONDS``, another probe is admitted.
     """
 
     def __init__(self, clock: Clock) -> None:
@@ -113,7 +113,7 @@ class Breaker:
             self._circuits.pop(key, None)
 
     def record_failure(self, key: str) -> bool:
-        """Record a failed call; returns whether it opened the circuit or, as a probe, reopened it.
+        """Record a failed call. Return whether it opened the circuit or, as a probe, reopened it.
 
         Calls that began before the circuit opened do not extend the open period.
         """
@@ -126,7 +126,7 @@ class Breaker:
             return False
 
     def _find_probed(self, key: str) -> _Circuit | None:
-        """The open circuit if it can admit a probe now; ``None`` if it is closed. Raises: CircuitOpen."""
+        """Return the open circuit if it can admit a probe now, or ``None`` if it is closed. Raises: CircuitOpen."""
         circuit = self._circuits.get(key)
         if circuit is None or circuit.failures < FAILURES:
             return None
@@ -136,7 +136,7 @@ class Breaker:
 
 
 class BankCircuits:
-    """Admits calls to banks, by BIC; thread-safe. The interface is that of ``Breaker``.
+    """Admits calls to banks, by BIC, with the interface of ``Breaker``. Thread-safe.
 
     Args:
         open_downtimes: the open downtimes that this instance knows.
@@ -153,7 +153,7 @@ class BankCircuits:
         """The probes that this instance sent and that have not ended."""
 
     def admit(self, bic: str) -> None:
-        """Admit a call to a bank; with an open downtime, the next probe only. Raises: CircuitOpen."""
+        """Admit a call to a bank. With an open downtime, admit only the next probe. Raises: CircuitOpen."""
         if (downtime := self._open_downtimes.find(bic)) is None:
             self._breaker.admit(bic)
         else:
@@ -167,7 +167,7 @@ class BankCircuits:
             self._require_due_probe(bic)
 
     def calls_admitted(self, bic: str) -> int | None:
-        """How many calls to a bank may begin now: 0 in a pause, 1 as a probe, otherwise ``None``, any number."""
+        """Return how many calls to a bank may begin now: 0 in a pause, 1 as a probe, or ``None`` for any number."""
         try:
             self.require_closed(bic)
         except CircuitOpen:
@@ -176,7 +176,7 @@ class BankCircuits:
         return 1 if is_down else None
 
     def record_success(self, bic: str) -> None:
-        """Record a successful call: calls to the bank resume, here at once and elsewhere within a minute."""
+        """Record a successful call. Calls to the bank resume, here immediately and elsewhere within a minute."""
         self._breaker.record_success(bic)
         self._latest.pop(bic, None)
         if self._open_downtimes.find(bic) is not None:
@@ -187,18 +187,18 @@ class BankCircuits:
                 try_to(partial(record_answer, self._store, probe), "probe not recorded", bic=bic)
 
     def record_failure(self, bic: str) -> bool:
-        """Record a failed call; returns whether it opened this instance's circuit, or was a probe."""
+        """Record a failed call. Return whether it opened this instance's circuit, or was a probe."""
         was_probe = self._own.pop(bic, None) is not None
         return self._breaker.record_failure(bic) or was_probe
 
     def _require_due_probe(self, bic: str) -> None:
-        """Check that the latest probe that this instance knows is old enough for another. Raises: CircuitOpen."""
+        """Check that the latest probe that this instance knows is old enough for a new probe. Raises: CircuitOpen."""
         latest = self._latest.get(bic)  # another thread may remove it at any time
         if latest is not None and (left := latest[1].left()):
             raise CircuitOpen(left)
 
     def _claim_probe(self, downtime: Downtime) -> None:
-        """Claim the next probe, unless the bank has answered one since the downtime's latest request.
+        """Claim the next probe, unless the bank has responded to a probe since the downtime's latest request.
 
         Raises: CircuitOpen.
         """
@@ -225,12 +225,10 @@ class BankCircuits:
 
 @contextmanager
 def limit_slow_call(slow_calls: SlowCalls, bic: str, *, may_give_up: bool) -> Iterator[SlowCheck]:
-    """The check of a call to a bank, which raises ``GivenUp``.
+    """Return the check of a call to a bank, which raises ``GivenUp``.
 
-    Afterwards time is left for what follows, and the call's slot is freed first.
-
-    Without ``may_give_up`` the call takes a slot, but goes on if there is none. Every call goes on if storage fails
-    or hangs.
+    The check reserves time for later steps, in which the call's slot is freed first. Without ``may_give_up``, the call
+    takes a slot, but continues if no slot is free. Every call continues if storage fails or does not respond.
     """
     taken: list[Slot] = []
 

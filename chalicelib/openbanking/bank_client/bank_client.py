@@ -1,7 +1,7 @@
-"""The bank client: signs and sends webhooks and parses the responses (specification, Events).
+"""The bank client signs and sends webhooks and parses the responses (specification, Events).
 
-A circuit breaker pauses calls to a bank that keeps failing, and few calls may wait for a slow bank at a time. Responses
-are parsed in ``bank_answers``.
+A circuit breaker pauses calls to a bank that repeatedly fails, and few calls may wait for a slow bank at a time.
+Responses are parsed in ``bank_answers``.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class BankAnswer:
 
 @dataclass(frozen=True, slots=True)
 class PreparedRequest:
-    """A signed request to the bank ``bic``, ready to send; ``path`` is the webhook's."""
+    """A signed request to the bank ``bic``, ready to send. ``path`` is the webhook's path."""
 
     bic: str
     path: str
@@ -58,7 +58,7 @@ class PreparedRequest:
 
 
 class BankClient:
-    """Sends webhooks to banks. ``breaker`` is this instance's view of which banks respond."""
+    """Sends webhooks to banks. ``breaker`` tracks which banks respond to this instance."""
 
     def __init__(
         self,
@@ -88,7 +88,7 @@ class BankClient:
     ) -> BankAnswer:
         """Send ``webhook``, validate the response against its model and normalise it.
 
-        ``version`` is the consent's: after a bank upgrades, it still responds to old consents in their version.
+        ``version`` is the consent's version. An upgraded bank still responds to old consents in their version.
 
         Raises:
             BankFailed: for any failure.
@@ -106,7 +106,7 @@ class BankClient:
         *,
         once: bool = False,
     ) -> BankAnswer:
-        """Send a prepared request; otherwise the same as ``call``. Raises: BankFailed."""
+        """Send a prepared request, otherwise like ``call``. Raises: BankFailed."""
         reply = self._send_and_record(outgoing, webhook, once=once)
         try:
             return BankAnswer(read_answer(version, webhook, request, reply), reply.seconds, reply.status)
@@ -119,7 +119,7 @@ class BankClient:
         raise failure
 
     def _send_and_record(self, outgoing: PreparedRequest, webhook: Webhook, *, once: bool) -> Reply:
-        """Send a request and record its outcome; an oversized response counts as answered. Raises: BankFailed."""
+        """Send a request and record its outcome. An oversized response counts as a response. Raises: BankFailed."""
         at, started = self.clock.time(), self.clock.monotonic()
         bic, service = outgoing.bic, webhook.service
         try:
@@ -134,7 +134,7 @@ class BankClient:
         return reply
 
     def _retry_after(self, reply: Reply) -> int | None:
-        """The seconds in ``Retry-After``, if a rate-limiting or failing bank sends it."""
+        """Return the seconds in ``Retry-After``, if a rate-limiting or failing bank sends it."""
         if reply.status != TOO_MANY_REQUESTS and reply.status < SERVER_ERROR:
             return None
         seconds = reply.retry_after(self.clock.real.time())
@@ -182,10 +182,10 @@ class BankClient:
             raise BankFailed.of_open_circuit(error) from None
 
     def send(self, outgoing: PreparedRequest, *, once: bool = False) -> Reply:
-        """Post a prepared request; retry once if the connection is refused or dropped.
+        """Post a prepared request. Retry once if the connection is refused or dropped.
 
-        With ``once``, for payments, use a new connection and never retry or give up before the time limit; if the
-        request has less time left than that, nothing is sent.
+        With ``once``, for payments, use a new connection and never retry or stop before the time limit. If the request
+        has less time left, it is not sent.
 
         Raises:
             BankFailed: no complete response was received, or calls to the bank are paused.
@@ -221,14 +221,14 @@ class BankClient:
 
 
 def _failure_of(error: OutboundError) -> BankFailed:
-    """The failure of a call without a complete response."""
+    """Return the failure of a call without a complete response."""
     if isinstance(error, GivenUp):
         return BankFailed.of_given_up_call(error)
     return BankFailed(str(error), "never" if isinstance(error, NotReached) else "unknown")
 
 
 def _outcome_of(failure: BankFailed) -> Outcome:
-    """The outcome that is counted for a failed request; the bank is not to blame for one that was given up here."""
+    """Return the outcome to count for a failed request. A request abandoned by this service is no bank failure."""
     if failure.not_asked or failure.given_up:
         return "not_asked"
     return "answered" if failure.is_unusable_answer else "unanswered"

@@ -43,13 +43,13 @@ class BankFailed(Refusal):
         authorize_again: whether the bank rejected the PSU's token.
         quoted: whether the detail is the bank's own text, which may contain data about the PSU.
         broken: whether the error code indicates a failure of the bank itself.
-        unknown_resource: whether the bank does not know the account or payment that the caller named; this is the
-            caller's error (404), and no failure of the bank (502).
-        status: the HTTP status of the bank's response; ``None`` without a response.
+        unknown_resource: whether the bank does not know the account or payment that the caller named. This is the
+            caller's error (404), not a failure of the bank (502).
+        status: the HTTP status of the bank's response, or ``None`` without a response.
         retry_after: seconds to wait, set by the bank or by the open circuit breaker.
         not_asked: whether the request was not sent because the circuit breaker is open or no time was left.
-        given_up: whether the request was given up before its time limit because too many others wait for the bank.
-        answer: the members of an unusable success response; ``None`` if there was none.
+        given_up: whether the request was abandoned before its time limit because too many calls wait for the bank.
+        answer: the members of an unusable success response, or ``None`` if there was none.
     """
 
     def __init__(
@@ -83,17 +83,17 @@ class BankFailed(Refusal):
 
     @classmethod
     def of_open_circuit(cls, error: CircuitOpen) -> BankFailed:
-        """The failure for a request that was not sent because the circuit breaker is open."""
+        """Return the failure for a request that was not sent because the circuit breaker is open."""
         text = f"the bank does not answer at the moment and is not asked again for {error.retry_after} s"
         return cls(text, "never", retry_after=error.retry_after, not_asked=True)
 
     @classmethod
     def of_given_up_call(cls, error: GivenUp) -> BankFailed:
-        """The failure for a read that was given up because too many other calls wait for the bank."""
+        """Return the failure for a read that was abandoned because too many other calls wait for the bank."""
         return cls(str(error), retry_after=OPEN_SECONDS, given_up=True)
 
     def with_detail(self, detail: str, *, authorize_again: bool) -> BankFailed:
-        """A copy of the failure with another ``detail``."""
+        """Return a copy of the failure with another ``detail``."""
         return BankFailed(
             detail,
             self.reach,
@@ -110,7 +110,7 @@ class BankFailed(Refusal):
 
     @property
     def payment_id(self) -> str | None:
-        """The payment_id in an unusable success response; the bank has probably accepted this payment."""
+        """The payment_id in an unusable success response. The bank has probably accepted this payment."""
         named = self.answer.get("payment_id") if self.answer else None
         return named if is_payment_id(named) else None
 
@@ -126,7 +126,7 @@ class BankFailed(Refusal):
 
     @property
     def responsible(self) -> Literal["bank", "caller"]:
-        """``caller`` if the bank refused the request; ``bank`` if the bank itself failed or is overloaded."""
+        """The responsible party: ``caller`` if the bank refused the request, ``bank`` if it failed or is overloaded."""
         return "caller" if self.reach == "refused" and not (self.is_rate_limited or self.broken) else "bank"
 
     @property

@@ -36,7 +36,7 @@ def record_deferred(
     consent: Consent | None,
     body: Mapping[str, Any],
 ) -> RecordedDeliveries:
-    """The delivery that passes a call at ``path`` on to a bank, for the transaction that accepts the call."""
+    """Return the delivery that passes a call at ``path`` to a bank, for the transaction that accepts the call."""
     return outbox.record(
         "relay",
         path,
@@ -57,7 +57,7 @@ def look_up_request(
     tpp_authentication: TppAuthentication,
     bodies: SealedBodies,
 ) -> AcceptedRequest:
-    """The state of an accepted request; once finished, with the HTTP status and body of the response.
+    """Return the state of an accepted request and, if finished, the HTTP status and body of the response.
 
     Raises:
         Refusal: the request is unknown, belongs to another caller, or is more than a day old.
@@ -102,9 +102,9 @@ def read_client_and_consent(
     or_spent: bool = False,
     spent_by: str = "",
 ) -> tuple[Client, Consent | None, list[Item | None]]:
-    """An accepted call's client (possibly inactive), its valid consent, and the items under ``keys``.
+    """Read an accepted call's client (possibly inactive), its valid consent, and the items under ``keys``.
 
-    A one-time consent may be spent: by any attempt with ``or_spent``, otherwise only by the attempt ``spent_by``.
+    A one-time consent may be spent by any attempt with ``or_spent``, otherwise only by the attempt ``spent_by``.
 
     Raises:
         Refusal.
@@ -127,7 +127,7 @@ def read_client_and_consent(
 
 
 def store_refusal(delivery: Delivery, refusal: Refusal, now: int) -> StoredAnswer:
-    """The error response that an immediate call would have received."""
+    """Return the error response that an immediate call would have received."""
     log.info("error response", client_id=delivery.client_id, **refusal.log_members)
     status, body = version_2_error(refusal, delivery.request_id, now)
     return StoredAnswer(status, jsontext.dumps(body))
@@ -136,14 +136,14 @@ def store_refusal(delivery: Delivery, refusal: Refusal, now: int) -> StoredAnswe
 def fail_finally(
     delivery: Delivery, refusal: Refusal, now: int, keep: Keep | None = None, status: int | None = None
 ) -> Undeliverable:
-    """The end of a call that is not sent again."""
+    """Return the end of a call that is not sent again."""
     return Undeliverable(
         refusal.message, final=True, status=status, answer=store_refusal(delivery, refusal, now), keep=keep
     )
 
 
 def request_text(body: str) -> str:
-    """The request of a deferred call or payment as JSON, from the ``body`` of its delivery.
+    """Return the request of a deferred call or payment as JSON, from the ``body`` of its delivery.
 
     The other members of the body, for example the PSU's address, are not part of the request.
     """

@@ -1,7 +1,7 @@
 """Authentication of TPPs: by Client ID and, for PSU data, by the access token of a consent.
 
-A client proves itself by a secret, a signed assertion or a certificate. A token may be bound to a key of which the
-request must prove possession (RFC 8705, RFC 9449).
+A client authenticates with a secret, a signed assertion or a certificate. A token may be bound to a key, and the
+request must then prove possession of the key (RFC 8705, RFC 9449).
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Caller:
 class AuthenticatedClient:
     """An authenticated client at an authorization or token endpoint.
 
-    ``jkt`` is the thumbprint of the key of its DPoP proof, ``presented`` the certificate of its connection.
+    ``jkt`` is the thumbprint of the key of its DPoP proof. ``presented`` is the certificate of its connection.
     """
 
     client: Client
@@ -66,15 +66,15 @@ class _Found:
 
 
 class TppAuthentication:
-    """Authenticates clients and bearers with one strongly consistent read, and a write where something is used up.
+    """Authenticates clients and bearers with one strongly consistent read, and a write if a credential is used up.
 
-    Then the call is counted, once for each request, in this process. Only a client that has proved who it is uses up
-    its own limit. A call that merely names a Client ID, which every PSU's browser sees, counts for the pair of client
-    and IP address, so that strangers cannot use up what a client may do.
+    The call is then counted once for each request in this process. Only an authenticated client uses up its own limit.
+    A call with only a Client ID, which every PSU's browser sees, counts for the pair of client and IP address. So
+    strangers cannot use up a client's limit.
 
     Args:
-        client_calls: the limit of clients without one of their own, in calls a minute.
-        checks: makes what verifies assertions, proofs and certificates, when a request first has one.
+        client_calls: the default limit of clients, in calls a minute.
+        checks: creates the verifier of assertions, proofs and certificates when a request first needs it.
     """
 
     def __init__(
@@ -88,11 +88,11 @@ class TppAuthentication:
         self._make_checks = checks
 
     def authenticate_client(self, credentials: TppCredentials) -> Client:
-        """The calling client, which must be active and prove itself by its method. Raises: Refusal."""
+        """Return the calling client, which must be active and authenticate with its method. Raises: Refusal."""
         return self.authenticate_client_and_read(credentials, [])[0]
 
     def authenticate_confidential_client(self, credentials: TppCredentials) -> Client:
-        """The calling client, which must have something to prove itself by. Raises: Refusal."""
+        """Return the calling client, which must have a credential for authentication. Raises: Refusal."""
         client = self.authenticate_client(credentials)
         if not client.is_confidential and not client.security.needs_certificate:
             raise refusals.CLIENT_PROVES_NOTHING()
@@ -103,7 +103,7 @@ class TppAuthentication:
     ) -> tuple[Client, list[Item | None]]:
         """Authenticate the client, and read the items under ``keys`` with it.
 
-        ``services`` are those of the call, which a PSD2 certificate must cover.
+        ``services`` are the call's services, which a PSD2 certificate must cover.
 
         Raises:
             Refusal.
@@ -121,7 +121,7 @@ class TppAuthentication:
         """Authenticate the client, verify the request's DPoP proof if it has one, and read the items under ``keys``.
 
         Raises:
-            Refusal: nothing is used up if the proof needs a nonce.
+            Refusal: no credential is used up if the proof needs a nonce.
         """
         found = self._read(credentials, keys)
         uses, jkt = self._check_client(found, credentials), None
@@ -135,7 +135,7 @@ class TppAuthentication:
         return AuthenticatedClient(found.client, found.items, jkt, found.presented)
 
     def require_confirmation(self, caller: AuthenticatedClient) -> Confirmation | None:
-        """The key to which the caller's new tokens are bound; ``None`` if they are bound to none.
+        """Return the key to which the caller's new tokens are bound, or ``None`` if they are not bound.
 
         Raises:
             Refusal: the client's tokens must be bound, and it did not prove possession of a key.
@@ -151,7 +151,7 @@ class TppAuthentication:
         return {"jkt": caller.jkt} if caller.jkt is not None else None
 
     def identify_client(self, credentials: TppCredentials) -> Client:
-        """The active client that sent the request, identified but not authenticated.
+        """Return the active client that sent the request, identified but not authenticated.
 
         The secret is optional, but must be correct if sent.
 
@@ -166,7 +166,7 @@ class TppAuthentication:
     def authenticate_bearer(
         self, credentials: TppCredentials, keys: Sequence[Key] = (), *, or_spent: bool = False
     ) -> Caller:
-        """The calling client, its bearer's valid consent, and the items under ``keys``.
+        """Return the calling client, its bearer's valid consent, and the items under ``keys``.
 
         The bearer authenticates the caller, so neither secret nor assertion is required. ``or_spent`` also accepts the
         bearer of a spent one-time consent.
@@ -229,7 +229,7 @@ class TppAuthentication:
             raise refuse_call(reached) from None
 
     def _check_token_roles(self, client: Client, presented: PresentedCertificate | None, consent: Consent) -> None:
-        """Check the PSD2 certificate beside a token, which is not valid without it (RFC 8705 §3). Raises: Refusal."""
+        """Check the PSD2 certificate sent with a token, which is invalid without it (RFC 8705 §3). Raises: Refusal."""
         try:
             self.check_roles(client, presented, consent.services)
         except Refusal as refusal:
@@ -255,7 +255,7 @@ class TppAuthentication:
         return _Found(_find_caller(items[0]), items[1 : len(keys) + 1], presented)
 
     def _check_client(self, found: _Found, credentials: TppCredentials) -> list[Use]:
-        """Check the client's proof by its method. Returns what must then be used up. Raises: Refusal."""
+        """Check the client's proof by its method. Return the identifiers to use up. Raises: Refusal."""
         security = found.client.security
         self._check_secret(found.client, credentials)
         if security.needs_certificate:
@@ -272,7 +272,7 @@ class TppAuthentication:
         return []
 
     def _check_secret(self, client: Client, credentials: TppCredentials) -> None:
-        """Check the secret. Raises: Refusal, also if a secret is sent but the client has none."""
+        """Check the secret. Raises: Refusal, also if the client sends a secret but has none."""
         sent_by, wanted = credentials.secret_method, client.security.auth_method
         other_method = sent_by is not None and client.has_secret and wanted not in (None, sent_by)
         if other_method or not client.accepts_secret(credentials.secret, self._clock.time()):
@@ -283,7 +283,7 @@ class TppAuthentication:
             raise refusals.SECRET_WRONG()
 
     def _check_confirmation(self, found: _Found, credentials: TppCredentials, access: Item) -> list[Use]:
-        """Check that the caller has the key to which its token is bound. Returns what must then be used up.
+        """Check that the caller has the key to which its token is bound. Return the identifiers to use up.
 
         Raises:
             Refusal.
@@ -307,7 +307,7 @@ class TppAuthentication:
         return proof.use, refusals.PROOF_WRONG
 
     def _consent(self, client: Client, token: OpaqueToken, item: Item | None, access: Item | None) -> Consent | None:
-        """The consent of this client's bearer, if valid or spent."""
+        """Return the consent of this client's bearer, if valid or spent."""
         now = self._clock.time()
         if item is None or access is None or not token.matches(access["digest"]) or access["expires_at"] <= now:
             return None
@@ -318,7 +318,7 @@ class TppAuthentication:
 
 
 def _refuse_token(client: Client, reason: str) -> Refusal:
-    """The refusal of a token that may be stolen; only the log has the reason."""
+    """Return the refusal of a token that may be stolen. Only the log has the reason."""
     security_refusals.record("wrong_key", "token refused", client_id=client.client_id, reason=reason)
     return refusals.BEARER_INVALID()
 
@@ -333,7 +333,7 @@ def require_client_id(client_id: str | None) -> str:
 
 
 def _find_caller(item: Item | None) -> Client:
-    """The active client in ``item``, by which its request is counted even if it is refused. Raises: Refusal."""
+    """Return the active client in ``item``, for which its request is counted even if it is refused. Raises: Refusal."""
     if item is not None:
         current_call.record_client(item["client_id"])
         log.bind(client_id=item["client_id"])
@@ -341,7 +341,7 @@ def _find_caller(item: Item | None) -> Client:
 
 
 def require_active_client(item: Item | None) -> Client:
-    """The client in ``item``, which must be active. Raises: Refusal."""
+    """Return the client in ``item``, which must be active. Raises: Refusal."""
     client = Client.from_item(item) if item else None
     if client is None or not client.active:
         raise refusals.CLIENT_UNKNOWN()
@@ -349,7 +349,7 @@ def require_active_client(item: Item | None) -> Client:
 
 
 def refuse_call(reached: LimitReached) -> Refusal:
-    """The refusal of a call above its client's limit."""
+    """Return the refusal of a call above its client's limit."""
     return refusals.CALL_LIMIT_REACHED(limit=reached.limit, retry_after=reached.retry_after)
 
 

@@ -1,6 +1,6 @@
 """Events to TPPs: recorded in the transaction that causes them, and sent with a signature, or fetched by the client.
 
-Nothing is recorded for a client that gets no events. The body is built once; each attempt is signed separately,
+No event is recorded for a client that gets no events. The body is built once. Each attempt is signed separately,
 because the signature covers the time of sending.
 """
 
@@ -36,7 +36,7 @@ class NoEvents(Exception):
 
 @dataclass(frozen=True, slots=True)
 class TppEvents:
-    """Records events, and lists them for clients that fetch theirs."""
+    """Records events, and lists them for clients that fetch events."""
 
     engine: Engine
     clock: Clock
@@ -46,9 +46,10 @@ class TppEvents:
     def record(
         self, client: Client | None, event: EventType, data: EventData, not_before: int = 0
     ) -> RecordedDeliveries:
-        """An event, for the transaction that causes it: a delivery, or an entry in the log of a client that fetches.
+        """Return an event for the transaction that causes it: a delivery, or a log entry if the client fetches events.
 
-        Empty for a client that gets no events. ``not_before`` is the time of what came before it (Unix seconds).
+        The result is empty for a client that gets no events. ``not_before`` is the time of the previous step (Unix
+        seconds).
         """
         members: Mapping[str, Any] = data
         if client is None or client.events_mode == "none":
@@ -77,7 +78,7 @@ class TppEvents:
         return self.engine.carry_out(lambda _: Outcome(event_id, deliveries=recorded))
 
     def list_events(self, client: Client, query: EventsQuery) -> EventsAnswer:
-        """A page of the events recorded for fetching, oldest first. Raises: Refusal."""
+        """Return a page of the events recorded for fetching, oldest first. Raises: Refusal."""
         try:
             page = self.event_log.page(client_receiver(client.client_id), query.after, query.limit)
         except InvalidCursor:
@@ -109,7 +110,7 @@ def record_status_changed(events: TppEvents, client: Client | None, payment: Pay
 def send_event(
     dispatch: Dispatch, *, engine: Engine, clock: Clock, clients: Clients, outbound: Outbound, event_log: EventLog
 ) -> Delivered:
-    """Post an event to the client's Events URL; if the client fetches its events by now, record it for that.
+    """Post an event to the client's Events URL. If the client now fetches its events, record the event for fetching.
 
     Raises:
         Undeliverable.

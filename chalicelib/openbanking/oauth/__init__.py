@@ -1,1 +1,1 @@
-"""How TPPs prove who they are: one module per standard."""
+"""TPP authentication, with one module per standard."""

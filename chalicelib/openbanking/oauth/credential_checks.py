@@ -1,6 +1,6 @@
-"""Verification of assertions, proofs and certificates, and the refusals that follow.
+"""Verification of assertions, proofs and certificates, and the resulting refusals.
 
-A caller learns that a credential was refused, but not why: the reason is in the log.
+A caller learns that a credential was refused, but not why. The reason is in the log.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ class CredentialChecks:
             raise _refuse_certificate(client, f"it lacks the role {', '.join(sorted(missing))}")
 
     def require_trusted(self, presented: PresentedCertificate | None) -> Certificate:
-        """The certificate of the connection, if it is trusted now. Raises: InvalidCertificate."""
+        """Return the certificate of the connection, if it is trusted now. Raises: InvalidCertificate."""
         if presented is None:
             raise InvalidCertificate("there is none")
         if presented.is_blocked:
@@ -132,7 +132,7 @@ class CredentialChecks:
         raise refusals.BEARER_INVALID()
 
     def use_up(self, client: Client, uses: Sequence[tuple[SingleUse, refusals.RefusalRow]]) -> None:
-        """Use up the identifiers of assertions and proofs, all or none. Raises: the refusal of one used before."""
+        """Use up the identifiers of assertions and proofs, all or none. Raises: the refusal of a used identifier."""
         try:
             self._single_uses.claim([use for use, _ in uses])
         except UsedBefore as error:
@@ -145,7 +145,7 @@ class CredentialChecks:
 
 
 def parse_certificate(pem: str) -> Certificate | None:
-    """The certificate of a connection; ``None`` if it cannot be parsed, as if there were none."""
+    """Return the certificate of a connection, or ``None`` if it is missing or cannot be parsed."""
     try:
         return read_certificate(pem)
     except InvalidCertificate as error:

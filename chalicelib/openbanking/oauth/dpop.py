@@ -1,7 +1,7 @@
 """DPoP: proofs that a caller has the key to which its tokens are bound (RFC 9449).
 
-A proof is a JWT that the caller signs for one request. Nonces are stateless: a keyed hash of the minute in which they
-were made.
+A proof is a JWT that the caller signs for one request. Nonces are stateless: each is a keyed hash of the minute of its
+creation.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _PORTS = {"http": 80, "https": 443}
 
 
 class NonceNeeded(Exception):
-    """The proof needs a nonce of this service, or a newer one."""
+    """The proof needs a nonce of this service, or a newer nonce."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,14 +51,14 @@ class Proof:
 
 
 class DpopNonces:
-    """Makes nonces and recognises them for five minutes."""
+    """Creates nonces and accepts them for five minutes."""
 
     def __init__(self, keyring: Keyring, clock: Clock) -> None:
         self._keyring = keyring
         self._clock = clock.real
 
     def make(self) -> str:
-        """A nonce for the next proof."""
+        """Return a nonce for the next proof."""
         return _nonce(self._keyring.derived_signing_key(_PURPOSE), self._clock.time() // _MINUTE)
 
     def is_valid(self, nonce: object) -> bool:
@@ -86,7 +86,7 @@ class DpopProofs:
         """Verify a proof (RFC 9449 §4.3).
 
         Args:
-            text: the header ``DPoP``; several headers are no proof.
+            text: the header ``DPoP``. Several headers are invalid.
             method: the request's method.
             endpoints: the addresses of the called endpoint, one of which ``htu`` must name.
             token: the access token of the request, which ``ath`` must name.
@@ -123,12 +123,12 @@ class DpopProofs:
 
 
 def access_token_hash(token: str) -> str:
-    """The ``ath`` claim for an access token."""
+    """Return the ``ath`` claim for an access token."""
     return base64url(hashlib.sha256(token.encode()).digest())
 
 
 def _read_key(proof: UnverifiedJwt) -> Key:
-    """The key in a proof's header; a ``kid`` is ignored. Raises: InvalidJwt."""
+    """Return the key in a proof's header. A ``kid`` is ignored. Raises: InvalidJwt."""
     members = proof.header.get("jwk")
     if str(proof.header.get("typ")).lower() != "dpop+jwt" or not isinstance(members, dict):
         raise InvalidJwt("typ is not dpop+jwt, or jwk is missing")
@@ -139,9 +139,9 @@ def _read_key(proof: UnverifiedJwt) -> Key:
 
 
 def _canonical(address: object) -> tuple[object, ...] | None:
-    """An address without query and fragment, with its host in lower case and its port (RFC 9449 §4.3).
+    """Return a URL without query and fragment, with its host in lower case and its port (RFC 9449 §4.3).
 
-    ``None`` for one with user information, or with blanks or control characters, which are no part of an address.
+    Return ``None`` for a URL with user information, blanks or control characters.
     """
     if not isinstance(address, str) or not address.isprintable() or " " in address:
         return None

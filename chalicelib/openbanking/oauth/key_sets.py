@@ -1,8 +1,8 @@
 """The public keys of clients, from their records or from their ``jwks_uri``.
 
-A fetched set is used for five minutes. An unknown ``kid`` fetches it again, at most once in 30 seconds, so that clients
-can rotate keys. While the address fails, the last set is used for a day. One thread fetches a set; meanwhile, those
-whose key is not known yet wait for it, and the others use the last set.
+A fetched set is used for five minutes. An unknown ``kid`` triggers another fetch, at most once in 30 seconds, so that
+clients can rotate keys. While the URL fails, the last set is used for a day. One thread fetches a set. Meanwhile,
+threads with an unknown key wait for the fetch, and other threads use the last set.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ MAX_KEY_SET_BYTES = 65_536
 
 @dataclass(frozen=True, slots=True)
 class _Fetched:
-    """A client's keys, when they were fetched, and when the last attempt was made (Unix seconds)."""
+    """A client's keys, and when they were fetched and the last attempt was made (Unix seconds)."""
 
     keys: Sequence[Key]
     fetched_at: int
@@ -47,7 +47,7 @@ class _Fetched:
 
 
 class KeySets:
-    """Finds the keys of clients; fetched sets are kept in this process."""
+    """Finds the keys of clients. Fetched sets are cached in this process."""
 
     def __init__(self, outbound: Outbound, clock: Clock) -> None:
         self._outbound = outbound
@@ -58,7 +58,7 @@ class KeySets:
         self._lock = threading.Lock()
 
     def find(self, client: Client, kid: str | None) -> Sequence[Key]:
-        """The keys of ``client`` that may have signed a token with this ``kid``; empty if none can be had."""
+        """Return the keys of ``client`` that may have signed a token with this ``kid``, or none if unavailable."""
         if client.security.jwks is not None:
             return import_key_set(client.security.jwks)
         if client.security.jwks_uri is None:
@@ -72,7 +72,7 @@ class KeySets:
         return known.keys if known.is_younger_than(STALE_SECONDS, self._clock.time()) else ()
 
     def _fetch_once(self, uri: str, kid: str | None) -> _Fetched:
-        """The set after a fetch, by this thread or another; the last set if it is too early for one."""
+        """Return the set after a fetch by this or another thread, or the last set if it is too early for a fetch."""
         with self._lock:
             known, running, now = self._fetched.get(uri, _NOTHING), self._fetching.get(uri), self._clock.time()
             if running is None:
@@ -86,7 +86,7 @@ class KeySets:
         return self._fetched.get(uri, _NOTHING)
 
     def _fetch_for_all(self, uri: str, known: _Fetched) -> _Fetched:
-        """Fetch a set, then let the threads go on that wait for it."""
+        """Fetch a set, then release the threads that wait for it."""
         try:
             fetched = self._fetched[uri] = self._fetch(uri, known)
         finally:
@@ -108,7 +108,7 @@ class KeySets:
 
 
 def _read_reply(reply: Reply) -> Sequence[Key]:
-    """The keys in a response. Raises: InvalidKeySet, InvalidJson."""
+    """Return the keys in a response. Raises: InvalidKeySet, InvalidJson."""
     if reply.status != 200:
         raise InvalidKeySet(f"the status is {reply.status}")
     return import_key_set(jsontext.loads(reply.body))

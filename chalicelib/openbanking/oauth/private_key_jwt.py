@@ -1,7 +1,7 @@
 """Client authentication by signed assertions (RFC 7523; FAPI 2.0 Security Profile §5.3.2.1).
 
-An assertion is signed with one of the client's keys, expires within five minutes, is for this service, and can be used
-once.
+An assertion is signed with a key of the client, expires within five minutes, names this service as audience, and can be
+used once.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class ClientAssertions:
         self._token_endpoints = token_endpoints
 
     def verify(self, client: Client, assertion: str, endpoints: Collection[str]) -> SingleUse:
-        """Verify an assertion of ``client``; its identifier must then be used up.
+        """Verify an assertion of ``client``. Its identifier must then be used up.
 
         Outside the profile ``fapi2``, ``aud`` may also name the token endpoint, or the called endpoint, whose addresses
         are ``endpoints`` (RFC 7523 §3, RFC 9126 §2).
@@ -61,7 +61,7 @@ class ClientAssertions:
 
 
 def read_subject(assertion: str) -> str | None:
-    """The client that an assertion names, not verified yet; ``None`` if it is not a JWT."""
+    """Return the client that an assertion names, not verified yet, or ``None`` if the assertion is not a JWT."""
     try:
         subject = parse(assertion).claims.get("sub")
     except InvalidJwt:

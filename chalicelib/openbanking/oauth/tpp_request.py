@@ -1,4 +1,4 @@
-"""A TPP's request before verification: its credentials, and the parts that flows read."""
+"""A TPP's request before verification: its credentials, and the data that flows read."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ class TppCredentials:
 
     Attributes:
         client_id: the Client ID.
-        secret, secret_method: the client secret, and how it was sent; ``None`` if it was not part of a request.
+        secret, secret_method: the client secret, and how it was sent, ``None`` if it was not part of a request.
         assertion: a client assertion (RFC 7523).
         bearer, scheme: an access token, and the scheme of its header.
         proof: the header ``DPoP`` (RFC 9449).
         certificate: the client certificate of the connection, in PEM.
-        address: the IP address of the caller; empty if unknown.
+        address: the IP address of the caller, empty if unknown.
         method, endpoints: the request's method, and the addresses of its endpoint, to which proofs are bound.
         good_request_id: false if the ``X-Request-Id`` is not a UUID.
     """
@@ -54,7 +54,7 @@ class TppCredentials:
 
 
 class TppRequest(Protocol):
-    """A received request; header names are in lower case."""
+    """A received request. Header names are in lower case."""
 
     @property
     def request_id(self) -> str:
@@ -62,7 +62,7 @@ class TppRequest(Protocol):
 
     @property
     def query(self) -> Sequence[tuple[str, str]]:
-        """The parameters, which may be repeated."""
+        """The query parameters, which may be repeated."""
 
     @property
     def headers(self) -> Mapping[str, str]: ...
@@ -74,10 +74,10 @@ class TppRequest(Protocol):
     def body(self) -> bytes: ...
 
     def parameters(self) -> Mapping[str, str]:
-        """The parameters, once each. Raises: UnreadableBody."""
+        """Return the parameters, once each. Raises: UnreadableBody."""
 
     def json(self, limit: int = ..., /) -> Any:
-        """The body of at most ``limit`` bytes. Raises: UnreadableBody."""
+        """Return the body of at most ``limit`` bytes. Raises: UnreadableBody."""
 
 
 def refuse_any_parameters(request: TppRequest) -> None:
@@ -87,7 +87,7 @@ def refuse_any_parameters(request: TppRequest) -> None:
 
 
 def read_parameters(model: type[M], parameters: Mapping[str, Any]) -> M:
-    """The parameters of a path or query. Raises: Refusal."""
+    """Return the parameters of a path or query. Raises: Refusal."""
     try:
         return model.read(parameters)
     except InvalidMessage as error:
@@ -95,7 +95,7 @@ def read_parameters(model: type[M], parameters: Mapping[str, Any]) -> M:
 
 
 def read_fields(model: type[M], body: object, special: Mapping[str, tuple[Fault, Fault]] | None = None) -> M:
-    """The members of a body; ``special`` is as in ``refuse_fields``. Raises: Refusal."""
+    """Return the members of a body. ``special`` is as in ``refuse_fields``. Raises: Refusal."""
     try:
         return model.read(body)
     except InvalidMessage as error:
@@ -103,6 +103,6 @@ def read_fields(model: type[M], body: object, special: Mapping[str, tuple[Fault,
 
 
 def prefers_deferral(request: TppRequest) -> bool:
-    """Whether the caller prefers a deferred response (RFC 7240); other preferences are ignored."""
+    """Whether the caller prefers a deferred response (RFC 7240). Other preferences are ignored."""
     given = request.headers.get("prefer", "").split(",")
     return any(preference.partition(";")[0].strip().lower() == "respond-async" for preference in given)

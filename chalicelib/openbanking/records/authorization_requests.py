@@ -2,9 +2,9 @@
 
 A request's key is the digest of client and ``state``, so a client cannot reuse a state. Requests expire after 30
 minutes. An *open* request becomes *approved* when the bank saves a consent, or *cancelled* when the PSU returns through
-the cancel URL; conditional writes make these states exclusive. While it is open, a user who may choose the bank can
-choose another: the new request replaces it, and the first bank's request URL is no longer valid. Its cancel URL
-still leads the PSU back to the TPP.
+the cancel URL. Conditional writes make these states exclusive. While a request is open, a user who may choose the bank
+can choose another bank. The new request replaces the first one, whose request URL is no longer valid. The first bank's
+cancel URL still redirects the PSU to the TPP.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ Status = Literal["open", "approved", "cancelled"]
 
 @dataclass(frozen=True, slots=True)
 class NewAuthorizationRequest:
-    """A TPP's validated request; ``bic`` and ``api_version`` are ``None`` until the user has chosen a bank.
+    """A TPP's validated request. ``bic`` and ``api_version`` are ``None`` until the user has chosen a bank.
 
-    ``chooses_bank`` is true if the user may choose it. ``returns_state`` is false if the state was generated for the
-    bank only; ``dpop_jkt`` is the key to which the code will be bound (RFC 9449 §10). ``pushed`` is true if the client
-    pushed the request (RFC 9126), ``names_redirect_uri`` if its code must be redeemed with ``redirect_uri`` (RFC 6749
-    §4.1.3).
+    ``chooses_bank`` is true if the user may choose the bank. ``returns_state`` is false if the state was generated for
+    the bank only. ``dpop_jkt`` is the key to which the code will be bound (RFC 9449 §10). ``pushed`` is true if the
+    client pushed the request (RFC 9126). ``names_redirect_uri`` is true if its code must be redeemed with
+    ``redirect_uri`` (RFC 6749 §4.1.3).
     """
 
     client_id: str
@@ -70,12 +70,12 @@ class NewAuthorizationRequest:
         return cls(**members | {"scopes": tuple(item["scopes"])} | defaults)
 
     def at(self, bank: Bank) -> NewAuthorizationRequest:
-        """The request at the bank that the user has chosen."""
+        """Return the request at the bank that the user has chosen."""
         return replace(self, bic=bank.bic, api_version=bank.api_version)
 
     @property
     def key(self) -> Key:
-        """The key under which it will be stored."""
+        """The key under which the request will be stored."""
         return authorization_key(compute_authorization_id(self.client_id, self.state))
 
     def as_item(self) -> Item:
@@ -142,15 +142,15 @@ class AuthorizationRequest:
 
     @property
     def returned_state(self) -> dict[str, str]:
-        """The ``state`` parameter to return to the TPP; empty if the TPP sent none."""
+        """The ``state`` parameter to return to the TPP, empty if the TPP sent none."""
         return {"state": self.state} if self.returns_state else {}
 
     def return_url(self, outcome: Mapping[str, str], issuer: str) -> str:
-        """The client's Callback URL with the outcome, the TPP's state and the issuer (RFC 9207)."""
+        """Return the client's Callback URL with the outcome, the TPP's state and the issuer (RFC 9207)."""
         return with_query(self.redirect_uri, {**outcome, **self.returned_state, "iss": issuer})
 
     def has_cancel_url(self, version: Version, credential: OpaqueToken) -> bool:
-        """Whether a cancel URL was issued for this request or for one that it replaced."""
+        """Whether a cancel URL was issued for this request or for a request that it replaced."""
         issued: list[tuple[str, int]] = [(self.cancel_digest, self.api_version)]
         issued += [(each["cancel_digest"], each["api_version"]) for each in self.replaced]
         return any(credential.matches(stored) and VERSIONS[number] is version for stored, number in issued)
@@ -159,7 +159,7 @@ class AuthorizationRequest:
         return self.status == "open" and now < self.valid_until
 
     def is_of(self, new: NewAuthorizationRequest) -> bool:
-        """Whether this request was created from ``new``; requests of earlier releases lack ``names_redirect_uri``."""
+        """Whether this request was created from ``new``. Requests of earlier releases lack ``names_redirect_uri``."""
         compared = new.__dataclass_fields__.keys() - {"names_redirect_uri"}
         return all(getattr(self, name) == getattr(new, name) for name in compared)
 
@@ -173,7 +173,7 @@ class AuthorizationRequest:
         return self.chooses_bank and self.is_of(replace(new, bic=self.bic, api_version=self.api_version))
 
     def has_request_url(self, url: str) -> bool:
-        """Whether ``url`` is this request's URL; the escaping and order of query parameters are ignored."""
+        """Whether ``url`` is this request's URL. The escaping and order of query parameters are ignored."""
         return _canonical(url) == _canonical(self.request_url)
 
 
@@ -182,12 +182,12 @@ def authorization_key(authorization_id: str) -> tuple[str, Item]:
 
 
 def compute_authorization_id(client_id: str, state: str) -> str:
-    """The authorization id for a client and ``state``."""
+    """Return the authorization id for a client and ``state``."""
     return digest(f"{client_id}\n{state}")
 
 
 def parse_request_url(url: str) -> tuple[str, str] | None:
-    """Extract the authorization id and the Client ID from an authorization URL; ``None`` if they are missing."""
+    """Extract the authorization id and the Client ID from an authorization URL. Return ``None`` if they are missing."""
     query = dict(_query(url))
     client_id, state = query.get("client_id"), query.get("state")
     return (
@@ -207,9 +207,9 @@ class AuthorizationRequests:
     def put_request(
         self, new: NewAuthorizationRequest, authorization_url: str, before: AuthorizationRequest | None
     ) -> Put:
-        """The write that stores a request, instead of ``before`` if there is one.
+        """Return the write that stores a request, instead of ``before`` if passed.
 
-        It fails if the client has used the state before, or if ``before`` is no longer open or was replaced meanwhile.
+        The write fails if the client has used the state before, or if ``before`` is no longer open or was replaced.
         """
         authorization_id = compute_authorization_id(new.client_id, new.state)
         cancel, cancel_digest = new_credential(authorization_id)
@@ -228,11 +228,11 @@ class AuthorizationRequests:
         return Put(TABLE, item, _is_open(before, now) if before else absent("authorization_id"))
 
     def cancel_credential(self, authorization: AuthorizationRequest) -> str:
-        """The secret at the end of the cancel URL."""
+        """Return the secret at the end of the cancel URL."""
         return self._vault.unseal(authorization.cancel_sealed, _context(authorization.authorization_id))
 
     def update_to_approve(self, authorization: AuthorizationRequest, consent_id: str) -> Update:
-        """The conditional write that approves an open request, for the transaction that saves the consent."""
+        """Return the conditional write that approves an open request, for the transaction that saves the consent."""
         now = self._clock.time()
         return Update(
             TABLE,
@@ -244,19 +244,19 @@ class AuthorizationRequests:
     def update_to_cancel(
         self, authorization: AuthorizationRequest, error: str, description: str
     ) -> tuple[AuthorizationRequest, Update]:
-        """The cancelled request, and the write that cancels it, which fails unless this request is open."""
+        """Return the cancelled request, and the write that cancels it. The write fails unless this request is open."""
         ended = replace(authorization, status="cancelled", error=error, error_description=description)
         changes = {name: getattr(ended, name) for name in ("status", "error", "error_description")}
         key = authorization_key(authorization.authorization_id)
         return ended, Update(*key, set=changes, condition=_is_current(authorization) & Attr("status").eq("open"))
 
     def update_late_approval(self, authorization: AuthorizationRequest, consent_id: str) -> Update:
-        """The write that approves an open request whose consent is stored already, after its time as well."""
+        """Return the write that approves an open request whose consent is already stored, even after its expiry."""
         write = self.update_to_approve(authorization, consent_id)
         return replace(write, condition=_is_current(authorization) & Attr("status").eq("open"))
 
     def update_lost_consent(self, authorization: AuthorizationRequest) -> Update:
-        """The write that cancels an approved request whose consent is lost."""
+        """Return the write that cancels an approved request whose consent is lost."""
         _, write = self.update_to_cancel(authorization, "server_error", "The consent was lost")
         return replace(write, condition=_is_current(authorization) & Attr("status").eq("approved"))
 
@@ -266,13 +266,13 @@ def _is_open(authorization: AuthorizationRequest, now: int) -> Condition:
 
 
 def _cancel_urls(replaced: AuthorizationRequest) -> list[Item]:
-    """The newest cancel URLs of a replaced request and of those that it replaced."""
+    """Return the newest cancel URLs of a replaced request and of the requests that it replaced."""
     last = {"cancel_digest": replaced.cancel_digest, "api_version": replaced.api_version}
     return [*replaced.replaced, last][-MAX_CANCEL_URLS:]
 
 
 def _is_current(authorization: AuthorizationRequest) -> Condition:
-    """The condition that the request has not been replaced: every stored one has its own cancel secret."""
+    """Return the condition that the request has not been replaced. Every stored request has its own cancel secret."""
     return Attr("cancel_digest").eq(authorization.cancel_digest)
 
 

@@ -23,7 +23,7 @@ A = TypeVar("A", bound=Mapping[str, object])
 
 
 def bank_claim(bic: str, path: str, request_id: str, body: bytes) -> Claim:
-    """The claim of a bank's request."""
+    """Return the claim of a bank's request."""
     return Claim(KIND, f"bank#{bic}#{path}#{request_id}", digest(body))
 
 
@@ -34,7 +34,7 @@ class BankAnswers:
         self._claims = claims
 
     def find_answer(self, claim: Claim, item: Item | None) -> Any:
-        """The response stored in ``item``; ``None`` if there is none.
+        """Return the response stored in ``item``, or ``None`` if there is none.
 
         Raises:
             Refusal: the request id was used with a different body.
@@ -47,7 +47,7 @@ class BankAnswers:
         return None if answer is None else jsontext.loads(answer)
 
     def once(self, claim: Claim, decide: Decide[A]) -> Decide[A]:
-        """The decision that answers a repeat by the stored response. Raises: as ``find_answer``."""
+        """Return the decision that sends the stored response to a duplicate request. Raises: as ``find_answer``."""
 
         def decide_once(facts: Facts) -> Outcome[A]:
             stored: A | None = self.find_answer(claim, facts.item(claim.key))
@@ -65,9 +65,9 @@ class BankAnswers:
         *,
         members: Mapping[str, str] | None = None,
     ) -> Outcome[A]:
-        """The outcome with this response, stored for repeats; fails if one is already stored.
+        """Return the outcome with this response, stored for duplicates. It fails if a response is already stored.
 
-        ``members`` name what the request has changed: ``saved_consent`` or ``ended_consent``.
+        ``members`` name the changes of the request: ``saved_consent`` or ``ended_consent``.
         """
         put = self._claims.put(claim, jsontext.dumps(answer), members=members)
         proof = Proof([claim.key], lambda item: item["answer"] == put.item["answer"])

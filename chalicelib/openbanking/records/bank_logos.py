@@ -1,4 +1,4 @@
-"""Banks' logos: stored beside the banks, each as an item of its own."""
+"""Banks' logos, stored next to the banks. Each logo is a separate item."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Logo:
 
     @property
     def digest(self) -> str:
-        """The digest that its address contains."""
+        """The digest that the logo's URL contains."""
         return digest(self.content)[:_DIGEST_LENGTH]
 
     def to_item(self, bic: str) -> Item:
@@ -39,7 +39,7 @@ class Logo:
 
 
 def logo_key(bic: str) -> tuple[str, Item]:
-    """The table and key of a bank's logo. Its prefix tells it from banks."""
+    """Return the table and key of a bank's logo. The key's prefix distinguishes logos from banks."""
     return TABLE, {"bic": f"{_PREFIX}{bic}"}
 
 
@@ -49,10 +49,10 @@ def is_logo(item: Item) -> bool:
 
 
 def is_logo_digest(text: str) -> bool:
-    """Whether a logo's digest, present or past, could be this."""
+    """Whether a text could be the digest of a present or past logo."""
     return _DIGEST.fullmatch(text) is not None
 
 
 def logo_path(bic: str, logo_digest: str | None) -> str | None:
-    """The path of a bank's logo, relative to the service's address; ``None`` without one."""
+    """Return the path of a bank's logo, relative to the service's address, or ``None`` without a logo."""
     return f"/banks/{bic}/logo/{logo_digest}" if logo_digest else None

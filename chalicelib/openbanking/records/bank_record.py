@@ -34,14 +34,14 @@ _OF_THE_SERVICE = ("bic", "api_keys", "revision", "registered_at", "logo_digest"
 
 
 class InvalidBank(ValueError):
-    """A member of a bank is invalid; the message names the member and the reason."""
+    """A member of a bank is invalid. The message names the member and the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class NewBank:
-    """The operator's input for a bank. ``public_keys`` are in PEM format; empty ``scopes`` or ``schemes`` mean all.
+    """The operator's input for a bank. ``public_keys`` are in PEM format. Empty ``scopes`` or ``schemes`` mean all.
 
-    ``history_days`` is how many days back transactions are available; ``None`` if the bank does not say.
+    ``history_days`` is the number of past days for which transactions are available, ``None`` if unknown.
     ``unattended_reads`` of 0 removes the limit.
     """
 
@@ -64,9 +64,9 @@ class NewBank:
 
 @dataclass(frozen=True)
 class Bank:
-    """A registered bank; ``api_keys`` and ``public_keys`` are ordered from oldest to newest.
+    """A registered bank. ``api_keys`` and ``public_keys`` are ordered from oldest to newest.
 
-    ``unattended_reads`` is the number of times a day that a TPP may read an account without its PSU; ``None`` if
+    ``unattended_reads`` is the number of times a day that a TPP may read an account without its PSU, or ``None`` if
     unlimited.
 
     ``revision`` is incremented by every change, so that concurrent changes by two operators are detected.
@@ -114,7 +114,7 @@ class Bank:
         return any(credential.matches(entry["digest"]) for entry in self.api_keys)
 
     def api_key(self, now: int) -> Item:
-        """The API key to send to the bank: the newest one whose ``active_from`` has passed."""
+        """Return the API key to send to the bank: the newest key whose ``active_from`` has passed."""
         return next((entry for entry in reversed(self.api_keys) if entry["active_from"] <= now), self.api_keys[0])
 
     @classmethod
@@ -129,7 +129,7 @@ class Bank:
         return {name: value for name, value in item.items() if value is not None} | {"directory": DIRECTORY}
 
     def as_new(self) -> dict[str, Any]:
-        """The members that the operator may change, named as in ``NewBank``."""
+        """Return the members that the operator may change, named as in ``NewBank``."""
         members = {name: getattr(self, name) for name in self.__dataclass_fields__}
         members["scopes"] = members.pop("scope_names")
         return {name: value for name, value in members.items() if name not in _OF_THE_SERVICE}
@@ -225,7 +225,7 @@ class _BicField(Message):
 
 
 def sort_by_name(banks: Iterable[Bank]) -> list[Bank]:
-    """The banks in the order of their names, without regard to case."""
+    """Sort banks by name, ignoring case."""
     return sorted(banks, key=lambda bank: bank.name.casefold())
 
 

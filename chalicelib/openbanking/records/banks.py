@@ -1,6 +1,6 @@
 """The table of banks: reads, cached for up to a minute, and the operator's changes.
 
-A bank's logo is an item of its own: every relayed call reads the bank's.
+A bank's logo is a separate item, because every relayed call reads the bank's item.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class UnknownBank(LookupError):
 
 
 class BankExists(Exception):
-    """A bank with this BIC, in either spelling, is already registered."""
+    """A bank with this BIC, in either notation, is already registered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class Banks:
     # -- for requests
 
     def find(self, bic: str, *, active: bool = True) -> Bank | None:
-        """The bank with this BIC, or ``None``; inactive banks are returned only if ``active`` is false.
+        """Return the bank with this BIC, or ``None``. Inactive banks are returned only if ``active`` is false.
 
         An 8-character BIC also identifies the head office, ``XXX``.
         """
@@ -74,7 +74,7 @@ class Banks:
         return cached.bank if cached and (cached.bank.active or not active) else None
 
     def outbound_key(self, bank: Bank) -> str:
-        """The API key to send to the bank."""
+        """Return the API key to send to the bank."""
         now = self._clock.time()
         cached = self._read_cached(bank.bic) or _Cached(bank, now)
         entry = cached.bank.api_key(now)
@@ -83,12 +83,12 @@ class Banks:
         return cached.api_keys[entry["digest"]]
 
     def verification_keys(self, bank: Bank) -> list[RSAPublicKey]:
-        """The public keys for verifying the bank's signatures."""
+        """Return the public keys for verifying the bank's signatures."""
         cached = self._read_cached(bank.bic)
         return (cached.bank if cached else bank).verification_keys
 
     def directory(self) -> list[Bank]:
-        """All active banks, ordered by BIC."""
+        """Return all active banks, ordered by BIC."""
         read_at, banks = self._directory
         if not read_at or not 0 <= self._clock.time() - read_at < CACHED_SECONDS:
             banks = [
@@ -98,22 +98,22 @@ class Banks:
         return banks
 
     def list_registered(self) -> list[Bank]:
-        """All banks ordered by BIC, active or not; a bank added moments ago may be missing."""
+        """Return all banks ordered by BIC, active or not. A recently added bank may be missing."""
         return self._read_all(row["bic"] for row in self._rows())
 
     def find_logo(self, bic: str) -> Logo | None:
-        """A bank's present logo."""
+        """Return a bank's current logo."""
         item = self._store.get(*logo_key(bic)) if spellings(bic) else None
         return Logo.from_item(item) if item else None
 
     # -- for the operator
 
     def add(self, new: NewBank) -> tuple[Bank, str]:
-        """Register a bank. Returns the bank and its API key, which is shown only once.
+        """Register a bank. Returns the bank and its API key, which is displayed only once.
 
         Raises:
             InvalidBank.
-            BankExists: also in the other spelling of its BIC.
+            BankExists: also for the other notation of its BIC.
         """
         bank = validate_bank(new, local=self._settings.is_local)
         entry, key = self._new_api_key(bank.bic, 0)
@@ -133,7 +133,7 @@ class Banks:
         return self._read_again(bank.bic), key
 
     def get(self, bic: str) -> Bank:
-        """The bank with this BIC, in either spelling, uncached. Raises: UnknownBank."""
+        """Return the bank with this BIC, in either notation, uncached. Raises: UnknownBank."""
         item = self._read_item(bic.upper())
         if item is None:
             raise _unknown_bank(bic)
@@ -159,7 +159,7 @@ class Banks:
         return key
 
     def add_public_key(self, bic: str, pem: str) -> Bank:
-        """Accept signatures made with another key; at most two keys are active. Raises: InvalidBank."""
+        """Accept signatures made with another key. At most two keys are active. Raises: InvalidBank."""
         bank = self.get(bic)
         return self._change(bank, {"public_keys": [*bank.public_keys, pem]})
 
@@ -180,7 +180,7 @@ class Banks:
         return self._write(bank, self._update_members(bank, changes), Put(TABLE, logo.to_item(bank.bic)))
 
     def remove_logo(self, bic: str) -> Bank:
-        """Delete a bank's logo. Raises: InvalidBank: it has none. UnknownBank."""
+        """Delete a bank's logo. Raises: InvalidBank, if it has none. UnknownBank."""
         bank = self.get(bic)
         if bank.logo_digest is None:
             raise InvalidBank(f"{bank.bic} has no logo")
@@ -212,7 +212,7 @@ class Banks:
         return cached
 
     def _read_item(self, bic: str) -> Item | None:
-        """The item of a bank, in either spelling of its BIC; first the given one."""
+        """Return the item of a bank, in either notation of its BIC, with precedence for the given one."""
         keys = [bank_key(spelling) for spelling in spellings(bic)]
         return next((item for item in self._store.batch_get(keys) if item), None) if keys else None
 
@@ -220,7 +220,7 @@ class Banks:
         return list(self._store.each(TABLE, ("directory", DIRECTORY), index="directory"))
 
     def _read_all(self, bics: Iterable[str]) -> list[Bank]:
-        """The banks with these BICs that exist, in order."""
+        """Read the existing banks with these BICs, in order."""
         batches = pieces([bank_key(bic) for bic in bics], 100)
         found = together([partial(self._store.batch_get, batch) for batch in batches])
         return [Bank.from_item(item) for items in found for item in items if item]
@@ -245,7 +245,7 @@ class Banks:
         return self._write(bank, self._update_members(bank, members, removed))
 
     def _update_members(self, bank: Bank, members: Mapping[str, Any], removed: Sequence[str] = ()) -> Update:
-        """The write of changes, which fails unless ``bank.revision`` is still current."""
+        """Return the write of changes, which fails unless ``bank.revision`` is still current."""
         return Update(
             *bank_key(bank.bic),
             set={**members, "revision": bank.revision + 1},
@@ -254,7 +254,7 @@ class Banks:
         )
 
     def _write(self, bank: Bank, update: Update, *more: Operation) -> Bank:
-        """Write a change, and what belongs to it. Raises: UnknownBank, InvalidBank."""
+        """Write a change together with its dependent writes. Raises: UnknownBank, InvalidBank."""
 
         def refuse(facts: Facts) -> Exception:
             is_there = bool(facts.item_of(update))

@@ -1,7 +1,7 @@
 """Rate limits for the bank queries of the public callback page.
 
-A payment's status is queried at most once every ten seconds and only within a day of the order; each IP address has an
-hourly limit. The payment's item holds the state of the first two limits; an hourly counter per address enforces the
+A payment's status is queried at most once every ten seconds and only within a day of the order. Each IP address has an
+hourly limit. The payment's item holds the state of the first two limits. An hourly counter per address enforces the
 third. One transaction of conditional writes checks all three, so concurrent visitors cannot exceed them.
 """
 
@@ -29,7 +29,7 @@ class CallbackLimits:
         self._clock = clock
 
     def put_counts(self, payment: Payment, address: str) -> list[Operation]:
-        """The writes that count a query about ``payment`` from ``address``; they fail once a limit is reached."""
+        """Return the writes that count a query about ``payment`` from ``address``. They fail if a limit is reached."""
         now = self._clock.time()
         rested = Attr("asked_at").not_exists() | Attr("asked_at").lte(now - BETWEEN_SECONDS)
         return [

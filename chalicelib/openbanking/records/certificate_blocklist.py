@@ -1,4 +1,4 @@
-"""The blocklist of certificates, which the operator keeps because API Gateway checks no revocation lists.
+"""The operator's certificate blocklist. It exists because API Gateway does not check revocation lists.
 
 A blocked certificate, of a TPP or a bank, is an item in the clients' table, so that the authentication of TPPs reads it
 together with the client. Scans of clients skip items without ``owner``.
@@ -47,7 +47,7 @@ class CertificateBlocklist:
     """The blocked certificates in DynamoDB.
 
     A change takes effect with the next request of a TPP, and within a minute for banks. Thread-safe: a thread replaces
-    the cache and never changes it; an entry that another thread's replacement lacks is read again.
+    the cache and never changes it. A missing entry is read again.
     """
 
     def __init__(self, store: Store, clock: Clock) -> None:
@@ -67,30 +67,30 @@ class CertificateBlocklist:
         return found
 
     def block(self, issuer: str, serial_number: str, reason: str) -> BlockedCertificate:
-        """Refuse a certificate from now on; blocking it again replaces the reason. Raises: InvalidSerialNumber."""
+        """Refuse a certificate from now on. A second call replaces the reason. Raises: InvalidSerialNumber."""
         serial = normalize_serial_number(serial_number)
         blocked = BlockedCertificate(_normalize_issuer(issuer), serial, reason, self._clock.time())
         self._store.put(TABLE, blocked.as_item())
         return blocked
 
     def unblock(self, issuer: str, serial_number: str) -> bool:
-        """Accept a certificate again; returns whether it was blocked. Raises: InvalidSerialNumber."""
+        """Accept a certificate again. Return whether it was blocked. Raises: InvalidSerialNumber."""
         table, key = blocklist_key(issuer, normalize_serial_number(serial_number))
         found = self._store.get(table, key) is not None
         self._store.delete(table, key)
         return found
 
     def all(self) -> list[BlockedCertificate]:
-        """All blocked certificates, the latest first; it reads the whole table."""
+        """Return all blocked certificates, the latest first. This reads the whole table."""
         items = (item for item in self._store.scan(TABLE) if item["client_id"].startswith(_PREFIX))
         return sorted(map(BlockedCertificate.from_item, items), key=lambda each: (-each.blocked_at, each.serial_number))
 
 
 def blocklist_key(issuer: str, serial_number: str) -> tuple[str, Item]:
-    """The table and key of a blocked certificate; a certificate whose key has an item is refused.
+    """Return the table and key of a blocked certificate. A certificate whose key has an item is refused.
 
-    Different spellings of one issuer or serial number (hexadecimal) have the same key, and so have an issuer's
-    attributes in another order, since programs write them in both, and in another case (RFC 5280 §7.1).
+    Different notations of an issuer or serial number (hexadecimal) have the same key. The order and case of an issuer's
+    attributes are ignored, because programs write them differently (RFC 5280 §7.1).
     """
     try:
         serial = normalize_serial_number(serial_number)
@@ -100,7 +100,7 @@ def blocklist_key(issuer: str, serial_number: str) -> tuple[str, Item]:
 
 
 def normalize_serial_number(text: str) -> str:
-    """A serial number in lower-case hexadecimal, without separators and leading zeros. Raises: InvalidSerialNumber."""
+    """Return a serial number as plain lower-case hexadecimal without leading zeros. Raises: InvalidSerialNumber."""
     digits = text.replace(":", "").replace(" ", "").lower().removeprefix("0x")
     if not re.fullmatch("[0-9a-f]+", digits):
         raise InvalidSerialNumber(f"{text!r} is not a hexadecimal serial number such as 0a:1b:2c")
@@ -108,9 +108,7 @@ def normalize_serial_number(text: str) -> str:
 
 
 def _order_attributes(issuer: str) -> str:
-    """The attributes of an issuer in alphabetical order and lower case, for the key; an unreadable name stays
-    unchanged.
-    """
+    """Return an issuer's attributes for the key, sorted and in lower case, or an unreadable name unchanged."""
     from chalicelib.foundation.crypto.distinguished_names import InvalidName, split_name
 
     try:
@@ -120,7 +118,7 @@ def _order_attributes(issuer: str) -> str:
 
 
 def _normalize_issuer(issuer: str) -> str:
-    """The issuer in one spelling; unchanged if it cannot be parsed, since certificates with odd names exist."""
+    """Return the issuer in normalized notation, or unchanged if it cannot be parsed, as some names are malformed."""
     from chalicelib.foundation.crypto.distinguished_names import InvalidName, normalize_name
 
     try:

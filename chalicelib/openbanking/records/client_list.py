@@ -1,9 +1,9 @@
 """A user's clients, newest first, page by page.
 
-The index ``newest`` has every client under its owner, sorted by the time of its creation. It is not sharded: a user
-creates few clients per second. A page takes one query, or two if its filter drops many of the first rows. A query ends
-at 1 MB, so a page may examine fewer clients than ``EXAMINED``. The index may lag behind, except for a whole Client ID,
-which is read from the table, strongly consistent.
+The index ``newest`` has every client under its owner, sorted by the time of its creation. The index is not sharded,
+because a user creates few clients per second. A page takes one query, or two if its filter excludes many of the first
+rows. A query ends at 1 MB, so a page may examine fewer clients than ``EXAMINED``. The index may lag behind. A complete
+Client ID is read from the table instead, strongly consistent.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ class ClientFilter:
     """A filter for clients.
 
     Attributes:
-        title: a part of the title, in any case, with or without diacritics.
+        title: a part of the title. Case and diacritics are ignored.
         client_id: a part of the Client ID, in lower case.
         active: ``None`` for both.
-        archived: whether to list the archived clients, or all others; ``None`` for both.
+        archived: whether to list the archived clients or all others, or ``None`` for both.
     """
 
     title: str = ""
@@ -52,10 +52,10 @@ class ClientFilter:
 
 @dataclass(frozen=True, slots=True)
 class ClientPage:
-    """A page of clients; pass ``next`` as ``after`` to get the following page. It is ``None`` on the last page.
+    """A page of clients. Pass ``next`` as ``after`` to get the following page. It is ``None`` on the last page.
 
-    ``is_cut`` says that the search ended before the page was full: older clients may match. ``examined`` counts the
-    clients that were looked through; a whole Client ID needs none.
+    ``is_cut`` is whether the search ended before the page was full, so older clients may match. ``examined`` is the
+    number of examined clients. A complete Client ID requires none.
     """
 
     clients: list[Client]
@@ -71,9 +71,9 @@ class ClientList:
         self._store = store
 
     def page(self, owner: str, wanted: ClientFilter, limit: int, after: str = "") -> ClientPage:
-        """At most ``limit`` matching clients; an ``after`` that is not a cursor starts at the first.
+        """Return at most ``limit`` matching clients. An invalid cursor in ``after`` starts at the first client.
 
-        A whole Client ID is found in any state, unless ``wanted`` names one.
+        A complete Client ID is found in any state, unless ``wanted`` specifies a state.
         """
         if _WHOLE_ID.fullmatch(wanted.client_id):
             names_state = wanted.active is not None or wanted.archived
@@ -96,10 +96,11 @@ class ClientList:
         return ClientPage(found, following, is_cut=True, examined=examined)
 
     def choices(self, owner: str, chosen: str = "", *, active: bool = False) -> ClientPage:
-        """The newest clients that are not archived, and the ``chosen`` one; if ``active``, only active ones.
+        """Return the newest clients that are not archived, and the ``chosen`` client, with ``active`` only active ones.
 
-        At most ``CHOICES`` and the chosen one, which may be archived, and is read on its own if it is not among them.
-        If the newest ``CHOICES`` are not all offered, twice as many more are examined; only if none is, ``EXAMINED``.
+        The result has at most ``CHOICES`` and the chosen client, which may be archived and is read separately if
+        missing. If some of the newest ``CHOICES`` are excluded, twice that number is examined. If all are excluded,
+        ``EXAMINED`` clients are examined.
         """
         wanted = ClientFilter(active=active or None)
         rows = self._query(owner, CHOICES)
@@ -116,7 +117,7 @@ class ClientList:
         return self._store.query(TABLE, ("owner", owner), index=INDEX, after=after, limit=limit, newest_first=True)
 
     def _find(self, owner: str, client_id: str) -> list[Client]:
-        """The user's client with this id, or none."""
+        """Return the user's client with this id, or none."""
         item = self._store.get(*client_key(client_id)) if len(client_id) <= CLIENT_ID_LENGTH else None
         return [Client.from_item(item)] if item is not None and item.get("owner") == owner else []
 
@@ -130,6 +131,6 @@ def _cursor(created_at: int, client_id: str) -> str:
 
 
 def _read_cursor(owner: str, cursor: str) -> Item | None:
-    """The index key of a cursor. It needs no signature, since a query returns only rows of ``owner``."""
+    """Return the index key of a cursor. A cursor needs no signature, because a query returns only rows of ``owner``."""
     found = _CURSOR.fullmatch(cursor)
     return {"owner": owner, "created_at": int(found[1]), "client_id": found[2]} if found else None

@@ -31,7 +31,7 @@ _UNSPECIFIED = ClientSecurity()
 
 @dataclass(frozen=True, slots=True)
 class ClientSecret:
-    """A client secret; ``valid_until`` (Unix seconds) is ``None`` for the newest."""
+    """A client secret. ``valid_until`` (Unix seconds) is ``None`` for the newest secret."""
 
     digest: str = field(repr=False)
     made_at: int
@@ -43,13 +43,13 @@ class ClientSecret:
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """A TPP. Banks show ``registration_number`` and ``title`` to PSUs.
+    """A TPP. Banks display ``registration_number`` and ``title`` to PSUs.
 
     The first of ``callback_urls`` is the default. ``secrets`` and ``event_secrets`` are ordered from oldest to newest,
     at most two each. A client has event secrets once an ``events_url`` has been set. ``events`` is ``poll`` for a
-    client that fetches its events, which has no ``events_url``. ``security`` says how it proves who it is. Every change
+    client that fetches its events and has no ``events_url``. ``security`` has its authentication settings. Every change
     increments ``revision``. A client archived at ``archived_at`` (Unix seconds) is inactive and unchangeable.
-    ``calls_per_minute`` is its own limit of calls in each process; ``None`` for the setting's.
+    ``calls_per_minute`` is its own call limit in each process, or ``None`` for the default limit.
     """
 
     client_id: str
@@ -70,7 +70,7 @@ class Client:
 
     @classmethod
     def from_item(cls, item: Item) -> Client:
-        """Build a client from its item; older items have a single callback URL and secret, and no ``security``."""
+        """Build a client from its item. Older items have a single callback URL and secret, and no ``security``."""
         created_at = item["created_at"]
         secrets = item.get("secrets", ())
         if digest := item.get("secret_digest"):
@@ -94,7 +94,7 @@ class Client:
         )
 
     def as_item(self) -> Item:
-        """The item to store, without empty members."""
+        """Return the item to store, without empty members."""
         members = {name: getattr(self, name) for name in self.__dataclass_fields__}
         members |= {
             "callback_urls": list(self.callback_urls),
@@ -111,7 +111,7 @@ class Client:
 
     @property
     def events_mode(self) -> EventsMode:
-        """How the client gets events."""
+        """The client's method of receiving events."""
         return "url" if self.events_url is not None else self.events or "none"
 
     @property
@@ -125,7 +125,7 @@ class Client:
 
     @property
     def auth_method(self) -> AuthMethod:
-        """How the client authenticates, if it may choose the first method that it may use."""
+        """The client's authentication method. If it may choose, the first method that it may use."""
         chosen = self.security.auth_method
         return chosen or ("client_secret_basic" if self.secrets else "none")
 
@@ -135,7 +135,7 @@ class Client:
         return self.auth_method != "none"
 
     def accepts_secret(self, secret: str | None, now: int) -> bool:
-        """Whether ``secret`` is valid for this client; for a client without secrets, only ``None`` is valid."""
+        """Whether ``secret`` is valid for this client. For a client without secrets, only ``None`` is valid."""
         if secret is None or not self.secrets:
             return secret is None and not self.secrets
         return any(matches(secret, each.digest) and each.is_valid(now) for each in self.secrets)
@@ -143,9 +143,9 @@ class Client:
 
 @dataclass(frozen=True, slots=True)
 class Registered:
-    """A client with its new secrets in plain text, which are shown only once.
+    """A client with its new secrets in plain text, which are displayed only once.
 
-    ``secret`` authenticates the client; ``events_secret`` verifies events (``whsec_`` and 256 random bits in base64).
+    ``secret`` authenticates the client. ``events_secret`` verifies events (``whsec_`` and 256 random bits in base64).
     Each is ``None`` if it was not created or is no longer valid. ``repeated`` is true if an earlier request created
     them.
     """
@@ -166,13 +166,13 @@ class Identity:
 
     @classmethod
     def generate(cls) -> Identity:
-        """A random identity."""
+        """Return a random identity."""
         return cls(new_uuid(), new_secret(), event_signing.new_secret())
 
 
 @dataclass(frozen=True, slots=True)
 class ClientChange:
-    """The change that led to ``revision``; ``at`` is in Unix seconds, ``by`` a user's email address or ``OPERATOR``.
+    """The change that led to ``revision``. ``at`` is in Unix seconds. ``by`` is a user's email address or ``OPERATOR``.
 
     ``before`` and ``after`` contain the changed members, but never secrets.
     """
@@ -191,7 +191,7 @@ class ClientChange:
 
     @classmethod
     def between(cls, before: Client, after: Client, at: int, by: str, action: Action) -> ClientChange:
-        """The change from ``before`` to ``after``."""
+        """Return the change from ``before`` to ``after``."""
         old, new = _details(before), _details(after)
         changed = [name for name in new if old[name] != new[name]]
         known = {name: {each: members[each] for each in changed} for name, members in (("before", old), ("after", new))}
@@ -207,17 +207,17 @@ class ClientChange:
 
 
 def client_key(client_id: str) -> tuple[str, Item]:
-    """A client's table and key, for batch reads."""
+    """Return a client's table and key, for batch reads."""
     return TABLE, {"client_id": client_id}
 
 
 def change_key(client_id: str, revision: int) -> tuple[str, Item]:
-    """The table and key of the change that led to a revision; the key is longer than any Client ID."""
+    """Return the table and key of the change that led to a revision. The key is longer than any Client ID."""
     return TABLE, {"client_id": f"{client_id}/change/{revision:0{CLIENT_ID_LENGTH}}"}
 
 
 def client_of_change(item: Item) -> str | None:
-    """The Client ID of a stored change; ``None`` for other items."""
+    """Return the Client ID of a stored change, or ``None`` for other items."""
     client_id, found, _ = str(item["client_id"]).partition("/change/")
     return client_id if found else None
 
@@ -228,6 +228,6 @@ def _details(client: Client) -> dict[str, Any]:
 
 
 def _old_until(secrets: Sequence[ClientSecret | EventSecret]) -> dict[str, Any]:
-    """The end of the previous secret's validity, if the secret is still valid."""
+    """Return the end of the previous secret's validity, if the secret is still valid."""
     ends = [timestamp(secret.valid_until) for secret in secrets if secret.valid_until is not None]
     return {"old_secret_until": ends[0]} if ends else {}

@@ -1,4 +1,4 @@
-"""How a client proves who it is: its settings, in the words of RFC 7591, 8705, 9126 and 9449, and their rules."""
+"""A client's authentication settings, with names from RFC 7591, 8705, 9126 and 9449, and their rules."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _KEY_METHODS: tuple[AuthMethod, ...] = ("private_key_jwt", "tls_client_auth")
 
 
 class InvalidSecurity(ValueError):
-    """A setting is invalid or does not fit another; ``member`` is its name, the message gives the reason."""
+    """A setting is invalid or incompatible with another. ``member`` is its name, and the message gives the reason."""
 
     def __init__(self, member: str, message: str) -> None:
         self.member = member
@@ -33,16 +33,18 @@ class ClientSecurity:
     """A client's security settings.
 
     Attributes:
-        auth_method: ``token_endpoint_auth_method`` (RFC 7591); ``None`` for clients that use a secret if they have one,
+        auth_method: ``token_endpoint_auth_method`` (RFC 7591). It is ``None`` for clients that use their secret, if
+        any,
             by either method.
         jwks, jwks_uri: the public keys of ``private_key_jwt``: a key set, or its address.
         tls_client_auth_subject_dn: the subject of the client's certificate (RFC 4514).
-        organization_identifier: that of the PSD2 certificate that every call needs (ETSI TS 119 495, ``PSDGB-FCA-…``).
+        organization_identifier: the identifier in the PSD2 certificate that every call needs (ETSI TS 119 495,
+        ``PSDGB-FCA-…``).
         require_pushed_authorization_requests: whether requests must be pushed (RFC 9126 §6).
         dpop_bound_access_tokens: whether tokens need a DPoP proof (RFC 9449 §5.2).
         tls_client_certificate_bound_access_tokens: whether tokens are bound to the certificate (RFC 8705 §3.4).
         dpop_nonce_required: whether proofs need a nonce of this service.
-        security_profile: ``fapi2`` demands what the FAPI 2.0 Security Profile demands.
+        security_profile: ``fapi2`` applies the requirements of the FAPI 2.0 Security Profile.
     """
 
     auth_method: AuthMethod | None = None
@@ -58,15 +60,15 @@ class ClientSecurity:
 
     @classmethod
     def from_item(cls, item: Mapping[str, Any]) -> Self:
-        """Build the settings from their item; a setting of a newer release is left out."""
+        """Build the settings from their item. Settings of newer releases are omitted."""
         return cls(**{name: value for name, value in item.items() if name in cls.__dataclass_fields__})
 
     def as_item(self) -> dict[str, Any]:
-        """The members to store, without default values."""
+        """Return the members to store, without default values."""
         return {name: value for name, value in asdict(self).items() if value not in (None, False)}
 
     def with_changes(self, changes: Mapping[str, Any]) -> Self:
-        """The settings with ``changes``. Another method, or other keys, take the place of the former ones."""
+        """Return the settings with ``changes``. A new method or new keys replace the previous ones."""
         replaced: dict[str, Any] = {}
         if changes.get("auth_method", self.auth_method) != self.auth_method:
             replaced = dict.fromkeys(_OF_METHOD)
@@ -108,7 +110,7 @@ class ClientSecurity:
 
     @property
     def needs_key(self) -> bool:
-        """Whether tokens cannot be had without a private key of the client, which only its application has."""
+        """Whether tokens require a private key of the client, which only its application has."""
         return self.uses_key or self.needs_certificate or self.requires_bound_tokens
 
     @cached_property
@@ -117,10 +119,10 @@ class ClientSecurity:
 
 
 def check_security(security: ClientSecurity, *, is_sandbox: bool, takes_certificates: bool) -> None:
-    """Check that a client's settings fit each other and the stage.
+    """Check that a client's settings are compatible with each other and with the stage.
 
     Args:
-        is_sandbox: whether clients may go without secret and key.
+        is_sandbox: whether clients may omit both secret and key.
         takes_certificates: whether the stage has ``MTLS_URL``.
 
     Raises:
@@ -192,7 +194,7 @@ def _check_certificates(security: ClientSecurity, takes_certificates: bool) -> N
 
 
 def _check_names(security: ClientSecurity) -> None:
-    """Check names that certificates are compared with: a name that none can have would lock the client out."""
+    """Check names that are compared with certificates. A name that no certificate has would lock the client out."""
     from chalicelib.foundation.crypto.certificates import same_subject
 
     subject, organization = security.tls_client_auth_subject_dn, security.organization_identifier

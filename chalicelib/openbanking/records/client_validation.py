@@ -1,4 +1,4 @@
-"""Rules for a client's members, and who may change them."""
+"""Rules for a client's members, and for the permission to change them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MOST_CALLBACK_URLS = 10
 
 
 class InvalidClient(ValueError):
-    """A member of a client is invalid: ``member`` is its name, the message gives the reason."""
+    """A member of a client is invalid. ``member`` is its name, and the message gives the reason."""
 
     def __init__(self, member: str, message: str) -> None:
         self.member = member
@@ -28,9 +28,9 @@ class InvalidClient(ValueError):
 class Details(TypedDict, total=False):
     """The editable members of a client.
 
-    Setting ``events_url`` to ``None`` stops sending events; ``events`` records them for fetching (``poll``), or stops
-    all (``none``). ``security`` holds the members of ``ClientSecurity`` that change. ``calls_per_minute`` is set by the
-    operator only; ``None`` for the setting's.
+    Setting ``events_url`` to ``None`` stops sending events. ``events`` records them for fetching (``poll``), or stops
+    all events (``none``). ``security`` holds the members of ``ClientSecurity`` that change. ``calls_per_minute`` is set
+    by the operator only, and ``None`` means the default limit.
     """
 
     title: str
@@ -47,8 +47,8 @@ def check_details(
 ) -> Iterator[tuple[str, Any]]:
     """Validate and normalise members other than ``security``.
 
-    The present title and Callback URLs of the client ``current`` are accepted unchecked: earlier rules may have allowed
-    them.
+    The present title and Callback URLs of the client ``current`` are accepted unchecked, because earlier rules may have
+    allowed them.
 
     Raises:
         InvalidClient.
@@ -68,7 +68,7 @@ def check_details(
 
 
 def check_events(details: Details, settings: Settings) -> Iterator[tuple[str, Any]]:
-    """Validate how a client gets events: an Events URL ends fetching, and vice versa. Raises: InvalidClient."""
+    """Validate how a client gets events. An Events URL and fetching exclude each other. Raises: InvalidClient."""
     url, events = details.get("events_url"), details.get("events")
     if events is not None and events not in ("poll", "none"):
         raise InvalidClient("events", "events must be poll or none")
@@ -99,7 +99,7 @@ def check_owner_may(client: Client, updated: Client, settings: Settings) -> None
 
 
 def check_changeable(client: Client, updated: Client) -> None:
-    """Refuse changes of an archived client, and of a registration number that its certificate names.
+    """Refuse changes to an archived client, and to a registration number that the client's certificate contains.
 
     Raises:
         InvalidClient.
@@ -117,9 +117,9 @@ def check_changeable(client: Client, updated: Client) -> None:
 def check_callback_urls(
     urls: Sequence[str], settings: Settings, default: str, current: Collection[str] = ()
 ) -> tuple[str, ...]:
-    """Validate Callback URLs; an empty list means the default one.
+    """Validate Callback URLs. An empty list means the default URL.
 
-    ``current`` are the client's present ones: earlier rules may have allowed parameters in their queries.
+    ``current`` are the client's present URLs, because earlier rules may have allowed parameters in their queries.
 
     Raises:
         InvalidClient.
@@ -141,7 +141,7 @@ def _check_callback_query(url: str) -> None:
 
 
 def check_url(name: str, url: str, settings: Settings, member: str = "") -> str:
-    """Validate a URL of a client. Raises: InvalidClient, with ``member``, or else ``name``."""
+    """Validate a URL of a client. Raises: InvalidClient, with ``member``, or otherwise ``name``."""
     try:
         return check_address(url, local=settings.is_local)
     except InvalidAddress as error:
@@ -175,9 +175,9 @@ def check_text(member: str, value: str, length: int) -> str:
 
 
 def with_security(settings: Settings, client: Client, changes: Mapping[str, Any]) -> Client:
-    """The client with other security settings; a method that needs no secret ends its secrets.
+    """Return the client with other security settings. A method without a secret ends the client's secrets.
 
-    Banks are shown the organization identifier of a PSD2 certificate as the registration number.
+    Banks receive the organization identifier of a PSD2 certificate as the registration number.
 
     Raises:
         InvalidClient.
@@ -202,7 +202,7 @@ def with_security(settings: Settings, client: Client, changes: Mapping[str, Any]
 
 
 def needs_first_secret(client: Client, settings: Settings, *, wanted: bool = False) -> bool:
-    """Whether to create a first secret for a client: if ``wanted``, or if its method or the stage requires one."""
+    """Whether to create a first secret for a client: if ``wanted``, or if its method or the stage requires a secret."""
     if client.secrets or not client.security.allows_secret:
         return False
     return wanted or not settings.is_sandbox or client.security.auth_method is not None

@@ -1,7 +1,7 @@
 """Clients: registered TPPs (specification, Web interface records).
 
-Every change is written together with its history entry, conditional on the revision that was read. If a concurrent
-change wins, the change is decided again on the new state, or refused if the caller specified a revision.
+Every change is written together with its history entry, on condition that the revision is unchanged. After a concurrent
+change, the change is decided again on the new state, or refused if the caller specified a revision.
 """
 
 from __future__ import annotations
@@ -80,11 +80,11 @@ class Clients:
 
     @property
     def default_callback(self) -> str:
-        """The Callback URL of clients that use the web interface's own callback page."""
+        """Return the Callback URL of clients that use the web interface's own callback page."""
         return f"{self._settings.public_url}/authorize/callback"
 
     def web_callback(self, client: Client) -> str:
-        """The Callback URL for requests from the web interface: its own page if the client has registered it."""
+        """Return the Callback URL for web interface requests: the interface's page if the client has registered it."""
         return self.default_callback if self.default_callback in client.callback_urls else client.callback_url
 
     def create(
@@ -101,14 +101,14 @@ class Clients:
         identity: Identity | None = None,
         security: Mapping[str, Any] | None = None,
     ) -> Registered:
-        """Register a TPP; a client with an Events URL gets an events secret. ``events`` is as in ``Details``.
+        """Register a TPP. A client with an Events URL gets an events secret. ``events`` is as in ``Details``.
 
         A client secret is created if ``secret`` is true, if the method of ``security`` needs one, and always outside
-        sandboxes unless the client uses a key. Repeating a request with the same ``identity`` within ten minutes
+        sandboxes unless the client uses a key. A duplicate request with the same ``identity`` within ten minutes
         returns the same client and its secrets.
 
         Raises:
-            InvalidClient: naming the member.
+            InvalidClient: with the member's name.
             ClientExists: a client with this ``identity`` was registered more than ten minutes ago, or by another owner.
         """
         itself = identity or Identity.generate()
@@ -147,24 +147,24 @@ class Clients:
         return self._engine.carry_out(if_permitted([put], made, repeat))
 
     def get(self, client_id: str, owner: str | None = None) -> Client:
-        """A client, optionally restricted to ``owner``. Raises: UnknownClient."""
+        """Return a client, optionally restricted to ``owner``. Raises: UnknownClient."""
         return _require(self._read(client_id), client_id, owner)
 
     def all(self, owner: str | None = None) -> list[Client]:
-        """All clients, or those of one owner."""
+        """Return all clients, or the clients of one owner."""
         if owner is None:
             return [Client.from_item(item) for item in self._store.scan(TABLE) if "owner" in item]
         return [Client.from_item(item) for item in self._store.each(TABLE, ("owner", owner), index="owner")]
 
     def history(self, client: Client) -> list[ClientChange]:
-        """A client's most recent changes, newest first."""
+        """Return a client's most recent changes, newest first."""
         revisions = range(client.revision, 0, -1)[:HISTORY_LENGTH]
         keys = [change_key(client.client_id, revision) for revision in revisions]
         found = self._store.batch_get(keys) if keys else []
         return [ClientChange.from_item(item) for item in found if item]
 
     def all_changes(self) -> Iterator[tuple[str, ClientChange]]:
-        """All changes of all clients with their Client IDs, in no order; for the operator's command line."""
+        """Return all changes of all clients with their Client IDs, unordered, for the operator's command line."""
         for item in self._store.scan(TABLE):
             if (client_id := client_of_change(item)) is not None:
                 yield client_id, ClientChange.from_item(item)
@@ -188,21 +188,21 @@ class Clients:
         return self._change(client_id, owner, "archived", apply_change).client
 
     def restore(self, client_id: str, owner: str | None = None) -> Client:
-        """Undo ``archive``; the client stays inactive. Raises: UnknownClient."""
+        """Undo ``archive``. The client remains inactive. Raises: UnknownClient."""
         return self._change_members(client_id, owner, "restored", archived_at=None)
 
     def update(
         self, client_id: str, *, owner: str | None = None, revision: int | None = None, **details: Unpack[Details]
     ) -> Registered:
-        """Change the passed members of a client; the first Events URL creates an events secret.
+        """Change the passed members of a client. The first Events URL creates an events secret.
 
-        Removing the Events URL keeps the events secrets, so that a later URL uses the same ones. A method that needs a
-        client secret creates the first one; a method that needs none ends all secrets.
+        The events secrets remain when the Events URL is removed, so that a later URL uses the same secrets. A method
+        that needs a client secret creates the first secret. A method that needs no secret ends all secrets.
 
         Args:
             client_id: the client.
-            owner: the user, who must own the client; omit for the operator.
-            revision: the expected revision; omit to accept any. What is in effect already is accepted at each revision.
+            owner: the user, who must own the client. Omit for the operator.
+            revision: the expected revision. Omit to accept any. Changes already in effect are accepted at any revision.
 
         Raises:
             UnknownClient, InvalidClient.
@@ -228,11 +228,11 @@ class Clients:
     def rotate_secret(
         self, client_id: str, overlap: int, *, owner: str | None = None, secret: str | None = None
     ) -> Registered:
-        """Create a new client secret; the current one stays valid for ``overlap`` seconds.
+        """Create a new client secret. The current secret remains valid for ``overlap`` seconds.
 
-        At most two secrets are valid: one still in the overlap of an earlier rotation becomes invalid immediately. A
-        client without a secret gets its first and must use it from then on. A request repeated with the same ``secret``
-        within ten minutes returns that secret again, with ``repeated`` set.
+        At most two secrets are valid. A secret still in the overlap of an earlier rotation becomes invalid immediately.
+        A client without a secret gets its first secret and must then use it. A duplicate request with the same
+        ``secret`` within ten minutes returns that secret again, with ``repeated`` set.
 
         Raises:
             UnknownClient.
@@ -258,11 +258,11 @@ class Clients:
     def rotate_events_secret(
         self, client_id: str, overlap: int, *, owner: str | None = None, secret: str | None = None
     ) -> Registered:
-        """Create a new events secret; for ``overlap`` seconds, events are signed with both secrets.
+        """Create a new events secret. For ``overlap`` seconds, events are signed with both secrets.
 
-        Without an overlap, which is meant for leaked secrets, the old one is dropped immediately. At most two are in
-        use: one still in the overlap of an earlier rotation is dropped. A request repeated with the same ``secret``
-        within ten minutes returns that secret again, with ``repeated`` set.
+        Without an overlap, which is meant for leaked secrets, the old secret is dropped immediately. At most two are in
+        use. A secret still in the overlap of an earlier rotation is dropped. A duplicate request with the same
+        ``secret`` within ten minutes returns that secret again, with ``repeated`` set.
 
         Raises:
             UnknownClient.
@@ -285,7 +285,7 @@ class Clients:
         return made
 
     def events_secrets(self, client: Client) -> list[str]:
-        """The secrets that currently sign events, in plain text, newest first.
+        """Return the secrets that currently sign events, in plain text, newest first.
 
         Raises: Unsealable.
         """
@@ -293,7 +293,7 @@ class Clients:
         return event_signing.in_use(self._vault, secrets, context, self._clock.time())
 
     def _made_before(self, client: Client, owner: str, itself: Identity) -> Registered:
-        """The client that an earlier request created, with its secrets if still in use. Raises: ClientExists."""
+        """Return the client that an earlier request created, with its secrets if still in use. Raises: ClientExists."""
         if client.owner != owner or self._clock.time() - client.created_at >= _REPEATED_SECONDS:
             raise ClientExists(client.client_id)
         secret = itself.secret if client.accepts_secret(itself.secret, self._clock.time()) else None
@@ -301,11 +301,11 @@ class Clients:
         return Registered(client, secret, itself.events_secret if is_signing else None, repeated=True)
 
     def _rotated_at(self, client: Client) -> int:
-        """The time of the latest events secret rotation; 0 if unknown."""
+        """Return the time of the latest events secret rotation, or 0 if unknown."""
         return next((each.at for each in self.history(client) if each.action == "events secret rotated"), 0)
 
     def _check_recent(self, made_at: int) -> None:
-        """Check that a secret is recent enough to be shown again. Raises: InvalidClient."""
+        """Check that a secret is recent enough to be displayed again. Raises: InvalidClient."""
         if self._clock.time() - made_at >= _REPEATED_SECONDS:
             raise InvalidClient("secret", "this secret has already been created and cannot be shown again")
 
@@ -324,11 +324,11 @@ class Clients:
         apply_change: Callable[[Client], Registered],
         revision: int | None = None,
     ) -> Registered:
-        """Write the result of ``apply_change`` and a history entry; nothing if the client is unchanged.
+        """Write the result of ``apply_change`` and a history entry, unless the client is unchanged.
 
         Raises:
             UnknownClient.
-            InvalidClient: the client cannot be changed so.
+            InvalidClient: the client does not permit this change.
             ClientChanged: the client is not at the requested ``revision``.
             Conflict: concurrent changes interfered with every attempt.
         """
@@ -350,7 +350,7 @@ class Clients:
         return self._engine.carry_out(decide, Facts([key], [self._read(client_id)]))
 
     def _put_change(self, before: Client, after: Client, by: str, action: Action) -> list[Operation]:
-        """The writes of a change; they fail if the client has changed since ``before`` was read."""
+        """Return the writes of a change. They fail if the client has changed since ``before`` was read."""
         at_revision: Condition = Attr("revision").eq(before.revision)
         if not before.revision:  # clients older than revisions have none
             at_revision |= Attr("revision").not_exists()
@@ -368,7 +368,7 @@ class Clients:
 
 
 def _require(item: Item | None, client_id: str, owner: str | None) -> Client:
-    """The client of an item, which must be ``owner``'s if given. Raises: UnknownClient."""
+    """Return the client of an item, which must belong to ``owner`` if passed. Raises: UnknownClient."""
     if item is None or owner not in (None, item["owner"]):
         raise UnknownClient(f"no client has the id {client_id}")
     return Client.from_item(item)

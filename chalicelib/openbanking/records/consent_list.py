@@ -1,10 +1,10 @@
 """A client's consents, newest first, page by page.
 
-The index ``client`` has every consent under its client, sorted by the time of its creation. It is not sharded: a client
-gets few new consents per second, consents saved before the index existed are in it, too, and a page takes one query, or
-two if its filter drops many of the first rows. Its other members, which filters compare, change with a consent's status
-only, so neither reads nor refreshes write it. It may lag behind, so the consents of a page are read from the table,
-strongly consistent.
+The index ``client`` has every consent under its client, sorted by the time of its creation, including consents saved
+before the index existed. The index is not sharded, because a client gets few new consents per second. A page takes one
+query, or two if its filter excludes many of the first rows. The other index members, which filters compare, change only
+with a consent's status, so reads and refreshes do not write them. The index may lag behind, so the consents of a page
+are read from the table, strongly consistent.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _ID_LENGTH = 64
 
 @dataclass(frozen=True, slots=True)
 class ConsentPage:
-    """A page of consents; pass ``next`` as ``after`` to get the following page. It is ``None`` on the last page."""
+    """A page of consents. Pass ``next`` as ``after`` to get the following page. It is ``None`` on the last page."""
 
     consents: Sequence[Consent]
     next: str | None
@@ -41,7 +41,7 @@ class ConsentPage:
 class ConsentList:
     """Reads a client's consents in two round trips: the index, and the consents themselves.
 
-    Cursors are positions in the index, signed for the client, so that nobody can make one.
+    Cursors are positions in the index, signed for the client, so that they cannot be forged.
     """
 
     def __init__(self, store: Store, keyring: Keyring, clock: Clock) -> None:
@@ -50,7 +50,7 @@ class ConsentList:
         self._clock = clock
 
     def page(self, client_id: str, query: ConsentsQuery) -> ConsentPage:
-        """At most ``query.limit`` consents that match ``query``; there may be fewer although more follow.
+        """Return at most ``query.limit`` consents that match ``query``. A page may have fewer even if more follow.
 
         Raises:
             Refusal: ``query.after`` is not a cursor of this client.
@@ -60,12 +60,12 @@ class ConsentList:
         return ConsentPage(self._read(selected, query), self._cursor(client_id, last) if last else None)
 
     def find(self, consent_id: str) -> Consent | None:
-        """One consent, strongly consistent; ``None`` if no consent has this id."""
+        """Return one consent, strongly consistent, or ``None`` if no consent has this id."""
         item = self._store.get(*consent_key(consent_id)) if 0 < len(consent_id) <= _ID_LENGTH else None
         return Consent.from_item(item) if item else None
 
     def _select(self, client_id: str, query: ConsentsQuery, after: Item | None) -> tuple[Sequence[Item], Item | None]:
-        """The first matching rows, and the last row that was examined, if others follow."""
+        """Return the first matching rows, and the last row that was examined, if others follow."""
         selected: list[Item] = []
         for size in _sizes(query):
             rows = self._store.query(
@@ -86,7 +86,7 @@ class ConsentList:
         return query.status in (None, state) and (query.bic is None or is_same_bank(query.bic, row["bic"]))
 
     def _read(self, rows: Sequence[Item], query: ConsentsQuery) -> list[Consent]:
-        """The consents of index rows, without those that changed and no longer match."""
+        """Read the consents of index rows, without consents that changed and no longer match."""
         found = self._store.batch_get([consent_key(row["consent_id"]) for row in rows]) if rows else []
         return [Consent.from_item(item) for item in found if item is not None and self._matches(item, query)]
 
@@ -96,7 +96,7 @@ class ConsentList:
         return self._cursors.sign(client_id, f"{row['created_at']}~{row['consent_id']}")
 
     def _read_cursor(self, client_id: str, cursor: str) -> Item:
-        """The index key at a cursor. Raises: Refusal."""
+        """Return the index key at a cursor. Raises: Refusal."""
         try:
             created_at, _, consent_id = self._cursors.read(client_id, cursor).partition("~")
         except InvalidCursor:
@@ -106,7 +106,7 @@ class ConsentList:
 
 
 def _sizes(query: ConsentsQuery) -> Sequence[int]:
-    """The rows that a page's queries read: without a filter, whether one more follows."""
+    """Return the numbers of rows that a page's queries read. Without a filter, one extra row detects a further page."""
     if query.bic is None and query.status is None:
         return [query.limit + 1]
     first = query.limit * _EXAMINED_FIRST

@@ -1,17 +1,17 @@
 """Consents and their tokens (``docs/concepts/consents-and-tokens.md``).
 
-Each consent is an item collection. The item ``consent`` holds client, scopes, accounts and expiry; relayed calls read
-it, so it is kept small. ``grant`` holds the authorization code and the current refresh token. Each access and refresh
+Each consent is an item collection. The item ``consent`` holds client, scopes, accounts and expiry. Relayed calls read
+this item, so it is small. ``grant`` holds the authorization code and the current refresh token. Each access and refresh
 token has an item with its digest. Tokens are valid only while the consent is *authorised*, so a single write to the
 consent revokes them all. Exception: after a one-time consent is *spent*, its bearer can still read the status of its
 payment.
 
 ``last_used_on`` is the UTC day on which the TPP last got a token for the consent. The transactions that issue tokens
-set it, so that no read writes: an access token is valid for an hour, so a use may be up to an hour later. Consents that
-have not been used since this member was introduced do not have it.
+set it, so reads do not write. An access token is valid for an hour, so the last use may be up to an hour later.
+Consents without a use since the introduction of this member do not have it.
 
-A sparse index lists consents with an outstanding expiry event: ``notify`` is the next event, ``notify_at`` its time.
-Another lists each client's consents, see ``consent_list``.
+A sparse index lists consents with an outstanding expiry event: ``notify`` is the next event, and ``notify_at`` its
+time. Another index lists each client's consents (see ``consent_list``).
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Consent:
     """A PSU's consent. Times are in Unix seconds.
 
     ``accounts`` may contain ``ibans``, ``account_ids`` and ``account_numbers``. ``last_used_on`` is a UTC day,
-    ``YYYY-MM-DD``; ``ended_at`` and ``ended_by`` tell when and by whom a consent was revoked.
+    ``YYYY-MM-DD``. ``ended_at`` and ``ended_by`` are the time and the party of a revocation.
     """
 
     consent_id: str
@@ -77,16 +77,16 @@ class Consent:
 
     @cached_property
     def version(self) -> Version:
-        """The bank's protocol version when the PSU consented; it never changes for a consent."""
+        """The bank's protocol version when the PSU consented. It never changes for a consent."""
         return VERSIONS[self.api_version]
 
     @property
     def services(self) -> set[Service]:
-        """The PSD2 services of its scopes."""
+        """The PSD2 services of the consent's scopes."""
         return {self.version.scopes[name].service for name in self.scopes}
 
     def state(self, now: int) -> ConsentState:
-        """Its status, or ``expired``: see ``state_of``."""
+        """Return the consent's status, or ``expired`` (see ``state_of``)."""
         return state_of(self.status, self.valid_until, now)
 
     def is_valid(self, now: int) -> bool:
@@ -96,16 +96,16 @@ class Consent:
         return self.status == "spent" and now < self.valid_until
 
     def can_be_queried(self, now: int) -> bool:
-        """Whether the bank can be asked about its payments."""
+        """Whether the bank can be queried about the consent's payments."""
         return self.is_valid(now) or self.is_spent(now)
 
     def has_ended(self, now: int) -> bool:
-        """Whether it was revoked or has reached its end; nothing can end it again."""
+        """Whether the consent was revoked or has reached its end. It cannot end again."""
         return self.status == "revoked" or now >= self.valid_until
 
 
 def state_of(status: ConsentStatus, valid_until: int, now: int) -> ConsentState:
-    """A consent's status; ``expired`` once an authorised one has reached its end."""
+    """Return a consent's status, or ``expired`` if an authorised consent has reached its end."""
     return "expired" if status == "authorised" and now >= valid_until else status
 
 
@@ -113,7 +113,7 @@ def state_of(status: ConsentStatus, valid_until: int, now: int) -> ConsentState:
 class Grant:
     """The state of a consent's credentials: the code, the refresh tokens and the latest token pair.
 
-    ``dpop_jkt`` is the key to which the code is bound (RFC 9449 §10), ``cnf`` that of the latest pair.
+    ``dpop_jkt`` is the key to which the code is bound (RFC 9449 §10). ``cnf`` is the key of the latest pair.
     ``names_redirect_uri`` is set if the code must be redeemed with ``redirect_uri`` (RFC 6749 §4.1.3).
     """
 
@@ -177,7 +177,7 @@ def grant_key(consent_id: str) -> tuple[str, Item]:
 
 
 def token_key(kind: Literal["access", "refresh"], credential: OpaqueToken) -> tuple[str, Item]:
-    """The table and key of a token, from the consent and token ids in its credential."""
+    """Return the table and key of a token, from the consent and token ids in its credential."""
     return TABLE, {"consent_id": credential.ids[0], "part": f"{kind}#{credential.ids[1]}"}
 
 
@@ -192,9 +192,9 @@ class Consents:
     def new(
         self, authorization: AuthorizationRequest, accounts: Accounts, days: int, code_seconds: int | None = None
     ) -> NewConsent:
-        """A new consent for ``authorization``, valid for ``days``, with its authorization code and the bank's token.
+        """Create a consent for ``authorization``, valid for ``days``, with its authorization code and the bank's token.
 
-        ``code_seconds`` is the code's lifetime if it is not that of the stage.
+        ``code_seconds`` is the code's lifetime if different from the stage's.
         """
         consent_id, now = new_id(), self._clock.time()
         code, code_digest = new_credential(consent_id)
@@ -232,11 +232,11 @@ class Consents:
         return NewConsent(Consent.from_item(item), operations, code, bank_token)
 
     def bank_token(self, consent: Consent) -> str:
-        """The bank's token for this PSU, sent as ``X-Auth-Token``."""
+        """Return the bank's token for this PSU, sent as ``X-Auth-Token``."""
         return self._vault.unseal(consent.bank_token_sealed, _context(consent.consent_id, "bank_token"))
 
     def first_pair(self, consent: Consent, confirmation: Confirmation | None = None) -> IssuedTokens:
-        """Issue tokens for an authorization code; the writes fail if the code was already used.
+        """Issue tokens for an authorization code. The writes fail if the code was already used.
 
         ``confirmation`` names the key to which the tokens are bound.
         """
@@ -244,14 +244,14 @@ class Consents:
         return self._put_pair(consent, redemption, Attr("code_redeemed_at").not_exists(), confirmation)
 
     def next_pair(self, consent: Consent, refresh_id: str, confirmation: Confirmation | None = None) -> IssuedTokens:
-        """Issue tokens for the current refresh token; the writes fail if the token was already used."""
+        """Issue tokens for the current refresh token. The writes fail if the token was already used."""
         rotation = {"previous_refresh_id": refresh_id, "rotated_at": self._clock.time()}
         return self._put_pair(consent, rotation, Attr("refresh_id").eq(refresh_id), confirmation)
 
     def next_access(
         self, consent: Consent, refresh: str, refresh_id: str, confirmation: Confirmation | None
     ) -> IssuedTokens:
-        """Issue an access token beside the current refresh token, which stays (FAPI 2.0 §5.3.2.1).
+        """Issue an access token. The current refresh token does not change (FAPI 2.0 §5.3.2.1).
 
         The writes fail if ``refresh_id`` is not the current token.
         """
@@ -260,7 +260,7 @@ class Consents:
         return IssuedTokens(pair, [self._update_last_use(consent), check, access], _key_of(access))
 
     def repeated_pair(self, grant: Grant, refresh_id: str) -> TokenPair | None:
-        """The token pair issued for a rotated refresh token; ``None`` outside the repeat window."""
+        """Return the token pair issued for a rotated refresh token, or ``None`` outside the retry window."""
         if grant.previous_refresh_id != refresh_id or grant.rotated_at is None or grant.pair_sealed is None:
             return None
         if self._clock.time() - grant.rotated_at > REPEAT_WINDOW:
@@ -268,7 +268,7 @@ class Consents:
         return TokenPair(**jsontext.loads(self._vault.unseal(grant.pair_sealed, _context(grant.consent_id, "pair"))))
 
     def update_revoked(self, consent: Consent, by: EndedBy) -> Update:
-        """The write that revokes a consent and all its tokens; it fails if the consent has ended."""
+        """Return the write that revokes a consent and all its tokens. It fails if the consent has ended."""
         now = self._clock.time()
         return Update(
             *consent_key(consent.consent_id),
@@ -278,14 +278,14 @@ class Consents:
         )
 
     def update_spent(self, consent: Consent, access: Item, attempt: str, request_id: str) -> list[Operation]:
-        """The writes that spend a one-time consent for ``attempt`` at an order; only one attempt succeeds.
+        """Return the writes that spend a one-time consent for ``attempt`` at an order. Only one attempt succeeds.
 
-        The access token's item is kept until the consent expires, so that it can read the payment's status.
+        The access token's item is retained until the consent expires, so that the token can read the payment's status.
         """
         return [self.update_spent_by(consent, attempt, request_id), _lifetime(access, consent.valid_until)]
 
     def update_spent_by(self, consent: Consent, attempt: str, request_id: str) -> Update:
-        """The write that spends a one-time consent for ``attempt`` at the order with this X-Request-Id."""
+        """Return the write that spends a one-time consent for ``attempt`` at the order with this X-Request-Id."""
         now, order = self._clock.time(), {"spent_by": attempt, "spent_order": request_id}
         return Update(
             *consent_key(consent.consent_id),
@@ -295,7 +295,7 @@ class Consents:
         )
 
     def update_unspent(self, consent: Consent, access: Item, attempt: str) -> list[Operation]:
-        """The writes that undo ``update_spent`` if the bank was never reached."""
+        """Return the writes that undo ``update_spent`` if the bank was never reached."""
         return [
             Update(
                 *consent_key(consent.consent_id),
@@ -307,9 +307,9 @@ class Consents:
         ]
 
     def update_next_notice(self, item: Item) -> Update:
-        """The write to record together with a consent's due event; it fails if the event was already recorded.
+        """Return the write to record with a consent's due event. It fails if the event was already recorded.
 
-        It advances ``notify`` from ``consent.expiring`` to ``consent.expired``, and then removes it.
+        The write advances ``notify`` from ``consent.expiring`` to ``consent.expired``, and then removes it.
         """
         last = item["notify"] == "consent.expired"
         following: Item = {} if last else {"notify": "consent.expired", NOTIFY.time: item["valid_until"]}
@@ -338,7 +338,7 @@ class Consents:
         return IssuedTokens(pair, writes, _key_of(access))
 
     def _update_last_use(self, consent: Consent) -> Update:
-        """The write that records the day of a consent's use; it fails if the consent has ended."""
+        """Return the write that records the day of a consent's use. It fails if the consent has ended."""
         return Update(
             *consent_key(consent.consent_id),
             set={"last_used_on": self._today()},
@@ -349,7 +349,7 @@ class Consents:
         return self._clock.now().date().isoformat()
 
     def _new_access(self, consent: Consent, refresh: str, confirmation: Confirmation | None) -> tuple[TokenPair, Put]:
-        """A new access token beside ``refresh``, and the write that stores it."""
+        """Return a new access token for ``refresh``, and the write that stores it."""
         access_id = new_id()
         access, access_digest = new_credential(consent.consent_id, access_id, consent.bic)
         pair = TokenPair(access, min(self._clock.time() + ACCESS_LIFETIME, consent.valid_until), refresh)
@@ -358,7 +358,7 @@ class Consents:
 
 
 def _first_notice(consent_id: str, now: int, valid_until: int) -> Item:
-    """The index members for a new consent's first event; a short consent skips ``consent.expiring``."""
+    """Return the index members for a new consent's first event. A short consent skips ``consent.expiring``."""
     announced_at = valid_until - EXPIRING_SECONDS
     event, at = ("consent.expiring", announced_at) if announced_at >= now else ("consent.expired", valid_until)
     return {"notify": event, NOTIFY.time: at, **NOTIFY.entry(consent_id)}

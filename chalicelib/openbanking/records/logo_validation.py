@@ -1,4 +1,4 @@
-"""Validation of an uploaded logo by its content: PNG, JPEG, or an SVG drawing that refers to nothing outside itself."""
+"""Validation of an uploaded logo by its content: PNG, JPEG, or an SVG drawing without external references."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from chalicelib.openbanking.records.svg_logos import check_svg
 
 
 def read_logo(content: bytes) -> Logo:
-    """Check a logo and determine its media type; what browsers need not have is removed. Raises: InvalidBank."""
+    """Check a logo and determine its media type. Data that browsers do not need is removed. Raises: InvalidBank."""
     if not 0 < len(content) <= LOGO_BYTES:
         raise InvalidBank(f"a logo must have 1 to {LOGO_BYTES} bytes; this one has {len(content)}")
     if content.startswith(PNG):

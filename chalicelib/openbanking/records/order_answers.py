@@ -1,6 +1,7 @@
-"""TPPs' idempotency keys: a repeated payment reaches the bank only once (``docs/concepts/payments.md``).
+"""TPPs' idempotency keys: a duplicate payment request reaches the bank only once (``docs/concepts/payments.md``).
 
-A claim is written before the bank is called. The response or refusal is then stored in it, encrypted, for 24 hours.
+A claim is written before the bank is called. The response or refusal is then stored in the claim, encrypted, for 24
+hours.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ RUNNING_SECONDS = 30
 class OrderClaim:
     """One attempt at a TPP's order with an Idempotency-Key.
 
-    ``consent_id`` is the order's consent, if any: a spent bearer can only repeat its own payment.
+    ``consent_id`` is the order's consent, if any. A spent bearer can only retry its own payment.
     """
 
     claim: Claim
@@ -50,7 +51,7 @@ class OrderClaim:
 
 @dataclass(frozen=True, slots=True)
 class DeferredRequest:
-    """An accepted request to be executed later; the outcome is stored under ``request_id``."""
+    """An accepted request to be executed later. The outcome is stored under ``request_id``."""
 
     request_id: str
 
@@ -63,10 +64,10 @@ class OrderAnswers:
         self._clock = clock
 
     def find_outcome(self, claim: OrderClaim, item: Item | None) -> Mapping[str, Any] | DeferredRequest | None:
-        """The response or the accepted request stored in ``item``; ``None`` if the key is free.
+        """Return the response or the accepted request stored in ``item``, or ``None`` if the key is free.
 
         Raises:
-            Refusal: the stored refusal; or the key was used with a different body, or the first request is still
+            Refusal: the stored refusal, or the key was used with a different body, or the first request is still
                 running or was interrupted.
         """
         try:
@@ -83,23 +84,23 @@ class OrderAnswers:
         raise refusals.NEVER_ENDED()
 
     def put_claim(self, claim: OrderClaim) -> Put:
-        """The write that claims a key before the bank is called; it fails if the key is already claimed."""
+        """Return the write that claims a key before the bank is called. It fails if the key is already claimed."""
         return self._put(claim)
 
     def put_deferred(self, claim: OrderClaim, accepted: DeferredRequest) -> Put:
-        """The write that claims a key for a deferred request, so that repeats return the same request."""
+        """Return the write that claims a key for a deferred request, so that duplicates return the same request."""
         return self._put(claim, {"accepted": accepted.request_id})
 
     def put_answer(self, claim: OrderClaim, answer: Mapping[str, Any]) -> Put:
-        """The write that stores the response for a claim."""
+        """Return the write that stores the response for a claim."""
         return self._put(claim, {"answer": answer}, claim.claim.is_own)
 
     def first_answer(self, request_id: str) -> tuple[str, int]:
-        """The id and time of the first request, to repeat in its stored refusal: ``Refusal.first``."""
+        """Return the id and time of the first request, to include in its stored refusal as ``Refusal.first``."""
         return request_id, self._clock.time()
 
     def put_refusal(self, claim: OrderClaim, refusal: Refusal) -> Put:
-        """The write that stores a refusal, including ``Refusal.first``."""
+        """Return the write that stores a refusal, including ``Refusal.first``."""
         details = [[detail.fault.name, detail.details] for detail in refusal.details]
         members = {
             "fault": refusal.fault.name,
@@ -111,7 +112,7 @@ class OrderAnswers:
         return self._put(claim, {"refusal": members}, claim.claim.is_own)
 
     def put_released(self, claim: OrderClaim) -> Put:
-        """The write that frees a key whose request was not sent, as if the claim had expired."""
+        """Return the write that frees a key whose request was not sent, as if the claim had expired."""
         put = self._put(claim, condition=claim.claim.is_own)
         return replace(put, item={**put.item, "expires_at": self._clock.time()})
 
@@ -124,7 +125,7 @@ class OrderAnswers:
 
 
 def _read_outcome(outcome: Mapping[str, Any]) -> Mapping[str, Any] | DeferredRequest:
-    """The stored response or accepted request. Raises: Refusal, if the stored outcome is one."""
+    """Return the stored response or accepted request. Raises: Refusal, if the stored outcome is a refusal."""
     if "accepted" in outcome:
         return DeferredRequest(outcome["accepted"])
     if "refusal" not in outcome:

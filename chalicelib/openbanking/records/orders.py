@@ -2,12 +2,13 @@
 
 If an id is reused for another order, the bank may return the first order's payment. The id is therefore claimed, per
 bank, for 24 hours before the bank is called, and for as long as the order's outcome is unknown. Retries of the order
-(same client, path, consent and body) share the claim; any other order is refused. The claim counts the attempts that
-may have sent the order. An attempt that provably sent nothing decrements the count; at zero, the id is free again.
+(same client, path, consent and body) share the claim. Any other order is refused. The claim counts the attempts that
+may have sent the order. An attempt that provably did not send the order decrements the count. At zero, the id is free
+again.
 
-``open_attempts`` are the attempts whose outcome is unknown, from the claim on: an interrupted service leaves no order
-behind unseen. While there are any, a sparse index lists the order from the time at which it should have an outcome.
-Orders are kept for 90 days.
+``open_attempts`` are the attempts whose outcome is unknown, starting with the claim. So orders of an interrupted
+service remain visible. While there are open attempts, a sparse index lists the order from the time at which it should
+have an outcome. Orders are stored for 90 days.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ class Order:
     Attributes:
         path: the TPP's call.
         consent_id: ``None`` for a direct payment.
-        order_digest: identifies client, path, consent and body; ``None`` for a deferred order that was accepted before
+        order_digest: identifies client, path, consent and body, ``None`` for a deferred order that was accepted before
             the service claimed ids.
     """
 
@@ -58,12 +59,12 @@ class Order:
 
 @dataclass(frozen=True, slots=True)
 class RecordedOrder:
-    """A stored order and what is known of its outcome.
+    """A stored order and its known outcome.
 
     Attributes:
         attempt: the latest attempt.
         payment_id: ``None`` if the bank named none.
-        unresolved_at: the Unix second from which it counts as unresolved; ``None`` if its outcome is known.
+        unresolved_at: the Unix second from which the order is unresolved, ``None`` if its outcome is known.
     """
 
     order: Order
@@ -73,12 +74,12 @@ class RecordedOrder:
     unresolved_at: int | None
 
     def has_outcome_by(self, now: int) -> bool:
-        """Whether the order should have an outcome by now: it is not being sent any more."""
+        """Whether the order should have an outcome by now, because it is no longer being sent."""
         return self.unresolved_at is None or self.unresolved_at <= now
 
     @classmethod
     def from_item(cls, item: Item) -> RecordedOrder | None:
-        """The order in an item; ``None`` for a claim that an earlier version of the service wrote."""
+        """Return the order in an item, or ``None`` for a claim from an earlier version of the service."""
         if "outcome" not in item or "client_id" not in item:
             return None
         members: dict[str, Any] = {name: item.get(name) for name in Order.__dataclass_fields__}
@@ -87,12 +88,12 @@ class RecordedOrder:
 
 
 def compute_order_digest(client_id: str, path: str, consent_id: str | None, body: bytes) -> str:
-    """The digest by which a retry of an order is recognised."""
+    """Return the digest that identifies a retry of an order."""
     return digest("\n".join([client_id, path, consent_id or "", digest(body)]))
 
 
 def order_key(bic: str, request_id: str) -> tuple[str, Item]:
-    """The table and key of the order under an X-Request-Id at a bank."""
+    """Return the table and key of the order under an X-Request-Id at a bank."""
     return claim_key(f"order#{bic}#{request_id.lower()}")
 
 
@@ -113,7 +114,7 @@ class Orders:
         self._clock = clock
 
     def put_claim(self, order: Order, attempt: str, running: int = RUNNING_SECONDS) -> Put:
-        """The write that claims an id before the bank is called; it fails while an order holds the id.
+        """Return the write that claims an id before the bank is called. It fails while an order holds the id.
 
         Without an outcome after ``running`` seconds, the order is unresolved.
         """
@@ -126,7 +127,7 @@ class Orders:
         return Put(table, item, is_free)
 
     def put_lost(self, order: Order, attempt: str, payment_id: str, *, is_accepted: bool) -> Put:
-        """The write of an order that is lost, from its payment; it fails if there is one."""
+        """Return the write that restores a lost order from its payment. It fails if the order exists."""
         write = self.put_claim(order, attempt)
         item = {**write.item, "payment_id": payment_id}
         if is_accepted:
@@ -135,9 +136,9 @@ class Orders:
         return replace(write, item=item, condition=absent("claim"))
 
     def update_claim(self, order: Order, attempt: str, found: Item, running: int = RUNNING_SECONDS) -> Update | None:
-        """The write that claims an id for a retry of the order in ``found``; ``None`` if that is another order.
+        """Return the write that claims an id for a retry of the order in ``found``, or ``None`` for another order.
 
-        An order that the bank has accepted stays resolved, whatever becomes of the retry.
+        An order that the bank has accepted remains resolved regardless of the retry's outcome.
         """
         if found.get("order_digest") != order.order_digest or found.get("attempt") == attempt:
             return None
@@ -155,8 +156,9 @@ class Orders:
         )
 
     def update_accepted(self, key: tuple[str, Item], order_digest: str | None, payment_id: str) -> Update:
-        """The write for a payment that the bank has; it fails if the id is another order's by now, or the order has
-        another payment.
+        """Return the write for a payment that the bank has.
+
+        It fails if the id now belongs to another order, or the order has another payment.
         """
         write = self._resolve(key, "accepted")
         same_payment = Attr("outcome").ne("accepted") | Attr("payment_id").eq(payment_id)
@@ -164,7 +166,7 @@ class Orders:
         return replace(write, set={**write.set, "payment_id": payment_id}, condition=condition)
 
     def update_unknown(self, order: Order, attempt: str, payment_id: str | None = None) -> Update:
-        """The write for an attempt with an unknown outcome; fails if the order's outcome is known.
+        """Return the write for an attempt with an unknown outcome. It fails if the order's outcome is known.
 
         ``payment_id`` is the one in the bank's unusable response.
         """
@@ -176,7 +178,7 @@ class Orders:
         )
 
     def update_not_accepted(self, order: Order, attempt: str, *, sent: bool, alone: bool) -> Update:
-        """The write for an attempt that the bank refused or, unless ``sent``, that never reached the bank.
+        """Return the write for an attempt that the bank refused or, unless ``sent``, that never reached the bank.
 
         With ``alone``, it resolves the order, and fails if another attempt's outcome is unknown.
         """
@@ -193,7 +195,7 @@ class Orders:
         return replace(self._resolve(order.key, "not_accepted"), add=counted, condition=only)
 
     def update_resolved(self, found: RecordedOrder, outcome: OrderOutcome, payment_id: str | None = None) -> Update:
-        """The write of an operator's resolution; fails if the order has changed since it was read."""
+        """Return the write of an operator's resolution. It fails if the order has changed since it was read."""
         write = self._resolve(found.order.key, outcome)
         named = {"payment_id": payment_id} if payment_id is not None else {}
         unchanged = Attr("attempt").eq(found.attempt) & Attr(UNRESOLVED.time).eq(found.unresolved_at)
@@ -219,5 +221,5 @@ def _members(order: Order) -> Item:
 
 
 def _is_of(order_digest: str | None) -> Condition:
-    """The condition that the id is held by the order with this digest."""
+    """Return the condition that the order with this digest holds the id."""
     return Attr("order_digest").eq(order_digest)

@@ -43,9 +43,9 @@ class PaymentStatusReport:
 class Payment:
     """A payment that a bank has accepted. ``consent_id`` is ``None`` for a direct payment.
 
-    ``request_id`` is the X-Request-Id sent to the bank, ``order_digest`` the order's digest (see ``orders``);
-    ``None`` for old payments. ``outcome`` is set if the bank named the payment in an unusable response, until it gives
-    a status. ``key_claim`` and ``key_digest`` are the claim of its Idempotency-Key, if any.
+    ``request_id`` is the X-Request-Id sent to the bank, and ``order_digest`` the order's digest (see ``orders``). Both
+    are ``None`` for old payments. ``outcome`` is set if the bank named the payment in an unusable response, until the
+    bank returns a status. ``key_claim`` and ``key_digest`` are the claim of its Idempotency-Key, if any.
     """
 
     bic: str
@@ -71,7 +71,7 @@ class Payment:
 
     @property
     def version(self) -> Version:
-        """The protocol version of the order; the status is stored in that version's spelling."""
+        """The protocol version of the order. The status is stored in that version's notation."""
         return VERSIONS[self.api_version]
 
     def is_of_one_order_with(self, other: Payment) -> bool:
@@ -83,9 +83,9 @@ class Payment:
         return self.request_id.lower(), self.client_id, self.consent_id
 
     def with_report(self, report: PaymentStatusReport) -> Payment:
-        """The payment after a report; unchanged if the status transition is not allowed or not new.
+        """Return the payment after a report. It is unchanged if the status transition is not allowed or not new.
 
-        Every report shows that the bank has the payment.
+        Every report proves that the bank has the payment.
         """
         known = self if self.outcome is None else replace(self, outcome=None)
         if not self.version.statuses.may_follow(self.status, report.status):
@@ -96,7 +96,7 @@ class Payment:
 
 
 def payment_key(bic: str, payment_id: str) -> tuple[str, Item]:
-    """A payment's table and key, for batch reads."""
+    """Return a payment's table and key, for batch reads."""
     return TABLE, {"payment": f"{bic}#{digest(payment_id)}"}
 
 
@@ -126,7 +126,7 @@ class Payments:
         outcome: PaymentOutcome | None = None,
         claim: Claim | None = None,
     ) -> Payment:
-        """A payment that a bank has just accepted, in its first status."""
+        """Create a payment that a bank has just accepted, in its first status."""
         now = self._clock.time()
         return Payment(
             bic=bic,
@@ -147,7 +147,7 @@ class Payments:
         )
 
     def put_payment(self, payment: Payment, found: Item | None = None) -> Put:
-        """The write that stores a new payment. It replaces ``found`` and applies its early reports, if any."""
+        """Return the write that stores a new payment. It replaces ``found`` and applies its early reports, if any."""
         if found is None:
             return Put(TABLE, _item(payment), absent("payment"))
         reports = self.early_reports(found) if is_early(found) else ()
@@ -160,16 +160,16 @@ class Payments:
         return Put(TABLE, _item(replace(payment, revision=found["revision"] + 1)), _at_revision(found["revision"]))
 
     def early_reports(self, item: Item) -> Sequence[PaymentStatusReport]:
-        """The early reports in an item that have not expired."""
+        """Return the early reports in an item that have not expired."""
         reports = [PaymentStatusReport(**entry) for entry in item["early"]]
         return [report for report in reports if report.at > self._clock.time() - EARLY_SECONDS]
 
     def check_unchanged(self, payment: Payment) -> Check:
-        """The condition that a payment has not changed since it was read."""
+        """Return the condition that a payment has not changed since it was read."""
         return Check(*payment_key(payment.bic, payment.payment_id), _at_revision(payment.revision))
 
     def update_payment(self, before: Payment, after: Payment) -> Update:
-        """The conditional write that replaces ``before`` with ``after``."""
+        """Return the conditional write that replaces ``before`` with ``after``."""
         return Update(
             *payment_key(before.bic, before.payment_id),
             set={
@@ -183,7 +183,7 @@ class Payments:
         )
 
     def put_early_report(self, bic: str, payment_id: str, report: PaymentStatusReport, found: Item | None) -> Put:
-        """The write that adds an early report on an unknown payment."""
+        """Return the write that adds an early report on an unknown payment."""
         reports = [*(self.early_reports(found) if found else ()), report][-HISTORY:]
         table, key = payment_key(bic, payment_id)
         item = {

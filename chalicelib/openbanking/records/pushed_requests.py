@@ -1,7 +1,8 @@
 """Pushed authorization requests (RFC 9126), stored until the user's browser presents the ``request_uri``.
 
-A ``request_uri`` opens a request within 60 seconds. Its record is kept while that request can be open, so that loading
-it again leads to the same request. A request without a bank is kept open for 30 minutes more, for its user's choice.
+A ``request_uri`` opens a request within 60 seconds. Its record is stored while that request can be open, so that a
+reload leads to the same request. A request without a bank remains open for 30 more minutes, while its user chooses a
+bank.
 """
 
 from __future__ import annotations
@@ -21,9 +22,9 @@ _PREFIX = "pushed/"
 
 @dataclass(frozen=True, slots=True)
 class PushedRequest:
-    """A validated request that a client has pushed; ``valid_until`` (Unix seconds) ends its first use.
+    """A validated request that a client has pushed. ``valid_until`` (Unix seconds) ends its first use.
 
-    ``kept_until`` ends the choice of a bank; ``None`` until the request is opened for it.
+    ``kept_until`` ends the choice of a bank. It is ``None`` until the request is opened for the choice.
     """
 
     pushed_id: str
@@ -47,12 +48,12 @@ class PushedRequest:
 
 
 def pushed_key(pushed_id: str) -> tuple[str, Item]:
-    """The table and key of a pushed request. Its prefix tells it from authorization requests."""
+    """Return the table and key of a pushed request. The prefix distinguishes it from authorization requests."""
     return TABLE, {"authorization_id": f"{_PREFIX}{pushed_id}"}
 
 
 def parse_request_uri(request_uri: str) -> OpaqueToken | None:
-    """The credential in a ``request_uri``; ``None`` if it is not one of this service."""
+    """Return the credential in a ``request_uri``, or ``None`` if it was not issued by this service."""
     if not request_uri.startswith(REQUEST_URI):
         return None
     return OpaqueToken.parse(request_uri.removeprefix(REQUEST_URI), parts=1)
@@ -65,7 +66,7 @@ class PushedRequests:
         self._clock = clock
 
     def put_pushed(self, request: NewAuthorizationRequest) -> tuple[str, Put]:
-        """The ``request_uri`` of a request, and the write that stores it."""
+        """Return the ``request_uri`` of a request, and the write that stores the request."""
         pushed_id, now = new_id(), self._clock.time()
         credential, digest = new_credential(pushed_id)
         table, key = pushed_key(pushed_id)
@@ -79,7 +80,7 @@ class PushedRequests:
         return f"{REQUEST_URI}{credential}", Put(table, item, absent("authorization_id"))
 
     def update_to_keep(self, pushed: PushedRequest) -> tuple[PushedRequest, Update]:
-        """The request kept open for the choice of a bank, and the write, which fails unless it is the first in time."""
+        """Return the request extended for the choice of a bank, and the write, which fails unless first and in time."""
         now = self._clock.time()
         update = Update(
             *pushed_key(pushed.pushed_id),

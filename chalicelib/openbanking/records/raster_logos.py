@@ -1,7 +1,7 @@
-"""Validation of PNG and JPEG logos: whole files, of at most ``MOST_PIXELS`` in each direction.
+"""Validation of PNG and JPEG logos: complete files, of at most ``MOST_PIXELS`` in each direction.
 
-The size of a file says nothing about what a browser needs to show it: a few kilobytes can stand for gigabytes of pixels
-or text.
+The size of a file does not limit the memory that a browser needs: a few kilobytes can decode to gigabytes of pixels or
+text.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _FRAMES = (b"\xc0", b"\xc1", b"\xc2")
 
 
 def clean_png(content: bytes) -> bytes:
-    """A PNG file without its ancillary chunks, such as texts, except transparency. Raises: InvalidBank."""
+    """Return a PNG file without its ancillary chunks, such as texts, except transparency. Raises: InvalidBank."""
     chunks = [chunk for chunk in _read_chunks(content) if chunk[:4] in _NEEDED_CHUNKS or not chunk[0] & 0x20]
     kinds = [chunk[:4] for chunk in chunks]
     if kinds[:1] != [b"IHDR"] or kinds[-1:] != [b"IEND"] or not set(kinds) <= set(_NEEDED_CHUNKS):
@@ -53,7 +53,7 @@ def clean_png(content: bytes) -> bytes:
 def check_jpeg(content: bytes) -> None:
     """Check the segments of a JPEG file up to its scan, and that the scan ends. Raises: InvalidBank.
 
-    Bytes of the value 255 may fill up any marker (ITU-T T.81, B.1.1.2), and decoders ignore what follows the end.
+    Bytes of the value 255 may pad any marker (ITU-T T.81, B.1.1.2), and decoders ignore data after the end.
     """
     place, has_frame = 2, False
     while marker := _MARKER.match(content, place):
@@ -87,7 +87,7 @@ def _check_frame(header: bytes) -> None:
 
 
 def _read_chunks(content: bytes) -> Iterator[bytes]:
-    """The kind and data of each chunk, whose checksum is right."""
+    """Yield the kind and data of each chunk, and verify its checksum."""
     place = len(PNG)
     while place < len(content):
         length = int.from_bytes(content[place : place + 4], "big")
@@ -103,7 +103,7 @@ def _frame(chunk: bytes) -> bytes:
 
 
 def _count_png_bytes(header: bytes, *, has_palette: bool) -> int:
-    """The bytes of a picture's rows, each with the byte of its filter."""
+    """Return the number of bytes of an image's rows, each with the byte of its filter."""
     if len(header) != 13:
         raise _damaged("PNG")
     width, height, depth, colours, compression, filters, interlace = struct.unpack(">IIBBBBB", header)
@@ -117,7 +117,7 @@ def _count_png_bytes(header: bytes, *, has_palette: bool) -> int:
 
 
 def _has_inflated(data: bytes, size: int) -> bool:
-    """Whether compressed ``data`` are at least ``size`` bytes; they are inflated piece by piece, and no further."""
+    """Whether compressed ``data`` inflate to at least ``size`` bytes. Inflation stops at this size."""
     inflating, found = zlib.decompressobj(), 0
     try:
         while found < size and (piece := inflating.decompress(data, _PIECE)):

@@ -17,7 +17,7 @@ from chalicelib.foundation.requests.outcome import Proof
 
 
 class UsedBefore(Exception):
-    """The identifier of an assertion or a proof was used before: that at ``position``."""
+    """The identifier of the assertion or proof at ``position`` was used before."""
 
     def __init__(self, position: int) -> None:
         self.position = position
@@ -46,7 +46,8 @@ class SingleUses:
     def claim(self, uses: Sequence[SingleUse]) -> None:
         """Use identifiers up, all or none.
 
-        If DynamoDB's response is lost, check whether this request's claims were written: the client cannot repeat it.
+        If DynamoDB's response is lost, check whether this request's claims were written, because the client cannot
+        retry.
 
         Raises:
             UsedBefore.
@@ -61,6 +62,6 @@ class SingleUses:
 
 
 def _claim(use: SingleUse) -> Put:
-    """The write of a claim; ``attempt`` distinguishes requests with the same identifier."""
+    """Return the write of a claim. ``attempt`` distinguishes requests with the same identifier."""
     table, key = use.key
     return Put(table, key | {"attempt": new_id(), "expires_at": use.expires_at}, absent("claim"))

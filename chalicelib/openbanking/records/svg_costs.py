@@ -1,9 +1,9 @@
-"""The cost of drawing an SVG document, counted without drawing it.
+"""The cost of drawing an SVG document, counted without drawing the document.
 
-A few kilobytes can keep a browser busy for hours: whatever an element refers to (``use``, patterns, masks, clip paths,
-markers, filters, gradients) is drawn with it, references to references multiply, and what is inherited is drawn with
-every element below. The count follows these references, and ends where it exceeds what a browser draws at once. Where
-the document leaves doubt, the count is too high rather than too low.
+A few kilobytes can occupy a browser for hours. An element is drawn with everything it refers to (``use``, patterns,
+masks, clip paths, markers, filters, gradients), nested references multiply, and inherited references are drawn with
+every descendant. The count follows these references, and ends when it exceeds the limit. If a document is ambiguous,
+the count is too high rather than too low.
 """
 
 from __future__ import annotations
@@ -129,11 +129,11 @@ class Drawing:
 
     @property
     def depth(self) -> int:
-        """The number of elements that are open."""
+        """The number of open elements."""
         return len(self._open)
 
     def add_text(self, text: str) -> None:
-        """Add text of the element that is open."""
+        """Add text to the open element."""
         if self._open and self._open[-1].name in _TEXTS:
             self._open[-1].details += len(text)
 
@@ -142,7 +142,7 @@ class Drawing:
         self._lengths.add_style_sheet(list(read_declarations(text)))
 
     def is_affordable(self) -> bool:
-        """Whether drawing the document costs at most ``MOST_COST``; what draws itself never ends."""
+        """Whether drawing the document costs at most ``MOST_COST``. An element that draws itself never ends."""
         self._resolve_styles()
         cost = 0
         waiting = [(self._elements[0], frozenset[str](), 1, 1.0)]
@@ -159,16 +159,16 @@ class Drawing:
         return own * self._lengths.scale(element.name, element.view_box)
 
     def _is_far(self, element: _Element, scale: float) -> bool:
-        """Whether an element is larger than browsers draw at once; ``scale`` includes its own."""
+        """Whether an element is larger than browsers draw at once. ``scale`` includes the element's own scale."""
         if element.name not in _PAINTED:
             return False
         extent = max(element.extent, self._lengths.styled, self._lengths.stroke_width)
         return scale * extent > FARTHEST_RATIO * self._size
 
     def _resolve_styles(self) -> None:
-        """Add the declarations of style sheets and the inherited ones to each element.
+        """Add the declarations of style sheets and the inherited declarations to each element.
 
-        References to nothing cost nothing: without them, counting takes no longer than the cost allows.
+        References to missing elements cost nothing and are removed, so the time for counting is limited by the cost.
         """
         ids = frozenset(self._by_id)
         self._sheets.restrict_to(ids)
@@ -180,9 +180,9 @@ class Drawing:
     def _drawn_with(
         self, element: _Element, inherited: frozenset[str], times: int, scale: float
     ) -> list[tuple[_Element, frozenset[str], int, float]]:
-        """The parts drawn with an element: its children, the elements it uses, and its references.
+        """Return the parts drawn with an element: its children, the elements it uses, and its references.
 
-        A resource inherits from where it stands, and not from the element that refers to it.
+        A resource inherits from its own position, not from the element that refers to it.
         """
         style = element.style
         below = unite(inherited, style.inherited)

@@ -1,8 +1,8 @@
-"""Validation of SVG logos: drawings that refer to nothing outside themselves, and that browsers draw at once.
+"""Validation of SVG logos: drawings without external references that browsers can draw quickly.
 
-An SVG document can contain scripts and load other documents. Only elements that draw are accepted, and remarks of
-drawing programs, which browsers ignore. What can cost any amount of time for any size is refused: filter functions,
-dashes, animations.
+An SVG document can contain scripts and load other documents. Only elements that draw are accepted, and metadata of
+drawing programs, which browsers ignore. Features whose drawing time is unlimited for any size are refused: filter
+functions, dashes, animations.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _ACTIVE = ("http://www.w3.org/", "http://www.mozilla.org/")
 
 
 def check_svg(content: bytes) -> None:
-    """Check an SVG document. Expat reads no external entity; declared ones and document types are refused."""
+    """Check an SVG document. Expat reads no external entity. Declared entities and document types are refused."""
     parser = expat.ParserCreate(namespace_separator=" ")
     checks = _SvgChecks()
     parser.StartElementHandler = checks.start_element
@@ -56,7 +56,7 @@ def check_svg(content: bytes) -> None:
 
 
 class _SvgChecks:
-    """Expat's handlers; each raises InvalidBank."""
+    """Expat's handlers. Each handler raises InvalidBank."""
 
     def __init__(self) -> None:
         self._open: list[str] = []
@@ -101,7 +101,7 @@ class _SvgChecks:
             _refuse_unaffordable(f"coordinates beyond {FARTHEST_RATIO:,} times its size")
 
     def text(self, text: str) -> None:
-        """Collect a style, which may come in pieces, and count texts that are drawn."""
+        """Collect a style, which may arrive in parts, and count texts that are drawn."""
         if self._open[-1:] == ["style"]:
             self._style.append(text)
         else:
@@ -132,7 +132,7 @@ def _refuse_unaffordable(found: str | None) -> None:
 
 
 def _is_remark(namespace: str) -> bool:
-    """Whether elements of a namespace mean nothing to browsers."""
+    """Whether browsers ignore elements of a namespace."""
     return namespace == _RDF or (namespace != "" and not namespace.startswith(_ACTIVE))
 
 

@@ -1,8 +1,7 @@
-"""Computes how far an SVG document's transforms and view boxes enlarge its drawing.
+"""Computes the scale at which an SVG document's transforms and view boxes enlarge its drawing.
 
-A browser draws a single curve for minutes once it is some million pixels wide. Scales multiply along what is drawn
-inside each other or by reference, so that small numbers reach there too. Each factor here is an upper bound, and
-what is not understood counts as infinite.
+A browser draws a single curve for minutes once it is some million pixels wide. Nested and referenced scales multiply,
+so small factors can also reach this size. Each factor here is an upper bound. Unknown syntax counts as infinite.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ _DEFAULT_SIZE = 150.0
 
 
 class Lengths:
-    """The largest lengths of a document, on which the size of a view box or a marker can depend."""
+    """The largest lengths of a document, which can determine the size of a view box or a marker."""
 
     def __init__(self) -> None:
         self._size = 2 * _DEFAULT_SIZE
@@ -70,7 +69,7 @@ class Lengths:
         self.styled = max(self.styled, read_extent(declarations))
 
     def scale(self, name: str, view_box: float | None) -> float:
-        """The factor by which an element enlarges its content to fill its size, and a marker to suit its line."""
+        """Return the factor by which an element enlarges its content to its size, or a marker to its line."""
         filled = 1.0
         if view_box is not None:
             filled = max(1.0, self._size * self._percent / 100 / view_box) if view_box else math.inf
@@ -78,12 +77,12 @@ class Lengths:
 
 
 def read_extent(declarations: Iterable[tuple[str, str]]) -> float:
-    """The largest coordinate or length in an element's attributes or styles."""
+    """Return the largest coordinate or length in an element's attributes or styles."""
     return max((_largest_length(name, value) for name, value in declarations if name in _EXTENTS), default=0.0)
 
 
 def read_view_box(attributes: Mapping[str, str]) -> float | None:
-    """The smaller side of an element's view box, or 0 if browsers may not understand it; ``None`` without one."""
+    """Return the smaller side of an element's view box, ``None`` without one, or 0 if it may be invalid."""
     text = attributes.get("viewBox", "").strip()
     if not text:
         return None
@@ -92,7 +91,7 @@ def read_view_box(attributes: Mapping[str, str]) -> float | None:
 
 
 def read_document_size(attributes: Mapping[str, str]) -> float:
-    """The smaller side of the document; 0 if it is relative to a font."""
+    """Return the smaller side of the document, or 0 if it is relative to a font."""
     if (view_box := read_view_box(attributes)) is not None:
         return view_box
     found = [length for name in ("width", "height") for length in _LENGTH.findall(attributes.get(name, ""))]
@@ -101,7 +100,7 @@ def read_document_size(attributes: Mapping[str, str]) -> float:
 
 
 def read_scale(name: str, attributes: Mapping[str, str]) -> float:
-    """The factor by which an element's transforms and units enlarge its content, or reduce it."""
+    """Return the factor by which an element's transforms and units enlarge or reduce its content."""
     if _in_bounding_boxes(name, attributes):
         return math.inf
     pattern = _stretches(attributes.get("patternTransform", ""))
@@ -116,7 +115,7 @@ def _stretches(transform: str) -> list[float]:
 
 
 def _stretch(name: str, arguments: str) -> float:
-    """The largest factor by which a transform function changes a distance (its matrix's largest singular value)."""
+    """Return the largest factor by which a transform changes a distance (its matrix's largest singular value)."""
     numbers = _numbers(arguments)
     if name in ("translate", "rotate"):
         return 1.0
@@ -131,20 +130,20 @@ def _stretch(name: str, arguments: str) -> float:
 
 
 def _in_bounding_boxes(name: str, attributes: Mapping[str, str]) -> bool:
-    """Whether the content is enlarged to the size of whatever refers to it."""
+    """Whether the content is scaled to the size of the element that refers to it."""
     units = [attributes.get(each) for each in ("patternUnits", "patternContentUnits", "maskContentUnits")]
     is_relative = name == "pattern" and "viewBox" in attributes and units[0] != "userSpaceOnUse"
     return is_relative or "objectBoundingBox" in units
 
 
 def _normalize(text: str) -> str:
-    """``text`` with ``n`` for each number, and without unnecessary white space."""
+    """Return ``text`` with ``n`` for each number, and without unnecessary white space."""
     spaced = re.sub(r"[ \t\r\n]+", " ", _USUAL_NUMBER.sub("n", text.strip()))
     return re.sub(" ?([(),]) ?", r"\1", spaced)
 
 
 def _largest_length(name: str, value: str) -> float:
-    """The largest length in pixels; a percentage counts as its number, a function as infinite."""
+    """Return the largest length in pixels. A percentage counts as its number, and a function as infinite."""
     if "(" in value:
         return math.inf
     if name in ("d", "points"):

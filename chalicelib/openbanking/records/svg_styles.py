@@ -62,7 +62,7 @@ _FEW_OCTAVES = re.compile(r"\s*(?:[0-9]|10)\s*")
 
 
 def unite(one: frozenset[str], other: frozenset[str]) -> frozenset[str]:
-    """Both sets; one that has all is shared, because thousands of elements can have the same large one."""
+    """Return the union of both sets. A set that contains the other is shared, as thousands of elements can use it."""
     if one is other or other <= one:
         return one
     return one | other if one else other
@@ -73,9 +73,9 @@ class Style:
     """The references of style declarations.
 
     Attributes:
-        applied: the ids of what is applied to the element itself.
-        inherited: the ids of what the element and all below it are painted with.
-        has_layer: whether the element is drawn as a layer of its own.
+        applied: the ids of resources applied to the element itself.
+        inherited: the ids of resources that paint the element and all its descendants.
+        has_layer: whether the element is drawn as a separate layer.
     """
 
     applied: frozenset[str] = frozenset()
@@ -87,12 +87,12 @@ class Style:
         return Style(applied, inherited, self.has_layer or other.has_layer)
 
     def restricted_to(self, ids: Set[str]) -> Style:
-        """The style without references to anything but ``ids``."""
+        """Return the style with only the references to ``ids``."""
         return Style(self.applied & ids, self.inherited & ids, self.has_layer)
 
 
 def find_unaffordable(attributes: Mapping[str, str]) -> str | None:
-    """The part of an element's attributes that may cost a browser unlimited time; ``None`` if there is none."""
+    """Return the part of an element's attributes that may cost a browser unlimited time, or ``None``."""
     named = [(name, value) for name, value in attributes.items() if " " not in name]
     if any(name == "numOctaves" and not _FEW_OCTAVES.fullmatch(value) for name, value in named):
         return "more than 10 octaves of turbulence"
@@ -102,7 +102,7 @@ def find_unaffordable(attributes: Mapping[str, str]) -> str | None:
 
 
 def find_unaffordable_style(text: str) -> str | None:
-    """The part of a style sheet or ``style`` that may cost a browser unlimited time; ``None`` if there is none."""
+    """Return the part of a style sheet or ``style`` that may cost a browser unlimited time, or ``None``."""
     text = _TOKEN.sub(_simplify, text)
     if "keyframes" in text.lower():
         return "animations"
@@ -141,18 +141,18 @@ class StyleSheets:
         """The coordinates of the paths that they contain."""
 
     def add(self, text: str) -> None:
-        """Add a style sheet. A rule counts for every element unless its selectors are classes only."""
+        """Add a style sheet. A rule counts for every element unless all its selectors are classes."""
         text = _TOKEN.sub(_simplify, text)
         if "path(" in text.lower():
             self.numbers += len(NUMBER.findall(text))
         self._add_declarations([_EVERY], _RULE.sub(self._add_rule, text))
 
     def restrict_to(self, ids: Set[str]) -> None:
-        """Forget references to anything but ``ids``."""
+        """Remove all references except those to ``ids``."""
         self._by_class = {name: style.restricted_to(ids) for name, style in self._by_class.items()}
 
     def find(self, classes: Sequence[str]) -> Style:
-        """The references in the rules for an element with these classes."""
+        """Return the references in the rules for an element with these classes."""
         found = Style()
         for name in (_EVERY, *classes) if self._by_class else ():
             found |= self._by_class.get(name, Style())
@@ -171,36 +171,36 @@ class StyleSheets:
 
 
 def read_attributes(attributes: Mapping[str, str]) -> Style:
-    """The references in an element's attributes, except ``href``."""
+    """Return the references in an element's attributes, except ``href``."""
     named = [(name, value) for name, value in attributes.items() if " " not in name]
     return _read_style([*named, *read_declarations(attributes.get("style", ""))])
 
 
 def read_declarations(text: str) -> Iterator[tuple[str, str]]:
-    """The declarations in a style sheet or a ``style``, by lower-case name."""
+    """Return the declarations in a style sheet or a ``style``, by lower-case name."""
     return _split(_TOKEN.sub(_simplify, text))
 
 
 def read_targets(reference: str) -> frozenset[str]:
-    """The ids that ``#id`` may denote: the literal and the decoded one."""
+    """Return the ids that ``#id`` may denote: the literal id and the decoded id."""
     written = reference.strip()[1:]
     return frozenset((written, unquote(written)))
 
 
 def local_name(name: str) -> str:
-    """A name without its namespace, which a space ends."""
+    """Return a name without its namespace, which ends with a space."""
     return name.rpartition(" ")[2]
 
 
 def _simplify(token: re.Match[str]) -> str:
-    """Remove a comment, and from a string its quotation marks and what would end a declaration or rule."""
+    """Remove comments, and from strings the quotation marks and characters that would end a declaration or rule."""
     if token["url"]:
         return token[0]
     return " " if token["comment"] else token[0][1:-1].translate(_PUNCTUATION)
 
 
 def _split(text: str) -> Iterator[tuple[str, str]]:
-    """The declarations in CSS, or in the remainder of a style sheet outside its rules."""
+    """Return the declarations in CSS, or in the remainder of a style sheet outside its rules."""
     for declaration in re.split("[;{}]", text):
         name, _, value = declaration.partition(":")
         yield name.strip().lower(), value

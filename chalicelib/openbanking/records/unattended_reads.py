@@ -1,7 +1,7 @@
-"""Unattended reads: how often a TPP has read an account in a day without its PSU (RTS on SCA, Article 36(5)).
+"""Unattended reads: the number of a TPP's reads of an account in a day without its PSU (RTS on SCA, Article 36(5)).
 
-Each consent, call, account and UTC day has an item with the reads that were counted. A conditional write adds one, so
-concurrent requests cannot exceed the bank's limit. A read is counted under its own id: the write can be repeated when
+Each consent, call, account and UTC day has an item with the counted reads. A conditional write adds one read, so
+concurrent requests cannot exceed the bank's limit. A read is counted under its own id. So the write can be retried when
 DynamoDB's response is lost, and undone exactly.
 """
 
@@ -25,7 +25,7 @@ _IDENTIFIERS = ("account_id", "iban", "payment_id")
 class ReadReservation:
     """One read of a consent's data, counted in the items ``parts``, one for each identifier in the request.
 
-    ``read_id`` tells it from other reads; ``reserved_at`` is a Unix second of its day.
+    ``read_id`` distinguishes it from other reads. ``reserved_at`` is a Unix second of its day.
     """
 
     consent_id: str
@@ -34,12 +34,12 @@ class ReadReservation:
     reserved_at: int = 0
 
     def as_members(self) -> dict[str, Any]:
-        """The members of a stored call."""
+        """Return the members of a stored call."""
         return {"unattended_read": {"parts": list(self.parts), "read_id": self.read_id}}
 
     @classmethod
     def from_members(cls, consent_id: str, members: Mapping[str, Any]) -> Self | None:
-        """Read a stored call of a consent; ``None`` if it was not counted."""
+        """Read a stored call of a consent. Return ``None`` if it was not counted."""
         stored = members.get("unattended_read")
         return cls(consent_id, tuple(stored["parts"]), stored["read_id"]) if stored else None
 
@@ -51,9 +51,9 @@ class UnattendedReads:
         self._clock = clock
 
     def new(self, consent_id: str, call: str, request: Mapping[str, Any]) -> ReadReservation:
-        """A read by the TPP's ``call``.
+        """Create a read by the TPP's ``call``.
 
-        It is one of the account, or payment, in ``request``, or of all accounts if that names none.
+        It is a read of the account or payment in ``request``, or of all accounts without an identifier.
         """
         now = self._clock.time()
         day = timestamp(now)[:10]
@@ -62,7 +62,7 @@ class UnattendedReads:
         return ReadReservation(consent_id, parts, new_id(), now)
 
     def update_reserved(self, read: ReadReservation, limit: int) -> list[Update]:
-        """The writes that count ``read``; they fail if ``limit`` others were counted. A repeat changes nothing."""
+        """Return the writes that count ``read``. They fail if ``limit`` others were counted. A retry has no effect."""
         reads = Attr("reads")
         free = reads.not_exists() | reads.contains(read.read_id) | reads.size().lt(limit)
         return [
@@ -71,7 +71,7 @@ class UnattendedReads:
         ]
 
     def update_released(self, read: ReadReservation) -> list[Update]:
-        """The writes that undo ``update_reserved``. A repeat changes nothing."""
+        """Return the writes that undo ``update_reserved``. A retry has no effect."""
         return [Update(*key, set=self._expiry(), delete={"reads": frozenset({read.read_id})}) for key in _keys(read)]
 
     def _expiry(self) -> Item:

@@ -1,7 +1,7 @@
 """Authentication of banks at the bank-facing API.
 
-Checks, in order: API key, protocol version, certificate, request id, signature. Which certificates banks may present
-is in ``docs/concepts/bank-integration.md``.
+The checks are, in order: API key, protocol version, certificate, request id, signature.
+``docs/concepts/bank-integration.md`` describes the permitted certificates.
 """
 
 from __future__ import annotations
@@ -35,9 +35,10 @@ def authenticate_bank(
     bank_ca_bundle: CaBundle,
     certificate_blocklist: CertificateBlocklist,
 ) -> Bank:
-    """The calling bank. ``headers`` have lower-case names; ``identity`` comes from API Gateway. Raises: Refusal.
+    """Authenticate and return the calling bank. Raises: Refusal.
 
-    In sandboxes, signature refusals describe the verified bytes and keys.
+    ``headers`` have lower-case names. ``identity`` comes from API Gateway. In sandboxes, signature refusals describe
+    the verified bytes and keys.
     """
     bank = _find_by_key(banks, headers.get("x-api-key", ""))
     if bank.version is not version:
@@ -70,7 +71,7 @@ def _find_by_key(banks: Banks, key: str) -> Bank:
 def _check_certificate(
     bank: Bank, presented: Mapping[str, Any], bank_ca_bundle: CaBundle, certificate_blocklist: CertificateBlocklist
 ) -> None:
-    """A caller learns that its certificate was refused, but not why: the reason is in the log. Raises: Refusal."""
+    """Check the certificate. Raises: Refusal, without the reason, which is only logged."""
     try:
         check_certificate(bank, presented, bank_ca_bundle=bank_ca_bundle, certificate_blocklist=certificate_blocklist)
     except InvalidCertificate as error:
@@ -84,8 +85,8 @@ def check_certificate(
     """Check the certificate of a bank's connection: subject, authority, dates and blocklist.
 
     Args:
-        bank: a bank whose record names a subject; its certificates may be renewed, and several may be in use.
-        presented: ``clientCert`` of API Gateway; empty if there is no certificate.
+        bank: a bank whose record names a subject. Its certificates may be renewed, and several may be in use.
+        presented: ``clientCert`` of API Gateway, empty if there is no certificate.
 
     Raises:
         InvalidCertificate: with the reason, for the log.

@@ -1,4 +1,4 @@
-"""The choice of a bank by the user, for an authorization request that names none."""
+"""The user's choice of a bank, for an authorization request that names no bank."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class BankSearch:
 
     @classmethod
     def read(cls, parameters: Mapping[str, str]) -> Self:
-        """Read the search among other parameters; empty ones count as absent."""
+        """Read the search among other parameters. Empty parameters count as absent."""
         texts = {name: parameters.get(name, "").strip() for name in BankSearchQuery.model_fields}
         given = {name: text for name, text in texts.items() if text}
         try:
@@ -41,7 +41,7 @@ class BankSearch:
 
 @dataclass(frozen=True, slots=True)
 class OfferedBank:
-    """A bank that the user can choose; ``logo`` is the path of its logo."""
+    """A bank that the user can choose. ``logo`` is the path of its logo."""
 
     bic: str
     name: str
@@ -55,12 +55,12 @@ class BankChoice:
     """A request that waits for its user's choice.
 
     Attributes:
-        client_title: the application that sent it.
-        scopes: what it requests.
+        client_title: the application that sent the request.
+        scopes: the requested scopes.
         parameters: the query that leads back to the choice and, with ``chosen_bic``, to a bank.
         cancel_url: the Callback URL with the error ``access_denied``.
-        countries: of all banks that offer the scopes; empty if none does.
-        banks: those that match the search, ordered by name; none if it has errors.
+        countries: the countries of all banks that offer the scopes, empty if no bank does.
+        banks: the banks that match the search, ordered by name, or none if it has errors.
     """
 
     client_title: str
@@ -83,7 +83,7 @@ def offer_banks(
     banks: Banks,
     open_downtimes: OpenDowntimes,
 ) -> BankChoice:
-    """The banks that provide all scopes of a validated request, and match the search in a query; nothing is stored.
+    """Return the banks that provide all scopes of a validated request and match the search. No data is stored.
 
     Args:
         public_url: the service's address.
@@ -105,7 +105,7 @@ def offer_banks(
 
 
 def _cancel_url(new: NewAuthorizationRequest, public_url: str) -> str:
-    """The Callback URL for a user who chooses no bank (RFC 6749 §4.1.2.1, RFC 9207)."""
+    """Return the Callback URL for a user who chooses no bank (RFC 6749 §4.1.2.1, RFC 9207)."""
     outcome = {"error": "access_denied", "error_description": "The user chose no bank"}
     state = {"state": new.state} if new.returns_state else {}
     return with_query(new.redirect_uri, {**outcome, **state, "iss": public_url})
@@ -120,6 +120,6 @@ def _offered(bank: Bank, *, is_reachable: bool) -> OfferedBank:
 
 
 def _scopes(names: Sequence[str]) -> list[Scope]:
-    """The requested scopes, in the order of the first version that has them all."""
+    """Return the requested scopes, in the order of the first version that has them all."""
     version = next(version for version in VERSIONS.values() if set(names) <= set(version.scopes))
     return [scope for name, scope in version.scopes.items() if name in names]

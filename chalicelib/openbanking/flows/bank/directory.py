@@ -1,4 +1,4 @@
-"""The bank directory for TPPs: what each bank can do, and how it performs."""
+"""The bank directory for TPPs: the capabilities and the performance of each bank."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from chalicelib.statistics.response_times import ResponseTimes
 def list_banks(
     query: BanksQuery, *, public_url: str, banks: Banks, open_downtimes: OpenDowntimes, response_times: ResponseTimes
 ) -> BanksAnswer:
-    """A page of the active banks that match the query, ordered by BIC; the data are cached for at least a minute.
+    """Return a page of the active banks that match the query, ordered by BIC. Cached for at least a minute.
 
     Args:
         public_url: the service's address.
@@ -32,7 +32,7 @@ def list_banks(
 def describe_bank(
     bic: str, *, public_url: str, banks: Banks, open_downtimes: OpenDowntimes, response_times: ResponseTimes
 ) -> BankEntry:
-    """One bank. Raises: Refusal."""
+    """Describe one bank. Raises: Refusal."""
     bank = banks.find(bic)
     if bank is None:
         raise refusals.BANK_UNKNOWN()
@@ -64,13 +64,13 @@ def _entry(bank: Bank, public_url: str, average: int | None, *, is_reachable: bo
 
 
 def is_named(bank: Bank, text: str) -> bool:
-    """Whether a bank's name or BIC contains a text, in any case; or its BIC in the other spelling is the text."""
+    """Whether a bank's name or BIC contains a text, in any case, or its BIC in the other notation is the text."""
     wanted = spellings(text.upper()) or (text.upper(),)
     return text.casefold() in bank.name.casefold() or any(each in bank.bic for each in wanted)
 
 
 def is_found(bank: Bank, query: BankSearchQuery) -> bool:
-    """Whether a search finds a bank."""
+    """Whether a bank matches a search."""
     return query.country in (None, bank.country) and is_named(bank, query.q or "")
 
 

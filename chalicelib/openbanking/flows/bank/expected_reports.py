@@ -9,12 +9,12 @@ from chalicelib.statistics.ingest import ExpectedBank
 
 
 def expected_banks(banks: Banks) -> list[ExpectedBank]:
-    """All registered banks; the protocol version determines whether a bank reports (daily_performance)."""
+    """Return all registered banks. The protocol version determines whether a bank reports (daily_performance)."""
     return [_expected_bank(bank) for bank in banks.list_registered()]
 
 
 def _expected_bank(bank: Bank) -> ExpectedBank:
-    """An expected bank. Without ``registered_at``, the creation of its oldest API key counts as its registration."""
+    """Return an expected bank. Without ``registered_at``, its registration is the creation of its oldest API key."""
     registered = bank.registered_at or min(int(entry["created_at"]) for entry in bank.api_keys)
     return ExpectedBank(
         bank.bic, bank.name, is_active=bank.active, reports=bank.version.reports_performance, since=day_of(registered)

@@ -14,7 +14,7 @@ _GONE = (404, 410)
 
 
 def record_revoke_token(outbox: Outbox, consent: Consent) -> RecordedDeliveries:
-    """The delivery that notifies a bank of a consent's end, for the transaction that ends the consent."""
+    """Return the delivery that notifies a bank of a consent's end, for the transaction that ends the consent."""
     return outbox.record(
         "revoke_token",
         consent.version.revoke_token.path,
@@ -31,8 +31,8 @@ def send_revoke_token(
     """Notify a bank of an ended consent.
 
     Raises:
-        Undeliverable: without the bank's own text; final for HTTP 404 and 410, or if the consent or its bank is
-            gone.
+        Undeliverable: without the bank's own text. Final for HTTP 404 and 410, or if the consent or its bank is
+        deleted.
     """
     delivery = dispatch.delivery
     item = store.get(*consent_key(delivery.consent_id or ""))

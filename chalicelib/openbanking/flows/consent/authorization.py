@@ -63,7 +63,7 @@ def authorize(
     """Store a TPP's request. The PSU must open the returned request's ``request_url``.
 
     Args:
-        chosen_bic: the bank that the user has chosen for a request that names none.
+        chosen_bic: the bank that the user has chosen for a request without a bank.
 
     Raises:
         Refusal: the bank or a scope is unknown, the redirect URI is not the client's, or the state was used before.
@@ -85,7 +85,7 @@ def authorize(
 def validate_request(
     client: Client, request: AuthorizationParameters, *, channel: Channel, is_sandbox: bool, banks: Banks
 ) -> NewAuthorizationRequest:
-    """Check a TPP's request. A state that is generated for a browser is sent to the bank only. Raises: Refusal."""
+    """Check a TPP's request. A generated state for a browser is sent to the bank only. Raises: Refusal."""
     bank = _require_bank(banks, request.bic) if request.bic else None
     if bank is not None:
         current_call.record_concern(bank.bic, "authorization")
@@ -116,7 +116,7 @@ def check_state(new: NewAuthorizationRequest, *, store: Store, clock: Clock) -> 
 
 
 def choose_bank(banks: Banks, new: NewAuthorizationRequest, bic: str) -> NewAuthorizationRequest:
-    """The request at the bank that its user has chosen. Raises: Refusal."""
+    """Return the request at the bank that its user has chosen. Raises: Refusal."""
     bank = _require_bank(banks, bic)
     current_call.record_concern(bank.bic, "authorization")
     if set(new.scopes) - set(bank.scope_names):
@@ -135,11 +135,11 @@ def open_request(
 ) -> AuthorizationRequest:
     """Store a validated request.
 
-    ``repeatable`` is for browsers: repeating an identical open request (reload, back button) returns that one, and
-    the choice of another bank replaces it.
+    ``repeatable`` is for browsers. A duplicate of an identical open request (reload, back button) returns the open
+    request, and the choice of another bank replaces it.
 
     Raises:
-        Refusal: the bank is gone, the state was used before, or the repeated request has ended.
+        Refusal: the bank is missing, the state was used before, or the duplicated request has ended.
     """
     bank = _require_bank(banks, new.bic or "")
 
@@ -208,7 +208,7 @@ def save_consent(
     tpp_events: TppEvents,
     engine: Engine,
 ) -> SaveConsentAnswer:
-    """Save the consent that the PSU approved, with which the request ends. Raises: Refusal."""
+    """Save the consent that the PSU approved, and end the request. Raises: Refusal."""
     scopes = _read_approved_scopes(bank.version, request.scopes)
     keys = _keys_of(request.request_url)
 
@@ -241,7 +241,7 @@ def save_consent(
 
 
 def describe_authorization(authorization: AuthorizationRequest, now: int) -> AuthorizeAnswer:
-    """The response for an open request: the URL for the PSU and the seconds until it expires."""
+    """Return the response for an open request: the URL for the PSU and the seconds until it expires."""
     return {
         "redirect_url": authorization.request_url,
         "state": authorization.state,
@@ -258,7 +258,7 @@ def _report_opened(opened: AuthorizationRequest, before: AuthorizationRequest | 
 
 
 def _keys_of(request_url: str) -> list[Key]:
-    """The keys of the authorization request and the client that a URL names. Raises: Refusal."""
+    """Return the keys of the authorization request and the client that a URL names. Raises: Refusal."""
     ids = parse_request_url(request_url)
     if ids is None:
         raise refusals.REQUEST_URL_INVALID()
@@ -272,7 +272,7 @@ def _read_approved_scopes(version: Version, scopes: Sequence[str]) -> set[str]:
 
 
 def _read_approved_accounts(version: Version, request: SaveConsent) -> Accounts:
-    """The approved accounts, each identifier once, in the bank's order. Raises: Refusal."""
+    """Return the approved accounts, each identifier once, in the bank's order. Raises: Refusal."""
     accounts = {
         "ibans": list(dict.fromkeys(request.ibans or ())),
         "account_ids": list(dict.fromkeys(request.account_ids or ())),
@@ -351,7 +351,7 @@ def _check_request(client: Client, bank: Bank | None, request: AuthorizationPara
 
 
 def _require_request(facts: Facts, keys: Sequence[Key], bank: Bank, url: str) -> tuple[AuthorizationRequest, Client]:
-    """The bank's authorization request of ``url``, and its client. Raises: Refusal."""
+    """Return the bank's authorization request of ``url``, and its client. Raises: Refusal."""
     authorization = facts.find(AuthorizationRequest, keys[0])
     if authorization is None or authorization.bic != bank.bic or not authorization.has_request_url(url):
         raise refusals.REQUEST_URL_INVALID()

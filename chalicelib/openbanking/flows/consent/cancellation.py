@@ -1,4 +1,4 @@
-"""The cancel URL, by which a bank sends the PSU back to the TPP without a consent."""
+"""The cancel URL, with which a bank redirects the PSU to the TPP without a consent."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _ERROR_CHARACTERS = frozenset(string.ascii_letters + string.digits + string.punc
 
 
 class UnknownCancelUrl(LookupError):
-    """An invalid cancel URL: not issued by this service, or its client is inactive or has dropped the Callback URL."""
+    """An invalid cancel URL: not issued by this service, or its client is inactive or has removed the Callback URL."""
 
 
 def cancel(
@@ -39,8 +39,8 @@ def cancel(
 ) -> str:
     """Cancel a request when the PSU returns without a consent. Returns the redirect URL.
 
-    Calling it again returns the same URL; an approved request keeps its consent. The cancel URL of a bank instead
-    of which the PSU has chosen another ends nothing.
+    A second call returns the same URL. An approved request retains its consent. If the PSU has chosen another bank, the
+    cancel URL of the first bank does not end the request.
 
     Args:
         public_url: the service's address.
@@ -80,7 +80,7 @@ def _describe_cancelled(authorization: AuthorizationRequest, error: str, descrip
 
 
 def _redirect_url(authorization: AuthorizationRequest, public_url: str, denial: str | None = None) -> str:
-    """The Callback URL with the error of a cancelled request, or with a ``denial``."""
+    """Return the Callback URL with the error of a cancelled request, or with a ``denial``."""
     error, description = authorization.error or "", authorization.error_description or ""
     if denial is not None:
         error, description = "access_denied", denial

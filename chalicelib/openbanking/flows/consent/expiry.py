@@ -1,7 +1,7 @@
 """Events for expiring consents: a week in advance, and on expiry.
 
-Each consent stores its next event. The transaction that records the event also advances it, so each event is sent once,
-however often or late the job runs.
+Each consent stores its next event. The transaction that records the event also advances it. So each event is sent once,
+even if the job runs several times or late.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def record_due_events(
 
 
 def _read_clients(store: Store, items: Sequence[Item]) -> dict[str, Client]:
-    """The clients of consents, by Client ID."""
+    """Read the clients of consents, by Client ID."""
     names = list(dict.fromkeys(item["client_id"] for item in items))
     found = store.batch_get([client_key(name) for name in names])
     return {name: Client.from_item(item) for name, item in zip(names, found, strict=True) if item}
@@ -61,14 +61,14 @@ def _read_clients(store: Store, items: Sequence[Item]) -> dict[str, Client]:
 def _record_events(
     item: Item, client: Client | None, clock: Clock, consents: Consents, tpp_events: TppEvents, engine: Engine
 ) -> RecordedDeliveries | None:
-    """Record a consent's due events; ``None`` if none is due or a concurrent run was first.
+    """Record a consent's due events. Return ``None`` if no event is due or a concurrent run was first.
 
     A run after the expiry records both events, so that every TPP receives the same sequence.
     """
     key, deliveries, moved = consent_key(item["consent_id"]), RecordedDeliveries(), False
 
     def decide(facts: Facts) -> Outcome[tuple[Item, RecordedDeliveries] | None]:
-        """The consent after its due event, and the event; ``None`` if none is due."""
+        """Return the consent after its due event, and the event, or ``None`` if no event is due."""
         item, now = facts.item(key), clock.time()
         if item is None or item["status"] != "authorised" or item.get(NOTIFY.time, now + 1) > now:
             return Outcome(None)

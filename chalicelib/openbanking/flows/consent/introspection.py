@@ -1,4 +1,4 @@
-"""Token introspection (RFC 7662): a client asks about its own tokens."""
+"""Token introspection (RFC 7662): a client queries the state of its own tokens."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from chalicelib.openbanking.records.consents import Consent, Grant, consent_key,
 def introspect(
     credentials: TppCredentials, token: str, *, clock: Clock, public_url: str, tpp_authentication: TppAuthentication
 ) -> IntrospectionAnswer:
-    """A token's state; a token of another client is as unknown as any other. Raises: Refusal.
+    """Return a token's state. A token of another client is reported as unknown. Raises: Refusal.
 
     Args:
         public_url: this service's address.

@@ -19,7 +19,7 @@ _KINDS = {"iban": "ibans", "sender_iban": "ibans", "account_id": "account_ids"}
 
 
 def require_scope(call: RelayedCall | PaymentCall, consent: Consent) -> Webhook:
-    """The webhook for a call in the consent's version, if the consent's scopes allow it. Raises: Refusal."""
+    """Return the webhook for a call in the consent's version, if the consent's scopes allow it. Raises: Refusal."""
     webhook = require_webhook(call, consent.version)
     if webhook.scope_name not in consent.scopes:
         raise refusals.SCOPE_NOT_GRANTED(scope=str(webhook.scope))
@@ -27,7 +27,7 @@ def require_scope(call: RelayedCall | PaymentCall, consent: Consent) -> Webhook:
 
 
 def require_webhook(call: RelayedCall | PaymentCall, version: Version) -> Webhook:
-    """The webhook for a call in ``version``. Raises: Refusal."""
+    """Return the webhook for a call in ``version``. Raises: Refusal."""
     webhook = version.webhook_by_call.get(call)
     if webhook is None:
         raise refusals.CALL_NOT_IN_VERSION(version=version.number)
@@ -35,7 +35,7 @@ def require_webhook(call: RelayedCall | PaymentCall, version: Version) -> Webhoo
 
 
 def require_bank(banks: Banks, consent: Consent) -> Bank:
-    """The consent's bank. Raises: Refusal."""
+    """Return the consent's bank. Raises: Refusal."""
     bank = banks.find(consent.bic)
     if bank is None:
         raise refusals.CONSENT_BANK_GONE()
@@ -48,7 +48,7 @@ def check_accounts(consent: Consent, request: Mapping[str, Any]) -> None:
     If the consent has no identifiers of a kind, the decision is left to the bank.
 
     Raises:
-        Refusal: naming the member.
+        Refusal: with the member's name.
     """
     holders = {"": request} | {f"{name}.": request[name] for name in _HOLDERS if name in request}
     for place, holder in holders.items():
@@ -60,7 +60,7 @@ def withhold_unapproved(consent: Consent, webhook: Webhook, answer: Mapping[str,
     """Remove accounts that the PSU did not approve from a response.
 
     An account is withheld if it has identifiers of a kind listed in the consent, but none of them matches. All other
-    accounts are passed on: the decision is left to the bank.
+    accounts are passed on, so the bank decides on them.
     """
     if webhook.account_id is None:
         return answer
@@ -82,7 +82,7 @@ def _unapproved_members(consent: Consent, holder: Mapping[str, Any]) -> Iterator
 
 
 def is_approved(approved: Accounts, account: Mapping[str, Any], id_member: str) -> bool:
-    """Whether an account is one of the ``approved`` ones, or shows no identifier of a kind that these have.
+    """Whether an account is ``approved``, or has no identifier of a kind that the approved accounts have.
 
     ``id_member`` is the member with the account's id.
     """
@@ -91,7 +91,7 @@ def is_approved(approved: Accounts, account: Mapping[str, Any], id_member: str) 
 
 
 def _compare_identifiers(approved: Accounts, account: Mapping[str, Any], id_member: str) -> Iterator[bool]:
-    """For each kind of identifier in both consent and account, whether the account's is listed in the consent."""
+    """Return, for each identifier kind in both consent and account, whether the consent lists the account's value."""
     ibans, ids, numbers = (approved.get(kind) for kind in ("ibans", "account_ids", "account_numbers"))
     iban, account_id = account.get("iban"), account.get(id_member)
     if ibans and isinstance(iban, str) and iban:

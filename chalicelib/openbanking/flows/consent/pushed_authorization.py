@@ -1,4 +1,4 @@
-"""Pushed authorization requests (RFC 9126): a client pushes its request, and the user's browser brings a reference."""
+"""Pushed authorization requests (RFC 9126): a client pushes its request, and the user's browser sends a reference."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def push(
 
 
 def find_pushed(client_id: str, request_uri: str, *, store: Store) -> FoundRequest:
-    """The request of a ``request_uri``. Raises: Refusal: the reference is unknown, or another client's."""
+    """Return the request of a ``request_uri``. Raises: Refusal: the reference is unknown, or another client's."""
     credential = parse_request_uri(request_uri)
     keys = [pushed_key(credential.ids[0])] if credential else []
     found = store.batch_get([client_key(require_client_id(client_id)), *keys])
@@ -83,13 +83,13 @@ def open_pushed(
     pushed_requests: PushedRequests,
     engine: Engine,
 ) -> AuthorizationRequest:
-    """The authorization request of a pushed one, opened in time, or the one that is open already.
+    """Open the authorization request of a pushed request in time, or return the request that is already open.
 
     Args:
-        bic: the bank that the user has chosen; ignored if the client has named one.
+        bic: the bank that the user has chosen, ignored if the client has named one.
 
     Raises:
-        Refusal: the reference has expired, or its request has ended; the chosen bank cannot be used for it.
+        Refusal: the reference has expired, its request has ended, or the chosen bank cannot be used for it.
     """
     pushed, request = found.pushed, found.pushed.request
     if found.needs_bank:
@@ -111,7 +111,7 @@ def check_choice(found: FoundRequest, *, store: Store, clock: Clock) -> None:
 
 
 def keep_open(found: FoundRequest, *, clock: Clock, pushed_requests: PushedRequests, engine: Engine) -> None:
-    """Keep a request open while its user chooses a bank. Raises: Refusal: it has expired."""
+    """Extend a request while its user chooses a bank. Raises: Refusal, if the request has expired."""
     if not _keep(found.pushed, clock, pushed_requests, engine).can_be_opened(clock.time()):
         raise _refuse(found.client.client_id, "it has expired")
 
@@ -133,7 +133,7 @@ def _keep(pushed: PushedRequest, clock: Clock, pushed_requests: PushedRequests, 
 
 
 def _find_open(store: Store, request: NewAuthorizationRequest, now: int) -> AuthorizationRequest:
-    """The open authorization request that an expired reference has led to. Raises: Refusal."""
+    """Return the open authorization request to which an expired reference has led. Raises: Refusal."""
     item = store.get(*request.key)
     opened = AuthorizationRequest.from_item(item) if item else None
     if opened is None or not opened.is_of(request) or not opened.is_open(now):

@@ -1,4 +1,4 @@
-"""The states of consents: a client's list of its own, and what banks ask for after an outage."""
+"""The states of consents: a list for each client, and a query for banks after an outage."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from chalicelib.openbanking.records.consents import Consent, consent_key
 
 @dataclass(frozen=True, slots=True)
 class _Reference:
-    """How a bank refers to a consent: by its id, or by the access token with this id; ``None`` if it is malformed."""
+    """A bank's reference to a consent: its id, or the access token with this id. ``None`` if malformed."""
 
     consent_id: str | None
     token: OpaqueToken | None = None
@@ -30,17 +30,17 @@ class _Reference:
 
 
 def list_consents(client: Client, query: ConsentsQuery, *, clock: Clock, consent_list: ConsentList) -> ConsentsAnswer:
-    """A page of the client's consents, newest first. Raises: Refusal."""
+    """Return a page of the client's consents, newest first. Raises: Refusal."""
     page, now = consent_list.page(client.client_id, query), clock.time()
     entries = [_describe_entry(consent, now) for consent in page.consents]
     return {"consents": entries, "next": page.next, "has_more": page.next is not None}
 
 
 def list_states(bank: Bank, request: ConsentsStatus, _: Claim, *, store: Store, clock: Clock) -> ConsentStatesAnswer:
-    """The states of the bank's consents, in one strongly consistent read.
+    """Return the states of the bank's consents, in one strongly consistent read.
 
-    A consent that does not exist, is another bank's, or has another token is unknown: the bank cannot tell which.
-    Nothing is stored, so a repeat of the request gets the states of its own time.
+    A consent that does not exist, belongs to another bank, or has another token is unknown. The bank cannot distinguish
+    these cases. No response is stored, so a retry of the request gets the current states.
     """
     references, now = [*_read_references(request)], clock.time()
     keys = [consent_key(each.consent_id) for each in references if each.consent_id is not None]
@@ -51,7 +51,7 @@ def list_states(bank: Bank, request: ConsentsStatus, _: Claim, *, store: Store, 
 
 
 def _read_references(request: ConsentsStatus) -> Iterator[_Reference]:
-    """The consents of a request, in its order: first those of tokens."""
+    """Read the consents of a request, in its order: first the consents of tokens."""
     for text in request.access_tokens or ():
         token = OpaqueToken.parse(text, parts=1)
         yield _Reference(token.ids[0] if token else None, token)

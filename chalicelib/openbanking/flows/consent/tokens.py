@@ -106,9 +106,9 @@ def refresh(
     outbox: Outbox,
     engine: Engine,
 ) -> TokenAnswer:
-    """Exchange a refresh token for the next pair; a repeat within 60 s returns the same pair.
+    """Exchange a refresh token for the next pair. A retry within 60 s returns the same pair.
 
-    A ``fapi2`` client gets a new access token, and keeps its refresh token.
+    A ``fapi2`` client gets a new access token, and retains its refresh token.
 
     Raises:
         Refusal.
@@ -166,7 +166,7 @@ def revoke_by_tpp(
     outbox: Outbox,
     engine: Engine,
 ) -> RevokeAnswer:
-    """End the consent to which the caller's token belongs; other tokens have no effect (RFC 7009 §2.2)."""
+    """End the consent to which the caller's token belongs. Other tokens have no effect (RFC 7009 §2.2)."""
     credential = OpaqueToken.parse(token, parts=2) or OpaqueToken.parse(token, parts=3)
     keys = []
     if credential is not None:
@@ -233,7 +233,7 @@ def end_consent(
     outbox: Outbox,
     engine: Engine,
 ) -> None:
-    """End a consent immediately and notify bank and TPP; does nothing if it is already revoked or expired.
+    """End a consent immediately and notify bank and TPP. A revoked or expired consent does not change.
 
     ``client`` is the consent's client, if already read.
     """
@@ -255,7 +255,7 @@ def end_consent(
 def _record_end(
     consent: Consent, by: EndedBy, client: Client | None, tpp_events: TppEvents, outbox: Outbox
 ) -> RecordedDeliveries:
-    """The deliveries that notify bank and TPP of a consent's end."""
+    """Return the deliveries that notify bank and TPP of a consent's end."""
     event = tpp_events.record(client, "consent.revoked", _describe_revoked(consent, by))
     return record_revoke_token(outbox, consent) + event
 
@@ -295,7 +295,7 @@ def _check_own_pair(grant: Grant, confirmation: Confirmation | None) -> None:
 
 
 def _issue(consent: Consent, issued: IssuedTokens, confirmation: Confirmation | None, now: int) -> Outcome[TokenAnswer]:
-    """New tokens; the access token's row shows that they are stored."""
+    """Issue new tokens. The access token's row proves that they are stored."""
     answer = _describe_tokens(consent, issued.pair, confirmation, now)
     return Outcome(answer, issued.operations, proof=Proof([issued.key]))
 
@@ -318,7 +318,7 @@ def _describe_revoked(consent: Consent, by: EndedBy) -> ConsentRevoked:
 
 
 def describe_consent(consent: Consent) -> ConsentAnswer:
-    """A consent in the format of ``GET /tpp/consent``."""
+    """Return a consent in the format of ``GET /tpp/consent``."""
     return {
         "consent_id": consent.consent_id,
         "status": consent.status,
@@ -337,7 +337,7 @@ def _report_end(consent: Consent, by: EndedBy) -> None:
 
 
 def _refuse(row: refusals.RefusalRow, client: Client, reason: str) -> Refusal:
-    """The refusal of what may be an attack; only the log has the reason."""
+    """Return the refusal of a possible attack. Only the log has the reason."""
     security_refusals.record("wrong_key", "token request refused", client_id=client.client_id, reason=reason)
     return row()
 
@@ -353,8 +353,8 @@ def _check_fapi2_redemption(client: Client, grant: Grant, redirect_uri: str | No
 def _check_binding(client: Client, grant: Grant, confirmation: Confirmation | None) -> None:
     """Check that a refresh does not weaken the binding of the tokens (RFC 9449 §5, RFC 8705 §4).
 
-    The refresh token of a public client is bound to the key itself, that of a confidential client to its
-    authentication: it may use a new key, but not none, and not one of another kind.
+    The refresh token of a public client is bound to the key. The refresh token of a confidential client is bound to its
+    authentication. This client may use a new key, but must use a key of the same kind.
 
     Raises:
         Refusal.
@@ -368,7 +368,7 @@ def _check_binding(client: Client, grant: Grant, confirmation: Confirmation | No
 
 
 def _find_consent_and_grant(facts: Facts, credential: OpaqueToken | None) -> tuple[Consent | None, Grant | None]:
-    """The consent and the grant to which a credential belongs."""
+    """Find the consent and the grant to which a credential belongs."""
     if credential is None:
         return None, None
     consent_id = credential.ids[0]
@@ -376,7 +376,7 @@ def _find_consent_and_grant(facts: Facts, credential: OpaqueToken | None) -> tup
 
 
 def _check_redemption(grant: Grant, redirect_uri: str | None, verifier: str | None) -> None:
-    """Check redirect URI (RFC 6749 §4.1.3) and code verifier (RFC 7636); a mismatch does not use up the code."""
+    """Check redirect URI (RFC 6749 §4.1.3) and code verifier (RFC 7636). A mismatch does not use up the code."""
     if redirect_uri is None and grant.names_redirect_uri:
         raise refusals.REDIRECT_URI_MISSING()
     if redirect_uri is not None and redirect_uri != grant.redirect_uri:

@@ -30,9 +30,9 @@ from chalicelib.statistics import current_call
 
 @dataclass(frozen=True, slots=True)
 class StatusResult:
-    """A payment's status; ``from_bank`` is true if the bank was queried, false for the last reported status.
+    """A payment's status. ``from_bank`` is true if the bank was queried, false for the last reported status.
 
-    ``outcome`` is set if it is not known whether the bank has the payment, or known that it does not.
+    ``outcome`` is set if it is unknown whether the bank has the payment, or if the bank does not have it.
     """
 
     status: Status
@@ -55,10 +55,10 @@ def find_payment_status(
     bank_client: BankClient,
     engine: Engine,
 ) -> StatusResult | None:
-    """The status of a payment; ``None`` if its client does not have this ``callback_url``.
+    """Return the status of a payment, or ``None`` if its client does not have this ``callback_url``.
 
     Version 2 banks are queried while the consent is valid, within the limits of the payment and the visitor's IP
-    ``address``; otherwise the last reported status is returned.
+    ``address``. Otherwise the last reported status is returned.
     """
     bank = banks.find(bic.upper())
     item = store.get(*payment_key(bank.bic, payment_id)) if bank else None
@@ -83,12 +83,12 @@ def find_payment_status(
 
 
 def _count_query(engine: Engine, counts: Sequence[Operation]) -> bool:
-    """Count a query; false if a limit has been reached."""
+    """Count a query. Return false if a limit has been reached."""
     return engine.carry_out(if_permitted(counts, True, lambda _: False), if_busy=lambda: False)
 
 
 def _read_client_and_consent(store: Store, payment: Payment, now: int) -> tuple[Client | None, Consent | None]:
-    """The payment's client, and its consent if still valid or spent."""
+    """Read the payment's client, and its consent if still valid or spent."""
     keys = [client_key(payment.client_id)]
     if payment.consent_id is not None:
         keys.append(consent_key(payment.consent_id))

@@ -87,7 +87,7 @@ def send_deferred_order(dispatch: Dispatch, *, call: Call, clock: Clock, metrics
 
 
 def expire_deferred_order(dispatch: Dispatch, *, call: Call, clock: Clock, metrics: Metrics) -> Undeliverable:
-    """The failure of a payment that could not be sent in time."""
+    """Return the failure of a payment that could not be sent in time."""
     delivery = dispatch.delivery
     if delivery.abandoned:
         return _fail_unknown(delivery, metrics, clock.time())
@@ -100,7 +100,7 @@ def expire_deferred_order(dispatch: Dispatch, *, call: Call, clock: Clock, metri
 def _read_order(
     delivery: Delivery, members: dict[str, Any], release: Release, *, call: Call, clock: Clock, banks: Banks
 ) -> PaymentOrder:
-    """The accepted order. Raises: Undeliverable, if the order may no longer be sent."""
+    """Return the accepted order. Raises: Undeliverable, if the order may no longer be sent."""
     client, caller = call(_read_caller, delivery, members, release)
     bank, tpp_call = banks.find(delivery.concerned_bank), _PAYMENTS[delivery.topic]
     if bank is None:
@@ -115,7 +115,7 @@ def _read_order(
 def _read_caller(
     delivery: Delivery, members: dict[str, Any], release: Release, *, store: Store, clock: Clock
 ) -> tuple[Client, Caller | None]:
-    """The client and, for an order with a consent, the caller. Raises: Undeliverable, if no longer valid."""
+    """Return the client and, for an order with a consent, the caller. Raises: Undeliverable, if no longer valid."""
     part, attempt = members.get("bearer"), members["attempt"]
     keys = [(CONSENTS, {"consent_id": delivery.consent_id, "part": part})] if part else []
     try:
@@ -140,7 +140,7 @@ def _fail_unknown(delivery: Delivery, metrics: Metrics, now: int) -> Undeliverab
 
 
 def read_record(delivery: Delivery, members: dict[str, Any]) -> Order:
-    """The accepted order's record; deliveries of earlier versions have its digest elsewhere, or none."""
+    """Return the accepted order's record. Deliveries of earlier versions have its digest elsewhere, or no digest."""
     order_digest = members.get("order_digest") or (members.get("request_claim") or {}).get("order_digest")
     return Order(
         bic=delivery.concerned_bank,

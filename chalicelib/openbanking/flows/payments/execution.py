@@ -1,4 +1,4 @@
-"""Execution of a payment: sends it to the bank once, on its own connection, and records the outcome."""
+"""Execution of a payment: sends the payment to the bank once, on its own connection, and records the outcome."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def record_payment(
     """Record the payment in the bank's response, with the writes ``alongside`` in the same transaction.
 
     Raises:
-        BankFailed: the payment_id belongs to another order; nothing was written.
+        BankFailed: the payment_id belongs to another order, and no data was written.
         StoreError: unless ``if_failed`` gives another error.
     """
     payment = _new_payment(order, answer.body, payments)
@@ -101,7 +101,7 @@ def record_failure(
     orders: Orders,
     engine: Engine,
 ) -> None:
-    """Record what is known of an order after a failure, with the writes ``alongside`` in the same transaction.
+    """Record the known outcome of an order after a failure, with the writes ``alongside`` in the same transaction.
 
     If the bank was never reached, the claims are released. A payment that an unusable response names is recorded with
     the outcome ``unknown``.
@@ -168,14 +168,14 @@ def require_reachable(order: PaymentOrder, *, bank_client: BankClient) -> None:
 
 
 def refuse_failure(failure: BankFailed, metrics: Metrics) -> Refusal:
-    """The refusal for a bank failure; an unknown outcome is counted."""
+    """Return the refusal for a bank failure. Count an unknown outcome."""
     if failure.reach == "unknown":
         count_unknown_outcome(metrics)
     return refuse_payment(failure)
 
 
 def count_unknown_outcome(metrics: Metrics) -> None:
-    """Count a payment with an unknown outcome, which someone may have to clarify with the bank."""
+    """Count a payment with an unknown outcome, which an operator may have to clarify with the bank."""
     metrics.write({"UnknownOutcomes": 1})
 
 
@@ -198,9 +198,9 @@ def _new_payment(
 
 
 def _close_attempt(facts: Facts, record: Order, attempt: str, orders: Orders, *, sent: bool) -> list[Operation]:
-    """The write that records an order as not accepted, unless another attempt may have sent it.
+    """Return the write that records an order as not accepted, unless another attempt may have sent it.
 
-    There is none if the id was not claimed, or is another order's by now.
+    There is no write if the id was not claimed, or another order has claimed it.
     """
     if record.order_digest is None:
         return []
@@ -220,10 +220,10 @@ def _decide_payment(
     tpp_events: TppEvents,
     outbox: Outbox,
 ) -> Outcome[None] | None:
-    """A new payment with its early reports, and its order's outcome.
+    """Return a new payment with its early reports, and its order's outcome.
 
-    A payment_id identifies a single order: ``None`` if it belongs to another order. A repeated response for the
-    same order changes nothing but an unknown outcome.
+    A payment_id identifies a single order. Return ``None`` if it belongs to another order. A repeated response for the
+    same order only changes an unknown outcome.
     """
     found = facts.item(payment_key(payment.bic, payment.payment_id))
     before = Payment.from_item(found) if found is not None and not is_early(found) else None
@@ -250,9 +250,9 @@ def _decide_payment(
 def _write_payment(
     payment: Payment, before: Payment | None, found: Item | None, payments: Payments
 ) -> tuple[list[Operation], Payment]:
-    """The writes that store a payment or update ``before``, and the payment after them.
+    """Return the writes that store a payment or update ``before``, and the resulting payment.
 
-    A response that cannot be used changes nothing that is known.
+    A response that cannot be used does not change known data.
     """
     if before is None:
         creation = payments.put_payment(payment, found)
@@ -266,7 +266,7 @@ def _write_payment(
 
 
 def _write_outcome(order: PaymentOrder, after: Payment, orders: Orders) -> list[Operation]:
-    """The write that records a payment in its order."""
+    """Return the write that records a payment in its order."""
     record = order.record
     if record.order_digest is None:
         return []
@@ -276,23 +276,23 @@ def _write_outcome(order: PaymentOrder, after: Payment, orders: Orders) -> list[
 
 
 def _write_unknown(order: PaymentOrder, orders: Orders) -> list[Operation]:
-    """The write of an attempt whose outcome is unknown."""
+    """Return the write of an attempt whose outcome is unknown."""
     return [orders.update_unknown(order.record, order.attempt)] if order.record.order_digest else []
 
 
 def _report_reused(payment: Payment | None) -> None:
-    """Log that the payment of an unusable response, if it named one, is another order's."""
+    """Log that the payment in an unusable response, if any, belongs to another order."""
     if payment is not None:
         log.warning("payment_id reused", bic=payment.bic, payment_id=payment.payment_id)
 
 
 def _without(payment: Payment | None) -> Facts:
-    """The assumption of the first attempt: the new payment's id is not stored yet."""
+    """Return the assumption of the first attempt: the new payment's id is not stored yet."""
     return Facts([payment_key(payment.bic, payment.payment_id)], [None]) if payment else Facts()
 
 
 def _unusable_answer(answer: BankAnswer, text: str) -> BankFailed:
-    """The failure for an unusable success response, which it includes as ``answer``."""
+    """Return the failure for an unusable success response, included as ``answer``."""
     failure = _failure(answer, text)
     failure.answer = answer.body
     return failure
@@ -306,7 +306,7 @@ def _failure(answer: BankAnswer, text: str) -> BankFailed:
 
 
 def refuse_payment(failure: BankFailed) -> Refusal:
-    """The refusal for a bank failure, which includes the payment's outcome."""
+    """Return the refusal for a bank failure, including the payment's outcome."""
     named = f"; payment_id: {failure.payment_id}" if failure.payment_id is not None else ""
     hint = refusals.AUTHORIZE_AGAIN if failure.authorize_again else None
     row = refusals.PAYMENT_ANSWER_BAD if failure.is_unusable_answer else _BY_REACH[failure.reach]

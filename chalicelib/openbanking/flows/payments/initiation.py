@@ -68,15 +68,15 @@ def initiate_payment(
     order_answers: OrderAnswers,
     metrics: Metrics,
 ) -> BankAnswer | DeferredRequest:
-    """Send a payment to its bank, or accept it for deferred execution; a repeat with the same key gets the first
-    response.
+    """Send a payment to its bank, or accept it for deferred execution.
 
-    Refused in this order: client, request id, bearer, version, scope, bank, parameters, idempotency key, body, PSU
-    headers, members, accounts, and then by what is stored or by the bank.
+    A duplicate request with the same key gets the first response. Checks that can refuse the request are, in this
+    order: client, request id, bearer, version, scope, bank, parameters, idempotency key, body, PSU headers, members,
+    accounts, the stored data, and the bank.
 
     Raises:
-        Refusal: nothing was sent, or the bank failed and the message states whether it may have the payment; or the
-            stored refusal of an identical earlier request.
+        Refusal: nothing was sent, or the bank failed and the message states whether it may have the payment, or the
+        stored refusal of an identical earlier request.
     """
     claim = _new_claim(tpp_call, credentials, request)
     is_direct = tpp_call.kind == "direct"
@@ -121,9 +121,9 @@ def _authorize(
     tpp_authentication: TppAuthentication,
     banks: Banks,
 ) -> PaymentOrder | Mapping[str, Any] | DeferredRequest:
-    """Check client, request id, bearer, version and scope, in this order. Returns the stored outcome for a repeat.
+    """Check client, request id, bearer, version and scope in this order. Returns the stored outcome for a duplicate.
 
-    A spent bearer is accepted only for a repeat of the request that spent it.
+    A spent bearer is accepted only for a duplicate of the request that spent it.
 
     Raises:
         Refusal: including the stored refusal of an identical earlier request.
@@ -154,7 +154,7 @@ def _authorize_direct(
     tpp_authentication: TppAuthentication,
     banks: Banks,
 ) -> PaymentOrder | Mapping[str, Any] | DeferredRequest:
-    """Like ``_authorize``, but without a bearer; the body names the bank. Raises: Refusal."""
+    """Check like ``_authorize``, but without a bearer. The body names the bank. Raises: Refusal."""
     keys = [claim.key] if claim else []
     client, found = tpp_authentication.authenticate_client_and_read(credentials, keys, ["PISP"])
     first = call(_find_outcome, claim, found[0]) if claim else None
@@ -180,7 +180,7 @@ def _accept(
     """Accept a payment for deferred execution. One transaction writes the claims and the delivery.
 
     Raises:
-        Refusal: nothing will be sent.
+        Refusal: the payment will not be sent.
     """
     caller, bic = order.caller, order.bank.bic
     body = {
@@ -215,7 +215,7 @@ def _accept(
 
 
 def _find_outcome(claim: OrderClaim, item: Item | None, *, order_answers: OrderAnswers, metrics: Metrics) -> Known:
-    """The stored outcome for this key. Repeats are left out of the statistics. Raises: Refusal."""
+    """Return the stored outcome for this key. Duplicate requests are excluded from the statistics. Raises: Refusal."""
     try:
         outcome = order_answers.find_outcome(claim, item)
     except Refusal as refusal:
@@ -242,7 +242,7 @@ def _reserve_order(
 ) -> Known:
     """Claim key, one-time consent and X-Request-Id. Returns the stored outcome if another request was first.
 
-    ``key_claim`` contains the write that claims the key, if any; ``deliveries`` are recorded because of the claim.
+    ``key_claim`` contains the write that claims the key, if any. ``deliveries`` are recorded with the claim.
 
     Raises:
         Refusal: the other request is still running, the consent is spent or has ended, or the X-Request-Id belongs
@@ -278,7 +278,7 @@ def _reserve_order(
 
 
 def _claim_order(facts: Facts, order: PaymentOrder, orders: Orders, running: int) -> Operation:
-    """The write that claims the X-Request-Id, as a new one or for a retry of the same order. Raises: Refusal."""
+    """Return the write that claims the X-Request-Id, as a new id or for a retry of the same order. Raises: Refusal."""
     new = orders.put_claim(order.record, order.attempt, running)
     if facts.permits(new):
         return new
@@ -289,14 +289,14 @@ def _claim_order(facts: Facts, order: PaymentOrder, orders: Orders, running: int
 
 
 def _report_not_recorded(order: PaymentOrder, metrics: Metrics, _: StoreError) -> Refusal:
-    """The refusal for a payment that the bank has, but that is not recorded."""
+    """Return the refusal for a payment that the bank has, but that is not recorded."""
     log.exception("payment not recorded", request_id=order.record.request_id)
     count_unknown_outcome(metrics)
     return refusals.PAYMENT_NOT_STORED()
 
 
 def _put_outcome(order: PaymentOrder, put: Callable[[OrderClaim], Put]) -> list[Operation]:
-    """The write that stores an outcome for repeats; empty without a key, or if it cannot be encrypted."""
+    """Return the write that stores an outcome for duplicates, or none without a key or if encryption fails."""
     try:
         return [put(order.claim)] if order.claim else []
     except Exception:
@@ -307,9 +307,9 @@ def _put_outcome(order: PaymentOrder, put: Callable[[OrderClaim], Put]) -> list[
 def _put_failure(
     order: PaymentOrder, failure: BankFailed, refusal: Refusal, order_answers: OrderAnswers
 ) -> list[Operation]:
-    """The write that stores a refusal for repeats.
+    """Return the write that stores a refusal for duplicate requests.
 
-    While calls to the bank are paused, the key is released instead: a repeat after the pause may be sent.
+    While calls to the bank are paused, the key is released instead, so a retry after the pause may be sent.
     """
     if failure.not_asked:
         return [order_answers.put_released(order.claim)] if order.claim else []
@@ -317,7 +317,7 @@ def _put_failure(
 
 
 def _new_claim(tpp_call: PaymentCall, credentials: TppCredentials, request: TppRequest) -> OrderClaim | None:
-    """The claim for a valid Idempotency-Key. An invalid key is refused later, along with the other headers."""
+    """Return the claim for a valid Idempotency-Key. An invalid key is refused later with the other headers."""
     key = request.headers.get("idempotency-key")
     if not key or not _is_key(key):
         return None
@@ -336,7 +336,7 @@ def _is_key(key: str) -> bool:
 
 
 def _read_bic(members: Any) -> str:
-    """The BIC in a direct payment's body. Raises: Refusal."""
+    """Return the BIC in a direct payment's body. Raises: Refusal."""
     named = {name: value for name, value in members.items() if name == "bic"} if isinstance(members, dict) else members
     return read_fields(ScopeQuery, named).bic
 
@@ -350,7 +350,7 @@ def _new_order(
     claim: OrderClaim | None,
     request: TppRequest,
 ) -> PaymentOrder:
-    """A permitted order, in the version of the consent or, for a direct payment, of the bank."""
+    """Return a permitted order, in the version of the consent or, for a direct payment, of the bank."""
     consent = caller.consent if caller else None
     version = consent.version if consent else bank.version
     consent_id = consent.consent_id if consent else None
@@ -361,11 +361,11 @@ def _new_order(
 
 
 def _refuse_spent(facts: Facts, order: PaymentOrder) -> Refusal:
-    """The refusal for a one-time consent that has ended or is spent by another order."""
+    """Return the refusal for a one-time consent that has ended or is spent by another order."""
     spent = order.consent is not None and "spent_by" in (facts.item(consent_key(order.consent.consent_id)) or {})
     return refusals.BEARER_SPENT() if spent else refusals.BEARER_INVALID()
 
 
 def _repeat_answer(first: Mapping[str, Any] | DeferredRequest) -> BankAnswer | DeferredRequest:
-    """The response for a repeat: the stored response of the first request."""
+    """Return the stored response of the first request for a duplicate request."""
     return first if isinstance(first, DeferredRequest) else BankAnswer(first, 0)

@@ -22,7 +22,7 @@ from chalicelib.openbanking.records.orders import Order
 
 @dataclass(frozen=True, slots=True)
 class PaymentOrder:
-    """A permitted payment order; ``caller`` is ``None`` for a direct payment, ``claim`` without an Idempotency-Key.
+    """A permitted payment order. ``caller`` is ``None`` without a bearer, ``claim`` without an Idempotency-Key.
 
     ``record`` claims the X-Request-Id and records the outcome. ``attempt`` identifies the claims of this attempt.
     """
@@ -43,12 +43,12 @@ class PaymentOrder:
 
     @property
     def one_time_caller(self) -> Caller | None:
-        """The caller, if this order spends a one-time consent."""
+        """Return the caller, if this order spends a one-time consent."""
         return self.caller if self.caller and self.caller.consent.consent_type == "one_time" else None
 
 
 def build_bank_request(order: PaymentOrder, members: object) -> dict[str, Any]:
-    """The validated body of the request to the bank, with default payment schemes filled in. Raises: Refusal."""
+    """Build the validated body of the request to the bank, with default payment schemes. Raises: Refusal."""
     by_swift = isinstance(members, dict) and members.get("payment_scheme") == "SWIFT"
     if by_swift and "SWIFT" not in possible_schemes(order.version.schemes, order.call.kind, order.version.schemes):
         raise refusals.SWIFT_NOT_POSSIBLE()
@@ -62,13 +62,13 @@ def build_bank_request(order: PaymentOrder, members: object) -> dict[str, Any]:
 
 
 def _fill_in_schemes(order: PaymentOrder, request: dict[str, Any]) -> None:
-    """Set each payment's scheme: the requested one or its currency's default. Raises: Refusal, if not offered."""
+    """Set each payment's scheme: the requested scheme or its currency's default. Raises: Refusal, if not offered."""
     possible = possible_schemes(order.version.schemes, order.call.kind, order.bank.schemes)
     for part, currency in order.webhook.scheme_places(request):
         part["payment_scheme"] = scheme(part.get("payment_scheme"), currency, possible)
 
 
 def _origin(url: str) -> tuple[str, str | None, int | None]:
-    """Scheme, host and port of a URL."""
+    """Return scheme, host and port of a URL."""
     parts = urlsplit(url)
     return parts.scheme, parts.hostname, parts.port or {"http": 80, "https": 443}.get(parts.scheme)

@@ -1,6 +1,7 @@
-"""Unknown outcomes: of payments that a bank named in an unusable response, resolved by a status, and of other orders.
+"""Unknown outcomes of orders, and of payments that a bank named in an unusable response.
 
-The operator lists orders without a known outcome, and records what the bank says about one.
+A status resolves such a payment. The operator lists orders without a known outcome, and records the bank's information
+about an order.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ def resolve_payment(
 ) -> None:
     """Record a queried status, in neutral form, with the event for the TPP and ``alongside`` in one transaction.
 
-    A payment whose outcome is known by now is left as it is. Raises: StoreError.
+    A payment whose outcome is already known does not change. Raises: StoreError.
     """
     key = payment_key(payment.bic, payment.payment_id)
 
@@ -68,7 +69,7 @@ def resolve_payment(
 
 
 def resolve_by_answer(payment: Payment, answer: BankAnswer, *, call: Call) -> None:
-    """Record a bank's answer about a payment with an unknown outcome; a failure is left to the next query."""
+    """Record a bank's response about a payment with an unknown outcome. After a failure, the next query retries."""
     neutral = queried_status(payment, answer)
     if payment.outcome is None or neutral is None:
         return
@@ -77,8 +78,9 @@ def resolve_by_answer(payment: Payment, answer: BankAnswer, *, call: Call) -> No
 
 
 def write_status(facts: Facts, before: Payment, after: Payment, payments: Payments, orders: Orders) -> list[Operation]:
-    """The writes that replace a payment; if that resolves an outcome, also of the order, unless the id is another
-    order's by now, or the order has expired.
+    """Return the writes that replace a payment.
+
+    If they resolve an outcome, they include the order, unless the id is now another order's or the order has expired.
     """
     update = payments.update_payment(before, after)
     if before.outcome is None or after.outcome is not None:
@@ -88,16 +90,16 @@ def write_status(facts: Facts, before: Payment, after: Payment, payments: Paymen
 
 
 def queried_status(payment: Payment, answer: BankAnswer) -> str | None:
-    """The neutral form of the status in a response to a query; ``None`` if the version has no such status."""
+    """Return the neutral form of the status in a response to a query, or ``None`` if the version has no such status."""
     return payment.version.statuses.read(answer.body[payment.version.status_member])
 
 
 class NotResolved(Exception):
-    """An order cannot be resolved; the message gives the reason."""
+    """An order cannot be resolved. The message gives the reason."""
 
 
 def list_unresolved(limit: int, *, store: Store, clock: Clock) -> list[RecordedOrder]:
-    """At most ``limit`` orders that should have an outcome by now, oldest first."""
+    """Return at most ``limit`` orders that should have an outcome by now, oldest first."""
     rows = UNRESOLVED.rows(store, until=clock.time(), limit=limit)
     batches = [store.batch_get([claim_key(row["claim"]) for row in piece]) for piece in pieces(rows, _BATCH)]
     orders = [RecordedOrder.from_item(item) for batch in batches for item in batch if item]
@@ -117,7 +119,7 @@ def record_accepted(
 ) -> None:
     """Record that the bank has the payment, under ``payment_id``, and send the TPP an event with its status.
 
-    From then on, queries and reports find the payment.
+    Later queries and reports find the payment.
 
     Raises:
         NotResolved.
@@ -164,10 +166,10 @@ def _require_unresolved(facts: Facts, bic: str, request_id: str, now: int) -> Re
 def write_payment_of_order(
     found: RecordedOrder, payment_id: str, item: Item | None, payments: Payments
 ) -> tuple[Operation, Payment]:
-    """The write of the payment that the bank has for an order, with early reports, and the result.
+    """Return the write of the payment that the bank has for an order, with early reports, and the result.
 
     Raises:
-        NotResolved: it is another order's.
+        NotResolved: the payment belongs to another order.
     """
     order, version = found.order, VERSIONS[found.order.api_version]
     new = payments.new(
@@ -192,7 +194,7 @@ def write_payment_of_order(
 
 
 def _write_named_payment(facts: Facts, found: RecordedOrder, payments: Payments) -> list[Operation]:
-    """The write for a payment that the bank named but does not have. Raises: NotResolved, if it has a status."""
+    """Return the write for a payment that the bank named but does not have. Raises: NotResolved, if it has a status."""
     item = facts.item(payment_key(found.order.bic, found.payment_id)) if found.payment_id else None
     if item is None:
         return []
@@ -217,5 +219,5 @@ def _resolve(
 
 
 def _order_keys(bic: str, request_id: str) -> list[Key]:
-    """The keys under which an order may be stored."""
+    """Return the keys under which an order may be stored."""
     return [order_key(spelling, request_id) for spelling in spellings(bic)]

@@ -49,7 +49,7 @@ from chalicelib.statistics import current_call
 class PaymentLookup:
     """A payment status query: its client, its consent, and the payment's item, if found.
 
-    ``order`` is the order asked for, if the query names an X-Request-Id and the bank named no payment for it.
+    ``order`` is the requested order, if the query names an X-Request-Id and the bank named no payment for the order.
     """
 
     client: Client
@@ -70,10 +70,10 @@ def record_report(
     orders: Orders,
     engine: Engine,
 ) -> Success:
-    """Record a bank's report; reports after a final status are ignored.
+    """Record a bank's report. Reports after a final status are ignored.
 
-    A report for an unknown payment is refused, but stored for a while, because it may have arrived before the
-    bank's response to the order.
+    A report for an unknown payment is refused, but stored for a while, because it may have arrived before the bank's
+    response to the order.
 
     Raises:
         Refusal: ``PAYMENT_ID``.
@@ -105,7 +105,7 @@ def record_report(
 
 
 def _read_report(bank: Bank, request: PaymentsStatus, version: Version, now: int) -> PaymentStatusReport:
-    """A bank's report, translated to the status spelling of ``version``."""
+    """Return a bank's report, translated to the status notation of ``version``."""
     neutral = bank.version.statuses.read(request.payment_status)
     assert neutral is not None, "the model accepts only known values"
     return PaymentStatusReport(version.statuses.write(neutral), now)
@@ -114,7 +114,7 @@ def _read_report(bank: Bank, request: PaymentsStatus, version: Version, now: int
 def get_status(
     credentials: TppCredentials, request: TppRequest, *, call: Call, clock: Clock, outbox: Outbox, engine: Engine
 ) -> BankAnswer | DeferredRequest | OrderWithoutPayment:
-    """The status of a TPP's payment; the outcome of an order for which the bank named no payment.
+    """Return the status of a TPP's payment, or the outcome of an order for which the bank named no payment.
 
     The client, its request id and bearer are checked first, then the PSU's headers, the query, and the payment.
 
@@ -147,9 +147,9 @@ def query_status(
     consents: Consents,
     bank_client: BankClient,
 ) -> BankAnswer:
-    """A payment's status, queried from the bank or, in versions without queries, as last reported.
+    """Return a payment's status, queried from the bank or, in versions without queries, as last reported.
 
-    A payment with an unknown outcome is found as it was recorded last if its bank does not respond.
+    If the outcome is unknown and the bank does not respond, return the last recorded status.
 
     Raises:
         Refusal.
@@ -197,7 +197,7 @@ def _look_up(
 
 
 def _require_payment(lookup: PaymentLookup, query: Mapping[str, str], now: int) -> Payment | OrderWithoutPayment:
-    """The payment, if it belongs to the caller, or the outcome of an order for which the bank named none.
+    """Return the payment, if it belongs to the caller, or the outcome of an order without a payment from the bank.
 
     A spent bearer can only query its own payment.
 
@@ -220,7 +220,7 @@ def _require_payment(lookup: PaymentLookup, query: Mapping[str, str], now: int) 
 
 
 def _find_payment(store: Store, lookup: PaymentLookup) -> PaymentLookup:
-    """The lookup with the payment of the order that it found, if it is the caller's."""
+    """Return the lookup with the payment of its order, if the payment belongs to the caller."""
     if lookup.item is None or not is_order(lookup.item):
         return lookup
     order = RecordedOrder.from_item(lookup.item)
@@ -232,7 +232,7 @@ def _find_payment(store: Store, lookup: PaymentLookup) -> PaymentLookup:
 
 
 def _state_of(order: RecordedOrder, now: int) -> OrderState:
-    """The state of an order for which the bank named no payment."""
+    """Return the state of an order for which the bank named no payment."""
     if not order.has_outcome_by(now):
         return "pending"
     return "unknown" if order.outcome == "unknown" else "not_accepted"
@@ -244,14 +244,14 @@ def _was_made_with(item: Item | None, consent: Consent | None) -> bool:
 
 
 def _queried_key(bic: str, query: Mapping[str, str]) -> tuple[str, Item]:
-    """The key of what a query asks for: an order by its X-Request-Id, or a payment."""
+    """Return the key of the queried record: an order by its X-Request-Id, or a payment."""
     if "payment_id" not in query and is_uuid(query.get("request_id", "")):
         return order_key(bic, query["request_id"])
     return payment_key(bic, query.get("payment_id", ""))
 
 
 def _is_callers_order(lookup: PaymentLookup, found: RecordedOrder) -> bool:
-    """Whether an order is the calling client's; a direct one needs no bearer, and a spent bearer only sees its own."""
+    """Whether an order is the calling client's. Direct orders need no bearer. A spent bearer sees its own order."""
     order, consent = found.order, lookup.consent
     if order.client_id != lookup.client.client_id:
         return False
@@ -274,6 +274,6 @@ def _reported_status(payment: Payment) -> ReportedStatus:
 
 
 def _describe_with_outcome(payment: Payment) -> Mapping[str, Any]:
-    """A payment whose outcome is unknown, with the status recorded last."""
+    """Return a payment whose outcome is unknown, with the status recorded last."""
     member = payment.version.status_member
     return {"payment_id": payment.payment_id, member: payment.status, "outcome": payment.outcome}

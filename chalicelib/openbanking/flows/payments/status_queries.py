@@ -1,7 +1,7 @@
 """Queries about payments' statuses at banks.
 
 If a bank named a payment in an unusable response, its outcome is unknown (``docs/concepts/payments.md``). A bank that
-answers status queries is then asked until it gives a status; ``delivery_plans`` has the plan.
+supports status queries is then queried until it returns a status. ``delivery_plans`` has the plan.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def query_bank(
 
 
 def record_status_query(outbox: Outbox, payment: Payment) -> RecordedDeliveries:
-    """The query about a payment, for the transaction that records it; none if its bank only reports statuses."""
+    """Return the query about a payment for the transaction that records it, or none if its bank only reports."""
     if not payment.version.answers_status_queries:
         return RecordedDeliveries()
     return outbox.record(
@@ -55,10 +55,10 @@ def record_status_query(outbox: Outbox, payment: Payment) -> RecordedDeliveries:
 
 
 def send_status_query(dispatch: Dispatch, *, call: Call, store: Store, clock: Clock) -> Delivered:
-    """Ask the bank for the status of a payment with an unknown outcome, and record it.
+    """Query a payment with an unknown outcome at its bank, and record its status.
 
     Raises:
-        Undeliverable: without the bank's own text; final if the consent has ended.
+        Undeliverable: without the bank's own text. Final if the consent has ended.
     """
     delivery = dispatch.delivery
     keys = [payment_key(delivery.concerned_bank, jsontext.loads(dispatch.body)["payment_id"])]
@@ -84,7 +84,7 @@ def send_status_query(dispatch: Dispatch, *, call: Call, store: Store, clock: Cl
 def _query(
     payment: Payment, consent: Consent | None, *, banks: Banks, consents: Consents, bank_client: BankClient
 ) -> BankAnswer:
-    """Ask under a new id each time, since a bank may repeat its response to a known one. Raises: Undeliverable."""
+    """Query under a new id each time, because a bank may repeat its response to a known id. Raises: Undeliverable."""
     bank = banks.find(payment.bic)
     if bank is None:
         raise Undeliverable("the bank is inactive or no longer exists")

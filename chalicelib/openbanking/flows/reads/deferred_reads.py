@@ -1,7 +1,7 @@
-"""Deferred reads, and queries about payments: a worker sends them to banks, again after a failure, and stores the
-responses for the TPPs.
+"""Deferred reads, and payment status queries: a worker sends them to banks and stores the responses for the TPPs.
 
-The TPP's permissions are checked again before sending, because the consent may have ended since the call was accepted.
+Failed calls are retried. The TPP's permissions are checked again before sending, because the consent may have ended
+since the call was accepted.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def send_deferred_read(dispatch: Dispatch, *, call: Call, store: Store, clock: C
 
 
 def expire_deferred_read(dispatch: Dispatch, *, call: Call, clock: Clock) -> Undeliverable:
-    """The failure of a read that could not be sent in time."""
+    """Return the failure of a read that could not be sent in time."""
     delivery = dispatch.delivery
     unsent = None if delivery.sending else _release_read(delivery, jsontext.loads(dispatch.body), call)
     return fail_finally(delivery, refusals.BANK_FAILED(reason=_BUSY), clock.time(), unsent)
@@ -84,7 +84,7 @@ def _read(
     consents: Consents,
     bank_client: BankClient,
 ) -> BankAnswer:
-    """Check the permissions again, and send a request, which was counted when it was accepted. Raises: Refusal."""
+    """Check the permissions again, and send a request that was counted when it was accepted. Raises: Refusal."""
     assert consent is not None, "a call for a PSU's data has a consent"
     webhook = require_scope(_RELAYED[delivery.topic], consent)
     bank, token = require_bank(banks, consent), consents.bank_token(consent)
@@ -93,9 +93,7 @@ def _read(
 
 
 def _release_read(delivery: Delivery, members: dict[str, Any], call: Call) -> Keep | None:
-    """Gives the call's read back with its outcome; ``None`` if none was counted or an earlier attempt may be at the
-    bank.
-    """
+    """Return the release of the call's read, or ``None`` if not counted or an earlier attempt may be at the bank."""
     reservation = ReadReservation.from_members(delivery.consent_id or "", members)
     if reservation is None or delivery.abandoned or any("sent" in entry for entry in delivery.history):
         return None

@@ -1,6 +1,6 @@
-"""The relay: passes TPPs' requests for PSU data to the bank (specification, Get data flow).
+"""The relay passes TPPs' requests for PSU data to the bank (specification, Get data flow).
 
-Unattended reads have a limit: each is reserved before its bank is asked (RTS on SCA, Article 36(5)).
+Unattended reads have a limit: each read is reserved before the call to its bank (RTS on SCA, Article 36(5)).
 """
 
 from __future__ import annotations
@@ -64,10 +64,11 @@ def relay(
     outbox: Outbox,
     engine: Engine,
 ) -> BankAnswer | DeferredRequest:
-    """Pass a call on to the consent's bank, or accept it for deferred execution.
+    """Pass a call to the consent's bank, or accept the call for deferred execution.
 
-    A read is counted if it is that of an account's first page, without the PSU.
-    Refused in this order: client, request id, bearer, version, scope, parameters, PSU headers, members, accounts, bank.
+    A read is counted if it requests an account's first page without the PSU.
+    Checks that can refuse the call are, in this order: client, request id, bearer, version, scope, parameters, PSU
+    headers, members, accounts, bank.
 
     Raises:
         Refusal.
@@ -116,7 +117,7 @@ def call_bank(
 
 
 def _read_members(tpp_call: RelayedCall, webhook: Webhook, request: TppRequest) -> dict[str, Any]:
-    """The members of the request to the bank. Raises: Refusal."""
+    """Return the members of the request to the bank. Raises: Refusal."""
     if tpp_call.method == "GET":
         return read_parameters(webhook.request, request.parameters()).model_dump(exclude_none=True)
     return read_fields(webhook.request, request.json()).model_dump(exclude_none=True)
@@ -132,10 +133,10 @@ def reserve_read(
     engine: Engine,
     deliveries: Deliveries = NO_DELIVERIES,
 ) -> None:
-    """Count a read, and record what is delivered because of it.
+    """Count a read, and record its deliveries.
 
     Raises:
-        Refusal: the bank's ``limit`` is reached, and nothing was written.
+        Refusal: the bank's ``limit`` is reached, and no data was written.
         StoreError: the read is not counted, unless ``deliveries`` may have been written with it.
     """
     writes = unattended_reads.update_reserved(reservation, limit)
@@ -153,7 +154,7 @@ def reserve_read(
 
 
 def release_read(reservation: ReadReservation, *, call: Call) -> None:
-    """Give a read back that never reached its bank; if that fails, it stays counted."""
+    """Release a counted read that never reached its bank. If the release fails, the read remains counted."""
     release = partial(call, release_read_with, reservation, ())
     try_to(release, "read not released", consent_id=reservation.consent_id)
 
@@ -161,11 +162,11 @@ def release_read(reservation: ReadReservation, *, call: Call) -> None:
 def release_read_with(
     reservation: ReadReservation, alongside: Sequence[Operation], *, unattended_reads: UnattendedReads, engine: Engine
 ) -> None:
-    """Give a read back in one transaction with the writes ``alongside``. Raises: StoreError."""
+    """Release a counted read in one transaction with the writes ``alongside``. Raises: StoreError."""
     released: Outcome[None] = Outcome(None, unattended_reads.update_released(reservation))
     engine.carry_out(lambda _: released, alongside=alongside)
 
 
 def refuse_access(limit: int, seconds: int) -> Refusal:
-    """The refusal of a read above its bank's ``limit``, ``seconds`` before the end of the read's UTC day."""
+    """Return the refusal of a read above its bank's ``limit``, ``seconds`` before the end of the read's UTC day."""
     return refusals.ACCESS_EXCEEDED(limit=limit, retry_after=max(1, seconds))
