@@ -62,7 +62,7 @@ def needed_libraries(elf: ELFFile) -> list[str]:
 
 
 def needed_glibc(elf: ELFFile) -> list[str]:
-    """Return a shared object's required glibc versions (``.gnu.version_r``), such as ``GLIBC_2.28``, without weak ones."""
+    """Return a shared object's required glibc versions (``.gnu.version_r``), such as ``GLIBC_2.28``; no weak ones."""
     sections = [section for section in elf.iter_sections() if isinstance(section, GNUVerNeedSection)]
     needed = [each for section in sections for _, versions in section.iter_versions() for each in versions]
     return sorted({each.name for each in needed if each.name.startswith("GLIBC_") and not each["vna_flags"] & _WEAK})

@@ -1,4 +1,4 @@
-"""Addresses that the program gives."""
+"""Validation of addresses from the program."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from causeway.errors import ConfigurationError
 
 
 def check_address(url: str, name: str) -> None:
-    """Raises ``ConfigurationError`` if a parameter or option is not a usable address."""
+    """Raise ``ConfigurationError`` if a parameter or option is not a usable address."""
     import httpx
 
     try:
@@ -19,7 +19,7 @@ def check_address(url: str, name: str) -> None:
 
 
 def base_address(url: str, name: str) -> str:
-    """An address to which paths are appended, without slashes at its end. Raises ``ConfigurationError``."""
+    """Return an address without trailing slashes, to which paths are appended. Raises ``ConfigurationError``."""
     check_address(url, name)
     if any(character in url for character in "@?#"):
         raise ConfigurationError(f"{name} must have no user, query or fragment, unlike {without_password(url)!r}")
@@ -27,5 +27,5 @@ def base_address(url: str, name: str) -> str:
 
 
 def without_password(url: str) -> str:
-    """An address without the password that may stand in it."""
+    """Return an address without its password, if any."""
     return url.rpartition("@")[2]

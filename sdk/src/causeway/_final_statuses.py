@@ -1,4 +1,4 @@
-"""The statuses of payments after which nothing changes."""
+"""The final statuses of payments."""
 
 FINAL_V1 = frozenset({2, 3, 4})
 """Failed, cancelled, confirmed."""

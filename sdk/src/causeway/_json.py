@@ -16,7 +16,7 @@ MOST_DIGITS = 4300
 
 
 def loads(text: str | bytes) -> Any:
-    """Parse JSON. Raises ``ValueError`` if it is none, no UTF-8, too deep, or has a number that ``number`` refuses."""
+    """Parse JSON. Raises ``ValueError`` if it is invalid, not UTF-8, too deep, or has an invalid ``number``."""
     text = text if isinstance(text, str) else text.decode()
     try:
         value = json.loads(text, parse_float=number, parse_constant=_refuse_constant)
@@ -28,14 +28,14 @@ def loads(text: str | bytes) -> Any:
 
 
 def number(text: str) -> Decimal:
-    """The number of a text, as JSON writes it. Raises ``ValueError`` if it is none, or has more than 4300 digits."""
+    """Parse a JSON number. Raises ``ValueError`` if the text is not a number, or has more than 4300 digits."""
     if NUMBER.fullmatch(text) is None or abs(Decimal(text).adjusted()) > MOST_DIGITS:
         raise ValueError("this is not a number, or one with too many digits")
     return Decimal(text)
 
 
 def dumps(value: Any) -> str:
-    """Compact JSON. A ``Decimal`` is written as a number with all its digits; a float raises ``TypeError``."""
+    """Serialise to compact JSON. A ``Decimal`` is a number with all its digits. A float raises ``TypeError``."""
     if isinstance(value, Mapping):
         return "{" + ",".join(f"{_text(name)}:{dumps(member)}" for name, member in value.items()) + "}"
     if isinstance(value, list | tuple):
@@ -48,7 +48,7 @@ def dumps(value: Any) -> str:
 
 
 def plain(value: Decimal) -> str:
-    """All digits of a number, without an exponent: ``Decimal("1E+2")`` is ``100``."""
+    """Format all digits of a number without an exponent: ``Decimal("1E+2")`` is ``100``."""
     if not value.is_finite():
         raise ValueError(f"{value} is not a number that JSON can express")
     return format(value, "f")

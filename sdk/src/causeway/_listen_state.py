@@ -1,4 +1,4 @@
-"""The state that ``causeway listen`` keeps between runs: its signing secret and the forwarded events."""
+"""The persistent state of ``causeway listen``: its signing secret and the forwarded events."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ Key = tuple[str, datetime]
 class ListenState:
     """How far one client's events were forwarded.
 
-    Events before ``after`` are done. Those behind it are done if they are in ``handled``, with the receiver's answer.
-    ``newest`` is the latest time of all events that were seen, and events older than ``skip_before`` are done, too: if
-    the hub no longer knows ``after``, they are found again from the beginning.
+    Events before ``after`` are done. Later events are done if they are in ``handled``, with the receiver's answer.
+    ``newest`` is the latest time of all received events. Events older than ``skip_before`` are done, too. If the hub no
+    longer knows ``after``, events are fetched again from the beginning.
     """
 
     base_url: str
@@ -47,34 +47,34 @@ class ListenState:
 
     @classmethod
     def new(cls, base_url: str, client_id: str) -> Self:
-        """The state of a first start, with a new secret."""
+        """Create the state of a first start, with a new secret."""
         secret = PREFIX + base64.b64encode(secrets.token_bytes(32)).decode()
         return cls(base_url=base_url, client_id=client_id, secret=secret)
 
     def is_done(self, entry: EventEntry) -> bool:
-        """Whether an event was forwarded, or has failed for good."""
+        """Whether an event was forwarded, or has failed permanently."""
         if self.skip_before is not None and entry.created_at < self.skip_before:
             return True
         return key_of(entry) in self.handled
 
     def with_answer(self, entry: EventEntry, answer: str) -> Self:
-        """The state after the receiver's answer."""
+        """Return the state after the receiver's answer."""
         return replace(self, handled={**self.handled, key_of(entry): answer})
 
     def after_page(self, page: EventsAnswer) -> Self:
-        """The state after all events of a page. Events that may be found again stay in ``handled``."""
+        """Return the state after all events of a page. Events that may be fetched again remain in ``handled``."""
         times = [entry.created_at for entry in page.events] + ([self.newest] if self.newest else [])
         newest = max(times, default=None)
         recent = {key: answer for key, answer in self.handled.items() if newest is None or key[1] >= newest - LATENESS}
         return replace(self, after=page.next, newest=newest, handled=recent)
 
     def from_oldest(self) -> Self:
-        """The state for reading from the oldest event again, without forwarding any twice."""
+        """Return the state for reading from the oldest event again, without duplicates."""
         before = self.newest - LATENESS if self.newest else self.skip_before
         return replace(self, after=None, skip_before=before)
 
     def to_json(self) -> dict[str, Any]:
-        """The JSON form, as read by ``from_json``."""
+        """Return the JSON form, as read by ``from_json``."""
         return {
             "format": FORMAT,
             "base_url": self.base_url,
@@ -88,7 +88,7 @@ class ListenState:
 
     @classmethod
     def from_json(cls, data: Any) -> Self:
-        """The state of a file. Raises ``ValueError``, ``TypeError`` or ``KeyError`` if it is none."""
+        """Parse a stored state. Raises ``ValueError``, ``TypeError`` or ``KeyError`` if it is invalid."""
         if data["format"] != FORMAT:
             raise ValueError("another format")
         secret_key(str(data["secret"]))
@@ -104,12 +104,12 @@ class ListenState:
 
 
 def key_of(entry: EventEntry) -> Key:
-    """The identity of an event."""
+    """Return the identity of an event."""
     return entry.id, entry.created_at
 
 
 def _moment(text: str) -> datetime:
-    """A time with its zone. Raises ``ValueError`` or ``TypeError``."""
+    """Parse a time with its zone. Raises ``ValueError`` or ``TypeError``."""
     found = datetime.fromisoformat(text)
     if found.tzinfo is None:
         raise ValueError("a time without a zone")
@@ -117,13 +117,13 @@ def _moment(text: str) -> datetime:
 
 
 class StateFile:
-    """The file of a state: replaced as a whole, and readable by its owner only."""
+    """The file of a state. It is replaced atomically, and only its owner can read it."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
     def load(self, base_url: str, client_id: str) -> ListenState:
-        """The state of this client; a new one if there is no file yet, for which the file must be locked.
+        """Load the state of this client, or create it if there is no file, which requires the lock.
 
         Raises ``ConfigurationError``.
         """
@@ -148,7 +148,7 @@ class StateFile:
         return state
 
     def save(self, state: ListenState) -> None:
-        """Replace the file; after a crash it is either the old or the new one."""
+        """Replace the file atomically. A crash leaves either the old or the new file."""
         temporary = self.path.with_name(self.path.name + ".new")
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -165,7 +165,7 @@ class StateFile:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Keep other listeners away from this state. Raises ``ConfigurationError`` if there is one."""
+        """Exclude other listeners from this state. Raises ``ConfigurationError`` if a listener is running."""
         place = self.path.with_name(self.path.name + ".lock")
         try:
             place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -181,7 +181,7 @@ class StateFile:
 
 
 def _lock(handle: int) -> None:
-    """Lock a file until it is closed, or the process ends. Raises ``OSError`` if another process has it."""
+    """Lock a file until it is closed, or the process ends. Raises ``OSError`` if a different process has locked it."""
     if sys.platform == "win32":
         import msvcrt
 
@@ -193,7 +193,7 @@ def _lock(handle: int) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Have the file's new name survive a power failure, where the system allows that."""
+    """Make the file's new name survive a power failure, if the system supports this."""
     with contextlib.suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
         try:

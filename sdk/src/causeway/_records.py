@@ -1,4 +1,4 @@
-"""The base of all generated dataclasses: they are read from JSON and written to it by their annotations."""
+"""The base of all generated dataclasses, which are converted from and to JSON by their annotations."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _KNOWN_MEMBERS: dict[type, tuple[tuple[str, str, Callable[[Any], Any], bool], ..
 
 
 class RecordError(ValueError):
-    """JSON does not fit its dataclass. It names the member that is missing or has the wrong type."""
+    """The JSON does not match its dataclass. The message names the member that is missing or has the wrong type."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
-    """A JSON object with known members. Members that this version does not know are in ``extra``, unchanged."""
+    """A JSON object with known members. ``extra`` has the members unknown to this version, unchanged."""
 
     NAMES: ClassVar[Mapping[str, str]] = {}
     """The names of members in JSON, where they differ from the attributes'."""
@@ -32,7 +32,7 @@ class Record:
 
     @classmethod
     def from_json(cls, data: Any) -> Self:
-        """The record of a parsed JSON object. Raises ``RecordError``; values outside a ``Literal`` are kept."""
+        """Create the record of a parsed JSON object. Raises ``RecordError``. ``Literal`` values are not checked."""
         if not isinstance(data, Mapping):
             raise RecordError(f"{cls.__name__} must be an object")
         unknown = dict(data)
@@ -46,11 +46,11 @@ class Record:
 
     @classmethod
     def mandatory_members(cls) -> tuple[str, ...]:
-        """The members' names in JSON without which ``from_json`` refuses it."""
+        """Return the JSON names of the members that ``from_json`` requires."""
         return tuple(member for _, member, _, mandatory in _members(cls) if mandatory)
 
     def to_json(self) -> dict[str, Any]:
-        """The JSON form, as read by ``from_json``, without optional members that are ``None``; amounts are strings."""
+        """Return the JSON form, as read by ``from_json``, without optional ``None`` members. Amounts are strings."""
         data = {}
         for name, member, _, mandatory in _members(type(self)):
             value = getattr(self, name)
@@ -60,7 +60,7 @@ class Record:
 
 
 def _members(cls: type[Record]) -> tuple[tuple[str, str, Convert, bool], ...]:
-    """Each member's attribute, name in JSON, conversion, and whether it is mandatory."""
+    """Return each member's attribute, name in JSON, conversion, and whether it is mandatory."""
     if cls not in _KNOWN_MEMBERS:
         _KNOWN_MEMBERS[cls] = _read_members(cls)
     return _KNOWN_MEMBERS[cls]
@@ -90,7 +90,7 @@ def _convert(where: str, convert: Convert, value: Any) -> Any:
 
 
 def _conversion(hint: Any) -> Convert:
-    """How a value of an annotation is read."""
+    """Return the function that converts a value to an annotation's type."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin in (Union, types.UnionType):
         (inner,) = (argument for argument in arguments if argument is not type(None))
@@ -115,7 +115,7 @@ def _several(convert: Convert, value: Any) -> tuple[Any, ...]:
 
 
 def _text(value: Any) -> str:
-    """A text. Some banks send identifiers as numbers."""
+    """Convert an identifier to text. Some banks send identifiers as numbers."""
     if isinstance(value, Decimal):
         return _json.plain(value)
     if isinstance(value, bool) or not isinstance(value, str | int):

@@ -1,4 +1,4 @@
-"""Which failures are retried, and how long to wait before each retry."""
+"""Which failures are retried, and the delay before each retry."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ REPEATED: Mapping[Kind, frozenset[str | int]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retries:
-    """How often, and after which waits in seconds, a call is repeated."""
+    """The number of retries of a call, and their delays in seconds."""
 
     waits: tuple[float, ...] = (0.5, 1.5, 4.0)
     """The wait before each repeat, ±20 %. ``()`` means that nothing is repeated."""
@@ -37,7 +37,7 @@ class Retries:
     """A call is not repeated if the hub asks for a longer wait (``Retry-After``): the error tells it."""
 
     def wait(self, repeat: int, retry_after: float | None) -> float | None:
-        """The seconds before a repeat (0 is the first); ``None`` if the failure is final."""
+        """Return the seconds before a retry (0 is the first); ``None`` if the failure is final."""
         if repeat >= len(self.waits) or (retry_after or 0) > self.longest_wait:
             return None
         return max(self.waits[repeat] * random.uniform(0.8, 1.2), retry_after or 0)
@@ -54,7 +54,7 @@ LONGEST_RETRY_AFTER = 366 * 86400.0
 
 
 def retry_after(header: str | None, now: float) -> float | None:
-    """The seconds of a ``Retry-After``, which contains seconds or a date; ``None`` if there is none or it is wrong."""
+    """Return the seconds of a ``Retry-After``, which contains seconds or a date; ``None`` if missing or invalid."""
     text = (header or "").strip()
     try:
         seconds = float(text) if text.isascii() and text.isdigit() else _moment(text) - now
@@ -64,11 +64,11 @@ def retry_after(header: str | None, now: float) -> float | None:
 
 
 def _moment(text: str) -> float:
-    """The Unix seconds of an HTTP date. Raises ``ValueError`` or ``OverflowError``."""
+    """Convert an HTTP date to Unix seconds. Raises ``ValueError`` or ``OverflowError``."""
     moment = parsedate_to_datetime(text)
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
 
 
 def utc(seconds: float) -> datetime:
-    """A moment in Unix seconds."""
+    """Convert Unix seconds to a UTC time."""
     return datetime.fromtimestamp(seconds, UTC)

@@ -13,6 +13,6 @@ PACKAGE = f"causeway-python/{__version__}"
 
 
 def user_agent(client: httpx.Client | httpx.AsyncClient) -> str:
-    """The name of the package and its version, unless the program gave its own HTTP client another name."""
+    """Return the package's name and version, unless the program's HTTP client has its own name."""
     name = client.headers.get("User-Agent", "")
     return PACKAGE if name.startswith("python-httpx/") else name

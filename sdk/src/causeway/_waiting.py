@@ -19,7 +19,7 @@ _TASKS: set[asyncio.Task[Any]] = set()
 
 
 def now() -> float:
-    """Unix seconds."""
+    """Return the time in Unix seconds."""
     return time.time()
 
 
@@ -36,12 +36,12 @@ async def async_sleep(seconds: float) -> None:
 
 
 def lock() -> threading.Lock:
-    """A lock between threads."""
+    """Create a lock between threads."""
     return threading.Lock()
 
 
 def async_lock() -> asyncio.Lock:
-    """A lock between the tasks of one event loop."""
+    """Create a lock between the tasks of one event loop."""
     import asyncio
 
     return asyncio.Lock()
@@ -63,12 +63,12 @@ async def async_call(callback: Callable[..., Any], *arguments: object) -> Any:
 
 
 def complete(work: Callable[..., Result], *arguments: object) -> Result:
-    """Do work to its end."""
+    """Complete the work."""
     return work(*arguments)
 
 
 async def async_complete(work: Callable[..., Coroutine[Any, Any, Result]], *arguments: object) -> Result:
-    """Do work to its end, also if the caller is cancelled meanwhile."""
+    """Complete the work, even if the caller is cancelled meanwhile."""
     import asyncio
 
     task = asyncio.create_task(work(*arguments))

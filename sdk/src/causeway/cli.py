@@ -51,7 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def parser(environ: Mapping[str, str]) -> argparse.ArgumentParser:
-    """The command-line options; each defaults to its environment variable."""
+    """Build the parser of the command-line options. Each defaults to its environment variable."""
     made = argparse.ArgumentParser(prog="causeway", description="Tools for clients of the Causeway open-banking hub.")
     made.add_argument("--version", action="version", version=__version__)
     commands = made.add_subparsers(required=True, metavar="COMMAND")
@@ -68,7 +68,7 @@ def parser(environ: Mapping[str, str]) -> argparse.ArgumentParser:
 
 
 def add_listen_options(listen: argparse.ArgumentParser, environ: Mapping[str, str]) -> None:
-    """The options of ``causeway listen``."""
+    """Add the options of ``causeway listen``."""
 
     def option(name: str, variable: str, metavar: str, text: str) -> None:
         given = environ.get(variable) or None
@@ -88,7 +88,7 @@ def add_listen_options(listen: argparse.ArgumentParser, environ: Mapping[str, st
 
 
 def run_listen(options: argparse.Namespace) -> int:
-    """Forward events until an interrupt, or those of ``--resend``."""
+    """Forward events until an interrupt, or only those of ``--resend``."""
     from causeway.listen import Interrupts
 
     interrupts = Interrupts()
@@ -104,7 +104,7 @@ def run_listen(options: argparse.Namespace) -> int:
 
 
 def resend(options: argparse.Namespace, tpp: Tpp, file: StateFile, interrupts: Interrupts) -> bool:
-    """Forward some events again, also while another process listens."""
+    """Forward some events again, even while a different process listens."""
     from causeway.listen import Listener, Receiver
 
     with nullcontext() if file.path.exists() else file.locked():
@@ -130,7 +130,7 @@ def listen(options: argparse.Namespace, tpp: Tpp, file: StateFile, interrupts: I
 
 
 def client(options: argparse.Namespace, environ: Mapping[str, str]) -> Tpp:
-    """The client of the options. Raises ``ConfigurationError`` if something is missing."""
+    """Create the client of the options. Raises ``ConfigurationError`` if a setting is missing."""
     from causeway._addresses import base_address
     from causeway.tpp import PrivateKeyJwt, Retries, Tpp
 
@@ -150,7 +150,7 @@ def client(options: argparse.Namespace, environ: Mapping[str, str]) -> Tpp:
 
 
 def client_secret(options: argparse.Namespace, environ: Mapping[str, str]) -> str | None:
-    """The client secret, from its file or the environment."""
+    """Read the client secret from its file or the environment."""
     if not options.client_secret_file:
         return environ.get("CAUSEWAY_CLIENT_SECRET") or None
     try:
@@ -163,7 +163,7 @@ def client_secret(options: argparse.Namespace, environ: Mapping[str, str]) -> st
 
 
 def state_file(path: str | None, base_url: str, client_id: str, environ: Mapping[str, str]) -> StateFile:
-    """The state file: one for each client of each hub, in the user's folder for states."""
+    """Return the state file: one for each client of each hub, in the user's folder for states."""
     from causeway._listen_state import StateFile
 
     if path:
@@ -174,10 +174,10 @@ def state_file(path: str | None, base_url: str, client_id: str, environ: Mapping
 
 
 def show(line: str) -> None:
-    """Print a line at once."""
+    """Print a line immediately."""
     print(printable(line), flush=True)
 
 
 def printable(line: str) -> str:
-    """A line without characters that steer a terminal."""
+    """Remove terminal control characters from a line."""
     return "".join(character if character.isprintable() else "?" for character in line)

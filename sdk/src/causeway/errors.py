@@ -1,7 +1,7 @@
-"""Errors, and what to do about each.
+"""Errors, and the recommended reaction to each.
 
-All errors are ``CausewayError``. A refusal by the hub is an ``ApiError``; its subclasses are those on which programs
-branch. No error contains a token, a secret or a key.
+All errors are ``CausewayError``. A refusal by the hub is an ``ApiError``. Its subclasses are the cases that programs
+distinguish. No error contains a token, a secret or a key.
 """
 
 from __future__ import annotations
@@ -11,20 +11,20 @@ from typing import Any
 
 
 class CausewayError(Exception):
-    """The base of all errors of this package. ``advice`` says in one sentence how to react."""
+    """The base of all errors of this package. ``advice`` recommends a reaction in one sentence."""
 
     advice = "Read the message."
     """One sentence on what to do."""
 
 
 class ConfigurationError(CausewayError):
-    """The program uses the package in a way that cannot work: a wrong address, a missing secret, a float as amount."""
+    """The program uses the package incorrectly: an invalid address, a missing secret, a float as amount."""
 
     advice = "Correct the program: nothing was sent."
 
 
 class ConnectionLost(CausewayError):
-    """The hub could not be reached, or its answer was lost. No payment was sent by the call that raises this."""
+    """The hub could not be reached, or its answer was lost. The call that raises this error sent no payment."""
 
     advice = "Check the network and the hub's address, and repeat the call."
 
@@ -47,8 +47,7 @@ class UnexpectedAnswer(CausewayError):
 class WaitTimeout(CausewayError):
     """The wait timed out.
 
-    ``last`` is what was known in the end: a status, or the error of the last attempt, whose message and advice are
-    then this error's too.
+    ``last`` is the last known status, or the error of the last attempt, whose message and advice this error repeats.
     """
 
     advice = "Wait again: nothing has failed."
@@ -62,7 +61,7 @@ class WaitTimeout(CausewayError):
 
 
 class InvalidEvent(CausewayError):
-    """An event whose signature, time or body is wrong. Refuse it with status 400."""
+    """An event with an invalid signature, time or body. Refuse it with status 400."""
 
     advice = "Answer 400, and verify the body as it came with the secret of the client's Events URL."
 
@@ -91,9 +90,10 @@ class ApiError(CausewayError):
     """The hub refused a call, or a bank failed.
 
     ``status`` is the HTTP status, ``code`` the hub's error code (empty if a proxy answered), ``title`` its text for
-    people, ``request_id`` what to quote in support requests, ``reason_code`` why a payment failed, ``error`` the OAuth
-    code of a token endpoint, ``additional`` the details (``code``, ``title``, ``details``), ``retry_after`` the
-    seconds to wait if the hub names them.
+    people, ``request_id`` the id for support requests, ``reason_code`` the reason of a failed payment, ``error`` the
+    OAuth
+    code of a token endpoint, ``additional`` the details (``code``, ``title``, ``details``), ``retry_after`` the seconds
+    to wait, if the hub sends them.
     """
 
     def __init__(
@@ -123,7 +123,7 @@ class ApiError(CausewayError):
         return f"{self.status} {self.code or 'without a code'}: {self.title} (request {self.request_id or 'unknown'})"
 
     def advice_for(self) -> str:
-        """The advice for the most specific code that has one."""
+        """Return the advice for the most specific code with an advice."""
         keys: tuple[Any, ...] = (self.reason_code, self.error, self.code, self.status)
         otherwise = CausewayError.advice if self.code or self.error else UnexpectedAnswer.advice
         return next((ADVICE[key] for key in keys if key in ADVICE), otherwise)
@@ -141,13 +141,13 @@ class RateLimited(ApiError):
 
 
 class BankUnavailable(ApiError):
-    """The bank did not answer, failed, or refused a read. A payment that raises this was not sent."""
+    """The bank did not answer, failed, or refused a read. The payment that raises this error was not sent."""
 
 
 class OutcomeUnknown(ApiError):
-    """A payment of which nobody knows whether the bank has it. Never pay again before you know.
+    """It is unknown whether the bank has the payment. Find out before you pay again.
 
-    ``order_id`` is the order's X-Request-Id, ``idempotency_key`` its key. ``status`` is 0 if no answer came.
+    ``order_id`` is the order's X-Request-Id, ``idempotency_key`` its key. ``status`` is 0 without an answer.
     """
 
     order_id: str = ""
@@ -163,8 +163,8 @@ class OutcomeUnknown(ApiError):
 class HubError(CausewayError):
     """The hub refused a bank's call. ``code`` is the hub's: a number in version 1, a name in version 2.
 
-    ``additional`` are the details of version 2 (``code``, ``title``, ``details``), ``request_id`` is what to quote in
-    support requests, ``retry_after`` the seconds to wait if the hub names them.
+    ``additional`` has the details of version 2 (``code``, ``title``, ``details``), ``request_id`` is the id for support
+    requests, ``retry_after`` the seconds to wait, if the hub sends them.
     """
 
     advice = "Check what answers at the hub's address, and repeat the call later."

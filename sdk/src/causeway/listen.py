@@ -1,7 +1,8 @@
 """``causeway listen``: fetches a client's events and forwards them, signed, to a receiver behind a firewall.
 
-An event is recorded in the state file as soon as the receiver has answered, and only then the next one follows. A
-crash between the two forwards it again, under the same id: receivers must detect duplicates, as for an Events URL.
+An event is recorded in the state file after the receiver's answer, before the next event is forwarded. After a crash
+between answer and record, the event is forwarded again with the same id. Receivers must detect duplicates, as for an
+Events URL.
 """
 
 from __future__ import annotations
@@ -55,17 +56,17 @@ class Reply:
 
     @property
     def is_good(self) -> bool:
-        """Whether the receiver has taken the event."""
+        """Whether the receiver has accepted the event."""
         return self.status is not None and httpx.codes.is_success(self.status)
 
     @property
     def text(self) -> str:
-        """The answer, for people."""
+        """Describe the answer for people."""
         return str(self.status) if self.status is not None else self.reason
 
 
 class Receiver:
-    """The program that gets the events."""
+    """The program that receives the events."""
 
     def __init__(self, url: str, secret: str, client: httpx.Client | None = None) -> None:
         check_address(url, "--forward-to")
@@ -80,7 +81,7 @@ class Receiver:
         self._client.close()
 
     def post(self, entry: EventEntry) -> Reply:
-        """Send an event once, signed as of now."""
+        """Send an event once, signed with the current time."""
         started = _waiting.now()
         body = entry.body.encode()
         headers = {
@@ -115,14 +116,14 @@ def read_body(answer: httpx.Response) -> None:
 
 
 def _new_client(scheme: str) -> httpx.Client:
-    """Connections to the receiver: not by the proxy that leads to the hub, and with the machine's own authorities."""
+    """Create connections to the receiver, without the hub's proxy, and with the machine's own authorities."""
     verify: Any = ssl.create_default_context() if scheme == "https" else True
     timeout = httpx.Timeout(ANSWER_SECONDS, connect=CONNECT_SECONDS)
     return httpx.Client(verify=verify, timeout=timeout, trust_env=False)
 
 
 class Interrupts:
-    """Ctrl-C and SIGTERM: the first waits for an event being forwarded, the second does not."""
+    """Handles Ctrl-C and SIGTERM. The first signal waits for an event being forwarded, the second does not."""
 
     def __init__(self) -> None:
         self._held = False
@@ -134,7 +135,7 @@ class Interrupts:
             signal.signal(number, self.on_signal)
 
     def on_signal(self, *_: object) -> None:
-        """Raise ``KeyboardInterrupt``, now or when the answer is recorded."""
+        """Raise ``KeyboardInterrupt`` immediately, or after the answer is recorded."""
         if self._held and not self._asked:
             self._asked = True
             return
@@ -142,7 +143,7 @@ class Interrupts:
 
     @contextmanager
     def hold(self) -> Iterator[None]:
-        """Keep signals back until the end of the block."""
+        """Defer signals until the end of the block."""
         self._held = True
         try:
             yield
@@ -165,7 +166,7 @@ class Listener:
     interrupts: Interrupts = field(default_factory=Interrupts)
 
     def run(self) -> NoReturn:
-        """Forward all current and future events. Ends with an error that waiting cannot fix, or an interrupt."""
+        """Forward all current and future events. Ends with a permanent error, or an interrupt."""
         while True:
             page = self._page()
             for entry in page.events:
@@ -176,7 +177,7 @@ class Listener:
                 _waiting.sleep(POLL_SECONDS)
 
     def resend(self, ids: Sequence[str]) -> bool:
-        """Forward events again, which the hub keeps for 30 days. Returns whether the receiver took all of them."""
+        """Forward events again, which the hub stores for 30 days. Returns whether the receiver accepted all of them."""
         found = {entry.id: entry for entry in self.tpp.events() if entry.id in ids}
         for missing in [one for one in ids if one not in found]:
             self._show(f"{missing}  the hub does not keep such an event")
@@ -186,7 +187,7 @@ class Listener:
     # The hub
 
     def _page(self) -> EventsAnswer:
-        """The next page of events. Waits while the hub is away."""
+        """Return the next page of events. Waits while the hub is unavailable."""
         failures, shown = 0, ""
         while True:
             try:
@@ -204,7 +205,7 @@ class Listener:
             _waiting.sleep(wait)
 
     def _restart(self, error: CausewayError) -> bool:
-        """Whether the hub no longer knows the place where the last run ended, so that it is found again."""
+        """Whether the hub no longer knows the position of the last run, so that it must be found again."""
         if self.state.after is None or getattr(error, "status", 0) != 400:
             return False
         self._show("the hub no longer knows the place of the last event: looking for it from the oldest one")
@@ -219,7 +220,7 @@ class Listener:
     def _forward(
         self, entry: EventEntry, done: Callable[[EventEntry, Reply, int], None], *, patient: bool = True
     ) -> Reply:
-        """Forward an event until it is taken, or has failed for good. ``patient`` waits while the receiver is away."""
+        """Forward an event until it is accepted, or has failed permanently. ``patient`` waits for the receiver."""
         attempts, away = 0, 0
         while True:
             with self.interrupts.hold():
@@ -262,14 +263,14 @@ class Listener:
 
 
 def away_wait(failures: int) -> float:
-    """The seconds before the next attempt, after so many earlier ones."""
+    """Return the seconds before the next attempt, after the given number of attempts."""
     return AWAY_WAITS[min(failures, len(AWAY_WAITS) - 1)]
 
 
 def retry_wait(reply: Reply, attempts: int) -> float | None:
-    """The seconds before an event is sent again; ``None`` if it was taken or has failed for good.
+    """Return the seconds before an event is resent; ``None`` if it was accepted or has failed permanently.
 
-    With 410 a receiver says that it never wants the event.
+    With status 410, a receiver refuses the event permanently.
     """
     if reply.is_good or reply.status == HTTPStatus.GONE or attempts > len(WAITS):
         return None
@@ -278,5 +279,5 @@ def retry_wait(reply: Reply, attempts: int) -> float | None:
 
 
 def unknown_types(types: Sequence[str]) -> list[str]:
-    """The patterns that no event type has that this version knows."""
+    """Return the patterns that match no event type of this version."""
     return [pattern for pattern in types if not fnmatch.filter(EVENTS, pattern)]

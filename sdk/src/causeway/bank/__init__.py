@@ -1,6 +1,6 @@
 """The bank's side: ``Bank``, an ASGI application to fill in, and ``HubClient``, signed calls to the hub.
 
-Each name is imported on first use, so that importing the package takes little time.
+Each name is imported on first use, so that the package is imported quickly.
 """
 
 from __future__ import annotations

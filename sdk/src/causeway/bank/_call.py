@@ -1,4 +1,4 @@
-"""One webhook of the hub, and one call to it, as data."""
+"""The hub's webhooks and the calls to the hub, as data."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class HubCall:
 
 @functools.cache
 def load(name: str) -> type[Record]:
-    """The class ``module.Class``."""
+    """Import the class ``module.Class``."""
     module, _, attribute = name.rpartition(".")
     found: type[Record] = getattr(importlib.import_module(f"causeway.bank._generated.{module}"), attribute)
     return found

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Consents:
-    """Consents by the part of their access token before the dot. Stored tokens are found by their digest."""
+    """Stores consents by the part of their access token before the dot. A digest identifies each token."""
 
     def __init__(self, storage: Storage, outbox: Outbox) -> None:
         self._storage = storage
@@ -29,7 +29,7 @@ class Consents:
     async def save(
         self, page: Values, saved: SaveConsentAnswerV1 | SaveConsentAnswerV2, identifiers: Mapping[str, Sequence[str]]
     ) -> None:
-        """Store a consent that the hub has saved; no effect if it is stored already."""
+        """Store a consent that the hub has saved. Has no effect if it is already stored."""
         consent_id = id_of(saved.access_token)
         value = {
             "consent_id": consent_id,
@@ -49,19 +49,19 @@ class Consents:
         )
 
     async def find(self, token: str) -> Consent:
-        """The consent in force of a token; a one-time consent may be spent. Raises ``ConsentNotInForce``."""
+        """Find the active consent of a token. A one-time consent may be spent. Raises ``ConsentNotInForce``."""
         value = await self._known(token)
         if value is None or value["ended"] or value["valid_until"] <= _waiting.now():
             raise ConsentNotInForce
         return consent_of(value)
 
     async def _known(self, token: str) -> Values | None:
-        """The consent of a token, also one that has ended."""
+        """Find the consent of a token, even if it has ended."""
         value = await self._storage.get("consent", id_of(token))
         return value if value and hmac.compare_digest(value["digest"], digest(token)) else None
 
     async def of(self, psu: str) -> list[Consent]:
-        """The consents in force of a PSU, oldest first."""
+        """Return the active consents of a PSU, oldest first."""
         found = await self._storage.find("consent", psu)
         return [consent_of(value) for value in found.values() if not value["ended"]]
 
@@ -74,18 +74,18 @@ class Consents:
             raise ConsentNotInForce("the one-time consent was used")
 
     async def unspend(self, consent: Consent, request_id: str) -> None:
-        """The order for which a consent was used was refused."""
+        """Restore a one-time consent whose order was refused."""
         value = await self._storage.get("consent", consent.consent_id)
         if value is not None and value["spent"] == request_id:
             await self._storage.replace("consent", consent.consent_id, value, {**value, "spent": ""})
 
     async def end_by_hub(self, token: str) -> Consent | None:
-        """End a consent because the hub says so; ``None`` if this bank has no such token."""
+        """End a consent at the hub's request; ``None`` if this bank has no such token."""
         value = await self._known(token)
         return await self._end(value["consent_id"]) if value else None
 
     async def end_by_psu(self, psu: str, consent_id: str) -> Consent | None:
-        """End a PSU's consent, and tell the hub; ``None`` if the PSU has no such consent in force."""
+        """End a PSU's consent, and notify the hub; ``None`` if the PSU has no such active consent."""
         value = await self._storage.get("consent", consent_id)
         if value is None or value["ended"] or value["psu"] != psu:
             return None
@@ -104,7 +104,7 @@ class Consents:
         return ended
 
     async def _end(self, consent_id: str) -> Consent | None:
-        """End a consent: its token is forgotten, so that only its digest is left."""
+        """End a consent. Its token is deleted, and only its digest remains."""
         while (value := await self._storage.get("consent", consent_id)) is not None:
             new = {**value, "ended": True, "access_token": ""}
             if value == new or await self._storage.replace("consent", consent_id, value, new):
@@ -113,7 +113,7 @@ class Consents:
 
 
 def consent_of(value: Values) -> Consent:
-    """A stored consent, without its token."""
+    """Return a stored consent without its token."""
     return Consent(
         consent_id=value["consent_id"],
         psu=value["psu"],
@@ -128,15 +128,15 @@ def consent_of(value: Values) -> Consent:
 
 
 def id_of(token: str) -> str:
-    """The consent's id in its access token."""
+    """Return the consent's id in its access token."""
     return token.partition(".")[0]
 
 
 def digest(token: str) -> str:
-    """The stored digest of a token."""
+    """Return the stored digest of a token."""
     return hashlib.sha256(token.encode("utf-8", "surrogateescape")).hexdigest()
 
 
 def is_one_time(request_url: str) -> bool:
-    """Whether the TPP asks for one payment only."""
+    """Whether the TPP requests a single payment only."""
     return parse_qs(urlsplit(request_url).query).get("consent_type") == ["one_time"]

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Functions:
-    """The functions by their names; ``None`` is one that the bank does not offer."""
+    """The functions by name; ``None`` if the bank does not offer a function."""
 
     psu: SignIn | None = None
     accounts: ListAccounts | None = None
@@ -62,7 +62,7 @@ class Functions:
     page: ShowPage | None = None
 
     async def call(self, name: str, *arguments: object) -> Any:
-        """The result of a function. Raises ``ResourceUnknown`` if the bank does not offer it.
+        """Call a function and return its result. Raises ``ResourceUnknown`` if the bank does not offer it.
 
         Coroutine functions run in the event loop, others in a thread.
         """

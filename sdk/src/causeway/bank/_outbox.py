@@ -1,4 +1,4 @@
-"""Calls to the hub that must be made: stored before the change that they report, and repeated until answered."""
+"""Required calls to the hub, stored before the change that they report, and retried until answered."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ CORRECTABLE = frozenset(
 
 
 class Outbox:
-    """The pending calls of a bank, one for each subject: a newer status of a payment replaces an older one."""
+    """The pending calls of a bank, one for each subject. A newer status of a payment replaces an older one."""
 
     def __init__(self, storage: Storage, hub: HubClient) -> None:
         self._storage = storage
         self._hub = hub
 
     async def put(self, call: str, subject: str, **members: Any) -> None:
-        """Store a call, to be made by ``send``."""
+        """Store a call for ``send``."""
         key, new = f"{call} {subject}", {"call": call, "request_id": str(uuid.uuid4()), "members": members}
         while not await self._storage.add("call", key, new, expires_at=_waiting.now() + RETENTION_SECONDS):
             old = await self._storage.get("call", key)
@@ -41,18 +41,18 @@ class Outbox:
                 return
 
     async def pending(self, call: str) -> list[str]:
-        """The subjects of the pending calls of a name."""
+        """Return the subjects of the pending calls of a name."""
         return [
             key.partition(" ")[2] for key, value in (await self._storage.find("call")).items() if value["call"] == call
         ]
 
     async def members(self, call: str, subject: str) -> Mapping[str, Any] | None:
-        """The members of a pending call; ``None`` if it has been made."""
+        """Return the members of a pending call; ``None`` if it has been made."""
         value = await self._storage.get("call", f"{call} {subject}")
         return value["members"] if value else None
 
     async def send(self, call: str = "", subject: str = "") -> None:
-        """Make one pending call, or all. Those without an answer stay pending."""
+        """Make one pending call, or all. Calls without an answer remain pending."""
         pending = await self._storage.find("call")
         for key, value in pending.items():
             if not call or key == f"{call} {subject}":
@@ -70,7 +70,7 @@ class Outbox:
 
 
 def is_final(error: CausewayError) -> bool:
-    """Whether the hub has read a call and refused it. A proxy may give any answer, but not one with a code."""
+    """Whether the hub has parsed and refused a call. A proxy may return any response, but none with a code."""
     if not isinstance(error, HubError) or not error.code or error.code in CORRECTABLE:
         return False
     refused = error.status < HTTPStatus.INTERNAL_SERVER_ERROR and error.status != HTTPStatus.TOO_MANY_REQUESTS

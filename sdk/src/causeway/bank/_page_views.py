@@ -1,4 +1,4 @@
-"""The pages of a bank: consent, confirmation of a payment, and the consents that a PSU has given."""
+"""The pages of a bank: consent, payment confirmation, and the consents of a PSU."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ ALREADY = "This was decided already."
 
 @dataclass(frozen=True, slots=True)
 class PageViews:
-    """Shows pages and takes decisions. Each page belongs to the PSU who is signed in."""
+    """Renders pages and processes decisions. Each page belongs to the signed-in PSU."""
 
     name: str
     base_url: str
@@ -56,7 +56,7 @@ class PageViews:
     # -- addresses
 
     async def arrive(self, request: Request) -> Response:
-        """The Authorization URL: a PSU comes from a TPP."""
+        """Respond at the Authorization URL, when a PSU arrives from a TPP."""
         psu = await self._psu(request)
         if isinstance(psu, Response):
             return psu
@@ -79,7 +79,7 @@ class PageViews:
         return await self._show(request, await self._new_page(value, REQUEST_SECONDS), value)
 
     async def list_consents(self, request: Request) -> Response:
-        """The PSU's own page at the bank."""
+        """Render the PSU's own page at the bank."""
         psu = await self._psu(request)
         if isinstance(psu, Response):
             return psu
@@ -87,10 +87,10 @@ class PageViews:
         return await self._show(request, await self._new_page(value, REQUEST_SECONDS), value)
 
     async def decide(self, request: Request) -> Response:
-        """A page by its secret: shown, or decided.
+        """Render a page by its secret, or process its decision.
 
-        A TPP knows the address at which a payment is confirmed, so that a form of its own could be sent there. The
-        address only shows a page, whose form has a secret that nobody else knows.
+        A TPP knows the confirmation address of a payment, and could send its own form to it. The address therefore only
+        renders a page, whose form contains a secret.
         """
         secret = request.path_params["secret"]
         value = await self.storage.get("page", secret)
@@ -134,7 +134,7 @@ class PageViews:
         return await self._save(request, value)
 
     async def _save(self, request: Request, value: Values) -> Response:
-        """Save a consent at the hub; a repeat gets the same answer."""
+        """Save a consent at the hub. A retry gets the same answer."""
         try:
             saved = await self.hub.consent(
                 request_url=value["request_url"],
@@ -148,7 +148,7 @@ class PageViews:
         return RedirectResponse(saved.callback_url, 303)
 
     async def _chosen(self, psu: str, form: Form) -> list[Account]:
-        """The accounts that the PSU approves: the only one, or the checked ones."""
+        """Return the accounts that the PSU approves: the only account, or the checked accounts."""
         accounts = await self._accounts(psu)
         checked = form.get("account", ())
         return accounts if len(accounts) == 1 else [each for each in accounts if account_id(each) in checked]
@@ -167,7 +167,7 @@ class PageViews:
         return RedirectResponse(url, 303)
 
     async def _end_consents(self, psu: str, decision: str) -> Response:
-        """End one consent, or with ``yes`` all, and show the remaining ones."""
+        """End one consent, or with ``yes`` all, and render the remaining consents."""
         for consent in await self.consents.of(psu):
             if decision in ("yes", consent.consent_id):
                 ended = await self.consents.end_by_psu(psu, consent.consent_id)
@@ -235,12 +235,12 @@ class PageViews:
         return await self._render(request, Page(self.name, title, status=status))
 
     async def show_refusal(self, request: Request, refusal: Exception) -> Response:
-        """A page for a refusal by one of the bank's functions."""
+        """Render a page for a refusal by one of the bank's functions."""
         assert isinstance(refusal, Refused)
         return await self._message(request, refusal.text, refusal.status)
 
     async def _show_failure(self, request: Request, call: str, error: CausewayError) -> Response:
-        """A page for a call that the hub refused or did not answer."""
+        """Render a page for a call that the hub refused or did not answer."""
         log.warning("%s failed: %s", call, error)
         is_refused = isinstance(error, HubError) and error.status < 500
         text = "This request is not valid, or over." if is_refused else "Please try again in a moment."
@@ -257,7 +257,7 @@ class PageViews:
     # -- the PSU
 
     async def _psu(self, request: Request) -> Any:
-        """The PSU's id, or a response that signs the PSU in. Raises ``ConfigurationError`` if it is neither."""
+        """Return the PSU's id, or a response that signs the PSU in. Raises ``ConfigurationError`` for other values."""
         found = await self.functions.call("psu", request)
         if not found or not isinstance(found, str | Response):
             raise ConfigurationError("the bank's function psu returns the PSU's id, or a response")
@@ -267,7 +267,7 @@ class PageViews:
         return list(await self.functions.call("accounts", Call(psu=psu)))
 
     async def _is_for(self, value: Values, psu: str) -> bool:
-        """Whether a page belongs to this PSU; a direct payment becomes that of the PSU who decides."""
+        """Whether a page belongs to this PSU. A direct payment is assigned to the PSU who decides."""
         if value.get("psu", psu) != psu:
             return False
         if value["kind"] != "payment":
@@ -283,7 +283,7 @@ class PageViews:
 
 
 def _identifiers(accounts: Sequence[Account]) -> dict[str, list[str]]:
-    """All identifiers of accounts, by the members of ``consent``."""
+    """Return all identifiers of accounts, by the members of ``consent``."""
     found: dict[str, list[str]] = {}
     for account in accounts:
         for kind, value in identifiers(account).items():
@@ -296,7 +296,7 @@ def _label(account: Account) -> str:
 
 
 def _read_form(body: bytes) -> Form:
-    """The fields of a form; empty if it is not UTF-8, so that the PSU is asked again."""
+    """Parse the fields of a form. Invalid UTF-8 yields an empty form, so that the PSU is asked again."""
     try:
         return parse_qs(body.decode(), errors="strict")
     except ValueError:

@@ -1,4 +1,4 @@
-"""Payments of a bank: orders, which may be repeated, the PSU's decision, and status reports."""
+"""Payments of a bank: orders with retries, the PSU's decision, and status reports."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Payments:
     base_url: str
 
     async def initiate(self, kind: Kind, call: Call, digest: str) -> dict[str, Any]:
-        """The response to an order; a repeat gets the first response. Raises ``Refused``.
+        """Respond to an order. A duplicate order gets the first response. Raises ``Refused``.
 
         ``digest`` identifies the webhook, the token and the body.
         """
@@ -65,7 +65,7 @@ class Payments:
         return dict(first["answer"])
 
     async def _accept(self, kind: Kind, call: Call) -> dict[str, Any]:
-        """Accept an order; a one-time consent is used for it."""
+        """Accept an order, and use its one-time consent, if any."""
         consent = call.consent
         if consent is None or not consent.one_time:
             return await self._take(kind, call)
@@ -91,7 +91,7 @@ class Payments:
         return answer if self.version.says_status else {"status": value["status"], **answer}
 
     async def _debtors(self, call: Call) -> list[Account]:
-        """The approved accounts from which an order can be paid. Raises ``AccountUnknown`` if there is none."""
+        """Return the approved accounts from which an order can be paid. Raises ``AccountUnknown`` if there are none."""
         if call.consent is None:
             return []
         accounts = await approved_accounts(self.functions, call)
@@ -101,7 +101,7 @@ class Payments:
         return found
 
     async def debtors(self, value: Values, psu: str) -> list[Account]:
-        """The accounts from which a PSU can confirm a payment."""
+        """Return the accounts from which a PSU can confirm a payment."""
         accounts: list[Account] = list(await self.functions.call("accounts", Call(psu=psu)))
         if value["kind"] != "direct":
             return [each for each in accounts if account_id(each) in value["account_ids"]]
@@ -125,11 +125,11 @@ class Payments:
         }
 
     async def find(self, payment_id: str) -> Values | None:
-        """A stored payment."""
+        """Find a stored payment."""
         return await self.storage.get("payment", payment_id)
 
     async def status(self, call: Call, payment_id: str) -> dict[str, Any]:
-        """The answer to a status request: for a payment of the consent's PSU, or without a consent for a direct one."""
+        """Answer a status request for a payment of the consent's PSU, or without a consent for a direct payment."""
         found = await self.find(payment_id)
         is_direct = found is not None and found["kind"] == "direct"
         if found is None or (call.consent is None) != is_direct or (call.consent and found["psu"] != call.psu):
@@ -137,11 +137,11 @@ class Payments:
         return {"transaction_status": found["status"]}
 
     async def decide(self, payment_id: str, psu: str, account: str, confirmed: bool) -> str | None:
-        """The address for the browser after the PSU's decision; ``None`` while it is being processed.
+        """Return the address for the browser after the PSU's decision; ``None`` while it is being processed.
 
         ``account`` is the id of the account to pay from.
 
-        A repeated decision has no effect. If the bank's function fails, the payment stays undecided until the bank
+        A repeated decision has no effect. If the bank's function fails, the payment remains undecided until the bank
         reports its status.
         """
         value = await self.find(payment_id)
@@ -160,7 +160,7 @@ class Payments:
         return self._return_url(await self.report(payment_id, status, message))
 
     async def _outcome(self, value: Values) -> tuple[Status, str]:
-        """The status of a confirmed payment, and why it failed."""
+        """Return the status of a confirmed payment, and the reason of a failure."""
         if self.functions.confirmed is None:
             return self.version.statuses["confirmed"], ""
         try:
@@ -170,9 +170,9 @@ class Payments:
         return (self.version.statuses["confirmed"] if status is None else status), ""
 
     async def report(self, payment_id: str, status: Status, message: str = "") -> Values:
-        """Store a payment's status, and report it to the hub, now or when the hub answers.
+        """Store a payment's status, and report it to the hub immediately or in a later retry.
 
-        A payment that the PSU has not decided on stays open unless the status is final.
+        A payment without the PSU's decision remains open unless the status is final.
         Raises ``ResourceUnknown`` if there is no such payment.
         """
         await self.outbox.put("payments_status", payment_id, payment_id=payment_id, payment_status=status)
@@ -186,17 +186,17 @@ class Payments:
         raise ResourceUnknown
 
     async def undecided(self) -> list[Payment]:
-        """The payments that the PSU has confirmed and whose outcome the bank's function has not reported."""
+        """Return the confirmed payments whose outcome the bank's function has not reported."""
         claimed = [value for value in await self._claimed() if value["state"] == "deciding"]
         return [payment_of(value) for value in claimed if value["status"] not in self.version.final_statuses]
 
     async def _claimed(self) -> list[Values]:
-        """The payments that a decision claims, or has claimed when its process ended."""
+        """Return the payments that a decision claims, or had claimed when its process ended."""
         found = [await self.find(payment_id) for payment_id in await self.storage.find("undecided")]
         return [value for value in found if value is not None]
 
     async def catch_up(self) -> None:
-        """Finish the work of an interrupted process: store the statuses in pending reports, and report refusals."""
+        """Complete the work of an interrupted process: store the statuses in pending reports, and report refusals."""
         for payment_id in await self.outbox.pending("payments_status"):
             while (value := await self.find(payment_id)) is not None:
                 reported = await self.outbox.members("payments_status", payment_id)
@@ -210,13 +210,13 @@ class Payments:
                 await self.report(value["payment_id"], value["status"], value["message"])
 
     def _with_status(self, value: Values, status: Status) -> dict[str, Any]:
-        """A payment with a reported status."""
+        """Return a payment with a reported status."""
         is_undecided = value["state"] == "open" and status not in self.version.final_statuses
         return {**value, "status": status, "state": "open" if is_undecided else "decided"}
 
     @staticmethod
     def _return_url(value: Values) -> str:
-        """The TPP's ``callback_url`` with status, payment and message."""
+        """Return the TPP's ``callback_url`` with status, payment and message."""
         query = {"status": value["status"], "payment_id": value["payment_id"]}
         query |= {"message": value["message"]} if value["message"] else {}
         url = payment_of(value).order.request.callback_url
@@ -224,7 +224,7 @@ class Payments:
 
 
 def payment_of(value: Values) -> Payment:
-    """A stored payment."""
+    """Return a stored payment."""
     request: Any = load(value["class"]).from_json(_json.loads(value["request"]))
     order = order_of(value["kind"], request, value["psu"], value["request_id"])
     return Payment(

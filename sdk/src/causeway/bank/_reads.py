@@ -23,24 +23,24 @@ Read = Callable[[Functions, Call], Awaitable[Record]]
 
 
 async def accounts(functions: Functions, call: Call) -> Record:
-    """The approved accounts."""
+    """Return the approved accounts."""
     return _record(call, "AccountsAnswer", accounts=await approved_accounts(functions, call))
 
 
 async def account(functions: Functions, call: Call) -> Record:
-    """One account."""
+    """Return one account."""
     return _record(call, "AccountAnswer", account=await _account(functions, call, call.request))
 
 
 async def balances(functions: Functions, call: Call) -> Record:
-    """An account's balances."""
+    """Return an account's balances."""
     of = await _account(functions, call, call.request)
     found = await functions.call("balances", call, of)
     return _record(call, "BalancesAnswer", **{"accounts" if _version(call) == "V1" else "balances": found})
 
 
 async def payments(functions: Functions, call: Call) -> Record:
-    """A page of an account's payments (version 1)."""
+    """Return a page of an account's payments (version 1)."""
     request: Any = call.request
     found = await functions.call("payments", call, await _account(functions, call, request))
     if isinstance(found, Record):
@@ -54,7 +54,7 @@ async def payments(functions: Functions, call: Call) -> Record:
 
 
 async def payment(functions: Functions, call: Call) -> Record:
-    """One booked payment (version 1)."""
+    """Return one booked payment (version 1)."""
     request: Any = call.request
     found = await functions.call("payment", call, request.payment_id)
     if found is None:
@@ -63,7 +63,7 @@ async def payment(functions: Functions, call: Call) -> Record:
 
 
 async def transactions(functions: Functions, call: Call) -> Record:
-    """A page of an account's transactions (version 2)."""
+    """Return a page of an account's transactions (version 2)."""
     request: Any = call.request
     if request.page_size < 1:
         raise BadRequest("page_size begins at 1")
@@ -97,25 +97,25 @@ READS: Mapping[str, Read] = {
 
 
 def _version(call: Call) -> str:
-    """The end of the names of the version's classes."""
+    """Return the suffix of the version's class names."""
     return type(call.request).__name__[-2:]
 
 
 def _record(call: Call, name: str, **members: Any) -> Record:
-    """A record of the call's version."""
+    """Create a record of the call's version."""
     version = _version(call)
     return load(f"models_{version.lower()}.{name}{version}")(**members)
 
 
 async def approved_accounts(functions: Functions, call: Call) -> list[Account]:
-    """The accounts of the consent."""
+    """Return the accounts of the consent."""
     found: Sequence[Account] = await functions.call("accounts", call)
     approved = call.consent.account_ids if call.consent else ()
     return [each for each in found if account_id(each) in approved]
 
 
 async def _account(functions: Functions, call: Call, named: Any) -> Account:
-    """The approved account that a request names. All identifiers in the request must be the account's."""
+    """Return the approved account in a request. All identifiers in the request must match the account."""
     if not any(getattr(named, name, None) for name in ("account_id", *LOCAL)):
         raise BadRequest("the request names no account")
     for each in await approved_accounts(functions, call):
@@ -125,13 +125,13 @@ async def _account(functions: Functions, call: Call, named: Any) -> Account:
 
 
 def _lists(found: TransactionsV2, booking_status: str) -> dict[str, Sequence[TransactionV2]]:
-    """The requested lists."""
+    """Return the requested lists."""
     every = {"booked": found.booked or (), "pending": found.pending or ()}
     return {name: rows for name, rows in every.items() if booking_status in ("both", name)}
 
 
 def _within(rows: Sequence[TransactionV2], request: Any) -> list[TransactionV2]:
-    """The rows in the requested period; rows without a booking date are in every period."""
+    """Return the rows in the requested period. Rows without a booking date are in every period."""
     return [row for row in rows if _is_within(row.transaction_amount.booking_date, request)]
 
 
@@ -143,7 +143,7 @@ def _is_within(booked: Any, request: Any) -> bool:
 
 
 def _page(call: Call, wanted: Mapping[str, Sequence[TransactionV2]]) -> Record:
-    """The rows from the page key on, at most ``page_size``."""
+    """Return the rows from the page key on, at most ``page_size``."""
     request: Any = call.request
     rows = [(name, row) for name, rows in wanted.items() for row in rows]
     start = _start(rows, request)
@@ -155,19 +155,19 @@ def _page(call: Call, wanted: Mapping[str, Sequence[TransactionV2]]) -> Record:
 
 
 def _page_key(request: Any, start: int, last: TransactionV2) -> str:
-    """The key of the next page: the position after the last row, which may have moved by the next request."""
+    """Return the key of the next page: the position after the last row, which may move before the next request."""
     text = _json.dumps([_query(request), start, last.transaction_id])
     return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
 
 def _query(request: Any) -> str:
-    """The identity of a query, without the page."""
+    """Return the identity of a query, without the page."""
     of = [request.account_id, request.booking_status, str(request.date_from), str(request.date_to)]
     return hashlib.sha256(_json.dumps(of).encode()).hexdigest()[:16]
 
 
 def _start(rows: Sequence[tuple[str, TransactionV2]], request: Any) -> int:
-    """The number of the page's first row. Raises ``BadRequest`` if the page key is of another request."""
+    """Return the number of the page's first row. Raises ``BadRequest`` for the page key of a different request."""
     if request.page_key is None:
         return 0
     try:

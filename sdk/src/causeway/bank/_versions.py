@@ -20,7 +20,7 @@ Status = int | str
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Version:
-    """A version. ``paths`` names the webhook of each function, ``kinds`` that of each kind of payment."""
+    """A version. ``paths`` names the webhook of each function, ``kinds`` the webhook of each kind of payment."""
 
     number: int
     webhooks: Mapping[str, Webhook]
@@ -36,7 +36,7 @@ class Version:
     """Whether every answer has ``status``: ``success`` or ``error``."""
 
     def error_body(self, refused: Refused, request_id: str) -> dict[str, Any]:
-        """The body of a refusal."""
+        """Return the body of a refusal."""
         if self.says_status:
             return {"status": "error", "error_code": refused.code_v1, "message": refused.text}
         timestamp = datetime.fromtimestamp(_waiting.now(), UTC).isoformat(timespec="seconds")
@@ -87,7 +87,7 @@ VERSION_2 = Version(
 
 
 def version_of(number: int) -> Version:
-    """The version of a number. Raises ``ConfigurationError``."""
+    """Return the version with a number. Raises ``ConfigurationError``."""
     for version in (VERSION_1, VERSION_2):
         if version.number == number:
             return version

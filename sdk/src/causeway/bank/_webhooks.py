@@ -1,4 +1,4 @@
-"""Webhooks of the hub: authenticated, read, matched with their consent, and answered in the form of the version."""
+"""Webhooks of the hub: authentication, parsing, consent lookup, and responses in the format of the version."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Webhooks:
     payments: Payments
 
     async def respond(self, request: Request) -> Response:
-        """The response to any ``POST`` that is not of a page."""
+        """Respond to any ``POST`` outside the pages."""
         path = f"/{request.path_params['path']}"
         known = path if path in self.version.webhooks else "an unknown webhook"
         headers: dict[str, str] = {}
@@ -72,7 +72,7 @@ class Webhooks:
         return Response(_json.dumps(body), status, headers, media_type="application/json")
 
     def _success(self, path: str, members: Mapping[str, Any]) -> dict[str, Any]:
-        """Version 1 states its success in every response; ``revoke_token`` does in both versions."""
+        """Add the success status: in every response of version 1, and for ``revoke_token`` in both versions."""
         says_status = self.version.says_status or path == self.version.paths["revoke"]
         return {"status": "success", **members} if says_status else dict(members)
 
@@ -82,7 +82,7 @@ class Webhooks:
         return refused.status, self.version.error_body(refused, given if UUID.fullmatch(given) else ""), headers
 
     async def _answer(self, path: str, request: Request) -> Mapping[str, Any]:
-        """The members of a success. Raises ``Refused``."""
+        """Return the members of a success. Raises ``Refused``."""
         body = await self._authentic_body(request)
         webhook = self.version.webhooks.get(path)
         if webhook is None:
@@ -102,7 +102,7 @@ class Webhooks:
         return await self._dispatch(path, call, _digest(path, token, body))
 
     async def _authentic_body(self, request: Request) -> bytes:
-        """The body, if the hub sent it. Raises ``Refused``."""
+        """Return the body, if the hub sent it. Raises ``Refused``."""
         given = request.headers.get("x-api-key", "").encode()
         if not any(hmac.compare_digest(given, key.encode()) for key in self.api_keys):
             raise WrongCredentials
@@ -119,7 +119,7 @@ class Webhooks:
         return body
 
     async def _consent(self, webhook: Webhook, token: str) -> Consent:
-        """The consent of a call. Raises ``ConsentNotInForce`` or ``ScopeMissing``."""
+        """Return the consent of a call. Raises ``ConsentNotInForce`` or ``ScopeMissing``."""
         consent = await self.consents.find(token)
         if webhook.scope is not None and webhook.scope not in consent.scopes:
             raise ScopeMissing
@@ -138,7 +138,7 @@ class Webhooks:
         return answer.to_json()
 
     async def _revoke(self, record: Any) -> Mapping[str, Any]:
-        """End a consent; a repeat succeeds. Raises ``ResourceUnknown``."""
+        """End a consent. A duplicate request succeeds. Raises ``ResourceUnknown``."""
         ended = await self.consents.end_by_hub(record.access_token)
         if ended is None:
             raise ResourceUnknown("this bank has no such token")
@@ -148,7 +148,7 @@ class Webhooks:
 
 
 def _read(webhook: Webhook, body: bytes) -> Record:
-    """The record of a body. Raises ``BadRequest``."""
+    """Parse a body to its record. Raises ``BadRequest``."""
     try:
         return load(webhook.request).from_json(_json.loads(body))
     except RecordError as error:
@@ -158,6 +158,6 @@ def _read(webhook: Webhook, body: bytes) -> Record:
 
 
 def _digest(path: str, token: str, body: bytes) -> str:
-    """Identifies an order: the same id with another digest is another order."""
+    """Compute the digest of an order. The same id with a different digest is a different order."""
     parts = (path.encode(), token.encode("utf-8", "surrogateescape"), body)
     return hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in parts)).hexdigest()

@@ -1,4 +1,4 @@
-"""A bank as an ASGI application in which the bank fills in functions."""
+"""A bank as an ASGI application. The bank implements its functions."""
 
 from __future__ import annotations
 
@@ -59,11 +59,11 @@ ShowPage = TypeVar("ShowPage", bound="_functions.ShowPage")
 class Bank:
     """A bank of version 1 or 2. Serve the object itself: ``uvicorn bank:bank``.
 
-    Functions are filled in with decorators (``@bank.accounts``); coroutine functions run in the event loop, others in
-    threads. A function may raise ``Refused`` or one of its subclasses. ``psu`` and ``accounts`` are mandatory; without
-    another function, its webhook is refused as unknown.
+    Functions are registered with decorators (``@bank.accounts``). Coroutine functions run in the event loop, others in
+    threads. A function may raise ``Refused`` or one of its subclasses. ``psu`` and ``accounts`` are mandatory. The
+    webhooks of missing functions are refused as unknown.
 
-    ``hub`` is the bank's ``HubClient``, ``storage`` where consents and payments are.
+    ``hub`` is the bank's ``HubClient``, ``storage`` has consents and payments.
     """
 
     def __init__(
@@ -87,16 +87,16 @@ class Bank:
         Args:
             version: the version of the banks' protocol, 1 or 2.
             hub: the hub's address for banks.
-            api_key: the key that both sides send. During its rotation, all keys that are accepted: the first is sent.
+            api_key: the key that both sides send. During its rotation, all accepted keys: the first is sent.
             private_key: RSA in PEM, or a ``Signer``; the operator registers its public key.
             base_url: the bank's address, without a slash at its end.
             name: the bank's name on its pages.
-            storage: where consents and payments are; without it in memory, for trials.
+            storage: stores consents and payments; by default in memory, for trials.
             template: the HTML of pages, with ``{bank}``, ``{title}`` and ``{content}``; or fill in ``page``.
             consent_path: the path of the page to which the hub sends PSUs.
             routes: other addresses of the bank.
             http_client: for calls to the hub, with a client certificate for example. It is not closed.
-            retries: how often failed calls to the hub are repeated; without it 3 times.
+            retries: the retries of failed calls to the hub; by default 3.
         """
         from causeway.bank.signatures import HubKeys
 
@@ -205,30 +205,31 @@ class Bank:
         await self._payments.report(payment_id, status)
 
     async def undecided_payments(self) -> list[Payment]:
-        """Payments that the PSU has confirmed and whose outcome is unknown: ``confirmed`` failed, is running, or the
-        process ended meanwhile. Compare them with the bank's books, and report their statuses.
+        """Return confirmed payments with an unknown outcome: ``confirmed`` failed, is running, or was interrupted.
+
+        Compare them with the bank's books, and report their statuses.
         """
         return await self._payments.undecided()
 
     async def find_payment(self, payment_id: str) -> Payment | None:
-        """The accepted payment of an id; ``None`` if there is none."""
+        """Return the accepted payment with an id, or ``None``."""
         value = await self._payments.find(payment_id)
         return payment_of(value) if value else None
 
     async def consents(self, psu: str) -> list[Consent]:
-        """The consents of a PSU that are in force, oldest first."""
+        """Return the active consents of a PSU, oldest first."""
         return await self._consents.of(psu)
 
     async def end_consent(self, psu: str, consent_id: str) -> bool:
-        """End a consent at the PSU's request, and tell the hub. Returns whether it was in force."""
+        """End a consent at the PSU's request, and notify the hub. Returns whether it was active."""
         return await self._consents.end_by_psu(psu, consent_id) is not None
 
     # -- functions to fill in
 
     def psu(self, function: SignIn) -> SignIn:
-        """``(request: Request) -> str | Response``: the id of the PSU who is signed in at the bank.
+        """``(request: Request) -> str | Response``: return the id of the PSU who is signed in at the bank.
 
-        If nobody is, return a response that begins the sign-in, with strong authentication.
+        Without a signed-in PSU, return a response that begins the sign-in, with strong authentication.
         """
         return self._fill("psu", function)
 
@@ -246,8 +247,8 @@ class Bank:
     def payments(self, function: ListPayments) -> ListPayments:
         """``(call: Call, account: AccountV1) -> list[ListedPaymentV1] | PaymentsAnswerV1``: an account's payments.
 
-        A list has all payments, newest first, which are then paged; a ``PaymentsAnswerV1`` is the page that
-        ``call.request`` asks for. An amount is negative when money left the account. Version 1 only.
+        A list has all payments, newest first, and is then paged. A ``PaymentsAnswerV1`` is the page requested by
+        ``call.request``. An amount is negative for debits. Version 1 only.
         """
         return self._fill("payments", function)
 
@@ -259,8 +260,8 @@ class Bank:
         """``(call: Call, account: AccountReferenceV2) -> TransactionsV2 | TransactionsAnswerV2``:
         an account's transactions.
 
-        ``TransactionsV2`` has all transactions, newest first, which are then filtered and paged; a
-        ``TransactionsAnswerV2`` is the page that ``call.request`` asks for. Version 2 only.
+        ``TransactionsV2`` has all transactions, newest first, and is then filtered and paged. A
+        ``TransactionsAnswerV2`` is the page requested by ``call.request``. Version 2 only.
         """
         return self._fill("transactions", function)
 
@@ -273,25 +274,26 @@ class Bank:
     def pay(self, function: Pay) -> Pay:
         """``(order: Order) -> str | None``: accept a payment order, or refuse it by raising ``Refused``.
 
-        An order in another currency than its account's is refused here, like one above the balance.
+        Refuse an order above the balance, or in a currency other than the account's.
 
-        Returns the payment's id if the bank gives one itself; without it the application makes one. No money
-        moves yet: the PSU confirms the payment first. An order reaches this function once.
+        Return the payment's id if the bank assigns ids; otherwise, the application creates one. No money moves
+        before the PSU confirms the payment. This function is called once per order.
         """
         return self._fill("pay", function)
 
     def confirmed(self, function: Confirmed) -> Confirmed:
         """``(payment: Payment) -> PaymentStatusV1 | PaymentStatusV2 | None``: book a confirmed payment.
 
-        The status that it returns is reported to the hub; without one the payment is executed.
+        The returned status is reported to the hub; by default, the payment counts as executed.
 
-        It is called once for each payment. If it raises ``Refused``, the payment is rejected; after any other error it
-        stays undecided until ``report_status``.
+        The function is called once per payment. If it raises ``Refused``, the payment is rejected. After any other
+        error,
+        the payment remains undecided until ``report_status``.
         """
         return self._fill("confirmed", function)
 
     def revoked(self, function: Revoked) -> Revoked:
-        """``(consent: Consent) -> None``: a consent has ended. It may be called again for the same consent."""
+        """``(consent: Consent) -> None``: handle the end of a consent. It may be called again for the same consent."""
         return self._fill("revoked", function)
 
     def page(self, function: ShowPage) -> ShowPage:

@@ -86,7 +86,7 @@ class Order:
 
     @property
     def text(self) -> str:
-        """For people: ``12.50 EUR to Oak Street Books``."""
+        """Describe the order for people: ``12.50 EUR to Oak Street Books``."""
         sums = " and ".join(f"{_json.plain(amount)} {currency}" for currency, amount in self.totals.items())
         return f"{sums} to {self.payee}"
 
@@ -108,7 +108,7 @@ class Payment:
 
 
 def order_of(kind: Kind, request: Any, psu: str, request_id: str) -> Order:
-    """The order in a request of either version."""
+    """Return the order in a request of either version."""
     many = getattr(request, "payments", None)
     payee = f"{len(many)} payees" if many else _payee(request)
     return Order(kind=kind, request=request, totals=_totals(request), payee=payee, psu=psu, request_id=request_id)
@@ -130,26 +130,26 @@ def _payee(request: Any) -> str:
 
 
 def account_id(account: Account) -> str:
-    """The bank's identifier of an account."""
+    """Return the bank's identifier of an account."""
     found: str | None = getattr(account, "resource_id", None)
     return found or str(getattr(account, "id", ""))
 
 
 def matches(account: Account, named: Any) -> bool:
-    """Whether all identifiers in a part of a request are an account's; without one they are not."""
+    """Whether all identifiers in a part of a request match an account; false without identifiers."""
     given = {name: getattr(named, name, None) for name in ("account_id", *LOCAL)}
     return has_identifiers(account, given)
 
 
 def has_identifiers(account: Account, given: Mapping[str, str | None]) -> bool:
-    """Whether all identifiers are an account's; without one they are not."""
+    """Whether all identifiers match an account; false without identifiers."""
     wanted = {name: value for name, value in given.items() if value is not None}
     own = {"account_id": account_id(account), **{name: getattr(account, name, None) for name in LOCAL}}
     return bool(wanted) and all(own[name] == value for name, value in wanted.items())
 
 
 def is_debtor(account: Account, request: Any) -> bool:
-    """Whether an order is to be paid from an account: from the one that it names, or any if the PSU chooses it."""
+    """Whether an order may be paid from an account: the requested one, or any account if the PSU chooses."""
     if getattr(request, "sender_iban", None):
         return has_identifiers(account, {"iban": request.sender_iban})
     named = getattr(request, "debtor_account", None)
@@ -157,7 +157,7 @@ def is_debtor(account: Account, request: Any) -> bool:
 
 
 def identifiers(account: Account) -> dict[str, str]:
-    """The identifiers under which a TPP may ask for an account: ``account_ids``, ``ibans``, ``account_numbers``."""
+    """Return the identifiers that a TPP may use for an account: ``account_ids``, ``ibans``, ``account_numbers``."""
     found = {"account_ids": account_id(account), "ibans": account.iban or ""}
     number = getattr(account, "account_number", None)
     if number:

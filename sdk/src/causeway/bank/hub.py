@@ -1,4 +1,4 @@
-"""A bank's calls to the hub: signed, and repeated with the same ``X-Request-Id`` and body."""
+"""A bank's calls to the hub: signed, and retried with the same ``X-Request-Id`` and body."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ GATEWAY_FAILED = frozenset({502, 503, 504})
 class HubClient:
     """Makes a bank's calls. All methods raise ``HubError``, ``ConnectionLost`` or ``UnexpectedAnswer``.
 
-    A call is repeated after a lost connection or answer, after 429, a proxy's page or its 502 to 504, and when the hub
-    says that its storage was unavailable. A repeat has the same id and body, so the hub processes the call once.
+    A call is retried after a lost connection or answer, after 429, a proxy's page or its 502 to 504, and when the hub
+    reports that its storage was unavailable. A retry has the same id and body, so the hub processes the call once.
     """
 
     def __init__(
@@ -49,15 +49,15 @@ class HubClient:
         http_client: httpx.AsyncClient | None = None,
         retries: Retries | None = None,
     ) -> None:
-        """Making one sends nothing. Raises ``ConfigurationError`` if an argument cannot be right.
+        """Create a client without sending a request. Raises ``ConfigurationError`` if an argument is invalid.
 
         Args:
             hub: the hub's address for banks.
             version: the version of the banks' protocol, 1 or 2.
             api_key: the key by which the hub knows the bank.
             private_key: RSA in PEM, or a ``Signer``; the operator registers its public key.
-            http_client: replaces the connections that this package makes, for a client certificate or a proxy.
-            retries: how often failed calls are repeated; without it 3 times.
+            http_client: replaces this package's connections, for a client certificate or a proxy.
+            retries: the retries of failed calls; by default 3.
         """
         import httpx  # with the keys' library the slowest imports: a program without a client does without them
 
@@ -89,7 +89,7 @@ class HubClient:
         await self.client.aclose()
 
     async def init_authorization(self, request_url: str) -> InitAuthorizationAnswerV1 | InitAuthorizationAnswerV2:
-        """The authorization request behind a PSU's arrival at the bank's Authorization URL.
+        """Get the authorization request behind a PSU's arrival at the bank's Authorization URL.
 
         ``request_url`` is the complete URL at which the PSU arrived, with its query.
         """
@@ -108,11 +108,12 @@ class HubClient:
         account_numbers: Sequence[str] | None = None,
         request_id: str | None = None,
     ) -> SaveConsentAnswerV1 | SaveConsentAnswerV2:
-        """Save the consent that the PSU has given, and get the callback URL to which to send the PSU, and the token.
+        """Save the PSU's consent. The answer has the token, and the callback URL for the PSU.
 
-        ``request_url`` is that of ``init_authorization``. ``scopes`` are those that the PSU approved; ``account_ids``,
+        ``request_url`` is that of ``init_authorization``. ``scopes`` are the scopes that the PSU approved.
+        ``account_ids``,
         ``ibans`` and ``account_numbers`` are lists of all identifiers of the approved accounts. With the same
-        ``request_id`` (a UUID) a consent is saved once.
+        ``request_id`` (a UUID), a consent is saved once.
         """
         found: SaveConsentAnswerV1 | SaveConsentAnswerV2 = await self.call(
             "consent",
@@ -126,7 +127,7 @@ class HubClient:
         return found
 
     async def revoke_token(self, access_token: str, *, request_id: str | None = None) -> None:
-        """Tell the hub that the PSU has ended a consent at the bank: the one of this access token."""
+        """Notify the hub that the PSU has ended the consent of this access token at the bank."""
         await self.call("token_revoke", request_id=request_id, access_token=access_token)
 
     async def payment_status(
@@ -138,7 +139,7 @@ class HubClient:
     async def consents_status(
         self, *, access_tokens: Sequence[str] | None = None, consent_ids: Sequence[str] | None = None
     ) -> ConsentStatesAnswerV1 | ConsentStatesAnswerV2:
-        """The states of consents, after an outage: those of tokens first. Together 1 to 100."""
+        """Get the states of 1 to 100 consents after an outage, consents given by token first."""
         found: ConsentStatesAnswerV1 | ConsentStatesAnswerV2 = await self.call(
             "consents_status", access_tokens=access_tokens, consent_ids=consent_ids
         )
@@ -153,7 +154,7 @@ class HubClient:
         )
 
     async def call(self, name: str, *, request_id: str | None = None, **members: Any) -> Any:
-        """The record of a call's answer; ``members`` are those of its request. The methods above are its callers."""
+        """Make a call, and return the record of its answer. ``members`` are the members of its request."""
         call = self.version.calls.get(name)
         if call is None:
             raise ConfigurationError(f"version {self.version.number} has no call {name}")
@@ -166,7 +167,7 @@ class HubClient:
             raise UnexpectedAnswer(f"the answer to {name} is not the hub's", status=response.status_code) from error
 
     async def _send(self, call: HubCall, body: bytes, request_id: str) -> httpx.Response:
-        """The response to a call that succeeded. Raises the error of the last attempt."""
+        """Send a call and return its successful response. Raises the error of the last attempt."""
         headers = {
             "Content-Type": "application/json",
             "User-Agent": user_agent(self.client),
@@ -193,7 +194,7 @@ class HubClient:
     async def _attempt(
         self, url: str, body: bytes, headers: Mapping[str, str]
     ) -> httpx.Response | ConnectionLost | UnexpectedAnswer:
-        """Send a call once. A success without a JSON object is a proxy's, so the hub's answer was lost."""
+        """Send a call once. A success without a JSON object is from a proxy, so the hub's answer was lost."""
         import httpx
 
         try:
@@ -210,7 +211,7 @@ class HubClient:
 
 
 def _members(response: httpx.Response) -> Mapping[str, Any] | None:
-    """The JSON object of an answer, if it is one."""
+    """Return the JSON object of an answer, if any."""
     try:
         data = _json.loads(response.content)
     except ValueError:
@@ -219,7 +220,7 @@ def _members(response: httpx.Response) -> Mapping[str, Any] | None:
 
 
 def read_error(response: httpx.Response, request_id: str) -> HubError:
-    """The error of a refusal, in the form of either version."""
+    """Parse the error of a refusal in the format of either version."""
     members = _members(response) or {}
     more = members.get("additionalErrors")
     return HubError(
@@ -233,7 +234,7 @@ def read_error(response: httpx.Response, request_id: str) -> HubError:
 
 
 def may_be_repeated(error: HubError | ConnectionLost | UnexpectedAnswer) -> bool:
-    """Whether a repeat can succeed: the hub may not have processed the call, or says that its storage was away."""
+    """Whether a retry can succeed: the hub may not have processed the call, or reports unavailable storage."""
     if not isinstance(error, HubError):
         return True
     if error.status == HTTPStatus.INTERNAL_SERVER_ERROR:

@@ -1,4 +1,4 @@
-"""The pages on which a PSU decides. A bank replaces them by a template or a function."""
+"""The pages on which a PSU decides. A bank can replace them by a template or a function."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Page:
 
 
 def render(page: Page, template: str) -> HTMLResponse:
-    """A page as HTML."""
+    """Render a page as HTML."""
     parts = {"bank": escape(page.bank), "title": escape(page.title), "content": _content(page)}
     return HTMLResponse(PLACEHOLDER.sub(lambda found: parts[found[1]], template), page.status)
 

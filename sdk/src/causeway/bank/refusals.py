@@ -1,7 +1,7 @@
 """A bank's refusals. The application writes the body of the error in the form of its version.
 
-A TPP learns that the PSU must authorize again only from ``ConsentNotInForce``; from all others it learns that the bank
-refused, with its code and text. Text is for people, and contains no secret.
+Only ``ConsentNotInForce`` tells a TPP that the PSU must authorize again. All other refusals report the bank's code and
+text. Text is for people, and contains no secret.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from typing import Any
 
 
 class Refused(Exception):
-    """A refusal. For one of the bank's own: ``raise Refused("…", code_v1=5102, code_v2="PAYMENT_REFUSED")``.
+    """A refusal. With the bank's own code: ``raise Refused("…", code_v1=5102, code_v2="PAYMENT_REFUSED")``.
 
-    A payment that is refused must not exist at the bank: the hub takes a status below 500 for certain, except 408, 409
-    and 425. ``retry_after`` are seconds.
+    A refused payment must not exist at the bank. The hub considers a status below 500 as certain, except 408, 409 and
+    425. ``retry_after`` is in seconds.
     """
 
     status = 400

@@ -42,7 +42,7 @@ class Signer:
     def __init__(self, private_key: str | bytes, password: bytes | None = None) -> None:
         """``private_key`` is the bank's RSA key in PEM, decrypted with ``password``.
 
-        Raises ``ConfigurationError`` if it is none, or has less than 2048 bits.
+        Raises ``ConfigurationError`` if it is not an RSA key, or has less than 2048 bits.
         """
         text = private_key.encode() if isinstance(private_key, str) else private_key
         try:
@@ -58,11 +58,11 @@ class Signer:
 
     @property
     def key_id(self) -> str:
-        """The id by which the hub and its operator name the key."""
+        """The key's id for the hub and its operator."""
         return key_id(self._key.public_key())
 
     def sign(self, body: bytes) -> str:
-        """The ``X-Signature`` of a body."""
+        """Return the ``X-Signature`` of a body."""
         return base64.b64encode(self._key.sign(body, PKCS1v15(), SHA256())).decode()
 
 
@@ -87,7 +87,7 @@ class HubKeys:
         return await self._update(PAUSE_SECONDS) and verify(self._keys, body, signature)
 
     async def _update(self, oldest: float) -> bool:
-        """Have keys that are at most ``oldest`` seconds old."""
+        """Ensure that the keys are at most ``oldest`` seconds old."""
         async with self._lock:
             if _waiting.now() - self._fetched >= oldest:
                 self._keys = await self._fetch()
@@ -122,7 +122,7 @@ class HubKeys:
 
 
 def read_keys(pems: bytes) -> Iterable[RSAPublicKey]:
-    """The RSA keys in a text with any number of public keys in PEM."""
+    """Return the RSA keys in a text with any number of public keys in PEM."""
     for pem in PEM.findall(pems):
         key = load_pem_public_key(pem)
         if isinstance(key, RSAPublicKey):
@@ -147,5 +147,5 @@ def _is_signed(key: RSAPublicKey, body: bytes, signature: bytes) -> bool:
 
 
 def key_id(key: RSAPublicKey) -> str:
-    """The first 16 hexadecimal digits of the SHA-256 of the key's SubjectPublicKeyInfo."""
+    """Return the first 16 hexadecimal digits of the SHA-256 of the key's SubjectPublicKeyInfo."""
     return hashlib.sha256(key.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)).hexdigest()[:16]

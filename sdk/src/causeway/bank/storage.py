@@ -1,4 +1,4 @@
-"""The storage of a bank's application: consents, orders, payments, pages, and calls still to be made."""
+"""The storage of a bank's application: consents, orders, payments, pages, and pending calls."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ class Storage(Protocol):
         """
 
     async def get(self, kind: str, key: str) -> Values | None:
-        """The value of a key."""
+        """Return the value of a key."""
 
     async def replace(self, kind: str, key: str, old: Values, new: Values | None) -> bool:
-        """Replace the value if it is still equal to ``old``; ``None`` deletes it. Returns whether it was."""
+        """Replace the value if it is still equal to ``old``. ``None`` deletes it. Returns whether it was replaced."""
 
     async def find(self, kind: str, owner: str = "") -> Mapping[str, Values]:
-        """All values of a kind and an owner, by key, oldest first."""
+        """Find all values of a kind and an owner, by key, oldest first."""
 
 
 class MemoryStorage:
-    """A ``Storage`` in this process. Its content is lost when the process ends: for trials and tests."""
+    """A ``Storage`` in this process, for trials and tests. Its content is lost when the process ends."""
 
     def __init__(self) -> None:
         self._rows: dict[tuple[str, str], tuple[Values, str, float]] = {}

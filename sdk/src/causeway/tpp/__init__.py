@@ -1,6 +1,6 @@
 """The client for third-party providers: ``Tpp`` and, with the same methods awaited, ``AsyncTpp``.
 
-Each name is imported on first use, so that importing the package takes little time.
+Each name is imported on first use, so that the package is imported quickly.
 """
 
 from __future__ import annotations

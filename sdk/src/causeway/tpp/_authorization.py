@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def challenge_members(code_verifier: str | None) -> dict[str, str | None]:
-    """The members of PKCE."""
+    """Return the members of PKCE."""
     if code_verifier is None:
         return {}
     return {"code_challenge": code_challenge(code_verifier), "code_challenge_method": "S256"}
@@ -29,7 +29,7 @@ def authorization_members(
     code_verifier: str | None,
     consent_type: ConsentType | None,
 ) -> dict[str, str | None]:
-    """The members of an OAuth authorization request (RFC 6749 section 4.1.1)."""
+    """Return the members of an OAuth authorization request (RFC 6749 section 4.1.1)."""
     return {
         "response_type": "code",
         "scope": " ".join(scopes),
@@ -42,9 +42,9 @@ def authorization_members(
 
 
 def code_of_callback(url: str, *, state: str, issuer: str) -> str:
-    """The code in the callback address.
+    """Return the code in the callback address.
 
-    Raises ``ForgedCallback`` if its state or issuer is another (RFC 9207), ``ConsentRefused`` if it has no code.
+    Raises ``ForgedCallback`` if its state or issuer differs (RFC 9207), ``ConsentRefused`` if it has no code.
     """
     try:
         found = {name: values[0] for name, values in parse_qs(urlsplit(url).query).items()}
@@ -60,5 +60,5 @@ def code_of_callback(url: str, *, state: str, issuer: str) -> str:
 
 
 def _is_same(found: str, expected: str) -> bool:
-    """Whether a value is the expected one; a session without a value expects none."""
+    """Whether a value is the expected value. False if no value is expected."""
     return expected != "" and hmac.compare_digest(found.encode(), expected.encode())

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """How a call is made."""
+    """The definition of a call."""
 
     operation: str
     """The document's name of the call."""
@@ -40,10 +40,11 @@ class Call:
     """It is a payment."""
 
     def read(self, data: Any, version: int | None = None) -> Any:
-        """The record of an answer's JSON.
+        """Create the record of an answer's JSON.
 
-        Of several classes it is the one of the bank's ``version``; of a call whose answers have no version, the first
-        whose mandatory members are all there. Raises ``RecordError`` if the JSON does not fit.
+        Of several classes, the bank's ``version`` selects one. Without a version, the first class whose mandatory
+        members
+        are all present is used. Raises ``RecordError`` if the JSON does not fit.
         """
         names = [name for name in self.answers if name.endswith(f"V{version}")] or self.answers
         classes = [load(name) for name in names]
@@ -53,7 +54,7 @@ class Call:
 
 @functools.cache
 def load(name: str) -> type[Record]:
-    """The class ``module.Class``; its module is imported when the first answer needs it."""
+    """Import the class ``module.Class``. Its module is imported when the first answer needs it."""
     module, _, attribute = name.rpartition(".")
     found: type[Record] = getattr(importlib.import_module(f"causeway.tpp._generated.{module}"), attribute)
     return found

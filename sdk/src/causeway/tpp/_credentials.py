@@ -1,4 +1,4 @@
-"""How a client proves who it is: a secret, a signed assertion, a key for DPoP, or the connection's certificate."""
+"""Client authentication: a secret, a signed assertion, a key for DPoP, or the connection's certificate."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ ASSERTION_TYPE = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 
 
 class ClientAssertion(Protocol):
-    """Signs assertions (``private_key_jwt``, RFC 7523). ``PrivateKeyJwt`` is one."""
+    """Signs assertions (``private_key_jwt``, RFC 7523), like ``PrivateKeyJwt``."""
 
     def sign(self, client_id: str, audience: str, now: float) -> str:
-        """A new assertion, for one request; ``now`` in Unix seconds."""
+        """Create an assertion for one request. ``now`` is in Unix seconds."""
 
 
 class ProofKey(Protocol):
-    """Signs DPoP proofs (RFC 9449). ``DpopKey`` is one."""
+    """Signs DPoP proofs (RFC 9449), like ``DpopKey``."""
 
     @property
     def thumbprint(self) -> str:
         """The key's thumbprint (RFC 7638), base64url."""
 
     def prove(self, method: str, url: str, now: float, *, access_token: str | None, nonce: str | None) -> str:
-        """A new proof, for one request; ``url`` has no query, ``now`` is in Unix seconds."""
+        """Create a proof for one request. ``url`` has no query, ``now`` is in Unix seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Credentials:
     def headers(
         self, call: Call, url: str, bearer: Tokens | None, now: float, *, issuer: str, nonce: str | None
     ) -> dict[str, str]:
-        """The headers that authorize one attempt of a call."""
+        """Return the headers that authorize one attempt of a call."""
         if not (call.client or call.bearer):
             return {}
         headers = {"X-Api-Key": self.client_id}
@@ -60,7 +60,7 @@ class Credentials:
         return headers
 
     def form(self, call: Call, now: float, *, issuer: str) -> dict[str, str]:
-        """The members of an OAuth endpoint's body that authorize one attempt."""
+        """Return the members of an OAuth endpoint's body that authorize one attempt."""
         if not call.form:
             return {}
         if self.assertion is None or self.client_secret is not None:
@@ -72,6 +72,6 @@ class Credentials:
         }
 
     def _basic(self) -> str:
-        """The credentials of HTTP Basic (RFC 6749 section 2.3.1)."""
+        """Return the credentials of HTTP Basic (RFC 6749 section 2.3.1)."""
         pair = f"{quote_plus(self.client_id)}:{quote_plus(self.client_secret or '')}"
         return "Basic " + base64.b64encode(pair.encode()).decode()

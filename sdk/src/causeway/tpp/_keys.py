@@ -1,4 +1,4 @@
-"""Private keys that the hub accepts: read, checked, and written to files. Needs the extra ``crypto``."""
+"""Private keys that the hub accepts, with checks and file access. Needs the extra ``crypto``."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ UNFIT = "the hub accepts RSA keys of 2048 bits or more, P-256 and Ed25519"
 
 
 class SigningKey:
-    """A private key that signs as the hub demands. No error and no ``repr`` shows it."""
+    """A private key for signatures that the hub accepts. No error and no ``repr`` contains it."""
 
     def __init__(self, key: KeyMaterial, password: str | bytes | None = None) -> None:
         _joserfc()
@@ -45,14 +45,14 @@ class SigningKey:
         self._prove()
 
     def sign(self, header: Mapping[str, Any], claims: Mapping[str, Any]) -> str:
-        """A compact JWT."""
+        """Create a signed compact JWT."""
         from joserfc import jws
 
         protected: Any = {"alg": self.algorithm, **header}
         return jws.serialize_compact(protected, _json.dumps(claims), self._key, registry=self._rules)
 
     def _prove(self) -> None:
-        """Check that the public members belong to the private ones."""
+        """Check that the public members match the private members."""
         from joserfc import jws
         from joserfc.errors import JoseError
 
@@ -63,7 +63,7 @@ class SigningKey:
 
 
 def generate_members(algorithm: Algorithm) -> dict[str, Any]:
-    """A new private key as a JSON Web Key."""
+    """Generate a private key as a JSON Web Key."""
     for kind, (name, curve, _) in KINDS.items():
         if name == algorithm:
             members: dict[str, Any] = _joserfc().jwk.generate_key(kind, curve or RSA_BITS).as_dict(private=True)
@@ -72,7 +72,7 @@ def generate_members(algorithm: Algorithm) -> dict[str, Any]:
 
 
 def read_key(path: str | os.PathLike[str]) -> bytes:
-    """The content of a key's file."""
+    """Read the content of a key file."""
     try:
         return Path(path).read_bytes()
     except OSError as error:
@@ -80,7 +80,7 @@ def read_key(path: str | os.PathLike[str]) -> bytes:
 
 
 def write_key(path: str | os.PathLike[str], members: Mapping[str, Any]) -> None:
-    """Write a new file for its owner only. An existing one may hold the only copy of a key, and is left alone."""
+    """Write a new file that only its owner can read. An existing file, perhaps a key's only copy, is not replaced."""
     try:
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except OSError as error:
@@ -96,7 +96,7 @@ def write_key(path: str | os.PathLike[str], members: Mapping[str, Any]) -> None:
 
 
 def _members_of_text(key: str | bytes, password: str | bytes | None) -> dict[str, Any]:
-    """The members of a JSON Web Key."""
+    """Parse the members of a JSON Web Key."""
     content = key.encode() if isinstance(key, str) else bytes(key)
     if not content.lstrip().startswith(b"{"):
         return _members_of_pem(content, password)
@@ -150,7 +150,7 @@ def _check_bits(bits: int) -> None:
 
 
 def _modulus_bits(modulus: object) -> int:
-    """The bits of a number in base64url; 0 if it is none."""
+    """Return the number of bits of a number in base64url; 0 if it is not a number."""
     try:
         return int.from_bytes(base64.urlsafe_b64decode(f"{modulus}===")).bit_length()
     except ValueError:
@@ -163,7 +163,7 @@ def _kid(members: Mapping[str, Any]) -> str | None:
 
 
 def _check(members: Mapping[str, Any]) -> Algorithm:
-    """The algorithm of a key. Raises ``ConfigurationError`` if the hub does not accept it."""
+    """Return the algorithm of a key. Raises ``ConfigurationError`` if the hub does not accept it."""
     if "keys" in members:
         raise ConfigurationError("pass one private key, not a set of keys")
     kind = str(members.get("kty"))
@@ -184,7 +184,7 @@ def _check(members: Mapping[str, Any]) -> Algorithm:
 
 
 def _import(members: Mapping[str, Any]) -> Key:
-    """The key of a JSON Web Key. Raises ``ConfigurationError``."""
+    """Import the key of a JSON Web Key. Raises ``ConfigurationError``."""
     from joserfc import jwk
     from joserfc.errors import JoseError
 
@@ -197,21 +197,21 @@ def _import(members: Mapping[str, Any]) -> Key:
 
 
 def _rules() -> JWSRegistry:
-    """joserfc's rules without its limit on headers, which hold a key, and its warning about the name EdDSA."""
+    """Return joserfc's rules without its limit on headers, which contain a key, and its warning about EdDSA's name."""
     from joserfc.jws import JWSRegistry
 
     class _Rules(JWSRegistry):
         max_header_length = 16_384
 
         def get_alg(self, name: str) -> Any:
-            """The algorithm of any name."""
+            """Return the algorithm of any name."""
             return self.algorithms[name]
 
     return _Rules(strict_check_header=False)
 
 
 def _joserfc() -> ModuleType:
-    """joserfc. Raises ``ConfigurationError`` without the extra."""
+    """Import joserfc. Raises ``ConfigurationError`` without the extra."""
     try:
         import cryptography  # noqa: F401
         import joserfc

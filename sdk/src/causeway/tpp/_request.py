@@ -28,7 +28,7 @@ PSU_MUST_RETURN = "must authorize again"
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A call with its arguments. All attempts carry the same ids and the same body."""
+    """A call with its arguments. All attempts have the same ids and the same body."""
 
     call: Call
     kind: Kind
@@ -45,7 +45,7 @@ class Request:
 
     @property
     def is_unattended(self) -> bool:
-        """Whether it is a read without the PSU, of which a bank may allow four a day."""
+        """Whether the request is a read without the PSU, of which a bank may allow four a day."""
         return self.call.psu and self.call.method == "GET" and "PSU-IP-Address" not in self.headers
 
 
@@ -62,7 +62,7 @@ def build_request(
     request_id: str | None = None,
     idempotency_key: str | None = None,
 ) -> Request:
-    """A request. Arguments that are ``None`` are left out. Raises ``ConfigurationError`` if the body is not exact."""
+    """Build a request. ``None`` arguments are omitted. Raises ``ConfigurationError`` if the body is not exact."""
     headers = {"X-Request-Id": str(uuid.uuid4()) if request_id is None else request_id, "Accept": "application/json"}
     if psu is not None:
         headers |= psu_headers(psu)
@@ -87,19 +87,19 @@ def build_request(
 
 
 def _without_none(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments that are not ``None``."""
+    """Return the arguments that are not ``None``."""
     return {name: value for name, value in arguments.items() if value is not None}
 
 
 def psu_headers(psu: Psu) -> dict[str, str]:
-    """The headers about the PSU's request."""
+    """Return the headers about the PSU's request."""
     from causeway.tpp._generated.psu import HEADERS
 
     return _without_none({header: getattr(psu, name) for name, header in HEADERS.items()})
 
 
 def body_text(body: Record | Mapping[str, Any]) -> str:
-    """A body's JSON. Raises ``ConfigurationError`` if it has none: a float, ``NaN``, half of a surrogate pair."""
+    """Serialise a body to JSON. Raises ``ConfigurationError`` for a float, ``NaN``, or half of a surrogate pair."""
     try:
         members = _without_none(body) if isinstance(body, Mapping) else body.to_json()
         text = _json.dumps(members)
@@ -123,38 +123,38 @@ class Attempt:
 
     @property
     def succeeded(self) -> bool:
-        """Whether the hub carried out the request."""
+        """Whether the hub executed the request."""
         return isinstance(self.outcome, int) and 200 <= self.outcome < 300
 
     @property
     def is_lost(self) -> bool:
-        """Whether the hub may have carried out the request without a response that says so."""
+        """Whether the hub may have executed the request without a response that confirms it."""
         return self.outcome == LOST or (self.server_failed and self.member("reason_code") not in NOT_EXECUTED)
 
     @property
     def server_failed(self) -> bool:
-        """Whether the hub, or a proxy before it, has failed."""
+        """Whether the hub, or a proxy in front of it, has failed."""
         return isinstance(self.outcome, int) and self.outcome >= 500
 
     def member(self, name: str) -> str:
-        """A text in a body; empty if it is absent."""
+        """Return a text in a body; empty if it is absent."""
         value = self.data.get(name) if isinstance(self.data, dict) else None
         return value if isinstance(value, str) else ""
 
     @property
     def is_failed_bank(self) -> bool:
-        """Whether the bank failed, and the hub names no time for a retry."""
+        """Whether the bank failed, and the hub sends no time for a retry."""
         return self.outcome == 502 and self.member("code") != "" and self.retry_after is None
 
     def may_be_repeated(self, kind: Kind) -> bool:
-        """Whether the same request may be sent again, and may get another answer."""
+        """Whether the same request may be resent, and may get a different answer."""
         if (SERVER_FAILED if self.server_failed else self.outcome) not in REPEATED[kind]:
             return False
         return not (self.member("reason_code") or PSU_MUST_RETURN in self.member("title"))
 
 
 def read_answer(request: Request, attempt: Attempt, version: int | None = None) -> Any:
-    """The record of an answer. Raises the error of an answer that is not as the document describes."""
+    """Create the record of an answer. Raises an error if the answer does not match the document."""
     try:
         return request.call.read(attempt.data, version)
     except RecordError as error:
@@ -162,7 +162,7 @@ def read_answer(request: Request, attempt: Attempt, version: int | None = None) 
 
 
 def error_of(request: Request, attempt: Attempt, *, lost: bool) -> errors.CausewayError:
-    """The error of a request's last attempt. ``lost``: an earlier one may have been carried out."""
+    """Return the error of a request's last attempt. ``lost`` means that an earlier attempt may have been executed."""
     if request.kind == "payment" and payment_is_unknown(attempt, lost=lost):
         return unknown_outcome(request, attempt)
     if isinstance(attempt.outcome, str):
@@ -177,10 +177,10 @@ def error_of(request: Request, attempt: Attempt, *, lost: bool) -> errors.Causew
 
 
 def payment_is_unknown(attempt: Attempt, *, lost: bool) -> bool:
-    """Whether the bank may have a payment of which the TPP has no usable answer.
+    """Whether the bank may have a payment without a usable answer for the TPP.
 
-    After a lost answer, 401 and 403 tell nothing: the hub checks the bearer before it looks for the key's outcome. Nor
-    does an answer without the hub's code, which a proxy gave.
+    After a lost answer, 401 and 403 are inconclusive, because the hub checks the bearer before the key's outcome. An
+    answer without the hub's code is from a proxy, and also inconclusive.
     """
     if attempt.succeeded or attempt.is_lost or attempt.outcome == STILL_RUNNING:
         return True
@@ -188,7 +188,7 @@ def payment_is_unknown(attempt: Attempt, *, lost: bool) -> bool:
 
 
 def unknown_outcome(request: Request, attempt: Attempt) -> errors.OutcomeUnknown:
-    """The error of a payment with an unknown outcome, with everything needed to find it out."""
+    """Return the error of a payment with an unknown outcome, with all data needed to determine it."""
     error = api_error(errors.OutcomeUnknown, request, attempt)
     error.order_id = request.request_id
     error.idempotency_key = request.headers["Idempotency-Key"]
@@ -196,7 +196,7 @@ def unknown_outcome(request: Request, attempt: Attempt) -> errors.OutcomeUnknown
 
 
 def connection_error(request: Request, attempt: Attempt) -> errors.CausewayError:
-    """The error of a request without a response."""
+    """Return the error of a request without a response."""
     message = f"{request.call.operation}: {attempt.reason} (request {request.request_id})"
     if request.kind == "code" and attempt.outcome == LOST:
         return errors.ConnectionLost(message, advice="Ask the PSU to authorize again: the code may be used up.")
@@ -206,7 +206,7 @@ def connection_error(request: Request, attempt: Attempt) -> errors.CausewayError
 
 
 def error_class(kind: Kind, attempt: Attempt) -> type[errors.ApiError]:
-    """The class of a refusal or a failure."""
+    """Return the class of a refusal or a failure."""
     if PSU_MUST_RETURN in attempt.member("title") or attempt.member("error") == "invalid_grant":
         return errors.AuthorizationEnded
     if attempt.outcome == 401 and attempt.member("code") == "AUTHENTICATION_REQUIRED" and not proof_refused(attempt):
@@ -219,17 +219,17 @@ def error_class(kind: Kind, attempt: Attempt) -> type[errors.ApiError]:
 
 
 def is_temporary(error: errors.CausewayError) -> bool:
-    """Whether a failure can end without the program's doing: of the network, a bank, the hub or a proxy."""
+    """Whether a failure of the network, a bank, the hub or a proxy can end without action by the program."""
     return not isinstance(error, errors.ApiError) or error.status >= 500 or error.status == 429
 
 
 def proof_refused(attempt: Attempt) -> bool:
-    """Whether the DPoP proof is at fault, not the token."""
+    """Whether the hub refused the DPoP proof, not the token."""
     return "dpop" in challenge_of(attempt).partition("error=")[2].lower()
 
 
 def challenge_of(attempt: Attempt) -> str:
-    """The challenge of a refusal. Behind API Gateway it has another name."""
+    """Return the challenge of a refusal. Behind API Gateway, the header has a different name."""
     headers = attempt.headers
     return headers.get("www-authenticate") or headers.get("x-amzn-remapped-www-authenticate", "")
 
@@ -244,7 +244,7 @@ def nonce_demanded(attempt: Attempt) -> bool:
 
 
 def api_error(kind: type[Error], request: Request, attempt: Attempt) -> Error:
-    """An error with all members of the hub's response."""
+    """Create an error with all members of the hub's response."""
     data = attempt.data if isinstance(attempt.data, dict) else {}
     additional = data.get("additionalErrors")
     return kind(

@@ -1,7 +1,7 @@
 """Keys of a client: signed assertions (``private_key_jwt``) and DPoP proofs.
 
 Needs the extra: ``pip install 'causeway[crypto]'``. The hub accepts PS256 (RSA of 2048 bits or more), ES256 (P-256) and
-EdDSA (Ed25519): a key's type decides which of them it signs with.
+EdDSA (Ed25519). A key's type determines the algorithm.
 """
 
 from __future__ import annotations
@@ -22,9 +22,10 @@ LONGEST_LIFETIME = 300.0
 class PrivateKeyJwt:
     """Signs a client's assertions (``private_key_jwt``, RFC 7523): ``Tpp(…, assertion=PrivateKeyJwt.load("key.pem"))``.
 
-    ``key`` is a private key in PEM, decrypted with ``password``, or a JSON Web Key. ``kid`` names it among the client's
-    keys; it is that of the JSON Web Key unless given, and without one the hub tries all keys. ``lifetime`` is how long
-    an assertion may be used, in seconds up to 300; each is used for one request. Raises ``ConfigurationError`` if the
+    ``key`` is a private key in PEM, decrypted with ``password``, or a JSON Web Key. ``kid`` identifies it among the
+    client's keys, by default that of the JSON Web Key. Without a ``kid``, the hub tries all keys. ``lifetime`` is the
+    validity of an assertion in seconds, up to 300. Each assertion is used for one request. Raises
+    ``ConfigurationError`` if the
     hub does not accept such a key.
     """
 
@@ -39,7 +40,7 @@ class PrivateKeyJwt:
 
     @classmethod
     def generate(cls, algorithm: Algorithm = "ES256", *, lifetime: float = 60.0) -> Self:
-        """A new key, with its thumbprint as ``kid``. ``save`` it, and give ``jwks`` to the hub's operator."""
+        """Generate a key with its thumbprint as ``kid``. ``save`` it, and give ``jwks`` to the hub's operator."""
         members = generate_members(algorithm)
         return cls(members, kid=SigningKey(members, None).thumbprint, lifetime=lifetime)
 
@@ -52,7 +53,7 @@ class PrivateKeyJwt:
         password: str | bytes | None = None,
         lifetime: float = 60.0,
     ) -> Self:
-        """The key of a file: PEM, or a JSON Web Key as ``save`` writes it."""
+        """Load the key in a file: PEM, or a JSON Web Key as written by ``save``."""
         return cls(read_key(path), kid=kid, password=password, lifetime=lifetime)
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -73,7 +74,7 @@ class PrivateKeyJwt:
         return {"keys": [{**self._key.public, **self._named, "use": "sig"}]}
 
     def sign(self, client_id: str, audience: str, now: float) -> str:
-        """A new assertion, for one request; ``now`` in Unix seconds."""
+        """Create an assertion for one request. ``now`` is in Unix seconds."""
         claims = {
             "iss": client_id,
             "sub": client_id,
@@ -92,8 +93,8 @@ class PrivateKeyJwt:
 class DpopKey:
     """Signs DPoP proofs (RFC 9449), which bind a client's tokens to a key: ``Tpp(…, dpop=DpopKey.load("dpop.json"))``.
 
-    Without this key a token is worth nothing, so ``save`` a generated one with the tokens: the refresh token of a
-    client without a secret or key needs the same key, too. ``key`` is a private key in PEM or a JSON Web Key. Raises
+    Tokens are useless without this key, so ``save`` a generated key with the tokens. The refresh token of a client
+    without a secret or key needs the same key, too. ``key`` is a private key in PEM or a JSON Web Key. Raises
     ``ConfigurationError`` if the hub does not accept such a key.
     """
 
@@ -102,12 +103,12 @@ class DpopKey:
 
     @classmethod
     def generate(cls, algorithm: Algorithm = "ES256") -> Self:
-        """A new key."""
+        """Generate a key."""
         return cls(generate_members(algorithm))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, password: str | bytes | None = None) -> Self:
-        """The key of a file: PEM, or a JSON Web Key as ``save`` writes it."""
+        """Load the key in a file: PEM, or a JSON Web Key as written by ``save``."""
         return cls(read_key(path), password=password)
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -119,16 +120,16 @@ class DpopKey:
 
     @property
     def algorithm(self) -> Algorithm:
-        """What it signs with."""
+        """The signature algorithm."""
         return self._key.algorithm
 
     @property
     def thumbprint(self) -> str:
-        """The key's thumbprint (RFC 7638), base64url: ``cnf.jkt`` of the tokens that are bound to it."""
+        """The key's thumbprint (RFC 7638), base64url: ``cnf.jkt`` of the tokens bound to the key."""
         return self._key.thumbprint
 
     def prove(self, method: str, url: str, now: float, *, access_token: str | None, nonce: str | None) -> str:
-        """A new proof, for one request; ``url`` has no query, ``now`` is in Unix seconds."""
+        """Create a proof for one request. ``url`` has no query, ``now`` is in Unix seconds."""
         claims: dict[str, Any] = {"jti": secrets.token_urlsafe(24), "htm": method, "htu": url, "iat": int(now)}
         if access_token is not None:
             claims["ath"] = _base64url(hashlib.sha256(access_token.encode()).digest())

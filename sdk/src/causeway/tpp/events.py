@@ -1,4 +1,4 @@
-"""Events: verified as the hub signs them (Standard Webhooks), and read into dataclasses."""
+"""Events: verification of the hub's signatures (Standard Webhooks), and parsing into dataclasses."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PREFIX = "whsec_"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnknownEvent(Record):
-    """An event of a type that this version of the package does not know."""
+    """An event of a type that this version of the package does not support."""
 
     type: str
     """The event type."""
@@ -49,7 +49,7 @@ class ReceivedEvent:
 
 
 def parse_event(body: str | bytes) -> Event:
-    """The event in a body, such as that of an ``EventEntry``. Raises ``InvalidEvent`` if there is none."""
+    """Parse the event in a body, such as that of an ``EventEntry``. Raises ``InvalidEvent`` if it is not an event."""
     try:
         data = _json.loads(body)
         kind = EVENTS.get(str(data["type"]), UnknownEvent)
@@ -62,17 +62,17 @@ class EventVerifier:
     """Verifies requests to the client's Events URL."""
 
     def __init__(self, secret: str | Sequence[str]) -> None:
-        """Take the Events URL's secret, ``whsec_…``; during its rotation take both."""
+        """Create a verifier with the Events URL's secret, ``whsec_…``; during its rotation with both secrets."""
         secrets = [secret] if isinstance(secret, str) else secret
         self._keys = [secret_key(text) for text in secrets]
         if not self._keys:
             raise ConfigurationError("an Events URL has a secret")
 
     def verify(self, headers: Mapping[str, str], body: str | bytes) -> ReceivedEvent:
-        """The event of a request; ``body`` is the raw text.
+        """Verify and parse the event of a request. ``body`` is the raw text.
 
         Raises ``InvalidEvent`` if a header is missing, the event is more than five minutes old or early, no signature
-        is right, or the body is no event. Answer 400 then, otherwise 204 as soon as the event is stored.
+        is valid, or the body is not an event. In this case, return 400, otherwise 204 after storing the event.
         """
         found = {name.lower(): value for name, value in headers.items()}
         try:
@@ -89,12 +89,12 @@ class EventVerifier:
 
 
 def sign(secret: str, event_id: str, timestamp: int, body: str | bytes) -> str:
-    """The ``webhook-signature`` of an event, as the hub makes it. For tests of a receiver, and for forwarding."""
+    """Return the ``webhook-signature`` of an event, as created by the hub, for receiver tests and forwarding."""
     return _signature(secret_key(secret), event_id, str(timestamp), body)
 
 
 def secret_key(secret: str) -> bytes:
-    """The key in a secret. Raises ``ConfigurationError`` if it is none."""
+    """Return the key in a secret. Raises ``ConfigurationError`` if the secret is invalid."""
     try:
         key = base64.b64decode(secret.removeprefix(PREFIX), validate=True)
     except ValueError:

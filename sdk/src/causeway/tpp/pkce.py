@@ -8,10 +8,10 @@ import secrets
 
 
 def new_code_verifier() -> str:
-    """A new secret for one authorization. Keep it in the PSU's session until the code is redeemed."""
+    """Create a secret for one authorization. Store it in the PSU's session until the code is redeemed."""
     return secrets.token_urlsafe(48)
 
 
 def code_challenge(verifier: str) -> str:
-    """The challenge of a verifier, by the method ``S256``."""
+    """Return the challenge of a verifier for the method ``S256``."""
     return base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).rstrip(b"=").decode()

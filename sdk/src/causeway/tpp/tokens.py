@@ -20,7 +20,7 @@ MARGIN = timedelta(seconds=60)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tokens(Record):
-    """A consent's tokens, as to be stored: ``to_json()`` gives what ``Tokens.from_json`` reads. Encrypt them."""
+    """A consent's tokens for storage. ``Tokens.from_json`` reads the result of ``to_json()``. Encrypt them."""
 
     access_token: str = field(repr=False)
     """Authorizes calls until ``expires_at``."""
@@ -39,7 +39,7 @@ class Tokens(Record):
 
     @classmethod
     def of(cls, answer: TokenAnswer, asked_at: float) -> Tokens:
-        """The tokens of an answer to a request that was sent at ``asked_at`` (Unix seconds)."""
+        """Return the tokens of an answer to a request sent at ``asked_at`` (Unix seconds)."""
         return cls(
             access_token=answer.access_token,
             refresh_token=answer.refresh_token,
@@ -52,15 +52,15 @@ class Tokens(Record):
 
     @property
     def version(self) -> int:
-        """The version of the bank's protocol, 1 or 2: a consent has the scopes of one version as long as it lives."""
+        """The version of the bank's protocol, 1 or 2. A consent has the scopes of one version."""
         return 1 if calls.SCOPES_V1.intersection(self.scope.split()) else 2
 
     def is_due(self, now: float) -> bool:
-        """Whether the access token should be refreshed before its next use; never at the consent's end."""
+        """Whether the access token should be refreshed before its next use. Never at the consent's end."""
         return utc(now) >= self.expires_at - MARGIN and self.expires_at < self.valid_until
 
     def has_expired(self, now: float) -> bool:
-        """Whether the access token is no longer valid."""
+        """Whether the access token has expired."""
         return utc(now) >= self.expires_at
 
 

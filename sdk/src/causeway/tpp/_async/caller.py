@@ -27,14 +27,14 @@ class AsyncCaller:
         raise NotImplementedError
 
     async def _fetch(self, request: Request, version: int | None = None) -> Any:
-        """The record of a call's answer; for a deferred call, once it is done."""
+        """Return the record of a call's answer. A deferred call's answer is returned once the call is done."""
         answer = await self._send(request)
         if answer.outcome == 202 and "location" in answer.headers:
             answer = await self._outcome(request, answer)
         return read_answer(request, answer, version)
 
     async def _outcome(self, request: Request, accepted: Attempt) -> Attempt:
-        """The outcome of a deferred call. A payment whose outcome cannot be fetched is unknown."""
+        """Return the outcome of a deferred call. If a payment's outcome cannot be fetched, the payment is unknown."""
         try:
             outcome = await self._poll(request, str(accepted.data.get("request_id")))
         except errors.CausewayError as error:
@@ -56,9 +56,9 @@ class AsyncCaller:
             await _waiting.async_sleep(POLL_SECONDS)
 
     async def deferred(self, request_id: str) -> AcceptedRequest:
-        """The state of a deferred call (``GET /tpp/requests/{request_id}``), with its answer once it is done.
+        """Get the state of a deferred call (``GET /tpp/requests/{request_id}``), with its answer once it is done.
 
-        Calls with ``prefer_async=True`` wait for it by themselves; this is for a program that was interrupted.
+        Calls with ``prefer_async=True`` wait automatically. Use this method after an interruption of the program.
         """
         answer: AcceptedRequest = await self._fetch(build_request(calls.REQUESTS, path={"request_id": request_id}))
         return answer
@@ -72,11 +72,11 @@ class AsyncCaller:
         psu: Psu | None = None,
         prefer_async: bool = False,
     ) -> ReportedStatus | AskedStatus | OrderWithoutPayment:
-        """The status of a payment (``GET /tpp/payment_status``), by its id or by its order's X-Request-Id.
+        """Get the status of a payment (``GET /tpp/payment_status``), by its id or by its order's X-Request-Id.
 
-        ``ReportedStatus`` comes from banks of version 1, ``AskedStatus`` from those of version 2;
-        ``OrderWithoutPayment`` tells what is known of an order to which the bank named no payment. A consent asks for
-        the payments of its bank; the client alone asks for a direct payment, with its ``bic``.
+        Banks of version 1 return ``ReportedStatus``, banks of version 2 ``AskedStatus``. ``OrderWithoutPayment``
+        describes an order whose payment id is unknown. A consent queries the payments of its bank; the client alone
+        queries a direct payment, with its ``bic``.
         """
         query = {"payment_id": payment_id, "request_id": request_id, "bic": bic}
         request = build_request(calls.PAYMENT_STATUS, query=query, psu=psu, prefer_async=prefer_async)
@@ -93,8 +93,8 @@ class AsyncCaller:
     ) -> ReportedStatus | AskedStatus | OrderWithoutPayment:
         """Poll for the final status of a payment until the PSU has decided, for at most ``timeout`` seconds.
 
-        ``causeway.tpp.is_paid(status)`` tells whether the money leaves the account. Raises ``WaitTimeout`` with the
-        last status. Failures of the bank, the hub or the network in between are waited out.
+        ``causeway.tpp.is_paid(status)`` is true if the money leaves the account. Raises ``WaitTimeout`` with the last
+        status. Temporary failures of the bank, the hub or the network do not end the wait.
         """
         deadline, pause = _waiting.now() + timeout, 1.0
         last: ReportedStatus | AskedStatus | OrderWithoutPayment | errors.CausewayError

@@ -1,4 +1,4 @@
-"""A PSU's consent at one bank: accounts, payments, and the tokens that keep it usable."""
+"""A PSU's consent at one bank: accounts, payments, and automatic token refresh."""
 
 from __future__ import annotations
 
@@ -50,16 +50,17 @@ Day = datetime.date | str
 class AsyncConsent(AsyncCaller):
     """One consent. ``AsyncTpp.redeem`` and ``AsyncTpp.consent`` return it.
 
-    It refreshes its access token by itself: a minute before the token expires, and when the hub refuses it; once,
-    however many callers wait for it. Store the tokens that ``on_refresh`` gets, and where several objects or processes
-    use one consent, pass ``reload``: a refresh token that is used again after more than a minute ends the consent.
+    The access token is refreshed automatically: a minute before it expires, and when the hub refuses it. Concurrent
+    callers share one refresh. Store the tokens that ``on_refresh`` gets. If several objects or processes use one
+    consent,
+    pass ``reload``, because a second use of a refresh token after more than a minute ends the consent.
 
-    Answers have the class of the bank's protocol version, which the consent's scopes tell; ``version`` is 1 or 2.
+    Answers have the class of the bank's protocol version, determined by the consent's scopes. ``version`` is 1 or 2.
     ``consent_id`` is the hub's id of the consent.
 
-    Methods that ask the bank take ``psu``, what you know of the PSU's request while the PSU is present, and
-    ``prefer_async``: the hub then accepts the call at once and asks the bank later, and the method waits for the
-    outcome, up to five and a half minutes. An account is named by the bank's id, or at banks of version 1 by ``iban``.
+    Methods that call the bank take ``psu``, the data of the present PSU's request, and ``prefer_async``: the hub then
+    accepts the call immediately and calls the bank later, and the method waits up to five and a half minutes for the
+    outcome. The bank's id identifies an account or, at banks of version 1, the ``iban``.
     """
 
     def __init__(
@@ -79,11 +80,11 @@ class AsyncConsent(AsyncCaller):
 
     @property
     def tokens(self) -> Tokens:
-        """The tokens in use."""
+        """The current tokens."""
         return self._session.tokens
 
     async def refresh(self) -> Tokens:
-        """Refresh the tokens now. Raises ``AuthorizationEnded`` if the consent has ended."""
+        """Refresh the tokens immediately. Raises ``AuthorizationEnded`` if the consent has ended."""
         renewed = await self._session.renew(self.tokens)
         if renewed is None:
             raise errors.AuthorizationEnded(400, title="the consent has ended", error="invalid_grant")
@@ -93,12 +94,12 @@ class AsyncConsent(AsyncCaller):
         return await self._transport.send(request, self._session)
 
     async def details(self) -> ConsentAnswer:
-        """The scopes and accounts that the PSU approved, and the consent's end (``GET /tpp/consent``)."""
+        """Get the scopes and accounts that the PSU approved, and the consent's end (``GET /tpp/consent``)."""
         answer: ConsentAnswer = await self._fetch(build_request(calls.CONSENT))
         return answer
 
     async def introspect(self) -> IntrospectionAnswer:
-        """The hub's description of the access token (``POST /oauth/introspect``)."""
+        """Get the hub's description of the access token (``POST /oauth/introspect``)."""
         form = {"token": self.tokens.access_token}
         request = build_request(calls.OAUTH_INTROSPECT, form=form)
         answer: IntrospectionAnswer = read_answer(request, await self._transport.send(request))
@@ -115,7 +116,7 @@ class AsyncConsent(AsyncCaller):
     async def accounts(
         self, *, psu: Psu | None = None, prefer_async: bool = False
     ) -> AsyncIterator[AccountV1 | AccountReferenceV2]:
-        """The PSU's accounts (``GET /tpp/accounts``). They are requested when the first one is taken."""
+        """Yield the PSU's accounts (``GET /tpp/accounts``). The first iteration sends the request."""
         answer = await self.accounts_answer(psu=psu, prefer_async=prefer_async)
         for account in answer.accounts:
             yield account
@@ -123,7 +124,7 @@ class AsyncConsent(AsyncCaller):
     async def accounts_answer(
         self, *, psu: Psu | None = None, prefer_async: bool = False
     ) -> AccountsAnswerV1 | AccountsAnswerV2:
-        """The PSU's accounts, as one answer (``GET /tpp/accounts``)."""
+        """Get the PSU's accounts, as one answer (``GET /tpp/accounts``)."""
         answer: AccountsAnswerV1 | AccountsAnswerV2 = await self._read(calls.ACCOUNTS, {}, psu, prefer_async)
         return answer
 
@@ -135,7 +136,7 @@ class AsyncConsent(AsyncCaller):
         psu: Psu | None = None,
         prefer_async: bool = False,
     ) -> AccountAnswerV1 | AccountAnswerV2:
-        """One account (``GET /tpp/account``): ``.account`` has it. Only banks of version 1 know ``iban``."""
+        """Get one account (``GET /tpp/account``) in ``.account``. Only banks of version 1 support ``iban``."""
         query = {"account_id": account_id, "iban": iban}
         answer: AccountAnswerV1 | AccountAnswerV2 = await self._read(calls.ACCOUNT, query, psu, prefer_async)
         return answer
@@ -148,9 +149,9 @@ class AsyncConsent(AsyncCaller):
         psu: Psu | None = None,
         prefer_async: bool = False,
     ) -> BalancesAnswerV1 | BalancesAnswerV2:
-        """An account's balances (``GET /tpp/account_balance``).
+        """Get an account's balances (``GET /tpp/account_balance``).
 
-        Version 1: ``.accounts``, with one entry and its ``balance``. Version 2: ``.balances``, one of each type.
+        Version 1: ``.accounts``, with one entry and its ``balance``. Version 2: ``.balances``, one for each type.
         """
         query = {"account_id": account_id, "iban": iban}
         answer: BalancesAnswerV1 | BalancesAnswerV2 = await self._read(calls.ACCOUNT_BALANCE, query, psu, prefer_async)
@@ -161,7 +162,7 @@ class AsyncConsent(AsyncCaller):
     async def payments(
         self, account_id: str | None = None, *, iban: str | None = None, page_size: int = 100, psu: Psu | None = None
     ) -> AsyncIterator[ListedPaymentV1]:
-        """All payments of an account at a bank of version 1 (``GET /tpp/account_payments``), page by page."""
+        """Yield all payments of an account at a bank of version 1 (``GET /tpp/account_payments``), page by page."""
         page, earlier = 1, None
         while True:
             answer = await self.payments_page(account_id, iban=iban, record_count=page_size, current_page=page, psu=psu)
@@ -183,7 +184,7 @@ class AsyncConsent(AsyncCaller):
         psu: Psu | None = None,
         prefer_async: bool = False,
     ) -> PaymentsAnswerV1:
-        """One page of an account's payments at a bank of version 1 (``GET /tpp/account_payments``).
+        """Get one page of an account's payments at a bank of version 1 (``GET /tpp/account_payments``).
 
         ``record_count`` is 1 to 100; the last page has fewer payments than its ``paginator.limit``.
         """
@@ -192,7 +193,7 @@ class AsyncConsent(AsyncCaller):
         return answer
 
     async def payment(self, payment_id: str, *, psu: Psu | None = None, prefer_async: bool = False) -> PaymentAnswerV1:
-        """One payment of an account at a bank of version 1 (``GET /tpp/account_payment``): ``.payment`` has it."""
+        """Get one payment of an account at a bank of version 1 (``GET /tpp/account_payment``) in ``.payment``."""
         query = {"payment_id": payment_id}
         answer: PaymentAnswerV1 = await self._read(calls.ACCOUNT_PAYMENT, query, psu, prefer_async)
         return answer
@@ -207,7 +208,7 @@ class AsyncConsent(AsyncCaller):
         page_size: int | None = None,
         psu: Psu | None = None,
     ) -> AsyncIterator[TransactionV2]:
-        """All booked or all pending transactions of an account at a bank of version 2, page by page."""
+        """Yield all booked or all pending transactions of an account at a bank of version 2, page by page."""
         pages = self.transactions_pages(
             account_id,
             booking_status=booking_status,
@@ -231,7 +232,7 @@ class AsyncConsent(AsyncCaller):
         page_size: int | None = None,
         psu: Psu | None = None,
     ) -> AsyncIterator[TransactionsAnswerV2]:
-        """All pages of an account's transactions at a bank of version 2, with ``booked`` and ``pending`` apart."""
+        """Yield all pages of an account's transactions at a bank of version 2, ``booked`` and ``pending`` apart."""
         page_key: str | None = None
         earlier: set[str] = set()
         while True:
@@ -264,7 +265,7 @@ class AsyncConsent(AsyncCaller):
         psu: Psu | None = None,
         prefer_async: bool = False,
     ) -> TransactionsAnswerV2:
-        """One page of an account's transactions at a bank of version 2 (``GET /tpp/account_transactions``).
+        """Get one page of an account's transactions at a bank of version 2 (``GET /tpp/account_transactions``).
 
         Dates are ``datetime.date`` or ``YYYY-MM-DD``; ``page_size`` is 1 to 999. The last page has no ``page_key``.
         """
@@ -282,7 +283,7 @@ class AsyncConsent(AsyncCaller):
     async def confirm_funds(
         self, request: FundsRequestV1 | FundsRequestV2, *, psu: Psu | None = None, prefer_async: bool = False
     ) -> FundsConfirmation:
-        """Whether an account has at least this amount (``POST /tpp/funds_confirmations``). The request names both."""
+        """Check whether the requested account has the requested amount (``POST /tpp/funds_confirmations``)."""
         call = build_request(calls.FUNDS_CONFIRMATIONS, body=request, psu=psu, prefer_async=prefer_async)
         answer: FundsConfirmation = await self._fetch(call, self.version)
         return answer
@@ -300,9 +301,11 @@ class AsyncConsent(AsyncCaller):
     ) -> InitiationAnswerV1 | InitiationAnswerV2:
         """Initiate a payment (``POST /tpp/payment_initiation``). Open its ``confirmation_url`` in the PSU's browser.
 
-        The payment is repeated after lost answers and broken connections, always with one ``idempotency_key``, so that
-        it reaches the bank once. Pass your own key, such as the order number, to be able to repeat it after a crash:
-        for 24 hours, with the same order. Raises ``OutcomeUnknown`` if the bank may have the payment,
+        The payment is retried after lost answers and broken connections with one ``idempotency_key``, so that it
+        reaches
+        the bank once. Pass your own key, such as the order number, to be able to retry after a crash: for 24 hours,
+        with
+        the same order. Raises ``OutcomeUnknown`` if the bank may have the payment,
         ``BankUnavailable`` if it was not sent, and ``ApiError`` with the ``reason_code`` ``refused_by_bank`` if the
         bank refused it.
         """
@@ -319,7 +322,7 @@ class AsyncConsent(AsyncCaller):
     ) -> InitiationAnswerV1 | InitiationAnswerV2:
         """Initiate up to 1000 payments that the PSU confirms together (``POST /tpp/bulk_payment_initiation``).
 
-        Keys, repeats and errors are those of ``pay``.
+        Keys, retries and errors are those of ``pay``.
         """
         return await self._pay(calls.BULK_PAYMENT_INITIATION, order, idempotency_key, request_id, psu, prefer_async)
 

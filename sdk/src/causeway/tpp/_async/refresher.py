@@ -1,4 +1,4 @@
-"""Keeps the tokens of a consent usable: refreshes them in time, once for all callers, and loses none."""
+"""Refreshes the tokens of a consent in time, once for all callers, without losing tokens."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ log = logging.getLogger("causeway")
 
 
 class AsyncTokenRefresher:
-    """The tokens of one consent. ``ended`` says that the hub no longer accepts the refresh token."""
+    """The tokens of one consent. ``ended`` means that the hub no longer accepts the refresh token."""
 
     def __init__(
         self, transport: AsyncTransport, tokens: Tokens, on_refresh: OnRefresh | None, reload: Reload | None
@@ -35,7 +35,7 @@ class AsyncTokenRefresher:
         self._lock = _waiting.async_lock()
 
     async def bearer(self) -> Tokens:
-        """The tokens in use, refreshed if they are about to expire."""
+        """Return the current tokens, refreshed if they are about to expire."""
         if not self.tokens.is_due(_waiting.now()) and self._unstored is None:
             return self.tokens
         used = self.tokens
@@ -48,12 +48,14 @@ class AsyncTokenRefresher:
         return self.tokens
 
     async def renew(self, used: Tokens) -> Tokens | None:
-        """Refresh the tokens, unless another caller has done so since they were ``used``.
+        """Refresh the tokens, unless a different caller has refreshed them since they were ``used``.
 
-        Returns the newer tokens, or ``None`` if the consent has ended. New tokens are first handed to ``on_refresh``;
-        if that fails, its error is raised, and the next call hands over the same tokens again. A failure to refresh is
-        the failure of all who have waited for it. It goes on if the caller is cancelled: a refresh token whose answer
-        nobody has is worth nothing after a minute.
+        Returns the newer tokens, or ``None`` if the consent has ended. New tokens are first passed to ``on_refresh``.
+        If it fails, its error is raised, and the next call passes the same tokens again. All waiting callers get the
+        error
+        of a failed refresh. A refresh continues if the caller is cancelled, because a refresh token whose answer is
+        lost
+        becomes invalid after a minute.
         """
         return await _waiting.async_complete(self._renew, used, self._failures)
 
@@ -70,11 +72,11 @@ class AsyncTokenRefresher:
             return None if self.tokens is used else self.tokens
 
     def _needs_refresh(self, used: Tokens) -> bool:
-        """Whether nobody has newer tokens, or they are about to expire, too."""
+        """Whether no newer tokens are available, or they are about to expire, too."""
         return self.tokens is used or self.tokens.is_due(_waiting.now())
 
     async def _adopt_stored(self) -> None:
-        """Use the stored tokens if another process has refreshed them; not if they are older than those in use."""
+        """Use the stored tokens if a different process has refreshed them, unless the current ones are newer."""
         if self._reload is None:
             return
         stored = await _waiting.async_call(self._reload)
@@ -85,7 +87,7 @@ class AsyncTokenRefresher:
             self.ended = False
 
     async def _refresh(self, used: Tokens) -> Tokens | None:
-        """New tokens; ``None`` if the hub no longer accepts the refresh token."""
+        """Get new tokens; ``None`` if the hub no longer accepts the refresh token."""
         asked_at = _waiting.now()
         form = {"grant_type": "refresh_token", "refresh_token": used.refresh_token}
         request = build_request(calls.TOKEN, kind="refresh", form=form)

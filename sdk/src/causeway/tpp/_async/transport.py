@@ -1,4 +1,4 @@
-"""Sends requests to the hub, and repeats them as their kind allows."""
+"""Sends requests to the hub, and retries them as their kind permits."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ class AsyncSession(Protocol):
     """Provides requests with an access token."""
 
     async def bearer(self) -> Tokens:
-        """The tokens to use now."""
+        """Return the current tokens."""
 
     async def renew(self, used: Tokens) -> Tokens | None:
-        """Newer tokens than the refused ones; ``None`` if there are none."""
+        """Return newer tokens than the refused ones, or ``None``."""
 
 
 @dataclass
@@ -82,7 +82,7 @@ class AsyncTransport:
         await self.client.aclose()
 
     async def send(self, request: Request, session: AsyncSession | None = None) -> Attempt:
-        """The hub's answer to a request that succeeded. Raises the error of the last attempt."""
+        """Send a request and return the hub's successful answer. Raises the error of the last attempt."""
         progress = Progress(_waiting.now())
         while True:
             progress.bearer = progress.bearer or (await session.bearer() if session else None)
@@ -107,7 +107,7 @@ class AsyncTransport:
     async def _repair(
         self, request: Request, attempt: Attempt, progress: Progress, session: AsyncSession | None
     ) -> bool:
-        """Whether an immediate retry may succeed, because the cause of the refusal is gone: an old token or nonce."""
+        """Whether an immediate retry may succeed, because an old token or nonce was replaced."""
         if self._nonce and not progress.nonce_sent and nonce_demanded(attempt):
             progress.nonce_sent = True
             return True
@@ -124,7 +124,7 @@ class AsyncTransport:
         return renewed is not None
 
     def _wait(self, request: Request, attempt: Attempt, progress: Progress) -> float | None:
-        """The seconds before the next attempt; ``None`` if this one is the last."""
+        """Return the seconds before the next attempt; ``None`` after the last attempt."""
         elapsed = _waiting.now() - progress.started
         if attempt.outcome == STILL_RUNNING and attempt.retry_after and request.kind == "payment":
             return attempt.retry_after if elapsed + attempt.retry_after < RUNNING_SECONDS else None
@@ -169,13 +169,13 @@ class AsyncTransport:
         )
 
     async def _issuer_for(self, request: Request) -> str:
-        """The hub's issuer, which signed assertions name; empty if none is needed."""
+        """Return the hub's issuer, which signed assertions contain; empty if none is needed."""
         if self.credentials.assertion is None or not request.call.client:
             return ""
         return await self.issuer()
 
     async def issuer(self) -> str:
-        """The issuer in the hub's metadata; fetched once."""
+        """Return the issuer in the hub's metadata, which is fetched once."""
         if not self._issuer:
             request = build_request(calls.WELL_KNOWN_OAUTH_AUTHORIZATION_SERVER)
             metadata = await self.send(request)
@@ -199,5 +199,5 @@ def read(response: httpx.Response) -> Attempt:
 
 
 def bearer_refused(attempt: Attempt) -> bool:
-    """Whether the hub did not accept the access token."""
+    """Whether the hub refused the access token."""
     return attempt.outcome == 401 and attempt.member("code") == "AUTHENTICATION_REQUIRED" and not proof_refused(attempt)

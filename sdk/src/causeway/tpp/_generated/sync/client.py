@@ -66,7 +66,7 @@ class Tpp(Caller):
         timeout: float = 30.0,
         http_client: httpx.Client | None = None,
     ) -> None:
-        """Making one sends nothing. Raises ``ConfigurationError`` if an argument cannot be right.
+        """Create a client without sending a request. Raises ``ConfigurationError`` if an argument is invalid.
 
         Args:
             base_url: the hub's address, with ``https://``.
@@ -74,8 +74,8 @@ class Tpp(Caller):
             client_secret: the client's secret.
             assertion: the client's signing key, such as a ``PrivateKeyJwt``, instead of a secret.
             dpop: the key to which the client's tokens are bound, such as a ``DpopKey``.
-            retries: how often failed calls are repeated; without it 3 times.
-            timeout: how long to wait for an answer, in seconds. The hub waits up to 20 s for a bank.
+            retries: the retries of failed calls; by default 3.
+            timeout: the timeout of an answer in seconds. The hub waits up to 20 s for a bank.
             http_client: replaces this package's connections, for a proxy or certificates. Its timeouts are not used.
         """
         from causeway.tpp._generated.sync.transport import Transport
@@ -102,7 +102,7 @@ class Tpp(Caller):
         self.close()
 
     def close(self) -> None:
-        """Close all connections, also those of this client's consents."""
+        """Close all connections, including those of this client's consents."""
         self._transport.close()
 
     def _send(self, request: Request) -> Attempt:
@@ -125,9 +125,9 @@ class Tpp(Caller):
         ``bic`` names the bank, ``scopes`` are those of the bank's version. ``redirect_uri`` is one of the client's
         Callback URLs; without it the first one is used. ``consent_type`` is ``reusable`` unless given.
 
-        ``state`` comes back with the PSU and must be new each time; without it the hub makes one. ``code_verifier``
-        (``causeway.tpp.new_code_verifier()``) protects the code by PKCE, which production demands: keep it with the
-        state, and pass it to ``redeem``. A lost answer is repeated only without your own ``state``.
+        ``state`` returns with the PSU and must be new each time. By default, the hub creates it. ``code_verifier``
+        (``causeway.tpp.new_code_verifier()``) protects the code by PKCE, which production requires. Store it with the
+        state, and pass it to ``redeem``. A request with a lost answer is retried only without your own ``state``.
         """
         body = {
             "bic": bic,
@@ -170,10 +170,10 @@ class Tpp(Caller):
         code_verifier: str | None = None,
         consent_type: ConsentType | None = None,
     ) -> str:
-        """The address at the hub to which to send the PSU's browser (``GET /oauth/authorize``).
+        """Return the hub's address for the PSU's browser (``GET /oauth/authorize``).
 
-        Either ``request_uri`` of a pushed request, or ``scopes`` and the rest. Without ``bic`` the PSU chooses the
-        bank.
+        Pass either ``request_uri`` of a pushed request, or ``scopes`` and further parameters. Without ``bic``, the PSU
+        chooses the bank.
         """
         members: dict[str, str | None] = {"client_id": self.client_id, "request_uri": request_uri}
         if request_uri is None:
@@ -192,8 +192,8 @@ class Tpp(Caller):
     ) -> Consent:
         """Exchange the code from the callback for a consent (``POST /tpp/token``), within a minute and only once.
 
-        Store ``consent.tokens`` at once; ``on_refresh`` gets each later pair before it is used. Pass ``redirect_uri``
-        and ``code_verifier`` if the authorization had them. Raises ``AuthorizationEnded`` if the code is not valid.
+        Store ``consent.tokens`` immediately. ``on_refresh`` gets each later pair before its use. Pass ``redirect_uri``
+        and ``code_verifier`` if the authorization had them. Raises ``AuthorizationEnded`` if the code is invalid.
         """
         asked_at = _waiting.now()
         answer = self.exchange(code=code, redirect_uri=redirect_uri, code_verifier=code_verifier)
@@ -208,19 +208,18 @@ class Tpp(Caller):
         code_verifier: str | None = None,
         on_refresh: OnRefresh | None = None,
     ) -> Consent:
-        """``redeem`` for the complete callback address, after checking its ``state`` and ``iss``.
+        """Check ``state`` and ``iss`` of the complete callback address, then ``redeem`` its code.
 
-        ``state`` is the one that this PSU's session has. Raises ``ForgedCallback`` if the address does not belong to
-        it (RFC 9207), and ``ConsentRefused`` if the PSU gave no consent.
+        ``state`` is the state in this PSU's session. Raises ``ForgedCallback`` if the address does not match the state
+        or issuer (RFC 9207), and ``ConsentRefused`` if the PSU gave no consent.
         """
         code = code_of_callback(url, state=state, issuer=self._transport.issuer())
         return self.redeem(code, redirect_uri=redirect_uri, code_verifier=code_verifier, on_refresh=on_refresh)
 
     def consent(self, tokens: Tokens, *, on_refresh: OnRefresh | None = None, reload: Reload | None = None) -> Consent:
-        """A consent from stored tokens. ``on_refresh`` gets each new pair before it is used: store it.
+        """Create a consent from stored tokens. ``on_refresh`` must store each new pair before its use.
 
-        Before a refresh ``reload`` is asked for the stored tokens; if another process has refreshed them, they are
-        used.
+        Before a refresh, ``reload`` returns the stored tokens. They are used if a different process has refreshed them.
         """
         return Consent(self._transport, tokens, on_refresh, reload)
 
@@ -257,12 +256,12 @@ class Tpp(Caller):
     # Banks
 
     def scopes(self, bic: str) -> ScopeAnswer:
-        """The scopes that a bank provides (``GET /tpp/scope``)."""
+        """Get the scopes that a bank provides (``GET /tpp/scope``)."""
         answer: ScopeAnswer = self._fetch(build_request(calls.SCOPE, query={"bic": bic}))
         return answer
 
     def bank(self, bic: str) -> BankEntry:
-        """The capabilities of a bank (``GET /tpp/banks/{bic}``)."""
+        """Get the capabilities of a bank (``GET /tpp/banks/{bic}``)."""
         answer: BankEntry = self._fetch(build_request(calls.BANK, path={"bic": bic}))
         return answer
 
@@ -274,7 +273,7 @@ class Tpp(Caller):
         scope: Scope | None = None,
         scheme: PaymentScheme | None = None,
     ) -> Iterator[BankEntry]:
-        """All banks that match all filters (``GET /tpp/banks``), page by page, sorted by BIC.
+        """Yield all banks that match all filters (``GET /tpp/banks``), page by page, sorted by BIC.
 
         ``country`` has two letters, ``q`` is a part of the name or BIC.
         """
@@ -297,7 +296,7 @@ class Tpp(Caller):
         scope: Scope | None = None,
         scheme: PaymentScheme | None = None,
     ) -> BanksAnswer:
-        """One page of the banks (``GET /tpp/banks``): ``limit`` is 1 to 100. The filters are those of ``tpp.banks``."""
+        """Get one page of the banks (``GET /tpp/banks``). ``limit`` is 1 to 100. Filters are those of ``tpp.banks``."""
         query = {"page": page, "limit": limit, "country": country, "q": q, "scope": scope, "scheme": scheme}
         answer: BanksAnswer = self._fetch(build_request(calls.BANKS, query=query))
         return answer
@@ -305,7 +304,7 @@ class Tpp(Caller):
     # Consents and events
 
     def consents(self, *, bic: str | None = None, status: ConsentStatus | None = None) -> Iterator[ConsentEntry]:
-        """All consents that PSUs gave to this client (``GET /tpp/consents``), newest first, page by page."""
+        """Yield all consents that PSUs gave to this client (``GET /tpp/consents``), newest first, page by page."""
         after: str | None = None
         while True:
             page = self.consents_page(after=after, limit=100, bic=bic, status=status)
@@ -323,15 +322,16 @@ class Tpp(Caller):
         bic: str | None = None,
         status: ConsentStatus | None = None,
     ) -> ConsentsAnswer:
-        """One page of this client's consents (``GET /tpp/consents``): ``limit`` is 1 to 100."""
+        """Get one page of this client's consents (``GET /tpp/consents``). ``limit`` is 1 to 100."""
         query = {"after": after, "limit": limit, "bic": bic, "status": status}
         answer: ConsentsAnswer = self._fetch(build_request(calls.CONSENTS, query=query))
         return answer
 
     def events(self, *, after: str | None = None) -> Iterator[EventEntry]:
-        """All available events (``GET /tpp/events``), oldest first; ``parse_event(entry.body)`` reads one.
+        """Yield all available events (``GET /tpp/events``), oldest first. ``parse_event(entry.body)`` parses an event.
 
-        For clients whose events are recorded for fetching. To go on later, use ``events_page`` and store its ``next``.
+        For clients whose events are recorded for fetching. To continue later, use ``events_page`` and store its
+        ``next``.
         """
         while True:
             page = self.events_page(after=after, limit=100)
@@ -342,7 +342,7 @@ class Tpp(Caller):
                 return
 
     def events_page(self, *, after: str | None = None, limit: int | None = None) -> EventsAnswer:
-        """One page of events (``GET /tpp/events``): pass its ``next`` as ``after``, at once if ``has_more``."""
+        """Get one page of events (``GET /tpp/events``). Pass its ``next`` as ``after``, immediately if ``has_more``."""
         query = {"after": after, "limit": limit}
         answer: EventsAnswer = self._fetch(build_request(calls.EVENTS, query=query))
         return answer
@@ -360,7 +360,7 @@ class Tpp(Caller):
     ) -> InitiationAnswerV1 | InitiationAnswerV2:
         """Initiate a payment without a consent (``POST /tpp/direct_payment_initiation``).
 
-        Keys, repeats and errors are those of ``consent.pay``. Ask for its status with the order's ``bic``.
+        Keys, retries and errors are those of ``consent.pay``. Query the status with the order's ``bic``.
         """
         from causeway.tpp._generated.models_v1 import DirectPaymentV1
 
@@ -380,17 +380,17 @@ class Tpp(Caller):
     # The hub itself
 
     def server_metadata(self) -> ServerMetadata:
-        """The metadata of the hub's OAuth server (``GET /.well-known/oauth-authorization-server``, RFC 8414)."""
+        """Get the metadata of the hub's OAuth server (``GET /.well-known/oauth-authorization-server``, RFC 8414)."""
         request = build_request(calls.WELL_KNOWN_OAUTH_AUTHORIZATION_SERVER)
         answer: ServerMetadata = self._fetch(request)
         return answer
 
     def resource_metadata(self) -> ResourceMetadata:
-        """The hub's requirements for tokens (``GET /.well-known/oauth-protected-resource``, RFC 9728)."""
+        """Get the hub's requirements for tokens (``GET /.well-known/oauth-protected-resource``, RFC 9728)."""
         answer: ResourceMetadata = self._fetch(build_request(calls.WELL_KNOWN_OAUTH_PROTECTED_RESOURCE))
         return answer
 
     def keys(self) -> KeySet:
-        """The hub's public keys (``GET /.well-known/jwks.json``)."""
+        """Get the hub's public keys (``GET /.well-known/jwks.json``)."""
         answer: KeySet = self._fetch(build_request(calls.WELL_KNOWN_JWKS_JSON))
         return answer
