@@ -29,7 +29,7 @@ from chalicelib.foundation.settings import Settings
 from chalicelib.openbanking.records.bank_record import NewBank
 from infra.programme import file, loading
 from tests.kit.time import ManualClock
-from tests.openbanking.kit import Bank, Psu, Receiver, Sent, Tpp
+from tests.openbanking.kit import Bank, Psu, ReceivedRequest, Receiver, Tpp
 
 START = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 GROWING = (
@@ -92,11 +92,11 @@ class ScriptedOutbound(Outbound):
 
     def _answer(self, url: str, body: bytes, headers: Mapping[str, str]) -> Reply:
         if url == self._receiver.url:
-            return self._receiver.answer(Sent(url, dict(headers), body))
+            return self._receiver.answer(ReceivedRequest(url, dict(headers), body))
         for bank in self._banks.values():
             domain = bank.record.domain
             if url.startswith(domain + "/"):
-                return bank.answer(Sent(url.removeprefix(domain), dict(headers), body))
+                return bank.answer(ReceivedRequest(url.removeprefix(domain), dict(headers), body))
         raise AssertionError(f"no bank at {url}")
 
 

@@ -16,7 +16,7 @@ from chalicelib.demo_bank.setup import install
 from chalicelib.foundation.http.outbound import TOTAL_SECONDS, Outbound, Reply, TimedOut
 from tests.causeway import Answer, Causeway
 from tests.demo_bank.parties import BANK_PEMS, SCOPES, query_of
-from tests.openbanking.kit import Sent
+from tests.openbanking.kit import ReceivedRequest
 
 BICS: Mapping[str, str] = {profile.name: profile.bic for profile in PROFILES}
 
@@ -41,7 +41,7 @@ class Wires(Outbound):
         self, url: str, body: bytes, headers: Mapping[str, str], *, repeat: bool, fresh: bool = False, **_: object
     ) -> Reply:
         if url == self._causeway.receiver.url:
-            return self._causeway.receiver.answer(Sent(url, dict(headers), body))
+            return self._causeway.receiver.answer(ReceivedRequest(url, dict(headers), body))
         before = len(self.pauses)
         answer = self._causeway.call("POST", urlsplit(url).path, body, headers)
         if sum(self.pauses[before:]) > TOTAL_SECONDS:

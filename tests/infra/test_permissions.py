@@ -34,8 +34,8 @@ from tests.infra.alarms import euros, no_provider_answer, open_address, transfer
 from tests.infra.deployment import CARD_TABLES, FOLDER, RIGHTS_OF_CONSUMERS, STAGES, Used, policy_rights, used_rights
 from tests.kit.storage import observe_calls
 from tests.openbanking.accounts import DeferredRead
+from tests.openbanking.call_measurements import deliver
 from tests.openbanking.kit import LATER, UNREACHABLE
-from tests.openbanking.meter import deliver
 from tests.openbanking.payments import Pisp, payment_answer
 
 

@@ -73,7 +73,7 @@ class Scenarios:
         self.all: dict[str, Scenario] = {}
         self._modules: dict[str, list[str]] = {}
         self._hits: dict[str, set[Site]] = {fault: set() for fault in FAULTS}
-        self._played: set[str] = set()
+        self._ran: set[str] = set()
         self._hit: Counter[tuple[str, bool, Hit]] = Counter()
 
     def __call__(self, *variants: Any) -> Callable[[Callable[..., Run]], Callable[..., Run]]:
@@ -95,7 +95,7 @@ class Scenarios:
         """Return the names of a module's scenarios."""
         return self._modules.setdefault(module, [])
 
-    def play(self, causeway: Causeway, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def run_with_faults(self, causeway: Causeway, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
         """Run a scenario without a fault, and then with every fault of every call."""
         monkeypatch.setattr(causeway.hub.store, "pause", lambda seconds: None)
         monkeypatch.setattr("chalicelib.foundation.parallel.WIDTH", 1)  # calls are made one after the other, and here
@@ -108,7 +108,7 @@ class Scenarios:
         InMemory.install(causeway.hub.delivery)
         for side in causeway.banks.values():
             causeway.hub.openbanking.banks.find(side.bic)
-        self._played.add(name)
+        self._ran.add(name)
         run = self.all[name](causeway)
         beginning = Snapshot(causeway)
         with _explained(untouched := Fault(causeway)):
@@ -130,7 +130,7 @@ class Scenarios:
 
     def missed(self, sites: frozenset[Site], modules: Collection[str]) -> list[str]:
         """Return the untested faults of ``sites``. Skip the test if a scenario did not run."""
-        if self.all.keys() - self._played or self._modules.keys() != {*modules}:
+        if self.all.keys() - self._ran or self._modules.keys() != {*modules}:
             pytest.skip("not every scenario ran")
         return sorted(f"{site}: {fault}" for fault, hit in self._hits.items() for site in sites - hit)
 

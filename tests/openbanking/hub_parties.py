@@ -16,8 +16,8 @@ from tests.causeway import Answer, Causeway
 from tests.openbanking.accounts import NO_ACCOUNTS
 from tests.openbanking.fault_scenarios import InMemory
 from tests.openbanking.faults import Fault
-from tests.openbanking.hub_model import OK, Model
-from tests.openbanking.kit import Sent, WorkerKilled, camel_case
+from tests.openbanking.hub_state_model import OK, Model
+from tests.openbanking.kit import ReceivedRequest, WorkerKilled, camel_case
 from tests.openbanking.payments import REFUSAL, WEBHOOKS, payment_answer
 
 T = TypeVar("T")
@@ -51,13 +51,13 @@ class HubParties(RuleBasedStateMachine):
 
     # -- the bank and the client's receiver of events
 
-    def _answer_read(self, sent: Sent) -> Any:
+    def _answer_read(self, sent: ReceivedRequest) -> Any:
         consent = self._consent_of(sent)
         if not self.model.is_living(consent):
             self.stray_reads.append(f"{sent.path} of a consent that is {self.model.state(consent)}")
         return NO_ACCOUNTS[self.version]
 
-    def _answer_order(self, sent: Sent) -> Any:
+    def _answer_order(self, sent: ReceivedRequest) -> Any:
         if self.bank_reaction == "is not reached":
             raise NotReached("no connection could be made")
         self.orders[self.key] += 1
@@ -68,18 +68,18 @@ class HubParties(RuleBasedStateMachine):
         payment_id = f"P-{self.model['sent'] + 1}"
         return REFUSAL[self.version] if self.bank_reaction == "refuses" else payment_answer(self.version, payment_id)
 
-    def _answer_status(self, sent: Sent) -> Any:
+    def _answer_status(self, sent: ReceivedRequest) -> Any:
         return {"transaction_status": self.model["payments"][json.loads(sent.body)["payment_id"]]["history"][-1]}
 
-    def _answer_revocation(self, sent: Sent) -> Any:
+    def _answer_revocation(self, sent: ReceivedRequest) -> Any:
         self.notices[sent.headers["X-Auth-Token"]] += 1
         return {"status": "success"}
 
-    def _consent_of(self, sent: Sent) -> dict[str, Any]:
+    def _consent_of(self, sent: ReceivedRequest) -> dict[str, Any]:
         token = sent.headers["X-Auth-Token"]
         return next(each for each in self.model["consents"].values() if each["bank_token"] == token)
 
-    def _receive_event(self, sent: Sent) -> Reply:
+    def _receive_event(self, sent: ReceivedRequest) -> Reply:
         if self.refusals:
             self.refusals, self.is_orderly = self.refusals - 1, False
             return Reply(503, b"", {}, 0.01)

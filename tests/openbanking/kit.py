@@ -33,7 +33,7 @@ URL = {1: "request_url", 2: "requestUrl"}
 
 
 @dataclass
-class Sent:
+class ReceivedRequest:
     """A request that a bank or an Events URL received."""
 
     path: str
@@ -48,8 +48,8 @@ class Bank:
     record: bank_record.Bank
     api_key: str
     key: RSAPrivateKey
-    received: list[Sent] = field(default_factory=list)
-    answers: dict[str, Callable[[Sent], Any]] = field(default_factory=dict)
+    received: list[ReceivedRequest] = field(default_factory=list)
+    answers: dict[str, Callable[[ReceivedRequest], Any]] = field(default_factory=dict)
     causeway: Causeway = field(init=False, repr=False)
     """The service that it calls."""
     version: int = field(init=False)
@@ -67,7 +67,7 @@ class Bank:
         """Return the default scopes of consents."""
         return ["account.list", "account.details"] if self.version == 1 else ["accounts"]
 
-    def answer(self, sent: Sent) -> Reply:
+    def answer(self, sent: ReceivedRequest) -> Reply:
         """Respond to a webhook as the test scripted."""
         self.received.append(sent)
         answer = self.answers[sent.path](sent)
@@ -117,10 +117,10 @@ class Receiver:
     """
 
     url: str = "http://127.0.0.1:1/events"
-    received: list[Sent] = field(default_factory=list)
+    received: list[ReceivedRequest] = field(default_factory=list)
     answers: list[Reply | Exception] = field(default_factory=list)
 
-    def answer(self, sent: Sent) -> Reply:
+    def answer(self, sent: ReceivedRequest) -> Reply:
         self.received.append(sent)
         answer = self.answers.pop(0) if self.answers else Reply(204, b"", {}, 0.01)
         if isinstance(answer, Exception):
@@ -290,7 +290,7 @@ class Psu:
         return Consented(url, callback, query, token, until)
 
 
-def always(answer: Any) -> Callable[[Sent], Any]:
+def always(answer: Any) -> Callable[[ReceivedRequest], Any]:
     """Return a scripted response that ignores its request."""
     return lambda sent: answer
 
@@ -304,7 +304,7 @@ class WorkerKilled(BaseException):
     """The simulated death of a worker's process."""
 
 
-def kill_worker(sent: Sent) -> Any:
+def kill_worker(sent: ReceivedRequest) -> Any:
     """Kill the worker after the bank has received its request."""
     raise WorkerKilled
 

@@ -13,7 +13,7 @@ from chalicelib.foundation.http.outbound import Reply
 from chalicelib.foundation.identifiers import OpaqueToken
 from chalicelib.openbanking.records.consents import consent_key
 from tests.causeway import Answer, Causeway
-from tests.openbanking.kit import IBAN, LATER, Sent, accepted_id
+from tests.openbanking.kit import IBAN, LATER, ReceivedRequest, accepted_id
 
 KINDS = pytest.mark.parametrize("kind", ["single", "bulk", "direct"])
 
@@ -111,7 +111,7 @@ class Pisp:
             self.version, self._payment_id(sent)
         )
 
-    def _payment_id(self, sent: Sent) -> str:
+    def _payment_id(self, sent: ReceivedRequest) -> str:
         orders = [each.headers["X-Request-Id"] for each in self.bank.received if each.path in WEBHOOKS.values()]
         return f"P-{[*dict.fromkeys(orders)].index(sent.headers['X-Request-Id']) + 1}"
 

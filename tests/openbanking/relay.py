@@ -12,7 +12,7 @@ from chalicelib.openbanking.records.payments import payment_key
 from tests.causeway import Answer, Causeway
 from tests.kit.logs import Lines
 from tests.openbanking.examples import BY_WEBHOOK, SCOPES, Json, Row
-from tests.openbanking.kit import Bank, Sent
+from tests.openbanking.kit import Bank, ReceivedRequest
 
 _PAID_BY = {"/v2_payment_single_status": "/v2_payment_single", "/v2_payment_bulk_status": "/v2_payment_bulk"}
 
@@ -96,7 +96,7 @@ class Relay:
         query = urlencode(request) if raw_query is None else raw_query
         return self.causeway.tpp.call(row.method, f"{row.call}?{query}", bearer=bearer, headers=headers)
 
-    def received(self, row: Row) -> list[Sent]:
+    def received(self, row: Row) -> list[ReceivedRequest]:
         """Return the requests that the bank received during the latest call."""
         return self.bank(row).received
 

@@ -38,6 +38,7 @@ from chalicelib.statistics.ingest import IngestIncomplete
 from chalicelib.statistics.measurements import Measurements
 from tests.causeway import Causeway
 from tests.openbanking.accounts import Aisp, limit_reads
+from tests.openbanking.call_measurements import counters, sum_counts
 from tests.openbanking.call_sites import call_sites, sites_of_requests
 from tests.openbanking.fault_scenarios import (
     Run,
@@ -51,8 +52,7 @@ from tests.openbanking.fault_scenarios import (
     status_of_consent,
 )
 from tests.openbanking.faults import Fault, items
-from tests.openbanking.kit import LATER, Poller, Sent, event_ids
-from tests.openbanking.meter import counters, counts
+from tests.openbanking.kit import LATER, Poller, ReceivedRequest, event_ids
 from tests.openbanking.payments import REFUSAL, WEBHOOKS, Pisp, payment_answer
 from tests.statistics.bank_days import ingest, store_calls
 
@@ -84,7 +84,7 @@ def revoked(causeway: Causeway, version: int = 1) -> None:
 
 
 @scenario("takes it", "is gone")
-def tell_a_bank_that(causeway: Causeway, does: str) -> Run:
+def notify_a_bank_that(causeway: Causeway, does: str) -> Run:
     revoked(causeway)
     side = causeway.banks[1]
 
@@ -101,7 +101,7 @@ def tell_a_bank_that(causeway: Causeway, does: str) -> Run:
 
 
 @scenario("takes it", "fails")
-def tell_a_client_that(causeway: Causeway, does: str) -> Run:
+def send_an_event_to_a_client_that(causeway: Causeway, does: str) -> Run:
     causeway.tpp.set_events_url()
     causeway.psu.approve(1)
 
@@ -118,7 +118,7 @@ def tell_a_client_that(causeway: Causeway, does: str) -> Run:
 
 
 @scenario()
-def record_an_event_for_a_client_that_fetches_by_now(causeway: Causeway) -> Run:
+def deliver_an_event_to_a_client_that_changed_to_fetching(causeway: Causeway) -> Run:
     causeway.tpp.set_events_url()
     causeway.psu.approve(1)
     causeway.tpp.poll_events()
@@ -134,7 +134,7 @@ def record_an_event_for_a_client_that_fetches_by_now(causeway: Causeway) -> Run:
 
 
 @scenario("one slot", "every slot", "every slot for a moment")
-def tell_a_bank_while_others_have(causeway: Causeway, which: str) -> Run:
+def notify_a_bank_while_other_deliveries_hold(causeway: Causeway, which: str) -> Run:
     revoked(causeway)
     side, until = causeway.banks[1], causeway.clock.time() + CLAIMED_SECONDS
     side.answers["/revoke_token"] = lambda sent: {"status": "success"}
@@ -157,7 +157,7 @@ def tell_a_bank_while_others_have(causeway: Causeway, which: str) -> Run:
 
 
 @scenario()
-def give_up_an_event(causeway: Causeway) -> Run:
+def expire_an_event(causeway: Causeway) -> Run:
     causeway.tpp.set_events_url()
     causeway.psu.approve(1)
     causeway.clock.advance(PLANS["event"].lifetime + 1)
@@ -175,7 +175,7 @@ def give_up_an_event(causeway: Causeway) -> Run:
 
 
 @scenario((1, "answers"), (1, "fails"), (2, "refuses"), (1, "is never asked"))
-def ask_a_bank_that(causeway: Causeway, version: int, does: str) -> Run:
+def read_deferred_from_a_bank_that(causeway: Causeway, version: int, does: str) -> Run:
     bearer, side = causeway.tpp.tokens(version)["access_token"], causeway.banks[version]
     asked = causeway.tpp.call("GET", "/tpp/accounts", bearer=bearer, headers=LATER).body["request_id"]
     good: Any = {"accounts": []} | ({"status": "success"} if version == 1 else {})
@@ -195,7 +195,7 @@ def ask_a_bank_that(causeway: Causeway, version: int, does: str) -> Run:
 
 
 @scenario("is never reached", "is never asked")
-def read_without_the_psu_at_a_bank_that(causeway: Causeway, does: str) -> Run:
+def read_unattended_deferred_from_a_bank_that(causeway: Causeway, does: str) -> Run:
     limit_reads(causeway, 1)
     aisp = Aisp(causeway, 1)
     aisp.bank_answers(NotReached("no connection"), "/accounts")
@@ -213,7 +213,7 @@ def read_without_the_psu_at_a_bank_that(causeway: Causeway, does: str) -> Run:
 
 
 @scenario("single", "direct")
-def ask_where_a_payment_stands(causeway: Causeway, kind: str) -> Run:
+def query_the_status_of_a_payment_deferred(causeway: Causeway, kind: str) -> Run:
     pisp = Pisp(causeway, 2, kind)
     pisp.pay()
     pisp.bank.answers["/v2_payment_single_status"] = lambda sent: {"transaction_status": "ACSC"}
@@ -243,7 +243,7 @@ WORDS = {
     (2, "single", "one_time", "is late"),
     (2, "single", "one_time", "is never reached"),
 )
-def have_a_payment_made_at_a_bank_that(
+def send_a_deferred_payment_to_a_bank_that(
     causeway: Causeway, version: int, kind: str, consent_type: str, does: str
 ) -> Run:
     pisp = Pisp(causeway, version, kind, consent_type)
@@ -283,7 +283,7 @@ def _holds_its_id(pisp: Pisp) -> bool:
 
 
 @scenario(1, 2)
-def have_a_payment_made_at_a_bank_that_gives_its_payment_id_out_again(causeway: Causeway, version: int) -> Run:
+def send_a_deferred_payment_to_a_bank_that_reuses_its_payment_id(causeway: Causeway, version: int) -> Run:
     first = Pisp(causeway, version, "direct")
     first.pay()
     (before,) = items(causeway, "payments")
@@ -313,7 +313,7 @@ def _pays_once_more(pisp: Pisp, given_back: bool) -> None:
 
 
 @scenario()
-def have_a_payment_made_while_the_storage_never_says_that_the_attempt_has_begun(causeway: Causeway) -> Run:
+def send_a_deferred_payment_with_a_lost_response_to_its_claim(causeway: Causeway) -> Run:
     pisp = Pisp(causeway, 1, consent_type="one_time")
     accepted = pisp.pay_later()
 
@@ -328,7 +328,7 @@ def have_a_payment_made_while_the_storage_never_says_that_the_attempt_has_begun(
 
 
 @scenario()
-def have_a_payment_made_at_a_bank_that_is_left_alone_for_a_while(causeway: Causeway) -> Run:
+def send_a_deferred_payment_during_an_open_circuit(causeway: Causeway) -> Run:
     pisp = Pisp(causeway, 1, consent_type="one_time")
     accepted = pisp.pay_later()
 
@@ -350,7 +350,7 @@ def have_a_payment_made_at_a_bank_that_is_left_alone_for_a_while(causeway: Cause
 
 
 @scenario((1, "single", "one_time"), (2, "direct", "reusable"))
-def give_up_a_payment(causeway: Causeway, version: int, kind: str, consent_type: str) -> Run:
+def expire_a_deferred_payment(causeway: Causeway, version: int, kind: str, consent_type: str) -> Run:
     pisp = Pisp(causeway, version, kind, consent_type)
     accepted = pisp.pay_later()
     causeway.clock.advance(PLANS["payment"].lifetime + 1)
@@ -366,7 +366,7 @@ def give_up_a_payment(causeway: Causeway, version: int, kind: str, consent_type:
 
 
 @scenario("in time", "too late")
-def take_up_a_payment_whose_worker_died(causeway: Causeway, when: str) -> Run:
+def retry_a_payment_whose_worker_died(causeway: Causeway, when: str) -> Run:
     pisp = Pisp(causeway, 2, "bulk", "one_time")
     accepted = pisp.pay_later()
     (record,) = records(causeway)
@@ -383,7 +383,7 @@ def take_up_a_payment_whose_worker_died(causeway: Causeway, when: str) -> Run:
 
 
 @scenario()
-def have_a_payment_made_that_the_bank_has_reported_on(causeway: Causeway) -> Run:
+def send_a_deferred_payment_with_an_early_status_report(causeway: Causeway) -> Run:
     causeway.tpp.set_events_url()
     pisp = Pisp(causeway, 2, "direct")
     accepted = pisp.pay_later()
@@ -405,7 +405,7 @@ def have_a_payment_made_that_the_bank_has_reported_on(causeway: Causeway) -> Run
 
 
 @scenario()
-def have_a_payment_made_that_is_known_already(causeway: Causeway) -> Run:
+def send_a_deferred_payment_that_is_recorded_already(causeway: Causeway) -> Run:
     pisp = Pisp(causeway, 2, "direct")
     accepted = pisp.pay_later()
     (record,) = records(causeway)
@@ -423,14 +423,14 @@ def have_a_payment_made_that_is_known_already(causeway: Causeway) -> Run:
 
 
 @scenario()
-def have_a_payment_made_whose_consent_is_revoked_before_the_bank_is_not_reached(causeway: Causeway) -> Run:
+def send_a_deferred_payment_with_a_consent_revoked_during_a_failed_connection(causeway: Causeway) -> Run:
     pisp = Pisp(causeway, 1, consent_type="one_time")
     pisp.pay_later()
     causeway.banks[1].answers["/revoke_token"] = lambda sent: {"status": "success"}
     causeway.clock.advance(PLANS["payment"].lifetime - 1)
 
     def run(fault: Fault) -> None:
-        def revoked_on_the_way(sent: Sent) -> Any:
+        def revoked_on_the_way(sent: ReceivedRequest) -> Any:
             with fault.resting():
                 causeway.tpp.call("POST", "/tpp/token/revoke", {"token": pisp.bearer})
             return NotReached("no connection")
@@ -448,7 +448,7 @@ def have_a_payment_made_whose_consent_is_revoked_before_the_bank_is_not_reached(
 
 
 @scenario("answers", "is late")
-def ask_about_a_payment_with_an_unknown_outcome_at_a_bank_that(causeway: Causeway, does: str) -> Run:
+def query_the_status_of_an_unknown_payment_at_a_bank_that(causeway: Causeway, does: str) -> Run:
     pisp = Pisp(causeway, 2, consent_type="one_time")
     pisp.bank_answers(payment_answer(2) | {"confirmation_url": "javascript:1"})
     pisp.pay()
@@ -468,7 +468,7 @@ def ask_about_a_payment_with_an_unknown_outcome_at_a_bank_that(causeway: Causewa
 
 
 @scenario("accepted", "not_accepted")
-def settle_an_order(causeway: Causeway, outcome: str) -> Run:
+def resolve_an_unknown_outcome(causeway: Causeway, outcome: str) -> Run:
     causeway.tpp.set_events_url()
     pisp = Pisp.with_request_id(causeway, 1)
     pisp.bank_answers(payment_answer(1) | {"confirmation_url": "javascript:1"})
@@ -519,7 +519,7 @@ def sweep(causeway: Causeway, why: str) -> Run:
 
 
 @scenario()
-def sweep_more_deliveries_than_one_reading_shows(causeway: Causeway) -> Run:
+def sweep_more_deliveries_than_one_page(causeway: Causeway) -> Run:
     revoked(causeway)
     (record,) = records(causeway)
     causeway.clock.advance(SWEEP_WAITS[0])
@@ -540,7 +540,7 @@ def sweep_more_deliveries_than_one_reading_shows(causeway: Causeway) -> Run:
 
 
 @scenario(("at its time", 1), ("at once with the end", 2))
-def announce_that_consents_expire(causeway: Causeway, when: str, events: int) -> Run:
+def announce_the_expiry_of_consents(causeway: Causeway, when: str, events: int) -> Run:
     causeway.tpp.set_events_url()
     for version in (1, 2):
         causeway.tpp.tokens(version)
@@ -577,7 +577,7 @@ def send_a_test_event(causeway: Causeway) -> Run:
 
 
 @scenario("one", "all", "one that waits", "all that wait")
-def send_again_what_has_failed(causeway: Causeway, which: str) -> Run:
+def resend_failed_deliveries(causeway: Causeway, which: str) -> Run:
     revoked(causeway)
     (record,) = records(causeway)
     delivery_id, receiver = record["delivery_id"], record["receiver"]
@@ -607,7 +607,7 @@ def send_again_what_has_failed(causeway: Causeway, which: str) -> Run:
 
 
 @scenario()
-def look_through_the_journal(causeway: Causeway) -> Run:
+def list_the_delivery_journal(causeway: Causeway) -> Run:
     revoked(causeway)
     (record,) = records(causeway)
 
@@ -623,7 +623,7 @@ def look_through_the_journal(causeway: Causeway) -> Run:
 
 
 @scenario()
-def write_what_was_measured(causeway: Causeway) -> Run:
+def write_measurements(causeway: Causeway) -> Run:
     def run(fault: Fault) -> None:
         instance = Measurements(lambda: causeway.hub.store, causeway.clock, causeway.hub.metrics)
         with fault:
@@ -632,7 +632,7 @@ def write_what_was_measured(causeway: Causeway) -> Run:
                     current_call.record_concern(bic, "AISP")
             instance.write()
         instance.write()  # a minute later
-        assert counts(counters(causeway)) == {"ALPHGB21 AISP": {"calls": 1}, "BETADEF1 AISP": {"calls": 1}}
+        assert sum_counts(counters(causeway)) == {"ALPHGB21 AISP": {"calls": 1}, "BETADEF1 AISP": {"calls": 1}}
 
     return run
 
@@ -663,7 +663,7 @@ def record_a_downtime(causeway: Causeway, which: str) -> Run:
 
 
 @scenario()
-def ingest_what_was_counted_and_reported(causeway: Causeway) -> Run:
+def ingest_counters_and_reports(causeway: Causeway) -> Run:
     day = causeway.clock.now().date()
     store_calls(causeway.hub.store, "ALPHGB21", day, answered=["08:00:00"])
     assert causeway.banks[2].call("/daily_performance", {"date": day.isoformat(), "consentDuration": 7}).status == 200
@@ -691,7 +691,7 @@ def ingest_what_was_counted_and_reported(causeway: Causeway) -> Run:
 def test_a_storage_fault_during_a_job_neither_loses_nor_duplicates_a_delivery(
     causeway: Causeway, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    scenario.play(causeway, name, monkeypatch)
+    scenario.run_with_faults(causeway, name, monkeypatch)
 
 
 def test_every_storage_call_of_a_job_is_tested_with_every_fault() -> None:

@@ -19,8 +19,17 @@ from tests.kit import logs
 from tests.kit.storage import record_calls
 from tests.kit.time import PATIENCE_SECONDS
 from tests.openbanking.accounts import Aisp, limit_reads, open_circuit
+from tests.openbanking.call_measurements import (
+    BIC,
+    LATER,
+    counters,
+    deliver,
+    error,
+    expected_counts,
+    measure_counts,
+    sum_counts,
+)
 from tests.openbanking.examples import ROWS
-from tests.openbanking.meter import BIC, LATER, counters, counts, deliver, error, measured, of
 from tests.openbanking.relay import Relay
 
 BOTH_VERSIONS = pytest.mark.parametrize("version", [1, 2])
@@ -60,7 +69,9 @@ def test_an_answered_call_counts_once_in_its_service(causeway: Causeway, row: An
     relay.call(row)
 
     service = "PISP" if "payment_" in row.call and not row.in_query else SERVICES.get(row.call[5:], "PISP")
-    assert measured(causeway, lambda: relay.call(row)) == of(row.version, service, calls=1, answered=1)
+    assert measure_counts(causeway, lambda: relay.call(row)) == expected_counts(
+        row.version, service, calls=1, answered=1
+    )
 
 
 # -- whose fault
@@ -96,7 +107,9 @@ def test_a_failure_at_the_bank_counts_once_for_the_party_at_fault(
     elif isinstance(answer, int):
         answer = error(version, 4200 if version == 1 else "SERVICE_BLOCKED", answer)
 
-    assert measured(causeway, lambda: aisp.list_accounts(answer)) == of(version, "AISP", calls=1, **expected)
+    assert measure_counts(causeway, lambda: aisp.list_accounts(answer)) == expected_counts(
+        version, "AISP", calls=1, **expected
+    )
 
 
 @BOTH_VERSIONS
@@ -104,7 +117,7 @@ def test_a_call_with_an_open_circuit_counts_as_not_asked(causeway: Causeway, ver
     aisp = Aisp(causeway, version)
     open_circuit(causeway, version)
 
-    assert measured(causeway, aisp.list_accounts) == of(version, "AISP", calls=1, not_asked=1)
+    assert measure_counts(causeway, aisp.list_accounts) == expected_counts(version, "AISP", calls=1, not_asked=1)
 
 
 @BOTH_VERSIONS
@@ -125,16 +138,16 @@ def test_a_refused_call_to_a_known_bank_counts_as_a_caller_failure(causeway: Cau
         def ask(path: str = path, status: int = status) -> None:
             assert causeway.tpp.call("GET", path, bearer=bearer).status == status
 
-        assert measured(causeway, ask) == of(version, service, calls=1, caller_failures=1), path
+        assert measure_counts(causeway, ask) == expected_counts(version, service, calls=1, caller_failures=1), path
 
 
 @BOTH_VERSIONS
 def test_a_read_above_the_banks_limit_counts_as_a_caller_failure(causeway: Causeway, version: int) -> None:
     limit_reads(causeway, version, 1)
     aisp = Aisp(causeway, version)
-    assert measured(causeway, aisp.list_accounts) == of(version, "AISP", calls=1, answered=1)
+    assert measure_counts(causeway, aisp.list_accounts) == expected_counts(version, "AISP", calls=1, answered=1)
 
-    assert measured(causeway, aisp.list_accounts) == of(version, "AISP", calls=1, caller_failures=1)
+    assert measure_counts(causeway, aisp.list_accounts) == expected_counts(version, "AISP", calls=1, caller_failures=1)
 
 
 @BOTH_VERSIONS
@@ -143,18 +156,18 @@ def test_a_limited_read_with_an_open_circuit_counts_as_not_asked(causeway: Cause
     aisp = Aisp(causeway, version)
     open_circuit(causeway, version)
 
-    assert measured(causeway, aisp.list_accounts) == of(version, "AISP", calls=1, not_asked=1)
+    assert measure_counts(causeway, aisp.list_accounts) == expected_counts(version, "AISP", calls=1, not_asked=1)
 
 
 def test_a_call_to_an_inactive_bank_counts_as_a_caller_failure(causeway: Causeway) -> None:
     bearer = causeway.tpp.tokens(1)["access_token"]
     causeway.hub.openbanking.banks.change("ALPHGB21", active=False)
     try:
-        found = measured(causeway, lambda: causeway.tpp.call("GET", "/tpp/accounts", bearer=bearer))
+        found = measure_counts(causeway, lambda: causeway.tpp.call("GET", "/tpp/accounts", bearer=bearer))
     finally:
         causeway.hub.openbanking.banks.change("ALPHGB21", active=True)
 
-    assert found == of(1, "AISP", calls=1, caller_failures=1)
+    assert found == expected_counts(1, "AISP", calls=1, caller_failures=1)
 
 
 def test_a_storage_failure_counts_as_a_hub_failure(causeway: Causeway) -> None:
@@ -164,7 +177,7 @@ def test_a_storage_failure_counts_as_a_hub_failure(causeway: Causeway) -> None:
         with causeway.storage_gone("transact"):
             assert causeway.tpp.call("GET", "/tpp/accounts", bearer=bearer, headers=LATER).status == 500
 
-    assert measured(causeway, ask) == of(1, "AISP", calls=1, hub_failures=1)
+    assert measure_counts(causeway, ask) == expected_counts(1, "AISP", calls=1, hub_failures=1)
 
 
 def test_a_call_that_identifies_no_known_bank_is_not_counted(causeway: Causeway) -> None:
@@ -181,14 +194,14 @@ def test_a_call_that_identifies_no_known_bank_is_not_counted(causeway: Causeway)
         with causeway.storage_gone("batch_get"):
             causeway.tpp.call("GET", "/tpp/accounts", bearer=bearer)
 
-    assert measured(causeway, ask) == {}
+    assert measure_counts(causeway, ask) == {}
 
 
 @pytest.mark.parametrize("path", ["/tpp/banks", "/tpp/scope?bic=ALPHGB21", "/tpp/consent", "/health", "/", "/tpp/no"])
 def test_a_call_that_needs_no_bank_request_is_not_counted(causeway: Causeway, path: str) -> None:
     bearer = causeway.tpp.tokens(1)["access_token"]
 
-    assert measured(causeway, lambda: causeway.tpp.call("GET", path, bearer=bearer)) == {}
+    assert measure_counts(causeway, lambda: causeway.tpp.call("GET", path, bearer=bearer)) == {}
 
 
 # -- times
@@ -209,7 +222,7 @@ def test_bank_duration_counts_in_the_second_of_the_request_separately_from_hub_d
         aisp.bank.answers["/accounts" if version == 1 else "/v2_accounts"] = answer
         assert causeway.tpp.call("GET", "/tpp/accounts", bearer=aisp.bearer).status == 200
 
-    measured(causeway, ask)
+    measure_counts(causeway, ask)
 
     (hourly,) = counters(causeway)
     assert hourly.hour == causeway.clock.time() // 3600 * 3600 - 3600
@@ -245,9 +258,11 @@ def test_a_deferred_call_counts_when_accepted_and_its_attempts_count_only_at_the
         assert answered.status == 202
         accepted.append(answered.body["request_id"])
 
-    assert measured(causeway, ask) == of(version, "AISP", calls=1)
-    assert measured(causeway, lambda: deliver(*accepted)) == of(version, "AISP", **expected)
-    assert measured(causeway, lambda: causeway.tpp.call("GET", f"/tpp/requests/{accepted[0]}", bearer=bearer)) == {}
+    assert measure_counts(causeway, ask) == expected_counts(version, "AISP", calls=1)
+    assert measure_counts(causeway, lambda: deliver(*accepted)) == expected_counts(version, "AISP", **expected)
+    assert (
+        measure_counts(causeway, lambda: causeway.tpp.call("GET", f"/tpp/requests/{accepted[0]}", bearer=bearer)) == {}
+    )
 
 
 def test_a_delivery_postponed_by_an_open_circuit_is_not_counted(causeway: Causeway) -> None:
@@ -255,7 +270,7 @@ def test_a_delivery_postponed_by_an_open_circuit_is_not_counted(causeway: Causew
     request_id = causeway.tpp.call("GET", "/tpp/accounts", bearer=bearer, headers=LATER).body["request_id"]
     open_circuit(causeway, 1)
 
-    assert measured(causeway, lambda: deliver(request_id)) == {}
+    assert measure_counts(causeway, lambda: deliver(request_id)) == {}
 
 
 def test_concurrent_deliveries_are_counted_separately(causeway: Causeway) -> None:
@@ -272,9 +287,9 @@ def test_concurrent_deliveries_are_counted_separately(causeway: Causeway) -> Non
 
     causeway.hub.delivery.__dict__["worker"] = Worker()
 
-    assert measured(causeway, lambda: deliver("ALPHGB21", "BETADEF1")) == {
-        **of(1, "PISP", answered=1, bank_failures=1),
-        **of(2, "PISP", answered=1, caller_failures=1),
+    assert measure_counts(causeway, lambda: deliver("ALPHGB21", "BETADEF1")) == {
+        **expected_counts(1, "PISP", answered=1, bank_failures=1),
+        **expected_counts(2, "PISP", answered=1, caller_failures=1),
     }
 
 
@@ -312,7 +327,7 @@ def test_a_request_succeeds_when_its_measurements_cannot_be_written(causeway: Ca
         assert aisp.list_accounts().status == 200
     causeway.hub.statistics.measurements.write()
 
-    assert counts(counters(causeway))["ALPHGB21 AISP"] == {"calls": 1, "answered": 1}
+    assert sum_counts(counters(causeway))["ALPHGB21 AISP"] == {"calls": 1, "answered": 1}
 
 
 def test_each_opening_of_a_circuit_is_reported_once(causeway: Causeway, capsys: pytest.CaptureFixture[str]) -> None:

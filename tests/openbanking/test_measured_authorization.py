@@ -10,8 +10,8 @@ import pytest
 from chalicelib.foundation.http.outbound import NotReached
 from infra.admin.probe import probe
 from tests.causeway import Causeway
+from tests.openbanking.call_measurements import BIC, deliver, error, expected_counts, measure_counts
 from tests.openbanking.kit import VERSIONS
-from tests.openbanking.meter import BIC, deliver, error, measured, of
 from tests.openbanking.payments import Pisp
 
 
@@ -30,10 +30,12 @@ def test_authorize_token_and_revoke_calls_count_as_authorization(causeway: Cause
     def revoke() -> None:
         assert causeway.tpp.call("POST", "/tpp/token/revoke", {"token": tokens["access_token"]}).status == 200
 
-    one = of(version, "authorization", calls=1)
-    assert measured(causeway, lambda: causeway.tpp.call("POST", "/tpp/authorize", request)) == one
+    one = expected_counts(version, "authorization", calls=1)
+    assert measure_counts(causeway, lambda: causeway.tpp.call("POST", "/tpp/authorize", request)) == one
     codes.append(causeway.psu.approve(version).query["code"])
-    assert [measured(causeway, redeem), measured(causeway, refresh), measured(causeway, revoke)] == [one] * 3
+    assert [measure_counts(causeway, redeem), measure_counts(causeway, refresh), measure_counts(causeway, revoke)] == [
+        one
+    ] * 3
 
 
 @VERSIONS
@@ -55,7 +57,9 @@ def test_a_revocation_sent_to_a_bank_counts_as_authorization(
     causeway.tpp.call("POST", "/tpp/token/revoke", {"token": token})
     (delivery,) = causeway.recorded("revoke_token")
 
-    assert measured(causeway, lambda: deliver(delivery.delivery_id)) == of(version, "authorization", **expected)
+    assert measure_counts(causeway, lambda: deliver(delivery.delivery_id)) == expected_counts(
+        version, "authorization", **expected
+    )
 
 
 def test_misuse_of_a_code_or_refresh_token_counts_as_a_caller_failure(causeway: Causeway) -> None:
@@ -72,14 +76,14 @@ def test_misuse_of_a_code_or_refresh_token_counts_as_a_caller_failure(causeway: 
         def redeem(body: dict[str, Any] = body) -> None:
             assert causeway.tpp.call("POST", "/tpp/token", body).status == 400
 
-        assert measured(causeway, redeem) == of(version, "authorization", calls=1, caller_failures=1)
+        assert measure_counts(causeway, redeem) == expected_counts(version, "authorization", calls=1, caller_failures=1)
     causeway.tpp.call("POST", "/tpp/token/revoke", {"token": tokens["access_token"]})
 
     def refresh() -> None:
         assert causeway.tpp.call("POST", "/tpp/token", {"refresh_token": tokens["refresh_token"]}).status == 400
 
-    assert measured(causeway, refresh) == of(2, "authorization", calls=1, caller_failures=1)
-    assert measured(causeway, lambda: causeway.tpp.call("POST", "/tpp/token/revoke", {"token": "unknown"})) == {}
+    assert measure_counts(causeway, refresh) == expected_counts(2, "authorization", calls=1, caller_failures=1)
+    assert measure_counts(causeway, lambda: causeway.tpp.call("POST", "/tpp/token/revoke", {"token": "unknown"})) == {}
 
 
 def test_redirects_of_the_oauth_authorize_endpoint_count_their_failures(causeway: Causeway) -> None:
@@ -92,9 +96,13 @@ def test_redirects_of_the_oauth_authorize_endpoint_count_their_failures(causeway
         with causeway.storage_gone("put"):
             knock("account.details")
 
-    assert measured(causeway, lambda: knock("account.list")) == of(1, "authorization", calls=1)
-    assert measured(causeway, lambda: knock("no.such")) == of(1, "authorization", calls=1, caller_failures=1)
-    assert measured(causeway, knock_while_the_storage_fails) == of(1, "authorization", calls=1, hub_failures=1)
+    assert measure_counts(causeway, lambda: knock("account.list")) == expected_counts(1, "authorization", calls=1)
+    assert measure_counts(causeway, lambda: knock("no.such")) == expected_counts(
+        1, "authorization", calls=1, caller_failures=1
+    )
+    assert measure_counts(causeway, knock_while_the_storage_fails) == expected_counts(
+        1, "authorization", calls=1, hub_failures=1
+    )
 
 
 @VERSIONS
@@ -111,7 +119,7 @@ def test_calls_from_banks_are_not_counted(causeway: Causeway, version: int) -> N
         assert pisp.report(4 if version == 1 else "ACSC").status == 200
         assert causeway.banks[version].call("/token/revoke", {token_name: consented.bank_token}).status == 200
 
-    assert measured(causeway, call) == {}
+    assert measure_counts(causeway, call) == {}
 
 
 @VERSIONS
@@ -120,5 +128,5 @@ def test_the_operators_test_of_a_bank_is_not_counted(causeway: Causeway, version
     for path in ("/accounts", "/v2_accounts"):
         side.answers[path] = lambda sent: error(version, 4200, 401)
 
-    assert measured(causeway, lambda: probe(causeway.hub, side.record)) == {}
+    assert measure_counts(causeway, lambda: probe(causeway.hub, side.record)) == {}
     assert side.received

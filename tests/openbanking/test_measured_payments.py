@@ -9,9 +9,9 @@ import pytest
 from chalicelib.foundation.http.outbound import NotReached, TimedOut
 from tests.causeway import Causeway
 from tests.openbanking.accounts import open_circuit
+from tests.openbanking.call_measurements import LATER, deliver, error, expected_counts, measure_counts
 from tests.openbanking.faults import Fault
 from tests.openbanking.kit import VERSIONS
-from tests.openbanking.meter import LATER, deliver, error, measured, of
 from tests.openbanking.payments import KINDS, Pisp
 
 
@@ -22,9 +22,9 @@ def test_payments_and_status_requests_count_as_pisp(causeway: Causeway, version:
     for path in ("/v2_payment_single_status", "/v2_payment_bulk_status"):
         pisp.bank.answers[path] = lambda sent: {"transaction_status": "ACSC"}
 
-    assert measured(causeway, pisp.pay) == of(version, "PISP", calls=1, answered=1)
+    assert measure_counts(causeway, pisp.pay) == expected_counts(version, "PISP", calls=1, answered=1)
     asked = {"answered": 1} if version == 2 else {}  # a bank of version 1 reports, and is not asked
-    assert measured(causeway, pisp.status) == of(version, "PISP", calls=1, **asked)
+    assert measure_counts(causeway, pisp.status) == expected_counts(version, "PISP", calls=1, **asked)
 
 
 @VERSIONS
@@ -48,8 +48,8 @@ def test_a_failed_payment_counts_once_and_its_idempotent_repeat_is_not_counted(
     def pay() -> None:
         assert pisp.pay("key-1").status == 502
 
-    assert measured(causeway, pay) == of(version, "PISP", calls=1, **expected)
-    assert measured(causeway, pay) == {}
+    assert measure_counts(causeway, pay) == expected_counts(version, "PISP", calls=1, **expected)
+    assert measure_counts(causeway, pay) == {}
     assert pisp.calls == 1
 
 
@@ -63,14 +63,16 @@ def test_the_idempotent_repeat_of_a_payment_is_not_counted(
     pisp.headers = headers
     pisp.pay("key-1")
 
-    assert measured(causeway, lambda: pisp.pay("key-1")) == {}
+    assert measure_counts(causeway, lambda: pisp.pay("key-1")) == {}
 
 
 def test_a_reused_idempotency_key_counts_as_a_caller_failure(causeway: Causeway) -> None:
     pisp = Pisp(causeway, 1)
     pisp.pay("key-1")
 
-    assert measured(causeway, lambda: pisp.pay("key-1", amount="7.00")) == of(1, "PISP", calls=1, caller_failures=1)
+    assert measure_counts(causeway, lambda: pisp.pay("key-1", amount="7.00")) == expected_counts(
+        1, "PISP", calls=1, caller_failures=1
+    )
 
 
 def test_an_unfinished_payment_counts_as_a_hub_failure_and_an_early_repeat_as_a_caller_failure(
@@ -85,17 +87,19 @@ def test_an_unfinished_payment_counts_as_a_hub_failure_and_an_early_repeat_as_a_
         with Fault(causeway, "before", 3, lasting=True):
             pay(500)
 
-    assert measured(causeway, pay_and_lose_the_answer) == of(1, "PISP", calls=1, answered=1, hub_failures=1)
-    assert measured(causeway, lambda: pay(409)) == of(1, "PISP", calls=1, caller_failures=1)
+    assert measure_counts(causeway, pay_and_lose_the_answer) == expected_counts(
+        1, "PISP", calls=1, answered=1, hub_failures=1
+    )
+    assert measure_counts(causeway, lambda: pay(409)) == expected_counts(1, "PISP", calls=1, caller_failures=1)
     causeway.clock.advance(31)
-    assert measured(causeway, lambda: pay(502)) == of(1, "PISP", calls=1, hub_failures=1)
+    assert measure_counts(causeway, lambda: pay(502)) == expected_counts(1, "PISP", calls=1, hub_failures=1)
 
 
 def test_a_payment_with_a_used_one_time_consent_counts_as_a_caller_failure(causeway: Causeway) -> None:
     pisp = Pisp(causeway, 1, consent_type="one_time")
     pisp.pay()
 
-    assert measured(causeway, pisp.pay) == of(1, "PISP", calls=1, caller_failures=1)
+    assert measure_counts(causeway, pisp.pay) == expected_counts(1, "PISP", calls=1, caller_failures=1)
 
 
 @VERSIONS
@@ -104,7 +108,7 @@ def test_a_payment_with_an_open_circuit_counts_as_not_asked(causeway: Causeway, 
     pisp = Pisp(causeway, version, kind)
     open_circuit(causeway, version)
 
-    assert measured(causeway, pisp.pay) == of(version, "PISP", calls=1, not_asked=1)
+    assert measure_counts(causeway, pisp.pay) == expected_counts(version, "PISP", calls=1, not_asked=1)
 
 
 @VERSIONS
@@ -115,7 +119,7 @@ def test_a_payment_that_cannot_be_recorded_counts_as_a_hub_failure(causeway: Cau
         with Fault(causeway, "before", 3, lasting=True):
             assert pisp.pay().status == 500
 
-    assert measured(causeway, pay) == of(version, "PISP", calls=1, answered=1, hub_failures=1)
+    assert measure_counts(causeway, pay) == expected_counts(version, "PISP", calls=1, answered=1, hub_failures=1)
 
 
 @VERSIONS
@@ -126,6 +130,8 @@ def test_a_deferred_payment_counts_when_accepted_and_its_attempt_counts_only_at_
     pisp = Pisp(causeway, version, kind)
     pisp.headers = LATER
 
-    assert measured(causeway, pisp.pay) == of(version, "PISP", calls=1)
+    assert measure_counts(causeway, pisp.pay) == expected_counts(version, "PISP", calls=1)
     (delivery,) = causeway.recorded("payment")
-    assert measured(causeway, lambda: deliver(delivery.delivery_id)) == of(version, "PISP", answered=1)
+    assert measure_counts(causeway, lambda: deliver(delivery.delivery_id)) == expected_counts(
+        version, "PISP", answered=1
+    )

@@ -23,7 +23,7 @@ from chalicelib.openbanking.records.consents import consent_key
 from chalicelib.openbanking.records.payments import payment_key
 from tests.cards.contest import MANY, PROCESSES, at_once
 from tests.causeway import Causeway
-from tests.openbanking.kit import Sent
+from tests.openbanking.kit import ReceivedRequest
 from tests.openbanking.payments import SCOPES, order, payment_answer
 
 pytestmark = [pytest.mark.dynamodb, pytest.mark.faults]
@@ -84,7 +84,7 @@ class Contest:
         tokens = [self.causeway.tpp.tokens(self.version, scopes=scopes, consent_type=consent_type) for _ in range(each)]
         return Tpp(self.causeway.tpp.client_id, [pair["access_token"] for pair in tokens])
 
-    def _take(self, sent: Sent) -> Any:
+    def _take(self, sent: ReceivedRequest) -> Any:
         """Respond with a payment id derived from the order's request id, so that a retry gets the first payment."""
         return payment_answer(self.version, sent.headers["X-Request-Id"])
 

@@ -14,7 +14,7 @@ from chalicelib.statistics.measurements import REQUEST_SECONDS
 from tests.causeway import Causeway
 from tests.kit.logs import Lines
 from tests.openbanking.examples import ANSWERS
-from tests.openbanking.kit import VERSIONS, Sent
+from tests.openbanking.kit import VERSIONS, ReceivedRequest
 from tests.openbanking.payments import WEBHOOKS, Pisp, payment_answer
 
 
@@ -34,7 +34,7 @@ def test_a_payment_is_not_sent_when_its_request_has_too_little_time_left(causewa
 def test_a_payment_is_recorded_after_the_deadline_of_its_request(causeway: Causeway, version: int) -> None:
     pisp = Pisp(causeway, version)
 
-    def answer_late(_: Sent) -> Any:
+    def answer_late(_: ReceivedRequest) -> Any:
         causeway.clock.advance(REQUEST_SECONDS + 1)
         return payment_answer(version)
 
@@ -62,7 +62,7 @@ def test_an_event_answered_after_the_deadline_is_recorded_and_not_sent_again(
     delivery_id = causeway.hub.openbanking.tpp_events.send_test(causeway.tpp.client)
     answer = causeway.receiver.answer
 
-    def answer_late(sent: Sent) -> Reply:
+    def answer_late(sent: ReceivedRequest) -> Reply:
         causeway.clock.advance(REQUEST_SECONDS + 1)
         return answer(sent)
 

@@ -20,8 +20,8 @@ from chalicelib.statistics.slow_calls import HELD_SECONDS, SLOTS, SLOW_SECONDS, 
 from tests.causeway import Causeway
 from tests.kit.storage import record_calls
 from tests.openbanking.accounts import NO_ACCOUNTS, Aisp, know_downtime
+from tests.openbanking.call_measurements import expected_counts, measure_counts
 from tests.openbanking.kit import VERSIONS
-from tests.openbanking.meter import measured, of
 from tests.openbanking.payments import WEBHOOKS, Pisp, payment_answer
 
 
@@ -122,7 +122,7 @@ def test_cancelled_slow_read_does_not_count_as_a_bank_failure(causeway: Causeway
         take_all_slots(causeway, 1)
         aisp.list_accounts(slow_reply(NO_ACCOUNTS[1]))
 
-    assert measured(causeway, give_up) == of(1, "AISP", calls=1, not_asked=1)
+    assert measure_counts(causeway, give_up) == expected_counts(1, "AISP", calls=1, not_asked=1)
 
 
 @VERSIONS

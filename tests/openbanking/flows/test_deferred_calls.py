@@ -14,7 +14,7 @@ from tests.causeway import Answer, Causeway
 from tests.kit.logs import Lines
 from tests.openbanking.accounts import ACCOUNTS, DeferredRead
 from tests.openbanking.examples import BY_WEBHOOK, OTHER_IBAN, ROWS, Row, spelled
-from tests.openbanking.kit import IBAN, LATER, UNREACHABLE, Sent, WorkerKilled, accepted_id, kill_worker
+from tests.openbanking.kit import IBAN, LATER, UNREACHABLE, ReceivedRequest, WorkerKilled, accepted_id, kill_worker
 from tests.openbanking.payments import Pisp
 from tests.openbanking.relay import Relay, error_of
 
@@ -48,7 +48,7 @@ def test_deferred_call_is_queued_runs_and_returns_the_immediate_response(causewa
 
     seen = [fetched().body]
 
-    def answer(sent: Sent) -> Any:
+    def answer(sent: ReceivedRequest) -> Any:
         seen.append(fetched().body)
         return row.answer
 

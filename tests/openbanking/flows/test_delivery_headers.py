@@ -13,19 +13,19 @@ from chalicelib.foundation import jsontext
 from chalicelib.foundation.http.outbound import NotReached, Reply, TimedOut
 from tests.causeway import Causeway
 from tests.openbanking.accounts import DeferredRead, open_circuit
-from tests.openbanking.kit import Sent
+from tests.openbanking.kit import ReceivedRequest
 from tests.openbanking.payments import WEBHOOKS, Pisp, payment_answer
 
 COOKIE = "session=what-nobody-is-shown"
 PSU_ADDRESS = "192.0.2.77"
 UNTOLD = ("X-Api-Key", "X-Auth-Token", "X-Signature", "PSU-IP-Address", "webhook-signature")
-Told = Callable[[Sent], Reply]
+Told = Callable[[ReceivedRequest], Reply]
 
 
 def telling(status: int, body: Any) -> Told:
     """Return a receiver that echoes all headers of the request in its response headers."""
 
-    def answer(sent: Sent) -> Reply:
+    def answer(sent: ReceivedRequest) -> Reply:
         said = " ".join(sent.headers.values())
         others = {"Server": said, "Content-Type": said, "Location": said, "Set-Cookie": COOKIE, "Retry-After": "1"}
         return Reply(status, jsontext.dumps(body).encode(), {**sent.headers, **others}, 0.01)
@@ -33,7 +33,7 @@ def telling(status: int, body: Any) -> Told:
     return answer
 
 
-def asked(causeway: Causeway, version: int, told: Told) -> list[Sent]:
+def asked(causeway: Causeway, version: int, told: Told) -> list[ReceivedRequest]:
     """Attempt a deferred read once. Return the bank's requests."""
     deferred = DeferredRead(causeway, version, **{"psu-ip-address": PSU_ADDRESS})
     deferred.bank.answers[deferred.row.webhook] = told
@@ -41,7 +41,7 @@ def asked(causeway: Causeway, version: int, told: Told) -> list[Sent]:
     return deferred.bank.received
 
 
-def paid(causeway: Causeway, version: int, told: Told) -> list[Sent]:
+def paid(causeway: Causeway, version: int, told: Told) -> list[ReceivedRequest]:
     """Attempt a deferred payment once. Return the bank's requests."""
     pisp = Pisp(causeway, version, deferred=True)
     pisp.headers["psu-ip-address"] = PSU_ADDRESS
@@ -50,7 +50,7 @@ def paid(causeway: Causeway, version: int, told: Told) -> list[Sent]:
     return pisp.bank.received
 
 
-def revoked(causeway: Causeway, version: int, told: Told) -> list[Sent]:
+def revoked(causeway: Causeway, version: int, told: Told) -> list[ReceivedRequest]:
     """Notify a bank of a revocation once. Return the bank's requests."""
     causeway.banks[version].answers["/revoke_token"] = told
     causeway.tpp.call("POST", "/tpp/token/revoke", {"token": causeway.tpp.tokens(version)["access_token"]})
@@ -59,12 +59,12 @@ def revoked(causeway: Causeway, version: int, told: Told) -> list[Sent]:
     return causeway.banks[version].received
 
 
-def notified(causeway: Causeway, version: int, told: Told) -> list[Sent]:
+def notified(causeway: Causeway, version: int, told: Told) -> list[ReceivedRequest]:
     """Send an event to a client once, during a rotation of its secret. Return the client's requests."""
     causeway.tpp.set_events_url()
     causeway.hub.openbanking.clients.rotate_events_secret(causeway.tpp.client_id, 3600)
 
-    def answer(sent: Sent) -> Reply:
+    def answer(sent: ReceivedRequest) -> Reply:
         causeway.receiver.received.append(sent)
         return told(sent)
 
@@ -79,7 +79,7 @@ GOOD: dict[str, dict[int, Any]] = {
     "revoke_token": {1: {"status": "success"}, 2: {"status": "success"}},
     "event": {1: {}, 2: {}},
 }
-ATTEMPTED: Mapping[str, Callable[[Causeway, int, Told], list[Sent]]] = {
+ATTEMPTED: Mapping[str, Callable[[Causeway, int, Told], list[ReceivedRequest]]] = {
     "relay": asked,
     "payment": paid,
     "revoke_token": revoked,
@@ -88,7 +88,7 @@ ATTEMPTED: Mapping[str, Callable[[Causeway, int, Told], list[Sent]]] = {
 KINDS = pytest.mark.parametrize("kind", ATTEMPTED)
 
 
-def attempted(causeway: Causeway, kind: str, version: int, told: Told) -> tuple[list[Sent], Delivery]:
+def attempted(causeway: Causeway, kind: str, version: int, told: Told) -> tuple[list[ReceivedRequest], Delivery]:
     """Return the requests of one delivery attempt, and the delivery record."""
     sent = ATTEMPTED[kind](causeway, version, told)
     return sent, causeway.recorded(kind)[0]
@@ -117,7 +117,7 @@ def test_delivery_records_mask_credentials_sent_or_echoed_in_headers(
 
 @KINDS
 def test_attempt_without_a_response_records_the_sent_headers(causeway: Causeway, kind: str) -> None:
-    def fails(sent: Sent) -> Any:
+    def fails(sent: ReceivedRequest) -> Any:
         raise TimedOut("late")
 
     ((sent,), delivery) = attempted(causeway, kind, 1, fails)
@@ -128,7 +128,7 @@ def test_attempt_without_a_response_records_the_sent_headers(causeway: Causeway,
 
 @KINDS
 def test_attempt_without_a_connection_records_no_headers(causeway: Causeway, kind: str) -> None:
-    def fails(sent: Sent) -> Any:
+    def fails(sent: ReceivedRequest) -> Any:
         raise NotReached("no connection could be made")
 
     _, delivery = attempted(causeway, kind, 1, fails)

@@ -13,7 +13,7 @@ from chalicelib.openbanking.api.oauth_api import oauth_routes
 from chalicelib.openbanking.api.tpp_api import tpp_routes
 from chalicelib.openbanking.records.clients import ClientChanged
 from tests.causeway import Causeway
-from tests.openbanking.kit import Sent
+from tests.openbanking.kit import ReceivedRequest
 
 
 @contextmanager
@@ -71,7 +71,7 @@ def test_every_call_of_an_archived_client_is_refused(causeway: Causeway, subtest
 def test_archiving_a_client_lets_a_running_call_complete_and_later_calls_return_401(causeway: Causeway) -> None:
     bearer = causeway.tpp.tokens(1)["access_token"]
 
-    def archive_meanwhile(sent: Sent) -> dict[str, Any]:
+    def archive_meanwhile(sent: ReceivedRequest) -> dict[str, Any]:
         causeway.hub.openbanking.clients.archive(causeway.tpp.client_id)
         return {"status": "success", "accounts": []}
 

@@ -78,7 +78,7 @@ def authorize_with_a_state(causeway: Causeway) -> Run:
 
 
 @scenario()
-def authorize_at_the_front_door(causeway: Causeway) -> Run:
+def authorize_in_the_browser(causeway: Causeway) -> Run:
     query = {
         "response_type": "code",
         "client_id": causeway.tpp.client_id,
@@ -193,7 +193,7 @@ def exchange_a_code(causeway: Causeway) -> Run:
 
 
 @scenario()
-def exchange_a_code_while_the_storage_never_says_that_it_has_written(causeway: Causeway) -> Run:
+def exchange_a_code_with_a_lost_transaction_response(causeway: Causeway) -> Run:
     code = causeway.psu.approve(1).query["code"]
 
     def run(fault: Fault) -> None:
@@ -211,7 +211,7 @@ def exchange_a_code_while_the_storage_never_says_that_it_has_written(causeway: C
 
 
 @scenario()
-def use_a_code_twice(causeway: Causeway) -> Run:
+def redeem_a_code_twice(causeway: Causeway) -> Run:
     code = causeway.psu.approve(1).query["code"]
     causeway.tpp.call("POST", "/tpp/token", {"code": code})
     causeway.tpp.set_events_url()
@@ -357,7 +357,7 @@ def end_a_consent_of_a_client_that_fetches_events(causeway: Causeway, version: i
 
 
 @scenario(1, 2)
-def ask_for_the_states_of_consents(causeway: Causeway, version: int) -> Run:
+def query_the_status_of_consents(causeway: Causeway, version: int) -> Run:
     token = causeway.psu.approve(version).bank_token
     stored = items(causeway, "idempotency")
 
@@ -379,7 +379,7 @@ def ask_an_instance_that_has_just_started(causeway: Causeway, path: str) -> Run:
 
 
 @scenario()
-def ask_for_funds(causeway: Causeway) -> Run:
+def request_a_funds_confirmation(causeway: Causeway) -> Run:
     bearer = causeway.tpp.tokens(1, scopes=["card_based.funds_confirmations"])["access_token"]
     body = {"account": {"iban": IBAN}, "instructed_amount": {"amount": "10.00", "currency": "GBP"}}
     causeway.banks[1].answers["/funds_confirmations"] = lambda sent: {"status": "success", "funds_available": True}
@@ -392,7 +392,7 @@ def ask_for_funds(causeway: Causeway) -> Run:
 
 
 @scenario((1, "single"), (2, "single"), (1, "direct"))
-def ask_for_a_payments_status(causeway: Causeway, version: int, kind: str) -> Run:
+def query_the_status_of_a_payment(causeway: Causeway, version: int, kind: str) -> Run:
     pisp = Pisp(causeway, version, kind)
     pisp.pay()
     pisp.bank.answers["/v2_payment_single_status"] = lambda sent: {"transaction_status": "ACSC"}
@@ -405,7 +405,7 @@ def ask_for_a_payments_status(causeway: Causeway, version: int, kind: str) -> Ru
 
 
 @scenario()
-def come_back_from_a_payment(causeway: Causeway) -> Run:
+def return_from_a_payment(causeway: Causeway) -> Run:
     pisp = Pisp(causeway, 2)
     pisp.pay()
     pisp.bank.answers["/v2_payment_single_status"] = lambda sent: {"transaction_status": "ACSC"}
@@ -446,4 +446,4 @@ def report_a_days_performance(causeway: Causeway) -> Run:
 def test_a_storage_fault_during_a_request_neither_loses_nor_duplicates_data(
     causeway: Causeway, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    scenario.play(causeway, name, monkeypatch)
+    scenario.run_with_faults(causeway, name, monkeypatch)

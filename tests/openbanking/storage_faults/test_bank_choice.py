@@ -53,7 +53,7 @@ def requests(causeway: Causeway) -> list[str]:
 
 
 @scenario()
-def show_the_banks(causeway: Causeway) -> Run:
+def list_banks_on_the_choice_page(causeway: Causeway) -> Run:
     def run(fault: Fault) -> None:
         starts_anew(causeway)
         assert "Choose your bank" in shown(causeway, fault, lambda: causeway.call("GET", request(causeway))).text
@@ -126,4 +126,4 @@ def look_at_a_logo(causeway: Causeway) -> Run:
 def test_a_storage_fault_during_the_choice_of_a_bank_neither_loses_nor_duplicates_data(
     causeway: Causeway, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    scenario.play(causeway, name, monkeypatch)
+    scenario.run_with_faults(causeway, name, monkeypatch)

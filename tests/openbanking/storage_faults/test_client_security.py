@@ -70,7 +70,7 @@ def redeem_a_code_with_assertion_and_proof(causeway: Causeway) -> Run:
 
 
 @scenario()
-def use_assertion_and_proof_up_while_the_storage_never_says_that_it_has_written(causeway: Causeway) -> Run:
+def use_an_assertion_and_a_proof_with_a_lost_transaction_response(causeway: Causeway) -> Run:
     holder = holder_of(causeway)
     code = holder.code(causeway)
 
@@ -166,4 +166,4 @@ def call_with_a_banks_certificate(causeway: Causeway) -> Run:
 def test_a_storage_fault_during_client_authentication_neither_loses_nor_duplicates_data(
     causeway: Causeway, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    scenario.play(causeway, name, monkeypatch)
+    scenario.run_with_faults(causeway, name, monkeypatch)

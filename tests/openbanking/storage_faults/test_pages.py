@@ -274,4 +274,4 @@ def ask_for_a_new_password_in_the_web_interface(causeway: Causeway) -> Calls:
 def test_a_storage_fault_during_a_web_page_neither_loses_nor_duplicates_data(
     causeway: Causeway, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    scenario.play(causeway, name, monkeypatch)
+    scenario.run_with_faults(causeway, name, monkeypatch)

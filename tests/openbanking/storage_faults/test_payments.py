@@ -54,7 +54,7 @@ def pay(causeway: Causeway, version: int, kind: str, consent_type: str, key: str
 
 
 @scenario((1, "one_time", None), (2, "one_time", "key"), (1, "reusable", None, "with an id"))
-def pay_while_the_storage_never_says_that_it_has_written(
+def pay_with_a_lost_transaction_response(
     causeway: Causeway, version: int, consent_type: str, key: str | None, request_id: str = ""
 ) -> Run:
     pisp = _pisp(causeway, version, "single", consent_type, request_id)
@@ -198,7 +198,7 @@ def _given_back_or_spent(fault: Fault, pisp: Pisp, failure: str, consent_type: s
 
 
 @scenario()
-def pay_with_a_consent_that_is_revoked_before_the_bank_is_not_reached(causeway: Causeway) -> Run:
+def pay_with_a_consent_revoked_during_a_failed_connection(causeway: Causeway) -> Run:
     pisp = Pisp(causeway, 1, consent_type="one_time")
 
     def run(fault: Fault) -> None:
@@ -237,9 +237,7 @@ def pay_at_a_bank_that_recognises_the_payment(causeway: Causeway) -> Run:
 
 
 @scenario((1, "reusable", None), (2, "one_time", "key"))
-def pay_at_a_bank_that_gives_a_payment_id_out_again(
-    causeway: Causeway, version: int, consent_type: str, key: str | None
-) -> Run:
+def pay_at_a_bank_that_reuses_a_payment_id(causeway: Causeway, version: int, consent_type: str, key: str | None) -> Run:
     first = Pisp(causeway, version, "direct")
     first.pay()
     (before,) = items(causeway, "payments")
@@ -272,7 +270,7 @@ def _unknown(causeway: Causeway, kind: str = "single") -> Pisp:
 
 
 @scenario("single", "direct")
-def look_for_a_payment_by_the_id_of_its_order(causeway: Causeway, kind: str) -> Run:
+def query_a_payment_by_its_request_id(causeway: Causeway, kind: str) -> Run:
     pisp = Pisp.with_request_id(causeway, 1, kind)
     pisp.pay()
 
@@ -284,7 +282,7 @@ def look_for_a_payment_by_the_id_of_its_order(causeway: Causeway, kind: str) -> 
 
 
 @scenario("single", "direct")
-def ask_a_bank_about_a_payment_with_an_unknown_outcome(causeway: Causeway, kind: str) -> Run:
+def query_a_bank_about_an_unknown_payment(causeway: Causeway, kind: str) -> Run:
     pisp = _unknown(causeway, kind)
     pisp.bank.answers["/v2_payment_single_status"] = lambda sent: {"transaction_status": "ACSC"}
 
@@ -299,7 +297,7 @@ def ask_a_bank_about_a_payment_with_an_unknown_outcome(causeway: Causeway, kind:
 
 
 @scenario()
-def report_on_a_payment_whose_order_id_is_another_orders_by_now(causeway: Causeway) -> Run:
+def report_on_a_payment_with_a_reused_request_id(causeway: Causeway) -> Run:
     pisp, other = Pisp(causeway, 1), Pisp(causeway, 1, "direct")
     pisp.request_id = other.request_id = str(uuid.uuid4())
     pisp.bank_answers(payment_answer(1) | UNUSABLE)
@@ -322,7 +320,7 @@ def report_on_a_payment_whose_order_id_is_another_orders_by_now(causeway: Causew
 
 
 @scenario(1, 2)
-def have_a_question_asked_later(causeway: Causeway, version: int) -> Run:
+def accept_a_deferred_read(causeway: Causeway, version: int) -> Run:
     bearer, path = causeway.tpp.tokens(version)["access_token"], "/tpp/accounts"
     webhook, answer = {1: ("/accounts", {"status": "success"}), 2: ("/v2_accounts", {})}[version]
     causeway.banks[version].answers[webhook] = lambda sent: answer | {"accounts": []}
@@ -337,7 +335,7 @@ def have_a_question_asked_later(causeway: Causeway, version: int) -> Run:
 
 
 @scenario((2, "single"), (2, "direct"))
-def have_a_payments_status_asked_for_later(causeway: Causeway, version: int, kind: str) -> Run:
+def accept_a_deferred_status_query(causeway: Causeway, version: int, kind: str) -> Run:
     pisp = Pisp(causeway, version, kind)
     pisp.pay()
     pisp.bank.answers["/v2_payment_single_status"] = lambda sent: {"transaction_status": "ACSC"}
@@ -361,7 +359,7 @@ def have_a_payments_status_asked_for_later(causeway: Causeway, version: int, kin
     (1, "direct", "reusable", "key"),
     (1, "single", "reusable", "key", "with an id"),
 )
-def have_a_payment_made_later(
+def accept_a_deferred_payment(
     causeway: Causeway, version: int, kind: str, consent_type: str, key: str | None, request_id: str = ""
 ) -> Run:
     pisp = Pisp(causeway, version, kind, consent_type)
@@ -389,7 +387,7 @@ def have_a_payment_made_later(
 
 
 @scenario((1, "one_time", None), (2, "reusable", None), (2, "one_time", "key"))
-def have_a_payment_made_later_while_the_storage_never_says_that_it_has_written(
+def accept_a_deferred_payment_with_a_lost_transaction_response(
     causeway: Causeway, version: int, consent_type: str, key: str | None
 ) -> Run:
     pisp = Pisp(causeway, version, consent_type=consent_type)
@@ -422,7 +420,7 @@ def _was_not_accepted(answer: Answer) -> bool:
 
 
 @scenario("done", "failed", "queued")
-def look_up_what_came_of_a_call(causeway: Causeway, state: str) -> Run:
+def fetch_the_outcome_of_a_deferred_call(causeway: Causeway, state: str) -> Run:
     pisp = Pisp(causeway, 1)
     accepted = pisp.pay_later()
     pisp.bank_answers(payment_answer(1) if state == "done" else REFUSAL[1])
@@ -461,7 +459,7 @@ def report_a_payments_status(causeway: Causeway, version: int) -> Run:
 
 
 @scenario()
-def report_a_status_and_another_one_before_the_repeat(causeway: Causeway) -> Run:
+def report_another_status_before_a_retry(causeway: Causeway) -> Run:
     causeway.tpp.set_events_url()
     pisp, request_id = Pisp(causeway, 2, "direct"), str(uuid.uuid4())
     pisp.pay()
@@ -534,4 +532,4 @@ def pay_after_the_bank_has_reported(causeway: Causeway, version: int, key: str |
 def test_a_storage_fault_during_a_payment_neither_loses_nor_duplicates_data(
     causeway: Causeway, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    scenario.play(causeway, name, monkeypatch)
+    scenario.run_with_faults(causeway, name, monkeypatch)

@@ -37,7 +37,7 @@ def read_from_a_slow_bank(causeway: Causeway) -> Run:
 
 
 @scenario()
-def read_from_a_slow_bank_for_which_too_many_wait(causeway: Causeway) -> Run:
+def read_from_a_slow_bank_without_a_free_slot(causeway: Causeway) -> Run:
     aisp, slow_calls = Aisp(causeway), SlowCalls(causeway.hub.store, causeway.clock)
     for _ in range(SLOTS):
         slow_calls.take(aisp.bank.bic)
@@ -77,4 +77,4 @@ def probe_a_bank_that_is_down(causeway: Causeway) -> Run:
 def test_a_storage_fault_during_a_read_at_a_slow_bank_neither_loses_nor_duplicates_data(
     causeway: Causeway, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    scenario.play(causeway, name, monkeypatch)
+    scenario.run_with_faults(causeway, name, monkeypatch)

@@ -27,7 +27,7 @@ def aisp_of(causeway: Causeway) -> Aisp:
 
 
 @scenario(*QUERIES)
-def read_an_account_without_its_psu_by(causeway: Causeway, names: str) -> Run:
+def read_an_account_unattended_by(causeway: Causeway, names: str) -> Run:
     aisp, query = aisp_of(causeway), QUERIES[names]
     aisp.use_up("account", LIMIT - 1, **query)
     before = aisp.counted()
@@ -43,7 +43,7 @@ def read_an_account_without_its_psu_by(causeway: Causeway, names: str) -> Run:
 
 
 @scenario()
-def read_an_account_once_too_often(causeway: Causeway) -> Run:
+def read_an_account_above_the_limit(causeway: Causeway) -> Run:
     aisp = aisp_of(causeway)
     aisp.use_up()
 
@@ -56,7 +56,7 @@ def read_an_account_once_too_often(causeway: Causeway) -> Run:
 
 
 @scenario()
-def read_an_account_while_the_storage_does_not_say_that_it_has_counted(causeway: Causeway) -> Run:
+def read_an_account_with_a_lost_response_to_its_count(causeway: Causeway) -> Run:
     aisp = aisp_of(causeway)
 
     def run(fault: Fault) -> None:
@@ -86,7 +86,7 @@ def read_an_account_at_a_bank_that_is_never_reached(causeway: Causeway) -> Run:
 
 
 @scenario()
-def have_a_read_without_the_psu_accepted(causeway: Causeway) -> Run:
+def accept_a_limited_deferred_read(causeway: Causeway) -> Run:
     aisp = aisp_of(causeway)
     aisp.use_up(times=LIMIT - 2)
 
@@ -100,7 +100,7 @@ def have_a_read_without_the_psu_accepted(causeway: Causeway) -> Run:
 
 
 @scenario()
-def have_a_read_accepted_while_the_storage_never_says_that_it_has_written(causeway: Causeway) -> Run:
+def accept_a_limited_deferred_read_with_a_lost_transaction_response(causeway: Causeway) -> Run:
     aisp = aisp_of(causeway)
 
     def run(fault: Fault) -> None:
@@ -121,4 +121,4 @@ def have_a_read_accepted_while_the_storage_never_says_that_it_has_written(causew
 def test_a_storage_fault_during_an_unattended_read_neither_loses_nor_duplicates_data(
     causeway: Causeway, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    scenario.play(causeway, name, monkeypatch)
+    scenario.run_with_faults(causeway, name, monkeypatch)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.causeway import Causeway
-from tests.openbanking.meter import measured
+from tests.openbanking.call_measurements import measure_counts
 from tests.openbanking.payments import Pisp
 from tests.website.web_user import WebUser
 
@@ -19,7 +19,7 @@ def test_a_journey_counts_four_authorization_calls(causeway: Causeway, user: Web
         user.post("/authorize/callback", state=state, action="end")
         user.get(f"/authorize/callback?state={state}")
 
-    assert measured(causeway, journey) == {"ALPHGB21 authorization": {"calls": 4}}
+    assert measure_counts(causeway, journey) == {"ALPHGB21 authorization": {"calls": 4}}
     assert "ended" in user.text
 
 
@@ -28,7 +28,7 @@ def test_a_request_rejected_by_the_page_counts_as_a_caller_failure(
 ) -> None:
     user.open_request(client_id)
 
-    assert measured(causeway, lambda: user.run_request(client_id, scope=["no.such"])) == {
+    assert measure_counts(causeway, lambda: user.run_request(client_id, scope=["no.such"])) == {
         "ALPHGB21 authorization": {"calls": 1, "caller_failures": 1}
     }
     assert user.last.status == 400
@@ -40,7 +40,9 @@ def test_a_failed_code_exchange_counts_as_a_caller_failure_although_its_page_ret
     back = user.request_consent(client_id)
     causeway.clock.advance(causeway.hub.settings.code_lifetime + 1)
 
-    assert measured(causeway, lambda: user.get(back)) == {"ALPHGB21 authorization": {"calls": 1, "caller_failures": 1}}
+    assert measure_counts(causeway, lambda: user.get(back)) == {
+        "ALPHGB21 authorization": {"calls": 1, "caller_failures": 1}
+    }
     assert user.last.status == 200
 
 
@@ -51,7 +53,7 @@ def test_read_only_pages_count_no_calls(causeway: Causeway, user: WebUser, clien
         user.get("/authorize/callback?error=access_denied&state=unknown")
         user.get("/clients")
 
-    assert measured(causeway, look) == {}
+    assert measure_counts(causeway, look) == {}
 
 
 def test_the_payment_callback_counts_its_status_requests_as_pisp_calls(causeway: Causeway, visitor: WebUser) -> None:
@@ -60,11 +62,13 @@ def test_the_payment_callback_counts_its_status_requests_as_pisp_calls(causeway:
     pisp.bank.answers["/v2_payment_single_status"] = lambda sent: {"transaction_status": "ACSC"}
     page = "/payments/callback?bic=BETADEF1&payment_id="
 
-    assert measured(causeway, lambda: visitor.get(f"{page}P-1")) == {"BETADEF1 PISP": {"calls": 1, "answered": 1}}
-    assert measured(causeway, lambda: visitor.get(f"{page}P-2")) == {}
+    assert measure_counts(causeway, lambda: visitor.get(f"{page}P-1")) == {"BETADEF1 PISP": {"calls": 1, "answered": 1}}
+    assert measure_counts(causeway, lambda: visitor.get(f"{page}P-2")) == {}
     pisp.bank.answers["/v2_payment_single_status"] = lambda sent: {"nonsense": 1}
-    assert measured(causeway, lambda: visitor.get(f"{page}P-1")) == {"BETADEF1 PISP": {"calls": 1}}, "not asked so soon"
+    assert measure_counts(causeway, lambda: visitor.get(f"{page}P-1")) == {"BETADEF1 PISP": {"calls": 1}}, (
+        "not asked so soon"
+    )
     causeway.clock.advance(10)
-    assert measured(causeway, lambda: visitor.get(f"{page}P-1")) == {
+    assert measure_counts(causeway, lambda: visitor.get(f"{page}P-1")) == {
         "BETADEF1 PISP": {"calls": 1, "answered": 1, "bank_failures": 1}
     }

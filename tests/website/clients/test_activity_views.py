@@ -12,7 +12,7 @@ from chalicelib.statistics import client_activity
 from chalicelib.statistics.client_activity import PER_MINUTE
 from chalicelib.website.clients.activity_views import SHOWN
 from tests.causeway import Causeway
-from tests.openbanking.kit import Sent
+from tests.openbanking.kit import ReceivedRequest
 from tests.website.statistics_data import fill_activity
 from tests.website.web_user import PAGE_BYTES, WebUser
 
@@ -61,7 +61,7 @@ def test_the_client_page_links_to_its_activity(user: WebUser, client_id: str) ->
 
 
 def test_calls_are_shown_with_status_code_durations_and_bank(causeway: Causeway, user: WebUser, client_id: str) -> None:
-    def answer(sent: Sent) -> Mapping[str, object]:
+    def answer(sent: ReceivedRequest) -> Mapping[str, object]:
         causeway.clock.advance(0.12)
         return {"status": "success", "accounts": []}
 

@@ -23,7 +23,7 @@ from chalicelib.openbanking.records.orders import CLAIMED_SECONDS, RUNNING_SECON
 from tests.causeway import Causeway
 from tests.openbanking.fault_scenarios import attempt_all_due, recorded_events
 from tests.openbanking.faults import Fault, items
-from tests.openbanking.kit import VERSIONS, Sent
+from tests.openbanking.kit import VERSIONS, ReceivedRequest
 from tests.openbanking.payments import KINDS, REFUSAL, WEBHOOKS, Pisp, payment_answer
 
 UNUSABLE = {"confirmation_url": "javascript:1"}
@@ -551,7 +551,7 @@ def test_failed_retry_does_not_reopen_an_accepted_order(causeway: Causeway, then
 def test_late_response_to_the_first_attempt_keeps_the_payment_of_its_retry(causeway: Causeway) -> None:
     pisp = Pisp.with_request_id(causeway, 1)
 
-    def slow(sent: Sent) -> Any:
+    def slow(sent: ReceivedRequest) -> Any:
         pisp.bank_accepts_all()
         assert pisp.pay().status == 200
         return TimedOut("late")

@@ -15,7 +15,7 @@ from tests.kit.logs import Lines
 from tests.log_traces import TRACE
 from tests.openbanking.accounts import ACCOUNTS
 from tests.openbanking.examples import ROWS, Row
-from tests.openbanking.kit import LATER, VERSIONS, Sent, accepted_id
+from tests.openbanking.kit import LATER, VERSIONS, ReceivedRequest, accepted_id
 from tests.openbanking.payments import PATHS, SCOPES, WEBHOOKS, order, payment_answer
 from tests.openbanking.relay import Relay
 
@@ -35,7 +35,7 @@ SENT = {name.lower(): value for name, value in ALL.items()}
 EVERY_ROW = pytest.mark.parametrize("row", ROWS, ids=str)
 
 
-def of_psu(sent: Sent) -> dict[str, str]:
+def of_psu(sent: ReceivedRequest) -> dict[str, str]:
     return {name: value for name, value in sent.headers.items() if name.startswith("PSU-")}
 
 

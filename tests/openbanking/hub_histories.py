@@ -17,8 +17,8 @@ from chalicelib.openbanking.flows.consent.tokens import end_consent
 from chalicelib.openbanking.records.consents import Consent, consent_key
 from tests.causeway import Answer
 from tests.openbanking.fault_scenarios import attempt_all_due
-from tests.openbanking.hub_model import DAY, HOUR, MINUTE, OK, STATUSES, Result
 from tests.openbanking.hub_parties import SCOPES, HubParties, pick, spelled
+from tests.openbanking.hub_state_model import DAY, HOUR, MINUTE, OK, STATUSES, Result
 from tests.openbanking.kit import WorkerKilled
 from tests.openbanking.payments import PATHS, order
 
@@ -28,7 +28,7 @@ lost = st.sampled_from([None, None, None, ("before", 1), ("after", 1), ("after",
 """A transaction whose answer is lost, before or after it was carried out."""
 
 
-class HubLife(HubParties):
+class HubHistory(HubParties):
     """A history of a client's consents and payments at a bank of one version."""
 
     @initialize(one_time=st.booleans())

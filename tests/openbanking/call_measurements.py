@@ -25,16 +25,16 @@ def counters(causeway: Causeway) -> list[HourlyCounters]:
     ]
 
 
-def measured(causeway: Causeway, act: Callable[[], object]) -> Counts:
+def measure_counts(causeway: Causeway, act: Callable[[], object]) -> Counts:
     """Perform an action and return its measured counts."""
     causeway.hub.statistics.measurements.write()
     table_of(causeway, "statistics").items.clear()
     act()
     causeway.hub.statistics.measurements.write()
-    return counts(counters(causeway))
+    return sum_counts(counters(causeway))
 
 
-def counts(found: list[HourlyCounters]) -> Counts:
+def sum_counts(found: list[HourlyCounters]) -> Counts:
     """Return the sums of counters over all minutes."""
     return {
         f"{bic} {service}": tally.to_item()
@@ -43,7 +43,7 @@ def counts(found: list[HourlyCounters]) -> Counts:
     }
 
 
-def of(version: int, service: str, **counts: int) -> Counts:
+def expected_counts(version: int, service: str, **counts: int) -> Counts:
     """Return the expected counts of a single bank and service."""
     return {f"{BIC[version]} {service}": counts}
 

@@ -1,0 +1,149 @@
+"""Random histories of consents, tokens, payments and events, compared with a model of the rules."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import Phase, settings
+
+from chalicelib.delivery.outbox import RecordedDeliveries
+from chalicelib.delivery.worker import Worker
+from chalicelib.foundation.requests.outcome import Outcome
+from chalicelib.openbanking.flows.consent import tokens
+from chalicelib.openbanking.flows.payments import initiation
+from chalicelib.openbanking.flows.tpp_authentication import TppAuthentication
+from chalicelib.openbanking.flows.tpp_events import TppEvents
+from chalicelib.openbanking.records import consents
+from tests.causeway import Causeway
+from tests.kit.inputs import run_state_machines
+from tests.log_traces import TRACE
+from tests.openbanking.fault_scenarios import InMemory
+from tests.openbanking.hub_histories import HubHistory
+from tests.openbanking.kit import VERSIONS
+
+
+@VERSIONS
+def test_12_fixed_client_histories_agree_with_the_model(causeway: Causeway, version: int) -> None:
+    """Run the same 12 histories every time."""
+    how = settings(max_examples=12, stateful_step_count=30, derandomize=True)
+    run_state_machines(lambda: HubHistory(causeway, version), how)
+
+
+@pytest.mark.faults
+@VERSIONS
+def test_100_random_client_histories_agree_with_the_model(causeway: Causeway, version: int) -> None:
+    """Run 100 random histories."""
+    how = settings(max_examples=100, stateful_step_count=60)
+    run_state_machines(lambda: HubHistory(causeway, version), how)
+
+
+def accept_any_consent(_: object, __: object, ___: object, item: Any, ____: object) -> consents.Consent:
+    return consents.Consent.from_item(item)
+
+
+def keep_consent(consent: object, client: object, row: Callable[[], Exception], *_: object) -> Outcome[Any]:
+    return Outcome(row())
+
+
+def record_twice(self: TppEvents, *arguments: Any, real: Any = TppEvents.record) -> RecordedDeliveries:
+    return real(self, *arguments) + real(self, *arguments)  # type: ignore[no-any-return]
+
+
+def send_last_first(self: InMemory, bodies: Any) -> list[str]:
+    self.ids = [*bodies, *self.ids]
+    return []
+
+
+def read_revoked(history: HubHistory) -> None:
+    history.revoke(1, "tpp", None)
+    history.read(0, 1)
+
+
+def pay_twice(history: HubHistory) -> None:
+    history.pay(1, "key-1", "12.30", "takes it", 2, None)
+
+
+def redeem_twice(history: HubHistory) -> None:
+    history.redeem(0, True, None)
+    history.deliver(0, False)
+    history.tokens_of_a_consent_that_has_ended_are_dead()
+
+
+def refresh_with_an_old_token(history: HubHistory) -> None:
+    history.refresh(1, 1, None)
+    history.time_passes(61)
+    history.refresh(1, 2, None)
+
+
+def revoke_at_the_bank(history: HubHistory) -> None:
+    history.revoke(1, "bank", None)
+
+
+def revoke_and_deliver(history: HubHistory) -> None:
+    history.revoke(1, "tpp", None)
+    history.teardown()
+
+
+def deliver_twice(history: HubHistory) -> None:
+    for _ in range(2):
+        history.deliver(0, True)
+        history.time_passes(61)
+
+
+NONE_RECORDED = RecordedDeliveries()
+DEFECTS: dict[str, tuple[Any, str, Any, Callable[[HubHistory], None], str]] = {
+    "bearers are not checked": (TppAuthentication, "_consent", accept_any_consent, read_revoked, "a read reached"),
+    "idempotency keys are ignored": (initiation, "_new_claim", lambda *_: None, pay_twice, "two orders for one key"),
+    "misuse does not end a consent": (tokens, "_end_misused", keep_consent, redeem_twice, "a code was used twice"),
+    "a refresh retry never expires": (consents, "REPEAT_WINDOW", 10**9, refresh_with_an_old_token, "told .* instead"),
+    "events are recorded twice": (TppEvents, "record", record_twice, deliver_twice, "more than was caused"),
+    "events are not recorded": (TppEvents, "record", lambda *_: NONE_RECORDED, revoke_and_deliver, "is received"),
+    "successes are not recorded": (Worker, "_succeed", lambda *_: None, deliver_twice, "received twice"),
+    "the queue is last in, first out": (InMemory, "send_all", send_last_first, redeem_twice, "out of order"),
+    "banks are not notified": (
+        tokens,
+        "record_revoke_token",
+        lambda *_: NONE_RECORDED,
+        revoke_and_deliver,
+        "is told once",
+    ),
+    "the list omits revocations": (
+        consents.Consent,
+        "state",
+        lambda *_: "authorised",
+        revoke_at_the_bank,
+        "the consents are",
+    ),
+}
+"""The replaced function, its replacement, the steps that reveal the defect, and the failure."""
+
+
+def run_steps(history: HubHistory, steps: Callable[[HubHistory], None]) -> None:
+    """Run ``steps`` and check the invariants afterwards."""
+    steps(history)
+    history.each_event_is_received_once_and_in_order()
+    history.consents_are_as_the_model_says()
+
+
+@pytest.mark.parametrize("name", DEFECTS)
+def test_each_invariant_of_client_histories_detects_its_defect(
+    causeway: Causeway, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    place, attribute, defect, steps, found = DEFECTS[name]
+    monkeypatch.setattr(place, attribute, defect)
+    history = HubHistory(causeway, 1)
+    history.begin(False)
+
+    with pytest.raises(AssertionError, match=found):
+        run_steps(history, steps)
+    TRACE.end()  # the lines of a service with a defect may break the rules of logs, too
+
+
+def test_random_client_histories_detect_a_defect(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(consents.Consent, "state", lambda *_: "authorised")
+    how = settings(max_examples=60, stateful_step_count=20, derandomize=True, phases=[Phase.generate])
+
+    with pytest.raises(AssertionError, match="the consents are"):
+        run_state_machines(lambda: HubHistory(causeway, 1), how)
