@@ -1,7 +1,7 @@
 """pip's settings as uv's variables and options: uv reads no configuration of pip.
 
 Uses only the standard library, because it installs the other packages. As a script, it runs a command with
-them, ``python3 -I infra/pip_settings.py uv pip install …``; without a command, it masks the standard input.
+these settings, ``python3 -I infra/pip_settings.py uv pip install …``; without a command, it masks the standard input.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ _CREDENTIALS = (re.compile(r"(?<=://)\S*(?=@)"), re.compile(r"[^\s/@:]+:[^\s/@]\
 
 
 class SettingsInvalid(Exception):
-    """pip's configuration cannot be read; the message names the place and no value, which may be a password."""
+    """pip's configuration cannot be read. The message contains the place but no value, which may be a password."""
 
 
 def mask(text: str) -> str:
-    """The text without the users and passwords of its URLs."""
+    """Remove users and passwords from the URLs of a text."""
     for credentials in _CREDENTIALS:
         text = credentials.sub("***", text)
     return text
 
 
 def uv_variables(environ: Mapping[str, str]) -> Settings:
-    """The environment variables for uv that match pip's configuration, except those already in ``environ``.
+    """Return the environment variables for uv that match pip's configuration, except those already in ``environ``.
 
     Raises:
         SettingsInvalid: a configuration file of pip cannot be parsed, or a setting is not of its type.
@@ -41,7 +41,7 @@ def uv_variables(environ: Mapping[str, str]) -> Settings:
 
 
 def uv_options(environ: Mapping[str, str]) -> list[str]:
-    """The options for pip settings that no variable of uv covers. Raises: SettingsInvalid."""
+    """Return the options for pip settings that no variable of uv covers. Raises: SettingsInvalid."""
     return ["--no-index"] if _read_settings(environ).get("no-index") else []
 
 
@@ -78,7 +78,7 @@ def _translate(settings: Settings, environ: Mapping[str, str]) -> Iterator[tuple
 
 
 def _read_settings(environ: Mapping[str, str]) -> Settings:
-    """The settings of ``pip install``: files, then variables; the section ``install`` overrides ``global``."""
+    """Read the settings of ``pip install``: files, then variables. The section ``install`` overrides ``global``."""
     parser = RawConfigParser()
     for file in _find_files(environ):
         try:
@@ -105,7 +105,7 @@ def _normalize(name: str) -> str:
 
 
 def _find_files(environ: Mapping[str, str]) -> list[Path]:
-    """pip's configuration files, the strongest last: the machine's, the user's, this Python's, and PIP_CONFIG_FILE."""
+    """Return pip's configuration files, strongest last: machine, user, this Python, and PIP_CONFIG_FILE."""
     home, given = Path(environ.get("HOME") or Path.home()), environ.get("PIP_CONFIG_FILE", "")
     if given == os.devnull:
         return []

@@ -22,7 +22,7 @@ class Progress:
     """Reports a command's progress.
 
     Args:
-        stream: usually standard error, which keeps the command's output clean; without it, nothing is reported.
+        stream: usually standard error, separate from the command's output. Without it, no progress is reported.
         clock: returns monotonic seconds.
     """
 
@@ -50,13 +50,13 @@ class Progress:
         self.step(text, done, total)
 
     def count(self, items: Iterable[T], what: str, total: int | None = None) -> Iterator[T]:
-        """Yield ``items`` and report how many so far: ``authorizations 1,200`` or ``walks 3 of 24``."""
+        """Yield ``items`` and report the current number: ``authorizations 1,200`` or ``walks 3 of 24``."""
         for number, item in enumerate(items, start=1):
             self.report(f"{what} {number:,}" + ("" if total is None else f" of {total:,}"), number - 1, total)
             yield item
 
     def print(self, text: str) -> None:
-        """Print a line of the command's output at once. Meanwhile the bar is away: it would redirect the line."""
+        """Print a line of the command's output immediately, hiding the bar, which would redirect the line."""
         if self._bar:
             self._bar.stop()
         print(text, flush=True)
@@ -77,7 +77,7 @@ class Progress:
 
 
 def _can_redraw(stream: TextIO) -> bool:
-    """Whether a bar can be drawn; rich draws none on a dumb terminal."""
+    """Whether a bar can be drawn. rich draws none on a dumb terminal."""
     return stream.isatty() and os.environ.get("TERM", "").lower() not in {"dumb", "unknown"}
 
 

@@ -42,18 +42,18 @@ class BrowserPage:
     links: list[str]
 
     def text_after(self, text: str) -> list[str]:
-        """The texts that follow ``text`` in the first ``<header>`` that starts with it; empty if there is none."""
+        """Return the texts after ``text`` in the first ``<header>`` that starts with it; empty without such a header."""
         return next((rest for first, *rest in self.headers if first == text), [])
 
     def form(self, holds: str) -> Form:
-        """The first form with a field or check box named ``holds``. Raises: NavigationFailed."""
+        """Return the first form with a field or check box named ``holds``. Raises: NavigationFailed."""
         for candidate in self.forms:
             if holds in candidate.fields.keys() | {name for name, _ in candidate.boxes}:
                 return candidate
         raise NavigationFailed(f"«{self.title}» ({self.status}) has no form with the field {holds}")
 
     def sign_in_form(self, customer: str = "") -> Form:
-        """The form that signs in a customer of the page's list, by default the first one. Raises: NavigationFailed."""
+        """Return the form that signs in a listed customer, by default the first. Raises: NavigationFailed."""
         for candidate in self.forms:
             if candidate.fields.get("password") and customer in ("", candidate.fields.get("username")):
                 return candidate
@@ -125,7 +125,7 @@ class Browser:
     def submit(
         self, page: BrowserPage, form: Form, fields: Mapping[str, str] | None = None, boxes: bool = False
     ) -> BrowserPage | str:
-        """Submit a form with the values in ``fields``; with ``boxes``, all check boxes are ticked."""
+        """Submit a form with the values in ``fields``. With ``boxes``, all check boxes are ticked."""
         sent = list((form.fields | dict(fields or {})).items()) + (form.boxes if boxes else [])
         return self._load(form.method, urljoin(page.url, form.action), sent)
 
@@ -151,9 +151,9 @@ class Browser:
 
 
 def agree(browser: Browser, url: str, customer: str = "") -> BrowserPage | str:
-    """Agree on the pages of a demonstration bank: sign in, choose all accounts or the first, enter the key code.
+    """Approve on the pages of a demonstration bank: sign in, choose all accounts or the first, enter the key code.
 
-    Returns the page without these forms, or the URL at which the browser stops. ``customer`` is by default the first
+    Returns the page without these forms, or the URL at which the browser stops. The default ``customer`` is the first
     of the sign-in page. Raises: NavigationFailed.
     """
     page = browser.open(url)
@@ -173,7 +173,7 @@ def agree(browser: Browser, url: str, customer: str = "") -> BrowserPage | str:
 
 
 def approve_consent(browser: Browser, redirect_url: str, customer: str = "") -> str:
-    """Approve everything at a demonstration bank. Returns the callback URL with the code. Raises: NavigationFailed."""
+    """Approve the consent at a demonstration bank. Returns the callback URL with the code. Raises: NavigationFailed."""
     return _callback(agree(browser, redirect_url, customer))
 
 

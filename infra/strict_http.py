@@ -1,4 +1,4 @@
-"""Strict parsing of requests (RFC 9112) for the local servers: an ambiguous one gets 400 and ends the connection.
+"""Strict parsing of requests (RFC 9112) for the local servers: ambiguous requests get 400 and end the connection.
 
 ``http.server`` ends the headers at a line that it cannot parse. A ``Content-Length`` behind such a line is lost, and
 the body runs as a second request.
@@ -38,7 +38,7 @@ Headers = list[tuple[str, str]]
 
 
 class Unreadable(Exception):
-    """A request is invalid HTTP, too large, or for another host; its connection must be closed."""
+    """A request is invalid HTTP, too large, or for a different host. Its connection must be closed."""
 
     def __init__(self, status: HTTPStatus, message: str) -> None:
         self.status = status
@@ -46,18 +46,18 @@ class Unreadable(Exception):
 
 
 class Head(NamedTuple):
-    """The request line and headers; header values have no surrounding blanks."""
+    """The request line and headers. Header values have no surrounding blanks."""
 
     target: str
     version: str
     headers: Headers
 
     def values(self, name: str) -> list[str]:
-        """The values of a header, whose name is given in lower case."""
+        """Return the values of a header by its lower-case name."""
         return [value for each, value in self.headers if each.lower() == name]
 
     def encode(self) -> bytes:
-        """The lines of the headers, and the empty line after them."""
+        """Encode the header lines, and the empty line after them."""
         lines = [f"{name}: {value}\r\n".encode("latin-1") for name, value in self.headers]
         return b"".join(lines) + b"\r\n"
 
@@ -66,9 +66,9 @@ class StrictHandler(BaseHTTPRequestHandler):
     """Handles one connection. Subclasses read a request's body with ``read_body``.
 
     Attributes:
-        largest_body: the limit on a body, in bytes; larger ones get 413.
-        reads_chunks: whether ``Transfer-Encoding: chunked`` is read; it gets 411 otherwise.
-        hosts: the names by which the server is called, in lower case; ``None`` for any.
+        largest_body: the maximum size of a body in bytes. Larger bodies get 413.
+        reads_chunks: whether ``Transfer-Encoding: chunked`` is supported. Otherwise, it gets 411.
+        hosts: the permitted host names, in lower case; ``None`` for any.
     """
 
     largest_body = LARGEST_BODY
@@ -79,7 +79,7 @@ class StrictHandler(BaseHTTPRequestHandler):
     """The body's length in bytes; ``None`` if it comes in chunks."""
 
     def handle_one_request(self) -> None:
-        """Read and handle a request; an error before its headers must not follow the request before it."""
+        """Read and handle a request. An error before its headers must not follow the previous request."""
         self.requestline, self.command, self.path, self.headers = "", "", "", HTTPMessage()
         self.request_version = self.protocol_version
         try:
@@ -121,7 +121,7 @@ class StrictHandler(BaseHTTPRequestHandler):
 
 
 def read_head(request_line: bytes, lines: io.BufferedIOBase) -> Head:
-    """The request line and the headers that follow it. Raises: Unreadable."""
+    """Read the request line and the headers that follow it. Raises: Unreadable."""
     first = _strip_end(request_line)
     if not _REQUEST_LINE.fullmatch(first):
         raise _bad("The request line is not that of HTTP/1.1.")
@@ -130,7 +130,7 @@ def read_head(request_line: bytes, lines: io.BufferedIOBase) -> Head:
 
 
 def body_length(head: Head, largest: int, reads_chunks: bool = False) -> int | None:
-    """The length of the body in bytes; ``None`` if it comes in chunks (RFC 9112, 6.3). Raises: Unreadable."""
+    """Return the length of the body in bytes; ``None`` for a chunked body (RFC 9112, 6.3). Raises: Unreadable."""
     lengths, encodings = head.values("content-length"), head.values("transfer-encoding")
     if lengths and encodings:
         raise _bad("Content-Length and Transfer-Encoding exclude each other.")
@@ -157,7 +157,7 @@ def check_host(head: Head, hosts: frozenset[str] | None) -> None:
 
 
 def read_chunks(lines: io.BufferedIOBase, largest: int) -> bytes:
-    """A body that comes in chunks (RFC 9112, 7.1); its trailers are dropped. Raises: Unreadable."""
+    """Read a chunked body (RFC 9112, 7.1). Its trailers are dropped. Raises: Unreadable."""
     body = bytearray()
     while size := _read_chunk_size(lines):
         if len(body) + size > largest:
@@ -170,7 +170,7 @@ def read_chunks(lines: io.BufferedIOBase, largest: int) -> bytes:
 
 
 def end_connection(connection: socket.socket) -> None:
-    """Shut down sending and read part of the input: closing with unread data could discard what was sent."""
+    """Shut down sending and read part of the input. Closing with unread data could discard the response."""
     connection.settimeout(1)
     connection.shutdown(socket.SHUT_WR)
     left = _DRAINED
@@ -179,7 +179,7 @@ def end_connection(connection: socket.socket) -> None:
 
 
 def _read_headers(lines: io.BufferedIOBase) -> Iterator[tuple[str, str]]:
-    """Headers up to the empty line that ends them. Raises: Unreadable."""
+    """Read headers up to the empty line that ends them. Raises: Unreadable."""
     for _ in range(_MOST_HEADERS + 1):
         line = _strip_end(_read_line(lines))
         if not line:
@@ -211,7 +211,7 @@ def _read_line(lines: io.BufferedIOBase) -> bytes:
 
 
 def _strip_end(line: bytes) -> bytes:
-    """A line without its end; a bare line feed ends it, too (RFC 9112, 2.2)."""
+    """Return a line without its end, which may be a single line feed (RFC 9112, 2.2)."""
     return line.removesuffix(b"\n").removesuffix(b"\r")
 
 
@@ -238,7 +238,7 @@ def _read_chunk_size(lines: io.BufferedIOBase) -> int:
 
 
 def _authority(target: str) -> list[str]:
-    """The host of a target in absolute form, which counts more than the Host header (RFC 9112, 3.2.2)."""
+    """Return the host of a target in absolute form, which overrides the Host header (RFC 9112, 3.2.2)."""
     return [] if target.startswith("/") or "://" not in target else [urlsplit(target).netloc]
 
 

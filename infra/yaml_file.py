@@ -1,4 +1,4 @@
-"""YAML files that people write: strict parsing; faults are sentences that start with their place and quote nothing."""
+"""YAML files written by people: strict parsing; faults are sentences that start with their location."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _DEEPEST = 100
 
 
 class InvalidYaml(ValueError):
-    """The text is not valid YAML, or has a duplicate member. The message gives the location and quotes nothing."""
+    """The text is not valid YAML, or has a duplicate member. The message contains the location and quotes no value."""
 
 
 class _Loader(SafeLoader):
     """A stricter YAML loader: 036 is 36, not octal, 0.86 is text, not a binary float, and text is UTF-8.
 
-    The parser in C refuses what is not UTF-8 itself.
+    The C parser itself refuses text that is not UTF-8.
     """
 
     yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012 - the base class has it so
@@ -104,7 +104,7 @@ _SENTENCES = {
 
 
 def explain_faults(error: ValidationError) -> Iterator[str]:
-    """The faults of a file that does not match its model, each a sentence that starts with its place."""
+    """Return the faults of a file that does not match its model, each a sentence that starts with its location."""
     return map(_explain, error.errors(include_input=False, include_url=False))
 
 

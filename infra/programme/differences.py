@@ -1,4 +1,4 @@
-"""Compares a stored configuration with a programme file, and keeps the timestamps of unchanged group entries.
+"""Compares a stored configuration with a programme file, and preserves the timestamps of unchanged group entries.
 
 Differences map member names to pairs of old and new value; ``None`` means absent. Each entry of a group counts as a
 separate member (``entries.CODE``, ``entries.ID`` or ``rules.ID``), as does each exchange rate (``rates.978/826``), so
@@ -59,9 +59,7 @@ SomeEntry = TypeVar("SomeEntry", bound=GroupEntry)
 
 
 def keep_timestamps(found: Catalogue, wanted: Catalogue, now: int) -> Catalogue:
-    """Return the file's configuration with timestamps: unchanged group entries keep theirs, others get ``now`` (Unix
-    seconds).
-    """
+    """Return the file's configuration with timestamps. Changed group entries get ``now`` (Unix seconds)."""
     changed: dict[str, Any] = {}
     for kind, made in KINDS.items():
         if member := ENTRIES_OF.get(made):

@@ -24,7 +24,7 @@ DEMO = Path(__file__).with_name("demo.yaml")
 
 
 class InvalidProgramme(ValueError):
-    """The file cannot be loaded. Each of ``faults`` is a sentence that starts with the location and quotes nothing."""
+    """The file cannot be loaded. Each of ``faults`` is a sentence that starts with the location and quotes no value."""
 
     def __init__(self, faults: Iterable[str]) -> None:
         self.faults = tuple(faults)
@@ -33,7 +33,7 @@ class InvalidProgramme(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class WantedManager:
-    """A programme manager as configured in a file; ``rights`` maps credential names to rights.
+    """A programme manager as configured in a file. ``rights`` maps credential names to rights.
 
     Timestamps are unknown: ``updated_at`` is 0.
     """

@@ -36,9 +36,7 @@ What = Literal["add", "change", "remove"]
 
 
 class EntryInUse(Exception):
-    """An entry in use cannot be removed or changed in this way. The message names it; the programme manager is
-    unchanged.
-    """
+    """An entry in use cannot be removed or changed this way. The message names it. The programme manager is unchanged."""
 
 
 class LoadTooLarge(Exception):
@@ -99,7 +97,7 @@ class LoadPlan:
         return [each for each in self.changes if each.needs_unused and (each.kind, each.id) in self.found.used]
 
     def operations(self, *, before: bool) -> list[tuple[Operation, PlannedChange]]:
-        """The writes that may go first if ``before``, otherwise the rest."""
+        """Return the writes that may run first if ``before``, otherwise the remaining writes."""
         wanted = [each for each in self.changes if each.goes_before == before]
         return [(operation, each) for each in wanted for operation in each.operations]
 
@@ -122,10 +120,10 @@ def check_plans(made: Iterable[LoadPlan]) -> None:
 
 
 def carry_out(hub: Hub, plan: LoadPlan) -> None:
-    """Execute a plan; an empty plan writes nothing.
+    """Execute a plan. An empty plan writes no data.
 
     Raises:
-        EntryInUse: an entry has come into use since planning; nothing was changed or removed.
+        EntryInUse: an entry has come into use since planning. No data was changed or removed.
         LoadConflict, StoreError.
     """
     if not plan.changes:
@@ -196,7 +194,7 @@ def _changes_of_entries(found: Catalogue, wanted: Catalogue) -> Iterator[Planned
 
 
 def _update_entry(table: str, key: Item, before: Entry, entry: Entry, condition: Condition) -> Update:
-    """The update of an entry, which preserves its in-use mark."""
+    """Return the update of an entry, which preserves its in-use mark."""
     different = compare_members(members(before), members(entry))
     new = {name: after for name, (_, after) in different.items() if after is not None}
     return Update(table, key, new, [name for name in different if name not in new], condition=condition)

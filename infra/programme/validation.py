@@ -41,7 +41,7 @@ _LIMIT_TYPES = {
 
 
 def find_faults(managers: Sequence[models.ManagerPart], stage: Stage) -> Iterator[Fault]:
-    """Yield the errors in a file; each location starts with ``programme_managers``."""
+    """Yield the errors in a file. Each location starts with ``programme_managers``."""
     yield from _find_repeats("programme_managers", managers)
     yield from _check_each("programme_managers", managers, lambda manager: _wrong_manager(manager, stage))
 

@@ -1,8 +1,8 @@
 """Makes a release: performs the mechanical steps, commits, and tags ``v1.2.3``. Nothing is pushed.
 
-The section "Next version" of both changelogs becomes the release's. The contract loses its marks, and with them the
-lines that are gone. The version is written, and with it the data that later versions start on. The tree must be clean,
-the version greater than the present one, and the changelog must say what has changed. A release that fails is undone.
+The section "Next version" of both changelogs becomes the release's section. The marks and removed lines of the contract
+are deleted. The version and the initial data of later versions are written. The tree must be clean, the version greater
+than the current one, and the changelog must list changes. A failed release is undone.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ _LITERAL = re.compile(r'^((?:VERSION|__version__) = )"[^"]*"$', re.MULTILINE)
 
 
 class ReleaseRefused(Exception):
-    """A release cannot be made; the message is a sentence for the maintainer."""
+    """A release cannot be made. The message is a sentence for the maintainer."""
 
 
 def make_release(root: Path, version: str, day: date) -> None:
-    """Make the release ``version`` of the repository at ``root``, or change nothing. Raises: ReleaseRefused."""
+    """Make the release ``version`` of the repository at ``root``, or change no files. Raises: ReleaseRefused."""
     if _numbers(version) <= _numbers(VERSION):
         raise ReleaseRefused(f"{version} is not greater than the present version, {VERSION}")
     if _git(root, "tag", "--list", f"v{version}"):

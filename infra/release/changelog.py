@@ -11,11 +11,11 @@ _SECTION = re.compile(rf"^{re.escape(NEXT)}\n(?P<content>.*?)(?=^## |\Z)", re.MU
 
 
 class ChangelogInvalid(Exception):
-    """A changelog cannot be read; the message names the missing part."""
+    """A changelog cannot be read. The message contains the missing part."""
 
 
 def next_version(text: str) -> str:
-    """The content of the next version's section; empty if nothing has changed. Raises: ChangelogInvalid."""
+    """Return the content of the next version's section; empty without changes. Raises: ChangelogInvalid."""
     found = _SECTION.search(text)
     if found is None:
         raise ChangelogInvalid(f"there is no section {NEXT!r}")
@@ -24,16 +24,16 @@ def next_version(text: str) -> str:
 
 
 def notes(content: str) -> list[str]:
-    """The items of a section's lists, each as one line."""
+    """Return the items of a section's lists, each as one line."""
     items = re.split(r"^- ", content, flags=re.MULTILINE)[1:]
     return [" ".join(item.split()) for item in items]
 
 
 def release(text: str, version: str, day: date, *, without: str = "") -> str:
-    """The changelog with the next version's section turned into a release's; ``without`` is its text if empty.
+    """Convert the next version's section to a release's. ``without`` is the text of an empty section.
 
     Raises:
-        ChangelogInvalid: there is no such section, or it is empty.
+        ChangelogInvalid: the section is missing or empty.
     """
     content = next_version(text) or without
     if not content:

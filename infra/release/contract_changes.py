@@ -1,8 +1,7 @@
 """Prints the changes of the contract that the changelog still has to name.
 
-A caller of the last release relies on its lines, so a line that is gone or reads differently now is named. So is a new
-obligation of callers of a known operation: a mandatory member, a rule, or values where any were allowed. Other new
-lines break no caller.
+Callers of the last release rely on its lines, so removed and changed lines must be named. New obligations of callers of
+a known operation must be named, too: a mandatory member, a rule, or restricted values. Other new lines break no caller.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ class Line:
 
     Attributes:
         text: the line.
-        operation: its operation, such as ``POST /tpp/authorize``; empty for a schema that several share.
+        operation: its operation, such as ``POST /tpp/authorize``; empty for a shared schema.
         label: the action, or the alternative of a body; empty if there is none.
         member: its member, header or status; empty for the operation itself.
         name: its value or way to authenticate, otherwise its member.
@@ -70,23 +69,23 @@ class Line:
 
     @property
     def schema(self) -> str:
-        """The schema that the line belongs to; empty if it belongs to an operation."""
+        """The schema of the line; empty if it belongs to an operation."""
         return "" if self.operation else re.split(r"[.\[\s]", self.text, maxsplit=1)[0]
 
     @property
     def kind(self) -> str:
-        """The type of a member, or the schema that it names."""
+        """The type of a member, or the name of its schema."""
         return self.content.partition(",")[0]
 
     @property
     def is_sent_by_callers(self) -> bool:
-        """Whether it is part of a request, or of a response to a webhook."""
+        """Whether the line is part of a request, or of a response to a webhook."""
         return (" response " if self.operation.startswith("webhook ") else " request ") in self.text
 
     def is_named(self, note: str, api: str, *, is_new: bool) -> bool:
-        """Whether a note of the changelog quotes the line's name, and the operation, action or API that has it.
+        """Whether a note of the changelog quotes the line's name, and its operation, action or API.
 
-        A note names new values by their member, too, and a rule by any member that it has.
+        A note can also name new values by their member, and a rule by any of its members.
         """
         quoted = {*_CODE.findall(note)}
         names = {self.name, self.member} if is_new else {self.name}
@@ -110,7 +109,7 @@ class _Release:
                 self._actions[line.operation].add(line.label)
 
     def is_new_obligation(self, line: Line, new_places: Container[str]) -> bool:
-        """Whether a new line adds an obligation for callers; a new action or optional member does not."""
+        """Whether a new line adds an obligation for callers. New actions and optional members do not."""
         if line.operation:
             actions = self._actions.get(line.operation, set())
             is_new_action = f" request body({line.label})" in line.place and bool(actions) and line.label not in actions
@@ -125,7 +124,7 @@ class _Release:
 
 
 def unnamed_changes(document: str, released: Iterable[str], present: Iterable[str], notes: Iterable[str]) -> list[str]:
-    """The changes between two contracts that no note of the changelog names, as the lines of a difference."""
+    """Return the changes between two contracts that no note of the changelog names, as lines of a diff."""
     before, now, notes = [*map(Line.read, released)], [*map(Line.read, present)], list(notes)
     release = _Release(before)
     gone = {f"`{operation}`" for operation in release.operations - {line.operation for line in now}}
@@ -145,7 +144,7 @@ def unnamed_changes(document: str, released: Iterable[str], present: Iterable[st
 
 
 def _schemas_sent_by_callers(lines: Iterable[Line]) -> set[str]:
-    """The schemas that callers of operations, and receivers of webhooks, have to fill in."""
+    """Return the schemas that callers of operations, and receivers of webhooks, must fill in."""
     found: set[str] = set()
     size = -1
     while len(found) > size:
@@ -155,7 +154,7 @@ def _schemas_sent_by_callers(lines: Iterable[Line]) -> set[str]:
 
 
 def find_unnamed(document: str) -> list[str]:
-    """The marked changes of a contract file that the changelog's next version does not name."""
+    """Return the marked changes of a contract file that the changelog's next version does not name."""
     text = (PLACE / f"{document}.txt").read_text("utf-8")
     notes = changelog.notes(changelog.next_version(CHANGELOG.read_text("utf-8")))
     return unnamed_changes(document, marks.released_lines(text), marks.present_lines(text), notes)

@@ -1,6 +1,6 @@
 """Renders the OpenAPI documents and the pages of ``/docs`` to ``chalicelib/website/rendered``, if anything has changed.
 
-Git ignores the folder; packages carry it.
+Git ignores the folder. Packages contain it.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The folder of rendered files: written when its inputs have changed, by one process at a time, and as a whole.
+"""The folder of rendered files, written atomically after a change of its inputs, by one process at a time.
 
-Uses only the standard library, so that a comparison of the inputs takes little time.
+Uses only the standard library, so that the inputs are compared quickly.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _BUILD = "build"
 
 
 def compute_fingerprint(root: Path = ROOT) -> str:
-    """The fingerprint of everything that rendered files depend on."""
+    """Compute the fingerprint of all inputs of the rendered files."""
     found = hashlib.sha256()
     for file in _input_files(root):
         content = Path(file).read_bytes()
@@ -45,8 +45,9 @@ def is_current(fingerprint: str, folder: Path = rendered_files.FOLDER) -> bool:
 def update(build: Callable[[], Mapping[str, str]], root: Path = ROOT, folder: Path = rendered_files.FOLDER) -> bool:
     """Write the files that ``build`` returns, unless the inputs are unchanged. Returns whether they were written.
 
-    A process that waits for another one that renders does not render again. Readers see the old folder or the new one;
-    between the two, for the time of a renaming, there is none.
+    A process that waits for a rendering process does not render again. Readers see the old or the new folder, or no
+    folder
+    during the rename.
 
     Args:
         build: returns texts by name, relative to ``folder``.
@@ -62,7 +63,7 @@ def update(build: Callable[[], Mapping[str, str]], root: Path = ROOT, folder: Pa
 
 
 def _input_files(root: Path) -> list[str]:
-    """The paths of the inputs, sorted."""
+    """Return the sorted paths of the inputs."""
     found = [str(root / name) for name in _INPUTS if (root / name).is_file()]
     for name in _INPUTS:
         for place, folders, files in os.walk(root / name):
@@ -72,7 +73,7 @@ def _input_files(root: Path) -> list[str]:
 
 
 def _replace(folder: Path, texts: Mapping[str, str], build: Path) -> None:
-    """Write a new folder elsewhere, then put it in the place of the old one. Needs the lock."""
+    """Write a new folder elsewhere, then replace the old folder. Requires the lock."""
     new, old = build / "rendered-new", build / "rendered-old"
     for left in (new, old):
         shutil.rmtree(left, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""A check: the items that belong together in several tables, and the remedy if one is missing."""
+"""A check: the items that belong together in several tables, and the remedy for a missing item."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from chalicelib.foundation.requests.facts import Key
 
 @dataclass(frozen=True, slots=True)
 class Inconsistency:
-    """An inconsistency: the writes that mend it, and what follows the item's name, for a person."""
+    """An inconsistency: the writes that repair it, and the text after the item's name."""
 
     mend: Sequence[Operation] = ()
     detail: str = ""
@@ -31,12 +31,12 @@ class Check:
     """A check of each item of the first of ``tables``.
 
     Attributes:
-        name: how the command names it.
-        tables: the table that is read whole, and those that it is compared with.
+        name: its name in the command.
+        tables: the table that is read completely, and the tables compared with it.
         wrong: the inconsistency.
         remedy: the result of ``--mend`` or, unless ``mends``, what the operator has to do.
         keys: the keys of the other items that an item belongs to; empty if the check does not concern it.
-        judge: compares an item with those, ``None`` for one that is not there.
+        judge: compares an item with the other items, ``None`` for a missing item.
     """
 
     name: str

@@ -1,6 +1,6 @@
-"""All checks: one row each, for the command, its reference and the tests; in the order in which they are made.
+"""All checks: one row each, for the command, its reference and the tests, in the order of execution.
 
-What an earlier check mends is seen by the later ones: payments make orders known, orders spend consents.
+Later checks see the repairs of earlier checks: payments complete orders, orders spend consents.
 """
 
 from __future__ import annotations

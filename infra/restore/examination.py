@@ -23,7 +23,7 @@ PLACES = (*TABLES, LEDGER.name)
 
 
 class UnknownPosition(ValueError):
-    """A text is not a position; the message explains the format."""
+    """A text is not a position. The message explains the format."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """The position of an examination: in a table, after an item; or after all tables, in the ledger.
+    """The position of an examination: after an item of a table, or in the ledger after all tables.
 
     As text: the table, and the item's key in JSON.
     """
@@ -62,15 +62,15 @@ class Position:
 
     @property
     def option(self) -> str:
-        """The command's option that resumes here, for a shell."""
+        """Return the command's option that resumes at this position, quoted for a shell."""
         return f"--from {shlex.quote(str(self))}"
 
 
 class Examination:
-    """Compares all tables, and mends inconsistencies on request.
+    """Compares all tables, and repairs inconsistencies on request.
 
     Attributes:
-        position: where it can be resumed: the findings of all earlier items have been returned.
+        position: the position to resume from. All findings before it have been returned.
     """
 
     def __init__(self, hub: Hub, *, mend: bool, start: Position = Position(), progress: Progress = SILENT) -> None:
@@ -121,7 +121,7 @@ def _read(hub: Hub, keys: Sequence[Key]) -> Iterator[Item | None]:
 
 
 def _mend(hub: Hub, wrong: Inconsistency | None) -> bool:
-    """Write what mends; false if there is nothing to write, or an item has changed meanwhile."""
+    """Write the repair. Returns false without a repair, or if an item has changed meanwhile."""
     if wrong is None or not wrong.mend:
         return False
     try:

@@ -1,4 +1,4 @@
-"""How items are named to an operator: in words, with the ids that other commands take."""
+"""Names of items for an operator: words, with the ids that other commands accept."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def name_item(table: str, item: Item) -> str:
 
 
 def name_missing(keys: Sequence[Key], found: Sequence[Item | None]) -> str:
-    """The missing records that have an owner: ``card 9, transaction 12``."""
+    """Name the missing records that have an owner: ``card 9, transaction 12``."""
     gone = [key for (_, key), item in zip(keys, found, strict=True) if item is None]
     return ", ".join(describe_owner(key["owner"]) for key in gone)
 

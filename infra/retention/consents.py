@@ -14,10 +14,10 @@ from infra.retention.kinds import RETENTION_SECONDS
 
 
 def erase_consent(hub: Hub, consent_id: str) -> list[str]:
-    """Remove the account identifiers of an ended consent; returns the kinds that were removed, none the second time.
+    """Remove the account identifiers of an ended consent. Returns the removed kinds, none the second time.
 
     Raises:
-        NotErasable: there is no such consent, or it has not ended.
+        NotErasable: the consent does not exist, or has not ended.
     """
     table, key = consent_key(consent_id)
     item = hub.store.get(table, key)
@@ -32,7 +32,7 @@ def erase_consent(hub: Hub, consent_id: str) -> list[str]:
 
 
 def due_consents(hub: Hub, now: int) -> list[Consent]:
-    """The consents that ended five years ago."""
+    """Yield the consents that ended five years ago."""
     items = (item for item in hub.store.scan(consents.TABLE) if item["part"] == "consent")
     return [each for each in map(Consent.from_item, items) if _ended_at(each) + RETENTION_SECONDS <= now]
 
@@ -44,7 +44,7 @@ def remove_consent(hub: Hub, consent: Consent) -> None:
 
 
 def due_payments(hub: Hub, now: int) -> Iterator[Item]:
-    """The payments that were ordered five years ago."""
+    """Yield the payments that were ordered five years ago."""
     items = (item for item in hub.store.scan(payments.TABLE) if "payment_id" in item)
     return (item for item in items if item["created_at"] + RETENTION_SECONDS <= now)
 

@@ -4,4 +4,4 @@ from __future__ import annotations
 
 
 class NotErasable(Exception):
-    """The data of a person cannot be erased (yet); the message is a sentence for the operator."""
+    """The data of a person cannot be erased yet. The message is a sentence for the operator."""

@@ -39,7 +39,7 @@ class HolderRecords:
     cards: list[Card]
 
     def obstacles(self, now: int) -> Iterator[str]:
-        """The open accounts and usable cards, each with the manager's next step."""
+        """Return the open accounts and usable cards, each with the manager's next step."""
         for account in self.accounts:
             if account.status != CLOSED:
                 yield f"account {account.id} is open (changeAccountStatus {CLOSED})"
@@ -50,14 +50,14 @@ class HolderRecords:
                 )
 
     def ended_at(self, now: int) -> int | None:
-        """When the last account was closed, in Unix seconds; ``None`` before, and for a holder without accounts."""
+        """Return when the last account was closed, in Unix seconds; ``None`` if any is open, or without accounts."""
         if any(self.obstacles(now)):
             return None
         return max((each.updated_at for each in self.accounts), default=None)
 
 
 def erase_holder(hub: Hub, holder_id: int) -> list[str]:
-    """Remove what no law keeps; returns the kinds that were removed, none if nothing was left.
+    """Remove data without a legal retention duty. Returns the removed kinds.
 
     Raises:
         NotErasable: there is no such holder, or an account is open, or a card is neither blocked nor expired and was
@@ -73,7 +73,7 @@ def erase_holder(hub: Hub, holder_id: int) -> list[str]:
 
 
 def due_holders(hub: Hub, now: int) -> list[HolderRecords]:
-    """The holders whose last account was closed five years ago, and whose names are still there."""
+    """Yield the holders whose last account was closed five years ago, and whose names are still stored."""
     return [each for each in _read(hub.store) if _is_named(each) and _is_over(each, now)]
 
 
@@ -83,7 +83,7 @@ def _is_over(found: HolderRecords, now: int) -> bool:
 
 
 def remove_holder(hub: Hub, found: HolderRecords) -> None:
-    """Remove all data that identify the holder; the books stay."""
+    """Remove all data that identify the holder. The books remain."""
     _remove_contact(hub, found)
     holder = _read_one(hub.store, found.holder.id)
     anonymous = {name: value for name, value in holder.details.items() if name in IDENTIFYING_NOTHING}
@@ -95,7 +95,7 @@ def remove_holder(hub: Hub, found: HolderRecords) -> None:
 
 
 def _remove_contact(hub: Hub, found: HolderRecords) -> set[str]:
-    """Remove what no law keeps; returns the kinds of which something was left."""
+    """Remove data without a legal retention duty. Returns the removed kinds."""
     removed = set()
     details = {
         **{name: value for name, value in found.holder.details.items() if name not in CONTACT},
@@ -113,7 +113,7 @@ def _remove_contact(hub: Hub, found: HolderRecords) -> set[str]:
 
 
 def _remove_secrets(hub: Hub, card: Card) -> bool:
-    """Remove a card's PIN and password; returns whether it had any."""
+    """Remove a card's PIN and password. Returns whether the card had any."""
     data = hub.cards.card_data
     if card.pin is None and card.pvv is None and not _has_password(data, card):
         return False
@@ -122,7 +122,7 @@ def _remove_secrets(hub: Hub, card: Card) -> bool:
 
 
 def _has_password(data: CardData, card: Card) -> bool:
-    """Whether a card has a password, also one that no key opens any more."""
+    """Whether a card has a password, even if no key can decrypt it."""
     try:
         return bool(decrypt_password(card, data))
     except Unsealable:
@@ -137,7 +137,7 @@ def _remove_names(store: Store, card: Card) -> None:
 
 
 def _remove_parts(store: Store, card: Card, prefix: str) -> bool:
-    """Delete the items of a card whose sort key begins so; returns whether there were any."""
+    """Delete the items of a card whose sort key has this prefix. Returns whether there were any."""
     rows = store.rows(TABLE, ("owner", f"card#{card.id}"), sort_prefix=("part", prefix))
     for row in rows:
         store.delete(TABLE, {"owner": row["owner"], "part": row["part"]})
@@ -149,7 +149,7 @@ def _is_named(found: HolderRecords) -> bool:
 
 
 def _read(store: Store, holder_id: int | None = None) -> Iterator[HolderRecords]:
-    """All holders, or one; reads the whole table of cards, since a holder's cards have no index."""
+    """Read all holders, or one. Reads the whole table of cards, because a holder's cards have no index."""
     holders: dict[int, Holder] = {}
     accounts: dict[int, list[Account]] = {}
     cards: dict[int, list[Card]] = {}

@@ -1,4 +1,4 @@
-"""The kinds of personal data that the service keeps: one row each, for the command, the document and the tests."""
+"""The kinds of personal data that the service stores: one row each, for the command, the document and the tests."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ class Kind:
     """A kind of data.
 
     Attributes:
-        name: how commands name it.
-        data: what it is, for people.
-        place: table and item, as docs/data.md names them.
-        retention: for how long.
-        removal: what removes it when that time is over.
-        reason: the law or the purpose for which it is kept.
-        on_request: whether a command of ``retention`` removes it at once when a person asks.
+        name: its name in commands.
+        data: a readable description.
+        place: table and item, as in docs/data.md.
+        retention: the retention period.
+        removal: the job or command that removes it after this period.
+        reason: the law or the purpose of the retention.
+        on_request: whether a command of ``retention`` removes it immediately on a person's request.
     """
 
     name: str
@@ -274,5 +274,5 @@ def of_person(person: Person) -> list[Kind]:
 
 
 def kinds_of_person(person: Person) -> list[Kind]:
-    """The kinds that stay when the person asks for erasure."""
+    """Return the kinds that remain when the person requests erasure."""
     return [kind for kind in of_person(person) if not kind.on_request]

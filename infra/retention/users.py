@@ -16,13 +16,13 @@ from infra.retention.kinds import BY_NAME
 def erase_user(hub: Hub, email: str) -> list[str]:
     """Delete a user's account, sessions, unused links and journeys. Returns the kinds that were removed.
 
-    Sessions are deleted, too, or one would be valid again if the address were registered anew. Repeat an interrupted
-    call: it removes what was left.
+    Sessions are deleted, too, because they would become valid again if the address were registered again. Repeat an
+    interrupted call to remove the remaining data.
 
     Raises:
         NotErasable: the user has a client that is not archived.
         InvalidUser.
-        UnknownUser: nothing is stored of such a user.
+        UnknownUser: no data of this user is stored.
     """
     name = normalise_email(email)
     if any(not each.is_archived for each in hub.openbanking.clients.all(name)):
@@ -34,14 +34,14 @@ def erase_user(hub: Hub, email: str) -> list[str]:
 
 
 def _delete_account(hub: Hub, email: str) -> Iterator[str]:
-    """Delete a user's account; the kind of it if there was one."""
+    """Delete a user's account. Returns its kind if it existed."""
     if hub.website.users.find(email) is not None:
         hub.store.delete(*user_key(email))
         yield "user-account"
 
 
 def _delete_items(store: Store, email: str) -> Iterator[str]:
-    """Delete a user's sessions, links and journeys; the kind of each."""
+    """Delete a user's sessions, links and journeys. Returns the kind of each."""
     for item in store.scan(TABLE):
         if (kind := _kind_of(item, email)) is not None:
             store.delete(TABLE, {"owner": item["owner"], "part": item["part"]})
@@ -49,7 +49,7 @@ def _delete_items(store: Store, email: str) -> Iterator[str]:
 
 
 def _kind_of(item: Item, email: str) -> str | None:
-    """The kind of a user's item in the table; ``None`` for any other item."""
+    """Return the kind of a user's item in the table; ``None`` for any other item."""
     if item["owner"] == owner_of_journeys(email):
         return "journeys"
     return "sessions" if item.get("email") == email else None

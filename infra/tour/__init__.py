@@ -1,1 +1,1 @@
-"""The tour: plays a TPP, a PSU and a programme manager against a running stack, and prints each step."""
+"""The tour, which simulates a TPP, a PSU and a programme manager on a running stack, and prints each step."""

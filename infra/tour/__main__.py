@@ -1,10 +1,10 @@
-"""``.venv/bin/python -m infra.tour``."""
+"""Entry point of ``.venv/bin/python -m infra.tour``."""
 
 from infra import command
 
 
 def main() -> int:
-    """Run the tour. The import is late so that Ctrl-C prints one line from the start."""
+    """Run the tour. The import is deferred so that Ctrl-C during start-up prints one line."""
     from infra.tour import play
 
     return play.main()

@@ -25,7 +25,7 @@ _HOLDER = {f"{what}_{name}": value for what in ("holder", "delivery") for name, 
 
 
 class CardTour:
-    """Calls the card API at ``base`` with the ``credential`` of a programme manager whose events ``receiver`` gets."""
+    """Calls the card API at ``base`` with a programme manager's ``credential``. ``receiver`` gets the events."""
 
     def __init__(
         self, base: str, credential: Mapping[str, Any], client: httpx.Client, receiver: EventReceiver, guide: Guide
@@ -37,7 +37,7 @@ class CardTour:
         self._guide = guide
 
     def play(self, catalogue: Catalogue) -> None:
-        """Play a card's life; ``catalogue`` is the manager's configuration. Raises: TourFailed."""
+        """Run a card's life cycle. ``catalogue`` is the manager's configuration. Raises: TourFailed."""
         made = self._order(catalogue)
         self._card: dict[str, Any] = {"card_id": made["card_id"]}
         self._account: dict[str, Any] = {"account_id": made["account_id"]}
@@ -135,8 +135,8 @@ class CardTour:
         return envelope.get("data", envelope)
 
     def _enter_wrong_pins(self) -> None:
-        """Enter wrong PINs until the third in a row. One in 10,000 has the verification value of the right one, and is
-        accepted: then three more are needed.
+        """Enter three wrong PINs in a row. A wrong PIN with the right verification value (1 in 10,000) restarts the
+        count.
         """
         refused = 0
         for pin in _WRONG_PINS:
@@ -149,13 +149,13 @@ class CardTour:
         raise TourFailed("no three wrong PINs in a row were refused")
 
     def _authorize(self, shop: str, amount: int, code: str = "00", **members: Any) -> Any:
-        """Ask for an authorization. Raises: TourFailed, if its response code is not ``code``."""
+        """Request an authorization. Raises: TourFailed, if its response code is not ``code``."""
         answer = self._respond(shop, amount, **members)
         _require(answer["response_code"] == code, f"{shop} got {answer['response_code']} instead of {code}")
         return answer
 
     def _respond(self, shop: str, amount: int, **members: Any) -> Any:
-        """The network's answer to a request of a shop."""
+        """Return the network's answer to a request of a shop."""
         use = {"transaction_type": _PURCHASE, **_members(shop, amount), **self._card, **members}
         return self._call("simulateAuthorization", **use)
 
@@ -180,6 +180,6 @@ def _members(shop: str, amount: int) -> dict[str, Any]:
 
 
 def _signed_amount(row: Mapping[str, Any]) -> int:
-    """The signed amount of a transaction, per docs/concepts/card-network.md."""
+    """Return the signed amount of a transaction, per docs/concepts/card-network.md."""
     amount = row["holder_amount"] if row["transaction_type"] in CREDIT_TYPES else -row["holder_amount"]
     return int(amount - (0 if row["is_conversion_fee_blended"] else row.get("currency_conversion_fee", 0)))

@@ -26,7 +26,7 @@ _SECRET = re.compile(r'("(?:\w*token|code|code_verifier|events_secret|access_\w+
 
 
 class TourFailed(Exception):
-    """The tour cannot continue; the message is one sentence."""
+    """The tour cannot continue. The message is one sentence."""
 
 
 class Guide:
@@ -58,7 +58,7 @@ class Guide:
             print(f"  {text:<{_STEP_WIDTH}}", end="  ", flush=True)
 
     def say(self, outcome: str, who: str, what: str, *lines: str) -> None:
-        """Print what somebody did, with more lines, in detail; otherwise keep the outcome for the end of the step."""
+        """Print a person's action with further lines in detail. Otherwise, store the outcome for the end of the step."""
         if self._detail:
             print(f"  {self._colour('magenta', who)} {what}".rstrip())
             for line in "\n".join(lines).splitlines():
@@ -77,7 +77,7 @@ class Guide:
         self.say("done", "PSU", f"{method} {url}  {status} {title}")
 
     def http_client(self, who: str) -> httpx.Client:
-        """A client of the running stack that prints the requests of ``who``, and the responses."""
+        """Create a client of the running stack that prints the requests of ``who``, and the responses."""
         authorities = ssl.create_default_context(cafile=os.environ.get("OUTBOUND_CA_FILE") or None)
 
         def request(sent: httpx.Request) -> None:
@@ -107,7 +107,7 @@ class Guide:
 
 
 def format_json(body: Any) -> str:
-    """JSON with shortened secrets, on one line if it fits."""
+    """Format JSON with shortened secrets, on one line if it fits."""
     whole = _SECRET.sub(r"\1\2…", json.dumps(body, ensure_ascii=False))
     return whole if len(whole) <= _WIDTH else _SECRET.sub(r"\1\2…", json.dumps(body, ensure_ascii=False, indent=2))
 
@@ -122,7 +122,7 @@ def _body(request: httpx.Request) -> Any:
 
 
 def _describe(status: int, body: Any) -> str:
-    """A response in a few words: the error, or its most informative member."""
+    """Describe a response in a few words: the error, or its most informative member."""
     if "status_code" in body:
         return f"refused, {body['status_code']}"
     if status >= 400:

@@ -1,4 +1,4 @@
-"""A guided tour: a TPP and a PSU at both demonstration banks, then a programme manager: a line for each step."""
+"""A guided tour: a TPP and a PSU at both demonstration banks, then a programme manager, with one line per step."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _CHOICES = ("LOCALSTACK", "AWS_ENDPOINT_URL", "ENGINE", "TLS")
 
 
 def run(stack: Mapping[str, Any], hub: Hub, guide: Guide) -> None:
-    """Play the tour on a running stack, which ``hub`` uses, too. Raises: one of ``_FAILURES``."""
+    """Run the tour on a running stack, which ``hub`` also uses. Raises: one of ``_FAILURES``."""
     base = stack["base_url"]
     with listen(guide.event) as receiver, guide.http_client("TPP") as http:
         with _register_client(hub, stack, receiver, guide) as client:
@@ -58,7 +58,7 @@ def run(stack: Mapping[str, Any], hub: Hub, guide: Guide) -> None:
 
 @contextmanager
 def _register_client(hub: Hub, stack: Mapping[str, Any], receiver: EventReceiver, guide: Guide) -> Iterator[Client]:
-    """A client whose events are sent to the tour; on exit its Events URL is removed and it is archived."""
+    """Register a client that sends events to the tour. On exit, remove its Events URL and archive it."""
     clients, owner, callbacks = hub.openbanking.clients, stack["user"]["email"], [stack["client"]["callback_url"]]
     title = f"Guided Tour {secrets.token_hex(2)}"
     guide.chapter("A client for the tour")
@@ -79,7 +79,7 @@ def _register_client(hub: Hub, stack: Mapping[str, Any], receiver: EventReceiver
 def _load_manager(
     hub: Hub, stack: Mapping[str, Any], receiver: EventReceiver, guide: Guide
 ) -> Iterator[tuple[Catalogue, dict[str, Any]]]:
-    """The set-up and a credential of a programme manager like the stack's; on exit its Events URL is removed."""
+    """Load a programme manager like the stack's, with a credential. On exit, remove its Events URL."""
     guide.chapter("The card API")
     guide.step("The operator loads a programme manager with an Events URL")
     number, like = secrets.randbelow(10**6) + 10**6, hub.cards.programmes.catalogue(stack["programme"]["manager_id"])
@@ -96,7 +96,7 @@ def _load_manager(
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Play the tour on the running stack, or on a temporary one. Returns the exit code."""
+    """Run the tour on the running stack, or on a temporary stack. Returns the exit code."""
     from infra.local import background
 
     parser = command.parser("infra.tour", __doc__)
@@ -120,7 +120,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _explain_own_stack(environ: Mapping[str, str]) -> str:
-    """Why the tour does not use the user's own stack, and how to make it."""
+    """Explain why the tour does not use the user's own stack, and how to change this."""
     file, content = stackfile.location(environ), stackfile.read(stackfile.location(environ))
     path = stackfile.display_path(file)
     found = f"the stack of {path} does not respond at {content.get('base_url')}" if content else f"there is no {path}"

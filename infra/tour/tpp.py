@@ -1,4 +1,4 @@
-"""A TPP and a PSU at one bank: consent, accounts, payments, revocation, and events. The TPP is the Python package."""
+"""A TPP and a PSU at one bank: consent, accounts, payments, revocation, and events. The TPP uses the Python package."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class TppTour:
         self._payments_callback = f"{tpp.base_url}/payments/callback"
 
     def play(self, bank: Mapping[str, Any]) -> None:
-        """Play the journey at ``bank``, an entry of the stack file."""
+        """Run the journey at ``bank``, an entry of the stack file."""
         self._guide.chapter(f"{bank['name']} ({bank['bic']}, version {bank['api_version']})")
         consent = self._authorize(bank)
         account = self._read(consent)
@@ -89,7 +89,7 @@ class TppTour:
         self._confirm(self._tpp.pay_direct(direct.from_json({**order.to_json(), "bic": bic})), self._tpp, bic)
 
     def _confirm(self, initiated: Initiated, payer: sdk.Consent | sdk.Tpp, bic: str | None = None) -> None:
-        """The PSU confirms the payment; the TPP queries its status and receives the event."""
+        """Have the PSU confirm the payment. The TPP then queries its status and receives the event."""
         back = confirm_payment(Browser(self._payments_callback, self._guide.page), initiated.confirmation_url)
         if parse_qs(urlsplit(back).query).get("payment_id") != [initiated.payment_id]:
             raise TourFailed("the payment in the callback is not the one that was initiated")
@@ -100,7 +100,7 @@ class TppTour:
         self._receiver.wait_for_event("payment.status_changed", payment_id=initiated.payment_id, **reported)
 
     def _revoke(self, bank: Mapping[str, Any], consent: sdk.Consent) -> None:
-        """The TPP ends the consent; the bank and the TPP are notified."""
+        """Have the TPP end the consent. The bank and the TPP are notified."""
         step = self._guide.step
         step("The PSU finds the consent at the bank")
         self._find_at_bank(bank, "Revoke", "active")
@@ -126,7 +126,7 @@ class TppTour:
 
 
 def funds_request(account: Account) -> sdk.FundsRequestV1 | sdk.FundsRequestV2:
-    """Whether the account has 25.00, in the format of its version."""
+    """Build a request for 25.00, in the format of the account's version."""
     amount: dict[str, Any] = {"amount": Decimal("25.00"), "currency": account.currency}
     if isinstance(account, sdk.AccountV1):
         payer = sdk.FundsAccountV1(iban=str(account.iban))
@@ -136,7 +136,7 @@ def funds_request(account: Account) -> sdk.FundsRequestV1 | sdk.FundsRequestV2:
 
 
 def _order(account: Account, callback: str) -> sdk.SinglePaymentV1 | sdk.SinglePaymentV2:
-    """A payment of 12.50 to a bookshop, in the format of the account's version."""
+    """Build a payment of 12.50 to a bookshop, in the format of the account's version."""
     price, currency, shop = Decimal("12.50"), account.currency, "Oak Street Books"
     if isinstance(account, sdk.AccountV1):
         iban = "GB33BUKB20201555555555"

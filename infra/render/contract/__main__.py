@@ -1,6 +1,6 @@
-"""Writes the contract: what each API promises, one line for each operation, member and value.
+"""Writes the contract of each API: one line for each operation, member and value.
 
-What has changed since the last release is marked: a new line with ``+``, a line that is gone with ``-``. With
+Changes since the last release are marked: a new line with ``+``, a removed line with ``-``. With
 ``--check``, lists the outdated files instead.
 """
 
@@ -21,7 +21,7 @@ PLACE = ROOT / "contract"
 
 
 def texts(folder: Path) -> dict[Path, str]:
-    """The content of each document's file; what the file in ``folder`` has as released stays the base of its marks."""
+    """Return the content of each document's file. Released lines of the file in ``folder`` are the base of the marks."""
     files = {folder / f"{name}.txt": contract(load(name)) for name in DOCUMENTS}
     return {file: marks.join_lines(marks.mark_changes(_released_lines(file), lines)) for file, lines in files.items()}
 

@@ -1,7 +1,7 @@
 """The lines of a contract: one for each operation, member, type, length, obligation, value and error code.
 
-A line names its place, then, after two spaces, what holds there. Descriptions and examples are no part of it. The
-members of a body stand with its operation; those of a schema that other members name stand once, with the schema.
+A line has its place, two spaces, and the facts about the place. It omits descriptions and examples. The members of a
+body are listed with its operation. The members of a schema that other members name are listed once, with the schema.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _APART = {
 
 
 def contract(document: Schema) -> list[str]:
-    """The lines of an OpenAPI document, in its order, each once."""
+    """Return the lines of an OpenAPI document in order, without duplicates."""
     return list(dict.fromkeys(_Contract(document).lines()))
 
 
@@ -51,7 +51,7 @@ class _Contract:
         yield from (f"pattern {name}  {pattern}" for name, pattern in sorted(self._patterns.items()))
 
     def _named_schemas(self) -> Iterator[str]:
-        """The schemas that members name, in the document's order; their members may name more."""
+        """Return the schemas that members name, in the document's order, including nested ones."""
         schemas = self._document["components"]["schemas"]
         written: dict[str, list[str]] = {}
         while pending := self._named - written.keys():
@@ -90,7 +90,7 @@ class _Contract:
             )
 
     def _value(self, place: str, schema: Schema, obligation: str, *, inline: bool = False) -> Iterator[str]:
-        """The lines of a value; ``inline`` has the members of a named schema stand at its place."""
+        """Yield the lines of a value. With ``inline``, the members of a named schema are listed at its place."""
         alternatives = schema.get("oneOf") or schema.get("anyOf") or ()
         if "$ref" in schema and inline:
             yield from self._value(place, self._resolve(schema), obligation, inline=True)
@@ -106,7 +106,7 @@ class _Contract:
             yield from self._inside(place, schema, inline=inline)
 
     def _narrowed_values(self, place: str, schema: Schema) -> Iterator[str]:
-        """The values that a place allows of a named schema, such as the codes of one status."""
+        """Return the values of a named schema that a place allows, such as the codes of one status."""
         for name, member in schema.get("properties", {}).items():
             yield from (_line(f"{place}.{name}", f"value {each}") for each in _values(member))
 
@@ -126,7 +126,7 @@ class _Contract:
             yield from self._value(f"{place}({label})" if label else place, found, obligation, inline=inline)
 
     def _shared_members(self, alternatives: Sequence[Schema]) -> dict[str, tuple[Schema, str]]:
-        """The members that are the same in all alternatives, with their obligation."""
+        """Return the members that are equal in all alternatives, with their obligation."""
         found = [_obligated_members(self._resolve(each)) for each in alternatives]
         return {name: member for name, member in found[0].items() if all(each.get(name) == member for each in found)}
 
@@ -184,7 +184,7 @@ def _obligation(is_required: bool) -> str:
 
 
 def _values(schema: Schema) -> Iterator[str]:
-    """The enumerated values as JSON, one a line; a number that may also be sent as a text is one value."""
+    """Return the enumerated values as JSON, one a line. A number that may also be sent as text is one value."""
     by_text: dict[str, list[str]] = {}
     for value in schema.get("enum", ()):
         by_text.setdefault(str(value), []).append(_compact(value))
@@ -193,14 +193,14 @@ def _values(schema: Schema) -> Iterator[str]:
 
 
 def _label(reference: str) -> str:
-    """A named schema as the label of an alternative; that of a response to an action is the action's."""
+    """Return a named schema as the label of an alternative. For a response to an action, the label is the action."""
     name = reference.rpartition("/")[2]
     action = name.removesuffix("Response")
     return name if action == name else action[0].lower() + action[1:]
 
 
 def _is_rule(schema: Schema) -> bool:
-    """Whether an alternative only demands members of the value that it stands in."""
+    """Whether an alternative only requires members of the enclosing value."""
     return "required" in schema and not {"$ref", "type", "enum", "const"} & schema.keys()
 
 

@@ -1,7 +1,6 @@
-"""The marks of a contract's lines: what has changed since the last release.
+"""The marks of a contract's lines, for changes since the last release.
 
-``+ `` marks a line that the release lacks, ``- `` one that holds no longer, at its old place. A line without a mark is
-released and holds.
+``+ `` marks a new line, ``- `` a removed line at its old place. A line without a mark is released and valid.
 """
 
 from __future__ import annotations
@@ -13,22 +12,22 @@ NEW, GONE = "+ ", "- "
 
 
 def released_lines(text: str) -> list[str]:
-    """The lines of the last release."""
+    """Return the lines of the last release."""
     return [line.removeprefix(GONE) for line in text.splitlines() if not line.startswith(NEW)]
 
 
 def present_lines(text: str) -> list[str]:
-    """The lines that hold now."""
+    """Return the currently valid lines."""
     return [line.removeprefix(NEW) for line in text.splitlines() if not line.startswith(GONE)]
 
 
 def join_lines(lines: Iterable[str]) -> str:
-    """The text of a contract's file."""
+    """Return the text of a contract's file."""
     return "".join(f"{line}\n" for line in lines)
 
 
 def mark_changes(before: Sequence[str], now: Sequence[str]) -> list[str]:
-    """The lines that hold ``now`` and those that are gone, with the marks of what has changed since ``before``."""
+    """Return the lines valid ``now`` and the removed lines, with marks of the changes since ``before``."""
     lines: list[str] = []
     for tag, i, j, k, m in SequenceMatcher(None, before, now, autojunk=False).get_opcodes():
         same = tag == "equal"

@@ -25,7 +25,7 @@ _OF_ONE_VERSION = re.compile(r", version \d+: /\S+")
 
 
 def render() -> str:
-    """A section for each group of checks, with a row for each check; groups about the same subject stand together."""
+    """Render a section for each group of checks, with a row for each check. Groups of the same subject are adjacent."""
     counts = ", ".join(f"{len(checks_of(version))} of version {version}" for version in VERSIONS.values())
     subjects = (_CONSENTS, _ACCOUNTS, _HISTORY, _PAYMENTS, _STATUSES, _CALLS)
     sections = {subject: [f"## {subject}"] for subject in subjects}
@@ -51,7 +51,7 @@ def _section(group: str, listed: list[Rows]) -> Iterator[str]:
 
 
 def _checks_by_group() -> Iterator[Rows]:
-    """The checks of all versions by id, in the order of the first version that has a group."""
+    """Return the checks of all versions by id, in the order of the first version that has a group."""
     by_id: dict[str, dict[Version, Check]] = {}
     for version in VERSIONS.values():
         for check in checks_of(version):
@@ -65,7 +65,7 @@ def _any(rows: Rows) -> Check:
 
 
 def _paths(listed: list[Rows]) -> str:
-    """The paths that a group's checks call, by version."""
+    """Return the paths that a group's checks call, by version."""
     found = dict.fromkeys((check.path, version) for rows in listed for version, check in rows.items() if check.path)
     return ", ".join(f"`{path}` (version {version})" for path, version in found)
 
@@ -82,7 +82,7 @@ def _row(rows: Rows) -> tuple[str, ...]:
 
 
 def _stands(rows: Rows) -> str:
-    """The rules of a check, with links to the sections that explain them in each version."""
+    """Return the rules of a check, with links to the sections that explain them in each version."""
     links: dict[str, dict[str, Version]] = {}
     for version, check in rows.items():
         for rule in check.paragraph.split("; "):

@@ -29,7 +29,7 @@ class Refusal(NamedTuple):
 
 
 class Operation(NamedTuple):
-    """A call, a webhook or an event; ``name`` is the heading."""
+    """A call, a webhook or an event. ``name`` is the heading."""
 
     name: str
     body: Json

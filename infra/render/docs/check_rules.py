@@ -24,7 +24,7 @@ _SECTIONS = {
 
 
 def section_of(rule: str, version: Version) -> str:
-    """The page and anchor for one rule of a check's ``paragraph``, such as ``concepts/bank-integration.md#headers``."""
+    """Return the page and anchor for a rule of a ``paragraph``, such as ``concepts/bank-integration.md#headers``."""
     reference = f"reference/bank-api-v{version}.md"
     path = rule.rpartition(": ")[2]
     if rule.startswith(_WEBHOOK):

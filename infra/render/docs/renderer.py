@@ -20,7 +20,7 @@ _BREAK = re.compile(r"(?<=[/_])|(?<=::)")
 
 
 class LinkError(ValueError):
-    """A link in a document does not lead to a page of the site."""
+    """A link in a document leads to no page of the site."""
 
 
 def _breakable(name: re.Match[str]) -> str:
@@ -76,7 +76,7 @@ class Renderer:
         return f'<h2 id="{part.anchor}">{self._link(part)}</h2>\n{about}<ul class="sections">\n{rows}</ul>\n'
 
     def _row(self, heading: Heading) -> str:
-        """The link to a section, and the first sentence of the section, unless that introduces what is not here."""
+        """Render the link to a section, and its first sentence, unless this introduces content of other parts."""
         about = _SENTENCE_END.split(heading.paragraph.content if heading.paragraph else "", maxsplit=1)[0]
         is_complete = about and not about.endswith(":")
         return f"{self._link(heading)}{f'<p>{self._markdown.renderInline(about)}</p>' if is_complete else ''}"
@@ -105,7 +105,7 @@ class Renderer:
         return f'<pre tabindex="0"><code class="language-{language}">{content}</code></pre>\n'
 
     def _code(self, tokens: Sequence[Token], index: int, options: OptionsDict, env: EnvType) -> str:
-        """Render code in a sentence; a long path or name may break, so that a column of them leaves room to others."""
+        """Render code in a sentence. A long path or name may break, so that a column of code leaves room for others."""
         content = escapeHtml(tokens[index].content)
         return f"<code>{_LONG_NAME.sub(_breakable, content)}</code>"
 

@@ -1,4 +1,4 @@
-"""The page of the checks after a restore: what is inconsistent, and what mends it."""
+"""The page of the checks after a restore: the inconsistencies and their remedies."""
 
 from __future__ import annotations
 

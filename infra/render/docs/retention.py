@@ -1,4 +1,4 @@
-"""The page of personal data: what is kept, for how long and why, by the person that it is about."""
+"""The page of personal data: kinds, retention periods and reasons, by person."""
 
 from __future__ import annotations
 

@@ -234,7 +234,7 @@ def _names_of(function: griffe.Function) -> set[str]:
 
 
 def _has_own_text(method: Method) -> bool:
-    """Whether a method says more than that it is another class's."""
+    """Whether a method has a docstring other than a reference to a different class."""
     text = docstring(method)
     return bool(text) and not text.startswith("See ")
 

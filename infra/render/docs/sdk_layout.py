@@ -1,4 +1,4 @@
-"""The pages of the SDK's reference: which modules each shows, in which order, and where each name is."""
+"""The pages of the SDK's reference: the modules of each page, their order, and the page of each name."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from infra.render.sdk_package import SOURCE, load
 
 @dataclass(frozen=True)
 class Group:
-    """A section: all names that the package takes from these modules, in their order, but some ``first``."""
+    """A section: all names that the package takes from these modules in order, starting with ``first``."""
 
     title: str
     modules: tuple[str, ...]
@@ -172,7 +172,7 @@ _SHARED = "causeway.errors", "causeway._retries"
 
 
 def handle_of(entry: Entry) -> str | None:
-    """The name for objects of a class with its own sections; ``None`` if they have none."""
+    """Return the name for objects of a class with its own sections; ``None`` without such sections."""
     return HANDLES.get(entry.module) or HANDLES.get(entry.name)
 
 

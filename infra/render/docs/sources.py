@@ -11,7 +11,7 @@ from infra.repository import ROOT
 
 @cache
 def source_of(page: str) -> str:
-    """The Markdown of a page."""
+    """Return the Markdown of a page."""
     if is_generated(page):
         return reference.PAGES[page.removeprefix(GENERATED)].text
     return (ROOT / file_of(page)).read_text("utf-8")

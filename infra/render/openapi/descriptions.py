@@ -1,4 +1,4 @@
-"""Checks that everything the documents describe has its sentence, without rendering them: a part of ``make lint``.
+"""Checks that all described elements have a sentence, without rendering the documents: a part of ``make lint``.
 
 Messages of the protocols need a docstring below each member, or one of the same name above it; calls, webhooks and
 refusals one below their row; card actions one in their function; events a meaning in their row.
@@ -32,7 +32,7 @@ _INTERNAL = ("portal_messages", "card_records", "message")
 
 
 def missing() -> Iterator[str]:
-    """What has no sentence, each with the place where to add it."""
+    """Return the elements without a sentence, each with the place where to add it."""
     for describe in (*_members(), *_rows(), *_actions()):
         try:
             describe()

@@ -1,1 +1,1 @@
-"""Writes what follows from the OpenAPI documents in the SDK, and its synchronous half."""
+"""Writes the SDK's modules generated from the OpenAPI documents, and its synchronous half."""

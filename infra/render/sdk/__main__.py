@@ -29,7 +29,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def update(check: bool) -> list[Path]:
-    """Write the files that differ and delete those without source, unless ``check``. Returns both."""
+    """Write the files that differ and delete files without source, unless ``check``. Returns both."""
     return update_files(modules.texts(), modules.files_without_source(), check=check)
 
 

@@ -83,7 +83,7 @@ def to_synchronous(text: str, name: str = "the module") -> str:
 
 
 def remove_async_keywords(text: str) -> str:
-    """Source without the keywords ``async`` and ``await``; texts keep them."""
+    """Remove the keywords ``async`` and ``await`` from source. Strings are unchanged."""
     lines = text.splitlines(keepends=True)
     tokens = tokenize.generate_tokens(io.StringIO(text).readline)
     found = [token.start for token in tokens if token.type == tokenize.NAME and token.string in ("async", "await")]

@@ -42,13 +42,13 @@ def module(docstring: str, parts: Iterable[str], modules: Mapping[str, str]) -> 
 
 
 def remove_docstrings(source: str) -> str:
-    """Source whose names are those that code uses."""
+    """Remove docstrings from source, so that only names used by code remain."""
     return re.sub(r'r?"""(?:.|\n)*?"""', "", source)
 
 
 @cache
 def format_source(source: str) -> str:
-    """Source as ``make format`` leaves it: imports sorted, lines filled."""
+    """Format source like ``make format``: sorted imports, filled lines."""
     sorted_source = ruff(source, "check", "--select", "I", "--fix", "--quiet")
     return ruff(sorted_source, "format", "--quiet")
 
