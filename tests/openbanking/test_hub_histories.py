@@ -77,7 +77,7 @@ def refresh_with_an_old_token(history: HubHistory) -> None:
     history.refresh(1, 2, None)
 
 
-def revoke_at_the_bank(history: HubHistory) -> None:
+def revoke_by_bank(history: HubHistory) -> None:
     history.revoke(1, "bank", None)
 
 
@@ -102,18 +102,18 @@ DEFECTS: dict[str, tuple[Any, str, Any, Callable[[HubHistory], None], str]] = {
     "events are not recorded": (TppEvents, "record", lambda *_: NONE_RECORDED, revoke_and_deliver, "is received"),
     "successes are not recorded": (Worker, "_succeed", lambda *_: None, deliver_twice, "received twice"),
     "the queue is last in, first out": (InMemory, "send_all", send_last_first, redeem_twice, "out of order"),
-    "banks are not notified": (
+    "banks get no notice": (
         tokens,
         "record_revoke_token",
         lambda *_: NONE_RECORDED,
         revoke_and_deliver,
         "is told once",
     ),
-    "the list omits revocations": (
+    "revocations are not listed": (
         consents.Consent,
         "state",
         lambda *_: "authorised",
-        revoke_at_the_bank,
+        revoke_by_bank,
         "the consents are",
     ),
 }
