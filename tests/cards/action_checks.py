@@ -1,4 +1,4 @@
-"""Calls of actions, and checks of what they answer against the specification's tables."""
+"""Helpers that call actions and compare the answers with the specification's tables."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def call(issuer: Issuer, action: str, members: Members) -> Envelope:
 
 
 def rows(action: str, answer: Envelope) -> list[Mapping[str, Any]]:
-    """The objects in an answer's data, after a look at the shape that they come in."""
+    """Check the members of a successful answer and return the objects in its data."""
     shape, paged, data = EVERY_ACTION[action].shape, EVERY_ACTION[action].is_paged, answer.data
     assert answer.status == "success", answer.raw
     beside = ({"id"} if shape == "id" else set()) | ({"paginator"} if paged else set())
@@ -52,7 +52,7 @@ def rows(action: str, answer: Envelope) -> list[Mapping[str, Any]]:
 
 
 def check(action: str, row: Mapping[str, Any]) -> None:
-    """One object of an answer against the action's table and model."""
+    """Check one object of an answer against the table and the model of its action."""
     table = TABLES[action].answer
     assert set(row) <= set(table)
     assert {name for name, member in table.items() if member.mandatory} <= set(row)
@@ -68,7 +68,7 @@ def check(action: str, row: Mapping[str, Any]) -> None:
 
 
 def check_bank_accounts(row: Mapping[str, Any]) -> None:
-    """The bank accounts between which money goes; a table of answers has their members as requests have theirs."""
+    """Check the members and types of a payment's source and destination bank accounts."""
     sides = {"source": SOURCE_BANK_ACCOUNT, "destination": DESTINATION_BANK_ACCOUNT}
     for side, table in sides.items():
         for account in row.get(f"{side}_bank_account_address", ()):
@@ -83,14 +83,14 @@ def _types(member: Member) -> tuple[type, ...]:
 
 
 def state_table(text: str) -> dict[str, dict[str, int]]:
-    """A table of states: rows by their first word, columns by the first line; ``ok`` is a success."""
+    """Parse a table of status codes by row label and column name. ``ok`` stands for success."""
     columns, *lines = [line.split() for line in text.strip().splitlines()]
     codes = [(row, [OK if word == "ok" else int(word) for word in words]) for row, *words in lines]
     return {row: dict(zip(columns, values, strict=True)) for row, values in codes}
 
 
 def is_repeat(first: Envelope, second: Envelope) -> bool:
-    """Whether the second answer is the first one, byte for byte, but for ``duplicated``."""
+    """Return whether two answers are identical except that ``duplicated`` changes from 0 to 1."""
     assert first.raw.count('"duplicated":0') == 1
     return second.raw == first.raw.replace('"duplicated":0', '"duplicated":1')
 
@@ -105,14 +105,14 @@ def read(action: str, members: Members) -> Any:
 
 
 def refusal(action: str, members: Members) -> tuple[int, str]:
-    """The code and the message that a request is refused with."""
+    """Return the status code and the message with which a request is rejected."""
     with pytest.raises(Refused) as refused:
         read(action, members)
     return int(refused.value.status), refused.value.message
 
 
 def refusal_if_any(action: str, members: Members) -> tuple[int | None, str]:
-    """The same of a request that may be right: then there is no code."""
+    """Return the status code and the message of a rejected request, or ``None`` and an empty text."""
     try:
         read(action, members)
     except Refused as refused:

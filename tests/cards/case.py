@@ -1,4 +1,4 @@
-"""A way to call an action with the calls of DynamoDB it makes, and those ways for the card network and the reports."""
+"""The description of an action call with its DynamoDB calls, and the cases of the card network and the reports."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ EVERY_ACTION = {**ACTIONS, **SIMULATOR_ACTIONS}
 
 
 def in_order(calls: Sequence[str]) -> list[str]:
-    """Calls with a look before the reservation that is made at the same time, whichever was first."""
+    """Return the calls with a concurrent look before its reservation, whichever came first."""
     ordered = list(calls)
     for number, pair in enumerate(pairwise(calls)):
         if pair == (RESERVE, LOOK):
@@ -39,9 +39,9 @@ Members = Callable[[Issuer], dict[str, Any]]
 
 @dataclass(frozen=True)
 class Case:
-    """One way to call an action, and what it takes: ``looks``, and whether anything is written, by which call.
+    """An action call and its DynamoDB calls: ``looks`` before the write, and whether and how the case writes.
 
-    ``asked`` are the calls that follow when that is written: those of the provider, and what comes of its answer.
+    ``asked`` are the calls after the write: requests to the provider and the processing of the response.
     """
 
     name: str
@@ -64,7 +64,7 @@ class Case:
 
     @property
     def calls(self) -> list[str]:
-        """The calls without a reference."""
+        """Return the calls of a request without a reference."""
         return [*self.looks, *([self.write] if self.writes else []), *self.asked]
 
     @property
@@ -73,7 +73,7 @@ class Case:
 
     @property
     def calls_of_repeat(self) -> list[str]:
-        """The claim is read with the first look; what needs none finds it in the way, and reads a sealed response."""
+        """Return the calls of a duplicate request. A case without looks first finds the reservation in its write."""
         sealed = [LOOK] if self.action.seals else []
         found = [LOOK] if self.looks else [*self.calls_with_reference, *sealed]
         return [*found, *self.looks] if self.action.effect == "reveal" else found
@@ -84,7 +84,7 @@ def of_card(state: str = "N", /, **members: Any) -> Members:
 
 
 def of_card_with(*names: str, **members: Any) -> Members:
-    """Ids of a new card, its account or its holder."""
+    """Return a function that creates a card and returns the named ids of the card, its account or its holder."""
     return lambda issuer: {name: value for name, value in vars(issuer.card()).items() if name in names} | members
 
 
@@ -100,7 +100,7 @@ def of_verification(by: str, **members: Any) -> Members:
 
 
 def of_purchase_of(amount: int, **members: Any) -> Members:
-    """A purchase with a card whose account has 5.00 EUR."""
+    """Return a function that creates a card with 5.00 EUR and returns the members of a purchase."""
 
     def members_of(issuer: Issuer) -> dict[str, Any]:
         card = issuer.spendable(500)
@@ -195,7 +195,7 @@ def of_transaction(**members: Any) -> Any:
 
 
 def of_every_addendum(issuer: Issuer) -> dict[str, Any]:
-    """The list over all shows what is a second old."""
+    """Create an addendum and return the members that list it one second later."""
     addendum = issuer.data("simulateAddendum", **of_transaction(**LODGING)(issuer))
     issuer.clock.advance(1)
     return {"last_id": addendum["id"], **IMPORTED}

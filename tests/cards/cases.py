@@ -1,4 +1,4 @@
-"""Ways to call every action of the card API and of the simulator."""
+"""Cases that call every action of the card API and of the simulator."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def of_inbound(**members: Any) -> Members:
 
 
 def of_inbound_from_here(issuer: Issuer) -> dict[str, Any]:
-    """Two payments are made of one, and take two numbers: the later one is that of the payee."""
+    """Create a transfer between two own addresses and return the id of the payee's payment."""
     transfer = of_transfer(destination_iban=issuer.address()["iban"])(issuer)
     sent = issuer.data("transferToExternalPayment", **transfer)["id"]
     return {"epm_transaction_id": payment(issuer, sent).counterpart}
@@ -263,7 +263,7 @@ CASES = CARD_CASES + MONEY_CASES + NETWORK_CASES + REPORT_CASES
 
 
 def warmed(issuer: Issuer) -> Issuer:
-    """The process is as one that runs for a while: the set-up is read and in use, there are identifiers left."""
+    """Prepare a process that has cached and used the set-up and has identifiers left."""
     issuer.data("getDesign", program_id=EVERYDAY)
     issuer.card()
     address = issuer.funded_address(500)
@@ -276,7 +276,7 @@ def warmed(issuer: Issuer) -> Issuer:
 
 
 def all_in_use(issuer: Issuer) -> None:
-    """Every entry of the set-up is in use, and this process knows it."""
+    """Mark every entry of the set-up as used and known to this process."""
     programmes = issuer.hub.cards.programmes
     catalogue = programmes.catalogue(MANAGER)
     programmes._used.clear()

@@ -1,4 +1,4 @@
-"""The issuers of the card API's tests."""
+"""Fixtures of issuers for the card API's tests."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from tests.causeway import Causeway
 
 @pytest.fixture
 def new_issuer(causeway: Causeway) -> Issuer:
-    """An issuer without records."""
+    """Return an issuer without records."""
     return Issuer(causeway)
 
 
 @pytest.fixture(scope="module")
 def issuer(shared_causeway: Causeway) -> Iterator[Issuer]:
-    """An issuer that all tests of a module share; none of them may use ``new_issuer`` or ``causeway``."""
+    """Yield an issuer shared by all tests of a module. These tests must not use ``new_issuer`` or ``causeway``."""
     causeway = shared_causeway.again()
     with causeway.installed():
         yield Issuer(causeway)
@@ -28,7 +28,7 @@ def issuer(shared_causeway: Causeway) -> Iterator[Issuer]:
 
 @pytest.fixture(scope="module")
 def strict_issuer(issuer: Issuer) -> Issuer:
-    """An issuer with rules for every reason to decline there is."""
+    """Return an issuer with rules for every decline reason."""
     return with_strict_rules(issuer)
 
 

@@ -1,4 +1,4 @@
-"""Many requests at the same time, in several processes of the service."""
+"""Helpers that run concurrent requests in several processes of the service."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ UNDECIDED = (Status.CONFLICT, Status.IN_PROGRESS)
 
 
 def processes(issuer: Issuer) -> list[Issuer]:
-    """Some processes that know what a running one knows; each has identifiers of its own."""
+    """Create processes with cached data and separate identifiers."""
     made = [issuer.with_own_clock() for _ in range(PROCESSES)]
     for each in made:
         each.card(card_virtual=0)
@@ -35,9 +35,9 @@ def processes(issuer: Issuer) -> list[Issuer]:
 
 
 def at_once(calls: Sequence[Callable[[], T]]) -> list[T]:
-    """The answers of ``calls`` that begin at the same time.
+    """Start ``calls`` concurrently and return their results.
 
-    The emulator is not made for threads: there they take turns at every call of the storage.
+    The emulator is not thread-safe, so threads take turns at every storage call.
     """
     barrier = threading.Barrier(len(calls))
 
@@ -50,13 +50,13 @@ def at_once(calls: Sequence[Callable[[], T]]) -> list[T]:
 
 
 def decided(call: Callable[[], Envelope]) -> Envelope:
-    """The answer, once others are not in the way any more."""
+    """Retry a call until no conflict remains, and return the answer."""
     answers = (call() for _ in itertools.count())
     return next(answer for answer in answers if answer.status_code not in UNDECIDED)
 
 
 def race(calls: Sequence[Callable[[], Envelope]]) -> list[Envelope]:
-    """The final answers of calls that begin at the same time."""
+    """Start calls concurrently, retry conflicts, and return the final answers."""
     return at_once([partial(decided, call) for call in calls])
 
 

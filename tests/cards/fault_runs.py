@@ -1,6 +1,6 @@
-"""Runs of a case from one beginning, each with another fault of storage.
+"""Repeated runs of a case from one initial state, each run with a different storage fault.
 
-``CaseRun`` runs a case that is decided at once; ``Targets`` makes the faults, and records the calls that they hit.
+``CaseRun`` runs a case that finishes at once. ``Targets`` creates the faults and records the calls that they hit.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ _PARTS_OF_A_PROCESS = (
 
 
 class Forgetful(Fault):
-    """A lost answer of storage that does not know the transaction again when it is sent once more."""
+    """A fault that loses a response of storage without transaction tokens, so that a retry is a new transaction."""
 
     def _see(self, call: Call, proceed: Proceed) -> Members:
         return super()._see(call, lambda each: proceed(with_new_token(each)))
 
 
 class Twice(Fault):
-    """A call that does not arrive, and another one that repairs it: the fault hits that."""
+    """A lost call and a retry, with the fault in the retry."""
 
     def __init__(self, causeway: Causeway, kind: str, number: int) -> None:
         super().__init__(causeway, kind, number, lasting=True)
@@ -69,7 +69,7 @@ class Twice(Fault):
 
 
 class CaseRun:
-    """Runs of a case from the same beginning."""
+    """Runs a case repeatedly from the same initial state."""
 
     tables: ClassVar[tuple[str, ...]] = ("cards", "idempotency", "programmes")
 
@@ -95,7 +95,7 @@ class CaseRun:
         self._after = self._shape()
 
     def with_fault(self, fault: Fault) -> None:
-        """Run the case once, and compare its result with that of the run without a fault."""
+        """Run the case once with a fault, and compare the result with that of a run without a fault."""
         self._begin()
         with fault:
             answer = self._do()
@@ -113,15 +113,15 @@ class CaseRun:
         self._check()
 
     def _is_late(self, answer: Envelope, fault: Fault) -> bool:
-        """Whether it is answered in place of storage that fails; what is left of it then is right."""
+        """Return whether the request got a timeout answer. Then check the remaining records."""
         return False
 
     def _shape(self) -> list[str]:
-        """The stored rows, without the values that differ between two runs."""
+        """Return the stored rows without values that differ between runs."""
         return StoredCards(self._causeway).shape()
 
     def _check(self) -> None:
-        """Whether all of it belongs together."""
+        """Check that all stored records are consistent."""
         StoredCards(self._causeway).check(self._known)
 
     def _begin(self) -> None:
@@ -132,7 +132,7 @@ class CaseRun:
             self._issuer.data("getDesign", program_id=EVERYDAY)  # reads what is cached as of a later time
 
     def _repeated(self, answer: Envelope) -> None:
-        """The same request, until its answer is known and once more."""
+        """Retry the request until it succeeds and once more. Check that the last answer is a duplicate."""
         first = self._do() if failed(answer) else answer
         self._is_right(first)
         assert first.duplicated == 1 or self._manner != REPEATED
@@ -149,7 +149,7 @@ class CaseRun:
 
 
 class EventRun:
-    """An activation that is told and repeated, and its event, which a worker sends until it has arrived."""
+    """Runs an activation with a retry and delivers its event."""
 
     def __init__(self, issuer: Issuer) -> None:
         self._issuer, self._causeway = issuer, issuer.causeway
@@ -161,7 +161,7 @@ class EventRun:
         self.with_fault(self.untouched)
 
     def with_fault(self, fault: Fault) -> None:
-        """Run it once: one event is recorded and delivered."""
+        """Run once with a fault. Check that one event is recorded and delivered."""
         self._beginning.restore()
         self._causeway.queued()
         with fault, contextlib.suppress(StoreError):
@@ -178,13 +178,13 @@ class EventRun:
 
 
 def forget_process(causeway: Causeway) -> None:
-    """Have the card API know as little as a new process."""
+    """Delete the caches of the card API, as in a new process."""
     for name in _PARTS_OF_A_PROCESS:
         vars(causeway.hub.cards).pop(name, None)
 
 
 def nothing_in_use(causeway: Causeway) -> None:
-    """No entry of the set-up was ever used, whatever stands there."""
+    """Remove the used mark from every stored entry of the set-up."""
     for partition in table_of(causeway, "programmes").items.values():
         for place, row in partition.items():
             partition[place] = {name: value for name, value in row.items() if name != "used"}
@@ -199,14 +199,14 @@ def apart_from_duplicated(answer: Envelope) -> dict[str, Any]:
 
 
 def _form(data: Any) -> Any:
-    """The members of an answer, without their values."""
+    """Return an answer with types instead of values."""
     if isinstance(data, dict):
         return {name: _form(value) for name, value in data.items()}
     return [_form(each) for each in data] if isinstance(data, list) else type(data)
 
 
 class FaultRun(Protocol):
-    """A case that can run with a fault; ``untouched`` has seen its calls."""
+    """A case that can run with a fault. ``untouched`` has the calls of a run without a fault."""
 
     untouched: Fault
 
@@ -214,7 +214,7 @@ class FaultRun(Protocol):
 
 
 class Targets:
-    """The storage calls that were hit, by the kind of fault; ``runs`` has the names of the runs."""
+    """The storage calls that were hit, by kind of fault. ``runs`` has the names of the runs."""
 
     def __init__(self) -> None:
         self.hits: dict[str, set[Site]] = {kind: set() for kind in FAULTS}
@@ -222,7 +222,7 @@ class Targets:
         self._reads: Counter[tuple[str, bool, Hit]] = Counter()
 
     def run(self, name: str, run: FaultRun, causeway: Causeway) -> None:
-        """Run with every fault, one after the other."""
+        """Run with every fault in turn and record the calls that were hit."""
         self.runs.add(name)
         for fault in self._faults(causeway, run.untouched):
             try:
@@ -234,12 +234,12 @@ class Targets:
                 self.hits[fault.kind] |= fault.hit.sites
 
     def missed(self, sites: Iterator[Site]) -> list[str]:
-        """The calls that were not hit by every kind of fault."""
+        """Return the calls that were not hit by every kind of fault."""
         expected = set(sites)
         return sorted(f"{site}: {kind}" for kind, hit in self.hits.items() for site in expected - hit)
 
     def _faults(self, causeway: Causeway, untouched: Fault) -> Iterator[Fault]:
-        """All faults of every call; of reads at the same place, and of writes in a loop, two are hit."""
+        """Yield the faults of every call. Reads at the same place and writes in a loop are hit twice."""
         for number, call in enumerate(untouched.calls, start=1):
             for kind in FAULTS:
                 for lasting in (False, True)[: 1 if kind == "conflict" or (call.reads and kind == "after") else 2]:

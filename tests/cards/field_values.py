@@ -1,4 +1,4 @@
-"""Valid and invalid values of request members, by the type in the specification's table."""
+"""Valid and invalid values of request members, by type in the specification's table."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ STEPS = ("opened", "won", "lost")
 
 
 def refused(member: Member) -> Refused:
-    """Values that a member refuses, each with the code."""
+    """Return the values that a member rejects, each with its status code."""
     kind, _, rest = member.type.partition(":")
     return _VALUES[kind][0](member, rest)
 
 
 def taken(member: Member) -> dict[str, tuple[Any, Any]]:
-    """Values that a member takes, each with what it means."""
+    """Return the values that a member accepts, each with its meaning."""
     kind, _, rest = member.type.partition(":")
     return {f"{value!r:.40}": (value, meant) for value, meant in _VALUES[kind][1](member, rest)}
 
@@ -80,7 +80,7 @@ def _no_code(member: Member, _: str = "") -> Refused:
 
 
 def _no_currency(member: Member, _: str = "") -> Refused:
-    """Metals, units of account, the code for tests and that of no currency are no money."""
+    """Return codes that are not currencies: metals, units of account, and the test and no-currency codes."""
     return [*_no_code(member), *((code, VALUE) for code in (999, "999", 959, 960, 963, 964, 994))]
 
 
@@ -122,7 +122,7 @@ def _bounds(member: Member, letter: str) -> Refused:
 
 
 def _no_text_of(wrong: str, letter: str = "a") -> Any:
-    """Texts of the right length, with one character in it that may not be there."""
+    """Return a function that lists texts of a valid length with one forbidden character."""
 
     def refused(member: Member, _: str) -> Refused:
         length = max(member.shortest, min(member.longest or 4, 4))
@@ -141,13 +141,13 @@ def _texts_of(*letters: str) -> Any:
 
 
 def _no_word(member: Member, _: str) -> Refused:
-    """A number stands for its digits in the words of a list, so it is none of them rather than no word."""
+    """Return values outside a word list. Numbers count as their digits and are rejected by value."""
     wrong = [*NOT_EVEN_A_VALUE, (Number("1.5"), TYPE), ([], TYPE), (["Zoë"], TYPE), (-1, TYPE), ("", LENGTH)]
     return [*wrong, *_bounds(member, "S"), *((word, VALUE) for word in ("Z" * member.shortest, "Z" * member.longest))]
 
 
 def _words(*words: str) -> Any:
-    """Capitals and small letters are the same; digits may come as a number."""
+    """Return a function that lists accepted words in any case, and digits also as numbers."""
     numbers = [(int(word), word) for word in words if word.isdigit()]
     spellings = {spelt: word for word in words for spelt in (word, word.lower(), word.upper())}
     return lambda member, _: [*spellings.items(), *numbers]
@@ -289,7 +289,7 @@ def _lists_of_numbers(ten: list[str]) -> list[tuple[Any, Any]]:
 
 
 def _lists_of_schemes() -> list[tuple[Any, Any]]:
-    """In the order of their priority."""
+    """Return valid lists of payment schemes in order of priority."""
     return [
         ("SCTINST,SCT", ("SCTINST", "SCT")),
         (" sct , SctInst ", ("SCT", "SCTINST")),
@@ -299,7 +299,7 @@ def _lists_of_schemes() -> list[tuple[Any, Any]]:
 
 
 def _series(good: str, wrong: tuple[str, ...], *, long: str) -> tuple[Any, Any]:
-    """A string of entries with commas; ``long`` is repeated until the list is as long as it may be."""
+    """Return invalid and valid values of a comma-separated list. ``long`` is repeated up to the maximum length."""
     longest = (f"{long}," * LISTS_LONGEST)[: LISTS_LONGEST // (len(long) + 1) * (len(long) + 1) - 1]
     longest += " " * (LISTS_LONGEST - len(longest))
 

@@ -1,9 +1,9 @@
-"""The programme manager of the cards kit: it calls the card API in this process and creates what a test needs.
+"""A simulated programme manager that calls the card API in this process and creates test records.
 
-``Issuer`` has the credentials of the demonstration programme: ``do`` calls an action of ``POST /api`` and ``sim`` one
-of ``POST /simulator``; ``holder``, ``account``, ``card``, ``card_in``, ``account_in``, ``authentication``, ``address``,
-``mandate`` and the methods that move money create records with few members, or those that are given. A member given as
-``LEFT_OUT`` is not sent.
+``Issuer`` uses the credentials of the demonstration programme. ``do`` calls an action of ``POST /api``, ``sim`` an
+action of ``POST /simulator``. ``holder``, ``account``, ``card``, ``card_in``, ``account_in``, ``authentication``,
+``address``, ``mandate`` and the payment methods create records with default members, which arguments override.
+A member given as ``LEFT_OUT`` is not sent.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ DELIVERY = {
 
 @dataclass(frozen=True)
 class Envelope:
-    """An action's answer; ``raw`` is its text, ``retry_after`` the seconds of the header."""
+    """An action's answer. ``raw`` is the text, ``retry_after`` the header's value in seconds."""
 
     raw: str
     members: Mapping[str, Any]
@@ -106,12 +106,12 @@ class Envelope:
 
     @property
     def id(self) -> int | None:
-        """The id beside the data after createHolder and updateHolder."""
+        """The id in the answer of createHolder and updateHolder."""
         return self.members.get("id")
 
     @property
     def status_code(self) -> int | None:
-        """The code of an error; ``None`` is a success."""
+        """The error code, ``None`` for a success."""
         return self.members.get("status_code")
 
     @property
@@ -121,7 +121,7 @@ class Envelope:
 
 @dataclass(frozen=True)
 class NewCard:
-    """The members of createCard's answer; ``expiration`` has its year and month."""
+    """The members of createCard's answer. ``expiration`` has the year and the month."""
 
     card_id: int
     card_request_id: int
@@ -135,10 +135,11 @@ class NewCard:
 
 
 class Issuer:
-    """One process of the service with a clock of its own, and the credentials of its callers by name.
+    """One process of the service with a clock and named credentials of its callers.
 
-    ``full``, ``support`` and ``encrypted`` are the demonstration programme's credentials, ``other`` is another
-    programme manager's, and ``with_credential`` makes more.
+    ``full``, ``support`` and ``encrypted`` are credentials of the demonstration programme, ``other`` belongs to a
+    second
+    programme manager, and ``with_credential`` creates more.
     """
 
     def __init__(self, causeway: Causeway, hub: Hub | None = None, caller: str = "full") -> None:
@@ -149,21 +150,21 @@ class Issuer:
         self.caller = caller
 
     def with_own_clock(self, *, days: float = 0) -> Issuer:
-        """The same resources in another process, whose clock is so many days ahead of this one's."""
+        """Return an issuer with the same resources in a new process whose clock is ``days`` ahead."""
         clock = ManualClock(self.clock.now())
         clock.advance(days * DAY)
         return self._as(self.causeway.another_process(clock=clock), self.caller)
 
     def another_process(self) -> Issuer:
-        """The same resources in another process, with this one's clock."""
+        """Return an issuer with the same resources and clock in a new process."""
         return self._as(self.causeway.another_process(clock=self.clock), self.caller)
 
     def with_clock_ahead(self, ahead: float) -> Issuer:
-        """The same resources in another process, whose clock is always so many seconds ahead of this one's."""
+        """Return an issuer with the same resources in a new process whose clock is always ``ahead`` seconds ahead."""
         return self._as(self.causeway.another_process(clock=FollowingClock(self.clock, ahead)), self.caller)
 
     def as_caller(self, name: str) -> Issuer:
-        """The same process, called with another credential."""
+        """Return an issuer of the same process with the named credential."""
         return self._as(self.hub, name)
 
     def _as(self, hub: Hub, caller: str) -> Issuer:
@@ -172,7 +173,7 @@ class Issuer:
         return other
 
     def with_credential(self, name: str, *, manager: int = MANAGER, **rights: Any) -> Issuer:
-        """The issuer with a new credential that may do everything but for ``rights``."""
+        """Create a credential with all rights, except those in ``rights``, and return the issuer with it."""
         with_defaults = {"access_level": 1000, "actions": None, "modes": ALL_PLAIN} | rights
         secret = credentials.new_secret(with_access_key=True)
         made = credentials.put_credential(manager, name, Rights(**with_defaults), secret, self.clock.time())
@@ -183,43 +184,43 @@ class Issuer:
     # -- calls
 
     def body(self, action: str, /, **members: Any) -> dict[str, Any]:
-        """A whole request; ``members`` may replace those of the envelope, too."""
+        """Return a complete request body. ``members`` can override those of the envelope."""
         envelope = {**self.secrets[self.caller], "action": action, "api_version": "1.2"}
         return {name: value for name, value in (envelope | members).items() if value is not LEFT_OUT}
 
     def send(self, body: bytes, *, simulator: bool = False) -> Envelope:
-        """Post bytes as they are."""
+        """Post unmodified bytes and return the answer."""
         answer = (self.hub.cards.simulator if simulator else self.hub.cards.api).answer(body)
         return Envelope(answer.text, jsontext.loads(answer.text), answer.retry_after)
 
     def do(self, action: str, /, **members: Any) -> Envelope:
-        """Call an action of the card API."""
+        """Call an action of the card API and return the answer."""
         return self.send(jsontext.dumps(self.body(action, **members)).encode())
 
     def sim(self, action: str, /, **members: Any) -> Envelope:
-        """Call an action of the simulator."""
+        """Call an action of the simulator and return the answer."""
         return self.send(jsontext.dumps(self.body(action, **members)).encode(), simulator=True)
 
     def data(self, action: str, /, **members: Any) -> Any:
-        """The data of an action that has to succeed, be it the card API's or the simulator's."""
+        """Call an action of either API, check that it succeeds and return its data."""
         answer = (self.sim if action.startswith("simulate") else self.do)(action, **members)
         assert answer.status == "success", answer.raw
         return answer.data
 
     def reference(self) -> str:
-        """A ``request_reference_id`` that was not used before."""
+        """Return an unused ``request_reference_id``."""
         return f"reference-{next(_references):06}"
 
     # -- records
 
     def holder(self, **members: Any) -> int:
-        """A new holder's id."""
+        """Create a holder and return the id."""
         answer = self.do("createHolder", **HOLDER_DETAILS | members)
         assert answer.id is not None, answer.raw
         return answer.id
 
     def account(self, **members: Any) -> int:
-        """A new account's id; of a new holder unless ``holder_id`` is given."""
+        """Create an account and return its id. Without ``holder_id`` the account gets a new holder."""
         least = {
             "currency_ison": EUR,
             "account_status": "A",
@@ -229,7 +230,7 @@ class Issuer:
         return int(self.data("createAccount", **least | self._of_holder(members))["id"])
 
     def card(self, **members: Any) -> NewCard:
-        """A new card: virtual unless ``card_virtual`` is 0, of a new holder unless ``holder_id`` is given."""
+        """Create a card. By default the card is virtual and has a new holder."""
         least = {
             "card_program_id": EVERYDAY,
             "card_country_ison": GERMANY,
@@ -240,7 +241,7 @@ class Issuer:
         return NewCard(**self.data("createCard", **least | delivery | self._of_holder(members)))
 
     def card_in(self, status: str, **members: Any) -> NewCard:
-        """A card in a status; for E, which comes by time, one that has expired 62 days later."""
+        """Create a card in a status. For status E the card expires after 62 days."""
         if status == "E":
             members = {"card_validity_period": 1} | members
         card = self.card(**members)
@@ -251,46 +252,46 @@ class Issuer:
         return card
 
     def spendable(self, amount: int, **members: Any) -> NewCard:
-        """An active card whose first account, which is in euros unless ``members`` say otherwise, has so much."""
+        """Create an active card and pay ``amount`` into its first account, by default in euros."""
         card = self.card_in("A", **members)
         self.give(card.account_id, amount)
         return card
 
     def account_in(self, status: str, **members: Any) -> int:
-        """An account in a status."""
+        """Create an account in a status and return its id."""
         account = self.account(**members)
         if status != "A":
             self.data("changeAccountStatus", account_id=account, account_status=status)
         return account
 
     def authentication(self, card_id: int, **members: Any) -> Any:
-        """An online shop's request for 3-D Secure; only an active card is challenged."""
+        """Request 3-D Secure as an online shop. Only an active card is challenged."""
         purchase = {"card_id": card_id, "amount": 1999, "currency_ison": EUR}
         return self.data("simulateAuthentication", **purchase | members)
 
     def authorization(self, **members: Any) -> Any:
-        """The answer to an authorization; ``members`` name the card by ``card_id`` or ``pan``."""
+        """Request an authorization and return the answer. ``members`` identify the card by ``card_id`` or ``pan``."""
         least = {"transaction_type": 39, "amount": 0, "currency_ison": EUR}
         return self.data("simulateAuthorization", **least | members)
 
     def purchase(self, card_id: int, amount: int, **members: Any) -> Any:
-        """The answer to a purchase; in euros unless ``members`` say otherwise."""
+        """Request a purchase, by default in euros, and return the answer."""
         return self.authorization(card_id=card_id, transaction_type=0, amount=amount, **members)
 
     def clearing(self, asked: Mapping[str, Any], amount: int, **members: Any) -> Any:
-        """The clearing in euros of an authorization, given by its answer ``asked``."""
+        """Clear the authorization of the answer ``asked`` in euros."""
         least = {"trans_link": asked["trans_link"], "amount": amount, "currency_ison": EUR}
         return self.data("simulateClearing", **least | members)
 
     def wrong_pins(self, card_id: int, count: int) -> list[str]:
-        """PINs that the card refuses: about one other PIN in 10,000 has the right one's verification value."""
+        """Return PINs that the card rejects. About one wrong PIN in 10,000 has the correct verification value."""
         card, data = Card.from_item(self.hub.store.get(*Card.key(card_id)) or {}), self.hub.cards.card_data
         number, pins = data.open(card.id, "pan", card.pan), (f"{pin:04}" for pin in range(10_000))
         wrong = (pin for pin in pins if data.pvv(number, pin, card.key_version) != card.pvv)
         return [*itertools.islice(wrong, count)]
 
     def block_pin(self, card_id: int) -> None:
-        """Three wrong PINs at an active card with a PIN."""
+        """Enter three wrong PINs for an active card, which block the PIN."""
         (wrong,) = self.wrong_pins(card_id, 1)
         codes = [self.authorization(card_id=card_id, pin=wrong)["response_code"] for _ in range(3)]
         assert codes == ["55", "55", "75"], codes
@@ -298,7 +299,7 @@ class Issuer:
     # -- external payments: ``address`` is a record as the interface shows it
 
     def address(self, account_id: int | None = None, method: int = UK, **members: Any) -> Any:
-        """A new address; of a new account in the method's currency unless ``account_id`` is given."""
+        """Create a payment address. Without ``account_id`` a new account in the method's currency is used."""
         currency = _currency_of(method)
         number = account_id or self.account(currency_ison=currency)
         least = {"account_id": number, "epm_method_id": method, "currency_ison": currency}
@@ -306,61 +307,61 @@ class Issuer:
         return record
 
     def special_address(self, special_account_id: int = SPECIAL_GBP, method: int = UK, **members: Any) -> Any:
-        """A new address of a special account."""
+        """Create a payment address of a special account."""
         least = {"special_account_id": special_account_id, "epm_method_id": method}
         least |= {"currency_ison": _currency_of(method)}
         [record] = self.data("assignExternalPaymentAddressForSpecialAccount", **least | members)
         return record
 
     def funded_address(self, amount: int, currency: int = GBP, **members: Any) -> Any:
-        """The address of a new account, which has been paid so much; ``members`` are the account's."""
+        """Create an account with an address and pay ``amount`` into it. ``members`` are the account's."""
         address = self.address(self.account(currency_ison=currency, **members), METHODS[currency])
         assert self.inbound(address, amount)["state"] == "S"
         return address
 
     def inbound(self, address: Mapping[str, Any], amount: int, **members: Any) -> Any:
-        """A payment from another bank to an address."""
+        """Simulate a payment from an external bank to an address."""
         least = {"epm_address_id": address["id"], "amount": amount, "currency_ison": address["currency_ison"]}
         least |= {"scheme": SCHEMES[address["epm_method_id"]], "sender_name": "Bob"}
         return self.data("simulateInboundPayment", **least | members)
 
     def transfer(self, address: Mapping[str, Any], amount: int, **members: Any) -> Envelope:
-        """The answer to a payment from an address; to another bank unless ``members`` say otherwise."""
+        """Request a payment from an address, by default to an external bank, and return the answer."""
         least = {"epm_address_id": address["id"], "amount": amount, "currency_ison": address["currency_ison"]}
         if not any(name.startswith("destination_") and name != "destination_account_name" for name in members):
             least |= {"destination_iban": EXTERNAL_IBANS[address["epm_method_id"]]}
         return self.do("transferToExternalPayment", **least | {"destination_account_name": "Alice"} | members)
 
     def pending_payment(self, address: Mapping[str, Any], amount: int, **members: Any) -> int:
-        """The id of a payment out that the provider has taken, and that is pending."""
+        """Create an outbound payment that the provider accepts and return its id."""
         answer = self.transfer(address, amount, **members)
         assert answer.status == "success", answer.raw
         return int(answer.data["id"])
 
     def result(self, epm_transaction_id: int, result: str, **members: Any) -> Any:
-        """The provider's report of a payment out."""
+        """Simulate the provider's report of an outbound payment."""
         return self.data("simulateOutboundResult", epm_transaction_id=epm_transaction_id, result=result, **members)
 
     def mandate(self, address: Mapping[str, Any], **members: Any) -> int:
-        """The id of a creditor's mandate."""
+        """Create a creditor's mandate and return its id."""
         least = {"epm_address_id": address["id"], "creditor_name": "Gym", "reference": "MEMBER-7"}
         return int(self.data("simulateMandate", **least | members)["epm_mandate_id"])
 
     def debit(self, epm_mandate_id: int, amount: int, *, passed: bool = False) -> Any:
-        """A direct debit that is announced, or with ``passed`` one whose cut-off has passed, too."""
+        """Announce a direct debit. With ``passed``, also complete its cut-off."""
         announced = self.data("simulateDirectDebit", epm_mandate_id=epm_mandate_id, amount=amount)
         if not passed:
             return announced
         return self.data("simulateDirectDebit", epm_transaction_id=announced["epm_transaction_id"])
 
     def give(self, account_id: int, amount: int) -> None:
-        """Pay so much into an account, in its own currency."""
+        """Pay ``amount`` into an account in its currency."""
         [record] = self.data("getAccounts", account_id=account_id)
         method = METHODS[record["currency_ison"]]
         assert self.inbound(self.address(account_id, method), amount)["state"] == "S"
 
     def balances(self, account_id: int) -> tuple[int, int, int]:
-        """An account's available, settled and reserved balance."""
+        """Return an account's available, settled and reserved balance."""
         [record] = self.data("getAccounts", account_id=account_id)
         return record["available_balance"], record["settled_balance"], record["reserved_balance"]
 
@@ -374,11 +375,11 @@ def _currency_of(method: int) -> int:
 
 @cache
 def key_pair() -> tuple[RSAPrivateKey, str]:
-    """A key pair for encrypted card data: the private key, and the public one in PEM."""
+    """Create a key pair for encrypted card data. Returns the private key and the public key in PEM."""
     key = generate_private_key(public_exponent=65537, key_size=MINIMUM_KEY_BITS)
     return key, signatures.public_pem(key.public_key())
 
 
 def list_cards(portal: Portal, **members: Any) -> Mapping[str, Any]:
-    """The portal's list of cards: a page of 20, unless ``members`` say otherwise."""
+    """Return the portal's list of cards, by default a page of 20."""
     return portal.read(MANAGER, "listCards", **{"item_count": 20} | members)

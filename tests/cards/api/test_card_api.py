@@ -41,7 +41,7 @@ def test_post_returns_the_answer_of_an_action_as_json(issuer: Issuer, card_id: i
     assert answer.text == '{"status":"success","duplicated":0,"data":{"card_status":"A"}}'
 
 
-def test_the_answer_returns_the_request_id_of_the_caller(issuer: Issuer, card_id: int) -> None:
+def test_the_answer_contains_the_request_id_of_the_caller(issuer: Issuer, card_id: int) -> None:
     given = str(uuid.uuid4())
     body = jsontext.dumps(issuer.body("getCardStatus", card_id=card_id)).encode()
 

@@ -1,7 +1,7 @@
-"""A programme manager that declines for every reason there is, and the decisions upon its cards.
+"""A programme with a rule for every decline reason, and helpers that read the decisions about its cards.
 
-Rates and fees are those of ``shops``. A card may be used anywhere, and has no limits and no risk rules, unless it is
-put into one of the groups below.
+Rates and fees are the same as in ``shops``. By default a card can be used everywhere and has no limits and no risk
+rules. The groups below add restrictions.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def _rule(number: int, mcc: str, *actions: str, **members: Any) -> Content:
 
 
 def with_strict_rules(issuer: Issuer, name: str = "strict") -> Issuer:
-    """An issuer with this programme."""
+    """Load this programme and return the issuer with a credential for it."""
     made = content()
     rules = [_rule(number, mcc, action) for number, (mcc, action) in enumerate(OF_MCC.items(), start=1)]
     rules += [
@@ -97,13 +97,13 @@ def with_strict_rules(issuer: Issuer, name: str = "strict") -> Issuer:
 
 
 def cardholder(issuer: Issuer, funds: int = 100_00, **members: Any) -> Holder:
-    """A new physical card with a PIN, with so much on its account in pounds, without fees."""
+    """Create a holder with a physical card, a PIN and ``funds`` on an account in pounds without fees."""
     least: dict[str, Any] = {"card_virtual": 0, "card_pin": PIN, "order_shipping_method": 1, "card_fee_group_id": FREE}
     return new_holder(issuer, funds, **least | members)
 
 
 def card_context_of(user: Holder) -> CardContext:
-    """The records of a card as the authorizer is given them."""
+    """Read the records of a card as the authorizer receives them."""
     hub = user.issuer.hub
     [item] = hub.store.batch_get([Card.key(user.card_id)])
     assert item is not None
@@ -112,36 +112,36 @@ def card_context_of(user: Holder) -> CardContext:
 
 
 def code(user: Holder, amount: int = 10_00, currency: int = GBP, **members: Any) -> str:
-    """The response code of a purchase of 10.00 GBP, unless it is said otherwise."""
+    """Request a purchase, by default of 10.00 GBP, and return the response code."""
     return str(user.request_authorization(amount, currency, **members)["response_code"])
 
 
 def advice(user: Holder, amount: int, currency: int = GBP, **members: Any) -> Any:
-    """The answer to an advice of an approved purchase."""
+    """Send an advice of an approved purchase and return the answer."""
     least = {"card_id": user.card_id, "transaction_type": 0, "amount": amount, "currency_ison": currency}
     return user.issuer.data("simulateAdvice", **least | {"response_code": "00"} | members)
 
 
 def card_item(user: Holder) -> Item:
-    """The card as it is stored."""
+    """Return the stored item of the card."""
     found = user.issuer.hub.store.get(*Card.key(user.card_id))
     assert found is not None
     return found
 
 
 def change_card(user: Holder, **members: Any) -> None:
-    """Change what is stored of the card behind everybody's back."""
+    """Change members of the stored card directly in the table."""
     table, key = Card.key(user.card_id)
     user.issuer.hub.store.update(table, key, set=members)
 
 
 def other(digits: str) -> str:
-    """Other digits, as many."""
+    """Return a different number with the same count of digits."""
     return f"{(int(digits) + 1) % 10 ** len(digits):0{len(digits)}}"
 
 
 def reissued(issuer: Issuer, status: str = "A") -> Holder:
-    """A card that was issued anew with another number; the holder knows the old one."""
+    """Create a card in ``status`` and reissue it with a new number. The returned holder has the old number."""
     user = cardholder(issuer)
     issuer.data("changeCardStatus", card_id=user.card_id, status=status)
     reissue(user)
@@ -149,7 +149,7 @@ def reissued(issuer: Issuer, status: str = "A") -> Holder:
 
 
 def reissue(user: Holder) -> None:
-    """Issue a card anew with another number."""
+    """Reissue a card with a new number."""
     new = DELIVERY | {"order_shipping_method": 1, "card_name_line_3": "ZOE ONEIL", "generate_new_pan": 1}
     user.issuer.data("reissueCard", card_id=user.card_id, **new)
 
@@ -158,13 +158,13 @@ def reissue(user: Holder) -> None:
 
 
 def complete(row: Item) -> Item:
-    """A row of card activity with the zeros and flags that it leaves out."""
+    """Return a row of card activity with the default zeros and flags filled in."""
     flags = {"risk_actions": RISK_ACTIONS, "security_checks": SECURITY_CHECKS}
     return {**ZEROS, **row, **{name: dict.fromkeys(every, 0) | row.get(name, {}) for name, every in flags.items()}}
 
 
 def rows(user: Holder, lists: Sequence[Timeline]) -> list[Item]:
-    """The rows of lists about a card, in the order of their recording, without their keys."""
+    """Return the rows about a card from several lists without their keys, in the order of recording."""
     store = user.issuer.hub.store
     found = [
         row for each in lists for row in store.rows(each.table, ("owner", each.owner), sort_prefix=("part", each.name))
@@ -176,7 +176,7 @@ def rows(user: Holder, lists: Sequence[Timeline]) -> list[Item]:
 
 
 def messages(user: Holder) -> list[Item]:
-    """Every message about a card; the list of all cards of the programme manager has the same."""
+    """Return every message about a card. Check that the manager's list of all cards has the same messages."""
     listed = rows(user, [activity_record.of_card(user.card_id)])
     of_all = rows(user, activity_record.of_manager(listed[0]["manager_id"] if listed else 0))
     assert _without_time(of_all) == _without_time(listed)
@@ -184,12 +184,12 @@ def messages(user: Holder) -> list[Item]:
 
 
 def _without_time(listed: Sequence[Item]) -> dict[int, Item]:
-    """Rows by number; a late decline is recorded later in its card's list."""
+    """Return rows by message number without their time, because late declines get a later time in the card's list."""
     return {row["authorize_id"]: {**row, "at": None} for row in listed}
 
 
 def authorizes(user: Holder) -> list[int]:
-    """The numbers of those messages that asked something of the holder's money, and were approved."""
+    """Return the numbers of the approved financial messages about a card."""
     found = rows(user, [activity_record.of_card(user.card_id, activity_record.AUTHORIZES)])
     assert [row for row in messages(user) if row["authorize_id"] in {each["authorize_id"] for each in found}] == found
     return [row["authorize_id"] for row in found]

@@ -1,8 +1,8 @@
-"""A programme manager whose cards are easy to reckon with, and what shops do with them, through the simulator.
+"""A programme with round rates, and helpers that send a merchant's messages through the simulator.
 
-A card has an account in pounds, and one in euros where it is asked for. Every rate of the euro has a mark-up of 2.5 %;
-the dollar has none. Between euros and yen there is no rate, and none for the dinar. A card has no fees and no limits
-unless it is put into one of the groups below.
+A card has an account in pounds and optionally one in euros. Each euro rate has a mark-up of 2.5 %, the dollar rate
+has none. There is no rate between euros and yen and none for the dinar. By default a card has no fees and no limits.
+The groups below add them.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ _LIMITS: dict[int, tuple[int, list[Content]]] = {
 
 
 def content(number: int | None = None, rates: Mapping[tuple[int, int], tuple[str, str]] | None = None) -> Content:
-    """The file of this programme; of the manager with an id, or of a new one."""
+    """Return the file of this programme for an existing programme manager or for a new one."""
     accounts = {
         "currencies": [EUR, GBP],
         "fee_group_ids": [FREE],
@@ -120,7 +120,7 @@ def content(number: int | None = None, rates: Mapping[tuple[int, int], tuple[str
 
 
 def with_prices(issuer: Issuer, name: str = "shops") -> Issuer:
-    """An issuer with this programme."""
+    """Load this programme and return the issuer with a credential for it."""
     made = content()
     loaded(issuer.hub, made)
     return issuer.with_credential(name, manager=made["id"])
@@ -128,7 +128,7 @@ def with_prices(issuer: Issuer, name: str = "shops") -> Issuer:
 
 @dataclass(frozen=True)
 class Shop:
-    """The messages that shops send about one card."""
+    """Sends merchant messages about one card."""
 
     issuer: Issuer
     card: NewCard
@@ -138,32 +138,32 @@ class Shop:
         return self.card.card_id
 
     def authorize(self, amount: int, currency: int = GBP, **members: Any) -> Any:
-        """An approved authorization of a purchase."""
+        """Request a purchase, check that it is approved and return the answer."""
         answer = self.request_authorization(amount, currency, **members)
         assert answer["response_code"] == "00", answer
         return answer
 
     def request_authorization(self, amount: int, currency: int = GBP, **members: Any) -> Any:
-        """The answer to a purchase."""
+        """Request a purchase and return the answer."""
         least = {"card_id": self.card_id, "transaction_type": 0, "amount": amount, "currency_ison": currency}
         return self.issuer.data("simulateAuthorization", **least | members)
 
     def increment(self, link: str, amount: int) -> Any:
-        """The answer to an increment."""
+        """Request an increment and return the answer."""
         return self.issuer.data("simulateIncrement", trans_link=link, amount=amount)
 
     def reverse(self, link: str, amount: int | None = None) -> Any:
         return self.issuer.data("simulateReversal", **_given(trans_link=link, amount=amount))
 
     def clear(self, link: str | None, amount: int, currency: int = GBP, **members: Any) -> Any:
-        """The clearing of an authorization, or one without authorization."""
+        """Clear an authorization, or without ``link`` an unauthorized purchase, and return the transaction."""
         return _succeeded(self.submit("simulateClearing", link, amount, currency, **members))
 
     def refund(self, link: str | None, amount: int, currency: int = GBP, **members: Any) -> Any:
         return _succeeded(self.submit("simulateRefund", link, amount, currency, **members))
 
     def submit(self, action: str, link: str | None, amount: int, currency: int = GBP, **members: Any) -> Envelope:
-        """The answer to a clearing or a refund, which may be refused."""
+        """Send a clearing or a refund and return the answer, which may be an error."""
         least = {"card_id": self.card_id} if link is None else {"trans_link": link}
         return self.issuer.sim(action, **least | {"amount": amount, "currency_ison": currency} | members)
 
@@ -176,7 +176,7 @@ class Shop:
 
 @dataclass(frozen=True)
 class Holder(Shop):
-    """A cardholder with a card and its account in pounds, some with one in euros, and what is stored about them."""
+    """A cardholder with a card, an account in pounds and optionally one in euros, and access to the stored records."""
 
     euros: int | None = None
 
@@ -185,7 +185,7 @@ class Holder(Shop):
         return self.card.account_id
 
     def balances(self, account: int | None = None) -> tuple[int, int, int, int]:
-        """Settled, held, reserved and available balance, which its rows come to."""
+        """Return settled, held, reserved and available balance. Check that they match the account's rows."""
         number = account or self.account
         key = Account.key(number)
         prove_single_account(self.issuer.hub.store, key)
@@ -195,7 +195,7 @@ class Holder(Shop):
         return kept.settled, kept.held, kept.reserved, kept.available
 
     def record(self, link: str) -> Authorization:
-        """The authorization of a ``trans_link``; it has a due time exactly as long as it is held."""
+        """Return the authorization of a ``trans_link``. Check that exactly a held authorization has a due time."""
         item = self.issuer.hub.store.get(*Authorization.key(int(link)))
         assert item is not None
         found = Authorization.from_item(item)
@@ -203,12 +203,12 @@ class Holder(Shop):
         return found
 
     def hold(self, link: str) -> tuple[str, int, int]:
-        """Its state, what is left of it in the shop's currency, and what is held for that."""
+        """Return state, remaining amount in the merchant's currency and held amount of an authorization."""
         found = self.record(link)
         return found.state, found.left, found.held
 
     def transactions(self, account: int | None = None) -> list[Item]:
-        """The transactions of an account, the oldest first; the card's lists have the same rows."""
+        """Return the transactions of an account, oldest first. Check that the card's lists have the same rows."""
         rows = transactions(self.issuer, account or self.account)
         lists = (timeline(None, self.card_id), timeline(f"account#{account or self.account}", self.card_id))
         for each in lists:
@@ -218,16 +218,16 @@ class Holder(Shop):
         return [row for row in rows if "card_id" in row]
 
     def movement_causes(self, account: int | None = None) -> list[str]:
-        """The causes of an account's movements, without its first payment."""
+        """Return the causes of an account's movements without the initial payment."""
         return [row["cause"] for row in movements(self.issuer, account or self.account)][1:]
 
     def limit_usage(self, *windows: str) -> list[tuple[int, int]]:
-        """Count and amount in windows of limits; nothing where there is no window."""
+        """Return count and amount of limit windows, zeros for a missing window."""
         found = self._windows()
         return [(found[name].count, found[name].amount) if name in found else (0, 0) for name in windows]
 
     def counted_countries(self) -> Mapping[int, int]:
-        """The countries that limits have counted."""
+        """Return the countries counted in limits, with their number of movements."""
         found = self._windows()
         counted = found[COUNTRIES].countries if COUNTRIES in found else {}
         return {int(country): movements for country, movements in counted.items()}
@@ -240,7 +240,7 @@ class Holder(Shop):
 
 
 def new_holder(issuer: Issuer, funds: int = 1_000_00, *, euros: int | None = None, **members: Any) -> Holder:
-    """A new card that has been activated, with so much on its account, and on one in euros where it shall have one."""
+    """Create an activated card with ``funds`` in pounds and, if ``euros`` is given, an account in euros."""
     currencies = [GBP] if euros is None else [GBP, EUR]
     least = {"card_currency_ison": currencies, "card_country_ison": BRITAIN, "auto_conversion": 1}
     card = issuer.card_in("A", **least | members)

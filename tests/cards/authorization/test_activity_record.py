@@ -1,4 +1,4 @@
-"""Card activity: what each message leaves in the lists, in which of them, and in one order per card."""
+"""Card activity: the rows that each message adds, their lists, and their order per card."""
 
 from __future__ import annotations
 
@@ -35,25 +35,25 @@ NOW = 1_772_442_000
 
 @pytest.fixture(scope="module")
 def issuer(issuer: Issuer) -> Iterator[Issuer]:
-    """After all tests the whole ledger is proven."""
+    """Yield an issuer with the ``shops`` programme. Check the whole ledger after all tests."""
     yield with_prices(issuer)
     prove_ledger(issuer.hub.store)
 
 
 def rows(card: Holder, of: Timeline | None = None) -> list[Item]:
-    """The rows of the card's activity, or of another list."""
+    """Return the rows of the card's activity or of the given list."""
     wanted = of or activity_record.of_card(card.card_id)
     found = card.issuer.hub.store.rows(wanted.table, ("owner", wanted.owner), sort_prefix=("part", f"{wanted.name}#"))
     return [complete(row) for row in found]
 
 
 def members(row: Item) -> Item:
-    """A row without its key and its writer."""
+    """Return a row without its key and its writer."""
     return {name: value for name, value in row.items() if name not in ("owner", "part", "written_by")}
 
 
 def advice(card: Holder, amount: int, code: str = "00") -> Any:
-    """The answer to an advice."""
+    """Send an advice and return the answer."""
     use = {"card_id": card.card_id, "transaction_type": 0, "amount": amount, "currency_ison": GBP}
     return card.issuer.data("simulateAdvice", response_code=code, **use)
 
@@ -79,7 +79,7 @@ def test_a_purchase_writes_rows_of_less_than_a_kilobyte(issuer: Issuer) -> None:
     assert max(map(item_size, written)) < KILOBYTE
 
 
-def test_a_row_of_a_full_purchase_has_every_member(issuer: Issuer) -> None:
+def test_a_row_of_a_purchase_with_all_details_has_every_member(issuer: Issuer) -> None:
     order: dict[str, Any] = {"card_virtual": 0, "order_shipping_method": 1, "card_pin": PIN, "access_level": 30}
     card = new_holder(issuer, 500_00, card_fee_group_id=SEPARATE, **order)
     shop = {"mcc": "0742", "merchant_name": "Vet", "merchant_id": "VET1", "terminal_id": "T1"}
@@ -180,7 +180,7 @@ def test_a_decline_for_insufficient_funds_records_the_amount_with_fees(issuer: I
     assert (row["blended_fee"], "date_valid" in row) == (1_20, False)
 
 
-def test_a_row_shows_an_unblended_conversion_fee_beside_the_amount(issuer: Issuer) -> None:
+def test_a_row_lists_an_unblended_conversion_fee_separately_from_the_amount(issuer: Issuer) -> None:
     card = new_holder(issuer, card_program_id=NOT_BLENDING)
 
     card.authorize(100_00, EUR)
@@ -238,7 +238,7 @@ def test_only_approved_messages_are_actual_and_only_releases_are_reversals(kind:
     assert said.get("advice_reason_code") == {ADVICE: 1, EXPIRY: 2}.get(kind)
 
 
-def test_a_row_cuts_long_numbers_to_the_length_of_their_fields() -> None:
+def test_a_row_truncates_long_numbers_to_the_length_of_their_fields() -> None:
     said = message(number=12_345_678_901, trans_link="012345678900").members(NOW + 307 * DAY)
 
     assert said["stan"] == 678_901
@@ -248,7 +248,7 @@ def test_a_row_cuts_long_numbers_to_the_length_of_their_fields() -> None:
 
 
 def message(**given: Any) -> NetworkMessage:
-    """A message with little."""
+    """Return a network message with default members."""
     least: dict[str, Any] = {
         "number": 7,
         "kind": AUTHORIZATION,
@@ -265,7 +265,7 @@ def message(**given: Any) -> NetworkMessage:
 
 
 def _card() -> Card:
-    """A card of which only the ids matter."""
+    """Return a card with placeholder members except for its ids."""
     numbers: tuple[str, ...] = (
         "holder_id",
         "currency",
@@ -323,7 +323,7 @@ def test_only_the_authorization_row_shows_cashback(issuer: Issuer) -> None:
 
 
 @pytest.mark.parametrize("transaction_type", [30, 39])
-def test_an_inquiry_row_shows_the_requested_amount_and_holds_nothing(issuer: Issuer, transaction_type: int) -> None:
+def test_an_inquiry_row_has_the_requested_amount_and_no_held_amount(issuer: Issuer, transaction_type: int) -> None:
     card = new_holder(issuer, 500_00)
 
     answer = card.authorize(10_00, transaction_type=transaction_type)
@@ -402,7 +402,7 @@ def test_the_list_of_all_cards_has_each_message_once_in_the_shard_of_its_number(
 
 
 def _sorted(row: Item) -> list[tuple[str, Any]]:
-    """A row without its place: in the list over all cards it may be some milliseconds earlier than its recording."""
+    """Return the members of a row in order without its key, because the list of all cards may have an earlier time."""
     return sorted((name, value) for name, value in row.items() if name not in ("owner", "part"))
 
 
@@ -422,12 +422,12 @@ def test_a_row_has_the_manager_and_access_level_of_its_card() -> None:
 
 
 def everything_listed(card: Holder) -> list[tuple[int, int]]:
-    """When each message and each transaction was recorded that is listed under a card, and its number, in order."""
+    """Return times and numbers of all messages and transactions listed for a card, in order."""
     transactions = [(row["at"], row["id"]) for row in rows(card, timeline(None, card.card_id))]
     return sorted([*transactions, *((row["at"], row["authorize_id"]) for row in rows(card))])
 
 
-def test_rows_of_a_card_have_increasing_times_while_the_clock_stands_still(issuer: Issuer) -> None:
+def test_rows_of_a_card_have_increasing_times_while_the_clock_is_stopped(issuer: Issuer) -> None:
     card = new_holder(issuer, 100_00, euros=100_00)
     start = issuer.clock.time() * 1000
     links = [str(card.authorize(1_00, currency)["trans_link"]) for currency in (GBP, EUR, GBP, EUR)]
@@ -482,7 +482,7 @@ def test_cards_with_a_shared_account_have_increasing_row_times(issuer: Issuer) -
 
 
 def _on(card: Holder) -> dict[str, Any]:
-    """The order of another card for the same account."""
+    """Return the members that order a second card for the same account."""
     least = {"card_program_id": 101, "card_country_ison": BRITAIN, "card_virtual": 1, "card_name_line_3": "ZOE ONEIL"}
     return least | {
         "holder_id": card.card.holder_id,

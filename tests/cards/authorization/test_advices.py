@@ -1,4 +1,4 @@
-"""simulateAdvice, and codes that are forced: what others have decided is taken as it is."""
+"""simulateAdvice and forced response codes: decisions made outside the service are recorded unchanged."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ ACTIONS = ("simulateAuthorization", "simulateAdvice")
 
 @pytest.fixture(scope="module")
 def user(strict_issuer: Issuer) -> Holder:
-    """A card with 100.00 GBP that no test spends."""
+    """Return a holder with 100.00 GBP that no test spends."""
     return cardholder(strict_issuer)
 
 
 @pytest.mark.parametrize("action", ACTIONS)
 def test_an_advice_or_forced_approval_holds_without_checks(strict_issuer: Issuer, action: str) -> None:
-    """The hold is made although the card is blocked, the limit is reached and the balance falls below zero."""
+    """A blocked card, a reached limit and a balance below zero do not prevent the hold."""
     user = cardholder(strict_issuer, 5_00, card_limit_group_id=202)
     strict_issuer.data("changeCardStatus", card_id=user.card_id, status="B")
     told = {"response_code": "00"} if action == "simulateAdvice" else {"force_response_code": "00"}

@@ -1,4 +1,4 @@
-"""Authorizations on slow storage: the network gets 91 in time, and nothing is held, doubled or lost."""
+"""Authorizations on slow storage: the network gets code 91 in time, without a hold, a duplicate or a lost record."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ from tests.openbanking.faults import items
 
 @dataclass
 class SlowEngine:
-    """``made`` has the operations that arrived; they are not answered, and wait for ``carry_out``.
+    """A server that receives storage calls and answers them only in ``carry_out``.
 
-    ``arrived`` is called when one has arrived.
+    ``made`` lists the received operations. ``arrived`` is called for each received operation.
     """
 
     arrived: Callable[[], None]
@@ -48,7 +48,7 @@ class SlowEngine:
     _arrival: threading.Condition = field(default_factory=threading.Condition)
 
     def carry_out(self) -> list[int]:
-        """Carry out what is held, at least one call; answers the status of each."""
+        """Execute the received calls, at least one, and return their HTTP status codes."""
         with self._arrival:
             assert self._arrival.wait_for(lambda: self._waiting, PATIENCE_SECONDS)
             waiting, self._waiting = self._waiting, []
@@ -83,9 +83,10 @@ def _answer(operation: str, request: Mapping[str, Any]) -> tuple[int, bytes]:
 def slow_engine(
     issuer: Issuer, monkeypatch: pytest.MonkeyPatch, *held: str, seconds: float = 0
 ) -> Iterator[SlowEngine]:
-    """Storage whose calls ``held`` are made over HTTP and not answered; each takes ``seconds`` on its clock.
+    """Redirect the ``held`` storage calls to a server that does not answer. Each call advances the clock by
+    ``seconds``.
 
-    The client waits for a moment.
+    The client times out after a moment.
     """
     engine, store = SlowEngine(partial(issuer.clock.advance, seconds)), issuer.hub.store
     over_http = store._send
@@ -108,7 +109,7 @@ TRANSACTION = "TransactWriteItems"
 
 @pytest.fixture(autouse=True)
 def _at_once(strict_issuer: Issuer, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Waits take no time, and other tests have left nothing in the queue."""
+    """Disable waits and empty the queue before the test. Check all records afterwards."""
     monkeypatch.setattr(strict_issuer.hub.store, "pause", lambda seconds: None)
     strict_issuer.causeway.queued()
     yield
@@ -118,7 +119,7 @@ def _at_once(strict_issuer: Issuer, monkeypatch: pytest.MonkeyPatch) -> Iterator
 
 @pytest.fixture
 def user(strict_issuer: Issuer) -> Holder:
-    """A holder with 100.00 GBP, whose process knows its credentials and has identifiers."""
+    """Return a holder with 100.00 GBP whose process has cached its credentials and has free identifiers."""
     holder = cardholder(strict_issuer, **LIMITED)
     holder.request_authorization(0, transaction_type=39)
     return holder
@@ -136,7 +137,7 @@ def ask(user: Holder, **members: Any) -> Envelope:
 
 
 def work(issuer: Issuer) -> list[str]:
-    """Have a worker carry out what is in the queue; answers the messages."""
+    """Have a worker process the queued messages and return them."""
     messages = issuer.causeway.queued()
     for message in messages:
         issuer.hub.delivery.worker.attempt(message)
@@ -144,7 +145,7 @@ def work(issuer: Issuer) -> list[str]:
 
 
 def listed(user: Holder) -> list[tuple[str, int]]:
-    """Response code and type of the card's messages but the first, as the reports show them."""
+    """Return response code and type of the card's reported messages, without the first message."""
     user.issuer.hub.cards.call(expire_holds)
     user.issuer.clock.advance(20)
     span = {"date_from": 0, "date_to": user.issuer.clock.time(), "item_count": 100}
@@ -187,7 +188,7 @@ def test_a_worker_reverses_an_approval_that_storage_commits_after_the_answer(use
     assert (again.duplicated, again.data) == (1, answer.data)
 
 
-def test_a_repeated_decline_message_changes_nothing(user: Holder) -> None:
+def test_a_duplicate_decline_message_changes_nothing(user: Holder) -> None:
     with SlowStorage(user.issuer, every("later", TRANSACTION)) as storage:
         ask(user, request_reference_id=user.issuer.reference())
         storage.land()
@@ -200,7 +201,7 @@ def test_a_repeated_decline_message_changes_nothing(user: Holder) -> None:
     assert [items(user.issuer.causeway, table) for table in tables] == before
 
 
-def test_storage_refuses_a_transaction_after_the_worker_recorded_the_decline(user: Holder) -> None:
+def test_storage_rejects_a_transaction_after_the_worker_recorded_the_decline(user: Holder) -> None:
     with SlowStorage(user.issuer, every("later", TRANSACTION)) as storage:
         ask(user)
     work(user.issuer)
@@ -210,7 +211,7 @@ def test_storage_refuses_a_transaction_after_the_worker_recorded_the_decline(use
     assert listed(user) == [("91", 1)]
 
 
-def test_a_request_declines_its_lost_transaction_and_storage_refuses_a_late_write(user: Holder) -> None:
+def test_a_request_declines_its_lost_transaction_and_storage_rejects_a_late_write(user: Holder) -> None:
     reference = user.issuer.reference()
     with SlowStorage(user.issuer, first("later", TRANSACTION)) as storage:
         answer = ask(user, request_reference_id=reference)
@@ -240,7 +241,7 @@ def test_an_approval_is_returned_after_its_storage_answer_was_lost(user: Holder,
     assert authorizes(user) == [answer.data["authorize_id"]]
 
 
-def test_a_metric_counts_a_decline_that_the_queue_refuses_and_its_hold_expires(
+def test_a_metric_counts_a_decline_that_the_queue_rejects_and_its_hold_expires(
     user: Holder, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with (
@@ -269,7 +270,7 @@ def test_a_slow_credentials_lookup_returns_91(user: Holder, capsys: pytest.Captu
     assert capsys.readouterr().out.count('"UnrecordedDeclines":[1]') == 1
 
 
-def test_a_repeat_before_the_worker_runs_is_decided_again_and_keeps_its_answer(user: Holder) -> None:
+def test_a_retry_before_the_worker_runs_gets_a_new_decision_that_the_worker_does_not_change(user: Holder) -> None:
     reference = user.issuer.reference()
     with SlowStorage(user.issuer, every("never", *READS)):
         first_answer = ask(user, request_reference_id=reference).data
@@ -283,7 +284,7 @@ def test_a_repeat_before_the_worker_runs_is_decided_again_and_keeps_its_answer(u
     assert (again.duplicated, again.data) == (1, repeat.data)
 
 
-def test_a_decline_committed_after_the_answer_is_listed_before_the_answered_91(user: Holder) -> None:
+def test_a_decline_committed_after_the_timeout_is_listed_before_the_returned_91(user: Holder) -> None:
     reference = user.issuer.reference()
     with SlowStorage(user.issuer, every("later", TRANSACTION)) as storage:
         answer = ask(user, request_reference_id=reference, amount=500_00)
@@ -305,7 +306,7 @@ def test_a_worker_finds_a_card_by_its_number(user: Holder) -> None:
 
 
 @pytest.mark.parametrize("unknown", [{"card_id": 10**9}, {"card_id": LEFT_OUT, "pan": "4111110000000000"}])
-def test_a_worker_records_only_the_answer_for_an_unknown_card(user: Holder, unknown: dict[str, Any]) -> None:
+def test_a_worker_stores_only_the_answer_for_an_unknown_card(user: Holder, unknown: dict[str, Any]) -> None:
     reference = user.issuer.reference()
     with SlowStorage(user.issuer, every("never", *READS)):
         answer = ask(user, request_reference_id=reference, **unknown)
@@ -357,7 +358,7 @@ def test_two_workers_with_the_same_message_reverse_an_approval_once(user: Holder
     assert listed(user) == [("00", 1), ("00", 4), ("91", 1)]
 
 
-def test_a_decline_message_seals_the_card_data_and_omits_pin_and_cvc2(user: Holder) -> None:
+def test_a_decline_message_encrypts_the_card_data_and_omits_pin_and_cvc2(user: Holder) -> None:
     secrets = {"pan": user.card.pan, "pin": user.card.pin, "cvc2": user.card.cvc2}
     with SlowStorage(user.issuer, every("never", *READS)):
         ask(user, card_id=LEFT_OUT, merchant_name="Secret Shop", **secrets)
@@ -371,7 +372,7 @@ def test_a_decline_message_seals_the_card_data_and_omits_pin_and_cvc2(user: Hold
     assert not {"pin", "cvc2", "pan"} & jsontext.loads(details).keys()
 
 
-def test_the_event_queue_gets_at_most_the_time_that_the_network_waits(user: Holder) -> None:
+def test_an_event_queue_call_times_out_within_the_networks_deadline(user: Holder) -> None:
     waits: list[float] = []
 
     def note(*_: Any) -> list[str]:
@@ -399,7 +400,7 @@ def test_no_storage_call_starts_after_the_deadline(user: Holder) -> None:
 # -- over HTTP, with the client's own timeouts
 
 
-def test_a_database_without_answers_to_reads_leads_to_91(user: Holder, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_database_read_timeouts_return_91(user: Holder, monkeypatch: pytest.MonkeyPatch) -> None:
     with slow_engine(user.issuer, monkeypatch, "BatchGetItem", TRANSACTION, seconds=DECIDING) as engine:
         assert ask(user).data["response_code"] == "91"
 

@@ -1,4 +1,4 @@
-"""simulateAuthorization: what is held, counted and written down, and what is answered."""
+"""simulateAuthorization: held amounts, limit counts, records and answers."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_an_authorization_is_written_in_one_transaction(strict_issuer: Issuer) -
     ]
 
 
-def test_messages_keep_their_order_while_the_clock_stands_still(strict_issuer: Issuer) -> None:
+def test_messages_have_ascending_order_while_the_clock_is_stopped(strict_issuer: Issuer) -> None:
     user = cardholder(strict_issuer)
     numbers = [user.request_authorization(amount)["authorize_id"] for amount in (1_00, 200_00, 2_00, 3_00)]
 
@@ -289,7 +289,7 @@ def test_a_credit_is_approved_without_a_hold(strict_issuer: Issuer, transaction_
 @pytest.mark.parametrize(
     ("status", "taken", "given"), [("A", "51", "00"), ("R", "62", "00"), ("S", "62", "62"), ("C", "46", "46")]
 )
-def test_account_status_decides_the_codes_of_debits_and_credits(
+def test_account_status_determines_the_response_codes_of_debits_and_credits(
     strict_issuer: Issuer, status: str, taken: str, given: str
 ) -> None:
     user = cardholder(strict_issuer, 0)
@@ -300,7 +300,7 @@ def test_account_status_decides_the_codes_of_debits_and_credits(
 
 @pytest.mark.parametrize("transaction_type", [30, 39])
 @pytest.mark.parametrize("forced", [{}, {"force_response_code": "00"}])
-def test_an_inquiry_approves_zero_and_holds_nothing(
+def test_an_inquiry_approves_amount_zero_without_a_hold(
     strict_issuer: Issuer, transaction_type: int, forced: dict[str, Any]
 ) -> None:
     user = cardholder(strict_issuer, 5_00, **LIMITED, card_fee_group_id=SEPARATE)

@@ -1,4 +1,4 @@
-"""The authorizer: how every response code comes about, in which order it is looked at, and how much is approved."""
+"""The authorizer: the cause of every response code, the order of checks, and the approved amount."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def with_account_in(issuer: Issuer, status: str) -> Holder:
 
 
 def by_old_number(issuer: Issuer, status: str = "A", **members: Any) -> str:
-    """The code of a purchase by the number that a card had before it was issued anew."""
+    """Reissue a card with a new number and return the response code of a purchase with the old number."""
     user = in_status(issuer, status)
     new = DELIVERY | {"order_shipping_method": 1, "card_name_line_3": "ZOE ONEIL", "generate_new_pan": 1}
     issuer.data("reissueCard", card_id=user.card_id, **new)
@@ -89,7 +89,7 @@ def broken(issuer: Issuer, **members: Any) -> str:
 
 
 def twice(user: Holder, *more: Mapping[str, Any]) -> str:
-    """The code of the last of several purchases, of which all others are approved."""
+    """Request several purchases, check that all but the last are approved, and return the last response code."""
     *before, last = [code(user, **members) for members in more]
     assert set(before) == {"00"}
     return last
@@ -218,7 +218,7 @@ def test_a_purchase_just_within_the_rules_is_approved(
 
 @dataclass(frozen=True)
 class Attempt:
-    """A purchase of 80.00 GBP with a card that has 100.00, as far as nothing is in the way."""
+    """A purchase of 80.00 GBP with a card that has 100.00 GBP and passes every check by default."""
 
     card_context: CardContext
     asked: RequestedAmount
@@ -332,7 +332,7 @@ def test_declines_51_61_and_59_carry_the_charge(card_data: CardData, user: Holde
 
 
 def total(attempt: Attempt, amount: int) -> int:
-    """The total of an amount, fees and conversion included."""
+    """Return the total of an amount with fees and conversion."""
     card_context, asked = attempt.card_context, attempt.asked
     party = card_context.posting_context(card_context.accounts[0])
     facts = asked.use.attributes(asked.currency, party.holder_country)

@@ -1,4 +1,4 @@
-"""By which number a card is found, and for whom: old numbers, and access levels."""
+"""Card lookup by current and old numbers, and for credentials with a lower access level."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_a_lookup_by_number_returns_the_code_of_the_card_status(
 
 
 @pytest.mark.parametrize(("status", "expected"), [("A", "14"), ("T", "14"), ("L", "41"), ("S", "43")])
-def test_an_old_number_of_a_card_not_yet_activated_declines_and_is_recorded(
+def test_a_purchase_by_the_old_number_of_an_inactive_reissued_card_is_declined_and_recorded(
     strict_issuer: Issuer, status: str, expected: str
 ) -> None:
     user = reissued(strict_issuer, status)
@@ -79,7 +79,7 @@ def test_a_card_above_the_access_level_returns_3002_by_id_and_14_by_number(stric
     assert strict_issuer.sim("simulateAdvice", **asked | told, pan=user.card.pan).status_code == 3002
 
 
-def test_an_account_above_the_access_level_shows_zero_balances(strict_issuer: Issuer) -> None:
+def test_an_account_above_the_access_level_returns_zero_balances(strict_issuer: Issuer) -> None:
     own = cardholder(strict_issuer, 0)
     account = strict_issuer.account(
         holder_id=own.card.holder_id, currency_ison=EUR, access_level=500, cards=[own.card_id]

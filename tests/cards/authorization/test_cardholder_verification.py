@@ -1,4 +1,4 @@
-"""PIN, CVC2 and expiry: wrong entries count where they are looked at, whatever else is declined."""
+"""PIN, CVC2 and expiry: wrong entries count whenever they are verified, even if another check declines."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from tests.cards.issuer import DAY, LEFT_OUT, PIN, Issuer
 
 @pytest.fixture(scope="module")
 def user(strict_issuer: Issuer) -> Holder:
-    """A card with 100.00 GBP that no test spends."""
+    """Return a holder with 100.00 GBP that no test spends."""
     return cardholder(strict_issuer)
 
 
-def test_an_authorization_flags_the_security_checks_made(strict_issuer: Issuer, user: Holder) -> None:
+def test_an_authorization_flags_the_performed_security_checks(strict_issuer: Issuer, user: Holder) -> None:
     given = {"pin": PIN, "cvc2": user.card.cvc2, "expiry_year": 2029, "eci_indicator": 5, "entry_mode_type": 5}
 
     for members, done in (
@@ -35,7 +35,7 @@ def test_an_authorization_flags_the_security_checks_made(strict_issuer: Issuer, 
         assert messages(user)[-1]["security_checks"] == checks
 
 
-def test_a_right_pin_resets_the_tries_of_a_declined_purchase(strict_issuer: Issuer) -> None:
+def test_a_correct_pin_resets_the_pin_tries_of_a_declined_purchase(strict_issuer: Issuer) -> None:
     user = cardholder(strict_issuer)
     code(user, pin="0000")
 

@@ -1,4 +1,4 @@
-"""simulateClearing: what shops collect is booked, come what may, and what was held for it is released with it."""
+"""simulateClearing: every clearing is booked and releases the hold of its authorization."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ FRANCE = 250
 
 @pytest.fixture(scope="module")
 def issuer(issuer: Issuer) -> Iterator[Issuer]:
-    """After all tests the whole ledger is proven."""
+    """Yield an issuer with the ``shops`` programme. Check the whole ledger after all tests."""
     yield with_prices(issuer)
     prove_ledger(issuer.hub.store)
 
@@ -162,7 +162,7 @@ def test_partial_clearings_release_their_shares_and_the_final_one_the_rest(issue
     assert [row["function_code"] for row in card.transactions()] == [200, 205, 205]
 
 
-def test_a_non_final_clearing_of_the_rest_ends_the_authorization(issuer: Issuer) -> None:
+def test_a_non_final_clearing_of_the_remaining_amount_ends_the_authorization(issuer: Issuer) -> None:
     card = new_holder(issuer, 100_00)
     link = link_of(card.authorize(30_00))
 
@@ -203,7 +203,7 @@ def test_a_clearing_after_expiry_reversal_or_decline_is_booked(issuer: Issuer) -
     assert card.limit_usage(A_DAY) == [(3, 60_00)]
 
 
-def test_a_final_clearing_releases_the_rest_of_a_partly_reversed_hold(issuer: Issuer) -> None:
+def test_a_final_clearing_releases_the_remaining_hold_after_a_partial_reversal(issuer: Issuer) -> None:
     card = new_holder(issuer, 100_00, **LIMITED)
     link = link_of(card.authorize(30_00))
     card.reverse(link, 12_34)
@@ -242,7 +242,7 @@ def test_clearing_a_zero_authorization_releases_its_fee_and_counts_one_use(issue
     assert card.limit_usage(A_DAY) == [(1, 10_00)]
 
 
-def test_clearing_a_declined_authorization_debits_the_account_in_its_currency(issuer: Issuer) -> None:
+def test_clearing_a_declined_authorization_debits_the_account_in_the_clearing_currency(issuer: Issuer) -> None:
     card = new_holder(issuer, 100_00, euros=100_00)
     issuer.data("changeCardStatus", card_id=card.card_id, status="T")
     pounds, euros = (str(card.request_authorization(10_00, currency)["trans_link"]) for currency in (GBP, EUR))
@@ -306,7 +306,7 @@ def test_an_unauthorized_foreign_clearing_without_auto_conversion_returns_5003(i
     assert card.clear(None, 10_00, GBP)["holder_amount"] == 10_00
 
 
-def test_a_clearing_debits_the_account_of_its_authorization_despite_a_newer_one(issuer: Issuer) -> None:
+def test_a_clearing_debits_its_authorizations_account_although_a_newer_account_exists(issuer: Issuer) -> None:
     card = new_holder(issuer, 100_00)
     link = link_of(card.authorize(10_00, EUR))
     members = {"currency_ison": EUR, "holder_id": card.card.holder_id, "cards": [card.card_id]}
@@ -349,7 +349,7 @@ def test_a_foreign_clearing_is_converted_at_the_rate_with_mark_up(issuer: Issuer
     }
 
 
-def test_a_clearing_shows_an_unblended_conversion_fee_beside_the_amount(issuer: Issuer) -> None:
+def test_a_clearing_lists_an_unblended_conversion_fee_separately_from_the_amount(issuer: Issuer) -> None:
     card = new_holder(issuer, 100_00, card_program_id=NOT_BLENDING)
     link = link_of(card.authorize(10_00, EUR))
 
@@ -477,7 +477,7 @@ def test_each_partial_clearing_charges_the_fees_of_its_own_amount(issuer: Issuer
     assert (fees, card.balances()) == ([30, 10, 30, 20], (69_10, 0, 0, 69_10))
 
 
-def test_a_clearing_uses_the_fees_and_rates_of_its_time(issuer: Issuer) -> None:
+def test_a_clearing_uses_the_fees_and_rates_of_the_clearing_time(issuer: Issuer) -> None:
     made = content()
     loaded(issuer.hub, made)
     issuer = issuer.with_credential("moving", manager=made["id"])
@@ -553,7 +553,7 @@ def test_clearings_without_authorization_count_beyond_the_limits(issuer: Issuer)
     assert card.request_authorization(1)["response_code"] == "61"
 
 
-def test_a_clearing_returns_the_unused_amount_to_the_day_of_the_authorization(issuer: Issuer) -> None:
+def test_a_clearing_returns_the_unused_amount_to_the_limit_of_the_authorization_day(issuer: Issuer) -> None:
     card = new_holder(issuer, 100_00, **LIMITED)
     yesterday, tomorrow = issuer, issuer.with_own_clock(days=1)
     link = link_of(card.authorize(40_00))
@@ -622,7 +622,7 @@ def test_clearing_a_credit_authorization_credits_the_account(issuer: Issuer) -> 
 # -- who may, and what is asked
 
 
-def test_a_clearing_with_an_unknown_link_or_card_or_bad_members_is_rejected(issuer: Issuer) -> None:
+def test_a_clearing_with_an_unknown_link_or_card_or_invalid_members_is_rejected(issuer: Issuer) -> None:
     card = new_holder(issuer, access_level=500)
     link = link_of(card.authorize(10_00))
     increment = card.increment(link, 1_00)["authorize_id"]
@@ -639,7 +639,7 @@ def test_a_clearing_with_an_unknown_link_or_card_or_bad_members_is_rejected(issu
     assert card.hold(link) == ("H", 11_00, 11_00)
 
 
-def test_a_repeated_clearing_returns_the_first_answer_and_books_once(issuer: Issuer) -> None:
+def test_a_duplicate_clearing_returns_the_first_answer_and_books_once(issuer: Issuer) -> None:
     card = new_holder(issuer, 100_00)
     reference = issuer.reference()
 

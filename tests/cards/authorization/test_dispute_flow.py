@@ -1,4 +1,4 @@
-"""simulateDispute: what is disputed is given back at once and set apart, until it is known who keeps it."""
+"""simulateDispute: the disputed amount is credited at once and reserved until the dispute is won or lost."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ ENDS = ("won", "lost")
 
 @pytest.fixture(scope="module")
 def issuer(issuer: Issuer) -> Iterator[Issuer]:
-    """After all tests the whole ledger is proven."""
+    """Yield an issuer with the ``shops`` programme. Check the whole ledger after all tests."""
     yield with_prices(issuer)
     prove_ledger(issuer.hub.store)
 
 
 def bought(card: Holder, amount: int, currency: int = GBP, **members: Any) -> Any:
-    """The answer to a clearing without authorization."""
+    """Clear a purchase without authorization and return the answer."""
     return card.clear(None, amount, currency, **members)
 
 
 def dispute(card: Holder, transaction_id: int) -> Dispute:
-    """A transaction's dispute as it stands."""
+    """Return the stored dispute of a transaction."""
     item = card.issuer.hub.store.get(*Dispute.key(transaction_id))
     assert item is not None
     return Dispute.from_item(item)

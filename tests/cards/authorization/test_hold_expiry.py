@@ -1,4 +1,4 @@
-"""The schedule that releases holds: exactly when their time has come, each by itself, and only what still is held."""
+"""The job that expires holds: at the exact due time, each hold separately, and only if still held."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def issuer(issuer: Issuer) -> Iterator[Issuer]:
 
 @pytest.fixture(autouse=True)
 def no_holds_remain(issuer: Issuer) -> Iterator[None]:
-    """Expire the holds of each test before the next one."""
+    """Expire all remaining holds after each test."""
     yield
     issuer.clock.advance(HOLD_SECONDS)
     expire(issuer)
@@ -41,24 +41,24 @@ def no_holds_remain(issuer: Issuer) -> Iterator[None]:
 
 
 def expire(issuer: Issuer) -> int:
-    """The number of holds that a run of the schedule releases."""
+    """Run the expiry job and return the number of released holds."""
     return issuer.hub.cards.call(expire_holds)
 
 
 def waiting(issuer: Issuer) -> list[int]:
-    """The authorizations in the index of due times."""
+    """Return the ids of the authorizations in the index of due times."""
     return sorted(row["id"] for row in issuer.hub.store.scan("card-activity") if "due_shard" in row)
 
 
 def links_of_holds(card: Holder, *amounts: int) -> list[str]:
-    """The links of new authorizations."""
+    """Authorize each amount and return the links."""
     return [str(card.authorize(amount)["trans_link"]) for amount in amounts]
 
 
 # -- when
 
 
-def test_a_hold_expires_after_seven_days_and_not_a_second_earlier(issuer: Issuer) -> None:
+def test_a_hold_expires_after_exactly_seven_days(issuer: Issuer) -> None:
     card = new_holder(issuer, 100_00, **LIMITED, card_fee_group_id=SEPARATE)
     [link] = links_of_holds(card, 40_00)
     assert (waiting(issuer), card.record(link).due_at) == ([int(link)], issuer.clock.time() + 7 * DAY)
@@ -143,7 +143,7 @@ def test_holds_of_blocked_cards_and_suspended_accounts_expire(issuer: Issuer) ->
     assert (expire(issuer), card.balances()) == (1, (100_00, 0, 0, 100_00))
 
 
-def test_expiry_of_a_partly_used_foreign_hold_leaves_no_held_amount(issuer: Issuer) -> None:
+def test_expiry_of_a_partly_used_foreign_hold_releases_the_whole_held_amount(issuer: Issuer) -> None:
     card = new_holder(issuer, 100_00, card_fee_group_id=SEPARATE)
     link = str(card.authorize(9_99, EUR)["trans_link"])
     card.reverse(link, 3_33)
@@ -159,7 +159,7 @@ def test_expiry_of_a_partly_used_foreign_hold_leaves_no_held_amount(issuer: Issu
 # -- what is recorded
 
 
-def test_expiry_of_a_hold_records_its_own_message(issuer: Issuer) -> None:
+def test_expiry_of_a_hold_records_a_separate_message(issuer: Issuer) -> None:
     card = new_holder(issuer, 100_00)
     [link] = links_of_holds(card, 40_00)
     issuer.clock.advance(7 * DAY)
@@ -200,7 +200,7 @@ def test_expiry_sends_the_programme_manager_one_event(issuer: Issuer) -> None:
 
 
 def hold_events(issuer: Issuer, manager_id: int) -> list[Any]:
-    """The data of the events of authorizations that a programme manager is told."""
+    """Return the data of the authorization events of a programme manager."""
     found = [each for each in issuer.causeway.recorded("card_event") if each.manager_id == manager_id]
     found = [each for each in found if each.topic == "card.authorization"]
     return [
@@ -328,7 +328,7 @@ def test_a_hold_of_a_concurrently_debited_account_expires_in_the_next_run(issuer
 
 
 @pytest.mark.parametrize("applied", [True, False])
-def test_a_lost_storage_answer_releases_a_hold_once(issuer: Issuer, applied: bool) -> None:
+def test_a_lost_storage_response_releases_a_hold_once(issuer: Issuer, applied: bool) -> None:
     card = new_holder(issuer, 100_00)
     [link] = links_of_holds(card, 40_00)
     issuer.clock.advance(7 * DAY)

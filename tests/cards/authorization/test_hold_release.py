@@ -1,4 +1,4 @@
-"""simulateReversal and simulateExpiry: what is given up is not held any more, and limits have it back."""
+"""simulateReversal and simulateExpiry: the released amount returns to the balance and to the limits."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ FRANCE = 250
 
 @pytest.fixture(scope="module")
 def issuer(issuer: Issuer) -> Iterator[Issuer]:
-    """After all tests the whole ledger is proven."""
+    """Yield an issuer with the ``shops`` programme. Check the whole ledger after all tests."""
     yield with_prices(issuer)
     prove_ledger(issuer.hub.store)
 
@@ -77,7 +77,7 @@ def test_successive_portions_add_up_to_the_whole() -> None:
         assert held == 0
 
 
-def test_split_usage_divides_amounts_exactly_and_keeps_the_count_on_one_side() -> None:
+def test_split_usage_divides_amounts_exactly_and_assigns_the_count_to_one_part() -> None:
     counted = {"key": "1.1", "start": 60, "amount": 101, "count": 1, "country": FRANCE}
     usage = {"card#1": [counted]}
     bare = {"key": "1.1", "start": 60, "count": 0}
@@ -160,7 +160,7 @@ def test_partial_reversals_release_the_whole_foreign_hold_with_its_fees(issuer: 
     assert card.limit_usage(A_DAY, OF_ACCOUNT, OF_HOLDER) == unused
 
 
-def test_a_reversal_above_the_rest_of_a_hold_returns_5004(issuer: Issuer) -> None:
+def test_a_reversal_above_the_remaining_hold_returns_5004(issuer: Issuer) -> None:
     card = new_holder(issuer, 100_00)
     link = str(card.authorize(40_00)["trans_link"])
     card.clear(link, 10_00, final=0)
@@ -183,7 +183,7 @@ def test_a_reversal_after_a_partial_clearing_keeps_the_cleared_part_counted(issu
     assert (card.balances(), card.hold(link)[0]) == ((90_00, 0, 0, 90_00), "R")
 
 
-def test_a_reversal_returns_the_usage_to_the_day_of_the_authorization(issuer: Issuer) -> None:
+def test_a_reversal_returns_the_usage_to_the_limit_of_the_authorization_day(issuer: Issuer) -> None:
     card = new_holder(issuer, 100_00, **LIMITED)
     link = str(card.authorize(40_00)["trans_link"])
     today = Holder(issuer.with_own_clock(days=1), card.card)
@@ -304,7 +304,7 @@ def test_an_increment_at_a_better_rate_lowers_the_hold(issuer: Issuer) -> None:
 # -- the end of a hold
 
 
-def test_an_expiry_releases_the_rest_of_a_hold(issuer: Issuer) -> None:
+def test_an_expiry_releases_the_remaining_hold(issuer: Issuer) -> None:
     card = new_holder(issuer, 100_00, **LIMITED)
     link = str(card.authorize(40_00)["trans_link"])
     card.increment(link, 10_00)
@@ -354,7 +354,7 @@ def test_reversing_an_inquiry_returns_4008(issuer: Issuer, transaction_type: int
 # -- what later messages leave
 
 
-def test_later_messages_reference_their_authorization_and_return_3012_as_links(issuer: Issuer) -> None:
+def test_a_later_message_references_its_authorization_and_its_own_number_returns_3012(issuer: Issuer) -> None:
     card = new_holder(issuer, access_level=40)
     asked = card.authorize(40_00)
     link = str(asked["trans_link"])
@@ -432,6 +432,6 @@ def test_a_concurrent_increment_and_reversal_both_apply(issuer: Issuer) -> None:
 
 
 def activity(card: Holder) -> list[Item]:
-    """The card's messages, the oldest first."""
+    """Return the card's messages, oldest first."""
     owner = ("owner", f"card#{card.card_id}")
     return card.issuer.hub.store.rows("card-activity", owner, sort_prefix=("part", "activity#"))

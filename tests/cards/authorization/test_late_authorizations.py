@@ -1,4 +1,4 @@
-"""An authorization that others are in the way of: the network is answered in time, and nothing is lost of it."""
+"""Authorizations during write conflicts: the network gets an answer in time and every record is completed later."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ STEP = 0.15
 
 @pytest.fixture
 def strict_issuer(causeway: Causeway) -> Issuer:
-    """Before empty tables: what a test leaves undone would be added to the lists of the next."""
+    """Return an issuer with empty tables, because unfinished late declines would appear in the next test's lists."""
     return with_strict_rules(Issuer(causeway))
 
 
 @pytest.fixture(autouse=True)
 def _without_sleep(strict_issuer: Issuer, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Waits take no time."""
+    """Disable waits between storage attempts."""
     monkeypatch.setattr(strict_issuer.hub.store, "pause", lambda seconds: None)
 
 
 def contended(user: Holder) -> list[tuple[str, dict[str, Any]]]:
-    """Every item of a card, its account and its holder that requests change."""
+    """Return the keys of all items of a card, its account and its holder that requests change."""
     holder = user.card.holder_id
     owners = (("card", user.card_id), ("account", user.account), ("holder", holder))
     limits = [usage_counters.key(kind, number) for kind, number in owners]  # type: ignore[arg-type]
@@ -52,7 +52,7 @@ def contended(user: Holder) -> list[tuple[str, dict[str, Any]]]:
 
 
 def overtake(user: Holder) -> None:
-    """Change all of them, as a request does that comes first."""
+    """Change all contended items, as a concurrent request does."""
     for place in contended(user):
         members: Item | None = {"windows": {}} if place[1]["part"] == "limits" else None
         user.issuer.hub.store.update(*place, add={"version": 1}, set=members)
@@ -60,7 +60,7 @@ def overtake(user: Holder) -> None:
 
 @contextlib.contextmanager
 def crowded(user: Holder, step: float = STEP) -> Iterator[None]:
-    """Somebody else changes all of them before every transaction, and time goes by."""
+    """Change all contended items before every transaction and advance the clock by ``step``."""
     transact = Store.transact
 
     def overtaken(self: Store, operations: Sequence[Operation]) -> None:
@@ -74,7 +74,7 @@ def crowded(user: Holder, step: float = STEP) -> Iterator[None]:
 
 @contextlib.contextmanager
 def timed(issuer: Issuer) -> Iterator[list[float]]:
-    """The seconds that have passed, waits included."""
+    """Measure the elapsed seconds, including waits."""
     took: list[float] = []
     began = issuer.clock.monotonic()
     with patch.object(issuer.hub.store, "pause", issuer.clock.advance):
@@ -83,20 +83,20 @@ def timed(issuer: Issuer) -> Iterator[list[float]]:
 
 
 def finish(issuer: Issuer) -> int:
-    """The schedule that adds late declines to the lists of their cards."""
+    """Run the job that adds late declines to their cards' lists, and return its count."""
     done: int = issuer.hub.cards.call(expire_holds)
     return done
 
 
 def late_decline(issuer: Issuer, number: int) -> Item:
-    """The item that has a decline added to its card's list."""
+    """Return the stored item of the task that lists a late decline."""
     item = issuer.hub.store.get("card-activity", {"owner": f"{KIND}#{number}", "part": KIND})
     assert item is not None
     return item
 
 
 def work(issuer: Issuer) -> int:
-    """Have a worker carry out the tasks in the queue; answers how many there were."""
+    """Have a worker process the queued tasks and return their number."""
     tasks = issuer.causeway.queued()
     for task in tasks:
         issuer.hub.delivery.worker.attempt(task)
@@ -104,7 +104,7 @@ def work(issuer: Issuer) -> int:
 
 
 def settle(issuer: Issuer) -> None:
-    """Minutes pass until the worker and the schedule have nothing left to add to lists."""
+    """Advance the clock until the worker and the job have no late rows left."""
     for _ in range(100):
         if not work(issuer) + finish(issuer):
             return
@@ -113,7 +113,7 @@ def settle(issuer: Issuer) -> None:
 
 
 def listed(user: Holder, **members: Any) -> tuple[list[int], bool]:
-    """A page of the card's activity, and whether there is more."""
+    """Return the message numbers of a page of the card's activity, and whether more records exist."""
     span = {"date_from": 0, "date_to": user.issuer.clock.time() + 3600, "item_count": 100}
     answer = user.issuer.do("getCardsActivity", **span | {"card_id": user.card_id} | members)
     assert answer.status == "success", answer.raw
@@ -165,7 +165,7 @@ def test_a_late_decline_has_no_condition_on_contended_items(strict_issuer: Issue
 
 
 def test_a_decision_after_the_deadline_is_not_written(strict_issuer: Issuer) -> None:
-    """The last attempt meets no conflict, but the network no longer waits."""
+    """The last attempt meets no conflict, but the network's deadline has passed."""
     user, read = cardholder(strict_issuer), Store.batch_get
 
     def slowly(self: Store, keys: Any) -> Any:

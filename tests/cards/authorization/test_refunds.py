@@ -1,4 +1,4 @@
-"""simulateRefund: shops give back at most what they have taken, to accounts that take money."""
+"""simulateRefund: refunds credit at most the cleared amount, only to accounts that accept credits."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ FRANCE = 250
 
 @pytest.fixture(scope="module")
 def issuer(issuer: Issuer) -> Iterator[Issuer]:
-    """After all tests the whole ledger is proven."""
+    """Yield an issuer with the ``shops`` programme. Check the whole ledger after all tests."""
     yield with_prices(issuer)
     prove_ledger(issuer.hub.store)
 
 
 def bought(card: Holder, amount: int, currency: int = GBP, **members: Any) -> str:
-    """The link of what a shop has collected."""
+    """Authorize and clear a purchase and return its link."""
     link = str(card.authorize(amount, currency)["trans_link"])
     card.clear(link, amount, currency, **members)
     return link
@@ -172,7 +172,7 @@ def test_a_clearing_without_authorization_is_refunded_by_its_link(issuer: Issuer
 
 @pytest.fixture(scope="module")
 def yen(issuer: Issuer) -> Issuer:
-    """A programme manager at which 60 yen are 38 pence, 37.8 exactly, and no conversion costs anything."""
+    """Return an issuer whose rate converts 60 yen to 37.8 pence, rounded to 38, without conversion costs."""
     made = content(rates={(YEN, GBP): ("0.0063", "0"), (EUR, GBP): ("0.8", "0")})
     loaded(issuer.hub, made)
     return issuer.with_credential("yen", manager=made["id"])
@@ -223,7 +223,7 @@ def test_refunds_credit_at_most_their_share_of_the_debited_amount(
     assert has_mark_up or card.balances()[0] == 100_00
 
 
-def test_the_last_refund_credits_the_rest_after_clearings_between_refunds(yen: Issuer) -> None:
+def test_the_last_refund_credits_the_remaining_amount_after_clearings_between_refunds(yen: Issuer) -> None:
     card = new_holder(yen, 100_00)
     link = bought(card, 10, YEN)  # 6.3 pence, so 6
     assert card.refund(link, 5, YEN)["holder_amount"] == 3
@@ -306,7 +306,7 @@ def test_an_older_record_without_debited_amounts_is_refunded_in_parts(yen: Issue
 # -- of nothing in particular
 
 
-def test_a_refund_without_a_purchase_has_its_own_link_and_no_maximum(issuer: Issuer) -> None:
+def test_a_refund_without_a_purchase_has_a_new_link_and_no_maximum(issuer: Issuer) -> None:
     card = new_holder(issuer, 0, **LIMITED)
 
     first, second = (card.refund(None, 5_000_00, merchant_name="Shop") for _ in range(2))

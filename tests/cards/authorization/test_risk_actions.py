@@ -1,4 +1,4 @@
-"""Actions of risk rules that fire when a card is used: each action by itself, and its records."""
+"""Actions of risk rules that fire on card use: each action separately, and the records of the rule."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def flagged(answer: Any) -> list[str]:
 
 
 def states(user: Holder) -> tuple[Any, Any]:
-    """The status of card and account, each with why it has it."""
+    """Return the statuses of card and account with their reason codes and notes."""
     card = user.issuer.data("getCardStatus", card_id=user.card_id)
     [account] = user.issuer.data("getAccounts", account_id=user.account)
     return (
@@ -163,7 +163,7 @@ def test_a_risk_rule_acts_on_a_purchase_declined_for_funds(strict_issuer: Issuer
     assert states(user)[0] == ("R", OF_RULE, None)
 
 
-def test_a_risk_rule_and_a_right_pin_both_update_the_card(strict_issuer: Issuer) -> None:
+def test_a_risk_rule_and_a_correct_pin_both_update_the_card(strict_issuer: Issuer) -> None:
     user = watched(strict_issuer)
     code(user, pin="0000")
 
@@ -176,7 +176,9 @@ def test_a_risk_rule_and_a_right_pin_both_update_the_card(strict_issuer: Issuer)
 @pytest.mark.parametrize(
     "members", [{"pin": "0000"}, {"expiry_year": 2028}, {"force_response_code": "00"}, {"force_response_code": "51"}]
 )
-def test_failed_verification_and_forced_codes_fire_no_risk_rule(strict_issuer: Issuer, members: dict[str, Any]) -> None:
+def test_failed_verification_and_forced_codes_trigger_no_risk_rule(
+    strict_issuer: Issuer, members: dict[str, Any]
+) -> None:
     user = watched(strict_issuer)
 
     answer = user.request_authorization(10_00, mcc=ALL_AT_ONCE, **members)

@@ -1,4 +1,4 @@
-"""Risk rules: every member on both sides of its boundary, windows that roll to the second, and actions that add up."""
+"""Risk rules: both sides of every boundary, rolling windows to the second, and combined actions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PURCHASE = TransactionAttributes(0, EUR, entry_mode=5, mcc=5411, country=FR, hol
 
 
 def at(text: str) -> int:
-    """Unix seconds of a time such as ``2026-12-31 23:59:59``, in UTC."""
+    """Return the Unix seconds of a UTC time such as ``2026-12-31 23:59:59``."""
     return int(datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp())
 
 
@@ -36,7 +36,7 @@ def rule(id: int = 1, **members: Any) -> RiskRule:
 
 
 class Card:
-    """A card with a risk group, at noon of a Wednesday."""
+    """A card with a risk group at noon on a Wednesday."""
 
     def __init__(self, *rules: RiskRule) -> None:
         self.group = RiskGroup(7, "Risks", rules)
@@ -58,7 +58,7 @@ class Card:
         return found
 
 
-def test_a_rule_without_criteria_always_fires_and_is_named_by_group_and_id() -> None:
+def test_a_rule_without_criteria_always_fires_with_the_name_of_its_group_and_id() -> None:
     card = Card(rule(12))
 
     assert card.tries() == FiredRules(("7.12",), (MARK,))
@@ -91,7 +91,7 @@ def test_a_rule_fires_only_if_all_its_criteria_match(asked: dict[str, int], fire
 
 
 @pytest.mark.parametrize(("amount", "fires"), [(99_99, False), (100_00, True), (100_01, True)])
-def test_a_rule_with_an_amount_fires_from_that_amount_on(amount: int, fires: bool) -> None:
+def test_a_rule_with_an_amount_fires_at_or_above_that_amount(amount: int, fires: bool) -> None:
     assert bool(Card(rule(amount=100_00, amount_currency=EUR)).tries(amount).rules) is fires
 
 
@@ -100,7 +100,7 @@ def test_an_amount_in_another_currency_is_converted_at_the_base_rate(amount: int
     assert bool(Card(rule(amount=100_00, amount_currency=EUR)).tries(amount, USD).rules) is fires
 
 
-def test_an_amount_without_a_rate_neither_fires_nor_counts_in_amount_rules() -> None:
+def test_amount_rules_neither_fire_on_nor_count_amounts_without_a_rate() -> None:
     card = Card(rule(1, amount=0, amount_currency=EUR, count=1, duration=DAY), rule(2))
 
     assert card.tries(10**12, GBP) == FiredRules(("7.2",), (MARK,))
@@ -108,7 +108,7 @@ def test_an_amount_without_a_rate_neither_fires_nor_counts_in_amount_rules() -> 
 
 
 @pytest.mark.parametrize("count", [1, 3])
-def test_a_rule_with_a_count_fires_from_the_attempt_after_the_count(count: int) -> None:
+def test_a_rule_with_a_count_fires_on_the_attempt_after_the_count(count: int) -> None:
     card = Card(rule(count=count, duration=DAY))
 
     found = [bool(card.tries().rules) for _ in range(count + 2)]
@@ -171,7 +171,7 @@ def test_fired_actions_are_listed_once_in_a_fixed_order() -> None:
     assert card.tries() == FiredRules(("7.1", "7.2", "7.3"), (NOTIFY, CARD_TO_RISK, SUSPEND, REJECT))
 
 
-def test_all_risk_groups_are_evaluated_and_a_repeated_group_only_once() -> None:
+def test_all_risk_groups_are_evaluated_and_a_duplicate_group_only_once() -> None:
     card = Card(rule(count=1, duration=DAY))
     other = RiskGroup(8, "Others", (rule(actions=(SUSPEND,)),))
 

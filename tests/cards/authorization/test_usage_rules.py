@@ -1,4 +1,4 @@
-"""Usage groups: every channel, merchant and country on either side of what is blocked."""
+"""Usage groups: allowed and blocked cases of every channel, merchant category and country."""
 
 from __future__ import annotations
 
@@ -100,7 +100,9 @@ def test_only_blocked_countries_are_declined(country: int | None, said: str | No
 @pytest.mark.parametrize(
     ("eci_indicator", "said"), [(None, "1A"), (0, "1A"), (1, None), (2, None), (5, None), (6, None), (7, "1A")]
 )
-def test_e_commerce_without_authentication_or_attempt_returns_1a(eci_indicator: int | None, said: str | None) -> None:
+def test_e_commerce_without_authentication_or_authentication_attempt_returns_1a(
+    eci_indicator: int | None, said: str | None
+) -> None:
     facts = replace(PURCHASE, entry_mode=E_COMMERCE)
 
     assert code(facts, eci_indicator, authenticated_online=True) == said

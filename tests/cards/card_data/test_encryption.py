@@ -1,4 +1,4 @@
-"""Card data: sealed for one card and field, found by keyed hash, never the same ciphertext twice."""
+"""Card data encryption: each value is bound to its card and field, looked up by keyed hash, with random ciphertext."""
 
 from __future__ import annotations
 

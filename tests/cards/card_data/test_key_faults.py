@@ -1,6 +1,6 @@
-"""Keys that cannot be had: who needs them is told to repeat the request, nothing is half done, and then all goes on.
+"""Unavailable keys: requests that need them fail with a retryable error, change nothing, and succeed later.
 
-Keys come from two secrets (card keys, and data keys to seal with), each unwrapped by the KMS.
+Keys come from two secrets, card keys and data keys. The KMS unwraps each key.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ PLACES = [(ring, service) for ring in ("card_keys", "keyring") for service in ("
 
 
 class Unreliable:
-    """A service that answers, or does not, as it is told."""
+    """A service that fails while ``broken`` is set."""
 
     def __init__(self, service: Any) -> None:
         self._service = service
@@ -31,7 +31,7 @@ class Unreliable:
 
 
 def breaking(issuer: Issuer, ring: str, service: str) -> Unreliable:
-    """Has a service of one of a process's key rings fail from now on."""
+    """Replace a service of one of a process's key rings with a failing service and return the replacement."""
     keys = issuer.hub.cards.keys if ring == "card_keys" else issuer.hub.keyring
     unreliable = Unreliable(getattr(keys, service))
     setattr(keys, service, unreliable)

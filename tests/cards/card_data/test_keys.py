@@ -1,4 +1,4 @@
-"""The card keys: a new version is for new cards, and what is found by keyed hash is found for ever."""
+"""Card keys: new cards use a new version, and lookup by keyed hash works across rotations."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def keys(secrets: FakeSecrets, clock: ManualClock) -> CardKeys:
 
 
 def another(keys: CardKeys) -> CardKeys:
-    """The keys as another process has them."""
+    """Return the keys as loaded by a second process."""
     return CardKeys(keys._secrets, keys._kms, NAME, keys._clock)
 
 
@@ -44,7 +44,7 @@ def data(keys: CardKeys) -> CardData:
     return CardData(Vault(NoDataKeys()), keys)
 
 
-def test_the_error_for_missing_keys_names_the_command_that_creates_them(secrets: FakeSecrets) -> None:
+def test_the_missing_keys_error_names_the_command_that_creates_keys(secrets: FakeSecrets) -> None:
     with pytest.raises(NoKeys, match=r"contains no keys yet: run `.venv/bin/python -m infra\.admin keys init`"):
         CardKeys(secrets, FakeKms(), NAME, ManualClock(START)).current()
 
@@ -103,7 +103,7 @@ def test_a_rotation_keeps_the_lookup_hash_of_cards(keys: CardKeys) -> None:
     assert (data(another(keys)).lookup(PAN), data(another(keys)).fingerprint("{}")) == before
 
 
-def test_a_process_reads_a_key_version_it_has_not_cached_at_once(keys: CardKeys) -> None:
+def test_a_process_reads_an_uncached_key_version_immediately(keys: CardKeys) -> None:
     stale = another(keys)
     assert stale.current() == 1
     version = keys.rotate()

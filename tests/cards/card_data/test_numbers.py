@@ -1,4 +1,4 @@
-"""Card numbers: the programme's BIN, digits that nobody can foresee, and a check digit."""
+"""Card numbers: the programme's BIN, unpredictable digits and a check digit."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_a_new_card_number_has_its_bin_its_length_and_a_valid_check_digit(bin: s
 
 
 @given(st.text("0123456789", min_size=16, max_size=19))
-def test_a_card_number_is_valid_if_its_luhn_check_digit_is(pan: str) -> None:
+def test_a_card_number_is_valid_only_with_a_correct_luhn_check_digit(pan: str) -> None:
     assert numbers.is_valid(pan) == luhn.is_valid(pan)
 
 
@@ -40,7 +40,7 @@ def test_a_card_number_with_one_wrong_digit_is_invalid(bin: str, length: int, da
 
 
 @pytest.mark.parametrize("text", ["", "4111 1111 1111 1111", "411111111111111x", "٤١١١١١١١١١١١١١١١"])
-def test_text_other_than_ascii_digits_is_no_valid_card_number(text: str) -> None:
+def test_text_other_than_ascii_digits_is_an_invalid_card_number(text: str) -> None:
     assert not numbers.is_valid(text)
 
 
@@ -57,7 +57,7 @@ def test_every_digit_between_bin_and_check_digit_is_random(monkeypatch: pytest.M
     assert limits == [10**9]
 
 
-def test_500_new_card_numbers_hardly_repeat() -> None:
+def test_500_new_card_numbers_have_almost_no_duplicates() -> None:
     assert len({numbers.new_pan("41111111", 16) for _ in range(500)}) > 495
 
 

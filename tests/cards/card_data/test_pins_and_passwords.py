@@ -1,4 +1,4 @@
-"""PINs: which are too simple, and how new ones come about."""
+"""PINs: the rules for simple PINs, and generated PINs."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ SIMPLE = {
 
 
 @pytest.mark.parametrize("pin", sorted(SIMPLE))
-def test_a_pin_of_one_digit_or_of_consecutive_digits_is_simple(pin: str) -> None:
+def test_a_pin_of_one_repeated_digit_or_of_consecutive_digits_is_simple(pin: str) -> None:
     assert pins_and_passwords.is_simple(pin)
 
 
-def test_pins_of_one_digit_or_of_consecutive_digits_are_the_only_simple_ones() -> None:
+def test_only_pins_of_one_repeated_digit_or_of_consecutive_digits_are_simple() -> None:
     assert {pin for number in range(10_000) if pins_and_passwords.is_simple(pin := f"{number:04}")} == SIMPLE
 
 

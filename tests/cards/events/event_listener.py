@@ -1,4 +1,4 @@
-"""The receiver of a programme manager's card events."""
+"""A receiver for a programme manager's card events."""
 
 from __future__ import annotations
 
@@ -14,33 +14,33 @@ EventData = dict[str, Any]
 
 
 class Listener:
-    """The events of an issuer, in their order."""
+    """Reads an issuer's recorded events in order."""
 
     def __init__(self, issuer: Issuer) -> None:
         self.issuer = issuer
         self._known: set[str] = set()
 
     def deliveries(self) -> list[Delivery]:
-        """Those that were recorded since the last time."""
+        """Return the deliveries recorded since the last call."""
         found = [each for each in self.issuer.causeway.recorded("card_event") if each.delivery_id not in self._known]
         self._known |= {each.delivery_id for each in found}
         return found
 
     def events(self, manager_id: int = MANAGER) -> list[Any]:
-        """Their bodies, in the order of types, ids and kinds; each has the form of its type, and is queued."""
+        """Return the new event bodies ordered by type, id and kind. Check that each has a valid form and is queued."""
         found, queued = self.deliveries(), self.issuer.causeway.queued()
         assert sorted(each.delivery_id for each in found) == sorted(set(queued) & {each.delivery_id for each in found})
         bodies = [self._body(each) for each in found if each.manager_id == manager_id]
         return sorted(bodies, key=lambda body: (body["type"], body["data"].get("epm_transaction_id", 0)))
 
     def received_events(self, event: str = "", manager_id: int = MANAGER) -> list[EventData]:
-        """The data of the events of one type, and no others are there."""
+        """Return the data of the new events. Check that all have the given type."""
         found = self.events(manager_id)
         assert {body["type"] for body in found} <= ({event} if event else EVENTS.keys())
         return [body["data"] for body in found]
 
     def forget(self) -> None:
-        """Ignore the events up to now."""
+        """Ignore all events recorded before this call."""
         self.deliveries()
 
     def _body(self, delivery: Delivery) -> Any:

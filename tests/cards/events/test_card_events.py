@@ -1,4 +1,4 @@
-"""Card events: each is told once, with the transaction of its cause, signed, and until its receiver has it."""
+"""Card events: each event is sent once per cause, with its transaction, signed, and retried until delivered."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.cards.issuer import DAY, EUR, EVERYDAY_ACCOUNT, MANAGER, ONLINE, PREP
 
 
 def opened(key: rsa.RSAPrivateKey, text: str, label: str) -> str:
-    """A value, decrypted with the private key."""
+    """Return a value decrypted with the private key."""
     sha = hashes.SHA256()
     scheme = padding.OAEP(padding.MGF1(sha), sha, label.encode())
     return key.decrypt(base64.b64decode(text, validate=True), scheme).decode()
@@ -33,7 +33,7 @@ def listener(issuer: Issuer) -> Iterator[Listener]:
 
 @pytest.fixture
 def heard(listener: Listener) -> Listener:
-    """A listener that has heard everything up to now."""
+    """Return a listener that ignores all earlier events."""
     listener.forget()
     return listener
 
@@ -138,7 +138,7 @@ def test_an_account_event_has_the_previous_status_and_an_unchanged_status_sends_
     ]
 
 
-def test_reads_refusals_and_unlisted_changes_send_no_event(heard: Listener) -> None:
+def test_reads_rejections_and_unlisted_changes_send_no_event(heard: Listener) -> None:
     issuer = heard.issuer
     card = issuer.card_in("A")
     heard.forget()
@@ -286,7 +286,7 @@ def test_a_change_of_account_programme_sends_an_event_with_the_replaced_groups(h
 
 
 def test_a_programme_change_without_replaced_groups_sends_an_event_with_an_empty_list(heard: Listener) -> None:
-    """Give the account a fee group of the new programme, as after a change of what the old one allows."""
+    """Give the account a fee group of the new programme, as if the old programme's groups had changed."""
     issuer = heard.issuer
     account = issuer.account()
     table, key = Account.key(account)
@@ -322,7 +322,7 @@ def test_a_programme_change_that_adds_a_group_sends_an_event_without_a_previous_
 
 
 def changed(told: list[EventData]) -> list[tuple[str, str]]:
-    """The kinds of payments with their final states."""
+    """Return kind and state of each payment event."""
     return [(each["kind"], each["state"]) for each in told]
 
 
@@ -391,7 +391,7 @@ def test_an_outbound_payment_sends_an_event_when_created_and_for_each_new_state(
     assert ("return_transaction_id" in found[-1]) == (states[-1] == "R")
 
 
-def test_an_outbound_payment_that_the_provider_refuses_sends_a_rejected_event(heard: Listener) -> None:
+def test_an_outbound_payment_rejected_by_the_provider_sends_a_rejected_event(heard: Listener) -> None:
     address = heard.issuer.funded_address(10_000)
     heard.forget()
 
@@ -463,7 +463,7 @@ def test_a_mandate_and_its_direct_debits_send_an_event_for_each_state(heard: Lis
 # -- with its cause, once, to whom it concerns
 
 
-def test_a_repeated_request_sends_no_further_event(heard: Listener) -> None:
+def test_a_duplicate_request_sends_no_further_event(heard: Listener) -> None:
     issuer, reference = heard.issuer, heard.issuer.reference()
     address = issuer.funded_address(10_000)
     heard.forget()

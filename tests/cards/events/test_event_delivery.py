@@ -24,19 +24,21 @@ OVERLAP = 3600
 
 
 def at_the_machines_time(causeway: Causeway, later: int = 0) -> None:
-    """Sets the clock so that ``later`` seconds on it is the machine's time: libraries that verify know no other."""
+    """Set the clock to the machine's time minus ``later`` seconds, because verification libraries use the machine's
+    time.
+    """
     causeway.clock.advance(time.time() - later - causeway.clock.time())
 
 
 @pytest.fixture
 def secret(causeway: Causeway) -> Iterator[str]:
-    """The secret of a programme manager that wants events."""
+    """Yield the signing secret of a programme manager that receives events."""
     with causeway.manager_wants_events() as secret:
         yield secret
 
 
 def an_event(causeway: Causeway) -> str:
-    """The id of an event that nobody has sent yet."""
+    """Create a card and return the id of its undelivered event."""
     Issuer(causeway).card()
     *_, latest = causeway.recorded("card_event")
     return latest.delivery_id
@@ -57,7 +59,7 @@ def test_a_standard_webhook_library_verifies_an_event(causeway: Causeway, secret
 
 
 @pytest.mark.parametrize(("elapsed", "old_counts"), [(OVERLAP - 1, True), (OVERLAP, False)])
-def test_both_secrets_verify_during_the_overlap_of_a_rotation_and_only_the_new_one_afterwards(
+def test_both_secrets_verify_during_a_rotation_overlap_and_only_the_new_secret_afterwards(
     causeway: Causeway, secret: str, elapsed: int, old_counts: bool
 ) -> None:
     at_the_machines_time(causeway, later=elapsed)

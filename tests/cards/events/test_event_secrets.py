@@ -1,4 +1,4 @@
-"""The secrets of card events: one is made with the first Events URL, others when the operator says so."""
+"""Event secrets: the first Events URL creates a secret, and the operator rotates it."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ def cards(causeway: Causeway) -> Iterator[CardContainer]:
 
 
 def in_use(causeway: Causeway, manager_id: int = NEW) -> list[str]:
-    """The current signing secret of events."""
+    """Return the current signing secrets of a programme manager's events."""
     return open_secrets(
         manager_id, causeway.hub.store.get(*secrets_key(NEW)), causeway.hub.vault, causeway.clock.time()
     )
 
 
 def first(cards: CardContainer) -> str:
-    """The first secret, made."""
+    """Create and store the first secret and return its plain text."""
     plain, made = cards.call(create_events_secret, NEW)
     cards.shared.store.transact([made])
     return plain

@@ -1,4 +1,4 @@
-"""Accounts: how they are opened, shown, moved to other programmes and put into groups."""
+"""Accounts: creation, display, programme changes and group assignments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""createCard: what a new card, its accounts and its holder come to, as asked for or as the programme has it."""
+"""createCard: values of a new card, its accounts and its holder from the request or the programme."""
 
 from __future__ import annotations
 
