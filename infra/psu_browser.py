@@ -42,7 +42,7 @@ class BrowserPage:
     links: list[str]
 
     def text_after(self, text: str) -> list[str]:
-        """Return the texts after ``text`` in the first ``<header>`` that starts with it; empty without such a header."""
+        """Return the texts after ``text`` in the first ``<header>`` that starts with it; empty without such header."""
         return next((rest for first, *rest in self.headers if first == text), [])
 
     def form(self, holds: str) -> Form:

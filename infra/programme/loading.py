@@ -36,7 +36,7 @@ What = Literal["add", "change", "remove"]
 
 
 class EntryInUse(Exception):
-    """An entry in use cannot be removed or changed this way. The message names it. The programme manager is unchanged."""
+    """An entry in use cannot be removed or changed this way. The message names it. The manager is unchanged."""
 
 
 class LoadTooLarge(Exception):

@@ -135,9 +135,7 @@ class CardTour:
         return envelope.get("data", envelope)
 
     def _enter_wrong_pins(self) -> None:
-        """Enter three wrong PINs in a row. A wrong PIN with the right verification value (1 in 10,000) restarts the
-        count.
-        """
+        """Enter three wrong PINs in a row. If a wrong PIN is accepted (1 in 10,000), the count restarts."""
         refused = 0
         for pin in _WRONG_PINS:
             code = self._respond("Cash machine", 0, transaction_type=_PIN_CHECK, pin=pin)["response_code"]

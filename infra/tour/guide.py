@@ -58,7 +58,7 @@ class Guide:
             print(f"  {text:<{_STEP_WIDTH}}", end="  ", flush=True)
 
     def say(self, outcome: str, who: str, what: str, *lines: str) -> None:
-        """Print a person's action with further lines in detail. Otherwise, store the outcome for the end of the step."""
+        """Print a person's action, with more lines, in detail. Otherwise, store the outcome for the end of the step."""
         if self._detail:
             print(f"  {self._colour('magenta', who)} {what}".rstrip())
             for line in "\n".join(lines).splitlines():

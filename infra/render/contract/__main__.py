@@ -21,7 +21,7 @@ PLACE = ROOT / "contract"
 
 
 def texts(folder: Path) -> dict[Path, str]:
-    """Return the content of each document's file. Released lines of the file in ``folder`` are the base of the marks."""
+    """Return the content of each document's file. The released lines in ``folder`` are the base of the marks."""
     files = {folder / f"{name}.txt": contract(load(name)) for name in DOCUMENTS}
     return {file: marks.join_lines(marks.mark_changes(_released_lines(file), lines)) for file, lines in files.items()}
 
