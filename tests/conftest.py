@@ -239,7 +239,7 @@ def quick_hashes() -> Iterator[None]:
 
     hasher = argon2.PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
     with (
-        patch.object(passwords, "_hasher", lambda: hasher),
-        patch.object(passwords, "_nobodys_hash", lambda: hasher.hash("nobody has this password")),
+        patch.object(passwords, "hasher", lambda: hasher),
+        patch.object(passwords, "nobodys_hash", lambda: hasher.hash("nobody has this password")),
     ):
         yield

@@ -37,9 +37,9 @@ LATEST = 50
 SEARCHED = 100
 """The latest deliveries of a client, or those of them that failed, that are searched for a few."""
 _ID_LENGTH = 64
-_BATCH = 100
+BATCH = 100
 """Records per read, and index rows in the first read."""
-_READ_AHEAD = 4 * _BATCH
+_READ_AHEAD = 4 * BATCH
 _REVIVED_TOGETHER = 20
 """Deliveries per transaction, which is limited to 100 writes."""
 _TRIES = 5
@@ -174,7 +174,7 @@ class Journal:
         search, now = _Search(FAILED, "", concerned, "failed"), self._clock.time()
         ids = [row["delivery_id"] for row in FAILED.rows(self._store, since=since, until=now)]
         count = 0
-        for piece in pieces(ids, _BATCH * WIDTH):
+        for piece in pieces(ids, BATCH * WIDTH):
             read = self._read(piece).values()
             wanted = [delivery for delivery in read if not self._has_caller(delivery) and search.matches(delivery)]
             due = self._make_due(wanted, now)
@@ -190,7 +190,7 @@ class Journal:
         The call may be repeated, also after an interruption. If the queue is full, the sweeper queues the rest.
         """
         now, count, skipped = self._clock.time(), 0, 0
-        for rows in DUE.pages(self._store, since=now + 1, until=_END_OF_TIME, limit=_BATCH):
+        for rows in DUE.pages(self._store, since=now + 1, until=_END_OF_TIME, limit=BATCH):
             read = self._read([row["delivery_id"] for row in rows]).values()
             waiting = [each for each in read if self._is_waiting_notification(each, receiver)]
             due = self._make_due([each for each in waiting if not each.is_running(now)], now)
@@ -214,7 +214,7 @@ class Journal:
 
     def _find(self, search: _Search, since: int) -> Iterator[Delivery]:
         """Return the deliveries of a search in the order of its index, read lazily."""
-        until, size = _END_OF_TIME, _BATCH
+        until, size = _END_OF_TIME, BATCH
         while True:
             rows = self._rows(search, since, until, size)
             if len(rows) < size:
@@ -240,7 +240,7 @@ class Journal:
     def _read(self, ids: Sequence[str]) -> dict[str, Delivery]:
         """Read deliveries by id, in the given order. Missing deliveries are omitted."""
         keys = [record_key(delivery_id) for delivery_id in ids]
-        read = together([partial(self._store.batch_get, batch) for batch in pieces(keys, _BATCH)])
+        read = together([partial(self._store.batch_get, batch) for batch in pieces(keys, BATCH)])
         return {item["delivery_id"]: Delivery.from_item(item) for items in read for item in items if item is not None}
 
     def _send_now(self, delivery: Delivery) -> bool:

@@ -111,10 +111,10 @@ def build(root: Path, processor: str, file: Path) -> None:
     wanted = pinned(root, processor)
     with tempfile.TemporaryDirectory(prefix="causeway-layer-") as place:
         wheels, packages = Path(place) / "wheels", Path(place) / "packages"
-        _download(wanted, processor, wheels)
+        download(wanted, processor, wheels)
         _verify(wanted, wheels)
         _install(wheels, processor, packages)
-        _remove_unused(packages)
+        remove_unused(packages)
         if problems := list(shared_objects.problems(packages, processor)):
             raise LayerFailed("\n".join(problems))
         archive.compile_modules(packages, f"/opt/{PREFIX.rstrip('/')}")
@@ -127,7 +127,7 @@ def _fingerprint() -> str:
     return hashlib.sha256(b"".join(Path(module).read_bytes() for module in modules)).hexdigest()
 
 
-def _download(pins: Mapping[str, Pin], processor: str, folder: Path) -> None:
+def download(pins: Mapping[str, Pin], processor: str, folder: Path) -> None:
     folder.mkdir()
     required = folder.parent / "requirements.txt"
     lines = [
@@ -184,7 +184,7 @@ def is_left_out(name: str) -> bool:
     )
 
 
-def _remove_unused(packages: Path) -> None:
+def remove_unused(packages: Path) -> None:
     for file in sorted(path for path in packages.rglob("*") if path.is_file()):
         name = file.relative_to(packages).as_posix()
         if is_left_out(name):

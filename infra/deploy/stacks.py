@@ -111,8 +111,8 @@ def _report_progress(client: Any, name: str) -> Iterator[None]:
     def report() -> None:
         waited = REPORT_SECONDS
         while not finished.wait(REPORT_SECONDS):
-            _print_progress(f"causeway: CloudFormation has not finished the stack {name} after {waited:.0f} seconds")
-            _print_progress(f"  in progress: {_describe_progress(client, name)}")
+            print_progress(f"causeway: CloudFormation has not finished the stack {name} after {waited:.0f} seconds")
+            print_progress(f"  in progress: {_describe_progress(client, name)}")
             waited += REPORT_SECONDS
 
     threading.Thread(target=report, name="cloudformation-report", daemon=True).start()
@@ -122,7 +122,7 @@ def _report_progress(client: Any, name: str) -> Iterator[None]:
         finished.set()
 
 
-def _print_progress(line: str) -> None:
+def print_progress(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
 

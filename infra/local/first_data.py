@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 PLAYING, COMPLETE, INCOMPLETE = "playing", "complete", "incomplete"
 RESUMED_SECONDS = 24 * 3600
 """A month that was interrupted longer ago is not continued."""
-_USUAL = BankBehaviour()
+USUAL = BankBehaviour()
 _TROUBLED = BankBehaviour(outages=9, longest=150, slowness=2.4, failed_share=0.06)
 """The fault banks, which fail on purpose."""
 
@@ -39,9 +39,9 @@ def begin(hub: Hub, previous: Mapping[str, Any] | None) -> dict[str, Any] | None
     """
     if previous is not None:
         return _resume(hub, previous.get("first_data"))
-    if _has_cards(hub):  # another stack's data, at an endpoint that both use
+    if has_cards(hub):  # another stack's data, at an endpoint that both use
         return None
-    store_made_up_days(hub, _behaviours())
+    store_made_up_days(hub, behaviours())
     return {"state": PLAYING, "started": hub.clock.time()}
 
 
@@ -69,18 +69,18 @@ class CardMonth:
         self._report = report
         self._time_stopped = time_stopped
         self._stopped = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="card month", daemon=True)
+        self.thread = threading.Thread(target=self._run, name="card month", daemon=True)
 
     def start(self) -> None:
         """Start the thread, unless the month is complete."""
         if self._first_data["state"] == PLAYING:
-            self._thread.start()
+            self.thread.start()
 
     def stop(self) -> None:
         """Stop after the current step, and wait for the thread."""
         self._stopped.set()
-        if self._thread.is_alive():
-            self._thread.join()
+        if self.thread.is_alive():
+            self.thread.join()
 
     def _run(self) -> None:
         from chalicelib.foundation import log
@@ -115,15 +115,15 @@ def _resume(hub: Hub, first_data: Mapping[str, Any] | None) -> dict[str, Any] | 
     return {**first_data, **({"state": INCOMPLETE} if first_data["state"] == PLAYING and is_late else {})}
 
 
-def _has_cards(hub: Hub) -> bool:
+def has_cards(hub: Hub) -> bool:
     """Whether the card API has ever issued an id on this data."""
     from chalicelib.cards.storage.sequences import SEQUENCES
 
     return hub.store.get(*SEQUENCES) is not None
 
 
-def _behaviours() -> dict[str, BankBehaviour]:
+def behaviours() -> dict[str, BankBehaviour]:
     """Return the behaviours of the demonstration banks, all of which are on the performance pages."""
     from chalicelib.demo_bank.profiles import PROFILES
 
-    return {profile.bic: _TROUBLED if profile.plays_faults else _USUAL for profile in PROFILES}
+    return {profile.bic: _TROUBLED if profile.plays_faults else USUAL for profile in PROFILES}

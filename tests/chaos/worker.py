@@ -35,7 +35,7 @@ from chalicelib.foundation import parallel
 from chalicelib.foundation.aws import calls
 from chalicelib.foundation.dynamodb.store import Store
 from chalicelib.foundation.http import deadline_connections
-from chalicelib.foundation.http.deadline_connections import _DeadlineReader
+from chalicelib.foundation.http.deadline_connections import DeadlineReader
 from chalicelib.foundation.http.outbound import Outbound, Reply
 from chalicelib.foundation.settings import Settings
 from chalicelib.statistics import measurements
@@ -329,16 +329,16 @@ def simulate_time_limits(clock: ManualClock) -> None:
     """Measure time limits with ``clock`` instead of real time, so that a seed reproduces their effects."""
     time.monotonic = clock.monotonic
     measurements.WRITE_TIMEOUT = measurements.ANSWER_TIMEOUT = _ENDLESS
-    settimeout, readinto = socket.socket.settimeout, _DeadlineReader.readinto
+    settimeout, readinto = socket.socket.settimeout, DeadlineReader.readinto
 
-    def wait_for_answer(reader: _DeadlineReader, buffer: Any) -> int | None:
+    def wait_for_answer(reader: DeadlineReader, buffer: Any) -> int | None:
         read = readinto(reader, buffer)
         while bytes(buffer[:read]) == NO_ANSWER:
             clock.advance(reader._exchange.time_to_wait())
         return read
 
     socket.socket.settimeout = lambda each, seconds: settimeout(each, seconds and _ENDLESS)  # type: ignore[method-assign]
-    _DeadlineReader.readinto = wait_for_answer  # type: ignore[assignment, method-assign]
+    DeadlineReader.readinto = wait_for_answer  # type: ignore[assignment, method-assign]
 
 
 def kind_of(path: str) -> str:

@@ -132,7 +132,7 @@ def test_the_list_filters_failed_deliveries_by_the_time_of_failure(causeway: Cau
 def test_a_list_read_in_several_pages_contains_every_delivery_once(
     causeway: Causeway, journal: Journal, monkeypatch: pytest.MonkeyPatch, at_once: bool
 ) -> None:
-    monkeypatch.setattr(module, "_BATCH", 2)
+    monkeypatch.setattr(module, "BATCH", 2)
     made = []
     for _ in range(9):
         made.append(record_delivery(causeway))
@@ -400,21 +400,21 @@ def test_waiting_deliveries_are_read_in_pages_and_an_interrupted_run_can_be_rest
 ) -> None:
     made = [waiting_delivery(causeway, receiver="manager#1") for _ in range(20)]
     causeway.queued()
-    monkeypatch.setattr(module, "_BATCH", 1)
-    real, sizes = journal._make_due, list[int]()
+    monkeypatch.setattr(module, "BATCH", 1)
+    sizes = list[int]()
 
-    def interrupted(deliveries: Sequence[Delivery], now: int) -> Sequence[str]:
-        sizes.append(len(deliveries))
+    def interrupted(transact: Callable[..., None], operations: Sequence[Operation]) -> None:
+        sizes.append(len(operations))
         if len(sizes) == 2:
             raise KeyboardInterrupt
-        return real(deliveries, now)
+        transact(operations)
 
-    monkeypatch.setattr(journal, "_make_due", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        journal.resend_waiting("manager#1")
+    with causeway.replace_method("transact", interrupted):
+        with pytest.raises(KeyboardInterrupt):
+            journal.resend_waiting("manager#1")
 
-    first = causeway.queued()
-    assert 0 < len(first) <= SHARDS
-    assert journal.resend_waiting("manager#1") == (20 - len(first), 0)
+        first = causeway.queued()
+        assert 0 < len(first) <= SHARDS
+        assert journal.resend_waiting("manager#1") == (20 - len(first), 0)
     assert sorted([*first, *causeway.queued()]) == sorted(made)
     assert max(sizes) <= SHARDS

@@ -50,7 +50,7 @@ class QueueFault:
         self.kind = kind
         self.operation = operation
         self.hit: frozenset[Site] = frozenset()
-        self._url = queue._url  # found before: the fault is not about that
+        self._url = queue.url  # found before: the fault is not about that
         self._struck: Members = {}
         self._observation = ExitStack()
 
@@ -266,7 +266,7 @@ def test_an_exception_counts_as_an_attempt_when_the_dead_letter_queue_fails(
 ) -> None:
     receiver.failures = [RuntimeError("a defect")]
 
-    with QueueFault(worker._dead, kind) as fault:
+    with QueueFault(causeway.hub.delivery.dead, kind) as fault:
         worker.attempt(recorded)
 
     assert fault.hit
@@ -292,6 +292,6 @@ def test_a_missing_queue_url_is_looked_up_again(
         raise UNKNOWN_URL
 
     with monkeypatch.context() as patch:
-        patch.setattr(Queue, "_url", property(unknown))
+        patch.setattr(Queue, "url", property(unknown))
         assert causeway.hub.delivery.outbox.queue([recorded]) == 0
     assert swept(causeway) == [recorded]

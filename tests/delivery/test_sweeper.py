@@ -339,7 +339,7 @@ def other_sweep(causeway: Causeway, taken: list[str]) -> Iterator[Callable[[], i
         taken.extend(entry["MessageBody"] for entry in call.body["Entries"])
         return {}
 
-    assert queue._url  # found before what is measured
+    assert queue.url  # found before what is measured
     with observe(take):
         yield partial(
             hub.delivery.call, sweeper.sweep, queue=queue, outbox=Outbox(hub.delivery.bodies, queue, hub.clock, PLANS)

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from chalicelib.delivery.tasks import Tasks
+from chalicelib.delivery.worker import Worker
 from chalicelib.foundation import jsontext, log
 from chalicelib.foundation.crypto.keyring import Unsealable
 from tests.causeway import Causeway
@@ -66,14 +67,12 @@ def _fail(details: str) -> None:
     raise ZeroDivisionError
 
 
-def test_a_failing_task_fails_the_attempt_so_that_sqs_retries_the_message(
-    causeway: Causeway, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failing_task_fails_the_attempt_so_that_sqs_retries_the_message(causeway: Causeway) -> None:
     tasks = Tasks(causeway.hub.vault, causeway.hub.delivery.queue, lambda: {"note": _fail})
-    monkeypatch.setattr(causeway.hub.delivery.worker, "_tasks", tasks)
+    worker = causeway.hub.delivery.make(Worker, tasks=tasks)
     causeway.queued()
     tasks.send("note", "")
     [message] = causeway.queued()
 
     with pytest.raises(ZeroDivisionError):
-        causeway.hub.delivery.worker.attempt(message)
+        worker.attempt(message)

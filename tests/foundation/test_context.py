@@ -127,7 +127,7 @@ def test_a_call_timeout_is_at_most_the_remaining_time(
     left: float, seconds: tuple[float, float], clock: ManualClock
 ) -> None:
     with limited(clock, left):
-        assert calls._seconds("sqs") == pytest.approx(seconds)
+        assert calls.timeouts("sqs") == pytest.approx(seconds)
 
 
 @pytest.mark.parametrize(("left", "seconds"), [(60, (2, 6)), (1.5, (1.5, 1.5))])
@@ -135,11 +135,11 @@ def test_a_call_before_a_deadline_has_the_timeouts_of_its_service_or_the_remaini
     left: float, seconds: tuple[float, float], clock: ManualClock
 ) -> None:
     with context.deadline(clock.monotonic, clock.monotonic() + left):
-        assert calls._seconds("kms") == seconds
+        assert calls.timeouts("kms") == seconds
 
 
 def test_a_call_without_a_time_limit_has_the_timeouts_of_its_service() -> None:
-    assert (calls._seconds("sqs"), calls._seconds("kms")) == ((1, 2), (2, 6))
+    assert (calls.timeouts("sqs"), calls.timeouts("kms")) == ((1, 2), (2, 6))
 
 
 @pytest.mark.parametrize("service", ["dynamodb", "kms", "sqs", "secretsmanager"])

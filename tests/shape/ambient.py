@@ -11,7 +11,7 @@ _CONTEXT, _LOCAL = "contextvars.ContextVar", "threading.local"
 OF_THE_PROCESS = {
     "chalicelib.bootstrap._hub",
     "chalicelib.foundation.aws.calls._observers",
-    "chalicelib.foundation.aws.signing._skew_seconds",
+    "chalicelib.foundation.aws.signing.skew_seconds",
     "chalicelib.foundation.metrics._output",
     "chalicelib.foundation.security_refusals._metrics",
 }

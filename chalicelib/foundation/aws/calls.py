@@ -44,7 +44,7 @@ _WRONG_TIME = {
     *("InvalidSignatureException", "SignatureDoesNotMatch"),
 }
 _SERVER_ERROR = 500
-_IDLE_SECONDS = 5.0
+IDLE_SECONDS = 5.0
 _UNQUOTED = "-=;:+&[]{}\"',"
 
 
@@ -98,7 +98,7 @@ Observer = Callable[[Call, Proceed], Members]
 _observers: tuple[Observer, ...] = ()
 _observers_lock = threading.Lock()
 _encode = json.JSONEncoder(separators=(",", ":")).encode
-_connections = Connections(idle_seconds=_IDLE_SECONDS)
+connections = Connections(idle_seconds=IDLE_SECONDS)
 
 
 def add_observer(observer: Observer) -> None:
@@ -175,7 +175,7 @@ def _may_succeed_later(error: AwsError) -> bool:
 
 def _exchange(call: Call) -> Members:
     body = _encode(call.body).encode()
-    _seconds(call.service)  # no credentials are asked for when there is no time left
+    timeouts(call.service)  # no credentials are asked for when there is no time left
     endpoint, used = environment.endpoint(call.service), environment.credentials()
     headers = _signed(call, body, endpoint, used)
     try:
@@ -200,12 +200,12 @@ def _signed(
 
 def _post(call: Call, body: bytes, endpoint: environment.Endpoint, headers: Mapping[str, str]) -> answers.Answer:
     """Send a request and read the response. Raises: NotSent, NoAnswer."""
-    connect, read = _seconds(call.service)
+    connect, read = timeouts(call.service)
     until = time.monotonic() + min(connect + read, context.seconds_left())
     exchange = Exchange(until, ca_file=environment.authorities(), connect=connect, read=read, is_captured=False)
     proxy = environment.proxy_of(endpoint.url)
     try:
-        with _connections.response("POST", endpoint.url, body, headers, exchange, proxy=proxy) as response:
+        with connections.response("POST", endpoint.url, body, headers, exchange, proxy=proxy) as response:
             received = {name.lower(): value for name, value in response.headers.items()}
             return answers.Answer(response.status, received, read_body(response, answers.LARGEST))
     except (OSError, ValueError, OverflowError, http.client.HTTPException) as error:
@@ -220,7 +220,7 @@ def _reason(error: Exception) -> str:
     return str(error) if isinstance(error, OSError) and str(error) else type(error).__name__
 
 
-def _seconds(service: str) -> tuple[float, float]:
+def timeouts(service: str) -> tuple[float, float]:
     """Return the connect timeout and the response timeout in seconds. Raises: NotSent: no time is left."""
     left = context.seconds_left()
     if left <= 0:

@@ -18,22 +18,22 @@ class Queue:
         self.name = name
 
     @cached_property
-    def _url(self) -> str:
-        url: str = send_twice("sqs", "GetQueueUrl", {"QueueName": self.name})["QueueUrl"]
-        return url
+    def url(self) -> str:
+        found: str = send_twice("sqs", "GetQueueUrl", {"QueueName": self.name})["QueueUrl"]
+        return found
 
     def send(self, body: str, delay: int = 0) -> None:
         """Queue a message, visible after ``delay`` seconds (at most 900)."""
-        send_twice("sqs", "SendMessage", {"QueueUrl": self._url, "MessageBody": body, "DelaySeconds": delay})
+        send_twice("sqs", "SendMessage", {"QueueUrl": self.url, "MessageBody": body, "DelaySeconds": delay})
 
     def send_all(self, bodies: Sequence[str]) -> list[str]:
         """Queue up to ``BATCH`` messages in one call. Returns the messages that SQS did not accept."""
         entries = [{"Id": str(number), "MessageBody": body} for number, body in enumerate(bodies)]
-        answer = send_twice("sqs", "SendMessageBatch", {"QueueUrl": self._url, "Entries": entries})
+        answer = send_twice("sqs", "SendMessageBatch", {"QueueUrl": self.url, "Entries": entries})
         return [bodies[int(failed["Id"])] for failed in answer.get("Failed", ())]
 
     def count_messages(self) -> int:
         """Return the approximate number of visible messages."""
         name = "ApproximateNumberOfMessages"
-        answer = send_twice("sqs", "GetQueueAttributes", {"QueueUrl": self._url, "AttributeNames": [name]})
+        answer = send_twice("sqs", "GetQueueAttributes", {"QueueUrl": self.url, "AttributeNames": [name]})
         return int(answer["Attributes"][name])

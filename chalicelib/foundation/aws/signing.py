@@ -26,7 +26,7 @@ _UNSIGNED = ("user-agent", "x-amzn-trace-id")
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _TOLERATED_SECONDS = 240
 """AWS refuses signatures more than 5 minutes from its time; a minute less, for the way."""
-_skew_seconds = 0.0
+skew_seconds = 0.0
 """How far this machine's clock is behind AWS's, as far as known."""
 
 
@@ -34,7 +34,7 @@ def sign(
     service: str, region: str, credentials: Credentials, url: str, headers: Mapping[str, str], body: bytes
 ) -> dict[str, str]:
     """Return the headers of a POST with its signature, using AWS's time."""
-    now = time.strftime(_TIMESTAMP, time.gmtime(time.time() + _skew_seconds))
+    now = time.strftime(_TIMESTAMP, time.gmtime(time.time() + skew_seconds))
     sent = {**headers, "X-Amz-Date": now}
     if credentials.token:
         sent["X-Amz-Security-Token"] = credentials.token
@@ -73,7 +73,7 @@ def _key(secret: str, date: str, region: str, service: str) -> bytes:
 
 def is_out_of_date(headers: Mapping[str, str], date: str) -> bool:
     """Whether AWS's ``date`` differs so much from the signature's date that signatures must use AWS's time."""
-    global _skew_seconds
+    global skew_seconds
     try:
         there = parsedate_to_datetime(date)
     except ValueError:
@@ -82,5 +82,5 @@ def is_out_of_date(headers: Mapping[str, str], date: str) -> bool:
     signed = datetime.strptime(headers["X-Amz-Date"], _TIMESTAMP).replace(tzinfo=UTC)
     if abs((there - signed).total_seconds()) <= _TOLERATED_SECONDS:
         return False
-    _skew_seconds = there.timestamp() - time.time()
+    skew_seconds = there.timestamp() - time.time()
     return True

@@ -36,16 +36,16 @@ def problem(name: str, given: str) -> str | None:
 
 def hash_password(password: str) -> str:
     """Hash a password for storage."""
-    return _hasher().hash(_normalise(password))
+    return hasher().hash(_normalise(password))
 
 
 def verify(known: str | None, password: str) -> bool:
     """Whether a password matches a stored hash. Without a hash, returns ``False`` after the same time."""
     from argon2.exceptions import VerifyMismatchError
 
-    nobodys = _nobodys_hash()  # created by the first call of any kind, so that timing reveals nothing
+    nobodys = nobodys_hash()  # created by the first call of any kind, so that timing reveals nothing
     try:
-        return _hasher().verify(known or nobodys, _normalise(password)) and known is not None
+        return hasher().verify(known or nobodys, _normalise(password)) and known is not None
     except VerifyMismatchError:
         return False
 
@@ -56,16 +56,16 @@ def are_same(one: str, other: str) -> bool:
 
 
 @cache
-def _hasher() -> PasswordHasher:
+def hasher() -> PasswordHasher:
     from argon2 import PasswordHasher, profiles  # few requests need it
 
     return PasswordHasher.from_parameters(profiles.RFC_9106_LOW_MEMORY)
 
 
 @cache
-def _nobodys_hash() -> str:
+def nobodys_hash() -> str:
     """Return a dummy hash to compare with the password of an unknown user."""
-    return _hasher().hash("nobody has this password")
+    return hasher().hash("nobody has this password")
 
 
 def _normalise(password: str) -> str:

@@ -22,7 +22,7 @@ CONNECTIONS_PER_HOST, _ROUTES = 64, 32
 _TARGET_CHARACTERS = "%/?:@!$&'()*+,;=~[]"
 """Characters of paths and queries that are sent as they are (RFC 3986, 3.3 and 3.4)."""
 _CHUNK = 65536
-_wall_time = time.time
+wall_time = time.time
 
 
 class AddressUnusable(ValueError):
@@ -152,10 +152,10 @@ class Connections:
             connection.close()
 
     def _is_old(self, connection: Connection) -> bool:
-        return not 0 <= _wall_time() - connection.idle_since <= self._idle_seconds
+        return not 0 <= wall_time() - connection.idle_since <= self._idle_seconds
 
     def _keep(self, route: _Route, connection: Connection) -> None:
-        connection.idle_since = _wall_time()
+        connection.idle_since = wall_time()
         with self._lock:
             idle = self._idle.setdefault(route, [])
             self._idle.move_to_end(route)

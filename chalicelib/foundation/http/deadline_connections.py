@@ -110,7 +110,7 @@ class TlsFailed(OSError):
     """The TLS handshake failed before any byte of the request was sent."""
 
 
-class _DeadlineReader(io.RawIOBase):
+class DeadlineReader(io.RawIOBase):
     """Reads from a socket. Each read may take the call's remaining time.
 
     It reads directly from the socket, because a socket's file cannot be read after a timeout. The file object prevents
@@ -150,7 +150,7 @@ class _DeadlineSocket:
         self._exchange = exchange
 
     def makefile(self, _mode: str) -> io.BufferedReader:
-        return io.BufferedReader(_DeadlineReader(self._sock, self._exchange), _CHUNK)
+        return io.BufferedReader(DeadlineReader(self._sock, self._exchange), _CHUNK)
 
 
 _LIBRARY_BEGIN = http.client.HTTPResponse.begin

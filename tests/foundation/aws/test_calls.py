@@ -36,8 +36,8 @@ BODY = {"TableName": "clients", "Key": {"id": {"S": "ä"}}}
 @pytest.fixture(autouse=True)
 def own_connections(monkeypatch: pytest.MonkeyPatch) -> None:
     """Start with an empty connection pool, no clock skew, and credentials in environment variables."""
-    monkeypatch.setattr(calls, "_connections", connection_pool.Connections(idle_seconds=calls._IDLE_SECONDS))
-    monkeypatch.setattr(signing, "_skew_seconds", 0.0)
+    monkeypatch.setattr(calls, "connections", connection_pool.Connections(idle_seconds=calls.IDLE_SECONDS))
+    monkeypatch.setattr(signing, "skew_seconds", 0.0)
     for name, value in {"AWS_DEFAULT_REGION": "eu-west-1", "AWS_ACCESS_KEY_ID": "AKID"}.items():
         monkeypatch.setenv(name, value)
     for name in ("HTTPS_PROXY", "https_proxy", "NO_PROXY", "no_proxy", "AWS_CA_BUNDLE", "REQUESTS_CA_BUNDLE"):
@@ -344,7 +344,7 @@ def test_a_call_with_a_permanent_error_is_not_retried(called: Callable[..., Any]
 
 def test_a_connection_is_reused_for_five_seconds(called: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
     now = [1_000.0]
-    monkeypatch.setattr(connection_pool, "_wall_time", lambda: now[0])
+    monkeypatch.setattr(connection_pool, "wall_time", lambda: now[0])
     with called(GOOD) as server:
         for passed in (0.0, 5.0, 5.1, -1.0):
             now[0] += passed

@@ -27,7 +27,7 @@ HEADERS = {
 
 @pytest.fixture(autouse=True)
 def now(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(signing, "_skew_seconds", 0.0)
+    monkeypatch.setattr(signing, "skew_seconds", 0.0)
     monkeypatch.setattr("chalicelib.foundation.aws.signing.time.time", NOW.timestamp)
 
 

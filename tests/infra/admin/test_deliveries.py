@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import itertools
-from typing import Any
 
 import pytest
 
 from chalicelib.delivery.delivery_record import update_due_time
-from chalicelib.delivery.outcomes import Delivered, Undeliverable
+from chalicelib.delivery.outcomes import Undeliverable
 from chalicelib.foundation.clock import timestamp
 from chalicelib.foundation.http.outbound import Reply
 from chalicelib.foundation.identifiers import new_uuid
 from infra.admin import connection, output
 from infra.admin.output import CommandRefused
 from tests.causeway import Causeway
+from tests.delivery.conftest import Receiver, worker_for
 from tests.infra.admin.command_line import done, refused, run
 
 ALPHA, BETA = "ALPHGB21", "BETADEF1"
@@ -50,16 +50,10 @@ def recorded_for_manager(causeway: Causeway) -> str:
     return made.delivery_ids[0]
 
 
-def failed(causeway: Causeway, monkeypatch: pytest.MonkeyPatch, bic: str = ALPHA, said: str = "gone") -> str:
+def failed(causeway: Causeway, bic: str = ALPHA, said: str = "gone") -> str:
     """Record an event that the receiver rejects permanently. Return its id."""
-
-    def refuse(*_: object) -> Any:
-        raise Undeliverable(said, final=True, status=410)
-
     delivery_id = recorded(causeway, bic)
-    with monkeypatch.context() as patch:
-        patch.setattr(causeway.hub.delivery.worker, "_send", refuse)
-        causeway.hub.delivery.worker.attempt(delivery_id)
+    worker_for(causeway, Receiver(failures=[Undeliverable(said, final=True, status=410)])).attempt(delivery_id)
     return delivery_id
 
 
@@ -72,10 +66,8 @@ def test_delivery_command_help_shows_an_example_and_the_json_option(command: str
     assert command in run("deliveries", "--help").stdout
 
 
-def test_deliveries_list_filters_by_bank_client_state_and_time(
-    causeway: Causeway, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    lost = failed(causeway, monkeypatch, ALPHA)
+def test_deliveries_list_filters_by_bank_client_state_and_time(causeway: Causeway) -> None:
+    lost = failed(causeway, ALPHA)
     causeway.clock.advance(3600)
     due = recorded(causeway, BETA)
 
@@ -112,10 +104,8 @@ def test_deliveries_of_a_programme_manager_are_listed_shown_and_resent(causeway:
     assert done("deliveries", "resend", delivery_id)["delivery"]["state"] == "due"
 
 
-def test_deliveries_show_prints_attempts_but_not_the_payload(
-    causeway: Causeway, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    delivery_id = failed(causeway, monkeypatch, said="gone\x1b[2J\nfor good")
+def test_deliveries_show_prints_attempts_but_not_the_payload(causeway: Causeway) -> None:
+    delivery_id = failed(causeway, said="gone\x1b[2J\nfor good")
 
     shown = done("deliveries", "show", delivery_id)["delivery"]
     text = run("deliveries", "show", delivery_id).stdout
@@ -178,24 +168,20 @@ def test_resend_waits_for_the_attempt_in_progress(
     attempt = causeway.hub.delivery.worker.begin(delivery_id)
     assert attempt is not None
 
-    def send(*_: object) -> Delivered:
-        if succeeds:
-            return Delivered(204)
-        raise Undeliverable("busy", status=503)
+    worker = worker_for(causeway, Receiver(failures=[] if succeeds else [Undeliverable("busy", status=503)]))
 
     def pause(_: float) -> None:
         if next(pauses) == 30:
-            causeway.hub.delivery.worker.carry_out(attempt)
+            worker.carry_out(attempt)
 
-    monkeypatch.setattr(causeway.hub.delivery.worker, "_send", send)
     monkeypatch.setattr(causeway.hub.store, "pause", pause)
 
     assert run("deliveries", "resend", delivery_id).stdout.startswith(f"{delivery_id} {said}.\n")
     assert causeway.delivery(delivery_id).state == state
 
 
-def test_deliveries_resend_queues_a_failed_delivery(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> None:
-    delivery_id = failed(causeway, monkeypatch)
+def test_deliveries_resend_queues_a_failed_delivery(causeway: Causeway) -> None:
+    delivery_id = failed(causeway)
 
     assert done("deliveries", "resend", delivery_id)["delivery"]["state"] == "due"
 
@@ -221,12 +207,10 @@ def test_resend_takes_either_an_id_or_one_receiver(arguments: tuple[str, ...]) -
     assert "pass an id, or one of --bank, --client and --manager" in run("deliveries", "resend", *arguments).stderr
 
 
-def test_resend_failed_queues_all_deliveries_that_failed_since_a_time(
-    causeway: Causeway, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    before = failed(causeway, monkeypatch)
+def test_resend_failed_queues_all_deliveries_that_failed_since_a_time(causeway: Causeway) -> None:
+    before = failed(causeway)
     causeway.clock.advance(7200)
-    lost = [failed(causeway, monkeypatch, bic) for bic in (ALPHA, BETA)]
+    lost = [failed(causeway, bic) for bic in (ALPHA, BETA)]
 
     assert done("deliveries", "resend-failed", "--since", "1h", "--bank", BETA)["resent"] == 1
     assert causeway.queued() == lost[1:]

@@ -65,7 +65,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the folder of the layer's botocore data."""
     place = tmp_path_factory.mktemp("packages")
     shutil.copytree(Path(botocore.__file__).parent / "data", place / "botocore/data")
-    layer._remove_unused(place)
+    layer.remove_unused(place)
     return place / "botocore/data"
 
 
@@ -115,7 +115,7 @@ def wheel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         for file in found.parent.iterdir():
             (folder / file.name).write_bytes(file.read_bytes())
 
-    monkeypatch.setattr(layer, "_download", download)
+    monkeypatch.setattr(layer, "download", download)
     return found
 
 
@@ -166,7 +166,7 @@ def test_a_wheel_that_the_runtime_cannot_load_is_refused(
 @pytest.mark.usefixtures("wheel")
 def test_a_layer_built_by_the_same_rules_is_reused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     layer.build(ROOT, "arm64", tmp_path / "layer.zip")
-    monkeypatch.setattr(layer, "_download", lambda *_: pytest.fail("it is there"))
+    monkeypatch.setattr(layer, "download", lambda *_: pytest.fail("it is there"))
 
     layer.build(ROOT, "arm64", tmp_path / "layer.zip")
 

@@ -172,7 +172,7 @@ def test_a_slow_deployment_prints_the_resources_in_progress(
 
     assert stacks.REPORT_SECONDS == 30
     monkeypatch.setattr(stacks, "REPORT_SECONDS", 0.01)
-    monkeypatch.setattr(stacks, "_print_progress", say)
+    monkeypatch.setattr(stacks, "print_progress", say)
 
     assert lay(Slow(heard, answers)) is True
     late = "causeway: CloudFormation has not finished the stack x after 0 seconds"

@@ -108,9 +108,9 @@ def test_synthetic_days_never_replace_measured_or_earlier_synthetic_days(causewa
 
 def test_every_demonstration_bank_has_synthetic_days(causeway: Causeway) -> None:
     """A visitor may select any demonstration bank."""
-    from infra.local.first_data import _behaviours
+    from infra.local.first_data import behaviours
 
-    assert set(_behaviours()) == {profile.bic for profile in PROFILES}
+    assert set(behaviours()) == {profile.bic for profile in PROFILES}
 
 
 def test_the_performance_page_marks_synthetic_days_and_offers_no_download(causeway: Causeway) -> None:

@@ -28,7 +28,7 @@ BIC = "ALPHGB21"
 def one_bank(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> None:
     """Use one registered bank instead of the demonstration banks. No cards exist yet."""
     Issuer(causeway)
-    monkeypatch.setattr(first_data, "_behaviours", lambda: {BIC: first_data._USUAL})
+    monkeypatch.setattr(first_data, "behaviours", lambda: {BIC: first_data.USUAL})
 
 
 def made_up_days(causeway: Causeway) -> int:
@@ -44,8 +44,8 @@ def month(causeway: Causeway, state: str = PLAYING) -> tuple[CardMonth, list[dic
 
 
 def finished(playing: CardMonth) -> None:
-    playing._thread.join(PATIENCE_SECONDS)
-    assert not playing._thread.is_alive()
+    playing.thread.join(PATIENCE_SECONDS)
+    assert not playing.thread.is_alive()
 
 
 def test_a_new_stack_has_90_synthetic_days_and_schedules_a_card_month(causeway: Causeway) -> None:
@@ -93,9 +93,9 @@ def test_business_time_is_stopped_while_the_card_month_runs(causeway: Causeway, 
 
     @contextlib.contextmanager
     def stopped() -> Iterator[None]:
-        played.append(first_data._has_cards(causeway.hub))
+        played.append(first_data.has_cards(causeway.hub))
         yield
-        played.append(first_data._has_cards(causeway.hub))
+        played.append(first_data.has_cards(causeway.hub))
         finish_payments_and_holds(causeway.hub.cards)
 
     state = {"state": PLAYING, "started": causeway.hub.clock.time()}
@@ -114,7 +114,7 @@ def test_a_finished_card_month_is_not_run_again(causeway: Causeway, state: str) 
     playing.start()
     playing.stop()
 
-    assert not playing._thread.is_alive()
+    assert not playing.thread.is_alive()
     assert reported == []
 
 
@@ -135,7 +135,7 @@ def test_stopping_the_stack_waits_only_for_the_current_step(
     assert at_work.wait(PATIENCE_SECONDS)
     playing.stop()
 
-    assert not playing._thread.is_alive()
+    assert not playing.thread.is_alive()
     assert reported == []
 
 
