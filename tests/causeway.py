@@ -208,10 +208,8 @@ class Causeway:
     def another_process(self, settings: Settings | None = None, clock: Clock | None = None) -> bootstrap.Hub:
         """Return the service's parts as another process has them: the same resources and empty caches."""
         hub = bootstrap.Hub(settings or self.hub.settings, clock or self.clock)
-        for name in ("store", "secrets"):
+        for name in ("store", "secrets", "kms"):
             hub.__dict__[name] = getattr(self.hub, name)
-        hub.keyring._private, hub.keyring._kms = self.hub.keyring._private, self.hub.keyring._kms
-        hub.cards.keys._kms = self.hub.cards.keys._kms
         return hub
 
     @contextlib.contextmanager

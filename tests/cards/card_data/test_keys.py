@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable
 
 import pytest
 
@@ -17,10 +18,17 @@ from tests.kit.time import ManualClock
 NAME = "causeway-test-card-keys"
 PAN = "4111111111111111"
 
+NewProcess = Callable[[], CardKeys]
+
 
 @pytest.fixture
 def secrets() -> FakeSecrets:
     return FakeSecrets()
+
+
+@pytest.fixture
+def kms() -> FakeKms:
+    return FakeKms()
 
 
 @pytest.fixture
@@ -29,15 +37,16 @@ def clock() -> ManualClock:
 
 
 @pytest.fixture
-def keys(secrets: FakeSecrets, clock: ManualClock) -> CardKeys:
-    made = CardKeys(secrets, FakeKms(), NAME, clock)
+def keys(secrets: FakeSecrets, kms: FakeKms, clock: ManualClock) -> CardKeys:
+    made = CardKeys(secrets, kms, NAME, clock)
     assert made.initialise()
     return made
 
 
-def another(keys: CardKeys) -> CardKeys:
-    """Return the keys as loaded by a second process."""
-    return CardKeys(keys._secrets, keys._kms, NAME, keys._clock)
+@pytest.fixture
+def another(secrets: FakeSecrets, kms: FakeKms, clock: ManualClock) -> NewProcess:
+    """Return a function that returns the keys of another process."""
+    return lambda: CardKeys(secrets, kms, NAME, clock)
 
 
 def data(keys: CardKeys) -> CardData:
@@ -49,11 +58,11 @@ def test_the_missing_keys_error_names_the_command_that_creates_keys(secrets: Fak
         CardKeys(secrets, FakeKms(), NAME, ManualClock(START)).current()
 
 
-def test_a_second_initialisation_keeps_the_keys(keys: CardKeys, secrets: FakeSecrets) -> None:
+def test_a_second_initialisation_keeps_the_keys(keys: CardKeys, secrets: FakeSecrets, another: NewProcess) -> None:
     before = dict(secrets.values)
 
     assert not keys.initialise()
-    assert not another(keys).initialise()
+    assert not another().initialise()
     assert secrets.values == before
 
 
@@ -84,27 +93,27 @@ def test_every_key_differs_from_all_others(keys: CardKeys) -> None:
     assert len(keys.derive_key("one")) == 32
 
 
-def test_a_rotation_keeps_the_cvc2_and_pvv_of_existing_cards(keys: CardKeys) -> None:
+def test_a_rotation_keeps_the_cvc2_and_pvv_of_existing_cards(keys: CardKeys, another: NewProcess) -> None:
     version = data(keys).key_version()
     before = data(keys).cvc2(PAN, 2029, 12, version), data(keys).pvv(PAN, "1902", version)
 
     for _ in range(3):
         keys.rotate()
-    for now in (data(keys), data(another(keys))):
+    for now in (data(keys), data(another())):
         assert (now.cvc2(PAN, 2029, 12, version), now.pvv(PAN, "1902", version)) == before
         assert now.key_version() == version + 3
 
 
-def test_a_rotation_keeps_the_lookup_hash_of_cards(keys: CardKeys) -> None:
+def test_a_rotation_keeps_the_lookup_hash_of_cards(keys: CardKeys, another: NewProcess) -> None:
     before = data(keys).lookup(PAN), data(keys).fingerprint("{}")
 
     keys.rotate()
     assert (data(keys).lookup(PAN), data(keys).fingerprint("{}")) == before
-    assert (data(another(keys)).lookup(PAN), data(another(keys)).fingerprint("{}")) == before
+    assert (data(another()).lookup(PAN), data(another()).fingerprint("{}")) == before
 
 
-def test_a_process_reads_an_uncached_key_version_immediately(keys: CardKeys) -> None:
-    stale = another(keys)
+def test_a_process_reads_an_uncached_key_version_immediately(keys: CardKeys, another: NewProcess) -> None:
+    stale = another()
     assert stale.current() == 1
     version = keys.rotate()
 
@@ -112,8 +121,10 @@ def test_a_process_reads_an_uncached_key_version_immediately(keys: CardKeys) -> 
     assert stale.current() == version
 
 
-def test_every_process_uses_a_new_key_version_for_new_cards_within_a_minute(keys: CardKeys, clock: ManualClock) -> None:
-    stale = another(keys)
+def test_every_process_uses_a_new_key_version_for_new_cards_within_a_minute(
+    keys: CardKeys, clock: ManualClock, another: NewProcess
+) -> None:
+    stale = another()
     assert stale.current() == 1
     assert keys.rotate() == 2
     assert keys.current() == 2
@@ -123,14 +134,16 @@ def test_every_process_uses_a_new_key_version_for_new_cards_within_a_minute(keys
     assert stale.current() == 2
 
 
-def test_one_of_two_parallel_rotations_fails_and_no_version_is_lost(keys: CardKeys, secrets: FakeSecrets) -> None:
-    other = another(keys)
+def test_one_of_two_parallel_rotations_fails_and_no_version_is_lost(
+    keys: CardKeys, secrets: FakeSecrets, another: NewProcess
+) -> None:
+    other = another()
     secrets.before_put = other.rotate
 
     with pytest.raises(SecretChanged):
         keys.rotate()
     assert [entry["id"] for entry in secrets.get(NAME)["versions"]] == [1, 2]
-    assert another(keys).cvk(2) == other.cvk(2)
+    assert another().cvk(2) == other.cvk(2)
 
 
 def test_an_unknown_key_version_raises_key_error(keys: CardKeys) -> None:
@@ -138,8 +151,9 @@ def test_an_unknown_key_version_raises_key_error(keys: CardKeys) -> None:
         keys.cvk(7)
 
 
-def test_a_key_is_unwrapped_once_at_its_first_use(keys: CardKeys, clock: ManualClock) -> None:
-    fresh = CardKeys(keys._secrets, kms := FakeKms(), NAME, keys._clock)
+@pytest.mark.usefixtures("keys")
+def test_a_key_is_unwrapped_once_at_its_first_use(secrets: FakeSecrets, clock: ManualClock) -> None:
+    fresh = CardKeys(secrets, kms := FakeKms(), NAME, clock)
     fresh.current()
     assert kms.unwrapped == []
 
@@ -150,7 +164,7 @@ def test_a_key_is_unwrapped_once_at_its_first_use(keys: CardKeys, clock: ManualC
 
 
 def test_cached_keys_stay_in_use_while_the_secret_cannot_be_read(
-    keys: CardKeys, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+    keys: CardKeys, secrets: FakeSecrets, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = keys.cvk(1)
     clock.advance(CACHED_SECONDS)
@@ -158,7 +172,7 @@ def test_cached_keys_stay_in_use_while_the_secret_cannot_be_read(
     def gone(name: str) -> None:
         raise ConnectionError
 
-    monkeypatch.setattr(keys._secrets, "get", gone)
+    monkeypatch.setattr(secrets, "get", gone)
     assert keys.cvk(1) == before
     assert keys.current() == 1
 

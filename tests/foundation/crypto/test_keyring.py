@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from chalicelib.foundation.aws.errors import SecretChanged
@@ -14,6 +16,8 @@ from tests.kit.time import ManualClock
 
 NAME = "causeway-test-keys"
 HOUR = 3600
+
+NewProcess = Callable[[], Keyring]
 
 
 @pytest.fixture
@@ -54,9 +58,10 @@ def keyring(secrets: FakeSecrets, kms: FakeKms, clock: ManualClock) -> Keyring:
     return keyring
 
 
-def another(keyring: Keyring) -> Keyring:
-    """Return the keyring of another process."""
-    return Keyring(keyring._secrets, keyring._kms, NAME, keyring._clock)
+@pytest.fixture
+def another(secrets: FakeSecrets, kms: FakeKms, clock: ManualClock) -> NewProcess:
+    """Return a function that returns the keyring of another process."""
+    return lambda: Keyring(secrets, kms, NAME, clock)
 
 
 def ids(keyring: Keyring) -> list[str]:
@@ -74,11 +79,11 @@ def test_an_uninitialised_keyring_names_the_command_to_run(
         Keyring(secrets, kms, NAME, clock).signing_key()
 
 
-def test_initialising_again_changes_nothing(keyring: Keyring, secrets: FakeSecrets) -> None:
+def test_initialising_again_changes_nothing(keyring: Keyring, secrets: FakeSecrets, another: NewProcess) -> None:
     before = dict(secrets.values)
 
     assert not keyring.initialise()
-    assert not another(keyring).initialise()
+    assert not another().initialise()
     assert secrets.values == before
 
 
@@ -121,12 +126,12 @@ def test_at_most_two_signing_keys_are_published(keyring: Keyring, clock: ManualC
     assert signing(keyring) == second
 
 
-def test_a_rotation_without_overlap_unpublishes_the_old_key(keyring: Keyring) -> None:
+def test_a_rotation_without_overlap_unpublishes_the_old_key(keyring: Keyring, another: NewProcess) -> None:
     new = keyring.rotate_signing_key(overlap=0)
 
     assert ids(keyring) == [new]
     assert signing(keyring) == new
-    assert ids(another(keyring)) == [new]
+    assert ids(another()) == [new]
 
 
 def test_a_rotation_during_the_overlap_replaces_the_pending_key(keyring: Keyring, clock: ManualClock) -> None:
@@ -140,8 +145,10 @@ def test_a_rotation_during_the_overlap_replaces_the_pending_key(keyring: Keyring
     assert signing(keyring) == newest
 
 
-def test_one_of_two_concurrent_rotations_is_refused(keyring: Keyring, secrets: FakeSecrets) -> None:
-    other = another(keyring)
+def test_one_of_two_concurrent_rotations_is_refused(
+    keyring: Keyring, secrets: FakeSecrets, another: NewProcess
+) -> None:
+    other = another()
     secrets.before_put = other.rotate_data_key
 
     with pytest.raises(SecretChanged):
@@ -149,8 +156,10 @@ def test_one_of_two_concurrent_rotations_is_refused(keyring: Keyring, secrets: F
     assert [entry["id"] for entry in secrets.get(NAME)["data_keys"]] == [1, 2]
 
 
-def test_other_processes_see_a_rotation_within_a_minute(keyring: Keyring, clock: ManualClock) -> None:
-    other = another(keyring)
+def test_other_processes_see_a_rotation_within_a_minute(
+    keyring: Keyring, clock: ManualClock, another: NewProcess
+) -> None:
+    other = another()
     old = signing(other)
     new = keyring.rotate_signing_key(overlap=0)
 
@@ -160,8 +169,10 @@ def test_other_processes_see_a_rotation_within_a_minute(keyring: Keyring, clock:
     assert signing(other) == new
 
 
-def test_other_processes_see_a_rotation_after_the_clock_is_set_back(keyring: Keyring, clock: ManualClock) -> None:
-    other = another(keyring)
+def test_other_processes_see_a_rotation_after_the_clock_is_set_back(
+    keyring: Keyring, clock: ManualClock, another: NewProcess
+) -> None:
+    other = another()
     signing(other)
     new = keyring.rotate_signing_key(overlap=-7200)
 
@@ -169,8 +180,10 @@ def test_other_processes_see_a_rotation_after_the_clock_is_set_back(keyring: Key
     assert signing(other) == new
 
 
-def test_the_secret_is_read_once_a_minute(keyring: Keyring, secrets: FakeSecrets, clock: ManualClock) -> None:
-    other, before = another(keyring), secrets.reads
+def test_the_secret_is_read_once_a_minute(
+    keyring: Keyring, secrets: FakeSecrets, clock: ManualClock, another: NewProcess
+) -> None:
+    other, before = another(), secrets.reads
 
     for _ in range(3):
         other.signing_key()
@@ -191,20 +204,22 @@ def test_a_data_key_is_unwrapped_once(keyring: Keyring, kms: FakeKms, clock: Man
     assert len(kms.unwrapped) == 1
 
 
-def test_after_a_rotation_the_new_data_key_seals_and_the_old_one_opens(keyring: Keyring) -> None:
+def test_after_a_rotation_the_new_data_key_seals_and_the_old_one_opens(keyring: Keyring, another: NewProcess) -> None:
     vault = Vault(keyring)
     before = vault.seal("before", "place")
 
     assert keyring.rotate_data_key() == 2
     after = vault.seal("after", "place")
     assert keyring.current_data_key()[0] == 2
-    for opener in (vault, Vault(another(keyring))):
+    for opener in (vault, Vault(another())):
         assert opener.unseal(before, "place") == "before"
         assert opener.unseal(after, "place") == "after"
 
 
-def test_a_value_sealed_with_a_new_data_key_opens_at_once_in_every_process(keyring: Keyring) -> None:
-    stale = another(keyring)
+def test_a_value_sealed_with_a_new_data_key_opens_at_once_in_every_process(
+    keyring: Keyring, another: NewProcess
+) -> None:
+    stale = another()
     stale.current_data_key()
     keyring.rotate_data_key()
 
@@ -236,24 +251,26 @@ def test_a_signature_is_invalid_after_the_third_rotation(keyring: Keyring, clock
     assert valid == [True, True, False]
 
 
-def test_a_data_key_without_created_at_has_creation_time_0(keyring: Keyring, secrets: FakeSecrets) -> None:
+def test_a_data_key_without_created_at_has_creation_time_0(
+    keyring: Keyring, secrets: FakeSecrets, another: NewProcess
+) -> None:
     state = secrets.get(NAME)
     del state["data_keys"][0]["created_at"]
     secrets.put(NAME, state)
-    later = another(keyring)
+    later = another()
 
     assert later.data_keys() == {1: 0}
     assert later.rotate_data_key() == 2
     assert later.data_keys() == {1: 0, 2: int(START.timestamp())}
 
 
-def test_the_number_of_a_removed_data_key_is_not_reused(keyring: Keyring) -> None:
+def test_the_number_of_a_removed_data_key_is_not_reused(keyring: Keyring, another: NewProcess) -> None:
     keyring.rotate_data_key()
     keyring.remove_data_key(1)
 
-    assert list(another(keyring).data_keys()) == [2]
+    assert list(another().data_keys()) == [2]
     with pytest.raises(KeyError):
-        another(keyring).data_key(1)
+        another().data_key(1)
     assert keyring.rotate_data_key() == 3
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, partial
 from typing import Any
 from unittest.mock import patch
 
@@ -44,7 +44,8 @@ class Stage:
 
     def __init__(self, causeway: Causeway) -> None:
         self.clock, self.store = causeway.clock, causeway.hub.store
-        self.keyring = Keyring(FakeSecrets(), FakeKms(), "keys", self.clock)
+        self.new_keyring = partial(Keyring, FakeSecrets(), FakeKms(), "keys", self.clock)
+        self.keyring = self.new_keyring()
         self.keyring.initialise()
         self.vault = Vault(self.keyring)
         self.work = Resealing(self.store, self.vault, self.keyring, self.clock, PLACES)
@@ -240,7 +241,7 @@ def test_a_key_that_was_the_newest_during_a_pass_is_in_use(stage: Stage, causewa
 
 def test_a_process_without_the_newest_key_does_not_start_the_requested_resealing(stage: Stage) -> None:
     stage.put_consent(1)
-    keyring = Keyring(stage.keyring._secrets, stage.keyring._kms, "keys", stage.clock)
+    keyring = stage.new_keyring()
     late = Resealing(stage.store, Vault(keyring), keyring, stage.clock, PLACES)
     assert list(keyring.data_keys()) == [1]
     stage.keyring.rotate_data_key()
@@ -311,7 +312,7 @@ def test_a_value_of_a_removed_key_cannot_be_opened(stage: Stage) -> None:
     stage.keyring.remove_data_key(1)
 
     with pytest.raises(Unsealable):
-        Vault(Keyring(stage.keyring._secrets, stage.keyring._kms, "keys", stage.clock)).unseal(before, "place")
+        Vault(stage.new_keyring()).unseal(before, "place")
 
 
 def test_a_key_that_opens_a_restored_record_is_in_use_again(stage: Stage) -> None:

@@ -1055,8 +1055,7 @@ def test_commands_that_need_an_events_url_are_refused_without_one(causeway: Caus
 def fresh(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> bootstrap.Hub:
     """Connect the commands with a stage without keys, whose secrets and KMS are in memory."""
     hub = bootstrap.Hub(causeway.hub.settings, ManualClock(START))
-    hub.__dict__["secrets"] = FakeSecrets()
-    hub.keyring._kms = hub.cards.keys._kms = FakeKms()
+    hub.__dict__ |= {"secrets": FakeSecrets(), "kms": FakeKms()}
     monkeypatch.setattr(connection, "connect", lambda: hub)
     return hub
 
