@@ -1,8 +1,8 @@
-"""The search for card data in what was written.
+"""The search for card data in stored and logged values.
 
-A card number, a PIN block or a password is searched for anywhere, in whatever form. A PIN, a CVC2 and a value of 3-D
-Secure have so few digits that they stand by chance in many places. They are found where a name gives them away, and
-where one member had the very one of the moment time and again, of card after card: chance does not do that.
+Card numbers, PIN blocks and passwords are searched in every encoding. PINs, CVC2s and 3-D Secure values have few
+digits and often match by chance. These values are leaks only after their name, or if one member repeatedly has the
+current value of several cards, which is improbable by chance.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ FORMS = {
 
 @dataclass(frozen=True)
 class Needle:
-    """A text that must not stand anywhere; with ``apart`` it counts as a word only, not as a part of one."""
+    """A forbidden text. With ``apart`` only a whole word counts as a match."""
 
     kind: str
     text: str
@@ -42,7 +42,7 @@ class Needle:
 
 @dataclass
 class Seen:
-    """Card data by field; ``by_card`` has the numbers and PINs that belong together."""
+    """Card data by field. ``by_card`` has the numbers and PINs of each card."""
 
     fields: dict[str, set[str]] = field(default_factory=lambda: {name: set() for name in FORMS})
     by_card: dict[object, tuple[set[str], set[str]]] = field(default_factory=dict)
@@ -51,7 +51,7 @@ class Seen:
         return any(self.fields.values())
 
     def note(self, name: str, text: object, card: object = None) -> None:
-        """``text`` is this field of a card; ``card`` says of which, where that is known."""
+        """Record ``text`` as a value of a card data field, and of ``card`` if known."""
         if name not in FORMS or not (isinstance(text, str) and FORMS[name].fullmatch(text)):
             return
         self.fields[name].add(text)
@@ -59,7 +59,7 @@ class Seen:
             self.by_card.setdefault(card, (set(), set()))[name == "pin"].add(text)
 
     def note_members(self, value: Any) -> None:
-        """Note what a decoded request or answer has, at whatever depth."""
+        """Record the card data in a decoded request or answer at any depth."""
         if isinstance(value, list):
             for inner in value:
                 self.note_members(inner)
@@ -69,7 +69,7 @@ class Seen:
                 self.note_members(inner)
 
     def needles(self) -> Iterator[Needle]:
-        """Everything that can be searched for as it stands. Short numbers cannot: three digits stand anywhere."""
+        """Yield every value that can be searched directly. Short numbers are excluded, because they match by chance."""
         for pan in self.fields["pan"]:
             yield Needle("card number", pan, "squeezed")
             yield from _encoded("card number", pan.encode())
@@ -82,12 +82,12 @@ class Seen:
             yield from _base64("PIN block", bytes.fromhex(block))
 
     def pairs(self) -> Iterator[tuple[str, str]]:
-        """Card numbers with their cards' PINs."""
+        """Yield card numbers with their cards' PINs."""
         for pans, pins in self.by_card.values():
             yield from product(pans, pins)
 
     def blocks(self) -> Iterator[str]:
-        """The PIN blocks without random digits: formats 0, 2 and 4 (the last before it is enciphered) of ISO 9564."""
+        """Yield the PIN blocks without random digits: ISO 9564 formats 0, 2 and 4, format 4 before encryption."""
         for pan, pin in self.pairs():
             yield f"{int(f'04{pin}FFFFFFFFFF', 16) ^ account_part(pan):016X}"
         for pin in self.fields["pin"]:
@@ -96,7 +96,7 @@ class Seen:
 
 
 def account_part(pan: str) -> int:
-    """The account part of formats 0 and 3: the last twelve digits of the number before its check digit."""
+    """Return the account part of formats 0 and 3: the last twelve digits before the check digit."""
     return int(pan[-13:-1], 16)
 
 
@@ -106,7 +106,7 @@ def _encoded(kind: str, raw: bytes) -> Iterator[Needle]:
 
 
 def _base64(kind: str, raw: bytes) -> Iterator[Needle]:
-    """The part of a text's base64 that does not depend on its surroundings, for each of three offsets."""
+    """Yield the part of a text's base64 that is independent of the surrounding bytes, for three offsets."""
     for before in range(3):
         text = base64.b64encode(bytes(before) + raw)[: (before + len(raw)) * 4 // 3].decode()
         core = text[(0, 2, 3)[before] :]
@@ -146,7 +146,7 @@ MANY = 100
 
 @dataclass(frozen=True, order=True)
 class Leak:
-    """Card data that can be read: which, and where. What they are is not repeated."""
+    """The kind and place of readable card data, without the value."""
 
     kind: str
     place: str
@@ -156,14 +156,14 @@ class Leak:
 
 
 class Written:
-    """Written values, each with its place: the path of member names that leads to it."""
+    """Written values with their places. A place is the path of member names to a value."""
 
     def __init__(self) -> None:
         self.pieces: list[tuple[str, str]] = []
         self.named: list[Leak] = []
 
     def add(self, place: str, value: Any) -> None:
-        """Add an item, a message, a line: whatever is made of dictionaries, lists, text, numbers and bytes."""
+        """Add a value of dictionaries, lists, text, numbers and bytes, such as an item or a message."""
         if isinstance(value, str):  # the most frequent
             self._text(place, value)
         elif isinstance(value, dict):
@@ -214,12 +214,12 @@ _LOOKS: dict[Form, Callable[[str], str]] = {
 
 @dataclass
 class Coincidences:
-    """The number of current PINs or CVC2s at one place, and the number to be expected by chance."""
+    """The actual and the expected number of current PINs or CVC2s at each place."""
 
     _counts: dict[tuple[str, str], _Count] = field(default_factory=dict)
 
     def leaks(self, written: Written, seen: Seen) -> list[Leak]:
-        """Take another search into account; answers the places where it became certain."""
+        """Include a further search and return the places that became certain leaks."""
         found = []
         for kind, length in _LENGTHS_OF.items():
             values = seen.fields[kind]
@@ -235,14 +235,14 @@ class Coincidences:
 
 @dataclass
 class _Count:
-    """``values`` are the different PINs or CVC2s that were met."""
+    """``values`` are the distinct PINs or CVC2s that were found."""
 
     expected: float = 0
     values: set[str] = field(default_factory=set)
 
     @property
     def chance(self) -> float:
-        """At most so probable is it that so many different ones are met by chance (Chernoff's bound)."""
+        """Return an upper bound of the probability of this many chance matches (Chernoff's bound)."""
         met = len(self.values)
         if met <= self.expected:
             return 1
@@ -250,7 +250,7 @@ class _Count:
 
 
 def _short_numbers(written: Written, length: int) -> Iterator[tuple[str, str]]:
-    """Numbers of so many digits, each with its place and the sentence around it."""
+    """Yield numbers with ``length`` digits, each with its place and surrounding sentence."""
     for place, text in written.pieces:
         if len(text) == length and text.isdigit():
             yield place, text
@@ -261,14 +261,14 @@ def _short_numbers(written: Written, length: int) -> Iterator[tuple[str, str]]:
 
 
 def leaks(written: Written, seen: Seen) -> list[Leak]:
-    """Everything that can be read, by kind and place, but for what only ``Coincidences`` can tell."""
+    """Return all readable card data by kind and place, except those that only ``Coincidences`` detects."""
     needles = seen.needles() if len(seen.fields["pan"]) <= MANY else _likely(written, seen)
     found = {*written.named, *_said(written, seen), *_random_blocks(written, seen), *_found(written, needles)}
     return sorted(found)
 
 
 def _likely(written: Written, seen: Seen) -> Iterator[Needle]:
-    """The data of very many cards that were written, found without a search for each; encoded data are left out."""
+    """Find the data of very many cards without a search for each card. Encoded data are excluded."""
     runs = set(re.findall("[0-9]{12,}", written.whole["squeezed"]))
     numbers = {run[start : start + length] for run in runs for length in _LENGTHS for start in range(len(run))}
     words = set(re.findall(r"\w+", written.whole["text"]))
@@ -294,7 +294,7 @@ def _stands(needle: Needle, text: str) -> bool:
 
 
 def _said(written: Written, seen: Seen) -> Iterator[Leak]:
-    """Short numbers after their name in a sentence."""
+    """Find short numbers after their name in a sentence."""
     for kind in _LENGTHS_OF:
         values = seen.fields[kind]
         if values and not values.isdisjoint(SAID.findall(written.whole["text"])):
@@ -302,7 +302,7 @@ def _said(written: Written, seen: Seen) -> Iterator[Leak]:
 
 
 def _random_blocks(written: Written, seen: Seen) -> Iterator[Leak]:
-    """PIN blocks of the formats 1 and 3 of ISO 9564, which are filled with random digits."""
+    """Find PIN blocks in the ISO 9564 formats 1 and 3, which contain random digits."""
     pins = seen.fields["pin"]
     if not pins:
         return
@@ -313,7 +313,7 @@ def _random_blocks(written: Written, seen: Seen) -> Iterator[Leak]:
 
 
 def _iso_3_blocks(text: str, pairs: Iterable[tuple[str, str]]) -> Iterator[str]:
-    """The blocks of format 3 in a text, which begin with the first half of a PIN in clear."""
+    """Find the format 3 blocks in a text, which start with the first half of a clear PIN."""
     cards: dict[str, list[tuple[int, str]]] = {}
     for pan, pin in pairs:
         cards.setdefault(f"34{pin[:2]}", []).append((account_part(pan), pin[2:]))

@@ -1,8 +1,7 @@
-"""A plugin of pytest: after every test, no card data that it had in hand can be read in what it wrote.
+"""A pytest plugin that checks after every test that the test wrote no readable card data.
 
-What counts as written is every call that changes a table, every message sent to a queue, every line logged, and the
-body of every event, before it is sealed. Tables are searched once more as they stand at the end of all tests, those of
-the running stack and its log included.
+It checks every call that changes a table, every queue message, every log line, and the body of every event before
+encryption. After all tests it searches the tables again, including the tables and the log of the running stack.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ _SETTINGS = re.compile(r"(#\w+) (?:= )?(:\w+)")
 
 
 class Watch:
-    """Notes card data as the service's own parts handle them, and what is written meanwhile."""
+    """Records the card data that the service handles and the values that are written meanwhile."""
 
     def __init__(self) -> None:
         self.everything = Seen()
@@ -56,7 +55,7 @@ class Watch:
             seen.note(name, text, card)
 
     def found(self) -> list[Leak]:
-        """The leaks of the card data noted since the last call."""
+        """Return the leaks of the card data recorded since the last call."""
         seen, calls, lines, bodies = self.seen, self._calls, self._lines, self._bodies
         self._begin()
         if not seen:
@@ -71,7 +70,7 @@ class Watch:
         return sorted({*leaks(written, seen), *self._coincidences.leaks(written, seen)})
 
     def search_tables(self) -> None:
-        """Search every table as it stands for all card data that ever went by. Raises: AssertionError."""
+        """Search every table for all recorded card data. Raises: AssertionError."""
         import boto3
 
         written = Written()
@@ -81,7 +80,7 @@ class Watch:
 
     @contextmanager
     def installed(self) -> Iterator[Watch]:
-        """Have everything go by here."""
+        """Install the watch on the parts of the service that handle or write card data."""
         from chalicelib.application import Application
         from chalicelib.cards.card_data import pins_and_passwords
         from chalicelib.cards.card_data.encryption import CardData
@@ -128,13 +127,13 @@ class Watch:
         self.note("pin", pin, pan)
 
     def _asked(self, event: Mapping[str, Any], answer: Mapping[str, Any]) -> None:
-        """Note card data in requests and answers, be they right or wrong."""
+        """Record card data in valid and invalid requests and their answers."""
         if (event.get("requestContext") or {}).get("resourcePath") in INTERFACES:
             self._members(event["body"])
             self._members(answer["body"])
 
     def _sealed(self, text: str) -> None:
-        """A stored answer may show card data."""
+        """Record card data in a stored answer."""
         if any(f'"{name}"' in text for name in FORMS):
             self._members(text)
 
@@ -148,7 +147,7 @@ class Watch:
 
 
 def observed(real: Callable[..., Any], after: Callable[..., None]) -> Callable[..., Any]:
-    """``real``, with ``after`` called with what it answered and its arguments, in their order."""
+    """Return a wrapper of ``real`` that calls ``after`` with the result and the arguments in order."""
     signature = inspect.signature(real)
 
     def call_and_watch(*arguments: Any, **named: Any) -> Any:
@@ -160,7 +159,7 @@ def observed(real: Callable[..., Any], after: Callable[..., None]) -> Callable[.
 
 
 def _stored(operation: str, parameters: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """The values that a call of AWS stores, by place."""
+    """Yield the values that an AWS call stores, by place."""
     match parameters:
         case {"TransactItems": members}:
             for member in members:
@@ -181,7 +180,7 @@ def _stored(operation: str, parameters: Mapping[str, Any]) -> Iterator[tuple[str
 
 
 def add_lines(written: Written, lines: Iterable[str]) -> None:
-    """Add lines of a log, each by the event that it tells of."""
+    """Add log lines, each under the message of its event."""
     for line in lines:
         try:
             members = json.loads(line)
@@ -191,7 +190,7 @@ def add_lines(written: Written, lines: Iterable[str]) -> None:
 
 
 def add_tables(written: Written, client: Any, prefix: str = "") -> None:
-    """Add every item of every table whose name begins with ``prefix``."""
+    """Add every item of every table whose name starts with ``prefix``."""
     names = [name for page in client.get_paginator("list_tables").paginate() for name in page["TableNames"]]
     for name in filter(lambda name: name.startswith(prefix), names):
         for page in client.get_paginator("scan").paginate(TableName=name):
@@ -200,7 +199,7 @@ def add_tables(written: Written, client: Any, prefix: str = "") -> None:
 
 
 def none_of(found: list[Leak]) -> None:
-    """Raises: AssertionError: naming the places."""
+    """Check that no leaks were found. Raises: AssertionError: naming the places."""
     assert not found, "\n".join(["card data can be read:", *map(str, found)])
 
 
@@ -220,7 +219,7 @@ FIELDS: tuple[Sealed, ...] = get_args(Sealed)
 
 
 def read_in_stack(content: Mapping[str, Any], log: Path) -> list[Leak]:
-    """The leaks of all cards of the stack with the file ``content``; ``log`` is its output."""
+    """Return the leaks of all cards of the stack in the file ``content``. ``log`` is the stack's output."""
     with patch.dict(os.environ, content["environment"]):
         hub = bootstrap.Hub(Settings.from_environment(content["environment"]))
         seen = opened(hub)
@@ -236,7 +235,7 @@ def _lines(file: Path) -> list[str]:
 
 
 def opened(hub: bootstrap.Hub) -> Seen:
-    """Everything that is sealed in the table of cards. Raises: AssertionError: nothing of it could be opened."""
+    """Decrypt all values in the table of cards. Raises: AssertionError: no value can be decrypted."""
     seen, sealed = Seen(), 0
     for item in hub.store.scan("cards"):
         values = [value for value in item.values() if isinstance(value, bytes)]
@@ -248,7 +247,7 @@ def opened(hub: bootstrap.Hub) -> Seen:
 
 
 def _open(hub: bootstrap.Hub, item: Item, value: bytes, seen: Seen) -> None:
-    """Note what a sealed value is; which card it is of, one of the item's numbers says."""
+    """Decrypt a value and record the result. One of the item's numbers is the card's id."""
     for number in {
         int(found) for found in re.findall("[0-9]+", f"{item['owner']} {item['part']} {item.get('card_id')}")
     }:

@@ -1,7 +1,7 @@
-"""A small model of payments as they are documented, which shares no code with the service.
+"""A small model of payments as documented, independent of the service's code.
 
-Three accounts of one holder in a programme of its own: in pounds without fees, in pounds with fees, and in dollars with
-an address that takes euros. All amounts are in minor units, and these currencies have two decimals.
+One holder has three accounts in a separate programme: in pounds without fees, in pounds with fees, and in dollars
+with an address for euros. All amounts are in minor units of currencies with two decimals.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ NO_FUNDS, LIMIT, REFUSED, WAITS, WRONG_STATE, RETURNED_ALREADY = 5001, 5002, 700
 
 
 def programme() -> dict[str, Any]:
-    """The set-up, as a file says it."""
+    """Return the content of the programme's file."""
     rates = [
         {"of": of, "to": to, "rate": rate} | ({"markup_percent": MARKUPS[of, to]} if (of, to) in MARKUPS else {})
         for (of, to), rate in RATES.items()
@@ -66,18 +66,18 @@ ACCOUNTS = [(GBP, 1, 1), (GBP, 2, 1), (USD, 3, 2)]
 
 
 def rounded(exact: Fraction) -> int:
-    """Half away from zero; amounts are never negative."""
+    """Round half up. Amounts are never negative."""
     return int(exact + Fraction(1, 2))
 
 
 def worth(amount: int, of: int, to: int) -> int:
-    """The worth of an amount in limits."""
+    """Return an amount converted for limits."""
     return amount if of == to else rounded(amount * Fraction(RATES[of, to]))
 
 
 @dataclass
 class Account:
-    """An account, and the address that leads to it; ``currency`` is the account's, ``other`` the address's."""
+    """An account with its address. ``currency`` is the account's, ``other`` the address's."""
 
     id: int
     address_id: int
@@ -94,7 +94,7 @@ class Account:
         return self.settled - self.held
 
     def converted(self, amount: int, sign: int) -> int:
-        """A payment without fees: rounded up where it leaves (1), and down where it arrives (-1)."""
+        """Convert a payment without fees. Outbound amounts (1) round up, inbound amounts (-1) round down."""
         if self.other == self.currency:
             return amount
         markup = Fraction(MARKUPS.get((self.other, self.currency), "0")) / 100
@@ -102,7 +102,7 @@ class Account:
         return ceil(exact) if sign > 0 else floor(exact)
 
     def fee(self, kind: str, amount: int) -> int:
-        """The price in pounds of what the account with fees does."""
+        """Return the fee in pounds for a payment of the account with fees."""
         if not self.has_fees:
             return 0
         if kind == OUT:
@@ -112,21 +112,21 @@ class Account:
         return min(max(rounded(Fraction(amount, 100)), 5), 90, amount)
 
     def taken(self, kind: str, amount: int) -> int:
-        """The debit of a payment out or a collection."""
+        """Return the debit of an outbound payment or a direct debit."""
         return self.converted(amount, 1) + self.fee(kind, amount)
 
     def given(self, amount: int) -> int:
-        """The credit of a payment in."""
+        """Return the credit of an inbound payment."""
         return self.converted(amount, -1) - self.fee(IN, amount)
 
     def reversed(self, kind: str, amount: int) -> int:
-        """The amount that a return brings back: everything but fees that are not the conversion's."""
+        """Return the amount of a return: everything except fees other than the conversion fee."""
         return self.converted(amount, -1 if kind == IN else 1)
 
 
 @dataclass
 class Payment:
-    """A payment; ``awaits`` tells when somebody looks whether the provider has answered."""
+    """A payment. ``awaits`` is the time when the schedule next contacts the provider."""
 
     id: int
     kind: str
@@ -150,7 +150,7 @@ SET: Mapping[str, tuple[int | None, int]] = {"2.2": (8, 500_000), "2.3": (None, 
 
 
 class Limits:
-    """The use of the limits, by entry and owner: the start of the window, count and amount."""
+    """The usage of the limits by entry and owner: start of the window, count and amount."""
 
     def __init__(self) -> None:
         self.used: dict[str, tuple[int, int, int]] = {}
@@ -185,7 +185,7 @@ class Limits:
         return True
 
     def count(self, account: Account, amount: int, now: int, *, debit: bool) -> list[tuple[str, int, int]]:
-        """Count a payment; what to give back if it comes to nothing."""
+        """Count a payment and return the usage to release if the payment is rejected."""
         counted = []
         for owner, entry, more in self.wanted(account, amount, debit=debit):
             count, used = self.at(owner, entry, now)

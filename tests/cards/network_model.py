@@ -1,7 +1,7 @@
-"""A small model of the use of cards as it is documented, which shares no code with the service.
+"""A small model of card use as documented, independent of the service's code.
 
-Three cards of one holder in a programme of its own: one with an account in euros and one in pounds and no fees; one in
-pounds with fees and no limits of its own; and one beside it on the same account. All amounts are in minor units.
+One holder has three cards in a separate programme: one with accounts in euros and in pounds and without fees, one in
+pounds with fees and without card limits, and a second card on the latter account. All amounts are in minor units.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ GIVEN = 300_000
 
 
 def programme() -> dict[str, Any]:
-    """The set-up, as a file says it."""
+    """Return the content of the programme's file."""
     rates = [
         {"of": of, "to": to, "rate": str(float(rate)), "markup_percent": "1.5"} for (of, to), rate in RATES.items()
     ]
@@ -72,7 +72,7 @@ def programme() -> dict[str, Any]:
 
 
 def rounded(exact: Fraction) -> int:
-    """Half away from zero; amounts are never negative."""
+    """Round half up. Amounts are never negative."""
     return int(exact + Fraction(1, 2))
 
 
@@ -100,7 +100,7 @@ class Account:
 
 @dataclass
 class Card:
-    """``messages`` are all of the network's about it, by number: what kind, and how it was answered."""
+    """``messages`` has the card's network messages in order: number, kind and response code."""
 
     id: int
     accounts: list[Account]
@@ -114,7 +114,7 @@ class Card:
 
 @dataclass
 class Collected:
-    """The amounts cleared in a currency and debited for that, and the refunded part of both."""
+    """The cleared and debited amounts in a currency, and the refunded part of both."""
 
     amount: int = 0
     debited: int = 0
@@ -122,7 +122,7 @@ class Collected:
     credited: int = 0
 
     def refund(self, amount: int, currency: int, to: int) -> tuple[int, int]:
-        """A refund at the base rate, and the fee of its conversion; rates never change here."""
+        """Return a refund at the base rate and the conversion fee. Rates never change in this model."""
         taken, base, brought = (worth(self.amount, currency, to, 1 + sign * MARKUP) for sign in (1, 0, -1))
 
         def share(whole: int, given_back: int) -> int:
@@ -137,9 +137,9 @@ class Collected:
 
 @dataclass(frozen=True)
 class Price:
-    """The price of an amount: ``total`` on the account, ``shown`` in the transaction, ``beside`` in others.
+    """The price of an amount: ``total`` on the account, ``shown`` in the transaction, ``beside`` in separate fees.
 
-    ``bare`` is the total without fees but that of the conversion, ``blended`` the other fees in what is shown.
+    ``bare`` is the total with only the conversion fee, ``blended`` the sum of other fees in ``shown``.
     """
 
     total: int
@@ -176,14 +176,14 @@ Place = tuple[str, str, int]
 
 @dataclass
 class Counted:
-    """The use of limits, counted in windows."""
+    """The usage of limits, counted in windows."""
 
     amounts: Counter[Place] = field(default_factory=Counter)
     counts: Counter[Place] = field(default_factory=Counter)
     countries: set[Place] = field(default_factory=set)
 
     def divided(self, part: int, of: int, *, counts: bool) -> tuple[Counted, Counted]:
-        """A part of it and the rest; the counts go with the part, or stay."""
+        """Split the usage into a part and the rest. ``counts`` assigns the counts to the part."""
         taken = Counter({place: share(amount, part, of) for place, amount in self.amounts.items()})
         rest = Counter({place: amount - taken[place] for place, amount in self.amounts.items()})
         numbers = [(self.counts, self.countries), (Counter[Place](), set[Place]())]
@@ -196,7 +196,7 @@ class Counted:
 
 @dataclass
 class Authorization:
-    """``counted`` is what it may give back of limits: amount and count by window, and countries."""
+    """``counted`` is the limit usage that a release returns: amounts and counts by window, and countries."""
 
     id: int
     card: Card
@@ -222,7 +222,7 @@ class Authorization:
 
 @dataclass
 class Transaction:
-    """``step`` is how far its dispute has come, ``disputed`` the amount."""
+    """``step`` is the current step of the dispute, ``disputed`` the disputed amount."""
 
     id: int
     of: Authorization
@@ -236,13 +236,13 @@ class Transaction:
     blended: int = 0
 
     def bare(self, amount: int) -> int:
-        """The part of a disputed amount that is no share of blended fees."""
+        """Return the disputed amount without its share of blended fees."""
         return share(self.shown - self.blended, amount, self.shown)
 
 
 @dataclass(frozen=True)
 class Entry:
-    """An entry of a limit group: for single movements where ``duration`` is 0."""
+    """An entry of a limit group. A ``duration`` of 0 means single movements."""
 
     owner: Literal["account", "holder", "card"]
     key: str
@@ -271,7 +271,7 @@ ENTRIES = (
 
 
 class Limits:
-    """The use of the limits."""
+    """The usage of the limits."""
 
     def __init__(self, holder: int) -> None:
         self.holder = holder
@@ -285,7 +285,7 @@ class Limits:
                 yield entry, (f"{entry.owner}#{owners[entry.owner]}", entry.key, entry.start(now))
 
     def obstacle(self, card: Card, account: Account, asked: tuple[int, int], country: int, now: int) -> str | None:
-        """The code that a purchase of an amount in a currency is declined with."""
+        """Return the response code that declines a purchase, or ``None``."""
         for entry, place in self.entries(card, account, PURCHASE, now):
             is_single = not entry.duration
             used = 0 if is_single else self.used.amounts[place]
@@ -299,7 +299,7 @@ class Limits:
         return None
 
     def is_over(self, of: Authorization, more: int, now: int) -> bool:
-        """Whether so much on top of what is left of a purchase is too much: it was counted before."""
+        """Return whether an increment exceeds a limit that already counts the purchase."""
         for entry, place in self.entries(of.card, of.account, PURCHASE, now):
             asked = more if entry.duration else of.left + more
             used = self.used.amounts[place] if entry.duration else 0
@@ -327,6 +327,6 @@ class Limits:
         self.countries -= Counter((place, of.country) for place in counted.countries)
 
     def shown(self, owner: str, now: int) -> Mapping[str, tuple[int, int]]:
-        """The use by one of them now, by entry: count and amount."""
+        """Return an owner's current usage by entry: count and amount."""
         places = {entry.key: (owner, entry.key, entry.start(now)) for entry in ENTRIES if entry.duration}
         return {key: (self.used.counts[place], self.used.amounts[place]) for key, place in places.items()}

@@ -1,8 +1,8 @@
-"""Set-ups of programme managers: small ones with an id that nobody else uses, and one with rates, fees and limits.
+"""Set-ups of programme managers: small set-ups with unique ids, and one with rates, fees and limits.
 
-The latter, ``with_tariff``, has the ids of the demonstration programme's, so that an issuer creates the same records.
-Every rate has a mark-up of 2.5 %: of 10.00 EUR an account in pounds pays 8.00 and 0.20 for the conversion. There is no
-rate between pounds and yen. An account has no fees and no limits unless it is put into one of the groups below.
+``with_tariff`` uses the ids of the demonstration programme, so an issuer creates the same records. Every rate has a
+mark-up of 2.5 %. For 10.00 EUR an account in pounds pays 8.00 plus 0.20 for the conversion. Pounds and yen have no
+rate. By default an account has no fees and no limits. The groups below add them.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def credential(name: str, **members: Any) -> Content:
 
 
 def manager(**members: Any) -> Content:
-    """A programme manager with little, as a file says it."""
+    """Return the file content of a small programme manager."""
     return {
         "id": next(_ids),
         "name": "Small Programme",
@@ -81,13 +81,13 @@ def card_programme(**members: Any) -> Content:
 
 
 def fee(code: str = "ATM", **members: Any) -> Content:
-    """An entry of a fee group: a price of 1.00 EUR, without other members."""
+    """Return an entry of a fee group with a default price of 1.00 EUR."""
     fixed = {} if "percent" in members else {"fixed": 100}
     return {"code": code, "title": "Cash", "currency": 978} | fixed | members
 
 
 def limit(number: int = 1, **members: Any) -> Content:
-    """An entry of a limit group: 10.00 EUR a day, without other members."""
+    """Return an entry of a limit group with a default of 10.00 EUR a day."""
     return {"id": number, "amount": 1000, "currency": 978, "duration": 1} | members
 
 
@@ -100,7 +100,7 @@ def special_account(number: int = 1, **members: Any) -> Content:
 
 
 def written(*managers: Mapping[str, Any]) -> str:
-    """A file of them."""
+    """Return the text of a file with these programme managers."""
     return yaml.safe_dump({"programme_managers": [*managers]})
 
 
@@ -113,7 +113,7 @@ def loaded(hub: Hub, *managers: Mapping[str, Any]) -> list[LoadPlan]:
 
 
 def secret_parts(secret: CredentialSecret) -> tuple[str, str, str]:
-    """A secret's parts as a call shows them."""
+    """Return a secret's parts in the order of a call."""
     assert secret.access_key is not None
     return secret.access_key, secret.access_api_id, secret.access_api_key
 
@@ -175,7 +175,7 @@ _LIMITS: dict[int, tuple[int, list[Content]]] = {
 
 
 def with_tariff(issuer: Issuer, name: str = "tariff", **members: object) -> Issuer:
-    """An issuer with this programme; ``members`` replace those of its file."""
+    """Load this programme and return the issuer with a credential. ``members`` override those of the file."""
     content = _content() | members
     loaded(issuer.hub, content)
     return issuer.with_credential(name, manager=content["id"])

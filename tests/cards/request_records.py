@@ -1,4 +1,4 @@
-"""The records that whole requests name, in the state that the action needs."""
+"""Creation of the records named in complete requests, in the state that each action needs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def create_records(
     account_level: int = 0,
     card_level: int = 0,
 ) -> Records:
-    """Records for a request of an action: a physical card with a PIN, active unless the action wants it otherwise."""
+    """Create records for an action, by default with an active physical card and a PIN."""
     holder = issuer.holder(**WHOLE_HOLDER, access_level=holder_level)
     account = issuer.account(holder_id=holder, access_level=account_level)
     card = issuer.card_in(
@@ -77,7 +77,7 @@ _ON_ADDRESS = frozenset(
 
 
 def _with_payments(issuer: Issuer, action: str, records: Records) -> Records:
-    """Records with what an action of money names; the account has ``FUNDS`` in pounds when the action takes any."""
+    """Add the records that a money action names. The account has ``FUNDS`` in pounds if needed."""
     if action == "getCardFees":
         return replace(records, other_card_id=issuer.card(card_fee_group_id=FEE_WITH_COUNTRY).card_id)
     if action not in _ON_ADDRESS:
@@ -140,7 +140,7 @@ _ON_AUTHORIZATION = ("simulateIncrement", "simulateReversal", "simulateExpiry", 
 
 
 def _with_authorization(issuer: Issuer, action: str, records: Records) -> Records:
-    """Records with what an action of the network names; what is refunded or disputed was cleared."""
+    """Add the records that a network action names. Purchases to refund or dispute are cleared."""
     if action not in (*_ON_AUTHORIZATION, "simulateDispute"):
         return records
     issuer.inbound(issuer.address(records.account_id), FUNDS)
@@ -154,7 +154,7 @@ def _with_authorization(issuer: Issuer, action: str, records: Records) -> Record
 
 
 def _with_rows(issuer: Issuer, action: str, records: Records) -> Records:
-    """Records with the rows that a report lists: one that the page follows, and the richest that there is."""
+    """Add rows for a report: one as the page's start, and one with every member."""
     at = milliseconds(issuer.clock) - 5000
     if action in ("getCardsActivity", "getFinancialAuthorizes"):
         first = message(issuer, records.card_id, at)

@@ -1,6 +1,6 @@
-"""Storage whose calls take long: their answers are lost, and they are carried out at once, later, or never.
+"""Storage with slow calls whose responses are lost. Each call is executed at once, later or never.
 
-Time goes by with each of them, on the clock of the issuer.
+Each call advances the issuer's clock.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ DECIDING, ANSWERING = 2.1, 3.0
 
 
 class SlowStorage:
-    """The storage of an issuer; ``made`` has the names of the calls that were sent inside, in their order."""
+    """The storage of an issuer. ``made`` lists the names of the sent calls in order."""
 
     def __init__(self, issuer: Issuer, fates: Fates, seconds: float = DECIDING) -> None:
         self._issuer, self._fates, self._seconds = issuer, fates, seconds
@@ -51,7 +51,7 @@ class SlowStorage:
         raise NoAnswer(operation)
 
     def land(self) -> list[str]:
-        """Carry out what was to be carried out later; answers the code of each error."""
+        """Execute the delayed calls and return the code of each error."""
         waiting, self._waiting = self._waiting, []
         codes = []
         for call in waiting:
@@ -63,11 +63,11 @@ class SlowStorage:
 
 
 def every(fate: Fate, *names: str) -> Fates:
-    """This fate for all calls, or those with these names."""
+    """Return this fate for all calls or for calls with the given names."""
     return lambda name, request: fate if not names or name in names else "in time"
 
 
 def first(fate: Fate, name: str) -> Fates:
-    """This fate for the first call with a name."""
+    """Return this fate for the first call with a name."""
     left = [fate]
     return lambda made, request: left.pop() if made == name and left else "in time"

@@ -1,4 +1,4 @@
-"""The specification's tables of requests and answers: ``specification.txt`` has them, and explains their notation."""
+"""The specification's tables of requests and answers, read from ``specification.txt``, which explains the notation."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ LEVEL = "access_level: O LEVEL"
 
 @dataclass(frozen=True)
 class Member:
-    """A member of a table; ``shortest`` and ``longest`` are 0 where no length is stated."""
+    """A member of a table. ``shortest`` and ``longest`` are 0 if no length is specified."""
 
     name: str
     requirement: str
@@ -30,14 +30,14 @@ Members = dict[str, Member]
 
 @dataclass(frozen=True)
 class Table:
-    """Request and answer of one action; ``answer`` has the members of ``data``, or of an entry of it."""
+    """Request and answer of one action. ``answer`` has the members of ``data`` or of an entry in it."""
 
     request: Members
     answer: Members
 
 
 def _read_tables(text: str) -> dict[str, Members]:
-    """Tables by their headings."""
+    """Return tables by their headings."""
     lines: dict[str, list[str]] = {}
     for line in (each for each in text.splitlines() if each and not each.startswith("#")):
         if not line.startswith(" "):

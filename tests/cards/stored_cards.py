@@ -1,4 +1,4 @@
-"""Cards, claims, set-ups and the use of cards as they are stored: checks of them, and a form that compares two runs."""
+"""Checks of stored cards, claims, set-ups and card use, and a form that compares two runs."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ _USED = {
 
 
 class StoredCards:
-    """The tables of cards, claims and set-ups as they stand; with ``holders`` what of them is theirs."""
+    """The stored cards, claims and set-ups, optionally only those of ``holders``."""
 
     def __init__(self, causeway: Causeway, holders: Collection[int] = ()) -> None:
         self._hub = causeway.hub
@@ -66,26 +66,26 @@ class StoredCards:
         self._programmes = {(row["owner"], row["part"]): row for row in all_items(causeway, "programmes")}
 
     def of(self, part: str) -> list[Item]:
-        """The rows whose part has this name."""
+        """Return the rows whose sort key starts with this name."""
         return [row for row in self._rows if _name(row["part"]) == part]
 
     def by_id(self, kind: str) -> Mapping[int, Item]:
-        """The records of a kind."""
+        """Return the records of a kind by id."""
         return {row["id"]: row for row in self.of(kind) if row["part"] == kind}
 
     def shape(self) -> list[str]:
-        """The stored rows, sorted, without the values that differ between two runs."""
+        """Return the sorted rows without values that differ between runs."""
         rows = [row for row in self._rows if row["part"] != "sequences"]
         return sorted(_shape(row, _ONE_RUN_ONLY) for row in [*rows, *self._claims])
 
     def records(self) -> frozenset[tuple[str, int]]:
-        """Kind and id of every holder, account and card."""
+        """Return kind and id of every holder, account and card."""
         return frozenset((kind, number) for kind in ("holder", "account", "card") for number in self.by_id(kind))
 
     def check(self, before: Container[tuple[str, int]] = ()) -> None:
-        """Whether all of it belongs together: every record whole, every reference kept from both ends.
+        """Check that every record is complete and every reference is stored at both ends.
 
-        What the records of ``before`` use need not be marked so.
+        Entries used by records in ``before`` need no used mark.
         """
         holders, accounts, cards = (self.by_id(kind) for kind in ("holder", "account", "card"))
         for account in accounts.values():
@@ -112,7 +112,7 @@ class StoredCards:
     # -- inside
 
     def _check_numbers(self, cards: Mapping[int, Item]) -> None:
-        """Every card is found by its number, and by no other that was not retired."""
+        """Check that every card is found only by its current and retired numbers."""
         entries = {row["owner"]: row for row in self.of("pan")}
         live = {owner: row["card_id"] for owner, row in entries.items() if "retired" not in row}
         assert live == {
@@ -121,7 +121,7 @@ class StoredCards:
         assert {row["card_id"] for row in entries.values()} <= cards.keys()
 
     def _check_lists(self, cards: Mapping[int, Item]) -> None:
-        """Every card is once in its programme manager's list, with the end of its number, and nothing else is."""
+        """Check that the manager's list has each card exactly once with the last digits of its number."""
         rows = [row for row in self.of("card") if row["part"] != "card"]
         listed = [(row["owner"].split("#")[1], row["card_id"]) for row in rows]
         assert sorted(listed) == sorted((str(card["manager_id"]), number) for number, card in cards.items())
@@ -129,28 +129,28 @@ class StoredCards:
         assert ends == {number: self.number(cards[number])[-4:] for number in ends}
 
     def _check_orders(self, cards: Mapping[int, Item]) -> None:
-        """Every physical card's body was ordered; every order is a card's."""
+        """Check that every physical card was ordered and every order belongs to a card."""
         ordered = {(row["owner"], row["part"]) for row in self.of("order")}
         physical = [card for card in cards.values() if not card["virtual"]]
         assert {(f"card#{card['id']}", f"order#{card['request_id']:020}") for card in physical} <= ordered
         assert {owner for owner, _ in ordered} <= {f"card#{number}" for number in cards}
 
     def _check_rules(self) -> None:
-        """Every rule has all of its lists, and no list is without its rule."""
+        """Check that every rule has all of its lists and every list has its rule."""
         rules = {(row["owner"], row["part"]) for row in self.of("rule")}
         lists = {(row["owner"], f"{row['part']}#{name}") for row in self.of("rule") for name in row.get("lists", ())}
         heads = {(owner, part) for owner, part in rules if part.count("#") == 1}
         assert rules == heads | lists
 
     def _check_use(self, records: list[Item]) -> None:
-        """Entries in use are marked so: the operator cannot remove them."""
+        """Check that used entries are marked, so that the operator cannot remove them."""
         for record in records:
             for kind, number in _uses(record):
                 entry = self._programmes[f"manager#{record['manager_id']}", f"{kind}#{number}"]
                 assert entry.get("used") is True, f"{kind} {number} of a {record['part']}"
 
     def _check_claims(self) -> None:
-        """A whole answer is never without its claim."""
+        """Check that every stored answer has its claim."""
         claims = {row["claim"]: row for row in self._claims}
         for name, row in claims.items():
             if name.endswith("#card-data"):
@@ -159,7 +159,7 @@ class StoredCards:
 
 @dataclass(frozen=True)
 class EmulatorTables:
-    """Reads the emulator's tables without a call of DynamoDB, and without its time."""
+    """Reads the emulator's tables without DynamoDB calls and their delay."""
 
     causeway: Causeway
     _kept: dict[str, list[Item]] = field(default_factory=dict)
@@ -176,7 +176,7 @@ class EmulatorTables:
     def each(
         self, table: str, partition: tuple[str, Any], *, sort_prefix: tuple[str, str], **how: Any
     ) -> Iterator[Item]:
-        """All of it after ``after``; ``newest_first`` is the other way round."""
+        """Yield the rows after ``after``, in reverse order with ``newest_first``."""
         (name, value), (sort, prefix) = partition, sort_prefix
         after = (how.get("after") or {sort: ""})[sort]
         found = [row for row in self._rows(table) if row[name] == value and row[sort].startswith(prefix)]
@@ -184,7 +184,7 @@ class EmulatorTables:
         return iter(found[::-1] if how.get("newest_first") else found)
 
     def wait(self, attempt: int) -> None:
-        """Do not wait: the tables do not change."""
+        """Return at once, because the tables do not change."""
 
     def _rows(self, table: str) -> list[Item]:
         if table not in self._kept:
@@ -193,25 +193,25 @@ class EmulatorTables:
 
 
 def check(causeway: Causeway, before: Collection[tuple[str, int]] = ()) -> None:
-    """Whether all of it belongs together, and the ledger proves."""
+    """Check that all records are consistent and prove the ledger."""
     StoredCards(causeway).check(before)
     prove_ledger(cast(Store, EmulatorTables(causeway)))
 
 
 def shape(causeway: Causeway) -> list[str]:
-    """The stored rows, without the values that differ between two runs."""
+    """Return the stored rows without values that differ between runs."""
     rows = [row for table in ("ledger", "card-activity") for row in items(causeway, table) if _is_written(row)]
     events = [f"event {row['kind']} {row['topic']}" for row in items(causeway, "deliveries") if row["part"] == RECORD]
     return sorted([*(_shape(row, _ONE_USE_ONLY) for row in rows), *events, *StoredCards(causeway).shape()])
 
 
 def _is_written(row: Item) -> bool:
-    """Not a reserved place without a row."""
+    """Return whether a row is more than a reservation."""
     return RESERVED_BY not in row and CANCELLED not in row
 
 
 def _shape(row: Item, ignored: Container[str]) -> str:
-    """A row's place by name, its members' names, and the values that are the same in every run."""
+    """Return a row's key by name, its members' names, and the values that are equal in every run."""
     place = [_name(row[key]) for key in ("owner", "part") if key in row] or row["claim"].endswith("#card-data")
     kept = {name: value for name, value in row.items() if name not in ignored}
     if "network" in row:
@@ -226,7 +226,7 @@ def all_items(causeway: Causeway, table: str) -> list[Item]:
 
 
 def _of(holders: Collection[int], rows: list[Item]) -> Iterator[Item]:
-    """The rows of some holders: their own, of their accounts and cards, and what these have."""
+    """Yield the rows of some holders, of their accounts and of their cards."""
     cards = {row["id"] for row in rows if row["part"] == "card" and row["holder_id"] in holders}
     for row in rows:
         kind, _, number = row["owner"].partition("#")

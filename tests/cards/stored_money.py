@@ -1,6 +1,6 @@
-"""Money as it is stored: rows of the ledger and payments, and checks that always hold.
+"""Stored money: ledger rows, payments, and invariant checks.
 
-The checks are computed from the tables without any of the service's code.
+The checks read the tables without the service's code.
 """
 
 from __future__ import annotations
@@ -19,34 +19,34 @@ BALANCES = ("settled", "held", "reserved")
 
 
 def movements(issuer: Issuer, account: int | str) -> list[Item]:
-    """The rows of an account's movements, the oldest first; a special account is named by its owner."""
+    """Return the rows of an account's movements, oldest first. A special account is given by its owner key."""
     return _rows(issuer, account, "movement#")
 
 
 def transactions(issuer: Issuer, account: int | str) -> list[Item]:
-    """The transactions that an account shows, the oldest first."""
+    """Return an account's transactions, oldest first."""
     return _rows(issuer, account, "transaction#")
 
 
 def entries(row: Item) -> dict[tuple[str, int], int]:
-    """The entries of a movement, by book and currency; an account's own books are named without the account."""
+    """Return a movement's entries by book and currency. The account's own books are named without the account."""
     return {(book.removeprefix(f"{row['owner']}:"), currency): amount for book, currency, amount in row["entries"]}
 
 
 def payment(issuer: Issuer, number: int) -> ExternalPayment:
-    """An external payment as it stands."""
+    """Return a stored external payment."""
     item = issuer.hub.store.get(*ExternalPayment.key(number))
     assert item is not None, f"there is no payment {number}"
     return ExternalPayment.from_item(item)
 
 
 def state(issuer: Issuer, number: int) -> str:
-    """The state of an external payment."""
+    """Return the state of an external payment."""
     return payment(issuer, number).state
 
 
 def prove(issuer: Issuer) -> None:
-    """Every movement balances in every currency, and every account is the sum of its rows, which have no gap."""
+    """Check that every movement balances in each currency and every account is the sum of its gapless rows."""
     found: dict[str, list[Item]] = defaultdict(list)
     for row in issuer.hub.store.scan("ledger"):
         if row["part"].startswith("movement#"):
@@ -87,9 +87,9 @@ def _prove_account(account: Mapping[str, Any], rows: list[Item]) -> None:
 
 
 class StoredMoney:
-    """Accounts, the rows of the ledger, transactions, payments and the sandbox provider's orders as they stand.
+    """The stored accounts, ledger rows, transactions, payments and orders of the sandbox provider.
 
-    With ``accounts`` only those of holders with these ids, which have paid each other and nobody else here.
+    With ``accounts``, only those accounts, which have payments only among themselves.
     """
 
     def __init__(self, causeway: Causeway, accounts: Collection[int] = ()) -> None:
@@ -109,7 +109,7 @@ class StoredMoney:
         self.orders = {number: row for number, row in orders.items() if not accounts or number in self.payments}
 
     def check(self, *, at_rest: bool = False) -> None:
-        """Whether all of it belongs together; ``at_rest``, nothing waits for the provider any more, either."""
+        """Check all invariants. ``at_rest`` also checks that no payment waits for the provider."""
         for owner, account in self.accounts.items():
             self._check_rows(owner, account)
             self._check_transactions(owner)
@@ -122,7 +122,7 @@ class StoredMoney:
             assert [number for number, payment in self.payments.items() if "asks" in payment] == []
 
     def shape(self) -> list[str]:
-        """The stored rows, without the values that differ between two runs."""
+        """Return the stored rows without values that differ between runs."""
         accounts = (f"{[row.get(name, 0) for name in BALANCES]}" for row in self.accounts.values())
         payments = (f"{row['payment']} {row['state']} {row['held']} {'asks' in row}" for row in self.payments.values())
         causes = (row["cause"] for rows in self.rows.values() for row in rows)
@@ -138,7 +138,7 @@ class StoredMoney:
     # -- inside
 
     def _of_each(self, ledger: Iterable[Item], prefix: str) -> dict[str, list[Item]]:
-        """The rows of each account that begin so."""
+        """Return the rows of each account whose sort key starts with ``prefix``."""
         found: dict[str, list[Item]] = defaultdict(list)
         for row in ledger:
             if row["part"].startswith(prefix) and row["owner"] in self.accounts:
@@ -146,7 +146,7 @@ class StoredMoney:
         return found
 
     def _check_rows(self, owner: str, account: Item) -> None:
-        """Balance is the fold of the rows; no row is missing, and none leaves less than nothing."""
+        """Check that balances are the sum of the rows, without a missing row or a negative balance."""
         sums, before = dict.fromkeys(BALANCES, 0), 0
         for number, row in enumerate(self.rows.get(owner, ()), start=1):
             assert row["part"] == f"movement#{number:012}", f"{owner}: row {number} is missing"
@@ -164,7 +164,7 @@ class StoredMoney:
         assert account.get("movements", 0) == len(self.rows.get(owner, ()))
 
     def _check_transactions(self, owner: str) -> None:
-        """An account's transactions match its bookings, and every transaction is found by its number."""
+        """Check that an account's transactions match its bookings and are found by number."""
         shown: Counter[str] = Counter()
         for row in self.transactions.get(owner, ()):
             shown[row["written_by"]] += _effect(row)
@@ -176,7 +176,7 @@ class StoredMoney:
         assert not wrong, f"{owner} is shown something else than was booked by {wrong}"
 
     def _check_movements(self) -> None:
-        """A movement of two accounts is the same in both; all money of all books sums to nothing."""
+        """Check that both rows of a movement are equal and all books sum to zero."""
         found: dict[str, Any] = {}
         for row in (row for rows in self.rows.values() for row in rows):
             entries = sorted(map(tuple, row["entries"]))
@@ -193,7 +193,7 @@ class StoredMoney:
         assert +held == +Counter({currency: -amount for currency, amount in pending.items()})
 
     def _check_holds(self) -> None:
-        """Holds of an account belong to pending payments, and every hold was released once."""
+        """Check that holds belong to pending payments and each hold is released once."""
         for owner in self.accounts:
             left: Counter[int] = Counter()
             times: Counter[tuple[int, bool]] = Counter()
@@ -209,7 +209,7 @@ class StoredMoney:
             assert not payment["held"] or payment["state"] == "P", f"payment {number} is over, and still holds"
 
     def _check_returns(self) -> None:
-        """A payment is sent back once at most, and never for more than it was."""
+        """Check that a payment is returned at most once and never above its amount."""
         live = [row for row in self.payments.values() if row.get("returns") and row["state"] in "PS"]
         assert max(Counter(row["returns"] for row in live).values(), default=1) == 1
         by_original = {row["returns"]: row for row in live}
@@ -225,7 +225,7 @@ class StoredMoney:
                 assert "return_transaction_id" in payment
 
     def _check_counters(self) -> None:
-        """Counters are the sum of the payments that were not rejected."""
+        """Check that counters are the sum of the payments that were not rejected."""
         used: Counter[tuple[str, str, int]] = Counter()
         times: Counter[tuple[str, str, int]] = Counter()
         for payment in self.payments.values():
@@ -240,7 +240,7 @@ class StoredMoney:
                 assert (window["count"], window["amount"]) == (times[place], used[place]), f"limit {key} of {owner}"
 
     def _check_orders(self) -> None:
-        """The provider has nothing that is not a payment's here, and has refused none that was paid."""
+        """Check that every provider order has a payment and no paid order was rejected."""
         assert self.orders.keys() <= self.payments.keys()
         for number, payment in self.payments.items():
             order = self.orders.get(number)
@@ -254,7 +254,7 @@ class StoredMoney:
 
 
 def _effect(transaction: Item) -> int:
-    """The effect of a transaction on the settled balance: the fee of a conversion may stand beside its amount."""
+    """Return the effect of a transaction on the settled balance, including a separate conversion fee."""
     gives = transaction["direction"] == "credit"
     beside = 0 if transaction["conversion_fee_blended"] else transaction["conversion_fee"]
     is_return = transaction["transaction_type"] in (63, 64)

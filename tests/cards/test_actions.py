@@ -1,4 +1,4 @@
-"""Every action once with all that it takes and once with the least, and its answer held against the table."""
+"""Every action with all request members and with the minimum, compared with the tables."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_an_action_accepts_a_request_without_optional_members(issuer: Issuer, ac
 
 @EVERY
 def test_an_action_accepts_numbers_as_digit_strings(issuer: Issuer, action: str) -> None:
-    """Accept a digit string for every number, and an ISO code with its leading zeros."""
+    """The test sends a digit string for every number and an ISO code with leading zeros."""
     records = request_records.create_records(issuer, action)
     members = whole_requests.whole(action, records)[0]
     in_words = {name: _in_words(TABLES[action].request[name], value) for name, value in members.items()}
@@ -64,7 +64,7 @@ def _in_words(member: Member, value: Any) -> Any:
 
 @EVERY
 def test_a_repeated_request_without_a_reference_is_executed_again(issuer: Issuer, action: str) -> None:
-    """Deduplicate nothing: a second request fails only because of the changes of the first one."""
+    """The service does not deduplicate. A second request fails only because of changes by the first."""
     members = whole_requests.whole(action, request_records.create_records(issuer, action))[0]
     expected = {
         "activateCard": 4006,

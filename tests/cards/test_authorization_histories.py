@@ -1,4 +1,4 @@
-"""Cards under what hypothesis makes up: authorizations and all that becomes of them, against a small model."""
+"""Random authorization histories from hypothesis, compared with a small model."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ _numbers = itertools.count()
 
 
 class AuthorizationHistory(RuleBasedStateMachine):
-    """A holder's cards; every request has a reference, and a second passes before each."""
+    """A holder's cards. Every request has a reference and advances the clock by one second."""
 
     def __init__(self, issuer: Issuer) -> None:
         super().__init__()
@@ -119,7 +119,7 @@ class AuthorizationHistory(RuleBasedStateMachine):
         return [*self.cards[0].accounts, *self.cards[1].accounts] if self.cards else []
 
     def do(self, action: str, expected: int | None, **members: Any) -> Envelope:
-        """A request with a reference of its own; its answer is remembered, to be asked for again."""
+        """Send a request with a new reference, check the code, and record the answer for a retry."""
         members |= {"request_reference_id": self.issuer.reference()}
         answer = self.issuer.sim(action, **members)
         assert answer.status_code == expected, f"{action} {members}: {answer.raw}"
@@ -129,7 +129,7 @@ class AuthorizationHistory(RuleBasedStateMachine):
         return answer
 
     def answered(self, answer: Envelope, of: Authorization, kind: int, code: str) -> int:
-        """Hold an answer of the network's against the model; the message's number."""
+        """Compare an answer of the network with the model and return the message's number."""
         data = answer.data
         if code:
             assert (data["trans_link"], data["response_code"]) == (of.link, code), answer.raw
@@ -141,7 +141,7 @@ class AuthorizationHistory(RuleBasedStateMachine):
         assert (data["available_balance"], data["settled_balance"]) == (account.available, account.settled)
 
     def any_authorization(self, data: Any) -> Authorization:
-        """One that was asked for; mostly one that is held."""
+        """Draw a requested authorization, usually a held one."""
         held = [each for each in self.authorizations if each.state == "H"]
         is_any = not held or data.draw(st.sampled_from([False, False, False, True]))
         authorization: Authorization = data.draw(st.sampled_from(self.authorizations if is_any else held))
@@ -149,7 +149,7 @@ class AuthorizationHistory(RuleBasedStateMachine):
 
     @contextlib.contextmanager
     def in_the_way(self, what: str, card: Card, account: Account) -> Iterator[None]:
-        """Meanwhile the card is blocked or the account suspended, or nothing is in the way."""
+        """Block the card, suspend the account or change nothing during the context."""
         change = {
             "card": partial(self.issuer.data, "changeCardStatus", card_id=card.id),
             "account": partial(self.issuer.data, "changeAccountStatus", account_id=account.id),
@@ -198,7 +198,7 @@ class AuthorizationHistory(RuleBasedStateMachine):
         return low
 
     def ask(self, action: str, card: Card, amounts: tuple[int, int], currency: int, code: str, **members: Any) -> None:
-        """``amounts`` are what is approved, and what is asked for."""
+        """Request an authorization and compare it with the model. ``amounts`` has approved and requested amount."""
         approved, amount = amounts
         use = {"card_id": card.id, "transaction_type": PURCHASE, "amount": amount, "currency_ison": currency}
         answer = self.do(action, OK, **use, **members)
@@ -522,7 +522,7 @@ class AuthorizationHistory(RuleBasedStateMachine):
 
 
 def _effect(row: Any) -> int:
-    """The effect of a report's transaction on the balance: the fee of a conversion may stand beside its amount."""
+    """Return the effect of a transaction on the balance, including a separate conversion fee."""
     beside = 0 if row["is_conversion_fee_blended"] else row.get("currency_conversion_fee", 0)
     return int(SIGNS[row["transaction_type"]] * row["holder_amount"] - beside)
 
@@ -538,11 +538,11 @@ def issuer(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> Issuer:
 
 
 def test_random_authorization_histories_match_the_model(issuer: Issuer) -> None:
-    """Run the same few histories every time; the slow test runs many more."""
+    """The same few histories run every time. The slow test runs many more."""
     run_histories(issuer, settings(max_examples=4, stateful_step_count=30, derandomize=True))
 
 
 @pytest.mark.faults
 def test_long_random_authorization_histories_match_the_model(issuer: Issuer) -> None:
-    """Run different histories every time."""
+    """Different histories run every time."""
     run_histories(issuer, settings(max_examples=40, stateful_step_count=50))

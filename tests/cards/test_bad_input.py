@@ -1,4 +1,4 @@
-"""Near-valid and hostile input: a documented error that names no value, and never a defect of the service."""
+"""Near-valid and hostile input: the answer is a documented error without values, never an internal error."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ NOT_INTERNAL = {int(status) for status in Status} - {9001}
 
 @st.composite
 def near(draw: st.DrawFn, actions: Sequence[str] = BY_ACTION) -> tuple[str, Members]:
-    """An action with a whole request, of which some members are taken away, replaced or joined by others."""
+    """Draw an action and a complete request with members removed, replaced or added."""
     action = draw(st.sampled_from(actions))
     members = dict(draw(st.sampled_from(whole_requests.whole(action))))
     for name in draw(st.sets(st.sampled_from(sorted(members)), min_size=1, max_size=3)):
@@ -79,7 +79,7 @@ _HALF_ALONE = re.compile(rf"{re.escape(ESCAPED)}(?!\\ud[c-f])")
 
 
 def as_sent(members: Members) -> Members:
-    """The members as the service parses them; half of a surrogate pair is refused before, and left out here."""
+    """Return the members as the service parses them, without unpaired surrogates, which are rejected earlier."""
     text = _HALF_ALONE.sub("?", jsontext.dumps(members))
     return dict(jsontext.loads(text))
 
@@ -93,7 +93,7 @@ def read(model: Any, members: Members) -> tuple[Any, Refused | None]:
 
 @relaxed
 @given(near())
-def test_a_near_valid_request_is_accepted_or_refused_with_a_code_between_2001_and_2008(
+def test_a_near_valid_request_is_accepted_or_rejected_with_a_code_between_2001_and_2008(
     asked: tuple[str, Members],
 ) -> None:
     action, members = asked
@@ -113,7 +113,7 @@ def test_a_near_valid_request_is_accepted_or_refused_with_a_code_between_2001_an
 def test_near_valid_requests_never_cause_an_internal_error(
     issuer: Issuer, lines: Lines, asked: tuple[str, Members]
 ) -> None:
-    """Name records that do not exist: nearly every request is refused, and the others succeed."""
+    """The named records do not exist. Most requests are rejected, and the others succeed."""
     action, members = asked
     members.pop("access_key", None)
 
@@ -125,7 +125,7 @@ def test_near_valid_requests_never_cause_an_internal_error(
 
 @pytest.fixture(scope="module")
 def standing(issuer: Issuer) -> Mapping[Any, Any]:
-    """The records of an account with money, by the numbers that requests of nobody have in their place."""
+    """Return records of a funded account, keyed by the placeholder ids that they replace."""
     records = asdict(request_records.create_records(issuer, "changeDDExternalPaymentStatus"))
     return {value: records[name] for name, value in asdict(whole_requests.NO_RECORDS).items()}
 

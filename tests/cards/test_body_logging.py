@@ -1,4 +1,4 @@
-"""Bodies of the card API carry credentials and card data: neither API Gateway nor the service logs any of them."""
+"""Bodies with credentials and card data: neither API Gateway nor the service logs them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _LOGS: dict[str, Callable[[str], bool]] = {
 
 
 def logging_of_bodies(value: Any, path: str = "") -> Iterator[str]:
-    """The settings of a template, or of a call, that have API Gateway log bodies, by their paths."""
+    """Yield the paths of settings in a template or call that enable body logging in API Gateway."""
     if isinstance(value, list):
         for number, inner in enumerate(value):
             yield from logging_of_bodies(inner, f"{path}[{number}]")
@@ -37,7 +37,7 @@ def logging_of_bodies(value: Any, path: str = "") -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def packaged() -> dict[str, dict[str, Any]]:
-    """What ``chalice package`` makes of each issuer, but for the code itself."""
+    """Return the output of ``chalice package`` for each issuer without the code."""
     return {issuer: packaged_stage(issuer) for issuer in STAGES}
 
 

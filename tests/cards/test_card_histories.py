@@ -1,4 +1,4 @@
-"""The state machines of card, PIN and account under what hypothesis makes up, against models of its rules."""
+"""Random histories of card, PIN and account states from hypothesis, compared with models of the rules."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ flags = st.booleans()
 
 
 class CardHistory(RuleBasedStateMachine):
-    """A physical card, which may become virtual and physical again; it begins in a state."""
+    """A physical card in an initial state, which may become virtual and physical again."""
 
     def __init__(self, issuer: Issuer, state: str) -> None:
         super().__init__()
@@ -57,7 +57,7 @@ class CardHistory(RuleBasedStateMachine):
             self.issuer.clock.advance(62 * DAY)
 
     def _new_body(self, card: dict[str, Any]) -> None:
-        """The first state of a card after createCard and reissueCard."""
+        """Set the initial state of a card after createCard and reissueCard."""
         self.stored = "N"
         self.pan, self.cvc2 = card["pan"], card["cvc2"]
         self.expiry = card["expiration"]["year"], card["expiration"]["month"]
@@ -71,7 +71,7 @@ class CardHistory(RuleBasedStateMachine):
         return "E" if self.stored in "NATR" and self.expiry < (now.year, now.month) else self.stored
 
     def _only_in(self, states: str, otherwise: int | None = OK) -> int | None:
-        """The expected code of a write that is possible in some states only."""
+        """Return the expected code of a write that is permitted in some states only."""
         return FINAL if self.status == "B" else otherwise if self.status in states else WRONG_STATE
 
     def _wrong_today(self, kind: str) -> int:
@@ -267,7 +267,7 @@ class CardHistory(RuleBasedStateMachine):
 
 
 class AccountHistory(RuleBasedStateMachine):
-    """An account without money; it begins in a state."""
+    """An account without money in an initial state."""
 
     def __init__(self, issuer: Issuer, state: str) -> None:
         super().__init__()
@@ -334,7 +334,7 @@ class AccountHistory(RuleBasedStateMachine):
 
 
 def _other(digits: str) -> str:
-    """Digits that are not these."""
+    """Return digits that differ from the given digits."""
     return "".join(str((int(digit) + 1) % 10) for digit in digits)
 
 
@@ -347,14 +347,14 @@ EACH = pytest.mark.parametrize(
 
 
 def run_histories(issuer: Issuer, history: History, state: str, how: settings) -> None:
-    """Run as many histories as ``how`` says; then all records belong together."""
+    """Run as many histories as ``how`` specifies. Check that all records are consistent afterwards."""
     run_state_machines(lambda: history(issuer, state), how)
     StoredCards(issuer.causeway).check()
 
 
 @EACH
 def test_random_card_and_account_histories_match_the_model(new_issuer: Issuer, history: History, state: str) -> None:
-    """Run the same few histories every time; the slow test runs many more."""
+    """The same few histories run every time. The slow test runs many more."""
     run_histories(new_issuer, history, state, settings(max_examples=3, stateful_step_count=10, derandomize=True))
 
 
@@ -363,5 +363,5 @@ def test_random_card_and_account_histories_match_the_model(new_issuer: Issuer, h
 def test_long_random_card_and_account_histories_match_the_model(
     new_issuer: Issuer, history: History, state: str
 ) -> None:
-    """Run different histories every time."""
+    """Different histories run every time."""
     run_histories(new_issuer, history, state, settings(max_examples=10, stateful_step_count=40))

@@ -1,4 +1,4 @@
-"""Many requests at once: decisions are conditional writes, so there is one card, one winner, and every miss counts."""
+"""Concurrent requests: conditional writes ensure one card, one winner and a count of every wrong attempt."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def issuers(new_issuer: Issuer) -> list[Issuer]:
 
 
 def all_do(issuers: Sequence[Issuer], action: str, bodies: Sequence[dict[str, Any]]) -> list[Envelope]:
-    """One request per body, all at once, by one process after the other."""
+    """Send one request per body concurrently, distributed over the processes."""
 
     def call(issuer: Issuer, members: dict[str, Any]) -> Callable[[], Envelope]:
         send = issuer.sim if action.startswith("simulate") else issuer.do
@@ -180,8 +180,8 @@ def test_50_parallel_wrong_pins_block_the_pin_after_3_tries(issuers: list[Issuer
     assert (shown["invalid_pin_tries"], shown["pin_status"]) == (3, 1)
 
 
-def test_50_parallel_guesses_with_the_right_pin_among_them_block_the_pin(issuers: list[Issuer]) -> None:
-    """Block the PIN after three consecutive wrong ones; an earlier right one clears the counted tries."""
+def test_50_parallel_guesses_including_the_correct_pin_block_the_pin(issuers: list[Issuer]) -> None:
+    """Three consecutive wrong PINs block the PIN. A correct PIN before them resets the count."""
     issuer = issuers[0]
     card = issuer.card_in("A", card_virtual=0, card_pin=PIN)
     least = {"card_id": card.card_id, "transaction_type": 39, "amount": 0, "currency_ison": EUR}
@@ -195,7 +195,7 @@ def test_50_parallel_guesses_with_the_right_pin_among_them_block_the_pin(issuers
     assert details(issuer, card)["pin_status"] == 1
 
 
-def test_parallel_wrong_cvc2s_block_the_right_one_until_the_next_day(issuers: list[Issuer]) -> None:
+def test_parallel_wrong_cvc2s_block_the_correct_cvc2_until_the_next_day(issuers: list[Issuer]) -> None:
     issuer = issuers[0]
     card = issuer.card_in("A")
     wrong = "000" if card.cvc2 != "000" else "111"
@@ -229,7 +229,7 @@ def test_one_of_50_parallel_activations_succeeds(issuers: list[Issuer]) -> None:
     assert codes(answers) == {None: 1, Status.ALREADY_ACTIVE: MANY - 1}
 
 
-def test_a_blocked_card_stays_blocked_under_parallel_status_changes(issuers: list[Issuer]) -> None:
+def test_a_blocked_card_remains_blocked_under_parallel_status_changes(issuers: list[Issuer]) -> None:
     issuer = issuers[0]
     card = issuer.card_in("A")
     bodies = [{"card_id": card.card_id, "status": status} for status in "TARTARTARTARBTARTARTARTART"]
@@ -242,7 +242,7 @@ def test_a_blocked_card_stays_blocked_under_parallel_status_changes(issuers: lis
     assert blocked.status == "success"
 
 
-def test_parallel_pin_changes_leave_one_complete_pin(issuers: list[Issuer]) -> None:
+def test_parallel_pin_changes_store_one_complete_pin(issuers: list[Issuer]) -> None:
     issuer = issuers[0]
     card = issuer.card_in("A", card_virtual=0)
     pins = [f"{number:04}" for number in range(2580, 2600)]
@@ -303,7 +303,7 @@ def test_a_parallel_use_and_removal_of_a_design_never_both_succeed(
 
 
 def _callers(issuers: Sequence[Issuer], plan: loading.LoadPlan) -> list[Issuer]:
-    """The processes, called with a programme manager's new credential; each has read the set-up."""
+    """Return the processes with a new credential and a cached set-up."""
     made = []
     for issuer in issuers:
         issuer.secrets["app"] = asdict(plan.secrets["app"])

@@ -41,7 +41,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 
 
 def parts(container: type) -> dict[str, str]:
-    """The class of each part of a container, as it is written there."""
+    """Return the annotated class of each part of a container."""
     found: dict[str, str] = {}
     for kind in reversed(container.__mro__):
         found |= getattr(kind, "__annotations__", {})
@@ -66,7 +66,7 @@ def test_every_injected_parameter_names_a_container_part_of_its_annotated_class(
 
 
 def test_the_checked_functions_include_every_function_passed_to_cards_call() -> None:
-    """Include functions that are passed as an argument or in a partial."""
+    """Functions passed as an argument or in a partial are included."""
     found = set()
     for module in (each for each in SOURCES if within(each, "chalicelib", "infra")):
         for node in ast.walk(tree(module)):

@@ -1,4 +1,4 @@
-"""The watch over card data itself: it finds every planted leak wherever it is, and does not cry wolf."""
+"""The watch over card data: it detects every planted leak and reports no false leak."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def seen() -> Seen:
 
 @pytest.fixture
 def hub(shared_causeway: Causeway) -> bootstrap.Hub:
-    """Before empty tables."""
+    """Return a hub on empty tables."""
     shared_causeway.forget_journeys()
     hub = bootstrap.Hub(Settings.from_environment({"STAGE": "local"}), ManualClock(START))
     hub.keyring.initialise()
@@ -90,7 +90,7 @@ def hub(shared_causeway: Causeway) -> bootstrap.Hub:
 
 @pytest.fixture
 def watch() -> Iterator[Watch]:
-    """A watch of this test's own, so that what it plants is not held against it."""
+    """Yield a separate watch, so that planted leaks do not fail this test."""
     watch = Watch()
     with watch.installed():
         yield watch
@@ -309,7 +309,7 @@ def test_the_stack_search_fails_when_it_cannot_decrypt_card_data(hub: bootstrap.
 
 
 def window(watch: Watch, generator: random.Random, leak: str = "", times: int = 1) -> list[Leak]:
-    """One test that makes cards and writes much that is made of digits; ``leak`` is a member that has the CVC2."""
+    """Simulate a test that creates cards and writes many digits. ``leak`` is a member with the CVC2."""
     for _ in range(times):
         cvc2, pin = f"{generator.randrange(1000):03}", f"{generator.randrange(10_000):04}"
         watch.note("pan", numbers.new_pan("411111", 16))
@@ -383,7 +383,7 @@ def test_a_leak_fails_its_test_and_the_run(tmp_path: Path) -> None:
     assert "a card number in clear at log, 'made'.number" in ended.stdout
 
 
-def test_the_watch_takes_at_most_5000_statements_a_test_after_many_tests() -> None:
+def test_the_watch_executes_at_most_5000_statements_per_test_after_many_tests() -> None:
     watch, generator = Watch(), random.Random(2026)
     for _ in range(50):
         assert count_statements(lambda: window(watch, generator, times=3)) <= 5000

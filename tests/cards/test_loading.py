@@ -1,4 +1,4 @@
-"""The card API is loaded when it is first needed, so that no other interface's first answer waits for it."""
+"""The card API is imported on its first use, so that it does not delay the first answer of other interfaces."""
 
 from __future__ import annotations
 

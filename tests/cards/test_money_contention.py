@@ -1,4 +1,4 @@
-"""Much money moved at once: nothing is paid twice or out of nothing, and in the end every account is its rows' sum."""
+"""Concurrent payments: no duplicate or uncovered payment, and every account equals the sum of its rows."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def issuers(new_issuer: Issuer) -> list[Issuer]:
 def paying(
     issuers: Sequence[Issuer], number: int, address: Any, amount: int, **members: Any
 ) -> list[Callable[[], Envelope]]:
-    """So many transfers by one process after the other, each with a reference of its own."""
+    """Return ``number`` transfer calls, distributed over the processes, each with a new reference."""
     calls: list[Callable[[], Envelope]] = []
     for issuer, _ in zip(itertools.cycle(issuers), range(number), strict=False):
         reference = {"request_reference_id": issuer.reference()}
@@ -41,7 +41,7 @@ def paying(
 
 
 def settle_down(issuers: Sequence[Issuer]) -> None:
-    """The schedule looks after whatever was left."""
+    """Run the schedule until no unfinished payment remains."""
     issuers[0].clock.advance(_WAIT_FOR_THE_SCHEDULE)
     for issuer in issuers[1:]:
         issuer.clock.advance(_WAIT_FOR_THE_SCHEDULE)
@@ -58,7 +58,7 @@ def check(issuer: Issuer, *accounts: int) -> StoredMoney:
 
 
 def out(books: StoredMoney) -> list[int]:
-    """The numbers of payments out."""
+    """Return the numbers of outbound payments."""
     return [payment["id"] for payment in books.payments.values() if payment["payment"] == "out"]
 
 
@@ -99,7 +99,7 @@ def test_parallel_internal_transfers_keep_the_sum_of_all_balances(issuers: list[
     check(issuer, *accounts)
 
 
-def test_one_of_many_parallel_returns_of_a_payment_succeeds(issuers: list[Issuer]) -> None:
+def test_only_one_of_many_parallel_returns_of_a_payment_succeeds(issuers: list[Issuer]) -> None:
     issuer = issuers[0]
     address = issuer.funded_address(5_000)
     came = issuer.inbound(address, 2_000)["epm_transaction_id"]
@@ -132,7 +132,7 @@ def test_parallel_identical_transfers_create_one_payment_and_one_order(issuers: 
 
 
 @pytest.mark.parametrize(("name", "settled"), [("Silent Partner", True), ("Silent Partner", False), ("Lost", False)])
-def test_a_parallel_schedule_repeat_and_provider_report_complete_a_payment_once(
+def test_a_parallel_schedule_retry_and_provider_report_complete_a_payment_once(
     issuers: list[Issuer], name: str, settled: bool
 ) -> None:
     issuer = issuers[0]
@@ -158,7 +158,7 @@ def test_a_parallel_schedule_repeat_and_provider_report_complete_a_payment_once(
 def test_a_schedule_that_completes_a_payment_first_stores_the_answer_of_its_request(
     new_issuer: Issuer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Take more than a minute at the provider: the request returns the answer that the schedule has stored."""
+    """The provider call takes more than a minute. The request returns the answer stored by the schedule."""
     address, other = new_issuer.funded_address(10_000), new_issuer.with_own_clock()
     provider = new_issuer.hub.cards.payment_provider
     submit: Callable[[ProviderOrder], Receipt] = provider.submit
@@ -221,7 +221,7 @@ def test_accounts_equal_the_sum_of_their_ledger_rows_after_mixed_parallel_paymen
         return ways[number % len(ways)]
 
     def patient(call: Callable[[], Envelope]) -> Envelope:
-        """Leave payments that wait for the schedule alone."""
+        """Retry a call only after conflicts and leave pending payments to the schedule."""
         answers = (call() for _ in itertools.count())
         return next(answer for answer in answers if answer.status_code != Status.CONFLICT)
 

@@ -1,6 +1,6 @@
-"""A repeat of what moves money comes before what would be wrong with the request by now.
+"""Retries of money movements: the stored answer takes precedence over errors caused by later changes.
 
-The programme manager may have changed the records since, or the request itself what it found.
+The programme manager or the request itself may have changed the records since.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def test_the_cases_cover_every_write_that_moves_money() -> None:
 
 
 @pytest.mark.parametrize("action", SPOILT)
-def test_a_repeat_returns_the_stored_answer_after_the_action_became_impossible(issuer: Issuer, action: str) -> None:
+def test_a_retry_returns_the_stored_answer_after_the_action_became_impossible(issuer: Issuer, action: str) -> None:
     records = request_records.create_records(issuer, action)
     members = whole_requests.whole(action, records)[0]
     spoil, code = SPOILT[action]
@@ -84,7 +84,7 @@ def test_a_repeat_returns_the_stored_answer_after_the_action_became_impossible(i
     assert (another.status_code or 0, another.duplicated) == (code, 0)
 
 
-def test_a_repeat_of_a_transfer_returns_its_answer_after_the_balance_is_used_up(issuer: Issuer) -> None:
+def test_a_retry_of_a_transfer_returns_its_answer_after_the_balance_is_used_up(issuer: Issuer) -> None:
     address = issuer.funded_address(500)
     reference = {"request_reference_id": issuer.reference()}
 

@@ -1,4 +1,4 @@
-"""Many cards used at once: no money is spent twice, nothing is released twice, and in the end the ledger proves."""
+"""Concurrent card use: no double spending, no double release, and a consistent ledger."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ SLOW = 0.02
 
 @pytest.fixture(autouse=True)
 def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The clock of the requests stands still, so real time does not end them, however slow an engine is."""
+    """Stop the requests' clock and raise timeouts, so that a slow engine does not end requests."""
     monkeypatch.setattr(context, "seconds_left", lambda: PATIENCE_SECONDS)
     for name in ("CONNECT_SECONDS", "READ_SECONDS"):
         monkeypatch.setattr(calls, name, PATIENCE_SECONDS)
@@ -48,21 +48,21 @@ def issuers(new_issuer: Issuer) -> list[Issuer]:
 
 
 def cards_of_one_account(issuer: Issuer, balance: int, **members: Any) -> list[NewCard]:
-    """Some active cards that share an account in euros, which has so much."""
+    """Create active cards that share an account in euros with ``balance``."""
     first = issuer.spendable(balance, card_currency_ison=[EUR], **members)
     shared = {"account_id": [first.account_id], "account_owner_id": [first.holder_id], "holder_id": first.holder_id}
     return [first, *(issuer.card_in("A", **shared, **members) for _ in range(CARDS - 1))]
 
 
 def asking(issuer: Issuer, action: str, **members: Any) -> Callable[[], Envelope]:
-    """A request with a reference of its own."""
+    """Return a request with a new reference."""
     return partial(issuer.sim, action, request_reference_id=issuer.reference(), **members)
 
 
 def purchases(
     issuers: Sequence[Issuer], cards: Sequence[NewCard], amount: int, number: int = CLIENTS
 ) -> list[Callable[[], Envelope]]:
-    """So many authorizations, by one process and one card after the other."""
+    """Return ``number`` authorization calls, distributed over processes and cards."""
     use = {"transaction_type": 0, "amount": amount, "currency_ison": EUR}
     turns = itertools.islice(zip(itertools.cycle(issuers), itertools.cycle(cards), strict=False), number)
     return [asking(issuer, "simulateAuthorization", card_id=card.card_id, **use) for issuer, card in turns]
@@ -74,13 +74,13 @@ def outcomes(answers: Sequence[Envelope]) -> Counter[str]:
 
 
 def check(issuer: Issuer) -> None:
-    """The whole ledger proves; one thing after the other, for the emulator is not made for threads."""
+    """Prove the whole ledger sequentially, because the emulator is not thread-safe."""
     with patch("chalicelib.foundation.parallel.WIDTH", 1):
         prove_ledger(issuer.hub.store)
 
 
 def listed(issuer: Issuer, card: NewCard) -> list[Any]:
-    """The card's activity, each row of which is recorded later than the one before."""
+    """Return the card's activity. Check that the rows have increasing times."""
     rows = issuer.hub.store.rows("card-activity", ("owner", f"card#{card.card_id}"), sort_prefix=("part", "activity#"))
     times = [row["at"] for row in rows]
     assert times == sorted(set(times))
@@ -88,7 +88,7 @@ def listed(issuer: Issuer, card: NewCard) -> list[Any]:
 
 
 def authorized(issuer: Issuer, amount: int) -> tuple[NewCard, Any]:
-    """A card with much money, and an authorization."""
+    """Create a funded card and an authorization."""
     card = issuer.spendable(ENOUGH)
     return card, issuer.purchase(card.card_id, amount)
 
@@ -111,7 +111,7 @@ def test_parallel_authorizations_are_approved_until_the_balance_is_used_up(
 
 
 def test_every_authorization_on_slow_storage_is_decided_in_time_and_leaves_one_row(issuers: list[Issuer]) -> None:
-    """Decline the late ones of many requests for one card."""
+    """Late authorizations are declined while many requests use one card."""
     issuer = issuers[0]
     card = issuer.spendable(ENOUGH)
     members = {"card_id": card.card_id, "transaction_type": 0, "amount": 700, "currency_ison": EUR}

@@ -1,4 +1,4 @@
-"""Storage that fails wherever cards are used: nothing is held, booked, counted or reported twice, or lost."""
+"""Storage faults during card use: no hold, booking, count or report is duplicated or lost."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ _UNTIL_IT_IS_TRIED_AGAIN = 61
 
 @pytest.fixture
 def issuer(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> Issuer:
-    """Calls are made one after the other."""
+    """Return an issuer whose calls run sequentially."""
     monkeypatch.setattr(causeway.hub.store, "pause", lambda seconds: None)
     monkeypatch.setattr("chalicelib.foundation.parallel.WIDTH", 1)
     return Issuer(causeway)
 
 
 class NetworkRun(CaseRun):
-    """A case of the network's or of a report; a repeat is the same to the last byte."""
+    """Runs a network or report case. A retry returns a byte-identical answer."""
 
     tables = TABLES
 
@@ -55,7 +55,7 @@ class NetworkRun(CaseRun):
         check(self._causeway, self._known)
 
     def _is_late(self, answer: Envelope, fault: Fault) -> bool:
-        """An authorization that storage does not take is declined; a worker records that, and releases its hold."""
+        """Return whether the request got code 91. Check that a worker records the decline and releases the hold."""
         if not (
             self._case.name.startswith("simulateAuthorization") and (answer.data or {}).get("response_code") == "91"
         ):
@@ -87,20 +87,20 @@ class NetworkRun(CaseRun):
 
 
 def work(causeway: Causeway) -> None:
-    """Have a worker carry out the tasks in the queue, each of them twice."""
+    """Have a worker process each queued task twice."""
     for task in causeway.queued():
         for _ in range(2):
             causeway.hub.delivery.worker.attempt(task)
 
 
 def _held(causeway: Causeway) -> int:
-    """The holds on all accounts."""
+    """Return the sum of the holds on all accounts."""
     return sum(row["held"] for row in items(causeway, "cards") if row["part"] == "account")
 
 
 @pytest.mark.parametrize("manner", MANNERS)
 @pytest.mark.parametrize("case", NETWORK_CASES + REPORT_CASES, ids=str)
-def test_a_storage_fault_neither_loses_nor_repeats_a_network_write(issuer: Issuer, case: Case, manner: str) -> None:
+def test_a_storage_fault_neither_loses_nor_duplicates_a_network_write(issuer: Issuer, case: Case, manner: str) -> None:
     TARGETS.run(f"{case} {manner}", NetworkRun(issuer, case, manner), issuer.causeway)
 
 
@@ -108,7 +108,7 @@ def test_a_storage_fault_neither_loses_nor_repeats_a_network_write(issuer: Issue
 
 
 class Look(NamedTuple):
-    """A page of the web interface, and what it is asked about a card that was used."""
+    """A page of the web interface and the members of its request about a used card."""
 
     name: str
     action: str
@@ -134,7 +134,7 @@ LOOKS = (
 
 
 class DeskRun:
-    """A page about cards that were used: it is shown as it was, or not at all."""
+    """Runs a portal page about used cards: it returns the unchanged page or an error."""
 
     def __init__(self, issuer: Issuer, look: Look) -> None:
         card = issuer.spendable(500)
@@ -214,7 +214,7 @@ LISTS: Mapping[str, Sequence[float]] = {
 
 
 class Run:
-    """A run of the schedule that finds holds which are over; their programme manager is told of it."""
+    """A run of the schedule with expired holds, which sends events to the programme manager."""
 
     def __init__(self, issuer: Issuer, due: Callable[[Issuer], None]) -> None:
         self._issuer, self._due = issuer, due
@@ -243,11 +243,11 @@ class Run:
             return self._issuer.hub.cards.call(expire_holds)
 
     def _shape(self) -> list[str]:
-        """The stored rows, whichever run wrote them."""
+        """Return the stored rows independent of the run that wrote them."""
         return [re.sub(r'"(updated_at|last_at)": \d+', "", row) for row in shape(self._issuer.causeway)]
 
     def _settle(self) -> None:
-        """The next runs; what was put off has its turn, too."""
+        """Run the schedule three times, including postponed holds."""
         for _ in range(3):
             self._issuer.clock.advance(_UNTIL_IT_IS_TRIED_AGAIN)
             self._issuer.hub.cards.call(expire_holds)
@@ -269,7 +269,7 @@ RECOVERIES = tuple(itertools.product((False, True), repeat=2))
 
 
 class Recovery:
-    """A worker that gets the decline of an authorization which storage did not take in time, or took too late."""
+    """A worker that receives the decline of an authorization which storage applied too late or not at all."""
 
     def __init__(self, issuer: Issuer, *, by_number: bool, lands: bool) -> None:
         self._issuer = issuer
@@ -304,7 +304,7 @@ class Recovery:
         self._issuer.hub.delivery.worker.attempt(self._task)
 
     def _shape(self) -> list[str]:
-        """The stored rows, whichever attempt wrote them."""
+        """Return the stored rows independent of the attempt that wrote them."""
         return [row for row in shape(self._issuer.causeway) if RESERVED_BY not in row]
 
 
@@ -320,13 +320,13 @@ def test_a_worker_records_a_decline_once_despite_storage_faults(issuer: Issuer, 
 
 
 class ListRun:
-    """A row is added to the list of all cards, in which another writer died, and the list is read.
+    """Adds a row to the list of all cards after another writer failed, and reads the list.
 
-    Another request reserves a row for a card that its caller may not see.
+    A further request reserves a row for a card that its caller cannot access.
     """
 
     def __init__(self, issuer: Issuer, *, slow: Sequence[float]) -> None:
-        """``slow`` are the seconds that the first reservations take."""
+        """``slow`` are the delays of the first reservations in seconds."""
         self._issuer, self._slow = issuer, list[float]()
         self._card = warmed(issuer).spendable(50_00).card_id
         self._hidden = issuer.card_in("A", access_level=30).pan
@@ -355,7 +355,7 @@ class ListRun:
         assert written is None or listed == [written]
 
     def _advise(self) -> int | None:
-        """The number of a new row; ``None`` without success."""
+        """Send an advice and return the number of its row, or ``None`` after an error."""
         put, transact, slow = Store.put, Store.transact, [*self._slow]
 
         def confirm_late(store: Store, table: str, item: Item, condition: Any = None) -> None:

@@ -1,6 +1,6 @@
-"""Storage and provider that fail wherever money is moved: in the end it has moved once, or not at all.
+"""Storage and provider faults during payments: money moves once or not at all.
 
-A request whose outcome nobody knows is answered by a repeat, as soon as the schedule has finished what was begun.
+If the outcome is unknown, a retry gets the answer after the schedule has finished the payment.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ ASKING = [case for case in MONEY_CASES if case.asked and "refuses" not in case.n
 
 @pytest.fixture
 def issuer(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> Issuer:
-    """Calls are made one after the other, and no order is handed to a provider that has it."""
+    """Return an issuer with sequential calls. Check that no order is submitted twice."""
     monkeypatch.setattr(causeway.hub.store, "pause", lambda seconds: None)
     monkeypatch.setattr("chalicelib.foundation.parallel.WIDTH", 1)
     submit = SandboxProvider.submit
@@ -71,7 +71,7 @@ def issuer(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> Issuer:
 
 
 def orders(causeway: Causeway) -> set[int]:
-    """The payments that the provider has orders for."""
+    """Return the payments for which the provider has orders."""
     rows = items(causeway, "external-payments")
     return {int(row["owner"].partition("#")[2]) for row in rows if row["part"] == "order"}
 
@@ -82,7 +82,7 @@ def settle_down(issuer: Issuer) -> None:
 
 
 def shape(causeway: Causeway) -> list[str]:
-    """The stored rows without times and names, and the claims with their answers."""
+    """Return the stored rows without times and names, and the claims with their answers."""
     claims = (f"claim {sorted(row)}" for row in items(causeway, "idempotency"))
     return sorted([*StoredMoney(causeway).shape(), *claims])
 
@@ -93,7 +93,7 @@ def check(causeway: Causeway) -> None:
 
 
 class MoneyRun(CaseRun):
-    """A case that moves money: what it leaves unfinished is the schedule's."""
+    """Runs a case that moves money. The schedule completes unfinished payments."""
 
     tables = TABLES
 
@@ -127,7 +127,7 @@ class MoneyRun(CaseRun):
         settle_down(self._issuer)
 
     def _until_known(self, answer: Envelope) -> Envelope:
-        """The answer, when everything that was begun is finished."""
+        """Return the answer after all started work is finished."""
         for _ in range(3):
             if answer.status_code not in _UNKNOWN:
                 break
@@ -144,7 +144,7 @@ def test_a_storage_fault_never_moves_money_twice(issuer: Issuer, case: Case, man
 
 
 class Overtaken(MoneyRun):
-    """A transfer that somebody else has changed, or finished, before its request has the provider's answer."""
+    """A transfer that is changed or finished concurrently, before its request has the provider's answer."""
 
     def __init__(self, issuer: Issuer, case: Case, intrude: Callable[[Issuer, int], object]) -> None:
         self._intrude = intrude
@@ -169,7 +169,7 @@ class Overtaken(MoneyRun):
             return super()._do()
 
     def _settle(self) -> None:
-        """Others come in any case: late, where the request has not got as far as the provider."""
+        """Complete the case and apply the concurrent change to every order."""
         super()._settle()
         for payment in orders(self._causeway):
             self._intrude(self._issuer, payment)
@@ -199,7 +199,7 @@ def test_a_storage_fault_never_moves_money_twice_under_contention(
 
 @contextlib.contextmanager
 def failing(issuer: Issuer, method: str, error: Exception) -> Iterator[None]:
-    """Has a method of the provider fail."""
+    """Make a method of the provider fail."""
 
     def fail(_: object) -> Any:
         raise error
@@ -213,7 +213,7 @@ def failing(issuer: Issuer, method: str, error: Exception) -> Iterator[None]:
 
 
 def silent(name: str) -> Callable[[Issuer], object]:
-    """A transfer whose provider was silent."""
+    """Return a function that requests a transfer whose provider does not respond."""
 
     def create(issuer: Issuer) -> object:
         return issuer.transfer(
@@ -229,7 +229,7 @@ def silent_return(issuer: Issuer) -> object:
 
 
 def refused_return(issuer: Issuer) -> object:
-    """The provider will refuse what never arrived there: the hold is released, and the payment can be returned."""
+    """Request a return that never reaches the provider, which later rejects it."""
     came = issuer.inbound(issuer.address(), 500, sender_name="Refuse")["epm_transaction_id"]
     with issuer.causeway.storage_gone("put"):
         return issuer.do("inboundReturn", epm_transaction_id=came, reason=1)
@@ -245,7 +245,7 @@ def cut_off(amount: int) -> Callable[[Issuer], object]:
 
 
 def unopened(name: str) -> Callable[[Issuer], object]:
-    """An address that was asked for by a request that came no further."""
+    """Return a function that requests an address and fails before the provider opens it."""
 
     def create(issuer: Issuer) -> object:
         wanted = {"account_id": issuer.account(), "epm_method_id": UK, "currency_ison": GBP, "account_name": name}
@@ -271,7 +271,7 @@ DUE: dict[str, Callable[[Issuer], object]] = {
 
 @dataclass
 class Run:
-    """A run of the schedule that has something to finish."""
+    """A run of the schedule with unfinished work."""
 
     issuer: Issuer
     name: str
@@ -323,7 +323,7 @@ Reply = TypeVar("Reply")
 
 
 class Failing:
-    """The sandbox's provider behind a line that fails: at one method, before it is called or after, so many times."""
+    """The sandbox's provider, with one method that fails ``times`` times before or after the call."""
 
     def __init__(self, provider: Provider, method: str, when: str, error: Exception, times: int) -> None:
         self._provider = provider
@@ -362,7 +362,7 @@ ERRORS = {"silent": ProviderSilent("no answer"), "broken": ConnectionError("the 
 
 @pytest.fixture
 def providers(issuer: Issuer) -> Iterator[Callable[..., Failing]]:
-    """Puts another provider in the place of the sandbox's."""
+    """Yield a function that replaces the sandbox's provider with a failing one."""
     real, parts = issuer.hub.cards.payment_provider, vars(issuer.hub.cards)
 
     def put_in(*fault: Any) -> Failing:
@@ -380,7 +380,7 @@ def providers(issuer: Issuer) -> Iterator[Callable[..., Failing]]:
 def test_a_failing_provider_receives_every_order_once(
     issuer: Issuer, providers: Callable[..., Failing], case: Case, times: int, when: str, error: str
 ) -> None:
-    """Fail three times: the schedule meets failures, too, and asks again."""
+    """The provider fails three times, so the schedule also meets failures and retries."""
     members = case.members(issuer) | {"request_reference_id": issuer.reference()}
     provider = providers("all", when, ERRORS[error], times)
 

@@ -1,4 +1,4 @@
-"""Money under what hypothesis makes up: payments, returns, collections and fees, against a small model and the fold."""
+"""Random payment histories from hypothesis, compared with a small model and the ledger rows."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ _numbers = itertools.count()
 
 
 def as_handled(due: list[Payment]) -> list[Payment]:
-    """Due payments in the order of a run: the earliest ``AT_ONCE`` first, and among these one account after another."""
+    """Return due payments in processing order: batches of the earliest ``AT_ONCE``, grouped by account."""
     ordered = []
     for piece in pieces(sorted(due, key=lambda payment: payment.awaits or payment.cut_off), AT_ONCE):
         accounts = dict.fromkeys(payment.account.id for payment in piece)
@@ -61,7 +61,7 @@ def as_handled(due: list[Payment]) -> list[Payment]:
 
 
 class PaymentHistory(RuleBasedStateMachine):
-    """A holder's accounts; every request has a reference, and a second passes before each."""
+    """A holder's accounts. Every request has a reference and advances the clock by one second."""
 
     def __init__(self, issuer: Issuer) -> None:
         super().__init__()
@@ -101,7 +101,7 @@ class PaymentHistory(RuleBasedStateMachine):
         return [payment for payment in self.payments if payment.kind == kind]
 
     def do(self, action: str, expected: int | None, **members: Any) -> Envelope:
-        """A request with a reference of its own; its answer is remembered, to be asked for again."""
+        """Send a request with a new reference, check the code, and record the answer for a retry."""
         self.issuer.clock.advance(1)
         members |= {"request_reference_id": self.issuer.reference()}
         call = self.issuer.sim if action.startswith("simulate") else self.issuer.do
@@ -140,7 +140,7 @@ class PaymentHistory(RuleBasedStateMachine):
         return self.do("transferToExternalPayment", expected, **members, **to)
 
     def obstacle(self, account: Account, kind: str, amount: int) -> int | None:
-        """Why a payment out or a collection is not made."""
+        """Return the code that rejects an outbound payment or a direct debit, or ``OK``."""
         if not self.limits.fits(account, amount, self.now + 1, debit=True):
             return LIMIT
         return NO_FUNDS if account.taken(kind, amount) > account.available else OK
@@ -165,7 +165,7 @@ class PaymentHistory(RuleBasedStateMachine):
             self.wait_for(payment)
 
     def wait_for(self, payment: Payment) -> None:
-        """Nobody was told the number of a payment whose provider was silent."""
+        """Find the number of a payment after a provider timeout and record the payment."""
         payment.id = max(StoredMoney(self.issuer.causeway).payments)
         payment.awaits = self.now + ASKING
         self.payments.append(payment)
@@ -385,11 +385,11 @@ def issuer(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> Issuer:
 
 
 def test_random_payment_histories_match_the_model(issuer: Issuer) -> None:
-    """Run the same few histories every time; the slow test runs many more."""
+    """The same few histories run every time. The slow test runs many more."""
     run_histories(issuer, settings(max_examples=5, stateful_step_count=30, derandomize=True))
 
 
 @pytest.mark.faults
 def test_long_random_payment_histories_match_the_model(issuer: Issuer) -> None:
-    """Run different histories every time."""
+    """Different histories run every time."""
     run_histories(issuer, settings(max_examples=25, stateful_step_count=50))

@@ -1,4 +1,4 @@
-"""A repeat comes before what would be wrong with the request by now: the operator may have changed the set-up since."""
+"""Retries take precedence over new errors: the operator may have changed the set-up since the request."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NARROWER: Mapping[str, Mapping[str, Any]] = {
 
 
 @pytest.mark.parametrize("narrower", NARROWER.values(), ids=NARROWER)
-def test_a_repeat_of_a_card_creation_returns_its_answer_under_a_stricter_programme(
+def test_a_retry_of_a_card_creation_returns_its_answer_under_a_stricter_programme(
     new_issuer: Issuer, narrower: Mapping[str, Any]
 ) -> None:
     programme = {"design_ids": [1, 2], "auto_conversion": True}

@@ -1,4 +1,4 @@
-"""DynamoDB round trips of each action of the card API and of the simulator, in a process that runs for a while."""
+"""DynamoDB round trips of each action of the card API and of the simulator in a running process."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def running(shared_causeway: Causeway) -> Iterator[Issuer]:
 
 @pytest.fixture
 def issuer(running: Issuer) -> Issuer:
-    """The process before another case: what it keeps was read a moment ago, and it has identifiers left."""
+    """Return a process with fresh caches and enough identifiers for the next case."""
     running.data("getDesign", program_id=EVERYDAY)
     sequences = running.hub.cards.sequences
     for name in get_args(Name):
@@ -50,7 +50,7 @@ def test_an_action_makes_the_expected_round_trips(issuer: Issuer, case: Case) ->
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_an_action_with_a_reference_and_its_repeat_make_the_expected_round_trips(issuer: Issuer, case: Case) -> None:
+def test_an_action_with_a_reference_and_its_retry_make_the_expected_round_trips(issuer: Issuer, case: Case) -> None:
     members = case.members(issuer) | {"request_reference_id": issuer.reference()}
     seen, answers = [], []
     for _ in range(2):

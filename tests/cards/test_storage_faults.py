@@ -1,6 +1,6 @@
-"""Storage that fails, at every call of every action: the caller gets the right answer or is told to repeat the request.
+"""Storage faults at every call of every action: the caller gets the correct answer or a retryable error.
 
-Whatever happens, nothing is lost, doubled or half done. With a reference a repeat gets the right answer.
+No write is lost, duplicated or incomplete. With a reference, a retry gets the correct answer.
 """
 
 from __future__ import annotations
@@ -54,19 +54,19 @@ def issuer(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> Issuer:
 
 @pytest.mark.parametrize("manner", MANNERS)
 @pytest.mark.parametrize("case", CARD_CASES, ids=str)
-def test_a_storage_fault_neither_loses_nor_repeats_a_write(issuer: Issuer, case: Case, manner: str) -> None:
+def test_a_storage_fault_neither_loses_nor_duplicates_a_write(issuer: Issuer, case: Case, manner: str) -> None:
     TARGETS.run(f"{case} {manner}", CaseRun(issuer, case, manner), issuer.causeway)
 
 
 @pytest.mark.parametrize("manner", MANNERS)
 @pytest.mark.parametrize("case", [case for case in CARD_CASES if str(case) in _COLD], ids=str)
-def test_a_storage_fault_in_a_new_process_neither_loses_nor_repeats_a_write(
+def test_a_storage_fault_in_a_new_process_neither_loses_nor_duplicates_a_write(
     issuer: Issuer, case: Case, manner: str
 ) -> None:
     TARGETS.run(f"cold {case} {manner}", CaseRun(issuer, case, manner, cold=True), issuer.causeway)
 
 
-def test_a_storage_fault_in_a_read_of_several_batches_neither_loses_nor_repeats_a_write(
+def test_a_storage_fault_in_a_multi_batch_read_neither_loses_nor_duplicates_a_write(
     issuer: Issuer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("chalicelib.cards.requests.request_context.MOST_TOGETHER", 1)
@@ -75,7 +75,7 @@ def test_a_storage_fault_in_a_read_of_several_batches_neither_loses_nor_repeats_
 
 
 class CredentialsRun:
-    """The list of a manager's credentials, read by a process that knows none: it is right, or refused."""
+    """Reads a manager's credentials in a process with an empty cache: the list is correct or an error is returned."""
 
     def __init__(self, issuer: Issuer) -> None:
         self._causeway = warmed(issuer).causeway
@@ -103,7 +103,7 @@ def test_a_storage_fault_never_changes_the_list_of_credentials(issuer: Issuer) -
 
 
 class UnansweredRun(CaseRun):
-    """A case in which storage never answers the transaction, although it applies it."""
+    """Runs a case in which storage applies the transaction but never responds."""
 
     def _do(self) -> Envelope:
         with Fault(self._causeway, "after", 1, lasting=True, operation="TransactWriteItems"):
@@ -111,7 +111,7 @@ class UnansweredRun(CaseRun):
 
 
 @pytest.mark.parametrize("manner", [WITHOUT, WITH_REFERENCE])
-def test_a_storage_fault_after_an_unanswered_write_neither_loses_nor_repeats_the_write(
+def test_a_storage_fault_after_an_unanswered_write_neither_loses_nor_duplicates_the_write(
     issuer: Issuer, manner: str
 ) -> None:
     (case,) = (case for case in CARD_CASES if case.name == "changeAccountStatus")
@@ -124,7 +124,7 @@ def test_an_event_is_written_once_with_its_cause_and_delivered_despite_storage_f
 
 
 def test_every_fault_was_injected_at_every_storage_call_of_the_card_api() -> None:
-    """Leave out payments, the network and the rolling proof, which have tests of their own."""
+    """Payments, the network and the rolling proof have separate tests."""
     if len(TARGETS.runs) < len(MANNERS) * (len(CARD_CASES) + len(_COLD)) + 5:
         pytest.skip("not every case ran here")
 

@@ -1,8 +1,8 @@
-"""A valid request of every card action with every member set, and the least that is valid.
+"""A valid request of every card action with every member set, and the minimal valid request.
 
-The specification's tables say which members an action has, ``VALUES`` what they are unless ``_WAYS`` says otherwise.
-Where members exclude each other an action has several whole requests, which have every member between them. They name
-``Records``: those that ``request_records`` creates, in the state that the action needs, or none that exist.
+The specification's tables define an action's members. ``VALUES`` has their values, with exceptions in ``_WAYS``.
+Actions with exclusive members have several requests that together contain every member. Requests refer to
+``Records``, created by ``request_records`` in the required state or nonexistent.
 """
 
 from __future__ import annotations
@@ -43,11 +43,12 @@ TAKEN = 900
 
 @dataclass(frozen=True)
 class Records:
-    """Records that a request names: a holder, its account, a card on that account, and the data of the card.
+    """Records that a request names: a holder, an account, a card on that account, and the card's data.
 
-    ``address_id`` is the account's in the UK; what follows came and went by it. ``own_iban`` leads to somebody else's
-    account here, and ``other_card_id`` has the fees of another group. ``trans_link`` is an authorization of the card.
-    ``authorize_id``, ``addendum_id`` and ``earlier_transaction_id`` are the rows that a page of a report follows.
+    ``address_id`` is the account's UK address, used by the payments below. ``own_iban`` belongs to a different account
+    of
+    this service. ``other_card_id`` has another fee group. ``trans_link`` is an authorization of the card.
+    ``authorize_id``, ``addendum_id`` and ``earlier_transaction_id`` are the rows before a page of a report.
     """
 
     holder_id: int = 1001
@@ -247,7 +248,7 @@ VALUES: Members = {
 
 
 def _values_of(records: Records) -> Members:
-    """The members that name the records, or what is known of its card."""
+    """Return the members that name the records or the data of the card."""
     return vars(records) | {
         "card_pan": records.pan,
         "card_cvc2": records.cvc2,
@@ -369,7 +370,7 @@ _OF_RECORD = {"reissueCard": tuple(DELIVERY), "updateHolder": ("business_name",)
 
 
 def whole(action: str, records: Records = NO_RECORDS) -> list[Members]:
-    """The requests of an action that have every member between them."""
+    """Return the requests of an action that together contain every member."""
     values = VALUES | _values_of(records)
     ways = _WAYS[action](records) if action in _WAYS else [{}]
     named = [{name: (values | way)[name] for name in TABLES[action].request} for way in ways]
@@ -377,7 +378,7 @@ def whole(action: str, records: Records = NO_RECORDS) -> list[Members]:
 
 
 def least(action: str, records: Records = NO_RECORDS) -> Members:
-    """The request of an action that is left when every member is gone that may be, for the records of ``records``."""
+    """Return the request of an action without optional members, for the records of ``records``."""
     members = whole(action, records)[0]
     last, first = ("card_virtual", "holder_type"), ("card_id", "transaction_id")
     for name in sorted(members, key=lambda name: (name in last) - (name in first)):
@@ -388,7 +389,7 @@ def least(action: str, records: Records = NO_RECORDS) -> Members:
 
 
 def is_valid(action: str, members: Members) -> bool:
-    """Whether the fields of a request are right, each by itself and with the others."""
+    """Return whether the fields of a request are valid, separately and in combination."""
     try:
         EVERY_ACTION[action].request.read_fields(members)
     except Refused:

@@ -48,7 +48,7 @@ def test_a_new_account_takes_missing_groups_from_its_programme(
     assert (found["limit_group_id"], found["fee_group_id"], found["risk_group_id"]) == groups
 
 
-def test_an_account_without_a_limit_group_shows_null(issuer: Issuer) -> None:
+def test_an_account_without_a_limit_group_returns_a_null_limit_group(issuer: Issuer) -> None:
     account = issuer.account(program_id=PREPAID_ACCOUNT)
 
     assert '"limit_group_id":null' in issuer.do("getAccounts", account_id=account).raw

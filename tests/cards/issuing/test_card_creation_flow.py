@@ -157,7 +157,7 @@ def test_each_currency_gets_an_account_and_the_first_is_the_default_of_the_card(
     assert details(issuer, card)["default_currency_ison"] == GBP
 
 
-def test_a_single_currency_is_accepted_and_a_missing_one_is_the_programmes(issuer: Issuer) -> None:
+def test_a_single_currency_is_accepted_and_a_missing_currency_defaults_to_the_programme(issuer: Issuer) -> None:
     for form, expected in ((USD, USD), ("840", USD), ("", EUR), ([], EUR), (None, EUR)):
         assert details(issuer, issuer.card(card_currency_ison=form))["default_currency_ison"] == expected
 
@@ -221,7 +221,7 @@ def test_a_member_that_the_programme_does_not_allow_returns_2005(
 
 
 def test_auto_conversion_defaults_to_the_setting_of_the_programme(issuer: Issuer) -> None:
-    """A card with auto conversion pays any currency from its default account; without it, 57."""
+    """A card with auto conversion pays foreign currencies from its default account. Otherwise code 57 is returned."""
     for members, expected in (
         ({}, "00"),
         ({"auto_conversion": 1}, "00"),

@@ -20,20 +20,20 @@ WISHES = {"card_virtual": 0, "card_pin": PIN, "acs_password": PASSWORD}
 
 
 def opened(card_id: int, field: str, shown: str) -> str:
-    """An encrypted value, decrypted with the private key."""
+    """Return an encrypted value decrypted with the private key."""
     label = f"{card_id}|{field}".encode()
     scheme = padding.OAEP(padding.MGF1(hashes.SHA256()), hashes.SHA256(), label)
     return key_pair()[0].decrypt(base64.b64decode(shown, validate=True), scheme).decode()
 
 
 def with_mode(issuer: Issuer, field: str, mode: str) -> Issuer:
-    """A credential that is shown one field in a mode, and the others plain."""
+    """Create a credential with ``mode`` for one field and plain values for the others."""
     key = key_pair()[1] if mode == "encrypted" else None
     return issuer.with_credential(f"{field}-{mode}", modes=ALL_PLAIN | {field: mode}, encryption_key=key)
 
 
 def seen(card_id: int, field: str, mode: str, shown: Any) -> Any:
-    """A disclosed value in plain; masked and absent values stay as they are."""
+    """Return a disclosed value in plain text. Masked and absent values are unchanged."""
     if mode != "encrypted":
         return shown
     if field == "expiry":
@@ -48,14 +48,14 @@ def expected(field: str, mode: str, clear: Any) -> Any:
 
 
 def clear_of(issuer: Issuer, card_id: int) -> dict[str, Any]:
-    """Every datum of a card, from the credential that is shown everything."""
+    """Return all data of a card with the credential that has plain access."""
     details = issuer.data("getCardDetails", card_id=card_id)
     found = {field: issuer.data(action, card_id=card_id)[field] for field, action in GETTERS.items()}
     return found | {"expiry": (details["expiry_year"], details["expiry_month"])}
 
 
 def of_answer(data: Mapping[str, Any]) -> dict[str, Any]:
-    """The card data in an answer of createCard or reissueCard, by field."""
+    """Return the card data in an answer of createCard or reissueCard, by field."""
     found = {name: data.get(name) for name in GETTERS}
     expiration = data.get("expiration")
     return found | {"expiry": expiration and (expiration["year"], expiration["month"])}
@@ -63,7 +63,7 @@ def of_answer(data: Mapping[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.parametrize(("field", "mode"), MODES)
 @pytest.mark.parametrize("action", ["createCard", "reissueCard"])
-def test_a_new_card_shows_its_data_in_the_modes_of_the_credential(
+def test_a_new_card_returns_its_data_in_the_modes_of_the_credential(
     issuer: Issuer, action: str, field: str, mode: str
 ) -> None:
     caller = with_mode(issuer, field, mode)
@@ -91,7 +91,7 @@ def whole_card(issuer: Issuer) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(("field", "mode"), MODES)
-def test_a_getter_shows_its_field_in_the_mode_of_the_credential(issuer: Issuer, field: str, mode: str) -> None:
+def test_a_getter_returns_its_field_in_the_mode_of_the_credential(issuer: Issuer, field: str, mode: str) -> None:
     caller, card = with_mode(issuer, field, mode), issuer.card(**WISHES)
     clear = clear_of(issuer, card.card_id)
 
@@ -135,7 +135,7 @@ def test_a_virtual_cards_pin_is_empty_in_every_mode(issuer: Issuer, mode: str) -
     assert answer.status_code == 1103 if mode == "absent" else answer.data == {"pin": ""}
 
 
-def test_each_demonstration_credential_shows_card_data_in_its_modes(issuer: Issuer) -> None:
+def test_each_demonstration_credential_receives_card_data_in_its_modes(issuer: Issuer) -> None:
     card = issuer.card(**WISHES)
     support, encrypted, other = (issuer.as_caller(name) for name in ("support", "encrypted", "other"))
 

@@ -1,4 +1,4 @@
-"""Cards: activation with its checks, groups and participation, designs, PIN and password."""
+"""Cards: activation checks, groups, account-updater participation, designs, PIN and password."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.cards.issuer import DAY, EVERYDAY, ONLINE, PREPAID, Issuer, NewCard
 
 
 def known(card: NewCard) -> dict[str, Any]:
-    """The data of a new card that may be sent with its activation."""
+    """Return the data of a new card that an activation can include."""
     assert card.expiration is not None
     return {
         "card_request_id": card.card_request_id,
@@ -22,7 +22,7 @@ def known(card: NewCard) -> dict[str, Any]:
 
 
 def wrong(name: str, value: Any) -> Any:
-    """Another value of the same form."""
+    """Return a different value of the same form."""
     if name == "card_cvc2":
         return f"{(int(value) + 1) % 1000:03}"
     if name == "card_expiration_month":
@@ -49,7 +49,7 @@ def test_a_wrong_activation_field_returns_6001(issuer: Issuer, name: str) -> Non
 
 
 def test_five_failed_activations_block_the_activation_until_midnight(issuer: Issuer) -> None:
-    """The block is per card and ends at midnight UTC; right data are refused as well."""
+    """The block applies to one card until midnight UTC. Even correct data are rejected."""
     card, other = issuer.card(), issuer.card()
     right = known(card)
 
@@ -112,7 +112,7 @@ def test_designs_of_an_account_programme_return_3004(issuer: Issuer) -> None:
     assert issuer.do("getDesign", program_id=501).status_code == 3004
 
 
-def test_a_new_acs_password_replaces_the_old_one(issuer: Issuer) -> None:
+def test_a_new_acs_password_replaces_the_previous_password(issuer: Issuer) -> None:
     card = issuer.card(acs_password="quiet-Otter 1!")
 
     for password in ("sixsix", "Łódź, 東京 & more", "x" * 128):

@@ -1,4 +1,4 @@
-"""reissueCard: the same card in another body, with its number and PIN or new ones."""
+"""reissueCard: a replacement card with the same or a new number and PIN."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def code(issuer: Issuer, card: NewCard, **members: Any) -> int | None:
 @pytest.mark.parametrize("pan", [None, OLD, NEW, "0", "1"])
 @pytest.mark.parametrize("pin", [None, OLD, NEW, "0", "1"])
 def test_reissue_keeps_or_replaces_number_and_pin(issuer: Issuer, pan: Any, pin: Any) -> None:
-    """By default the number stays and the PIN is replaced."""
+    """By default a reissue keeps the number and replaces the PIN."""
     card = physical(issuer)
 
     new = reissued(issuer, card, generate_new_pan=pan, generate_new_pin=pin, card_pin="4826")
@@ -45,7 +45,7 @@ def test_reissue_keeps_or_replaces_number_and_pin(issuer: Issuer, pan: Any, pin:
     assert issuer.data("getCvc2", card_id=card.card_id) == {"cvc2": new.cvc2}
 
 
-def test_a_reissued_card_keeps_its_ids_and_awaits_activation(issuer: Issuer) -> None:
+def test_a_reissued_card_keeps_its_ids_and_requires_activation(issuer: Issuer) -> None:
     card = physical(issuer, card_reference_id="Ref7", card_name_line_4="SOEHNE", card_validity_period=24)
     issuer.data("changeCardStatus", card_id=card.card_id, status="T", reason_code=9, note="why")
     issuer.data("changeCardSchemeAccountUpdatesStatus", card_id=card.card_id, participating=1)
@@ -81,7 +81,7 @@ def test_reissue_resets_the_pin_tries(issuer: Issuer) -> None:
 
 
 def test_a_kept_number_expires_at_least_a_month_later(issuer: Issuer) -> None:
-    """The same expiry would give the same CVC2."""
+    """An unchanged expiry would give the same CVC2."""
     card = physical(issuer)
     assert card.expiration == {"year": 2029, "month": 3}
 
@@ -173,7 +173,7 @@ def test_a_physical_card_becomes_virtual_and_has_no_pin(issuer: Issuer) -> None:
     assert back.pin not in ("", PIN)
 
 
-def test_a_card_that_stays_virtual_needs_no_delivery(issuer: Issuer) -> None:
+def test_a_virtual_reissue_of_a_virtual_card_needs_no_delivery(issuer: Issuer) -> None:
     card = issuer.card()
 
     for members in ({}, {"virtual": 1}, {"order_shipping_method": 999999}, {"virtual": "1", "card_pin": "1"}):
@@ -238,7 +238,7 @@ def test_a_programme_change_replaces_groups_missing_in_the_new_programme(issuer:
     assert new.expiration == {"year": 2028, "month": 3}
 
 
-def test_reissue_sets_the_requested_groups_and_keeps_the_rest(issuer: Issuer) -> None:
+def test_reissue_sets_the_requested_groups_and_keeps_the_other_groups(issuer: Issuer) -> None:
     card = physical(issuer, card_design_id=22)
 
     reissued(issuer, card, card_fee_group_id=302, risk_rules_group_id="402")

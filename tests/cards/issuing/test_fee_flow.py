@@ -1,4 +1,4 @@
-"""Custom fees: who pays them, what they come to, and what they are shown as; and the lists of fees and their groups."""
+"""Custom fees: payer, amount and record, and the lists of fees and fee groups."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def tariff(issuer: Issuer) -> Issuer:
 
 @pytest.fixture(scope="module")
 def rich(tariff: Issuer) -> int:
-    """An account in euros with money."""
+    """Return a funded account in euros."""
     return int(tariff.funded_address(100_000_000, EUR)["account_id"])
 
 
@@ -31,7 +31,7 @@ def ask(issuer: Issuer, **members: Any) -> Envelope:
 
 
 def charged(issuer: Issuer, account: int, **members: Any) -> int:
-    """The amount that a fee debits."""
+    """Charge a fee and return the debited amount."""
     before = issuer.balances(account)[0]
     answer = ask(issuer, account_id=account, **members)
     assert answer.status == "success", answer.raw
@@ -179,7 +179,7 @@ def test_a_fee_is_the_requested_amount_or_the_price_of_its_code_at_the_base_rate
     assert charged(tariff, rich, **members) == taken
 
 
-def test_a_fee_in_another_currency_is_converted(tariff: Issuer, rich: int) -> None:
+def test_a_fee_in_a_foreign_currency_is_converted(tariff: Issuer, rich: int) -> None:
     charged(tariff, rich, amount=100, currency_ison=GBP)
 
     assert entries(movements(tariff, rich)[-1]) == {
@@ -231,7 +231,7 @@ def test_a_percentage_fee_stays_between_minimum_and_maximum(
 
 @pytest.fixture(scope="module")
 def shared(tariff: Issuer) -> dict[int, int]:
-    """Transactions of one account by their amounts; the account itself is at 0."""
+    """Return transactions of one account by amount, and the account itself by 0."""
     address = tariff.funded_address(100_000, EUR)
     amounts = (100, 419, 420, 459, 460, 3979, 3980, 9999)
     made = {amount: int(tariff.inbound(address, amount)["transaction_id"]) for amount in amounts}
@@ -282,7 +282,7 @@ def fees_of(issuer: Issuer, card_id: int, item_count: int = 100, offset: int = 0
     return issuer.do("getCardFees", card_id=card_id, paginator={"item_count": item_count, "offset": offset})
 
 
-def test_get_card_fees_lists_the_entries_of_the_cards_fee_group(tariff: Issuer) -> None:
+def test_get_card_fees_returns_the_entries_of_the_cards_fee_group(tariff: Issuer) -> None:
     card = tariff.card(card_fee_group_id=SEPARATE)
 
     answer = fees_of(tariff, card.card_id, item_count=2)
@@ -324,7 +324,7 @@ def test_fees_of_a_card_above_the_access_level_return_3002(issuer: Issuer, level
     ("programme", "groups"),
     [(LEFT_OUT, [301, 302, 303, 304]), (EVERYDAY, [301, 302, 304]), (PREPAID, [301, 303]), (502, [303])],
 )
-def test_get_fees_groups_lists_all_groups_or_those_of_a_programme(
+def test_get_fees_groups_returns_all_groups_or_those_of_a_programme(
     issuer: Issuer, programme: int, groups: list[int]
 ) -> None:
     found = issuer.data("getFeesGroups", program_id=programme)
@@ -339,5 +339,5 @@ def test_fee_groups_of_an_unknown_programme_return_3004(issuer: Issuer) -> None:
     assert (OTHER_MANAGER, [group["id"] for group in other.data("getFeesGroups")]) == (2, [1301])
 
 
-def test_every_balance_is_the_sum_of_its_rows(issuer: Issuer) -> None:
+def test_every_balance_equals_the_sum_of_its_ledger_rows(issuer: Issuer) -> None:
     prove(issuer)

@@ -1,4 +1,4 @@
-"""Holders: what is registered is shown, what is updated is replaced, kept or emptied."""
+"""Holders: registered values, and updates that replace, keep or clear fields."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def holder_record(issuer: Issuer, holder_id: int) -> dict[str, Any]:
     return dict(issuer.data("getHolder", holder_id=holder_id))
 
 
-def test_get_holder_shows_every_registered_member(issuer: Issuer) -> None:
+def test_get_holder_returns_every_registered_member(issuer: Issuer) -> None:
     holder = issuer.holder(**WHOLE_HOLDER)
 
     assert holder_record(issuer, holder) == {**WHOLE_HOLDER, "id": holder, "access_level": 0}
@@ -57,7 +57,7 @@ def test_get_holder_omits_members_that_were_not_registered(issuer: Issuer) -> No
 
 
 @pytest.mark.parametrize("given", [1, "1"])
-def test_a_holder_type_sent_as_number_or_text_is_shown_as_text(issuer: Issuer, given: Any) -> None:
+def test_a_holder_type_sent_as_number_or_text_is_returned_as_text(issuer: Issuer, given: Any) -> None:
     holder = issuer.holder(**WHOLE_HOLDER | {"holder_type": given})
     card = issuer.card(holder_type=given, holder_business_name="Neil & Daughters Ltd")
 
@@ -65,7 +65,7 @@ def test_a_holder_type_sent_as_number_or_text_is_shown_as_text(issuer: Issuer, g
     assert issuer.data("getHolder", card_id=card.card_id)["holder_type"] == "1"
 
 
-def test_an_unvalidated_email_of_an_older_record_stays_until_an_update(issuer: Issuer) -> None:
+def test_an_invalid_email_of_an_older_record_is_unchanged_until_an_update(issuer: Issuer) -> None:
     """Older records may have invalid email and IP addresses."""
     odd = {"email": "call me", "ip_address": "1234567"}
     holder = issuer.holder(**WHOLE_HOLDER)
@@ -80,7 +80,7 @@ def test_an_unvalidated_email_of_an_older_record_stays_until_an_update(issuer: I
     assert {name: holder_record(issuer, holder)[name] for name in odd} == odd | {"email": "zoe@example.com"}
 
 
-def test_a_phone_number_is_shown_as_text_and_codes_as_numbers(issuer: Issuer) -> None:
+def test_a_phone_number_is_returned_as_text_and_codes_as_numbers(issuer: Issuer) -> None:
     found = holder_record(issuer, issuer.holder(phone_number=447700900123, country_ison="036", industry_id="0007"))
 
     assert found["phone_number"] == "447700900123"
@@ -90,7 +90,7 @@ def test_a_phone_number_is_shown_as_text_and_codes_as_numbers(issuer: Issuer) ->
 
 @pytest.mark.parametrize("make", ["account", "card"])
 def test_a_holder_block_registers_the_same_holder_as_create_holder(issuer: Issuer, make: str) -> None:
-    """The block has its own member names; a member that it lacks is not shown."""
+    """The block has different member names. Missing members are not returned."""
     made = issuer.card(**WHOLE_BLOCK).holder_id if make == "card" else None
     if make == "account":
         [account] = issuer.data("getAccounts", account_id=issuer.account(**WHOLE_BLOCK))
@@ -144,7 +144,7 @@ def test_a_missing_optional_field_keeps_its_value(issuer: Issuer) -> None:
 
 
 @pytest.mark.parametrize("name", KEPT_OPTIONAL)
-def test_null_empties_an_optional_field(issuer: Issuer, name: str) -> None:
+def test_null_clears_an_optional_field(issuer: Issuer, name: str) -> None:
     holder = issuer.holder(**WHOLE_HOLDER)
     before = holder_record(issuer, holder)
     same = {key: WHOLE_HOLDER[key] for key in (*HOLDER_DETAILS, "business_name")}
@@ -192,7 +192,7 @@ def test_an_expired_stored_document_does_not_block_an_update(issuer: Issuer) -> 
     assert answer.status_code == 2005
 
 
-def test_a_repeat_after_the_document_expired_returns_the_first_answer(issuer: Issuer) -> None:
+def test_a_retry_after_the_document_expired_returns_the_first_answer(issuer: Issuer) -> None:
     body = WHOLE_HOLDER | {"kyc_document_expiration_date": TODAY, "request_reference_id": issuer.reference()}
     first = issuer.do("createHolder", **body)
 
@@ -273,7 +273,7 @@ def test_get_holder_accounts_omits_status_reasons(issuer: Issuer) -> None:
         assert row == expected
 
 
-def test_a_holder_without_accounts_has_an_empty_list(issuer: Issuer) -> None:
+def test_a_holder_without_accounts_returns_an_empty_list(issuer: Issuer) -> None:
     assert issuer.data("getHolderAccounts", holder_id=issuer.holder()) == []
 
 

@@ -1,4 +1,4 @@
-"""Limits at work: what they let pass, what is given back, and what getLimits and getLimitsStatus show of them."""
+"""Limits: permitted movements, returned usage, and the results of getLimits and getLimitsStatus."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def shared_tariff(issuer: Issuer) -> Issuer:
 
 @pytest.fixture
 def tariff(shared_tariff: Issuer) -> Issuer:
-    """A programme manager at nine in the morning of the next Wednesday."""
+    """Return a programme manager on the next Wednesday at 09:00."""
     now = shared_tariff.clock.time()
     wednesday = 6 * DAY + 9 * 3600
     shared_tariff.clock.advance((wednesday - now) % (7 * DAY))
@@ -37,7 +37,7 @@ def tariff(shared_tariff: Issuer) -> Issuer:
 
 
 def limited(issuer: Issuer, group: int, method: int = UK, **members: Any) -> Any:
-    """The address of an account with money and a limit group."""
+    """Create a funded account with a limit group and return its address."""
     currency = GBP if method == UK else EUR
     address = issuer.address(issuer.account(currency_ison=currency, limit_group_id=group, **members), method)
     issuer.inbound(address, 1_000_000)
@@ -45,7 +45,7 @@ def limited(issuer: Issuer, group: int, method: int = UK, **members: Any) -> Any
 
 
 def codes(issuer: Issuer, address: Any, *amounts: int) -> list[int | None]:
-    """The codes that payments out are refused with."""
+    """Request payments and return their status codes."""
     return [issuer.transfer(address, amount).status_code for amount in amounts]
 
 
@@ -55,7 +55,7 @@ def statuses(issuer: Issuer, record_id: int, limit_type: int = ACCOUNT) -> Any:
 
 
 def left(issuer: Issuer, record_id: int, limit_type: int = ACCOUNT) -> tuple[int, int]:
-    """Count and amount that are left of the first entry."""
+    """Return the remaining count and amount of the first entry."""
     entry, *_ = statuses(issuer, record_id, limit_type)
     return entry["count"], entry["amount"]
 
@@ -63,13 +63,13 @@ def left(issuer: Issuer, record_id: int, limit_type: int = ACCOUNT) -> tuple[int
 # -- what passes
 
 
-def test_a_payment_above_the_amount_left_of_a_limit_returns_5002(tariff: Issuer) -> None:
+def test_a_payment_above_the_remaining_amount_of_a_limit_returns_5002(tariff: Issuer) -> None:
     address = limited(tariff, OUT_A_DAY)
 
     assert codes(tariff, address, 1001, 600, 401, 400, 1) == [5002, None, 5002, None, 5002]
 
 
-def test_a_payment_above_the_count_left_of_a_limit_returns_5002(tariff: Issuer) -> None:
+def test_a_payment_above_the_remaining_count_of_a_limit_returns_5002(tariff: Issuer) -> None:
     assert codes(tariff, limited(tariff, OUT_A_DAY), 1, 1, 1, 1) == [None, None, None, 5002]
 
 
@@ -95,7 +95,7 @@ def test_a_daily_limit_resets_at_midnight_utc(tariff: Issuer) -> None:
 
 
 def test_an_amount_counts_in_the_limits_currency(tariff: Issuer) -> None:
-    """A limit of 12.50 EUR on payments in pounds allows 10.00 GBP; payments in euros do not count."""
+    """A limit of 12.50 EUR on payments in pounds allows 10.00 GBP. Payments in euros do not count."""
     address = limited(tariff, EURO_WORTH)
     euros = tariff.address(address["account_id"], SEPA)
 
@@ -235,7 +235,7 @@ def test_a_limit_group_change_starts_new_counts_and_keeps_the_old_ones(tariff: I
 # -- what is shown
 
 
-def test_get_limits_status_shows_set_and_remaining_values_and_the_end_of_validity(tariff: Issuer) -> None:
+def test_get_limits_status_returns_set_and_remaining_values_and_the_end_of_validity(tariff: Issuer) -> None:
     address = limited(tariff, OUT_A_DAY)
     today = datetime.fromtimestamp(tariff.clock.time(), UTC).replace(hour=0)
     tariff.pending_payment(address, 250)
@@ -272,7 +272,7 @@ def test_get_limits_status_shows_set_and_remaining_values_and_the_end_of_validit
     assert shown == same | {"count": 3, "amount": 1000}
 
 
-def test_the_status_of_a_single_payment_limit_is_valid_now(tariff: Issuer) -> None:
+def test_the_status_of_a_single_payment_limit_has_the_current_time_as_validity(tariff: Issuer) -> None:
     [entry] = statuses(tariff, limited(tariff, OUT_EACH)["account_id"])
 
     assert entry["amount"] == 500
@@ -280,7 +280,7 @@ def test_the_status_of_a_single_payment_limit_is_valid_now(tariff: Issuer) -> No
     assert entry["date_valid"] == tariff.clock.time()
 
 
-def test_pages_of_limits_show_the_total_count(issuer: Issuer) -> None:
+def test_pages_of_limits_return_the_total_count(issuer: Issuer) -> None:
     account = issuer.account()
 
     def page(action: str, item_count: int, offset: int) -> Envelope:
@@ -330,7 +330,7 @@ def test_a_record_without_a_limit_group_has_no_limits(issuer: Issuer) -> None:
         (CARD, 501, []),
     ],
 )
-def test_get_limits_groups_lists_the_groups_of_a_type_and_programme(
+def test_get_limits_groups_returns_the_groups_of_a_type_and_programme(
     issuer: Issuer, limit_type: int, programme: int, groups: list[int]
 ) -> None:
     found = issuer.data("getLimitsGroups", limit_type=limit_type, program_id=programme)

@@ -19,7 +19,7 @@ def tariff(issuer: Issuer) -> Issuer:
 # -- fees
 
 
-def test_a_separate_fee_is_held_with_the_payment_and_listed_beside_the_payment(tariff: Issuer) -> None:
+def test_a_separate_fee_is_held_with_the_payment_and_listed_separately(tariff: Issuer) -> None:
     address = tariff.funded_address(10_000)
     account = address["account_id"]
     tariff.data("assignAccountToFeeRuleGroup", account_id=account, fee_group_id=SEPARATE)
@@ -83,7 +83,7 @@ def test_a_blended_fee_is_part_of_the_transaction(tariff: Issuer) -> None:
     assert main["fee"] == 80
 
 
-def test_a_rejected_payment_pays_no_fee_and_a_returned_payment_keeps_its_fee(tariff: Issuer) -> None:
+def test_a_rejected_payment_pays_no_fee_and_a_returned_payment_gets_no_fee_refund(tariff: Issuer) -> None:
     address = tariff.funded_address(10_000)
     account = address["account_id"]
     tariff.data("assignAccountToFeeRuleGroup", account_id=account, fee_group_id=SEPARATE)
@@ -223,7 +223,7 @@ def test_each_side_of_an_internal_transfer_has_its_own_rates_and_fees(issuer: Is
 @pytest.mark.parametrize(
     ("amount", "fee"), [(9, 8), (839, 8), (840, 9), (1239, 12), (1240, 13), (15_959, 159), (15_960, 160), (25_000, 160)]
 )
-def test_a_fee_of_a_payment_in_is_deducted_from_its_amount(tariff: Issuer, amount: int, fee: int) -> None:
+def test_a_fee_of_an_inbound_payment_is_deducted_from_its_amount(tariff: Issuer, amount: int, fee: int) -> None:
     account = tariff.account(currency_ison=GBP, fee_group_id=SEPARATE)
     address = tariff.address(account)
 
@@ -240,7 +240,7 @@ def test_a_fee_of_a_payment_in_is_deducted_from_its_amount(tariff: Issuer, amoun
 
 
 @pytest.mark.parametrize(("amount", "left"), [(7, 0), (8, 0), (9, 1)])
-def test_fees_of_a_payment_in_never_exceed_its_amount(tariff: Issuer, amount: int, left: int) -> None:
+def test_fees_of_an_inbound_payment_never_exceed_its_amount(tariff: Issuer, amount: int, left: int) -> None:
     account = tariff.account(currency_ison=GBP, fee_group_id=SEPARATE)
 
     assert tariff.inbound(tariff.address(account), amount)["available_balance"] == left
@@ -307,5 +307,5 @@ def test_a_direct_debit_in_another_currency_is_returned_in_full(tariff: Issuer) 
     assert tariff.balances(account) == (820, 820, 0)
 
 
-def test_every_balance_is_the_sum_of_its_rows(tariff: Issuer) -> None:
+def test_every_balance_equals_the_sum_of_its_ledger_rows(tariff: Issuer) -> None:
     prove(tariff)

@@ -1,4 +1,4 @@
-"""Refunds never exceed the cleared amount, however they are divided and rounded."""
+"""Refunds never exceed the cleared amount, for any division and rounding."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def converted(amount: int, rate: Decimal, markup: Decimal, of: int, to: int, *, 
 
 
 class Shop:
-    """A shop's partial clearings and refunds."""
+    """A merchant's partial clearings and refunds."""
 
     def __init__(self, parts: list[int], rate: Decimal, markup: Decimal, of: int, to: int) -> None:
         self.markup, self.pair = markup, (of, to)
@@ -36,7 +36,7 @@ class Shop:
             self.state = self.state.add_clearing(each)
 
     def gives_back(self, amount: int, rate: Decimal) -> Conversion:
-        """One refund at a rate."""
+        """Refund an amount at a rate, check the conversion and return it."""
         taken, brought = (
             converted(self.state.amount, rate, self.markup, *self.pair, debit=debit) for debit in (True, False)
         )
@@ -101,8 +101,8 @@ def test_the_last_refund_credits_the_remainder_after_clearings_between_refunds(
         assert shop.state.credited == shop.debited
 
 
-def test_refunds_credit_the_rest_after_a_dispute_below_a_minor_unit() -> None:
-    """A yen is 50 cents: a dispute of 25 cents is half a yen, and counts as one."""
+def test_refunds_credit_the_remainder_after_a_dispute_below_a_minor_unit() -> None:
+    """A yen is 50 cents. A dispute of 25 cents is half a yen and counts as one yen."""
     rate = Decimal("0.5")
     shop = Shop([10], rate, Decimal(0), JPY, EUR)
     shop.state = shop.state.give_back(1, 25)

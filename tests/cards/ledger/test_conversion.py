@@ -1,4 +1,4 @@
-"""Amounts: exact until they are rounded once, and of two equally near amounts the one farther from zero."""
+"""Conversion of amounts: exact until the one rounding, which rounds halves away from zero."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ CURRENCIES = st.sampled_from([EUR, USD, JPY, KWD, CLF])
 
 
 def catalogue(markup: str = "0", **rates: str) -> Catalogue:
-    """Rates by pairs such as ``EUR_USD``."""
+    """Return a catalogue with rates by pairs such as ``EUR_USD``."""
     numbers = {"EUR": EUR, "USD": USD, "JPY": JPY, "KWD": KWD, "CLF": CLF, "XAU": XAU}
     pairs = {pair: Rate(Decimal(rate), Decimal(markup)) for pair, rate in rates.items()}
     return Catalogue(1, "", rates={(numbers[pair[:3]], numbers[pair[4:]]): rate for pair, rate in pairs.items()})
@@ -122,7 +122,7 @@ def test_a_percentage_is_rounded_once(amount: int, percent: str, part: int) -> N
 def test_national_currencies_convert_to_euros_by_regulation_1103_97(
     currency: str, amount: int, euro_cents: int
 ) -> None:
-    """Pounds replace the old currencies, which ISO 4217 no longer lists."""
+    """The test uses pounds for the old currencies, which ISO 4217 no longer lists."""
     rate = 1 / Decimal(SIX_FIGURES[currency])
 
     assert convert(amount * 100, rate, GBP, EUR) == euro_cents
@@ -144,7 +144,7 @@ def test_national_currencies_convert_to_euros_by_regulation_1103_97(
 def test_euros_convert_to_national_currencies_at_the_irrevocable_rates(
     euros: int, currency: str, stand_in: int, minor: int
 ) -> None:
-    """Yen and pounds replace the old currencies without and with hundredths."""
+    """Yen and pounds represent the old currencies without and with hundredths."""
     assert convert(euros * 100, Decimal(SIX_FIGURES[currency]), EUR, stand_in) == minor
 
 
@@ -192,7 +192,9 @@ def test_a_conversion_is_the_fraction_rounded_half_up(amount: int, rate: Decimal
 
 @settings(max_examples=100)
 @given(AMOUNTS, AMOUNTS, RATES, CURRENCIES, CURRENCIES)
-def test_a_larger_amount_never_converts_to_less(one: int, other: int, rate: Decimal, of: int, to: int) -> None:
+def test_a_larger_amount_never_converts_to_a_smaller_amount(
+    one: int, other: int, rate: Decimal, of: int, to: int
+) -> None:
     less, more = sorted((one, other))
 
     assert 0 <= convert(less, rate, of, to) <= convert(more, rate, of, to)
@@ -229,7 +231,7 @@ def test_the_markup_raises_debits_and_lowers_credits(
 def test_both_amounts_of_a_conversion_are_rounded_from_the_exact_rates(
     amount: int, debit: bool, base_amount: int, holder_amount: int
 ) -> None:
-    """At 0.5 with a markup of 2 per cent: 33 is 16.5, and 16.83 or 16.17 for the holder."""
+    """At rate 0.5 with a markup of 2 %, 33 converts to 16.5, and for the holder to 16.83 or 16.17."""
     made = conversion(catalogue(markup="2", EUR_USD="0.5"), amount, EUR, USD, debit=debit)
 
     assert made is not None
@@ -244,7 +246,7 @@ def test_both_amounts_of_a_conversion_are_rounded_from_the_exact_rates(
 def test_both_amounts_of_a_conversion_are_rounded_the_same_way(
     rounding: str, debit: bool, base_amount: int, holder_amount: int
 ) -> None:
-    """33 is 16.5, and 16.83 or 16.17 for the holder."""
+    """The amount 33 converts to 16.5, and for the holder to 16.83 or 16.17."""
     made = conversion(catalogue(markup="2", EUR_USD="0.5"), 33, EUR, USD, debit=debit, rounding=rounding)
 
     assert made is not None
@@ -254,7 +256,7 @@ def test_both_amounts_of_a_conversion_are_rounded_the_same_way(
 @settings(max_examples=100)
 @given(st.lists(AMOUNTS, min_size=1, max_size=9), RATES)
 def test_payments_in_parts_never_gain_from_rounding(amounts: list[int], rate: Decimal) -> None:
-    """Credits in parts are at most one debit of the sum; debits in parts are at least one credit of the sum."""
+    """Partial credits are at most one debit of the sum. Partial debits are at least one credit of the sum."""
     rates = Catalogue(1, "", rates={(EUR, JPY): Rate(rate, Decimal(0))})
 
     def moved(amount: int, *, debit: bool) -> int:
@@ -266,7 +268,7 @@ def test_payments_in_parts_never_gain_from_rounding(amounts: list[int], rate: De
     assert moved(sum(amounts), debit=False) <= sum(moved(each, debit=True) for each in amounts)
 
 
-def test_a_conversion_to_the_same_currency_is_free() -> None:
+def test_a_conversion_to_the_same_currency_is_free_of_charge() -> None:
     made = conversion(catalogue(), 12_345, EUR, EUR, debit=True)
 
     assert made is not None

@@ -1,4 +1,4 @@
-"""The ledger: movements balance in every currency or are not written, and balances follow from their entries."""
+"""The ledger: every written movement balances in each currency, and balances follow from the entries."""
 
 from __future__ import annotations
 

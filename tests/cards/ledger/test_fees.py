@@ -1,4 +1,4 @@
-"""Fees: the first entry of each code, its fixed and percentage parts between minimum and maximum, converted once."""
+"""Fees: the first entry of each code, fixed and percentage parts, minimum and maximum, one conversion."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def group(*entries: FeeEntry) -> FeeGroup:
 
 
 def charged(amount: int, *entries: FeeEntry, currency: int = EUR, account: int = EUR) -> list[int]:
-    """The amounts of the fees of a purchase."""
+    """Return the amounts of a purchase's fees."""
     facts = replace(PURCHASE, currency=currency)
     return [fee.amount for fee in fees_of(CATALOGUE, group(*entries), facts, amount, currency, account)]
 
@@ -111,7 +111,7 @@ def test_the_fixed_part_is_added_to_the_percentage() -> None:
 
 @pytest.mark.parametrize(("amount", "price"), [(0, 50), (49_00, 50), (50_00, 50), (51_00, 51)])
 def test_a_price_below_the_minimum_is_raised_to_the_minimum(amount: int, price: int) -> None:
-    """One per cent: 49, 50 and 51 minor units on both sides of the minimum."""
+    """At one per cent the test uses 49, 50 and 51 minor units on both sides of the minimum."""
     assert charged(amount, entry(percent=Decimal(1), minimum=50)) == [price]
 
 
@@ -137,23 +137,23 @@ def test_minimum_and_maximum_apply_to_the_sum_of_both_parts() -> None:
 
 
 def test_a_percentage_applies_to_the_amount_in_the_entrys_currency() -> None:
-    """100.00 dollars are 92.50 euros."""
+    """100.00 dollars equal 92.50 euros."""
     assert charged(100_00, entry(percent=Decimal(2)), currency=USD) == [1_85]
 
 
 def test_bounds_apply_in_the_entrys_currency_before_the_conversion() -> None:
-    """The maximum of 2.00 euros is 322.5 yen."""
+    """The maximum of 2.00 euros equals 322.5 yen."""
     assert charged(1_000_00, entry(percent=Decimal(1), maximum=200), account=JPY) == [323]
     assert charged(1_000_00, entry(percent=Decimal(1), maximum=200), account=KWD) == [666]
 
 
 def test_every_step_of_a_price_is_rounded_once() -> None:
-    """1.50 dollars are 138.75 cents: 139, half of that is 69.5: 70, and those are 112.875 yen."""
+    """1.50 dollars are 138.75 cents, rounded to 139. Half is 69.5, rounded to 70, or 112.875 yen."""
     assert charged(1_50, entry(percent=Decimal(50)), currency=USD, account=JPY) == [113]
 
 
 def test_a_price_of_zero_in_the_accounts_currency_is_omitted() -> None:
-    """A cent is 1.61 yen; a yen is 0.62 of a cent, and half a cent rounds up."""
+    """A cent is 1.61 yen. A yen is 0.62 of a cent, and half a cent rounds up."""
     assert charged(10_00, entry(fixed=1), account=JPY) == [2]
     assert charged(100, entry(fixed=1, currency=JPY), account=EUR) == [1]
     assert (
@@ -172,7 +172,7 @@ def test_a_price_of_zero_in_the_accounts_currency_is_omitted() -> None:
 @pytest.mark.parametrize(
     ("members", "currency", "account"), [({"percent": Decimal(1)}, GBP, EUR), ({"fixed": 1}, EUR, GBP)]
 )
-def test_a_price_without_a_rate_raises_no_rate(members: dict[str, Any], currency: int, account: int) -> None:
+def test_a_price_without_an_exchange_rate_raises_no_rate(members: dict[str, Any], currency: int, account: int) -> None:
     with pytest.raises(NoRate):
         charged(10_00, entry(**members), currency=currency, account=account)
 
@@ -189,7 +189,7 @@ def test_a_fixed_price_needs_no_rate_for_the_movements_currency() -> None:
     st.integers(0, 10**6),
     st.integers(0, 10**6),
 )
-def test_a_price_stays_between_its_bounds(
+def test_a_price_is_always_between_its_minimum_and_maximum(
     amount: int, fixed: int, percent: Decimal, one_bound: int, other_bound: int
 ) -> None:
     minimum, maximum = sorted((one_bound, other_bound))

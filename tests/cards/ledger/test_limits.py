@@ -1,4 +1,4 @@
-"""Limits: windows that roll to the second, bounds that hold to the unit, and releases that undo what was counted."""
+"""Limits: windows exact to the second, bounds exact to the minor unit, and releases of counted usage."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ LARGE = 10**15
 
 
 def at(text: str) -> int:
-    """Unix seconds of a time such as ``2026-12-31 23:59:59``, in UTC."""
+    """Return the Unix seconds of a UTC time such as ``2026-12-31 23:59:59``."""
     return int(datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp())
 
 
@@ -47,7 +47,7 @@ def entry(id: int = 1, **members: Any) -> LimitEntry:
 
 
 class Owner:
-    """Somebody with a limit group, at noon of a Wednesday."""
+    """An owner of a limit group at noon on a Wednesday."""
 
     def __init__(self, *entries: LimitEntry) -> None:
         self.group = LimitGroup(3, "Limits", 1, entries)
@@ -169,7 +169,7 @@ def test_a_window_started_by_a_faster_clock_continues() -> None:
 
 
 @pytest.mark.parametrize("duration", [ONCE, DAY, WEEK, MONTH, YEAR])
-def test_an_amount_at_the_limit_passes_and_a_higher_amount_is_refused(duration: int) -> None:
+def test_an_amount_at_the_limit_passes_and_a_higher_amount_is_rejected(duration: int) -> None:
     owner = Owner(entry(amount=100_00, duration=duration))
 
     refusal = owner.refused(100_01)
@@ -180,7 +180,7 @@ def test_an_amount_at_the_limit_passes_and_a_higher_amount_is_refused(duration: 
     owner.moves(100_00)
 
 
-def test_amounts_add_up_to_the_limit_and_a_higher_sum_is_refused() -> None:
+def test_amounts_add_up_to_the_limit_and_a_higher_sum_is_rejected() -> None:
     owner = Owner(entry(amount=100_00))
     owner.moves(60_00)
 
@@ -191,7 +191,7 @@ def test_amounts_add_up_to_the_limit_and_a_higher_sum_is_refused() -> None:
     owner.moves(0)
 
 
-def test_a_movement_above_the_count_of_a_limit_is_refused() -> None:
+def test_a_movement_above_the_count_of_a_limit_is_rejected() -> None:
     owner = Owner(entry(count=3))
     for _ in range(3):
         owner.moves(LARGE)
@@ -202,7 +202,7 @@ def test_a_movement_above_the_count_of_a_limit_is_refused() -> None:
     assert refusal.left == 0
 
 
-def test_a_new_country_above_the_country_count_is_refused() -> None:
+def test_a_new_country_above_the_country_count_is_rejected() -> None:
     owner = Owner(entry(country_count=2))
     owner.moves(1, country=DE)
     owner.moves(1, country=FR)
@@ -227,11 +227,11 @@ def test_a_movement_without_a_country_counts_no_country() -> None:
 
 @pytest.mark.parametrize("bounds", [{"count": 0}, {"country_count": 0}, {"amount": 0}])
 @pytest.mark.parametrize("duration", [ONCE, DAY])
-def test_a_limit_of_zero_refuses_every_movement(duration: int, bounds: dict[str, int]) -> None:
+def test_a_limit_of_zero_rejects_every_movement(duration: int, bounds: dict[str, int]) -> None:
     Owner(entry(duration=duration, **bounds)).refused(1)
 
 
-def test_an_entry_without_bounds_refuses_nothing_and_counts() -> None:
+def test_an_entry_without_bounds_rejects_nothing_and_counts_movements() -> None:
     owner = Owner(entry())
     owner.moves(LARGE)
 
@@ -257,7 +257,7 @@ def test_a_limit_changed_to_single_transactions_ignores_earlier_counts() -> None
     owner.moves(100_00)
 
 
-def test_every_matching_entry_counts_and_can_refuse() -> None:
+def test_every_matching_entry_counts_and_can_reject() -> None:
     owner = Owner(
         entry(1, amount=50_00, duration=ONCE),
         entry(2, amount=100_00),
@@ -276,7 +276,7 @@ def test_every_matching_entry_counts_and_can_refuse() -> None:
     assert owner.left(3).count == 1
 
 
-def test_a_refused_movement_is_not_counted() -> None:
+def test_a_rejected_movement_is_not_counted() -> None:
     owner = Owner(entry(1, amount=100_00), entry(2, amount=50_00))
     owner.refused(60_00)
 
@@ -335,7 +335,7 @@ def test_no_limit_applies_without_a_limit_group() -> None:
 
 
 def test_an_amount_counts_in_the_entrys_currency_at_the_base_rate() -> None:
-    """100.00 dollars are 92.50 euros."""
+    """100.00 dollars equal 92.50 euros."""
     owner = Owner(entry(amount=92_50))
 
     assert owner.refused(100_01, USD).asked == 92_51
@@ -343,14 +343,14 @@ def test_an_amount_counts_in_the_entrys_currency_at_the_base_rate() -> None:
 
 
 def test_half_a_minor_unit_rounds_up_in_a_limit() -> None:
-    """Ten yen are 6.2 cents, 25 are 15.5: 16."""
+    """Ten yen are 6.2 cents. 25 yen are 15.5 cents, rounded to 16."""
     owner = Owner(entry(amount=16))
 
     assert [share.amount for share in owner.moves(10, JPY)] == [6]
     assert owner.refused(25, JPY).asked == 16
 
 
-def test_an_amount_without_a_rate_raises_no_rate_unless_forced() -> None:
+def test_an_amount_without_an_exchange_rate_raises_no_rate_unless_forced() -> None:
     owner = Owner(entry(amount=100_00, count=5))
     with pytest.raises(NoRate):
         owner.moves(1, GBP)
@@ -368,7 +368,7 @@ def test_an_entry_without_an_amount_needs_no_rate() -> None:
 # -- forced movements and releases
 
 
-def test_a_forced_movement_counts_and_is_not_refused() -> None:
+def test_a_forced_movement_is_counted_and_not_rejected() -> None:
     owner = Owner(entry(1, amount=100, count=1, country_count=1), entry(2, amount=100, duration=ONCE))
     owner.moves(100, country=DE)
     owner.moves(101, country=FR, forced=True)
@@ -459,7 +459,7 @@ def test_a_counted_usage_can_be_stored_and_released_later() -> None:
 # -- what is kept
 
 
-def test_ended_windows_are_dropped() -> None:
+def test_ended_windows_are_removed() -> None:
     owner = Owner(entry(1, amount=100), entry(2, amount=100, duration=WEEK), entry(3, count=9, duration=MONTH))
     owner.moves(10)
     assert list(owner.windows) == ["3.1", "3.2", "3.3"]
@@ -469,8 +469,8 @@ def test_ended_windows_are_dropped() -> None:
     assert list(owner.windows) == ["3.3"]
 
 
-def test_windows_of_unknown_entries_are_kept_for_the_year() -> None:
-    """An operator may have added them within the minute that a set-up is cached."""
+def test_windows_of_unknown_entries_are_retained_for_the_year() -> None:
+    """An operator may have added these entries while the process uses the cached set-up."""
     owner = Owner(entry(1, amount=100))
     year = int(datetime(2026, 1, 1, tzinfo=UTC).timestamp())
     owner.windows = {"3.2": Window(TODAY, 1), "4.1": Window(year, 1), "33.1": Window(year - 1, 1)}
@@ -479,7 +479,7 @@ def test_windows_of_unknown_entries_are_kept_for_the_year() -> None:
     assert list(owner.windows) == ["3.2", "4.1", "3.1"]
 
 
-def test_windows_of_another_existing_group_are_kept() -> None:
+def test_windows_of_another_existing_group_are_retained() -> None:
     owner = Owner(entry(1, amount=100))
     other = LimitGroup(4, "Others", 1, (entry(1, amount=500),))
     owner.catalogue = replace(owner.catalogue, limit_groups={3: owner.group, 4: other})
@@ -511,7 +511,7 @@ MOVEMENTS = st.lists(
 @settings(max_examples=60)
 @given(MOVEMENTS, st.sampled_from([DAY, WEEK, MONTH, YEAR]))
 def test_used_and_remaining_values_add_up_to_the_limit(movements: list[Any], duration: int) -> None:
-    """Counters agree with a plain list of movements while movements are released and windows roll."""
+    """Counters match a list of movements while movements are released and windows roll."""
     owner = Owner(entry(amount=300, count=6, country_count=2, duration=duration))
     passed: list[tuple[list[WindowUsage], int, int | None]] = []
     for amount, country, release, pause in movements:

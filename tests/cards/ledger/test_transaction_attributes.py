@@ -1,4 +1,4 @@
-"""Which entries of fee, limit and risk groups a movement falls under: every member, matched and just not."""
+"""Matching of movements with entries of fee, limit and risk groups: every member with a match and a mismatch."""
 
 from __future__ import annotations
 
@@ -224,7 +224,7 @@ OF_CLASS = {
 
 @pytest.mark.parametrize("transaction_class", LIMIT_CLASSES)
 @pytest.mark.parametrize("transaction_type", TRANSACTION_TYPES)
-def test_a_limit_class_matches_its_transaction_types(transaction_class: int, transaction_type: int) -> None:
+def test_a_limit_class_matches_only_its_transaction_types(transaction_class: int, transaction_type: int) -> None:
     facts = replace(FACTS, transaction_type=transaction_type)
 
     assert counted(facts, transaction_class=transaction_class) is (transaction_type in OF_CLASS[transaction_class])

@@ -1,4 +1,4 @@
-"""Transactions: rows of their account in the order of recording, and items that their ids lead to."""
+"""Transactions: account rows in the order of recording, and lookup items by id."""
 
 from __future__ import annotations
 

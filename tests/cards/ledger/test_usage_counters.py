@@ -1,4 +1,4 @@
-"""Usage counters of limits: one item for each card, account and holder, with one writer at a time."""
+"""Usage counters of limits: one item per card, account and holder with one concurrent writer."""
 
 from __future__ import annotations
 
@@ -58,6 +58,6 @@ def test_only_the_first_of_two_concurrent_writers_stores_counters(store: Store) 
     assert Counters.from_item("card", 900_000_005, store.get(*place)) == Counters("card#900000005", 2, WINDOWS)
 
 
-def test_deleted_counters_are_not_written_again(store: Store) -> None:
+def test_deleted_counters_are_not_recreated(store: Store) -> None:
     with pytest.raises(ConditionFailed):
         store.transact([Counters("account#900000017", 1, WINDOWS).put(Counters("account#900000017"), "W1")])

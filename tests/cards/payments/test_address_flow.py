@@ -1,4 +1,4 @@
-"""External payment addresses: who gets one, what it shows, and what its status is changed to."""
+"""External payment addresses: creation, displayed members and status changes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def tariff(issuer: Issuer) -> Issuer:
 
 
 def paying(address: Any) -> dict[str, Any]:
-    """A payment in pounds to an address."""
+    """Return the members of a payment in pounds to an address."""
     least = {"epm_address_id": address["id"], "amount": 100, "currency_ison": GBP}
     return least | {"scheme": "FPS", "sender_name": "Bob"}
 
@@ -105,7 +105,7 @@ def test_an_address_has_the_business_name_of_its_holder(issuer: Issuer) -> None:
     assert issuer.address(account, SEPA)["account_name"] == "Neil & Daughters Ltd"
 
 
-def test_an_address_cuts_the_holder_name_to_70_characters(issuer: Issuer) -> None:
+def test_an_address_truncates_the_holder_name_to_70_characters(issuer: Issuer) -> None:
     account = issuer.account(holder_first_name="A" * 50, holder_last_name="B" * 50)
 
     assert issuer.address(account, SEPA)["account_name"] == f"{'A' * 50} {'B' * 19}"
@@ -147,7 +147,7 @@ def test_an_address_accepts_only_a_card_of_its_account(issuer: Issuer) -> None:
     assert issuer.do(ASSIGN, **members, card_id=999_999_999).status_code == 3002
 
 
-def test_an_account_name_refused_by_the_provider_returns_7001(issuer: Issuer) -> None:
+def test_an_account_name_rejected_by_the_provider_returns_7001(issuer: Issuer) -> None:
     account = issuer.account(currency_ison=GBP)
     members = {"account_id": account, "epm_method_id": UK, "currency_ison": GBP}
 
@@ -192,7 +192,7 @@ def test_a_pending_address_rejects_payments_until_the_schedule_opens_the_address
     assert issuer.inbound(address, 100)["state"] == "S"
 
 
-def test_a_repeated_assignment_opens_one_address(issuer: Issuer) -> None:
+def test_a_duplicate_assignment_opens_one_address(issuer: Issuer) -> None:
     account = issuer.account(currency_ison=GBP)
     members: dict[str, Any] = {"account_id": account, "epm_method_id": UK, "currency_ison": GBP}
     members["request_reference_id"] = issuer.reference()
@@ -245,7 +245,7 @@ def test_a_special_account_of_another_programme_manager_returns_3013(issuer: Iss
     )
 
 
-def test_special_accounts_of_two_managers_with_one_number_are_separate(issuer: Issuer, tariff: Issuer) -> None:
+def test_special_accounts_with_the_same_number_at_two_managers_are_separate(issuer: Issuer, tariff: Issuer) -> None:
     theirs, ours = issuer.special_address(), tariff.special_address(SPECIAL)
     tariff.inbound(ours, 700)
 
@@ -281,7 +281,7 @@ def test_a_special_address_accepts_a_card_of_the_programme_manager(issuer: Issue
 # -- showing
 
 
-def test_an_address_shows_its_status_with_reason_and_note(issuer: Issuer) -> None:
+def test_an_address_returns_its_status_with_reason_and_note(issuer: Issuer) -> None:
     address = issuer.address()
 
     def shown() -> dict[str, object]:
@@ -331,7 +331,7 @@ def test_an_address_changes_between_active_and_suspended_until_blocked(issuer: I
 
 
 def change(issuer: Issuer, number: int, status: str) -> int | None:
-    """The code that a change of status is refused with."""
+    """Request a status change, check the resulting status and return the status code."""
     code = issuer.do(CHANGE, epm_address_id=number, status=status).status_code
     shown = issuer.data("getExternalPaymentAddress", epm_address_id=number)["status"]
     assert shown == status or code is not None

@@ -1,4 +1,4 @@
-"""External payment addresses: which numbers lead to one, and that no two addresses have the same."""
+"""External payment addresses: lookup by bank-account number, and uniqueness of the numbers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def module_causeway(shared_causeway: Causeway) -> Causeway:
 
 
 def address(**members: Any) -> ExternalAddress:
-    """One of a holder's account with a German IBAN, unless ``members`` say otherwise."""
+    """Return a record of a holder's account with a German IBAN by default."""
     least: dict[str, Any] = {
         "id": next(_ids),
         "manager_id": 1,
@@ -47,7 +47,7 @@ def address(**members: Any) -> ExternalAddress:
 
 
 def british(**members: Any) -> ExternalAddress:
-    """One with a sort code, an account number and the IBAN of both."""
+    """Return a record with a sort code, an account number and the matching IBAN."""
     number = british_number(next(_ids))
     assert number
     numbers = {"sort_code": SORT_CODE, "account_number": number, "iban": british_iban(number), "bic": None}
@@ -80,7 +80,7 @@ def test_an_address_record_round_trips_through_the_external_payments_table(modul
 
 @pytest.mark.parametrize("action", ADDRESS_RULES)
 @pytest.mark.parametrize("status", "ASB")
-def test_an_address_refuses_actions_by_the_rules_of_its_status(action: str, status: str) -> None:
+def test_an_address_rejects_actions_by_the_rules_of_its_status(action: str, status: str) -> None:
     refusal = ADDRESS_RULES[action][status]
     told: Status | None = None
     try:
@@ -126,7 +126,7 @@ def test_a_british_iban_has_the_key_of_its_sort_code_and_account_number() -> Non
 
 
 def test_an_address_with_two_numbers_has_a_key_for_each() -> None:
-    """A provider may give a sort code and the IBAN of another country."""
+    """A provider may assign a sort code and an IBAN of a different country."""
     keys = number_keys(british(iban=GERMAN))
 
     assert len(keys) == 2
@@ -150,7 +150,7 @@ def test_the_number_of_a_special_account_has_no_holder_and_no_card(module_causew
 
 @pytest.mark.parametrize("make", [german, british])
 def test_a_second_address_with_the_same_number_is_rejected(module_causeway: Causeway, make: Any) -> None:
-    """The second address fails as a whole: its record is not written either."""
+    """The second address is rejected as a whole, including its record."""
     first = opened(module_causeway, make())
     second = replace(first, id=next(_ids), account_id=18)
 

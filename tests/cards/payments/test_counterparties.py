@@ -1,4 +1,4 @@
-"""Counterparties of external payments: rows of types 60 to 64 and events name them, as far as they are known."""
+"""Counterparties of external payments in events and in rows of types 60 to 64."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ AMOUNT = 300
 
 @pytest.fixture(scope="module")
 def notified_issuer(issuer: Issuer) -> Iterator[Issuer]:
-    """An issuer that wants events."""
+    """Yield an issuer that receives events."""
     with issuer.causeway.manager_wants_events():
         yield issuer
 
 
 def rows(issuer: Issuer, account: int) -> list[Any]:
-    """The transactions of an account as getTransactions shows them."""
+    """Return the transactions of an account from getTransactions."""
     found: list[Any] = issuer.data("getTransactions", **ALWAYS, account_id=account)
     return found
 
@@ -40,12 +40,12 @@ def row(issuer: Issuer, account: int, number: int) -> Any:
 
 
 def other_side(shown: Members) -> dict[str, Any]:
-    """The counterparty of a row or an event."""
+    """Return the counterparty members of a row or an event."""
     return {name: shown[name] for name in (*NAMES, REMITTANCE) if name in shown}
 
 
 def last_event(issuer: Issuer, number: int) -> Any:
-    """The newest event about a payment."""
+    """Return the data of the latest event about a payment."""
     found = issuer.causeway.recorded("card_event")
     bodies = (
         jsontext.loads(issuer.hub.delivery.bodies.open(each.delivery_id, BODY, each.body_parts)) for each in found
@@ -55,14 +55,14 @@ def last_event(issuer: Issuer, number: int) -> Any:
 
 
 def both(issuer: Issuer, account: int, payment: int, transaction: int) -> dict[str, Any]:
-    """The other side as the row of a payment has it, and its event, too."""
+    """Return the counterparty in a payment's row. Check that the event has the same counterparty."""
     shown = other_side(row(issuer, account, transaction))
     assert other_side(last_event(issuer, payment)) == shown
     return shown
 
 
 def sent_out(issuer: Issuer, method: int, **members: Any) -> tuple[int, int]:
-    """A new account, and what it has paid to another bank."""
+    """Create a funded account and an outbound payment. Returns the ids of both."""
     currency = {UK: 826, SEPA: EUR}[method]
     address = issuer.funded_address(10_000, currency)
     answer = issuer.transfer(address, AMOUNT, **{"destination_account_name": "Lantern Books"} | members)
@@ -74,7 +74,7 @@ def sent_out(issuer: Issuer, method: int, **members: Any) -> tuple[int, int]:
 
 
 @pytest.mark.parametrize("scheme", ["FPS", "BACS", "SCT"])
-def test_a_payment_in_shows_its_sender(notified_issuer: Issuer, scheme: str) -> None:
+def test_an_inbound_payment_has_its_sender_as_counterparty(notified_issuer: Issuer, scheme: str) -> None:
     address = notified_issuer.address(method=SEPA if scheme == "SCT" else UK)
 
     came = notified_issuer.inbound(address, AMOUNT, scheme=scheme, sender_name="Meadow Ltd", reference="Invoice 7")
@@ -95,7 +95,7 @@ def test_a_payment_in_shows_its_sender(notified_issuer: Issuer, scheme: str) -> 
         ),
     ],
 )
-def test_a_payment_out_shows_the_payee_and_the_account_of_the_payee(
+def test_an_outbound_payment_has_the_payee_and_the_payees_account_as_counterparty(
     notified_issuer: Issuer, method: int, destination: Members, account: Members
 ) -> None:
     words = {"description": "Rent of May", "reference_number": "FLAT 2"}
@@ -110,7 +110,7 @@ def test_a_payment_out_shows_the_payee_and_the_account_of_the_payee(
     assert both(notified_issuer, number, payment, returned) == expected | scheme
 
 
-def test_a_direct_debit_and_its_return_show_the_creditor(notified_issuer: Issuer) -> None:
+def test_a_direct_debit_and_its_return_have_the_creditor_as_counterparty(notified_issuer: Issuer) -> None:
     address = notified_issuer.funded_address(10_000)
     account = address["account_id"]
     mandate = notified_issuer.mandate(address, creditor_name="Riverside Gym", reference="MEMBER-1042")
@@ -127,7 +127,7 @@ def test_a_direct_debit_and_its_return_show_the_creditor(notified_issuer: Issuer
     assert (back["reference_number"], back["parent_transaction_id"]) == ("Refund", debit["transaction_id"])
 
 
-def test_an_internal_transfer_shows_each_side_the_account_of_the_other_side(notified_issuer: Issuer) -> None:
+def test_each_side_of_an_internal_transfer_has_the_other_account_as_counterparty(notified_issuer: Issuer) -> None:
     payer, payee = notified_issuer.funded_address(10_000), notified_issuer.address()
     words = {"description": "For May", "reference_number": "INVOICE 9"}
     paid = notified_issuer.transfer(payer, AMOUNT, destination_iban=payee["iban"], **words).data
@@ -157,7 +157,7 @@ def test_an_internal_transfer_shows_each_side_the_account_of_the_other_side(noti
     assert other_side(rows(notified_issuer, payer["account_id"])[-1]) == to
 
 
-def test_events_of_pending_and_bounced_payments_show_the_counterparty(notified_issuer: Issuer) -> None:
+def test_events_of_pending_and_bounced_payments_contain_the_counterparty(notified_issuer: Issuer) -> None:
     address = notified_issuer.funded_address(10_000)
     pending = notified_issuer.pending_payment(
         address, AMOUNT, destination_account_name="Lantern Books", description="Rent"
@@ -176,7 +176,7 @@ def test_events_of_pending_and_bounced_payments_show_the_counterparty(notified_i
     }
 
 
-def test_rows_of_a_special_account_show_the_counterparty(notified_issuer: Issuer) -> None:
+def test_rows_of_a_special_account_contain_the_counterparty(notified_issuer: Issuer) -> None:
     came = notified_issuer.inbound(
         notified_issuer.special_address(SPECIAL_EUR, SEPA), AMOUNT, sender_name="Meadow Ltd", scheme="SCT"
     )
@@ -231,7 +231,7 @@ def test_a_return_shows_its_direction_and_its_original_transaction(notified_issu
     ]
 
 
-def test_a_sent_return_has_its_own_reference_and_a_received_return_the_payments(notified_issuer: Issuer) -> None:
+def test_a_sent_return_has_a_new_reference_and_a_received_return_that_of_the_payment(notified_issuer: Issuer) -> None:
     payer, payee = notified_issuer.funded_address(10_000), notified_issuer.funded_address(10_000)
     number = notified_issuer.pending_payment(payer, AMOUNT, reference_number="Rent")
     notified_issuer.result(number, "settled")
@@ -266,7 +266,7 @@ def test_a_return_completed_by_the_schedule_shows_its_original_transaction(notif
 
 
 def test_a_pending_return_in_an_older_form_is_booked_in_the_current_form(notified_issuer: Issuer) -> None:
-    """Older returns have type 63 in both directions and no description of the returned payment."""
+    """Older returns have type 63 in both directions and no description of the original payment."""
     issuer = notified_issuer.with_own_clock()
     address = issuer.address()
     came = issuer.inbound(address, AMOUNT, sender_name="Lost Bob", reference="Invoice 7")
@@ -293,7 +293,7 @@ def test_a_pending_return_in_an_older_form_is_booked_in_the_current_form(notifie
 def test_a_return_row_in_an_older_form_shows_its_direction_and_correct_amounts(
     notified_issuer: Issuer, direction: str, kind: int, blended: bool, holder_amount: int
 ) -> None:
-    """Older rows have type 63 in both directions and the conversion fee beside the amount."""
+    """Older rows have type 63 in both directions and a separate conversion fee."""
     account = notified_issuer.account(currency_ison=826)
     notified_issuer.inbound(notified_issuer.address(account), AMOUNT)
     [booked] = transactions(notified_issuer, account)

@@ -1,4 +1,4 @@
-"""Mandates and direct debits: who may collect, what is to be paid, and what happens at the cut-off."""
+"""Mandates and direct debits: authorized creditors, payment decisions and processing at the cut-off."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ def tariff(issuer: Issuer) -> Issuer:
 
 
 def decide(issuer: Issuer, number: int, should_pay: int, reason: Any = 0, **members: Any) -> int | None:
-    """The code that the decision is refused with."""
+    """Decide on a direct debit and return the status code."""
     return issuer.do(DECIDE, epm_transaction_id=number, should_pay=should_pay, reason=reason, **members).status_code
 
 
 def passed(issuer: Issuer, number: int) -> Any:
-    """A direct debit after its cut-off."""
+    """Simulate the cut-off of a direct debit and return the answer."""
     return issuer.data("simulateDirectDebit", epm_transaction_id=number)
 
 
 def announced(issuer: Issuer, amount: int = 2500, held: int = 10_000) -> tuple[Any, int, int]:
-    """The address of an account with money, a mandate, and a direct debit that waits."""
+    """Create a funded account with a mandate and a pending direct debit."""
     address = issuer.funded_address(held)
     mandate = issuer.mandate(address)
     return address, mandate, issuer.debit(mandate, amount)["epm_transaction_id"]
@@ -126,7 +126,7 @@ def test_a_direct_debit_is_booked_with_its_mandate_at_its_cut_off(issuer: Issuer
     assert len(movements(issuer, address["account_id"])) == 2
 
 
-def test_the_last_decision_on_a_direct_debit_counts(issuer: Issuer) -> None:
+def test_the_last_decision_on_a_direct_debit_applies(issuer: Issuer) -> None:
     address, _, number = announced(issuer)
     mandate = issuer.mandate(address)
     other = issuer.debit(mandate, 700)["epm_transaction_id"]
@@ -266,5 +266,5 @@ def test_a_sepa_address_pays_direct_debits(issuer: Issuer) -> None:
     assert issuer.debit(issuer.mandate(address), 1000, passed=True)["available_balance"] == 0
 
 
-def test_every_balance_is_the_sum_of_its_rows(issuer: Issuer) -> None:
+def test_every_balance_equals_the_sum_of_its_ledger_rows(issuer: Issuer) -> None:
     prove(issuer)

@@ -1,4 +1,4 @@
-"""Payments from one address of this service to another: they arrive at once, and nobody else is asked."""
+"""Payments between two addresses of this service: booked at once without the payment provider."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def tariff(issuer: Issuer) -> Issuer:
 
 
 def to(address: Any) -> dict[str, Any]:
-    """Destination members that lead to an address of this service."""
+    """Return the destination members for an address of this service."""
     return {"destination_iban": address["iban"]}
 
 
@@ -32,7 +32,7 @@ def test_a_lower_case_iban_of_this_service_is_recognized(issuer: Issuer, country
     assert issuer.balances(target["account_id"]) == (100, 100, 0)
 
 
-def test_a_payment_to_an_address_of_this_service_arrives_at_once(issuer: Issuer) -> None:
+def test_a_payment_to_an_address_of_this_service_is_credited_at_once(issuer: Issuer) -> None:
     source, target = issuer.funded_address(10_000), issuer.address()
     sort_code = {name: target[name] for name in ("sort_code", "account_number")}
 
@@ -70,7 +70,7 @@ def test_an_internal_transfer_above_the_available_balance_returns_5001(
     assert issuer.balances(target["account_id"])[0] == (0 if code else amount)
 
 
-def test_a_repeated_internal_transfer_moves_money_once(issuer: Issuer) -> None:
+def test_a_duplicate_internal_transfer_moves_money_once(issuer: Issuer) -> None:
     source, target, reference = issuer.funded_address(10_000), issuer.address(), issuer.reference()
 
     first = issuer.transfer(source, 100, **to(target), request_reference_id=reference)
@@ -187,5 +187,5 @@ def test_a_special_account_in_another_currency_converts(issuer: Issuer) -> None:
     assert issuer.transfer(sepa, 100, **to(issuer.special_address())).status_code == 2005
 
 
-def test_every_balance_is_the_sum_of_its_rows(issuer: Issuer) -> None:
+def test_every_balance_equals_the_sum_of_its_ledger_rows(issuer: Issuer) -> None:
     prove(issuer)

@@ -1,4 +1,4 @@
-"""The modulus check: the published examples, and what stands around them."""
+"""The modulus check: published examples and edge cases."""
 
 from __future__ import annotations
 
@@ -33,7 +33,9 @@ DIGITS = "0123456789"
         "fails modulus 11",
     ],
 )
-def test_the_published_examples_give_the_published_results(sort_code: str, account_number: str, expected: bool) -> None:
+def test_the_published_examples_return_the_published_results(
+    sort_code: str, account_number: str, expected: bool
+) -> None:
     assert is_valid(sort_code, account_number) == expected
 
 
@@ -63,7 +65,7 @@ def test_a_checked_account_number_without_eight_digits_is_invalid(account_number
     [("31011166", False), ("41011166", True), ("81011166", True), ("91011166", False), ("41011167", False)],
 )
 def test_exception_6_accepts_foreign_currency_accounts_without_a_check(account_number: str, expected: bool) -> None:
-    """Exception 6 of the table: the first digit is 4 to 8 and the last two are the same."""
+    """In exception 6 the first digit is 4 to 8 and the last two digits are the same."""
     assert is_valid(MOD_11_AND_DOUBLE_ALTERNATE, account_number) == expected
     assert not is_valid(MOD_10, "41011166")
 

@@ -1,4 +1,4 @@
-"""Between a request, the provider and the answer: whatever breaks there, it is finished once and answered alike."""
+"""Faults between a request, the provider and the answer: each payment completes once with one answer."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ BEFORE, AFTER = "before", "after"
 
 
 def nothing(_: ProviderOrder) -> None:
-    """Happens most of the time."""
+    """Do nothing."""
 
 
 class Watched:
-    """The sandbox's provider, which notes its calls, and has something happen in the next order."""
+    """The sandbox's provider, with a record of its calls and an optional action in the next order."""
 
     def __init__(self, issuer: Issuer) -> None:
         self._provider = issuer.hub.cards.payment_provider
@@ -59,7 +59,7 @@ def provider(new_issuer: Issuer) -> Watched:
 
 @pytest.fixture
 def breaking(new_issuer: Issuer) -> Iterator[Callable[..., Callable[[ProviderOrder], None]]]:
-    """Makes what has the next write break: nothing of it is written, or all of it, and its answer is lost."""
+    """Yield a function that makes the next write fail, either unapplied or applied with a lost response."""
     with contextlib.ExitStack() as stack:
 
         def breaks(*, applied: bool) -> Callable[[ProviderOrder], None]:
@@ -76,13 +76,13 @@ def raising(error: Exception) -> Callable[[ProviderOrder], None]:
 
 
 def later(issuer: Issuer, seconds: int = 60) -> int:
-    """The number of payments that the schedule moves after some time."""
+    """Advance the clock, run the schedule and return the number of finished payments."""
     issuer.clock.advance(seconds)
     return issuer.hub.cards.call(finish_due_payments)
 
 
 def holds_and_releases(issuer: Issuer, address: Any) -> list[int]:
-    """The holds and releases, movement by movement."""
+    """Return the held amounts of each movement. Releases are negative."""
     rows = movements(issuer, address["account_id"])
     return [amount for row in rows if (amount := entries(row).get(("held", GBP), 0))]
 
@@ -129,7 +129,7 @@ def test_a_transfer_interrupted_after_the_provider_call_is_submitted_once(
 
 
 @pytest.mark.parametrize("applied", [False, True], ids=["lost", "written"])
-def test_an_unrecorded_refusal_is_recorded_once(
+def test_an_unrecorded_rejection_by_the_provider_is_recorded_once(
     new_issuer: Issuer, provider: Watched, breaking: Any, applied: bool
 ) -> None:
     address, reference = new_issuer.funded_address(10_000), new_issuer.reference()
@@ -146,7 +146,7 @@ def test_an_unrecorded_refusal_is_recorded_once(
 
 
 @pytest.mark.parametrize("applied", [False, True], ids=["lost", "written"])
-def test_a_transfer_with_a_lost_answer_to_its_hold_is_submitted_once(
+def test_a_transfer_with_a_lost_response_to_its_hold_is_submitted_once(
     new_issuer: Issuer, provider: Watched, applied: bool
 ) -> None:
     address, reference = new_issuer.funded_address(10_000), new_issuer.reference()
@@ -189,7 +189,9 @@ def test_the_schedule_completes_a_payment_without_a_request_reference(new_issuer
     assert new_issuer.result(provider.submitted[0], "settled")["settled_balance"] == 7500
 
 
-def test_a_silent_provider_gets_the_order_again_every_minute(new_issuer: Issuer, provider: Watched) -> None:
+def test_the_schedule_resends_an_order_every_minute_after_a_provider_timeout(
+    new_issuer: Issuer, provider: Watched
+) -> None:
     address, silent = new_issuer.funded_address(10_000), raising(ProviderSilent("no answer"))
     provider.once(BEFORE, silent)
     assert new_issuer.transfer(address, 2500).status_code == 8001
@@ -220,7 +222,7 @@ def test_two_concurrent_processes_complete_a_payment_once(new_issuer: Issuer, pr
 # -- meanwhile
 
 
-def test_a_repeat_during_the_provider_call_returns_8001(new_issuer: Issuer, provider: Watched) -> None:
+def test_a_retry_during_the_provider_call_returns_8001(new_issuer: Issuer, provider: Watched) -> None:
     address, reference = new_issuer.funded_address(10_000), new_issuer.reference()
     repeats: list[Any] = []
 
@@ -234,7 +236,7 @@ def test_a_repeat_during_the_provider_call_returns_8001(new_issuer: Issuer, prov
     assert (len(provider.submitted), holds_and_releases(new_issuer, address)) == (1, [2500])
 
 
-def test_a_waiting_repeat_returns_the_answer_after_the_completion(
+def test_a_waiting_retry_returns_the_answer_after_the_completion(
     new_issuer: Issuer, provider: Watched, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     address, reference = new_issuer.funded_address(10_000), new_issuer.reference()
@@ -262,7 +264,7 @@ def test_a_waiting_repeat_returns_the_answer_after_the_completion(
         ("Lost Ltd", ["settled"], None),
     ],
 )
-def test_a_payment_result_may_arrive_before_the_answer_of_the_provider(
+def test_a_payment_result_before_the_providers_answer_is_accepted(
     new_issuer: Issuer, provider: Watched, name: str, told: list[str], code: int | None
 ) -> None:
     address, reference = new_issuer.funded_address(10_000), new_issuer.reference()
@@ -287,7 +289,7 @@ def test_a_payment_result_may_arrive_before_the_answer_of_the_provider(
     assert payment(new_issuer, number).due_at is None
 
 
-def test_an_outcome_is_decided_again_after_a_concurrent_payment(new_issuer: Issuer, provider: Watched) -> None:
+def test_an_outcome_is_recomputed_after_a_concurrent_payment(new_issuer: Issuer, provider: Watched) -> None:
     address = new_issuer.funded_address(10_000)
     provider.once(AFTER, lambda _: new_issuer.inbound(address, 100))
 
@@ -347,7 +349,7 @@ def test_an_interrupted_return_is_completed_once(
     assert (len(provider.submitted), new_issuer.balances(address["account_id"])) == (1, (0, 0, 0))
 
 
-def test_a_direct_debit_stays_paid_if_the_provider_refuses_its_return(new_issuer: Issuer, provider: Watched) -> None:
+def test_a_direct_debit_is_still_paid_if_the_provider_rejects_its_return(new_issuer: Issuer, provider: Watched) -> None:
     address = new_issuer.funded_address(2500)
     number = new_issuer.debit(new_issuer.mandate(address), 2500, passed=True)["epm_transaction_id"]
     members = {"returned_epm_transaction_id": number, "reason": "MD06"}

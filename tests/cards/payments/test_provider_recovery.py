@@ -1,4 +1,4 @@
-"""The schedule that looks after what has waited long enough: all of it, each by itself, and nothing too early."""
+"""The schedule that completes waiting payments: every due payment, each independently and never too early."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.faults
 
 
 def silent(issuer: Issuer, count: int) -> list[int]:
-    """Payments that the provider took in silence."""
+    """Create payments whose provider does not respond and return their ids."""
     address = issuer.funded_address(10_000)
     answers = [issuer.transfer(address, 100, destination_account_name="Silent") for _ in range(count)]
     assert [answer.status_code for answer in answers] == [8001] * count
@@ -25,7 +25,7 @@ def silent(issuer: Issuer, count: int) -> list[int]:
 
 
 def waiting(issuer: Issuer) -> list[int]:
-    """The items of the index of due times."""
+    """Return the ids in the index of due times."""
     return sorted(row["id"] for row in issuer.hub.store.scan("external-payments") if row.get("due_at") is not None)
 
 
@@ -42,7 +42,7 @@ def test_the_schedule_completes_pending_payments_once_after_a_minute(new_issuer:
     assert cards.call(finish_due_payments) == 0
 
 
-def test_a_failing_payment_does_not_delay_other_payments(
+def test_a_failed_payment_does_not_delay_other_payments(
     new_issuer: Issuer, monkeypatch: pytest.MonkeyPatch, lines: Lines
 ) -> None:
     numbers = silent(new_issuer, 3)
@@ -93,7 +93,7 @@ def test_a_direct_debit_with_a_concurrent_payment_is_decided_in_the_next_run(new
     prove(new_issuer)
 
 
-def test_a_decision_concurrent_with_the_cut_off_counts(new_issuer: Issuer) -> None:
+def test_a_decision_concurrent_with_the_cut_off_is_applied(new_issuer: Issuer) -> None:
     address = new_issuer.funded_address(2500)
     number = new_issuer.debit(new_issuer.mandate(address), 2500)["epm_transaction_id"]
     late, cards = new_issuer.with_own_clock(days=1), new_issuer.with_own_clock(days=1).hub.cards

@@ -1,4 +1,4 @@
-"""Returns: which payments go back, by which action, once and whole, and what becomes of those that nobody takes."""
+"""Returns: permitted actions for each payment, single full returns, and rejected returns."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def tariff(issuer: Issuer) -> Issuer:
 
 
 def came(issuer: Issuer, amount: int, scheme: str = "FPS", **members: Any) -> tuple[Any, int]:
-    """A new address, and a payment that came in there by a scheme."""
+    """Create an address with an inbound payment by a scheme. Returns the address and the payment's id."""
     uk = scheme in ("FPS", "BACS", "CHAPS")
     address = issuer.address(method=UK if uk else SEPA)
     return address, issuer.inbound(address, amount, scheme=scheme, **members)["epm_transaction_id"]
@@ -33,7 +33,7 @@ def back(issuer: Issuer, number: int, action: str = INBOUND, **members: Any) -> 
 
 
 def of_every_kind(issuer: Issuer, address: Any) -> dict[str, int]:
-    """Payments of one address, by kind and state."""
+    """Create payments of one address and return their ids by kind and state."""
     found = {"settled in": issuer.inbound(address, 10_000)["epm_transaction_id"]}
     found["direct credit"] = issuer.inbound(address, 100, scheme="BACS")["epm_transaction_id"]
     found["pending out"] = issuer.pending_payment(address, 100)
@@ -108,7 +108,7 @@ def test_a_second_return_of_a_payment_returns_4004(issuer: Issuer, action: str, 
     assert issuer.balances(address["account_id"]) == (2500, 2500, 0)
 
 
-def test_a_repeated_return_gets_the_first_answer(issuer: Issuer) -> None:
+def test_a_duplicate_return_gets_the_first_answer(issuer: Issuer) -> None:
     _, number = came(issuer, 2500)
     members = {"request_reference_id": issuer.reference()}
 
@@ -190,7 +190,7 @@ def test_a_direct_debit_return_accepts_only_bacs_and_sepa_reasons(
 # -- what the provider says
 
 
-def test_a_payment_can_be_returned_after_a_refused_return(issuer: Issuer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_payment_can_be_returned_after_a_rejected_return(issuer: Issuer, monkeypatch: pytest.MonkeyPatch) -> None:
     address, number = came(issuer, 2500, sender_name="Refuse Ltd")
     reference = issuer.reference()
 
@@ -206,7 +206,7 @@ def test_a_payment_can_be_returned_after_a_refused_return(issuer: Issuer, monkey
 
 
 @pytest.mark.parametrize("name", ["Silent Ltd", "Lost Ltd"])
-def test_the_schedule_completes_a_return_with_a_lost_answer(issuer: Issuer, name: str) -> None:
+def test_the_schedule_completes_a_return_with_a_lost_response(issuer: Issuer, name: str) -> None:
     address, number = came(issuer, 2500, sender_name=name)
     reference = issuer.reference()
 
@@ -245,7 +245,7 @@ def test_an_internal_transfer_is_returned_to_its_source_account(issuer: Issuer, 
     assert issuer.sim("simulateOutboundResult", epm_transaction_id=paid, result="settled").status_code == 4004
 
 
-def test_an_internal_return_restores_the_payer_and_keeps_the_fees(issuer: Issuer, tariff: Issuer) -> None:
+def test_an_internal_return_credits_the_payer_without_the_fees(issuer: Issuer, tariff: Issuer) -> None:
     account = tariff.account(currency_ison=GBP, fee_group_id=SEPARATE)
     source, target = issuer.funded_address(10_000, EUR), tariff.address(account, SEPA)
     paid = issuer.pending_payment(
@@ -294,5 +294,5 @@ def test_a_payment_to_a_special_account_is_returned(issuer: Issuer) -> None:
     assert issuer.inbound(address, 1)["settled_balance"] == told["settled_balance"] - 2500 + 1
 
 
-def test_every_balance_is_the_sum_of_its_rows(issuer: Issuer) -> None:
+def test_every_balance_equals_the_sum_of_its_ledger_rows(issuer: Issuer) -> None:
     prove(issuer)

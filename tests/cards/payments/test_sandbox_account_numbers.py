@@ -1,4 +1,4 @@
-"""The sandbox's bank-account numbers: valid IBANs and British account numbers, and each of one address."""
+"""The sandbox's bank-account numbers: valid IBANs and British account numbers, unique per address."""
 
 from __future__ import annotations
 

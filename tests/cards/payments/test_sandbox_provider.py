@@ -1,4 +1,4 @@
-"""The sandbox's provider: it keeps the promises of a provider, also when the storage does not, and fails on demand."""
+"""The sandbox's provider: idempotent orders, also under storage faults, and failures on demand."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def provider(module_causeway: Causeway) -> Provider:
 
 
 def order(name: str = SHOP.name, **members: Any) -> ProviderOrder:
-    """A new payment of 12.50 EUR."""
+    """Return an order for a new payment of 12.50 EUR."""
     payment = ProviderOrder(next(_payments), "payment", SEPA, EUR, 1250, (), replace(SHOP, name=name), "rent", None)
     return replace(payment, **members)
 
@@ -106,7 +106,7 @@ def test_two_instances_open_an_address_with_the_same_numbers(module_causeway: Ca
         (AddressRequest(10_000_000, UK, GBP, BRITAIN, "Zoë"), "are taken"),
     ],
 )
-def test_an_address_that_cannot_be_opened_is_refused_with_the_reason(
+def test_an_address_that_cannot_be_opened_is_rejected_with_the_reason(
     provider: Provider, opening: AddressRequest, reason: str
 ) -> None:
     with pytest.raises(ProviderRefused, match=reason):
@@ -117,15 +117,17 @@ def test_an_address_that_cannot_be_opened_is_refused_with_the_reason(
 
 
 @pytest.mark.parametrize("kind", ["payment", "return"])
-def test_an_order_is_accepted_and_found_again(provider: Provider, kind: Any) -> None:
+def test_an_accepted_order_can_be_found(provider: Provider, kind: Any) -> None:
     sent = order(kind=kind)
 
     assert provider.find(sent.payment_id) is None
     assert provider.submit(sent) == provider.find(sent.payment_id) == accepted(sent)
 
 
-def test_a_repeated_order_is_executed_once_with_the_same_receipt(module_causeway: Causeway, provider: Provider) -> None:
-    """Another instance returns the first decision too, and storage has one row."""
+def test_a_duplicate_order_is_executed_once_with_the_same_receipt(
+    module_causeway: Causeway, provider: Provider
+) -> None:
+    """A second instance also returns the first decision, and storage has one row."""
     sent = order()
     elsewhere = SandboxProvider(module_causeway.another_process().store)
     first = provider.submit(sent)
@@ -142,7 +144,7 @@ def test_requested_schemes_are_tried_in_order(provider: Provider) -> None:
     assert provider.submit(sent) == accepted(sent, "SCT")
 
 
-def test_an_amount_above_every_requested_scheme_is_refused(provider: Provider) -> None:
+def test_an_amount_above_every_requested_scheme_is_rejected(provider: Provider) -> None:
     sent = order(schemes=("SCTINST",), amount=10_000_001)
 
     assert provider.submit(sent) == provider.find(sent.payment_id)
@@ -154,7 +156,7 @@ def test_an_amount_above_every_requested_scheme_is_refused(provider: Provider) -
 
 @pytest.mark.parametrize("kind", ["payment", "return"])
 @pytest.mark.parametrize("name", ["REFUSE", "refuse me", "Refused Ltd"])
-def test_an_order_to_the_name_refuse_stays_refused(provider: Provider, name: str, kind: Any) -> None:
+def test_an_order_to_the_name_refuse_is_always_rejected(provider: Provider, name: str, kind: Any) -> None:
     sent = order(name, kind=kind)
     refused = Receipt(accepted=False, reason="the sandbox refuses this name")
 

@@ -24,7 +24,7 @@ def members(address: Any, amount: int = 100, **others: Any) -> dict[str, Any]:
     return least | {"scheme": "FPS" if address["epm_method_id"] == UK else "SCT", "sender_name": "Bob"} | others
 
 
-def test_a_payment_in_is_booked_at_once(issuer: Issuer) -> None:
+def test_an_inbound_payment_is_booked_at_once(issuer: Issuer) -> None:
     address = issuer.address()
 
     told = issuer.data(IN, **members(address, 2500, reference="Salary"))
@@ -49,7 +49,7 @@ def test_a_payment_in_is_booked_at_once(issuer: Issuer) -> None:
     ("account", "address", "final"),
     [("A", "A", "S"), ("R", "A", "S"), ("S", "A", "J"), ("C", "A", "J"), ("A", "S", "J"), ("A", "B", "J")],
 )
-def test_a_payment_in_to_a_suspended_closed_or_blocked_destination_bounces(
+def test_an_inbound_payment_to_a_suspended_closed_or_blocked_destination_bounces(
     issuer: Issuer, account: str, address: str, final: str
 ) -> None:
     target = issuer.address()
@@ -81,13 +81,13 @@ def test_a_payment_in_to_a_suspended_closed_or_blocked_destination_bounces(
         (SEPA, "WIRE", 2005),
     ],
 )
-def test_a_payment_in_by_a_scheme_of_another_method_returns_2005(
+def test_an_inbound_payment_by_a_scheme_of_another_method_returns_2005(
     issuer: Issuer, method: int, scheme: str, code: int | None
 ) -> None:
     assert issuer.sim(IN, **members(issuer.address(method=method), scheme=scheme)).status_code == code
 
 
-def test_a_payment_in_of_zero_or_in_another_currency_is_rejected(issuer: Issuer) -> None:
+def test_an_inbound_payment_of_zero_or_in_a_different_currency_is_rejected(issuer: Issuer) -> None:
     address = issuer.address()
 
     assert issuer.sim(IN, **members(address, currency_ison=EUR)).status_code == 5003
@@ -107,7 +107,7 @@ def test_the_largest_amounts_are_booked_exactly(tariff: Issuer) -> None:
 
 
 @pytest.mark.parametrize(("level", "code"), [(500, None), (499, 3010)])
-def test_a_payment_in_to_an_address_above_the_access_level_returns_3010(
+def test_an_inbound_payment_to_an_address_above_the_access_level_returns_3010(
     issuer: Issuer, level: int, code: int | None
 ) -> None:
     address = issuer.address(issuer.account(access_level=500, currency_ison=GBP))
@@ -116,7 +116,7 @@ def test_a_payment_in_to_an_address_above_the_access_level_returns_3010(
     assert issuer.sim(IN, **members(address), access_level=level).status_code == code
 
 
-def test_a_repeated_payment_in_is_booked_once(issuer: Issuer) -> None:
+def test_a_duplicate_inbound_payment_is_booked_once(issuer: Issuer) -> None:
     address, reference = issuer.address(), issuer.reference()
 
     first, again = (issuer.sim(IN, **members(address), request_reference_id=reference) for _ in range(2))
@@ -126,7 +126,7 @@ def test_a_repeated_payment_in_is_booked_once(issuer: Issuer) -> None:
     assert issuer.balances(address["account_id"])[0] == 100
 
 
-def test_a_payment_in_above_a_limit_bounces(tariff: Issuer) -> None:
+def test_an_inbound_payment_above_a_limit_bounces(tariff: Issuer) -> None:
     address = tariff.address(tariff.account(currency_ison=GBP, limit_group_id=IN_A_WEEK))
 
     assert [tariff.inbound(address, amount)["state"] for amount in (1001, 900, 101, 100, 1)] == list("JSJSJ")
@@ -134,7 +134,7 @@ def test_a_payment_in_above_a_limit_bounces(tariff: Issuer) -> None:
     assert [tariff.inbound(address, amount)["state"] for amount in (1000, 1)] == list("SJ")
 
 
-def test_a_payment_in_below_a_minor_unit_of_the_account_is_booked_as_zero(tariff: Issuer) -> None:
+def test_an_inbound_payment_below_a_minor_unit_of_the_account_is_booked_as_zero(tariff: Issuer) -> None:
     account = tariff.account(currency_ison=GBP)
     yen = tariff.account(currency_ison=YEN)
 
@@ -160,7 +160,7 @@ def test_a_direct_debit_with_missing_or_conflicting_members_is_rejected(
     assert issuer.sim("simulateDirectDebit", **given).status_code == code
 
 
-def test_a_result_is_accepted_only_for_a_payment_out(issuer: Issuer) -> None:
+def test_a_result_is_accepted_only_for_an_outbound_payment(issuer: Issuer) -> None:
     address = issuer.funded_address(1000)
     came = issuer.inbound(address, 100)["epm_transaction_id"]
     debit = issuer.debit(issuer.mandate(address), 100)["epm_transaction_id"]
@@ -173,5 +173,5 @@ def test_a_result_is_accepted_only_for_a_payment_out(issuer: Issuer) -> None:
     assert issuer.sim("simulateOutboundResult", epm_transaction_id=came, result="vanished").status_code == 2005
 
 
-def test_every_balance_is_the_sum_of_its_rows(issuer: Issuer) -> None:
+def test_every_balance_equals_the_sum_of_its_ledger_rows(issuer: Issuer) -> None:
     prove(issuer)

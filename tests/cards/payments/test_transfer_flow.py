@@ -1,4 +1,4 @@
-"""Payments out: what they hold and are booked as, by which scheme they go, and payments that stay in the house."""
+"""Outbound payments: holds, bookings, payment schemes and payments within this service."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ def tariff(issuer: Issuer) -> Issuer:
 
 @pytest.fixture(scope="module")
 def rich(tariff: Issuer) -> dict[int, Any]:
-    """An address by each method with much money and no limits."""
+    """Return a funded address without limits for each method."""
     return {UK: tariff.funded_address(900_000_000), SEPA: tariff.funded_address(900_000_000, EUR)}
 
 
 # -- hold, then a result
 
 
-def test_a_payment_out_is_held_until_its_settlement(issuer: Issuer) -> None:
+def test_an_outbound_payment_is_held_until_its_settlement(issuer: Issuer) -> None:
     address = issuer.funded_address(10_000)
     account = address["account_id"]
 
@@ -66,7 +66,7 @@ def test_a_payment_out_is_held_until_its_settlement(issuer: Issuer) -> None:
 
 
 @pytest.mark.parametrize(("result", "final", "left"), [("settled", "S", 7500), ("rejected", "J", 10_000)])
-def test_a_repeated_result_releases_the_hold_once(issuer: Issuer, result: str, final: str, left: int) -> None:
+def test_a_duplicate_result_releases_the_hold_once(issuer: Issuer, result: str, final: str, left: int) -> None:
     address = issuer.funded_address(10_000)
     number = issuer.pending_payment(address, 2500)
 
@@ -165,7 +165,7 @@ def test_a_payment_above_the_available_balance_returns_5001(issuer: Issuer, amou
     assert issuer.balances(address["account_id"])[0] == (0 if code is None else 10_000)
 
 
-def test_a_held_amount_is_not_available_to_another_payment(issuer: Issuer) -> None:
+def test_a_held_amount_is_unavailable_for_a_second_payment(issuer: Issuer) -> None:
     address = issuer.funded_address(10_000)
     first = issuer.pending_payment(address, 6000)
 
@@ -184,7 +184,7 @@ def test_a_payment_of_zero_returns_2005(issuer: Issuer) -> None:
 
 
 @pytest.mark.parametrize(("status", "code"), [("A", None), ("R", 4003), ("S", 4003)])
-def test_only_an_active_account_pays(issuer: Issuer, status: str, code: int | None) -> None:
+def test_only_an_active_account_can_send_payments(issuer: Issuer, status: str, code: int | None) -> None:
     address = issuer.funded_address(10_000)
     issuer.data("changeAccountStatus", account_id=address["account_id"], account_status=status)
 
@@ -192,7 +192,7 @@ def test_only_an_active_account_pays(issuer: Issuer, status: str, code: int | No
 
 
 @pytest.mark.parametrize(("status", "code"), [("A", None), ("S", 4008), ("B", 4008)])
-def test_only_an_active_address_pays(issuer: Issuer, status: str, code: int | None) -> None:
+def test_only_an_active_address_can_send_payments(issuer: Issuer, status: str, code: int | None) -> None:
     address = issuer.funded_address(10_000)
     issuer.data(CHANGE, epm_address_id=address["id"], status=status)
 
@@ -310,7 +310,7 @@ def test_a_sepa_address_pays_only_to_a_sepa_iban(
         (SEPA, "FPS", 100, 2005),
     ],
 )
-def test_the_first_scheme_that_takes_the_amount_is_used(
+def test_the_first_scheme_that_accepts_the_amount_is_used(
     tariff: Issuer, rich: dict[int, Any], method: int, schemes: Any, amount: int, taken: str | int
 ) -> None:
     answer = tariff.transfer(rich[method], amount, schemes=schemes)
@@ -321,7 +321,7 @@ def test_the_first_scheme_that_takes_the_amount_is_used(
         assert payment(tariff, answer.data["id"]).scheme == taken
 
 
-def test_a_payment_refused_by_the_provider_returns_7001_and_leaves_no_hold(issuer: Issuer) -> None:
+def test_a_payment_rejected_by_the_provider_returns_7001_and_leaves_no_hold(issuer: Issuer) -> None:
     address = issuer.funded_address(10_000)
 
     answer = issuer.transfer(address, 100, destination_account_name="Refuse Ltd", request_reference_id="refused-000001")
@@ -332,7 +332,7 @@ def test_a_payment_refused_by_the_provider_returns_7001_and_leaves_no_hold(issue
     assert len(movements(issuer, address["account_id"])) == 3
 
 
-def test_a_repeated_payment_moves_money_once(issuer: Issuer) -> None:
+def test_a_duplicate_payment_moves_money_once(issuer: Issuer) -> None:
     address = issuer.funded_address(10_000)
     reference = issuer.reference()
 
@@ -346,5 +346,5 @@ def test_a_repeated_payment_moves_money_once(issuer: Issuer) -> None:
     assert issuer.balances(address["account_id"]) == (9900, 9900, 0)
 
 
-def test_every_balance_is_the_sum_of_its_rows(issuer: Issuer) -> None:
+def test_every_balance_equals_the_sum_of_its_ledger_rows(issuer: Issuer) -> None:
     prove(issuer)

@@ -1,4 +1,4 @@
-"""The portal: people of a programme manager see its cards without a credential, and never more than a masked number."""
+"""The portal: users of a programme manager see its cards without a credential and only masked numbers."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ NOWHERE = 999_999_999
 
 @pytest.fixture(scope="module")
 def card(issuer: Issuer) -> NewCard:
-    """A card that no test uses any more."""
+    """Return a used card that the tests only read."""
     return used_card(issuer)
 
 
 def used_card(issuer: Issuer) -> NewCard:
-    """A card with two accounts that was used."""
+    """Create a card with two accounts, purchases and a clearing."""
     made = issuer.card_in("A", card_currency_ison=[EUR, USD], card_reference_id="REF7")
     issuer.give(made.account_id, 100_00)
     held = issuer.purchase(made.card_id, 25_00, merchant_name="Corner Shop")
@@ -152,7 +152,9 @@ def statement(portal: Portal, card_id: int, since: int, until: int, **members: A
     return data
 
 
-def test_the_transactions_of_a_statement_add_up_from_opening_to_closing_balance(portal: Portal, issuer: Issuer) -> None:
+def test_statement_transactions_equal_the_difference_of_opening_and_closing_balance(
+    portal: Portal, issuer: Issuer
+) -> None:
     made = issuer.spendable(500_00)
     issuer.clock.advance(DAY)
     since = issuer.clock.time()
@@ -194,7 +196,7 @@ def test_an_opening_balance_takes_at_most_4_batch_reads(portal: Portal, issuer: 
         assert calls.count(READS) <= 4
 
 
-def test_a_statement_of_an_account_of_another_card_is_refused(portal: Portal, issuer: Issuer, card: NewCard) -> None:
+def test_a_statement_of_an_account_of_another_card_is_rejected(portal: Portal, issuer: Issuer, card: NewCard) -> None:
     other = issuer.card()
 
     assert refused(statement, portal, card.card_id, 1, 2, account_id=other.account_id) == Status.NO_ACCOUNT
@@ -219,7 +221,7 @@ def test_the_portal_shows_only_the_masked_number_of_the_card_data(portal: Portal
     )
 
 
-def test_each_shown_number_writes_an_audit_line_with_the_credential(
+def test_each_displayed_number_writes_an_audit_line_with_the_credential(
     portal: Portal, card: NewCard, lines: Lines
 ) -> None:
     card_page(portal, card.card_id)
@@ -274,7 +276,7 @@ def test_two_calls_with_one_reference_are_executed_once(portal: Portal, issuer: 
     assert issuer.balances(used.account_id)[0] == 4_00
 
 
-def test_the_portal_pages_take_a_fixed_number_of_storage_calls(portal: Portal, issuer: Issuer, card: NewCard) -> None:
+def test_the_portal_pages_make_a_fixed_number_of_storage_calls(portal: Portal, issuer: Issuer, card: NewCard) -> None:
     with record_calls(issuer.causeway) as calls:
         list_cards(portal)
         portal.read(MANAGER, "listActivity", item_count=25)

@@ -1,4 +1,4 @@
-"""A set-up as data: what is kept of its entries is what comes back."""
+"""Set-ups as data: stored entries are equal to loaded entries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The limit of a credential's calls: 8004 with Retry-After, before the action is looked at, nothing kept."""
+"""The rate limit of a credential: 8004 with Retry-After before any other check and without a stored answer."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LIMITED = "limited"
 
 @pytest.fixture
 def limited(new_issuer: Issuer) -> Issuer:
-    """A credential that may make two calls a minute."""
+    """Return an issuer whose credential permits two calls a minute."""
     return new_issuer.with_credential(LIMITED, calls_per_minute=2)
 
 
@@ -104,7 +104,7 @@ def test_both_addresses_and_both_keys_of_a_credential_share_its_limit(limited: I
     assert is_over(ask(limited, **new_key))
 
 
-def test_credentials_do_not_use_up_each_others_limits(new_issuer: Issuer, limited: Issuer) -> None:
+def test_each_credential_has_a_separate_rate_limit(new_issuer: Issuer, limited: Issuer) -> None:
     assert codes(limited, 3) == [None, None, TOO_MANY]
 
     assert codes(new_issuer, 3) == [None, None, None]

@@ -1,4 +1,4 @@
-"""Credentials of programme managers: three parts, two live keys, nothing kept in clear."""
+"""Credentials of programme managers: three parts, at most two live keys, and no clear text in storage."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.kit.storage import record_calls
 
 
 class Caller:
-    """A programme manager's credential, and what it shows."""
+    """A programme manager with a loaded credential and its secret parts."""
 
     def __init__(self, causeway: Causeway) -> None:
         self.causeway = causeway
@@ -35,7 +35,7 @@ class Caller:
         self.others = secret_parts(plan.secrets["other"])
 
     def passes(self, parts: tuple[str, str, str], credentials: Credentials | None = None) -> bool:
-        """Whether the parts are accepted, by a process that remembers nothing unless one is given."""
+        """Return whether the parts are accepted, by default in a process with an empty cache."""
         return (credentials or self.causeway.another_process().cards.credentials).check(*parts) is not None
 
 
@@ -69,7 +69,7 @@ def test_the_parts_are_random_and_have_20_32_and_64_characters(caller: Caller) -
 
 
 @pytest.mark.parametrize("position", [0, 1, 2])
-def test_a_credential_with_one_wrong_part_is_refused(caller: Caller, position: int) -> None:
+def test_a_credential_with_one_wrong_part_is_rejected(caller: Caller, position: int) -> None:
     for wrong in (caller.others[position], "A" * len(caller.parts[position])):
         parts = [*caller.parts]
         parts[position] = wrong
@@ -78,7 +78,7 @@ def test_a_credential_with_one_wrong_part_is_refused(caller: Caller, position: i
 
 @pytest.mark.parametrize("wrong", [None, 1, ["x"], {}, "", " ", "é" * 20, "a" * 10_000, True])
 @pytest.mark.parametrize("position", [0, 1, 2])
-def test_a_malformed_part_is_refused_without_a_read(caller: Caller, position: int, wrong: object) -> None:
+def test_a_malformed_part_is_rejected_without_a_storage_read(caller: Caller, position: int, wrong: object) -> None:
     parts: list[object] = [*caller.parts]
     parts[position] = wrong
     with caller.causeway.storage_gone("batch_get"):
@@ -125,7 +125,7 @@ def test_tables_and_logs_contain_no_part_in_clear(caller: Caller, lines: Lines) 
     ]
 
 
-def test_two_keys_are_live_until_the_older_is_dropped(caller: Caller) -> None:
+def test_two_keys_are_live_until_the_older_key_is_removed(caller: Caller) -> None:
     operator = caller.causeway.hub.cards.credentials
     made = operator.rotate(caller.id, "app")
     assert made.access_key is None, "the access key stays"
@@ -150,7 +150,7 @@ def test_a_third_key_ends_the_oldest_key(caller: Caller) -> None:
     assert [caller.passes(each) for each in newer] == [True, True]
 
 
-def test_a_dropped_key_is_refused_within_a_minute(caller: Caller) -> None:
+def test_a_removed_key_is_rejected_within_a_minute(caller: Caller) -> None:
     elsewhere = caller.causeway.another_process().cards.credentials
     assert caller.passes(caller.parts, elsewhere)
     caller.causeway.hub.cards.credentials.rotate(caller.id, "app")
@@ -179,7 +179,7 @@ def test_a_new_key_is_accepted_after_5_seconds_and_wrong_keys_cause_no_earlier_r
 
 
 def test_a_credential_that_cannot_be_read_after_a_minute_raises_store_unavailable(caller: Caller) -> None:
-    """Stop a credential that may have ended, unlike the public part of a set-up, when storage is unavailable."""
+    """Unlike a cached set-up, a credential may have been removed and cannot be used without storage."""
     credentials = caller.causeway.another_process().cards.credentials
     assert caller.passes(caller.parts, credentials)
     caller.causeway.clock.advance(60)
@@ -196,7 +196,7 @@ def test_unknown_credentials_are_not_cached(caller: Caller) -> None:
     assert credentials._cache == {}
 
 
-def test_a_credential_removed_from_the_file_is_refused(caller: Caller) -> None:
+def test_a_credential_removed_from_the_file_is_rejected(caller: Caller) -> None:
     loaded(caller.causeway.hub, caller.content | {"credentials": caller.content["credentials"][1:]})
 
     assert not caller.passes(caller.parts)

@@ -1,4 +1,4 @@
-"""Set-ups as requests see them: cached for a minute, and what is used cannot go."""
+"""Set-ups as used by requests: cached for a minute, with protection of used entries."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.kit.logs import Lines
 
 @pytest.fixture
 def small(causeway: Causeway) -> dict[str, Any]:
-    """A programme manager that is loaded."""
+    """Load a small programme manager and return its file content."""
     made = manager()
     loaded(causeway.hub, made)
     return made
@@ -171,7 +171,7 @@ def test_a_process_records_the_first_use_of_an_entry_once(causeway: Causeway, sm
             hub.cards.programmes.mark_used(hub.cards.programmes.catalogue(small["id"]), [("design", 2)])
 
 
-def test_the_use_of_a_removed_entry_raises_entry_gone_and_reloads_the_catalogue(
+def test_using_a_removed_entry_raises_entry_gone_and_reloads_the_catalogue(
     causeway: Causeway, small: dict[str, Any]
 ) -> None:
     programmes = causeway.another_process().cards.programmes

@@ -18,10 +18,10 @@ CONDITIONS = [(action, condition) for action in BY_ACTION for condition in EVERY
 
 
 @pytest.mark.parametrize(("action", "condition"), CONDITIONS, ids=str)
-def test_a_request_that_breaks_a_condition_between_fields_is_refused(
+def test_a_request_that_breaks_a_condition_between_fields_is_rejected(
     action: str, condition: Needs | NeedsOne | Excludes
 ) -> None:
-    """Break each condition by itself; the tests below check that the conditions are right."""
+    """The test breaks each condition separately. The tests below check the conditions themselves."""
     requests = whole_requests.whole(action)
     if isinstance(condition, Excludes):
         values = {name: value for each in requests for name, value in each.items()}
@@ -88,7 +88,7 @@ BULK_NEEDS = ["bulk_address_line_1", "bulk_country_ison", "bulk_zipcode", "bulk_
 
 
 def required(action: str, members: Members) -> set[str]:
-    """The fields that a request is told to need."""
+    """Return the fields that the error message reports as required."""
     code, message = refusal_if_any(action, members)
     assert code in (None, REQUIRED), message
     return {name for name in TABLES[action].request if f"{name} is required" in message}
@@ -187,7 +187,7 @@ def test_a_transfer_requires_an_iban_or_a_sort_code_with_an_account_number(
 def test_a_custom_fee_requires_an_account_and_a_currency_for_its_amount(
     given: tuple[str, ...], expected: set[str]
 ) -> None:
-    """Name the second of two fields of which one is required."""
+    """The message names the second of two fields of which one is required."""
     whole, _ = whole_requests.whole("createCustomFee")
     mandatory = ("fee_group_id", "fee_code", "description")
     members = {name: value for name, value in whole.items() if name in (*mandatory, *given)}
@@ -206,7 +206,7 @@ def test_a_direct_debit_requires_either_a_mandate_with_an_amount_or_a_transactio
 
 
 @pytest.mark.parametrize("action", ["transferToExternalPayment", "simulateInboundPayment", "simulateDirectDebit"])
-def test_an_amount_of_zero_is_refused(action: str) -> None:
+def test_an_amount_of_zero_is_rejected(action: str) -> None:
     whole = whole_requests.whole(action)[0]
 
     assert read(action, whole | {"amount": 1}).amount == 1
@@ -214,7 +214,7 @@ def test_an_amount_of_zero_is_refused(action: str) -> None:
     assert (code, "amount" in message) == (field_values.VALUE, True)
 
 
-def test_account_owners_are_as_many_as_accounts_and_may_repeat() -> None:
+def test_account_owners_match_the_number_of_accounts_and_may_repeat() -> None:
     virtual = whole_requests.whole("createCard")[1]
 
     found = read("createCard", virtual | {"account_id": "7,8", "account_owner_id": [5, "5"]})
@@ -248,7 +248,7 @@ def test_one_message_reports_field_faults_and_conditions_together(action: str) -
 
 @pytest.mark.parametrize("action", ["createCard", "changeCardAcsPassword"])
 def test_a_password_has_at_most_318_bytes_in_utf_8(action: str) -> None:
-    """Keep to the length that RSA with 3072 bits, OAEP and SHA-256 can encrypt."""
+    """RSA with 3072 bits, OAEP and SHA-256 can encrypt at most this length."""
     whole = whole_requests.whole(action)[0]
 
     assert read(action, whole | {"acs_password": "\u6771" * 106})
@@ -264,7 +264,7 @@ def junk(action: str, *beginnings: str) -> Members:
 
 
 @pytest.mark.parametrize("action", ["createAccount", "createCard"])
-def test_the_holder_block_is_ignored_beside_a_holder_id(action: str) -> None:
+def test_the_holder_block_is_ignored_if_a_holder_id_is_present(action: str) -> None:
     whole = whole_requests.whole(action)[1]
     block = {name: value for name, value in junk(action, "holder_", "kyc_").items() if name != "holder_id"}
 

@@ -1,4 +1,4 @@
-"""Every field of every request, held against the specification's tables; nothing here needs storage."""
+"""Every field of every request compared with the specification's tables, without storage."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ PAIRED = ("holder_id", "account_id", "maximum_amount")
 
 
 def with_member(action: str, name: str) -> Members:
-    """A whole request in which the member is looked at."""
+    """Return a complete request in which the member is validated."""
     found: Members = next(each for each in whole_requests.whole(action) if name in each)
     return found
 
 
 def as_sent(value: Any) -> Any:
-    """A value as it comes out of a body."""
+    """Return a value after JSON encoding and parsing."""
     return jsontext.loads(jsontext.dumps(value))
 
 
@@ -127,7 +127,7 @@ def test_a_missing_mandatory_member_is_named_and_null_equals_absence(action: str
 
 
 @EVERY
-def test_an_unknown_member_of_any_value_is_refused_by_name(action: str) -> None:
+def test_an_unknown_member_of_any_value_is_rejected_by_name(action: str) -> None:
     value: Any
     for value in ("x", 7, None, [], {}, True):
         code, message = refusal(action, whole_requests.least(action) | {"colour_of_hair": value})
@@ -196,7 +196,7 @@ def test_problems_list_inherited_members_in_the_order_of_their_block(action: str
 
 
 def _beside(name: str, meant: Any) -> Members:
-    """The further changes of a whole request that a value of a member requires."""
+    """Return the additional changes of a complete request that a member's value requires."""
     if name == "account_id" and type(meant) is tuple:
         return {"account_owner_id": [5] * len(meant)}
     if name == "account_id" and meant is None:

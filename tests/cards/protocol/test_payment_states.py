@@ -73,7 +73,7 @@ RESULTS = state_table(
 
 
 def address_in(issuer: Issuer, state: str) -> Any:
-    """The address of an account with money, in a state."""
+    """Create a funded account and return its address in a state."""
     address = issuer.funded_address(FUNDS)
     if state != "A":
         issuer.data("changeExternalPaymentAddressStatus", epm_address_id=address["id"], status=state)
@@ -216,7 +216,7 @@ def _debit(*, passed: bool = False, cancelled: bool = False, returned: bool = Fa
 
 
 def _return(sender_name: str) -> Callable[[Issuer], int]:
-    """The payment that sends another one back; its number is told by inboundReturn, unless nobody answers."""
+    """Return a function that returns an inbound payment and returns the id of the return, found in storage."""
 
     def create(issuer: Issuer) -> int:
         came = issuer.inbound(issuer.funded_address(FUNDS), 50, sender_name=sender_name)["epm_transaction_id"]
@@ -251,7 +251,7 @@ DIRECT_CREDITS = {"in.S": _in("BACS"), "in.J": _in("BACS", state="S"), "in.R": _
 
 @pytest.fixture(scope="module")
 def standing(issuer: Issuer) -> Mapping[str, int]:
-    """A payment at each place, for what is refused and changes nothing."""
+    """Return a payment in each state for actions that are rejected without a change."""
     return {place: made(issuer) for place, made in PLACES.items()}
 
 
@@ -307,7 +307,7 @@ def test_a_sepa_return_requires_a_reason(issuer: Issuer, method: int, code: int 
         assert issuer.do("inboundReturn", epm_transaction_id=came, reason=1).status == "success"
 
 
-def test_a_refused_return_can_be_requested_again(issuer: Issuer) -> None:
+def test_a_rejected_return_can_be_requested_again(issuer: Issuer) -> None:
     address = issuer.funded_address(FUNDS)
     came = issuer.inbound(address, 50, sender_name="Refuse me")["epm_transaction_id"]
 

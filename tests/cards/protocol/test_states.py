@@ -107,7 +107,7 @@ MOVE_CASES = [(state, asked) for state, row in MOVES.items() for asked in row]
 
 @dataclass(frozen=True)
 class Placed:
-    """A card in a state, and the issuer with the time of that state."""
+    """A card in a state, and the issuer at the time of that state."""
 
     issuer: Issuer
     records: whole_requests.Records
@@ -115,18 +115,18 @@ class Placed:
 
 @pytest.fixture(scope="module")
 def ahead(issuer: Issuer) -> Issuer:
-    """62 days later, when a card of one month has expired."""
+    """Return an issuer 62 days later, when a card valid for one month has expired."""
     return issuer.with_own_clock(days=62)
 
 
 @pytest.fixture(scope="module")
 def standing(issuer: Issuer, ahead: Issuer) -> Mapping[str, Placed]:
-    """A card in each state, for what is refused and changes nothing."""
+    """Return a card in each state for actions that are rejected without a change."""
     return {state: placed(issuer, ahead, state) for state in MOVES}
 
 
 def placed(issuer: Issuer, ahead: Issuer, state: str, action: str = "") -> Placed:
-    """A card in a state; with a blocked PIN for unblockPin, with something to confirm for authenticationConfirm."""
+    """Create a card in a state, with a blocked PIN for unblockPin and a pending authenticationConfirm request."""
     validity = {"card_validity_period": 1} if state == "E" else {}
     card = issuer.card(card_virtual=0, card_pin=PIN, **validity)
     records = whole_requests.Records(card.holder_id, card.account_id, card.card_id, card.card_request_id)
@@ -152,7 +152,7 @@ def request(action: str, records: whole_requests.Records) -> Members:
 
 
 def page(action: str) -> Members:
-    """The further members of a read that answers a page."""
+    """Return the paging members that a read requires."""
     if EVERY_ACTION[action].is_continued:
         return {"date_from": 0, "date_to": 1, "item_count": 1}
     return {"paginator": {"item_count": 1, "offset": 0}} if EVERY_ACTION[action].is_paged else {}
@@ -264,7 +264,7 @@ def test_a_status_change_to_expired_or_not_activated_returns_code_2005(issuer: I
 
 
 def test_a_card_expires_at_the_end_of_its_expiry_month(issuer: Issuer) -> None:
-    """Expire at the end of April with one month from 2 March; lost, stolen and blocked cards keep their status."""
+    """A one-month card from 2 March expires at the end of April. Lost, stolen and blocked cards keep their status."""
     cards = {state: issuer.card_in(state, card_validity_period=1).card_id for state in "NATRLSB"}
 
     for days, expired in ((59.62, False), (59.63, True)):  # 9 o'clock in the morning is 0.375 of a day
@@ -341,7 +341,7 @@ def test_an_action_on_money_returns_the_code_for_each_account_state(issuer: Issu
 
 
 def put_into(issuer: Issuer, account: int, state: str) -> None:
-    """Have an account in a state, also in C with its money still there."""
+    """Set the stored state of an account, even closed with a balance."""
     issuer.hub.store.update("cards", {"owner": f"account#{account}", "part": "account"}, set={"status": state})
 
 
@@ -395,7 +395,7 @@ def test_three_wrong_pins_block_the_pin_until_unblocked_and_a_new_pin_clears_the
 
 
 @pytest.mark.parametrize("pin", ["0000", "7777", "0123", "6789", "9876", "3210"])
-def test_every_action_that_sets_a_pin_rejects_a_simple_one(issuer: Issuer, pin: str) -> None:
+def test_every_action_that_sets_a_pin_rejects_a_simple_pin(issuer: Issuer, pin: str) -> None:
     card = issuer.card_in("A", card_virtual=0)
     records = whole_requests.Records(card.holder_id, card.account_id, card.card_id)
 

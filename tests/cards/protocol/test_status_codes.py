@@ -1,4 +1,4 @@
-"""Every ``status_code`` of the interface: how it comes about, and how it is told."""
+"""Every ``status_code`` of the interface with its causes and message."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def with_storage(error: Exception) -> Callable[[Issuer], Envelope]:
 
 
 def paid(amount: int, **members: object) -> Callable[[Issuer], Envelope]:
-    """A payment out of an account with 20,000.00 EUR, of which 15,000.00 are the most by its limits."""
+    """Return a payment from an account with 20,000.00 EUR and a limit of 15,000.00 EUR."""
     return lambda issuer: issuer.transfer(issuer.funded_address(2_000_000, EUR, limit_group_id=211), amount, **members)
 
 

@@ -1,4 +1,4 @@
-"""A ledger to prove, and the findings of a run of the proof."""
+"""Fixtures with a ledger for the proof, and the findings of a proof run."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FOREVER = float("inf")
 
 @dataclass
 class Ledger:
-    """Two accounts and a special one that have paid each other, and what a run of the proof has to say of them."""
+    """Two accounts and a special account with mutual payments, and the findings of proof runs."""
 
     issuer: Issuer
     first: int
@@ -41,7 +41,7 @@ class Ledger:
         return self.go_on()
 
     def account(self, number: int, **members: Any) -> Item:
-        """Change what an account's item says; answers what it said before."""
+        """Change members of an account's item and return the previous item."""
         key = {"owner": f"account#{number}", "part": "account"}
         before = self.store.get("cards", key)
         assert before is not None
@@ -50,7 +50,7 @@ class Ledger:
         return before
 
     def row(self, owner: str, number: int, **members: Any) -> Item:
-        """The same of a row of the ledger."""
+        """Change members of a ledger row and return the previous row."""
         key = {"owner": owner, "part": f"movement#{number:012}"}
         before = self.store.get("ledger", key)
         assert before is not None
@@ -59,7 +59,7 @@ class Ledger:
         return before
 
     def forget_payments_to(self, number: int) -> None:
-        """As if an account had never been paid: it is whole by itself."""
+        """Delete an account's rows and reset the balance, so that the account alone is consistent."""
         owner = f"account#{number}"
         for item in self.store.rows("ledger", ("owner", owner)):
             self.store.delete("ledger", {"owner": owner, "part": item["part"]})
@@ -68,7 +68,7 @@ class Ledger:
 
 @pytest.fixture
 def ledger(causeway: Causeway) -> Ledger:
-    """The first account got 1000.00 EUR and paid 40.00 to the second, 5.00 to the special one; 30.00 are pending."""
+    """Account 1 receives 1000.00 EUR and pays 40.00 to account 2 and 5.00 to the special account. 30.00 are pending."""
     issuer = Issuer(causeway)
     first, second = issuer.account(), issuer.account()
     opening = {"epm_method_id": 2, "currency_ison": EUR}

@@ -1,4 +1,4 @@
-"""The proof of the ledger: what was written as it should be passes, and whatever is changed is found at its place."""
+"""The proof of the ledger: consistent records pass, and every change is reported at its place."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def account(number: int = 17, currency: int = GBP) -> Account:
 
 
 def transaction(number: int, amount: int, **members: Any) -> Transaction:
-    """One that gives ``amount``, or takes it if it is negative."""
+    """Return a transaction that credits ``amount``, or debits a negative amount."""
     least: dict[str, Any] = {"transaction_type": EXTERNAL_OUT, "trans_link": "E1", "currency": GBP}
     least |= {"direction": "debit" if amount < 0 else "credit", "amount": abs(amount), "holder_amount": abs(amount)}
     return Transaction(id=number, **least | members)
@@ -59,13 +59,13 @@ def transaction(number: int, amount: int, **members: Any) -> Transaction:
 
 @dataclass
 class Books:
-    """The items of a ledger, as movements write them."""
+    """The items of a ledger as written by movements."""
 
     items: list[Item] = field(default_factory=list)
     written: int = 0
 
     def write(self, movement: Movement, *accounts: Account) -> list[Account]:
-        """The accounts as they stand afterwards."""
+        """Write a movement and return the updated accounts."""
         self.items += [deepcopy(each.item) for each in movement.operations() if isinstance(each, Put)]
         return [movement.account_after(each) for each in accounts]
 
@@ -87,7 +87,7 @@ def folded(books: Books, owner: str = "account#17", currency: int = GBP) -> Acco
 
 @dataclass
 class Lived:
-    """An account that got 1000.00, holds 25.00 for payment 5, paid 40.00 with a fee of 1.50, and holds 3.00 more."""
+    """An account with 1000.00, holds of 25.00 and 3.00, and a payment of 40.00 with a fee of 1.50."""
 
     books: Books
     account: Account
@@ -314,7 +314,7 @@ def test_a_missing_or_different_transaction_lookup_is_a_mismatch(lived: Lived) -
 
 @dataclass
 class Spent(Lived):
-    """An account that got 1000.00, paid 40.00 of the 60.00 that authorization 8 held, and disputes 15.00 of that."""
+    """An account with 1000.00 that paid 40.00 of the 60.00 held by authorization 8, and disputes 15.00."""
 
 
 @pytest.fixture
@@ -417,7 +417,7 @@ def place_of(item: Item) -> Item:
 
 @pytest.fixture
 def at_home() -> Books:
-    """Account 17 pays account 18 25.00 EUR for 21.50 GBP, and 1.00 GBP for it."""
+    """Return books in which account 17 pays 21.50 GBP and a fee of 1.00 GBP, and account 18 receives 25.00 EUR."""
     books, payer, payee = Books(), account(), account(18, EUR)
     movement = books.movement("payment at home", epm_transaction_id=3)
     movement.book(payer, -2_150, CONVERSION)

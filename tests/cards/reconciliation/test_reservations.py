@@ -1,4 +1,4 @@
-"""Claims: what holds and reserves money says so itself, as the rows of the ledger do."""
+"""Claims: holding and reserving records agree with the rows of the ledger."""
 
 from __future__ import annotations
 

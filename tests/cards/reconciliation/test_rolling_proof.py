@@ -1,4 +1,4 @@
-"""The rolling proof: every account is proved in each round, breaks stay known until they are gone, runs go on."""
+"""The rolling proof: each round checks every account, mismatches are tracked until repaired, and runs continue."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_a_round_proves_every_account_and_special_account_once(ledger: Ledger, l
 def test_a_special_account_with_several_addresses_is_proved_once(
     ledger: Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """This holds if its addresses are in different steps, too."""
+    """The addresses may be in different steps."""
     opening = {"epm_method_id": 2, "currency_ison": EUR, "special_account_id": SPECIAL_EUR}
     for _ in range(2):
         ledger.issuer.data("assignExternalPaymentAddressForSpecialAccount", **opening)
@@ -159,7 +159,7 @@ def test_a_movement_row_missing_in_another_account_is_a_mismatch(ledger: Ledger)
 
 
 def forge(ledger: Ledger) -> None:
-    """The second account's row of what it got names another book, so that it sums to zero all the same."""
+    """Rename a book in the second account's row. The row still sums to zero."""
     renamed = [
         ["fees" if book.startswith(f"account#{ledger.first}:") else book, currency, amount]
         for book, currency, amount in ledger.row(f"account#{ledger.second}", 1)["entries"]
@@ -201,7 +201,7 @@ def test_a_round_proves_all_accounts_in_small_steps(
 
 
 def stopped_after(ledger: Ledger, steps: int) -> Progress:
-    """A run whose time is over after so many steps; each takes a second."""
+    """Run the proof with a time limit after ``steps`` steps of one second each."""
     clock, real = ledger.issuer.clock, rolling_proof._prove_next
 
     def step(*arguments: Any) -> Progress:
@@ -285,7 +285,7 @@ def test_the_schedule_runs_the_rolling_proof(ledger: Ledger, capsys: pytest.Capt
 
 
 def test_a_run_ends_before_the_timeout_of_its_function() -> None:
-    """This holds if the accounts of the last step are broken and read again at 450 rows a second."""
+    """The test uses broken accounts in the last step, read again at 450 rows a second."""
     longest = max(rolling_proof.COMPARING_SECONDS, LOOKS * rolling_proof.MOST_ROWS / 450)
 
     assert jobs.PROVING_SECONDS + longest < BY_NAME["prove"].timeout

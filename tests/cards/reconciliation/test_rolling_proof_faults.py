@@ -1,4 +1,4 @@
-"""Storage that fails while the ledger is proved: nothing looks broken for it, and the round comes to the same end."""
+"""Storage faults during the proof: they cause no false mismatch, and the round has the same result."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def one_after_the_other(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def everything_holds(ledger: Ledger) -> None:
-    """The first round."""
+    """Leave the ledger consistent for the first round."""
 
 
 def one_is_broken(ledger: Ledger) -> None:
@@ -37,7 +37,7 @@ def one_is_broken(ledger: Ledger) -> None:
 
 
 def one_was_broken(ledger: Ledger) -> None:
-    """Break an account, find the break, and repair it; its movements with others are checked again."""
+    """Break an account, find the mismatch and repair it, so that its shared movements are checked again."""
     settled = ledger.account(ledger.first, settled=1)["settled"]
     ledger.go_on()
     ledger.account(ledger.first, settled=settled)
@@ -51,7 +51,7 @@ PREPARATIONS: tuple[Callable[[Ledger], None], ...] = (everything_holds, one_is_b
 
 
 class Run:
-    """A run that a fault befalls, and those that come after it."""
+    """A run with a fault, and the runs after it."""
 
     def __init__(self, ledger: Ledger, prepare: Callable[[Ledger], None]) -> None:
         self._ledger, self._prepare = ledger, prepare

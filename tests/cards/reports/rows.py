@@ -1,4 +1,4 @@
-"""Rows of reports as the network leaves them, written by hand: with every member that there is, and with the least."""
+"""Rows of reports in the stored form of network messages, with all members and with the minimum."""
 
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ WHOLE_TRANSACTION: Row = LEAST_TRANSACTION | {
 
 
 def message(issuer: Issuer, card_id: int, at: int, *, level: int = 0, financial: bool = True, **members: Any) -> int:
-    """Write a message about a card, recorded at ``at`` (Unix milliseconds); answers its number."""
+    """Write a message about a card, recorded at ``at`` (Unix milliseconds), and return its number."""
     number = next(_numbers)
     lists = [activity_record.of_card(card_id), activity_record.shard_with(MANAGER, number)]
     lists += [activity_record.of_card(card_id, activity_record.AUTHORIZES)] if financial else []
@@ -180,7 +180,7 @@ def message(issuer: Issuer, card_id: int, at: int, *, level: int = 0, financial:
 
 
 def transaction(issuer: Issuer, card_id: int, account_id: int, at: int, like: Row) -> int:
-    """Write a transaction of a card on an account, recorded at ``at`` (Unix milliseconds); answers its number."""
+    """Write a transaction of a card and an account, recorded at ``at`` (Unix milliseconds), and return its number."""
     number, account = next(_numbers), f"account#{account_id}"
     lists = [transaction_record.timeline(*of) for of in ((account, None), (None, card_id), (account, card_id))]
     row = {**like, "id": number, "card_id": card_id, "account_id": account_id, "at": at}
@@ -203,7 +203,7 @@ def _rows(lists: Sequence[Timeline], at: int, number: int, row: Row) -> list[Put
 
 
 def paged(report: Callable[..., Envelope], name: str, item_count: int, **members: Any) -> list[list[int]]:
-    """The numbers of the rows of each page; ``name`` is the member that has them."""
+    """Return the numbers of the rows of each page. ``name`` is the number's member."""
     pages: list[list[int]] = []
     last: dict[str, int] = {}
     while True:

@@ -1,4 +1,4 @@
-"""getCardsActivity and getFinancialAuthorizes: whose messages they list, in which order, and page by page."""
+"""getCardsActivity and getFinancialAuthorizes: visible messages, order and paging."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ _halves = itertools.count()
 
 @pytest.fixture
 def minute(issuer: Issuer) -> int:
-    """The start of half a minute that no other test uses, in Unix milliseconds, some hours ago."""
+    """Return the start of an unused half minute some hours ago in Unix milliseconds."""
     return milliseconds(issuer.clock) - 3 * 3600 * _SECOND + next(_halves) * 30 * _SECOND
 
 
 def report(issuer: Issuer, listed: str, card: int, **members: Any) -> Envelope:
-    """A list's answer; every row of today unless dates are given."""
+    """Request a list, by default for the last four hours, and return the answer."""
     now = issuer.clock.time()
     least = {"date_from": now - 4 * 3600, "date_to": now + 3600, "item_count": 100}
     return issuer.do(listed.partition(" ")[0], **LISTED[listed](card) | least | members)
@@ -44,7 +44,7 @@ def ids(answer: Envelope) -> list[int]:
 
 
 def within(at: int) -> dict[str, int]:
-    """The half minute of a test."""
+    """Return the date members for the half minute of a test."""
     return {"date_from": at // _SECOND, "date_to": at // _SECOND + 29}
 
 
@@ -56,7 +56,7 @@ def test_messages_are_listed_in_recording_order(issuer: Issuer, minute: int, lis
     assert ids(report(issuer, listed, card, **within(minute))) == [first, second, third]
 
 
-def test_get_financial_authorizes_lists_only_messages_that_take_money(issuer: Issuer, minute: int) -> None:
+def test_get_financial_authorizes_lists_only_messages_that_debit_money(issuer: Issuer, minute: int) -> None:
     card = issuer.card().card_id
     taken = message(issuer, card, minute)
     declined = message(issuer, card, minute + 1, financial=False, response_code="51", actual=0)
@@ -207,7 +207,7 @@ def test_the_list_of_all_cards_rejects_a_last_id_above_the_access_level(issuer: 
 
 
 def test_the_list_of_all_cards_shows_a_message_after_one_second(issuer: Issuer) -> None:
-    """Concurrent writers may still add a row before a younger one."""
+    """Concurrent writers may still add a row before a newer row."""
     card, now = issuer.card().card_id, milliseconds(issuer.clock)
     old, young = message(issuer, card, now - _SECOND), message(issuer, card, now - _SECOND + 1)
     dates = {"date_from": now // _SECOND - 5, "date_to": now // _SECOND + 5}
@@ -250,7 +250,7 @@ def test_a_page_takes_one_read_and_one_query_or_16_queries_for_all_cards(issuer:
     }
 
 
-def test_a_repeated_request_returns_the_first_page(issuer: Issuer, minute: int) -> None:
+def test_a_duplicate_request_returns_the_first_page(issuer: Issuer, minute: int) -> None:
     card, reference = issuer.card().card_id, issuer.reference()
     message(issuer, card, minute)
     asked = partial(report, issuer, "getCardsActivity of all", card, request_reference_id=reference, **within(minute))

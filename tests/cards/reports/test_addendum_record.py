@@ -1,4 +1,4 @@
-"""Addendums: the network tells them of a transaction, and getFinancialDetailAddendums lists them."""
+"""Addendums: the network sends them for a transaction, and getFinancialDetailAddendums lists them."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ OVERALL = pytest.mark.parametrize("overall", [False, True], ids=["of a transacti
 
 
 def transaction(issuer: Issuer, **account: Any) -> int:
-    """A new transaction's id."""
+    """Create a transaction and return its id."""
     number: int = issuer.inbound(issuer.address(issuer.account(**account)), 1000)["transaction_id"]
     return number
 
 
 def new_addendum(issuer: Issuer, number: int, **members: Any) -> int:
-    """The id of a new addendum of a transaction."""
+    """Create an addendum of a transaction and return its id."""
     least = {"transaction_id": number, "addendum_type": "lodging", "data": LODGING}
     return int(issuer.data("simulateAddendum", **least | members)["id"])
 
 
 def report(issuer: Issuer, number: int | None = None, **members: Any) -> Envelope:
-    """The addendums of a transaction, or of all since this second; what was told a moment ago is a second old."""
+    """Request the addendums of a transaction or of the last hour, and return the answer."""
     now = issuer.clock.time()
     least: dict[str, Any] = {"date_imported_from": now - 3600, "date_imported_to": now + 3600, "item_count": 100}
     return issuer.do("getFinancialDetailAddendums", **least | ({"transaction_id": number} if number else {}) | members)
@@ -41,7 +41,7 @@ def ids(answer: Envelope) -> list[int]:
 
 @pytest.fixture(autouse=True)
 def later(issuer: Issuer) -> int:
-    """No test sees what another one has told; answers its first second."""
+    """Advance the clock past earlier addendums and return the time."""
     issuer.clock.advance(3)
     return issuer.clock.time()
 
@@ -61,7 +61,7 @@ def test_an_addendum_is_listed_with_its_original_data(issuer: Issuer, later: int
     }
 
 
-def test_addendums_of_one_second_keep_their_order(issuer: Issuer) -> None:
+def test_addendums_of_one_second_are_listed_in_recording_order(issuer: Issuer) -> None:
     number = transaction(issuer)
     every = [new_addendum(issuer, number) for _ in range(3)]
 
@@ -192,7 +192,7 @@ def test_an_addendum_takes_three_round_trips_and_a_page_of_a_transaction_two(iss
     assert over_all == ["Query"] * 16
 
 
-def test_a_repeated_addendum_is_stored_once(issuer: Issuer) -> None:
+def test_a_duplicate_addendum_is_stored_once(issuer: Issuer) -> None:
     number = transaction(issuer)
     members = {
         "transaction_id": number,

@@ -1,4 +1,4 @@
-"""Reports that are paged while several processes write: what was read is the list, as it stands in the end."""
+"""Report paging during concurrent writes: the pages contain exactly the final list."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ AHEAD = 7 / (24 * 3600)
 
 
 def decided(issuer: Issuer, action: str, **members: Any) -> int:
-    """The number of what was written, once others are not in the way any more."""
+    """Repeat a simulator call until no conflict remains, and return the new number."""
     answers = (issuer.sim(action, **members) for _ in itertools.count())
     answer = next(each for each in answers if each.status_code != Status.CONFLICT)
     assert answer.status == "success", answer.raw
@@ -29,7 +29,7 @@ def decided(issuer: Issuer, action: str, **members: Any) -> int:
 
 
 def follow(issuer: Issuer, action: str, name: str, is_over: Callable[[], bool], **members: Any) -> list[int]:
-    """The numbers of all rows, page after page, until nothing more comes."""
+    """Read pages until writing is over and no more rows exist. Returns all row numbers."""
     seen: list[int] = []
     while True:
         was_over = is_over()
@@ -44,7 +44,7 @@ def follow(issuer: Issuer, action: str, name: str, is_over: Callable[[], bool], 
 def raced(
     issuer: Issuer, writing: Sequence[Callable[[], int]], reading: Callable[..., list[int]]
 ) -> tuple[set[int], list[int]]:
-    """The numbers written, and the pages read meanwhile."""
+    """Write and read concurrently and return the written and the read numbers."""
     written: list[int] = []
 
     def write(first: int) -> list[int]:

@@ -1,4 +1,4 @@
-"""Lists over all cards while transactions land long after their decision: no page passes a row that may still come."""
+"""Lists of all cards with late commits: no page skips a row that may still be committed."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ PAGE = 3
 
 @dataclass
 class Poller:
-    """Reads a list over all cards, page after page, from the second of its first request on."""
+    """Reads pages of a list of all cards, from the second of its first request on."""
 
     issuer: Issuer
     action: str
@@ -47,14 +47,14 @@ class Poller:
     seen: list[int] = field(default_factory=list)
 
     def poll(self, **members: Any) -> list[int]:
-        """The ids of the rows that one page adds."""
+        """Read one page and return its row ids."""
         last = {"last_id": self.seen[-1]} if self.seen else {}
         rows = self.issuer.data(self.action, **{"item_count": PAGE} | self.dates | last | members)
         self.seen += (new := [int(row[self.name]) for row in rows])
         return new
 
     def follow(self) -> list[int]:
-        """The ids of all rows that can be had now."""
+        """Read all available pages and return their row ids."""
         before = len(self.seen)
         while self.poll():
             pass
@@ -62,12 +62,12 @@ class Poller:
 
 
 class NotWritten(Exception):
-    """The request was answered with an error."""
+    """Raised when a write returns an error."""
 
 
 @dataclass
 class ListOfAll:
-    """A list over all cards: ``write`` adds a row and returns its id, ``rival`` does so in another process.
+    """A list of all cards. ``write`` adds a row and returns its id, ``rival`` does the same in a second process.
 
     Both raise: NotWritten.
     """
@@ -113,7 +113,7 @@ def listed(request: pytest.FixtureRequest, issuer: Issuer) -> ListOfAll:
 
 @contextlib.contextmanager
 def landing(after: Callable[[], None]) -> Iterator[None]:
-    """Transactions land when ``after`` has run; those that it makes itself land at once."""
+    """Delay each transaction until ``after`` has run. Transactions within ``after`` are not delayed."""
     transact = Store.transact
 
     def late(self: Store, operations: Sequence[Operation]) -> None:
@@ -178,7 +178,7 @@ def test_a_page_has_more_records_while_a_row_of_its_dates_is_being_written(issue
 
 
 @pytest.mark.parametrize("seconds", [0, 5, 14])
-def test_a_transaction_with_a_lost_answer_is_listed_after_its_commit(
+def test_a_transaction_with_a_lost_response_is_listed_after_its_commit(
     issuer: Issuer, listed: ListOfAll, seconds: float
 ) -> None:
     with sent_but_not_applied() as sent, contextlib.suppress(NotWritten):
@@ -195,7 +195,9 @@ def test_a_transaction_with_a_lost_answer_is_listed_after_its_commit(
     assert other in listed.poller.seen
 
 
-def test_a_list_waits_15_seconds_for_a_dead_writer_and_then_refuses_its_row(issuer: Issuer, listed: ListOfAll) -> None:
+def test_a_list_waits_15_seconds_for_a_failed_writer_and_then_rejects_its_row(
+    issuer: Issuer, listed: ListOfAll
+) -> None:
     with sent_but_not_applied() as sent, contextlib.suppress(NotWritten):
         listed.write()
     other = listed.rival()
@@ -212,7 +214,7 @@ def test_a_list_waits_15_seconds_for_a_dead_writer_and_then_refuses_its_row(issu
     assert listed.poller.follow() == []
 
 
-def test_cancelling_the_row_of_a_dead_writer_takes_one_more_round_trip(issuer: Issuer, listed: ListOfAll) -> None:
+def test_cancelling_the_row_of_a_failed_writer_takes_one_more_round_trip(issuer: Issuer, listed: ListOfAll) -> None:
     calls = []
     issuer.clock.advance(61)
     listed.poller.poll()  # reads anew what is cached for a minute
@@ -230,7 +232,7 @@ def test_cancelling_the_row_of_a_dead_writer_takes_one_more_round_trip(issuer: I
 def test_a_transaction_slower_than_15_seconds_fails_and_its_row_is_never_listed(
     issuer: Issuer, listed: ListOfAll
 ) -> None:
-    """Requests are decided again for only ten seconds."""
+    """A request makes new attempts for only ten seconds."""
 
     def look() -> None:
         issuer.clock.advance(ABANDONED_AFTER / 1000)
@@ -258,7 +260,7 @@ def test_a_request_reserves_a_new_row_after_a_cancelled_reservation(issuer: Issu
 
 @pytest.mark.parametrize("milliseconds", [CONFIRMED_WITHIN, CONFIRMED_WITHIN + 1, 8_000])
 def test_a_row_with_a_late_reservation_is_not_skipped(issuer: Issuer, listed: ListOfAll, milliseconds: int) -> None:
-    """A poller that reads before the reservation exists does not see the reservation."""
+    """A page read before the reservation exists does not contain the reservation."""
     other = listed.rival()
     with slow_reservations(issuer, milliseconds, listed.poller.follow):
         late = listed.write()
@@ -359,7 +361,7 @@ def _written(answer: Envelope, name: str) -> int:
 
 @contextlib.contextmanager
 def sent_but_not_applied() -> Iterator[list[Sequence[Operation]]]:
-    """Transactions are sent, and their answers are lost before they are applied."""
+    """Lose every transaction before it is applied, and yield the lost transactions."""
     sent: list[Sequence[Operation]] = []
 
     def lose(self: Store, operations: Sequence[Operation]) -> None:
@@ -372,7 +374,7 @@ def sent_but_not_applied() -> Iterator[list[Sequence[Operation]]]:
 
 @contextlib.contextmanager
 def slow_reservations(issuer: Issuer, milliseconds: int, meanwhile: Callable[[], object]) -> Iterator[None]:
-    """The first reservation takes so long, while ``meanwhile`` happens."""
+    """Delay the first reservation by ``milliseconds`` and run ``meanwhile``."""
     put, slow = Store.put, [True]
 
     def slowly(self: Store, table: str, item: Item, condition: Any = None) -> None:
@@ -388,7 +390,7 @@ def slow_reservations(issuer: Issuer, milliseconds: int, meanwhile: Callable[[],
 
 @contextlib.contextmanager
 def late_confirmations(issuer: Issuer) -> Iterator[None]:
-    """Storage confirms each reservation later than a reader could have passed it."""
+    """Confirm each reservation after the time limit of readers."""
     put, transact = Store.put, Store.transact
 
     def wait(is_reserving: bool) -> None:
@@ -407,11 +409,11 @@ def late_confirmations(issuer: Issuer) -> Iterator[None]:
 
 
 def reserved_rows(issuer: Issuer) -> list[Item]:
-    """The reservations that are neither used nor cancelled."""
+    """Return the reservations that are neither used nor cancelled."""
     return [row for row in issuer.hub.store.scan("card-activity") if RESERVED_BY in row]
 
 
 def _numbers(operations: Sequence[Operation]) -> list[int]:
-    """The id of the row in the list over all cards."""
+    """Return the id of the row in the list of all cards."""
     [row] = [each.item for each in operations if isinstance(each, Put) and each.item["owner"].startswith("manager#")]
     return [int(row["part"].split("#")[2])]

@@ -1,4 +1,4 @@
-"""Every member of every record of the reports: what it is where there is a fact, and that it is left out without."""
+"""Every member of every report record: its value if present, its omission if missing."""
 
 from __future__ import annotations
 
@@ -83,14 +83,14 @@ def mandatory(table: Mapping[str, Any]) -> set[str]:
 
 
 def as_written(row: Row) -> Row:
-    """A message as the interface writes it."""
+    """Return a message in the form of the interface."""
     flags = {name: [row[name]] for name in ("risk_actions", "security_checks")}
     rates = {name: Decimal(value) for name, value in row.items() if name.endswith("_rate")}
     return row | flags | rates
 
 
 @pytest.mark.parametrize("name", ACTIVITY)
-def test_card_activity_shows_a_member_of_the_message_and_omits_a_missing_one(name: str) -> None:
+def test_card_activity_returns_each_present_message_member_and_omits_missing_members(name: str) -> None:
     common = {"authorize_id": 5, "card_id": 44}
     whole, least = (dict(serializers.activity(row | common)) for row in (WHOLE_MESSAGE, LEAST_MESSAGE))
 
@@ -99,7 +99,7 @@ def test_card_activity_shows_a_member_of_the_message_and_omits_a_missing_one(nam
 
 
 @pytest.mark.parametrize("name", AUTHORIZE)
-def test_a_financial_authorize_shows_a_member_of_the_message_and_omits_a_missing_one(name: str) -> None:
+def test_a_financial_authorize_returns_each_present_member_and_omits_missing_members(name: str) -> None:
     common = {"authorize_id": 5, "card_id": 44}
     row = WHOLE_MESSAGE | common | FEES_APART
     expected = as_written(row) | {"currency_convertion_fee": 28}
@@ -110,7 +110,7 @@ def test_a_financial_authorize_shows_a_member_of_the_message_and_omits_a_missing
 
 
 @pytest.mark.parametrize("name", TRANSACTION)
-def test_a_transaction_shows_a_network_or_ledger_member_and_omits_a_missing_one(name: str) -> None:
+def test_a_transaction_returns_network_and_ledger_members_and_omits_missing_members(name: str) -> None:
     least = serializers.transaction(LEAST_TRANSACTION)
 
     assert dict(serializers.transaction(WHOLE_TRANSACTION))[name] == SHOWN[name]
@@ -215,7 +215,7 @@ def test_an_external_payment_without_a_card_shows_a_null_card_id(transaction_typ
 def test_the_billed_amount_excludes_fees_of_debits_and_credits(
     transaction_type: int, direction: str, billed: int
 ) -> None:
-    """A debit adds fees, a credit deducts fees, and a return equals its original."""
+    """Debits include fees, credits deduct fees, and a return equals its original."""
     fees = {"holder_amount": 1088, "fee": 60, "conversion_fee": 28, "conversion_fee_blended": True}
 
     record = serializers.transaction(

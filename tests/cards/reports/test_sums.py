@@ -1,4 +1,4 @@
-"""Sums of rows: by the documented rule alone, an account's rows add up to its settled balance."""
+"""Sums of rows: by the documented rule, an account's rows add up to its settled balance."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ AMOUNTS = st.integers(1, 99_99)
 
 
 def documented_credits() -> frozenset[int]:
-    """The types of rows that count for the holder, as the page prints them."""
+    """Return the credit transaction types from the documentation page."""
     [rule] = tables(section(CARD_NETWORK, "### How rows add up"))
     [credit] = [row for row in rule if row[-1] == "+"]
     return frozenset(map(int, credit[0].split(", ")))
@@ -39,7 +39,7 @@ CREDITS = documented_credits()
 
 
 class Cardholder:
-    """An account in pounds with a card, a British address, one whose payments are converted, and a neighbour."""
+    """A card account in pounds with a British address, a converting address, and a second account for transfers."""
 
     def __init__(self, issuer: Issuer, program: int, fee_group: int) -> None:
         self.card: Holder = new_holder(issuer, FUNDS, card_program_id=program, card_fee_group_id=fee_group)
@@ -114,7 +114,7 @@ class Cardholder:
     # -- what is seen
 
     def rows(self) -> list[Any]:
-        """All rows of the account, page by page."""
+        """Return all rows of the account from every page."""
         found: list[Any] = []
         last: dict[str, int] = {}
         while True:
@@ -126,7 +126,7 @@ class Cardholder:
             last = {"last_id": found[-1]["transaction_id"]}
 
     def check(self) -> Sequence[Any]:
-        """Whether the rows come to the settled balance."""
+        """Check that the rows add up to the settled balance, and return them."""
         rows = self.rows()
         assert sum(map(effect, rows)) == self.card.balances()[0]
         return rows
@@ -153,7 +153,7 @@ PROGRAMMES = pytest.mark.parametrize("program", [BLENDING, NOT_BLENDING], ids=["
 
 
 def effect(row: Mapping[str, Any]) -> int:
-    """The effect of a row on the settled balance, as the page prints it."""
+    """Return the effect of a row on the settled balance by the documented rule."""
     amount: int = row["holder_amount"] if row["transaction_type"] in CREDITS else -row["holder_amount"]
     return amount - (0 if row["is_conversion_fee_blended"] else row.get("currency_conversion_fee", 0))
 

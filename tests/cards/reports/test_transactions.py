@@ -1,4 +1,4 @@
-"""getTransactions: by card, by account, by both or by its own id, for every kind of transaction that there is."""
+"""getTransactions: by card, by account, by both or by transaction id, for every kind of transaction."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ WITH_FEES = 304
 
 @dataclass(frozen=True)
 class Money:
-    """A card with an account, whose address has money, and what came and went by it, in this order."""
+    """A card with a funded account, its address and its payments in order."""
 
     card: NewCard
     address: Any
@@ -40,7 +40,7 @@ class Money:
 
 @pytest.fixture(scope="module")
 def money(issuer: Issuer) -> Money:
-    """Five payments, a second apart."""
+    """Create five payments at intervals of a second."""
     card = issuer.card()
     address = issuer.address(card.account_id, 2, card_id=card.card_id)
     came = []
@@ -125,7 +125,7 @@ def test_a_date_range_includes_its_first_and_last_second(issuer: Issuer, money: 
 
 
 def _start(issuer: Issuer, money: Money) -> int:
-    """The second in which the first payment came."""
+    """Return the second of the first payment."""
     [account] = issuer.data("getAccounts", **money.of_account)
     last: int = account["date_updated"]
     return last - 4
@@ -202,7 +202,7 @@ def test_a_page_takes_one_read_and_one_query(issuer: Issuer, money: Money) -> No
 
 @pytest.fixture(scope="module")
 def kinds(issuer: Issuer) -> Mapping[str, Any]:
-    """A transaction of every kind that external payments and fees have, as it is shown."""
+    """Return a displayed transaction of every kind of external payment and fee."""
     account = issuer.account(currency_ison=GBP, fee_group_id=WITH_FEES)
     address = issuer.address(account)
     made = {"in": issuer.inbound(address, 10_000, reference="INVOICE 7")["transaction_id"]}

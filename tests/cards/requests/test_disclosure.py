@@ -1,4 +1,4 @@
-"""Disclosure: each credential sees card data in its own way, and the line of a reveal is there without the value."""
+"""Disclosure: each credential has card data modes, and each reveal writes an audit line without the value."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PEM = signatures.public_pem(KEY.public_key())
 
 
 def credential(mode: str, **modes: str) -> Credential:
-    """A credential that sees every field in one mode, but for ``modes``."""
+    """Return a credential with one mode for every field except those in ``modes``."""
     return Credential(
         manager_id=1,
         name="web-shop",
@@ -115,7 +115,7 @@ def test_the_audit_line_of_a_reveal_is_written_at_every_log_level(lines: Lines) 
 
 
 @pytest.mark.parametrize("field", ["pin", "cvc2", "acs_password", "expiry"])
-def test_the_mode_masked_is_refused_for_every_field_except_the_card_number(field: CardField) -> None:
+def test_the_mode_masked_is_rejected_for_every_field_except_the_card_number(field: CardField) -> None:
     with pytest.raises(ValueError, match=f"{field} cannot be revealed to 1.web-shop in the mode masked"):
         disclosure._disclose(credential("masked"), 1001, field, "4823")
 
@@ -148,6 +148,6 @@ CURVE = ec.generate_private_key(ec.SECP256R1()).public_key()
     ],
     ids=["too short", "of another kind", "damaged", "empty"],
 )
-def test_an_invalid_or_short_encryption_key_is_refused(pem: str, reason: str) -> None:
+def test_an_invalid_or_short_encryption_key_is_rejected(pem: str, reason: str) -> None:
     with pytest.raises(ValueError, match=reason):
         disclosure.public_key(pem)

@@ -1,4 +1,4 @@
-"""The one way of every request: its checks in their order, who may ask, and what is told when the service fails."""
+"""The dispatch of requests: order of checks, access rights, and answers to internal failures."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ REVEALS = {name: action.field for name, action in EVERY_ACTION.items() if action
 
 
 def code(answer: Envelope) -> int | None:
-    """The code of an error, after a look at its shape."""
+    """Return an error's status code. Check the form of the error."""
     if answer.status == "error":
         assert list(answer.members) == ["status", "duplicated", "status_code", "message"]
         assert answer.duplicated == 0
@@ -116,7 +116,7 @@ def test_an_unknown_action_returns_code_1002(issuer: Issuer, action: Any) -> Non
     ],
 )
 def test_the_message_for_an_unknown_action_names_the_closest_match(issuer: Issuer, action: Any, message: str) -> None:
-    """Quote at most 50 characters of the name, with question marks for those outside printable ASCII."""
+    """The message quotes at most 50 characters, with question marks for those outside printable ASCII."""
     assert issuer.do("getDesign", action=action).message == message
 
 
@@ -154,7 +154,7 @@ def test_an_invalid_reference_returns_code_1004_for_every_action(issuer: Issuer,
 
 @pytest.fixture(scope="module")
 def idle(issuer: Issuer) -> Issuer:
-    """A credential that may do nothing."""
+    """Return an issuer whose credential permits no action."""
     return issuer.with_credential("idle", actions=frozenset())
 
 
@@ -202,7 +202,7 @@ FAULTS: dict[int, Callable[[Issuer], dict[str, Any]]] = {
 
 
 def used(issuer: Issuer) -> str:
-    """A reference that something else was asked with."""
+    """Return a reference that was used for a different request."""
     reference = issuer.reference()
     issuer.data("getDesign", program_id=101, request_reference_id=reference)
     return reference
@@ -253,7 +253,7 @@ ENTRIES_OF = {
 
 @pytest.mark.parametrize("action", ENTRIES_OF)
 def test_existence_is_checked_before_state(issuer: Issuer, action: str) -> None:
-    """Name missing entries beside a blocked card and a closed account."""
+    """The messages name missing entries although a card is blocked and an account is closed."""
     made = request_records.create_records(issuer, action, status="B")
     issuer.data("changeAccountStatus", account_id=made.account_id, account_status="C")
     request = whole_requests.whole(action, made)[-1]
@@ -283,7 +283,7 @@ def test_an_error_message_names_members_but_not_their_values(issuer: Issuer) -> 
 
 
 @pytest.mark.parametrize("call_of_store", ["batch_get", "transact"])
-def test_a_storage_failure_returns_code_9001_and_a_later_repeat_is_executed(issuer: Issuer, call_of_store: str) -> None:
+def test_a_storage_failure_returns_code_9001_and_a_later_retry_is_executed(issuer: Issuer, call_of_store: str) -> None:
     card, reference = issuer.card(), issuer.reference()
     request = {"card_id": card.card_id, "acs_password": "quiet-Otter 9!", "request_reference_id": reference}
 
@@ -310,7 +310,7 @@ def test_an_exception_returns_code_9001_and_is_logged_without_the_body(issuer: I
 
 
 @pytest.mark.parametrize("busy", [Conflict, Throttled])
-def test_a_request_that_loses_every_attempt_returns_code_8003(issuer: Issuer, busy: type[StoreError]) -> None:
+def test_a_request_with_conflicts_in_every_attempt_returns_code_8003(issuer: Issuer, busy: type[StoreError]) -> None:
     card = issuer.card()
     reference = issuer.reference()
 

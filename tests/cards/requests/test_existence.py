@@ -1,4 +1,4 @@
-"""References of a request: unknown, foreign and hidden records and entries are reported as missing."""
+"""References of a request: unknown, foreign and inaccessible records and entries are reported as missing."""
 
 from __future__ import annotations
 
@@ -60,13 +60,13 @@ def ids(pairs: list[tuple[str, str]]) -> list[str]:
 
 
 def request_with(records: Records, action: str, name: str) -> Members:
-    """A whole request for records that there are, in which the member is looked at."""
+    """Return a complete request for existing records in which the member is validated."""
     return next(each for each in whole_requests.whole(action, records) if name in each)
 
 
 @pytest.fixture(scope="module")
 def standing(issuer: Issuer) -> Records:
-    """Records that no test changes."""
+    """Return records that no test changes."""
     return request_records.create_records(issuer, "createCustomFee")
 
 
@@ -91,7 +91,7 @@ def test_a_missing_record_or_entry_returns_the_code_of_its_kind(
 
 
 @pytest.mark.parametrize(("action", "name"), OF_ENTRIES, ids=ids(OF_ENTRIES))
-def test_an_entry_of_another_programme_manager_returns_the_code_for_a_missing_one(
+def test_an_entry_of_another_programme_manager_returns_the_code_of_a_missing_entry(
     issuer: Issuer, standing: Records, action: str, name: str
 ) -> None:
     request = request_with(standing, action, name)
@@ -117,7 +117,7 @@ def test_a_limit_group_of_another_type_returns_code_3005(issuer: Issuer, action:
 
 @pytest.fixture(scope="module")
 def foreign(issuer: Issuer) -> Mapping[str, Any]:
-    """Records of the other programme manager, by the members that would name them."""
+    """Return records of the other programme manager by the members that name them."""
     other = issuer.as_caller("other")
     holder = other.holder(**HOLDER_DETAILS | {"holder_limit_group_id": 1221})
     card = other.card(card_program_id=1101, holder_id=holder)
@@ -134,7 +134,7 @@ def foreign(issuer: Issuer) -> Mapping[str, Any]:
 
 
 @pytest.mark.parametrize(("action", "name"), OF_RECORDS, ids=ids(OF_RECORDS))
-def test_a_record_of_another_programme_manager_returns_the_code_for_a_missing_one(
+def test_a_record_of_another_programme_manager_returns_the_code_of_a_missing_record(
     issuer: Issuer, standing: Records, foreign: Mapping[str, Any], action: str, name: str
 ) -> None:
     answer = call(issuer, action, request_with(standing, action, name) | {name: foreign[name]})
@@ -172,7 +172,7 @@ def level(issuer: Issuer) -> Issuer:
 
 
 @pytest.mark.parametrize(("action", "name"), WITH_LEVEL, ids=ids(WITH_LEVEL))
-def test_a_record_above_the_access_level_returns_the_code_for_a_missing_one(
+def test_a_record_above_the_access_level_returns_the_code_of_a_missing_record(
     issuer: Issuer, below: Issuer, level: Issuer, action: str, name: str
 ) -> None:
     request = request_with(request_records.create_records(issuer, action, **HIDDEN[name]), action, name)
@@ -186,14 +186,14 @@ def test_a_record_above_the_access_level_returns_the_code_for_a_missing_one(
 
 
 @pytest.mark.parametrize("action", BY_ACTION)
-def test_an_access_level_above_that_of_the_credential_returns_code_1102(below: Issuer, action: str) -> None:
+def test_an_access_level_above_the_credentials_level_returns_code_1102(below: Issuer, action: str) -> None:
     for asked in (500, "500", 1001, "00500", "9" * 30):
         assert call(below, action, {"access_level": asked}).status_code == 1102
     assert call(below, action, {"access_level": 499, "colour_of_hair": 1}).status_code in (2001, 2006, 2008)
 
 
 def test_the_access_level_of_a_creation_applies_to_the_new_record_only(issuer: Issuer, below: Issuer) -> None:
-    """Find the caller's own holder of level 400 with access_level 0 on createAccount and createCard."""
+    """createAccount and createCard with access_level 0 find the caller's own holder of level 400."""
     holder = below.holder(access_level=400)
 
     account = below.account(holder_id=holder, access_level=0)
@@ -205,7 +205,7 @@ def test_the_access_level_of_a_creation_applies_to_the_new_record_only(issuer: I
 
 
 @pytest.mark.parametrize("action", ["createAccount", "createCard"])
-def test_a_holder_access_level_above_that_of_the_credential_returns_code_1102(below: Issuer, action: str) -> None:
+def test_a_holder_access_level_above_the_credentials_level_returns_code_1102(below: Issuer, action: str) -> None:
     whole, with_holder = whole_requests.whole(action)
     own = {"access_level": 300}
 
@@ -217,11 +217,11 @@ def test_a_holder_access_level_above_that_of_the_credential_returns_code_1102(be
 
 
 def seen_from(issuer: Issuer, action: str, **members: Any) -> int:
-    """The lowest level at which a record can be seen, of those that the demonstration programme has."""
+    """Return the lowest level of the demonstration programme at which a record is visible."""
     return next(level for level in (0, 400, 500, 1000) if issuer.do(action, **members, access_level=level).data)
 
 
-def test_access_levels_default_to_those_of_the_programme_and_to_0_for_separate_holders(issuer: Issuer) -> None:
+def test_access_levels_default_to_the_programmes_level_and_to_0_for_separate_holders(issuer: Issuer) -> None:
     plain = issuer.card()
     online = issuer.card(card_program_id=103)
     chosen = issuer.card(card_program_id=103, access_level=0, holder_access_level=400)
@@ -322,7 +322,7 @@ def test_a_fee_for_a_transaction_of_another_account_returns_code_3012(issuer: Is
     assert issuer.do("createCustomFee", account_id=other.account_id, **fee).status == "success"
 
 
-def test_account_owners_in_another_order_than_the_accounts_return_code_3003(issuer: Issuer) -> None:
+def test_account_owners_in_a_different_order_than_the_accounts_return_code_3003(issuer: Issuer) -> None:
     one, other = issuer.card(), issuer.card()
     least = {"card_program_id": 101, "card_country_ison": GERMANY, "card_virtual": 1, "card_name_line_3": "ZOE ONEIL"}
     accounts = {"holder_id": one.holder_id, "account_id": [one.account_id, other.account_id]}

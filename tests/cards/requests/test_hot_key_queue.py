@@ -1,4 +1,4 @@
-"""Queues for contended items: who comes second waits for its turn, and nobody waits for nothing."""
+"""Queues for contended items: a second request waits for the first, and other requests do not wait."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_a_put_and_an_update_of_one_item_share_a_queue() -> None:
 
 
 def test_a_request_joins_one_queue_only() -> None:
-    """Prevent a deadlock of two requests that each hold one queue and wait for the other."""
+    """This prevents a deadlock of two requests that each hold one queue and wait for the other."""
     queues = HotKeyQueues()
     place = place_in(queues)
 
@@ -82,7 +82,7 @@ def test_a_request_joins_one_queue_only() -> None:
     assert waiting_in(queues) == 0
 
 
-def test_a_request_proceeds_when_its_patience_is_over() -> None:
+def test_a_request_proceeds_after_its_queue_timeout() -> None:
     queues = HotKeyQueues()
     first, second = place_in(queues), place_in(queues, patience=0)
     first.queue_for(CHANGE)

@@ -1,4 +1,4 @@
-"""Requests whose provider has not answered: a repeat waits a moment, is told to come again, and gets the one answer."""
+"""Pending provider calls: a retry waits briefly, gets 8001, and finally gets the stored answer."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ ASKING = (
 
 @contextmanager
 def silence() -> Iterator[None]:
-    """The provider answers nobody, and nothing that it is asked for arrives."""
+    """Make every provider call time out before it is received."""
     with ExitStack() as patches:
         for name in ("open_address", "submit"):
             patches.enter_context(patch.object(SandboxProvider, name, side_effect=ProviderSilent("nobody there")))
@@ -38,12 +38,12 @@ def silence() -> Iterator[None]:
 
 
 def finish(issuer: Issuer) -> None:
-    """The schedule, two minutes later."""
+    """Run the schedule two minutes later."""
     issuer.with_own_clock(days=2 / (24 * 60)).hub.cards.call(finish_due_payments)
 
 
 @pytest.mark.parametrize("action", ASKING)
-def test_a_repeat_returns_8001_until_the_provider_answers_and_then_the_stored_answer(
+def test_a_retry_returns_8001_until_the_provider_answers_and_then_the_stored_answer(
     issuer: Issuer, action: str
 ) -> None:
     members = request(issuer, action)
@@ -67,7 +67,7 @@ def test_a_repeat_returns_8001_until_the_provider_answers_and_then_the_stored_an
 
 
 @pytest.mark.parametrize("action", ASKING)
-def test_a_repeat_waits_briefly_for_the_stored_answer(issuer: Issuer, action: str) -> None:
+def test_a_retry_waits_briefly_for_the_stored_answer(issuer: Issuer, action: str) -> None:
     members = request(issuer, action)
     with silence():
         first = call(issuer, action, members)
@@ -81,7 +81,7 @@ def test_a_repeat_waits_briefly_for_the_stored_answer(issuer: Issuer, action: st
 
 
 @pytest.mark.parametrize("action", ASKING)
-def test_a_repeat_during_the_provider_call_returns_8001_and_makes_no_second_call(issuer: Issuer, action: str) -> None:
+def test_a_retry_during_the_provider_call_returns_8001_and_makes_no_second_call(issuer: Issuer, action: str) -> None:
     members, meanwhile = request(issuer, action), []
     asked = "open_address" if action.startswith("assign") else "submit"
     really = getattr(SandboxProvider, asked)
@@ -99,7 +99,7 @@ def test_a_repeat_during_the_provider_call_returns_8001_and_makes_no_second_call
 
 
 @pytest.mark.parametrize("name", ["account_name", "destination_account_name"])
-def test_a_late_refusal_of_the_provider_is_returned_to_repeats(issuer: Issuer, name: str) -> None:
+def test_a_late_rejection_by_the_provider_is_returned_to_retries(issuer: Issuer, name: str) -> None:
     action = "assignExternalPaymentAddress" if name == "account_name" else "transferToExternalPayment"
     members = request(issuer, action) | {name: "Refuse me"}
     with silence():

@@ -1,4 +1,4 @@
-"""A lost response to a transaction: the request is answered by what it wrote, or its outcome is said to be unknown."""
+"""Lost transaction responses: the request returns its own written answer or reports an unknown outcome."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _no_pauses(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def all_answers_lost(causeway: Causeway, write: str) -> Fault:
-    """Every response to the first write is lost, however often it is sent."""
+    """Return a fault that loses every response to the first write, including retries."""
     return Fault(causeway, "after", 1, lasting=True, operation=write)
 
 
@@ -45,7 +45,7 @@ def test_a_request_with_lost_storage_responses_returns_the_answer_from_its_own_w
         assert case.do(new_issuer, **members).duplicated == 1
 
 
-def test_the_outcome_is_unknown_if_the_write_and_its_check_are_unanswered(new_issuer: Issuer) -> None:
+def test_the_outcome_is_unknown_if_the_write_and_its_check_time_out(new_issuer: Issuer) -> None:
     warmed(new_issuer)
     store = new_issuer.hub.store
 
@@ -62,7 +62,7 @@ def test_the_outcome_is_unknown_if_the_write_and_its_check_are_unanswered(new_is
     assert "it is not known whether the request was carried out" in answer.message
 
 
-def test_an_unknown_outcome_returns_code_9001_without_a_claim_that_nothing_changed(new_issuer: Issuer) -> None:
+def test_an_unknown_outcome_returns_code_9001_without_stating_that_nothing_changed(new_issuer: Issuer) -> None:
     warmed(new_issuer)
     accounts = len(items(new_issuer.causeway, "cards"))
 

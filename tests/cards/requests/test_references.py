@@ -1,4 +1,4 @@
-"""``request_reference_id``: the same request twice is carried out once, and what is kept is handed out as it was."""
+"""``request_reference_id``: a duplicate request is executed once and gets the stored answer."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ WITH_CARD_DATA = [name for name, action in EVERY_ACTION.items() if action.seals]
 
 
 @EVERY
-def test_a_repeat_returns_the_first_answer(issuer: Issuer, action: str) -> None:
-    """Repeat also in another process, with numbers as strings and members in another order."""
+def test_a_retry_returns_the_first_answer(issuer: Issuer, action: str) -> None:
+    """The retry may use a different process, numbers as strings and a different order of members."""
     members = request(issuer, action)
     elsewhere = dict(reversed(members.items())) | {"access_level": str(members["access_level"])}
 
@@ -37,7 +37,7 @@ def test_a_repeat_returns_the_first_answer(issuer: Issuer, action: str) -> None:
 
 @EVERY
 def test_a_reference_used_for_another_request_returns_code_8002(issuer: Issuer, action: str) -> None:
-    """Treat another access level as another request, and another action, too."""
+    """A different access level or action makes a different request."""
     members = request(issuer, action)
     first = call(issuer, action, members)
 
@@ -50,7 +50,7 @@ def test_a_reference_used_for_another_request_returns_code_8002(issuer: Issuer, 
     assert is_repeat(first, call(issuer, action, members))
 
 
-def test_each_credential_has_references_of_its_own(issuer: Issuer) -> None:
+def test_each_credential_has_a_separate_set_of_references(issuer: Issuer) -> None:
     members = {"program_id": 101, "request_reference_id": issuer.reference()}
     issuer.data("getDesign", **members)
 
@@ -58,7 +58,7 @@ def test_each_credential_has_references_of_its_own(issuer: Issuer) -> None:
     assert issuer.as_caller("other").do("getDesign", **members | {"program_id": 1101}).duplicated == 0
 
 
-def test_a_repeat_with_different_ignored_fields_is_the_same_request(issuer: Issuer) -> None:
+def test_a_retry_with_different_ignored_fields_is_a_duplicate(issuer: Issuer) -> None:
     card = issuer.card()
     least = {"card_program_id": 101, "card_country_ison": "276", "card_virtual": 1, "card_name_line_3": "ZOE ONEIL"}
     members = {**least, "holder_id": card.holder_id, "request_reference_id": issuer.reference()}
@@ -71,7 +71,7 @@ def test_a_repeat_with_different_ignored_fields_is_the_same_request(issuer: Issu
     assert issuer.do("createCard", **members | {"card_name_line_3": "ZOE O'NEIL"}).status_code == 8002
 
 
-def test_an_update_with_null_is_another_request_than_one_without_the_member(issuer: Issuer) -> None:
+def test_an_update_with_null_differs_from_an_update_without_the_member(issuer: Issuer) -> None:
     holder = issuer.holder(title="Dr")
     [whole] = whole_requests.whole("updateHolder", whole_requests.Records(holder_id=holder))
     members = {**whole, "title": None, "request_reference_id": issuer.reference()}
@@ -142,7 +142,7 @@ KEPT: dict[int, Fault] = {
 
 
 @pytest.mark.parametrize("code", KEPT)
-def test_a_repeat_returns_the_stored_error_after_the_state_has_changed(issuer: Issuer, code: int) -> None:
+def test_a_retry_returns_the_stored_error_after_the_state_has_changed(issuer: Issuer, code: int) -> None:
     action, members, between, others = KEPT[code](issuer)
     members |= {"request_reference_id": issuer.reference()}
 
@@ -154,7 +154,7 @@ def test_a_repeat_returns_the_stored_error_after_the_state_has_changed(issuer: I
     assert issuer.do(action, **members | {"access_level": 1}).status_code == 8002
 
 
-def test_a_repeat_that_stops_waiting_returns_the_answer_stored_meanwhile(
+def test_a_retry_that_times_out_returns_the_answer_stored_meanwhile(
     issuer: Issuer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     card = issuer.card()
@@ -171,7 +171,7 @@ def test_a_repeat_that_stops_waiting_returns_the_answer_stored_meanwhile(
     assert is_repeat(*answers)
 
 
-def test_repeats_of_a_mismatch_count_one_attempt(issuer: Issuer) -> None:
+def test_retries_of_a_mismatch_count_one_attempt(issuer: Issuer) -> None:
     action, members, *_ = wrong_data(issuer)
     members |= {"request_reference_id": issuer.reference()}
 
@@ -180,8 +180,8 @@ def test_repeats_of_a_mismatch_count_one_attempt(issuer: Issuer) -> None:
     assert {answer.status_code for answer in answers} == {6001}
 
 
-def test_a_corrected_request_can_reuse_the_reference_of_a_malformed_one(issuer: Issuer) -> None:
-    """Store no error 1xxx, 2xxx (including those that depend on the programme) or 8xxx."""
+def test_a_corrected_request_can_reuse_the_reference_of_a_malformed_request(issuer: Issuer) -> None:
+    """Errors 1xxx, 2xxx (including those that depend on the programme) and 8xxx are not stored."""
     card, locked = issuer.card(), issuer.card()
     whole = {"card_program_id": 101, "card_country_ison": 276, "card_virtual": 1, "card_name_line_3": "ZOE ONEIL"}
     faults: list[tuple[int, str, Members, Members]] = [
@@ -219,7 +219,7 @@ def test_a_reference_is_stored_for_30_days(issuer: Issuer) -> None:
 
 
 @pytest.mark.parametrize("action", WITH_CARD_DATA)
-def test_a_repeat_returns_card_data_for_one_day(issuer: Issuer, action: str, lines: Lines) -> None:
+def test_a_retry_returns_card_data_for_one_day(issuer: Issuer, action: str, lines: Lines) -> None:
     members = request(issuer, action)
     before = len(audit(lines))
     first = issuer.do(action, **members)
@@ -237,7 +237,7 @@ def test_a_repeat_returns_card_data_for_one_day(issuer: Issuer, action: str, lin
 
 
 def audit(lines: Lines) -> list[Any]:
-    """The fields of cards that were revealed, as the audit lines have them."""
+    """Return the revealed card fields in the audit lines."""
     return [line["field"] for line in lines.all() if line["message"] == "card data revealed"]
 
 
@@ -253,7 +253,7 @@ def test_a_reused_reference_after_30_days_never_returns_card_data_of_the_old_req
     assert ("pan" in later, later["acs_password"]) == (False, "")
 
 
-def test_a_repeat_omits_card_data_that_the_credential_may_no_longer_see(issuer: Issuer) -> None:
+def test_a_retry_omits_card_data_that_the_credential_can_no_longer_access(issuer: Issuer) -> None:
     name = "once-plain"
     caller = issuer.with_credential(name)
     holder = caller.holder()
@@ -277,7 +277,7 @@ def test_a_repeat_omits_card_data_that_the_credential_may_no_longer_see(issuer: 
 
 
 @pytest.mark.parametrize("action", REVEALS)
-def test_a_repeated_reveal_is_executed_again(issuer: Issuer, action: str, lines: Lines) -> None:
+def test_a_duplicate_reveal_is_executed_again(issuer: Issuer, action: str, lines: Lines) -> None:
     card = issuer.card_in("A", card_virtual=0)
     members = {"card_id": card.card_id, "request_reference_id": issuer.reference()}
     first = issuer.do(action, **members)
@@ -293,7 +293,7 @@ def test_a_repeated_reveal_is_executed_again(issuer: Issuer, action: str, lines:
     assert issuer.do(action, **members | {"access_level": 1}).status_code == 8002
 
 
-def test_a_repeated_reveal_that_is_refused_is_marked_as_duplicated(issuer: Issuer) -> None:
+def test_a_rejected_duplicate_reveal_is_marked_as_duplicated(issuer: Issuer) -> None:
     card, low = issuer.card(access_level=0), issuer.with_credential("low", access_level=0)
     members = {"card_id": card.card_id, "request_reference_id": issuer.reference()}
     low.data("getPin", **members)

@@ -1,4 +1,4 @@
-"""Pages of lists that are at hand as a whole."""
+"""Pages of lists that are completely in memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Due items: all whose time has come are looked after, many at once, and no one keeps another from it."""
+"""Due items: each run processes all due items concurrently, and no item delays the others."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _numbers = itertools.count(1)
 
 
 class Things:
-    """The items of an index, and a run that takes due items from it."""
+    """The items of an index, and a run that processes due items."""
 
     def __init__(self, issuer: Issuer) -> None:
         self.clock, self.store = issuer.clock, issuer.hub.store
@@ -29,14 +29,14 @@ class Things:
         self.seen: list[int] = []
 
     def waits(self, seconds: int) -> int:
-        """A new one that is due so many seconds from now."""
+        """Create an item that is due in ``seconds`` seconds, and return its number."""
         number = next(_numbers)
         members = {"id": number, "due_at": self.clock.time() + seconds, **DUE.entry(str(number))}
         self.store.put(DUE.table, _key(number) | members)
         return number
 
     def due_at(self, number: int) -> int | None:
-        """When one that is there is due, in seconds from now."""
+        """Return the seconds until an item is due, or ``None``."""
         item = self.store.get(DUE.table, _key(number))
         assert item is not None
         return item["due_at"] - self.clock.time() if "due_at" in item else None
@@ -56,14 +56,14 @@ def _key(number: int) -> Item:
 
 @pytest.fixture
 def things(issuer: Issuer) -> Iterator[Things]:
-    """Assert that the index is empty afterwards."""
+    """Yield items. Check that the index is empty after the test."""
     made = Things(issuer)
     yield made
     made.clock.advance(3600)
     made.run()
 
 
-def test_an_item_is_handled_from_its_due_second_on(things: Things) -> None:
+def test_an_item_is_processed_from_its_due_second_on(things: Things) -> None:
     numbers = [things.waits(seconds) for seconds in (-1, 0, 1)]
 
     assert (things.run(), sorted(things.seen)) == (2, numbers[:2])
@@ -72,7 +72,7 @@ def test_an_item_is_handled_from_its_due_second_on(things: Things) -> None:
     assert things.run() == 0
 
 
-def test_an_item_that_is_stuck_is_handled_in_the_next_run(things: Things) -> None:
+def test_a_stuck_item_is_processed_in_the_next_run(things: Things) -> None:
     number = things.waits(0)
 
     assert things.run(lambda item: False) == 0

@@ -1,4 +1,4 @@
-"""Timelines: their order, their spans, and pages of several of them as one."""
+"""Timelines: order, date spans and combined pages of several lists."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ALWAYS = Span.of_seconds(None, None)
 
 
 def timeline(owner: str = "") -> Timeline:
-    """A list of nobody's, without rows."""
+    """Return an empty list of a test owner."""
     return Timeline("card-activity", owner or f"test#{new_id()}", "row", 5)
 
 
@@ -158,7 +158,7 @@ LISTS = [Rows("card-activity", f"latest#{shard}", "row") for shard in range(3)]
 
 @pytest.fixture
 def causeway_with_rows(causeway: Causeway) -> Causeway:
-    """20 rows that take turns, beside others whose names begin alike."""
+    """Store 20 rows in three lists, and other rows with similar names."""
     for number in range(20):
         at = {"owner": f"latest#{number % 3}", "part": f"row#{number:03}", "number": number}
         causeway.hub.store.put("card-activity", at)

@@ -1,4 +1,4 @@
-"""3-D Secure: whitelist rules, what they let pass, and the cardholder's answers."""
+"""3-D Secure: whitelist rules, frictionless outcomes and the cardholder's responses."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def test_whitelist_entries_above_the_maximum_length_return_2003(issuer: Issuer) 
         assert (answer.status_code, name in answer.message) == (2003, True)
 
 
-def test_a_repeated_rule_code_returns_2005(issuer: Issuer) -> None:
+def test_a_duplicate_rule_code_returns_2005(issuer: Issuer) -> None:
     """Rule codes are unique among all cards of one programme manager."""
     one, other = issuer.card_in("A").card_id, issuer.card_in("A").card_id
     code = str(uuid.uuid4())
