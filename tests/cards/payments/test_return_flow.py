@@ -245,7 +245,7 @@ def test_an_internal_transfer_is_returned_to_its_source_account(issuer: Issuer, 
     assert issuer.sim("simulateOutboundResult", epm_transaction_id=paid, result="settled").status_code == 4004
 
 
-def test_an_internal_return_credits_the_payer_without_the_fees(issuer: Issuer, tariff: Issuer) -> None:
+def test_an_internal_return_credits_the_payer_in_full_and_refunds_no_fee(issuer: Issuer, tariff: Issuer) -> None:
     account = tariff.account(currency_ison=GBP, fee_group_id=SEPARATE)
     source, target = issuer.funded_address(10_000, EUR), tariff.address(account, SEPA)
     paid = issuer.pending_payment(

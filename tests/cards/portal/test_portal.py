@@ -152,9 +152,7 @@ def statement(portal: Portal, card_id: int, since: int, until: int, **members: A
     return data
 
 
-def test_statement_transactions_equal_the_difference_of_opening_and_closing_balance(
-    portal: Portal, issuer: Issuer
-) -> None:
+def test_statement_transactions_add_up_from_opening_to_closing_balance(portal: Portal, issuer: Issuer) -> None:
     made = issuer.spendable(500_00)
     issuer.clock.advance(DAY)
     since = issuer.clock.time()
