@@ -96,7 +96,7 @@ def test_docs_state_the_limits_of_deliveries() -> None:
     assert f"stops at {sweeper.BACKLOG} waiting messages" in flowing(OPERATIONS)
     assert f"nothing is added while {sweeper.BACKLOG:,} messages wait" in text
     waits = (
-        f"after about {delivery_plan._SHORTEST_PUT_OFF} s and later up to {PLANS['event'].max_postponement // 60} min"
+        f"after about {delivery_plan._SHORTEST_POSTPONEMENT} s and later up to {PLANS['event'].max_postponement // 60} min"
     )
     assert f"{waits} (`relay`, `payment`: {PLANS['relay'].max_postponement} s)" in text
     assert f"spread over {sharded_index.SHARDS} shards" in flowing(DATA)

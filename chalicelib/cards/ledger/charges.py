@@ -106,9 +106,9 @@ class Charge:
     @classmethod
     def from_dict(cls, plain: dict[str, Any]) -> Charge:
         """Return a charge from its stored members, as in ``dataclasses.asdict``."""
-        counters = plain["conversion"]
-        rates = {name: Decimal(counters[name]) for name in ("base_rate", "holder_rate")}
-        made = {"conversion": Conversion(**{**counters, **rates}), "fees": [Fee(**each) for each in plain["fees"]]}
+        conversion = plain["conversion"]
+        rates = {name: Decimal(conversion[name]) for name in ("base_rate", "holder_rate")}
+        made = {"conversion": Conversion(**{**conversion, **rates}), "fees": [Fee(**each) for each in plain["fees"]]}
         return cls(**{**plain, **made})
 
     def book(self, movement: Movement, account: LedgerAccount, against: str) -> None:

@@ -109,5 +109,5 @@ def as_items(secrets: Iterable[EventSecret]) -> list[Item]:
     return [{"sealed": secret.sealed, "valid_until": secret.valid_until} for secret in secrets]
 
 
-def of_items(previous: Iterable[Item]) -> tuple[EventSecret, ...]:
-    return tuple(EventSecret(**each) for each in previous)
+def of_items(items: Iterable[Item]) -> tuple[EventSecret, ...]:
+    return tuple(EventSecret(**each) for each in items)
