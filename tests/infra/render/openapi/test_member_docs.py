@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
+from types import ModuleType
 from typing import TypedDict
 
 import pytest
 
+from chalicelib.cards.protocol import holder_messages, payment_messages, simulator_messages
 from chalicelib.foundation.fields.field_types import Message
 from chalicelib.openbanking.protocol import errors, own_answers, v1_account_messages
 from chalicelib.openbanking.protocol.bank_calls import RevokeToken, RevokeTokenV2, SaveConsentV2
@@ -81,3 +85,29 @@ def test_a_member_without_docstring_or_example_is_an_error() -> None:
         sentence(undescribed, "undescribed")
     with pytest.raises(LookupError, match="add it to its docstring"):
         member_example(undescribed, "undescribed")
+
+
+def declarations(body: list[ast.stmt]) -> dict[str, str]:
+    """Return the types and defaults of members, as in the source."""
+    lines = (line for line in body if isinstance(line, ast.AnnAssign))
+    return {ast.unparse(line.target): ast.unparse(line).partition(": ")[2] for line in lines}
+
+
+def class_body(model: type) -> list[ast.stmt]:
+    (source,) = ast.parse(inspect.getsource(model)).body
+    assert isinstance(source, ast.ClassDef)
+    return source.body
+
+
+@pytest.mark.parametrize("module", [holder_messages, payment_messages, simulator_messages])
+def test_a_member_described_again_under_type_checking_has_the_inherited_type(module: ModuleType) -> None:
+    """Such a declaration has no effect at run time, and mypy does not compare lengths."""
+    found = 0
+    for model in (each for each in vars(module).values() if inspect.isclass(each) and issubclass(each, Message)):
+        bases = [declarations(class_body(base)) for base in model.__mro__[1:] if issubclass(base, Message)]
+        for block in (each for each in class_body(model) if isinstance(each, ast.If)):
+            for name, described in declarations(block.body).items():
+                assert next(base[name] for base in bases if name in base) == described, f"{model.__name__}.{name}"
+                found += 1
+
+    assert found
