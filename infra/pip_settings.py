@@ -80,7 +80,7 @@ def _translate(settings: Settings, environ: Mapping[str, str]) -> Iterator[tuple
 def _read_settings(environ: Mapping[str, str]) -> Settings:
     """Read the settings of ``pip install``: files, then variables. The section ``install`` overrides ``global``."""
     parser = RawConfigParser()
-    for file in _find_files(environ):
+    for file in find_files(environ):
         try:
             parser.read(file, encoding="utf-8")
         except Error as error:
@@ -104,7 +104,7 @@ def _normalize(name: str) -> str:
     return name.lower().replace("_", "-").removeprefix("--").removeprefix("default-")
 
 
-def _find_files(environ: Mapping[str, str]) -> list[Path]:
+def find_files(environ: Mapping[str, str]) -> list[Path]:
     """Return pip's configuration files, strongest last: machine, user, this Python, and PIP_CONFIG_FILE."""
     home, given = Path(environ.get("HOME") or Path.home()), environ.get("PIP_CONFIG_FILE", "")
     if given == os.devnull:

@@ -54,7 +54,7 @@ def probe(hub: Hub, bank: Bank) -> dict[str, Any]:
     return outcome | {
         "reachable": reachable,
         "accepted": reachable and code not in bank.version.answers.unknown_service,
-        "certificate_subject": _certificate_subject(bank.domain, hub.settings.outbound_ca_file),
+        "certificate_subject": certificate_subject(bank.domain, hub.settings.outbound_ca_file),
         "milliseconds": round(reply.seconds * 1000, 1),
         "status": reply.status,
         "answer": answer,
@@ -75,7 +75,7 @@ def _classify_answer(form: AnswerForm, reply: Reply) -> tuple[bool, str | None, 
     return good, None, "success" if good else "neither a success nor an error response of the protocol"
 
 
-def _certificate_subject(url: str, ca_file: str | None = None) -> str | None:
+def certificate_subject(url: str, ca_file: str | None = None) -> str | None:
     """Return the subject of the TLS certificate at an https address, issued by ``ca_file`` or a public authority."""
     parts = urlsplit(url)
     if parts.scheme != "https" or not parts.hostname:

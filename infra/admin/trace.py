@@ -175,15 +175,15 @@ def _format_value(value: Any) -> str:
 
 
 _OF_ALL = ("client_id", "bic", "api_version", "status", "created_at")
-_AUTHORIZATION = (
+AUTHORIZATION = (
     *("authorization_id", *_OF_ALL, "scopes", "consent_type", "valid_until"),
     *("consent_id", "error", "error_description"),
 )
-_CONSENT = (
+CONSENT = (
     *("consent_id", *_OF_ALL, "scopes", "consent_type", "valid_until", "last_used_on"),
     *("spent_at", "ended_at", "ended_by"),
 )
-_PAYMENT = ("payment_id", *_OF_ALL, "kind", "consent_id", "request_id", "history")
+PAYMENT = ("payment_id", *_OF_ALL, "kind", "consent_id", "request_id", "history")
 """An allow-list of members per record, so that new members are not shown by accident."""
 _TOGETHER = 100
 
@@ -202,9 +202,9 @@ def _find_records(hub: Hub, lines: Sequence[LogLine], more: Collection[str]) -> 
     sent.sort(key=lambda delivery: delivery.created_at)
     return {
         "deliveries": [deliveries.delivery_members(delivery, now) for delivery in sent],
-        "authorizations": [_select_members(item, _AUTHORIZATION) for item in authorizations],
-        "consents": [_select_members(item, _CONSENT) for item in _read_items(store, map(consent_key, consents))],
-        "payments": [_select_members(item, _PAYMENT) for item in payments],
+        "authorizations": [_select_members(item, AUTHORIZATION) for item in authorizations],
+        "consents": [_select_members(item, CONSENT) for item in _read_items(store, map(consent_key, consents))],
+        "payments": [_select_members(item, PAYMENT) for item in payments],
     }
 
 

@@ -21,7 +21,7 @@ REMINDER_SECONDS = 60
 _OUTPUT = 2000
 """The most characters of a command's output that are kept."""
 Action = Literal["consent", "payment", "revoke"]
-_SENTENCES = {
+SENTENCES = {
     ("consent", "approve"): "Open this address, and approve the access at the bank:",
     ("consent", "refuse"): "Open this address, and refuse the access at the bank:",
     ("payment", "confirm"): "Open this address, and confirm the payment at the bank:",
@@ -115,14 +115,14 @@ class BrowserPsu:
         self._wait = wait
 
     def act(self, task: Task) -> PsuOutcome:
-        said = _SENTENCES[task.action, task.decision]
-        skips = "  (s and Enter skip this step)" if _can_read() else ""
+        said = SENTENCES[task.action, task.decision]
+        skips = "  (s and Enter skip this step)" if can_read() else ""
         print(f"\n{said}{skips}\n  {task.url}".rstrip(), file=self._output, flush=True)
         started = time.monotonic()
         reminded = started
         while not self._wait(task.is_done, 0.5):
             now = time.monotonic()
-            if _has_skipped():
+            if has_skipped():
                 return PsuOutcome("unsupported", f"the operator skipped: {task.name}")
             if now - started >= self._seconds:
                 return PsuOutcome("failed", f"nothing happened within {self._seconds:g} s of: {task.name}")
@@ -133,9 +133,9 @@ class BrowserPsu:
         return PsuOutcome("done")
 
 
-def _can_read() -> bool:
+def can_read() -> bool:
     return sys.stdin is not None and sys.stdin.isatty()
 
 
-def _has_skipped() -> bool:
-    return _can_read() and bool(select.select([sys.stdin], [], [], 0)[0]) and sys.stdin.readline().strip() == "s"
+def has_skipped() -> bool:
+    return can_read() and bool(select.select([sys.stdin], [], [], 0)[0]) and sys.stdin.readline().strip() == "s"

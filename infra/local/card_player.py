@@ -81,7 +81,7 @@ class CardPlayer:
         self._clock = PastClock(self._start)
         self._present = hub
         self._hub = _past_hub(hub, self._clock)
-        self._credential = _credential(manager_id)
+        self.credential = credential(manager_id)
         self._responses: dict[str, Any] = {}
 
     def play(self, steps: Iterable[Step], is_stopped: Callable[[], bool] = lambda: False) -> bool:
@@ -117,9 +117,9 @@ class CardPlayer:
             **{name: self._resolve(value) for name, value in step.members.items()},
             "action": step.action,
             "api_version": "1.2",
-            "request_reference_id": _reference(step.name),
+            "request_reference_id": reference(step.name),
         }
-        return jsontext.loads(dispatcher.answer_internally(self._credential, asked))
+        return jsontext.loads(dispatcher.answer_internally(self.credential, asked))
 
     def _finish_payments(self) -> None:
         """Query the provider for each payment of an earlier process without its response."""
@@ -149,7 +149,7 @@ def _past_hub(present: Hub, clock: PastClock) -> Hub:
     return past
 
 
-def _credential(manager_id: int) -> Credential:
+def credential(manager_id: int) -> Credential:
     """Create a credential in memory with all rights. No response discloses card data."""
     from chalicelib.cards.programs.credentials import Credential
     from chalicelib.cards.protocol.card_records import ABSENT, CARD_FIELDS
@@ -158,6 +158,6 @@ def _credential(manager_id: int) -> Credential:
     return Credential(_LEVEL, None, modes, manager_id=manager_id, name=CREDENTIAL, keys=())
 
 
-def _reference(name: str) -> str:
+def reference(name: str) -> str:
     """Return the request reference of a step: letters, digits and hyphens."""
     return f"first-month-{re.sub('[^A-Za-z0-9]+', '-', name).lower()}"

@@ -51,14 +51,14 @@ class LogFile(logging.Handler):
         self._is_incomplete = True
 
     def close(self) -> None:
-        self._file.close()
+        self.stream.close()
         super().close()
 
     def _write(self, line: bytes) -> None:
         if self._size and self._size + len(line) > LARGEST:
-            self._file.close()
+            self.stream.close()
             self._rotate()
-        self._size += self._file.write(line)
+        self._size += self.stream.write(line)
 
     def _rotate(self) -> None:
         """Rename the current file to the older file and open a new file."""
@@ -69,12 +69,12 @@ class LogFile(logging.Handler):
     def _open(self) -> None:
         """Open the file at its end. Complete a line left incomplete by a full disk or a killed stack."""
         self._path.touch(mode=0o600)
-        self._file = self._path.open("a+b", buffering=0)
-        self._size = self._file.seek(0, io.SEEK_END)
+        self.stream = self._path.open("a+b", buffering=0)
+        self._size = self.stream.seek(0, io.SEEK_END)
         if self._size:
-            self._file.seek(-1, io.SEEK_END)
-            if self._file.read(1) != b"\n":
-                self._size += self._file.write(b"\n")
+            self.stream.seek(-1, io.SEEK_END)
+            if self.stream.read(1) != b"\n":
+                self._size += self.stream.write(b"\n")
 
 
 @contextmanager

@@ -51,7 +51,7 @@ class MessageQueue:
         self._visible: deque[_Entry] = deque()
         self._hidden: list[_Entry] = []
         self._numbers = itertools.count()
-        self._arrival = threading.Condition(lock)
+        self.arrival = threading.Condition(lock)
         self._earlier = threading.Condition(lock)
         self._timer: threading.Thread | None = None
 
@@ -96,7 +96,7 @@ class MessageQueue:
         if self._timer is None:
             self._timer = threading.Thread(target=self._uncover_in_time, name="message-timer", daemon=True)
             self._timer.start()
-        return self._arrival.wait(seconds)
+        return self.arrival.wait(seconds)
 
     def count(self) -> tuple[int, int, int]:
         """Count the messages that are visible, in progress (received and not deleted), and delayed."""
@@ -112,7 +112,7 @@ class MessageQueue:
         entry = (message.visible_at, message.entry, message)
         if message.visible_at <= self._now():
             self._visible.append(entry)
-            self._arrival.notify()
+            self.arrival.notify()
         else:
             heapq.heappush(self._hidden, entry)
             if self._hidden[0] is entry:
@@ -125,7 +125,7 @@ class MessageQueue:
             entry = heapq.heappop(self._hidden)
             if entry[1] == entry[2].entry:
                 self._visible.append(entry)
-                self._arrival.notify()
+                self.arrival.notify()
 
     def _uncover_in_time(self) -> None:
         with self._earlier:

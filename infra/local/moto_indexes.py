@@ -38,7 +38,7 @@ class SortedIndex:
 
     def __init__(self, keys: Keys) -> None:
         self._keys = keys
-        self._partitions: dict[tuple[Value, ...], list[Entry]] = {}
+        self.partitions: dict[tuple[Value, ...], list[Entry]] = {}
         self._entries: dict[tuple[Value | None, ...], tuple[tuple[Value, ...], Entry]] = {}
 
     def put(self, place: Place, item: Any | None) -> None:
@@ -46,18 +46,18 @@ class SortedIndex:
         name = tuple(value and _value(value) for value in place)
         if name in self._entries:
             partition, entry = self._entries.pop(name)
-            entries = self._partitions[partition]
+            entries = self.partitions[partition]
             del entries[bisect_left(entries, entry[0], key=_order_of)]
             if not entries:
-                del self._partitions[partition]
+                del self.partitions[partition]
         if item is not None and {*self._keys.partition, *self._keys.sort} <= item.attrs.keys():
             partition = _values(item.attrs, self._keys.partition)
             entry = _values(item.attrs, self._keys.order), place
-            insort(self._partitions.setdefault(partition, []), entry, key=_order_of)
+            insort(self.partitions.setdefault(partition, []), entry, key=_order_of)
             self._entries[name] = partition, entry
 
     def partition(self, values: tuple[Value, ...]) -> Sequence[Entry]:
-        return self._partitions.get(values, [])
+        return self.partitions.get(values, [])
 
 
 def patch_queries() -> None:

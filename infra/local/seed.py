@@ -34,13 +34,13 @@ def seed_stack(hub: Hub, previous: Mapping[str, Any] | None) -> dict[str, Any]:
     before = previous or {}
     hub.keyring.initialise()
     hub.cards.keys.initialise()
-    user = _seed_user(hub, before.get("user") or {})
+    user = seed_user(hub, before.get("user") or {})
     client = _seed_client(hub, user["email"], before.get("client") or {})
     banks = {
         bank.bic: {name: getattr(bank, name) for name in BANK_MEMBERS} for bank in install(hub, hub.openbanking.banks)
     }
     fault_bics = {profile.bic for profile in PROFILES if profile.plays_faults}
-    programme, other = _seed_programmes(hub, [before.get(name) or {} for name in ("programme", "other_programme")])
+    programme, other = seed_programmes(hub, [before.get(name) or {} for name in ("programme", "other_programme")])
     hub.website.call(link_manager, user["email"], programme["manager_id"])
     return {
         "user": user,
@@ -53,7 +53,7 @@ def seed_stack(hub: Hub, previous: Mapping[str, Any] | None) -> dict[str, Any]:
     }
 
 
-def _seed_user(hub: Hub, before: Mapping[str, Any]) -> dict[str, str]:
+def seed_user(hub: Hub, before: Mapping[str, Any]) -> dict[str, str]:
     """Return the previous user, or create a user with a known password and a free address."""
     from chalicelib.website.records.users import UserExists
 
@@ -91,7 +91,7 @@ def _seed_client(hub: Hub, owner: str, before: Mapping[str, Any]) -> dict[str, A
     }
 
 
-def _seed_programmes(hub: Hub, before: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def seed_programmes(hub: Hub, before: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Create the two programme managers of the demonstration file, with known credentials.
 
     Credentials whose secrets are unknown are replaced.

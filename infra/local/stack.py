@@ -80,7 +80,7 @@ class Stack:
     def __init__(self, options: StackOptions) -> None:
         self._options = options
         self._id = uuid.uuid4().hex
-        self._ended = threading.Event()
+        self.ended = threading.Event()
         self._engines: Engines | None = None
         self._server: ApiServer | None = None
         self._runner: EventRunner | None = None
@@ -93,7 +93,7 @@ class Stack:
         Raises: StartFailed, EngineFailed, StopRequested.
         """
         try:
-            content = self._start()
+            content = self.start_parts()
         except (StopRequested, EngineFailed):
             raise
         except Exception as error:
@@ -101,11 +101,11 @@ class Stack:
             if reason := engine_failure or explain_failure(error):
                 raise StartFailed(reason) from None
             raise
-        if self._ended.is_set():
+        if self.ended.is_set():
             raise StopRequested
         return content
 
-    def _start(self) -> dict[str, Any]:
+    def start_parts(self) -> dict[str, Any]:
         from infra.local.server import build_server, take_port
 
         check_engine(self._options.engine)
@@ -185,22 +185,22 @@ class Stack:
     def _wait_for(self, laid: Future[None]) -> None:
         """Wait until the resources exist. Raises: StopRequested, or the error of their creation."""
         while not wait([laid], timeout=0.2).done:
-            if self._ended.is_set():
+            if self.ended.is_set():
                 raise StopRequested
         laid.result()
 
     def wait(self) -> None:
         """Wait until a stop is requested. Raises: StartFailed, if an engine exits."""
-        while not self._ended.wait(1):
+        while not self.ended.wait(1):
             self._report_failed_rendering()
             if self._engines and (reason := self._engines.failure()):
                 raise StartFailed(reason)
 
     def request_stop(self) -> None:
         """Request a stop from a signal handler or a thread. A second request exits immediately."""
-        if self._ended.is_set():
+        if self.ended.is_set():
             os._exit(130)
-        self._ended.set()
+        self.ended.set()
         if not self._options.quiet:
             _say_at_once("ending…")
 
@@ -217,7 +217,7 @@ class Stack:
         if self._engines:
             self._engines.stop()
             stackfile.remove_own(self._options.file, self._id)
-        if self._ended.is_set() and not self._options.quiet:
+        if self.ended.is_set() and not self._options.quiet:
             data = self._engines.data if self._engines else None
             where = f", data kept in {stackfile.display_path(data)}/" if data else ""
             print(f"ended{where}", flush=True)
@@ -352,7 +352,7 @@ def _say_at_once(text: str) -> None:
         os.write(sys.stdout.fileno(), line.encode(sys.stdout.encoding, "replace"))
 
 
-def _parse_options(arguments: list[str] | None) -> tuple[StackOptions, bool]:
+def parse_options(arguments: list[str] | None) -> tuple[StackOptions, bool]:
     parser = command.parser("infra.local", __doc__)
     parser.add_argument("--port", default=os.environ.get("PORT") or str(DEFAULT_PORT), help="0 for any free one")
     parser.add_argument("--engine", default=os.environ.get("ENGINE"), help=f"one of {', '.join(ENGINES)}")
@@ -379,7 +379,7 @@ def main(arguments: list[str] | None = None) -> int:
     started = time.monotonic()
     stack: Stack | None = None
     try:
-        options, end_with_stdin = _parse_options(arguments)
+        options, end_with_stdin = parse_options(arguments)
         stack = Stack(options)
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: stack.request_stop() if stack else None)

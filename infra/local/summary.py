@@ -18,7 +18,7 @@ def summary_rows(content: Mapping[str, Any], file: Path) -> list[tuple[str, str]
     user, client = content["user"], content["client"]
     rows = [
         ("Open", f"{content['base_url']}  in a browser: register, or sign in as the user below"),
-        *_tls_rows(content),
+        *tls_rows(content),
         ("User", f"{user['email']} / {user['password']}  (owns the client)"),
         ("Client", f"{client['client_id']}  {client['title']}"),
     ]
@@ -59,7 +59,7 @@ def _clock_rows(content: Mapping[str, Any]) -> list[tuple[str, str]]:
     return [("Clock", f"{timestamp(clock.time())}  {elapsed(clock.offset_seconds)} ahead; FRESH=1 goes back")]
 
 
-def _tls_rows(content: Mapping[str, Any]) -> list[tuple[str, str]]:
+def tls_rows(content: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return how clients trust the service's certificate, if it uses TLS."""
     if "ca_file" not in content:
         return []

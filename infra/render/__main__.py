@@ -28,12 +28,12 @@ def main(arguments: list[str] | None = None) -> int:
 
         sdk.main([])
     begun = time.monotonic()
-    if rendered_folder.update(_build):
+    if rendered_folder.update(build):
         print(f"Rendered the documents in {time.monotonic() - begun:.1f} s", file=sys.stderr)
     return 0
 
 
-def _build() -> Mapping[str, str]:
+def build() -> Mapping[str, str]:
     from infra.render.files import texts  # imports much: the usual run only compares fingerprints
 
     return texts()

@@ -17,7 +17,7 @@ from infra.restore.checks import CHECKS, LEDGER, TABLES
 from infra.restore.names import name_item
 
 _READ_TOGETHER = 100
-_PAGE = 500
+PAGE = 500
 PLACES = (*TABLES, LEDGER.name)
 """Where an examination can be resumed."""
 
@@ -93,7 +93,7 @@ class Examination:
     def _pages(self, table: str) -> Iterator[Page]:
         read = 0
         while True:
-            page = self.hub.store.scan_page(table, self.position.after, _PAGE)
+            page = self.hub.store.scan_page(table, self.position.after, PAGE)
             yield page
             read += len(page.items)
             if page.next is None:
@@ -107,10 +107,10 @@ def _examine_page(hub: Hub, check: Check, items: Sequence[Item], mend: bool) -> 
     found = _read(hub, [key for _, keys in concerned for key in keys])
     for item, keys in concerned:
         wrong = check.judge(hub, item, [next(found) for _ in keys])
-        mended = mend and _mend(hub, wrong)
+        mended = mend and repair(hub, wrong)
         if mend and not mended and wrong is not None:  # it may have been changed for another item of the page
             wrong = check.judge(hub, item, [*_read(hub, keys)])
-            mended = _mend(hub, wrong)
+            mended = repair(hub, wrong)
         if wrong is not None:
             yield Finding(check.name, name_item(check.tables[0], item) + wrong.detail, mended)
 
@@ -120,7 +120,7 @@ def _read(hub: Hub, keys: Sequence[Key]) -> Iterator[Item | None]:
         yield from hub.store.batch_get(batch)
 
 
-def _mend(hub: Hub, wrong: Inconsistency | None) -> bool:
+def repair(hub: Hub, wrong: Inconsistency | None) -> bool:
     """Write the repair. Returns false without a repair, or if an item has changed meanwhile."""
     if wrong is None or not wrong.mend:
         return False

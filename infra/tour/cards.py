@@ -76,7 +76,7 @@ class CardTour:
         call("setPin", Status.PIN_TOO_SIMPLE, **card, pin="1234")
         call("setPin", **card, pin=_PIN)
         step("Three wrong PINs at a terminal block the PIN")
-        self._enter_wrong_pins()
+        self.enter_wrong_pins()
         self._authorize("Cash machine", 0, "75", transaction_type=_PIN_CHECK, pin=_PIN)
         step("The programme manager unblocks the PIN, and the correct PIN works again")
         call("unblockPin", **card)
@@ -134,11 +134,11 @@ class CardTour:
         _require(envelope.get("status_code") == refused, f"{action} returned {envelope.get('message', 'success')}")
         return envelope.get("data", envelope)
 
-    def _enter_wrong_pins(self) -> None:
+    def enter_wrong_pins(self) -> None:
         """Enter three wrong PINs in a row. If a wrong PIN is accepted (1 in 10,000), the count restarts."""
         refused = 0
         for pin in _WRONG_PINS:
-            code = self._respond("Cash machine", 0, transaction_type=_PIN_CHECK, pin=pin)["response_code"]
+            code = self.respond("Cash machine", 0, transaction_type=_PIN_CHECK, pin=pin)["response_code"]
             expected = "75" if refused == 2 else "55"
             _require(code in ("00", expected), f"a wrong PIN got {code} instead of {expected}")
             if code == "75":
@@ -148,11 +148,11 @@ class CardTour:
 
     def _authorize(self, shop: str, amount: int, code: str = "00", **members: Any) -> Any:
         """Request an authorization. Raises: TourFailed, if its response code is not ``code``."""
-        answer = self._respond(shop, amount, **members)
+        answer = self.respond(shop, amount, **members)
         _require(answer["response_code"] == code, f"{shop} got {answer['response_code']} instead of {code}")
         return answer
 
-    def _respond(self, shop: str, amount: int, **members: Any) -> Any:
+    def respond(self, shop: str, amount: int, **members: Any) -> Any:
         """Return the network's answer to a request of a shop."""
         use = {"transaction_type": _PURCHASE, **_members(shop, amount), **self._card, **members}
         return self._call("simulateAuthorization", **use)

@@ -108,7 +108,7 @@ def main(arguments: list[str] | None = None) -> int:
         with ExitStack() as ending:
             stack = stackfile.find_running()
             if stack is None:
-                print(_explain_own_stack(os.environ), flush=True)
+                print(explain_own_stack(os.environ), flush=True)
                 stack = ending.enter_context(background.run_stack())
                 print(f"The tour's own stack is ready at {stack['base_url']}.", flush=True)
             stackfile.point_at_stack(os.environ, stack["environment"])
@@ -119,7 +119,7 @@ def main(arguments: list[str] | None = None) -> int:
     return 0
 
 
-def _explain_own_stack(environ: Mapping[str, str]) -> str:
+def explain_own_stack(environ: Mapping[str, str]) -> str:
     """Explain why the tour does not use the user's own stack, and how to change this."""
     file, content = stackfile.location(environ), stackfile.read(stackfile.location(environ))
     path = stackfile.display_path(file)

@@ -209,16 +209,16 @@ def read_drawing(name: str, monkeypatch: pytest.MonkeyPatch) -> Drawing:
 def test_svg_elements_share_inherited_references(monkeypatch: pytest.MonkeyPatch) -> None:
     drawing = read_drawing("known-references", monkeypatch)
 
-    sets = {id(each.inherited): each.inherited for each in drawing._elements}
-    assert len(drawing._elements) > 2_000
-    assert sum(map(len, sets.values())) <= 2 * len(drawing._elements)
+    sets = {id(each.inherited): each.inherited for each in drawing.elements}
+    assert len(drawing.elements) > 2_000
+    assert sum(map(len, sets.values())) <= 2 * len(drawing.elements)
 
 
 def test_svg_elements_store_no_references_to_unknown_ids(monkeypatch: pytest.MonkeyPatch) -> None:
     """Otherwise each drawn element would look up hundreds of unknown ids."""
     drawing = read_drawing("unknown-references", monkeypatch)
 
-    styles = [each.style for each in drawing._elements]
+    styles = [each.style for each in drawing.elements]
     kept = frozenset[str]().union(*(style.applied | style.inherited for style in styles))
     assert len(styles) > 2_000
-    assert kept <= drawing._by_id.keys()
+    assert kept <= drawing.by_id.keys()

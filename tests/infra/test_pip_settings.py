@@ -36,9 +36,9 @@ def configure(file: Path, content: str) -> Path:
 
 @pytest.fixture(autouse=True)
 def no_configuration_of_this_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    find = pip_settings._find_files
+    find = pip_settings.find_files
     monkeypatch.setattr(
-        pip_settings, "_find_files", lambda environ: [file for file in find(environ) if tmp_path in file.parents]
+        pip_settings, "find_files", lambda environ: [file for file in find(environ) if tmp_path in file.parents]
     )
 
 

@@ -102,9 +102,9 @@ class Drawing:
     """A document's elements and style sheets, added in their order."""
 
     def __init__(self) -> None:
-        self._elements: list[_Element] = []
+        self.elements: list[_Element] = []
         self._open: list[_Element] = []
-        self._by_id: dict[str, _Element] = {}
+        self.by_id: dict[str, _Element] = {}
         self._sheets = StyleSheets()
         self._lengths = Lengths()
         self._size = 1.0
@@ -120,8 +120,8 @@ class Drawing:
         self._lengths.add(attributes.items())
         self._lengths.add_styles(element.styles)
         if (identifier := attributes.get("id")) is not None:
-            self._by_id.setdefault(identifier, element)
-        self._elements.append(element)
+            self.by_id.setdefault(identifier, element)
+        self.elements.append(element)
         self._open.append(element)
 
     def close(self) -> None:
@@ -145,7 +145,7 @@ class Drawing:
         """Whether drawing the document costs at most ``MOST_COST``. An element that draws itself never ends."""
         self._resolve_styles()
         cost = 0
-        waiting = [(self._elements[0], frozenset[str](), 1, 1.0)]
+        waiting = [(self.elements[0], frozenset[str](), 1, 1.0)]
         while waiting and cost + _LEAST * len(waiting) <= MOST_COST:
             element, inherited, times, outer_scale = waiting.pop()
             cost += times * element.cost
@@ -170,9 +170,9 @@ class Drawing:
 
         References to missing elements cost nothing and are removed, so the time for counting is limited by the cost.
         """
-        ids = frozenset(self._by_id)
+        ids = frozenset(self.by_id)
         self._sheets.restrict_to(ids)
-        for element in self._elements:
+        for element in self.elements:
             element.style = element.style.restricted_to(ids) | self._sheets.find(element.classes)
             if element.outer is not None:
                 element.inherited = unite(element.outer.inherited, element.outer.style.inherited)
@@ -195,4 +195,4 @@ class Drawing:
         return drawn
 
     def _find(self, targets: frozenset[str]) -> list[_Element]:
-        return [self._by_id[each] for each in targets if each in self._by_id]
+        return [self.by_id[each] for each in targets if each in self.by_id]

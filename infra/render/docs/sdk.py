@@ -73,10 +73,10 @@ def _codes_by_advice(texts: Mapping[Any, str]) -> list[tuple[str, str]]:
     found: dict[str, list[str]] = {}
     for code, advice in texts.items():
         found.setdefault(advice, []).append(f"`{code}`")
-    return [(", ".join(codes), _mark_code(advice).removesuffix(".")) for advice, codes in found.items()]
+    return [(", ".join(codes), mark_code(advice).removesuffix(".")) for advice, codes in found.items()]
 
 
-def _mark_code(advice: str) -> str:
+def mark_code(advice: str) -> str:
     """An advice, with its code marked."""
     return _CODE_IN_ADVICE.sub(r"`\g<0>`", advice)
 
@@ -144,9 +144,7 @@ class Names:
         sentences = [f"A kind of {above[0]}."] if above else []
         error = getattr(load("errors"), node.name)
         if above and {"advice", "advice_for"} & set(vars(error)) and node.name != "ApiError":
-            sentences.append(
-                f"Advice: {_mark_code(error(400).advice if 'advice_for' in vars(error) else error.advice)}"
-            )
+            sentences.append(f"Advice: {mark_code(error(400).advice if 'advice_for' in vars(error) else error.advice)}")
         if sentences:
             yield " ".join(sentences)
 

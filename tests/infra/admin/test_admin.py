@@ -573,10 +573,10 @@ def test_the_probe_reads_the_certificate_subject_of_a_trusted_bank(
     certificate = self_signed(tmp_path)
 
     with socket_server(lambda connection: None, server_context(certificate)) as server:
-        assert probe._certificate_subject(server.url) is None
+        assert probe.certificate_subject(server.url) is None
         monkeypatch.setattr(certifi, "where", lambda: str(certificate))
-        assert probe._certificate_subject(server.url) == "commonName=bank.example.com"
-    assert probe._certificate_subject(server.url) is None
+        assert probe.certificate_subject(server.url) == "commonName=bank.example.com"
+    assert probe.certificate_subject(server.url) is None
 
 
 # -- users and clients

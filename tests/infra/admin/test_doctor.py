@@ -137,7 +137,7 @@ def test_doctor_mend_reports_repaired_and_unrepaired_inconsistencies_separately(
 def test_a_record_changed_during_the_repair_is_left_for_the_next_run(
     causeway: Causeway, lost: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(examination, "_mend", lambda hub, wrong: False)
+    monkeypatch.setattr(examination, "repair", lambda hub, wrong: False)
 
     report = run("doctor", "--mend", "--from", "authorizations").stdout
 
@@ -200,7 +200,7 @@ def test_doctor_mend_repairs_all_inconsistencies_and_is_recorded(causeway: Cause
 def test_doctor_resumes_at_a_table_or_a_printed_position(
     causeway: Causeway, lost: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(examination, "_PAGE", 1)
+    monkeypatch.setattr(examination, "PAGE", 1)
 
     found = {
         each["check"] for each in json.loads(run("doctor", "--from", "authorizations", "--json").stdout)["findings"]

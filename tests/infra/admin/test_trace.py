@@ -184,7 +184,7 @@ def test_trace_shows_records_without_secrets(causeway: Causeway) -> None:
 
 
 def test_trace_members_of_records_contain_no_secrets() -> None:
-    for names in (trace._AUTHORIZATION, trace._CONSENT, trace._PAYMENT):
+    for names in (trace.AUTHORIZATION, trace.CONSENT, trace.PAYMENT):
         assert not [name for name in names if name.endswith(("_sealed", "_digest", "_url", "state", "accounts"))]
 
 

@@ -56,7 +56,7 @@ def test_docs_list_the_calls_and_exit_codes_of_the_psu_command() -> None:
     told = section(TEXT, "## The PSU")
     calls = re.findall(r"`COMMAND ([a-z]+)(?: URL ([a-z]+))?`", told)
 
-    assert sorted(calls) == sorted(psu._SENTENCES)
+    assert sorted(calls) == sorted(psu.SENTENCES)
     assert [row[0] for row in rows(told) if re.match("[0-9]", row[0])] == ["0", str(psu.NOT_SUPPORTED)]
 
 

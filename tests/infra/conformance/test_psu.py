@@ -142,8 +142,8 @@ def test_browser_mode_prints_reminders_and_times_out(monkeypatch: pytest.MonkeyP
 
 def test_a_person_at_a_terminal_can_skip_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
     waiting, output = _Waiting(monkeypatch), StringIO()
-    monkeypatch.setattr(psu, "_can_read", lambda: True)
-    monkeypatch.setattr(psu, "_has_skipped", lambda: True)
+    monkeypatch.setattr(psu, "can_read", lambda: True)
+    monkeypatch.setattr(psu, "has_skipped", lambda: True)
 
     assert BrowserPsu(300, output, waiting).act(TASK).state == "unsupported"
     assert "s and Enter skip this step" in output.getvalue()

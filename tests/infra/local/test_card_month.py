@@ -15,7 +15,7 @@ from chalicelib.cards.payments import provider_orders
 from chalicelib.cards.protocol.portal_messages import CARDS, LIST_ACTIVITY, LIST_CARDS, SHOW_CARD
 from infra.admin import ledger_verification
 from infra.local import card_month
-from infra.local.card_player import CREDENTIAL, CardPlayer, PastClock, Step, StepFailed, _reference
+from infra.local.card_player import CREDENTIAL, CardPlayer, PastClock, Step, StepFailed, reference
 from infra.local.first_data import play_month
 from infra.progress import SILENT
 from tests.cards.issuer import EUR, GBP, MANAGER, USD, Issuer
@@ -192,14 +192,14 @@ def test_the_card_month_reads_no_card_data(issuer: Issuer) -> None:
 
     assert not reads & {step.action for step in steps}
     player = CardPlayer(issuer.hub, MANAGER, issuer.hub.clock.now())
-    assert set(player._credential.modes.values()) == {"absent"}
+    assert set(player.credential.modes.values()) == {"absent"}
     assert " " in CREDENTIAL
 
 
 def test_every_step_has_a_unique_reference() -> None:
     names = [step.name for step in card_month.steps()]
 
-    assert len({_reference(name) for name in names}) == len(names)
+    assert len({reference(name) for name in names}) == len(names)
     assert all(0 <= step.day < card_month.DAYS for step in card_month.steps())
 
 

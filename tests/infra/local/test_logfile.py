@@ -115,8 +115,8 @@ class FullDisk:
 def test_a_log_file_on_a_full_disk_is_reported_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "stack.log.jsonl"
     handler = logfile.LogFile(path, logging.Formatter("%(message)s"))
-    handler._file.close()
-    handler._file = FullDisk()  # type: ignore[assignment]
+    handler.stream.close()
+    handler.stream = FullDisk()  # type: ignore[assignment]
     for text in ("first", "second"):
         handler.emit(record(text))
 

@@ -149,7 +149,7 @@ class Consumers:
     def stop(self) -> None:
         with self._lock:
             self._stopped = True
-            self._queue._arrival.notify_all()
+            self._queue.arrival.notify_all()
         for thread in self._threads:
             thread.join(PATIENCE_SECONDS)
 

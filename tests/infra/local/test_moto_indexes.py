@@ -131,12 +131,12 @@ def test_an_index_removes_partitions_without_items() -> None:
     index = index_of(made, Keys(("shard",), ("at",), ("at", "owner", "part")))
     for number in range(300):
         write(made, "put", "a", str(number), f"shard-{number}", 1)
-    assert len(index._partitions) == 300
+    assert len(index.partitions) == 300
 
     for number in range(300):
         write(made, "delete", "a", str(number), None, None)
 
-    assert len(index._partitions) == 0
+    assert len(index.partitions) == 0
 
 
 @pytest.mark.parametrize("has_items", [True, False])

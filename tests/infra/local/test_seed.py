@@ -35,28 +35,28 @@ def test_the_stored_user_is_reused_and_confirmed_for_the_operator(causeway: Caus
     causeway.hub.website.users.register(email, "correct horse battery", terms_accepted=True)
     before = {"email": email, "password": "correct horse battery"}
 
-    assert seed._seed_user(causeway.hub, before) == before
+    assert seed.seed_user(causeway.hub, before) == before
     assert causeway.hub.website.call(account_flow.link_manager, email, 1).manager_id == 1
 
 
 def test_stored_credentials_are_reused(causeway: Causeway, demo: list[dict[str, Any]]) -> None:
-    first = seed._seed_programmes(causeway.hub, [{}, {}])
+    first = seed.seed_programmes(causeway.hub, [{}, {}])
     assert [each["manager_id"] for each in first] == [each["id"] for each in demo]
     assert list(first[0]["credentials"]) == ["full", "support"]
     assert all(passes(causeway, parts) for each in first for parts in each["credentials"].values())
     revision = causeway.hub.cards.programmes.set_up(demo[0]["id"]).revision
 
-    assert seed._seed_programmes(causeway.hub, first) == first
+    assert seed.seed_programmes(causeway.hub, first) == first
     assert causeway.hub.cards.programmes.set_up(demo[0]["id"]).revision == revision
 
 
 def test_stored_credentials_with_unknown_parts_are_created_again(
     causeway: Causeway, demo: list[dict[str, Any]]
 ) -> None:
-    first, _ = seed._seed_programmes(causeway.hub, [{}, {}])
+    first, _ = seed.seed_programmes(causeway.hub, [{}, {}])
     forgotten = {**first, "credentials": {"full": first["credentials"]["full"]}}
 
-    again, _ = seed._seed_programmes(causeway.another_process(), [forgotten, {}])
+    again, _ = seed.seed_programmes(causeway.another_process(), [forgotten, {}])
 
     assert again["credentials"]["full"] == first["credentials"]["full"]
     assert passes(causeway, again["credentials"]["support"])

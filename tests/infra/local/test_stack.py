@@ -202,7 +202,7 @@ def test_a_stop_request_in_the_last_step_of_a_start_prints_no_summary(
         started.request_stop()
         return {}
 
-    monkeypatch.setattr(stack.Stack, "_start", start)
+    monkeypatch.setattr(stack.Stack, "start_parts", start)
     monkeypatch.setattr(signal, "signal", lambda *_: None)
 
     assert stack.main(["--port", "0", "--engine", "emulator", "--stack-file", str(tmp_path / "stack.json")]) == 130
@@ -213,7 +213,7 @@ def test_end_with_stdin_ends_a_stack_with_its_standard_input(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(stack, "call_with_parents_end", lambda work: work())
-    monkeypatch.setattr(stack.Stack, "_start", lambda _: {})
+    monkeypatch.setattr(stack.Stack, "start_parts", lambda _: {})
     monkeypatch.setattr(signal, "signal", lambda *_: None)
     options = ["--port", "0", "--engine", "emulator", "--stack-file", str(tmp_path / "stack.json")]
 
@@ -302,7 +302,7 @@ def test_a_failed_rendering_is_reported_once_and_explained_at_docs(
     monkeypatch.setattr(stack, "ChildProcess", lambda *_, **__: SimpleNamespace(exit_code=code))
     made = stack.Stack(stack.StackOptions(0, "emulator", tmp_path / "stack.json"))
     turns = iter([False, False, True])
-    monkeypatch.setattr(made, "_ended", SimpleNamespace(wait=lambda _: next(turns)))
+    monkeypatch.setattr(made, "ended", SimpleNamespace(wait=lambda _: next(turns)))
     made.render_documents()
     made.wait()
 
@@ -419,11 +419,11 @@ def test_the_summary_names_addresses_credentials_banks_and_files(
 def test_the_summary_names_the_ca_file_of_a_stack_with_tls() -> None:
     content = {"base_url": "https://127.0.0.1:8000", "ca_file": str(ROOT / ".local/tls/ca.pem")}
 
-    assert summary._tls_rows(content) == [
+    assert summary.tls_rows(content) == [
         ("TLS", ".local/tls/ca.pem  the CA to trust, in a browser too; client certificates are accepted"),
         ("", "curl --cacert .local/tls/ca.pem https://127.0.0.1:8000/health"),
     ]
-    assert summary._tls_rows({"base_url": "http://127.0.0.1:8000"}) == []
+    assert summary.tls_rows({"base_url": "http://127.0.0.1:8000"}) == []
 
 
 @pytest.mark.parametrize(
@@ -435,7 +435,7 @@ def test_tls_is_enabled_by_option_or_variable(
     monkeypatch.delenv("TLS", raising=False)
     for name, value in environ.items():
         monkeypatch.setenv(name, value)
-    options, _ = stack._parse_options([*arguments, "--port", "0", "--engine", "emulator"])
+    options, _ = stack.parse_options([*arguments, "--port", "0", "--engine", "emulator"])
 
     assert options.tls is speaks
 
@@ -464,7 +464,7 @@ def test_fresh_is_enabled_by_option_or_variable(
     monkeypatch.delenv("FRESH", raising=False)
     for name, value in environ.items():
         monkeypatch.setenv(name, value)
-    options, _ = stack._parse_options([*arguments, "--port", "0", "--engine", "emulator"])
+    options, _ = stack.parse_options([*arguments, "--port", "0", "--engine", "emulator"])
 
     assert options.fresh is fresh
 

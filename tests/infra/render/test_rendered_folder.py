@@ -162,7 +162,7 @@ def test_a_change_during_rendering_causes_another_rendering(root: Path) -> None:
 def test_the_command_renders_nothing_for_unchanged_inputs(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(command, "_build", lambda: pytest.fail("rendered again"))
+    monkeypatch.setattr(command, "build", lambda: pytest.fail("rendered again"))
 
     assert command.main([]) == 0
     assert capsys.readouterr().err == ""

@@ -122,9 +122,9 @@ def test_an_error_of_the_python_package_ends_the_tour_with_one_line(
 def test_the_tour_explains_the_start_of_a_separate_stack(tmp_path: Path) -> None:
     file = tmp_path / "stack.json"
     environ = {stackfile.VARIABLE: str(file), "AWS_ENDPOINT_URL": "http://127.0.0.1:4566", "LOCALSTACK": "1"}
-    without = play._explain_own_stack(environ)
+    without = play.explain_own_stack(environ)
     stackfile.write(file, {"base_url": "http://127.0.0.1:8000"})
-    silent = play._explain_own_stack(environ | {"LOCALSTACK": ""})
+    silent = play.explain_own_stack(environ | {"LOCALSTACK": ""})
 
     assert without == (
         f"No stack of yours is used: there is no {file}. The tour starts one of its own, on the built-in emulator, and "
@@ -154,8 +154,8 @@ def test_a_stack_that_does_not_start_ends_the_tour_with_one_line(
 def test_an_accepted_wrong_pin_is_followed_by_three_other_pins(monkeypatch: pytest.MonkeyPatch) -> None:
     none: Any = SimpleNamespace(wait_for_event=None)
     codes = iter(["55", "55", "00", "55", "55", "75"])
-    monkeypatch.setattr(CardTour, "_respond", lambda *_, **__: {"response_code": next(codes)})
+    monkeypatch.setattr(CardTour, "respond", lambda *_, **__: {"response_code": next(codes)})
 
-    CardTour("", none, none, none, none)._enter_wrong_pins()
+    CardTour("", none, none, none, none).enter_wrong_pins()
 
     assert next(codes, None) is None

@@ -160,4 +160,4 @@ def test_shared_names_link_to_the_errors_page_from_both_packages() -> None:
     ],
 )
 def test_code_in_advice_is_marked(advice: str, marked: str) -> None:
-    assert sdk._mark_code(advice) == marked
+    assert sdk.mark_code(advice) == marked
