@@ -87,7 +87,7 @@ test-openapi: rendered ## Check a stack against the OpenAPI documents with gener
 fuzz: environment ## Fuzz every parser of what strangers send, guided by coverage (Linux): SECONDS=600 ONLY=jwt
 	@exec $(PYTHON) -m tests.fuzzing --seconds $(SECONDS) $(if $(ONLY),--only $(ONLY))
 
-chaos: environment ## Kill workers while receivers fail, storage is late, disks fill, queues grow: SEED=… ENGINE=dynoxide
+chaos: environment ## Kill workers while receivers fail and storage is late: SEED=… ENGINE=dynoxide
 	@exec $(PYTHON) -m tests.chaos $(if $(filter command environment,$(firstword $(origin SEED))),--seed $(SEED)) $(if $(ENGINE),--engine $(ENGINE))
 
 network: environment ## Call, pay, report and deliver over a network that loses and repeats: RUNS=1000 SEED=2026
