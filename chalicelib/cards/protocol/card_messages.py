@@ -241,10 +241,15 @@ class ReissueCard(WithEmbossing):
     card_program_id: Id | None = None
     """A new card programme; required to change between virtual and physical. No example."""
     card_fee_group_id: Id | None = None
+    """The card's fee group; by default unchanged if the programme allows it, otherwise the programme's first."""
     card_limit_group_id: Id | None = None
+    """The card's limit group; by default unchanged if the programme allows it, otherwise the programme's first."""
     card_usage_group_id: Id | None = None
+    """The card's usage group; by default unchanged if the programme allows it, otherwise the programme's first."""
     card_design_id: Id | None = None
+    """The card's design; by default unchanged if the programme allows it, otherwise the programme's first."""
     risk_rules_group_id: Id | None = None
+    """The card's risk rule group; by default unchanged if the programme allows it, otherwise the programme's first."""
     card_name_line_3: ANS[3, 26]
     card_name_line_4: ANS[2, 50] | None = None
     auto_conversion: Flag | None = None
