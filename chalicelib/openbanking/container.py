@@ -40,8 +40,7 @@ if TYPE_CHECKING:
 class OpenBankingContainer(Container):
     """The components of the open banking hub.
 
-    ``error_page`` renders error pages for browsers. ``bank_choice_page`` renders the page on which a user chooses the
-    bank.
+    ``error_page`` renders error pages for browsers, ``bank_choice_page`` the page on which a user chooses the bank.
     """
 
     claims: Claims = part("chalicelib.foundation.requests.claims")
