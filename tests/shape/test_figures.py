@@ -20,7 +20,7 @@ CEILINGS = {
     "dataclasses of collaborators only": 4,
     "other classes of collaborators only": 21,
     "factories of collaborators only": 0,
-    "lines of openbanking/container.py": 103,
+    "lines of openbanking/container.py": 102,
     "statements of chalicelib": 30_865,
     "statements of infra": 15_733,
     "modules over 400 lines": 0,
