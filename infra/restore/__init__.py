@@ -1,1 +1,1 @@
-"""Finds inconsistencies across tables that were restored one by one."""
+"""Finds inconsistencies between tables that were restored separately."""

@@ -1,4 +1,4 @@
-"""Checks of the card API's items: numbers and counters, claims, ledger rows and the records they name."""
+"""Checks of the card API's items: numbers and counters, claims, ledger rows and referenced records."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def counter_of_number(hub: Hub, item: Item) -> list[Key]:
 
 
 def judge_number(hub: Hub, item: Item, found: Found) -> Inconsistency | None:
-    """A record whose number will be given to another."""
+    """Find a record whose number the counter will assign again."""
     name, number = _NUMBERED[item["part"]], _number(item)
     if (found[0] or {}).get(name, 0) >= number:
         return None
@@ -68,7 +68,7 @@ def records_of_row(hub: Hub, item: Item) -> list[Key]:
 
 
 def judge_row(hub: Hub, item: Item, found: Found) -> Inconsistency | None:
-    """A row that names a missing or older record."""
+    """Find a ledger row that refers to a missing or older record."""
     version = item.get("authorization_version", 0)
     keys, is_known = records_of_row(hub, item), [(each or {}).get("version", version) >= version for each in found]
     named = [describe_owner(key["owner"]) for (_, key), known in zip(keys, is_known, strict=True) if not known]
@@ -76,7 +76,7 @@ def judge_row(hub: Hub, item: Item, found: Found) -> Inconsistency | None:
 
 
 def row_of_authorization(hub: Hub, item: Item) -> list[Key]:
-    """The ledger's row of an authorization's latest clearing or refund."""
+    """Return the key of the ledger row for an authorization's latest clearing or refund."""
     owner = Account.key(item["account_id"])[1]["owner"] if item.get("booked_row") else ""
     return [movement_key(owner, item["booked_row"])] if owner else []
 
@@ -87,34 +87,34 @@ def transactions_of_payment(hub: Hub, item: Item) -> list[Key]:
 
 
 def account_of_payment(hub: Hub, item: Item) -> list[Key]:
-    """The account of a payment or hold; a special account is created with its first address."""
+    """Return the account of a payment or hold. A special account is created with its first address."""
     return [Account.key(item["account_id"])] if item.get("holder_id") and "account_id" in item else []
 
 
 def judge_account(hub: Hub, item: Item, found: Found) -> Inconsistency | None:
-    """Items of a missing account."""
+    """Find items of a missing account."""
     return None if all(found) else Inconsistency(detail=_name_account(item))
 
 
 def judge_transactions(hub: Hub, item: Item, found: Found) -> Inconsistency | None:
-    """A payment with a missing transaction."""
+    """Find a payment whose transaction is missing."""
     gone = name_missing(transactions_of_payment(hub, item), found)
     return Inconsistency(detail=f"{_name_account(item)}; gone: {gone}") if gone else None
 
 
 def judge_booking(hub: Hub, item: Item, found: Found) -> Inconsistency | None:
-    """An authorization whose latest clearing or refund is not booked."""
+    """Find an authorization whose latest clearing or refund is not booked."""
     return None if all(found) else Inconsistency(detail=f"{_name_account(item)}, row {item['booked_row']}")
 
 
 def judge_response(hub: Hub, item: Item, found: Found) -> Inconsistency | None:
-    """A response that names a missing record."""
+    """Find a stored response that refers to a missing record."""
     gone = name_missing(records_of_response(hub, item), found)
     return Inconsistency(detail=f"; gone: {gone}") if gone else None
 
 
 def claim_of_payment(hub: Hub, item: Item) -> list[Key]:
-    """The claim of a payment's request, while it is stored."""
+    """Return the claim of a payment's request, as long as the claim is stored."""
     if item["part"] != ExternalPayment.kind or item["created_at"] + CLAIM.lifetime <= hub.clock.time():
         return []
     claim = ExternalPayment.from_item(item).waiting_claim
@@ -122,7 +122,7 @@ def claim_of_payment(hub: Hub, item: Item) -> list[Key]:
 
 
 def judge_claim(hub: Hub, item: Item, found: Found) -> Inconsistency | None:
-    """A payment whose request may be carried out again, or never gets its response."""
+    """Find a payment whose request may be executed again or never receives its response."""
     payment, references, stored = ExternalPayment.from_item(item), hub.cards.references, found[0]
     claim, action = payment.waiting_claim, payment.asks or payment.asked
     if claim is None or action is None:
@@ -138,8 +138,9 @@ def judge_claim(hub: Hub, item: Item, found: Found) -> Inconsistency | None:
 
 
 def records_of_response(hub: Hub, item: Item) -> list[Key]:
-    """The records that a stored response names, without those of its copy with card data; without a holder, the account
-    is a special one.
+    """Return the records that a stored response refers to. Copies with card data are ignored.
+
+    Without a holder, ``account_id`` is the id of a special account and is also ignored.
     """
     if item["claim"].endswith(_WITH_CARD_DATA):
         return []
@@ -149,7 +150,7 @@ def records_of_response(hub: Hub, item: Item) -> list[Key]:
 
 
 def _name_account(item: Item) -> str:
-    """The account of a payment, an address or an authorization; a special one belongs to a programme manager."""
+    """Describe the account of a payment, an address or an authorization. A programme manager owns special accounts."""
     is_special = item.get("account_type", OF_HOLDER) != OF_HOLDER
     key = special_account_key(item["manager_id"], item["account_id"]) if is_special else Account.key(item["account_id"])
     return f", {describe_owner(key[1]['owner'])}"

@@ -1,4 +1,4 @@
-"""A check: the items that belong together in several tables, and the remedy for a missing item."""
+"""A check that compares items in several tables, with the remedy for a missing item."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from chalicelib.foundation.requests.facts import Key
 
 @dataclass(frozen=True, slots=True)
 class Inconsistency:
-    """An inconsistency: the writes that repair it, and the text after the item's name."""
+    """An inconsistency, with the writes that repair it. ``detail`` is the text after the item's name."""
 
     mend: Sequence[Operation] = ()
     detail: str = ""
@@ -28,15 +28,15 @@ def _nothing_wrong(hub: Hub, item: Item, found: Sequence[Item | None]) -> Incons
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A check of each item of the first of ``tables``.
+    """A check of each item in the first of ``tables``.
 
     Attributes:
-        name: its name in the command.
-        tables: the table that is read completely, and the tables compared with it.
+        name: the check's name in the command.
+        tables: the table that is read completely, and the tables compared with this table.
         wrong: the inconsistency.
-        remedy: the result of ``--mend`` or, unless ``mends``, what the operator has to do.
-        keys: the keys of the other items that an item belongs to; empty if the check does not concern it.
-        judge: compares an item with the other items, ``None`` for a missing item.
+        remedy: the result of ``--mend``; if ``mends`` is false, the operator's task.
+        keys: returns the keys of the items that an item refers to; empty if the check does not apply to the item.
+        judge: compares an item with the referenced items. A missing item is ``None``.
     """
 
     name: str

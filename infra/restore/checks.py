@@ -1,6 +1,6 @@
-"""All checks: one row each, for the command, its reference and the tests, in the order of execution.
+"""All checks in the order of execution, one row each. The command, its reference page and the tests use these rows.
 
-Later checks see the repairs of earlier checks: payments complete orders, orders spend consents.
+Later checks see the repairs of earlier checks: payments complete orders, and orders spend consents.
 """
 
 from __future__ import annotations

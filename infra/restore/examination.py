@@ -1,4 +1,4 @@
-"""The examination of all tables: page after page, from a position at which it can be resumed."""
+"""Examines all tables page by page. An interrupted examination can be resumed from a position."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ PLACES = (*TABLES, LEDGER.name)
 
 
 class UnknownPosition(ValueError):
-    """A text is not a position. The message explains the format."""
+    """A text is not a valid position. The message explains the format."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """An inconsistency: the name of its check, the item, and whether it was mended."""
+    """An inconsistency: the name of the check, the item, and whether the inconsistency was repaired."""
 
     check: str
     item: str
@@ -37,9 +37,9 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """The position of an examination: after an item of a table, or in the ledger after all tables.
+    """A position in an examination: after an item of a table, or in the ledger after all tables.
 
-    As text: the table, and the item's key in JSON.
+    The text form has the table and the item's key in JSON.
     """
 
     table: str = TABLES[0]
@@ -70,7 +70,7 @@ class Examination:
     """Compares all tables, and repairs inconsistencies on request.
 
     Attributes:
-        position: the position to resume from. All findings before it have been returned.
+        position: the position to resume from. All findings before this position have been returned.
     """
 
     def __init__(self, hub: Hub, *, mend: bool, start: Position = Position(), progress: Progress = SILENT) -> None:
@@ -80,7 +80,7 @@ class Examination:
         self._mend = mend
 
     def find(self) -> Iterator[Finding]:
-        """Compare all tables from the position on."""
+        """Yield the findings in all tables from the position on, and repair them on request."""
         for table in PLACES[PLACES.index(self.position.table) : len(TABLES)]:
             if table != self.position.table:
                 self.position = Position(table)
@@ -121,7 +121,7 @@ def _read(hub: Hub, keys: Sequence[Key]) -> Iterator[Item | None]:
 
 
 def repair(hub: Hub, wrong: Inconsistency | None) -> bool:
-    """Write the repair. Returns false without a repair, or if an item has changed meanwhile."""
+    """Write the repair. Return false if there is no repair, or if an item has changed since the check."""
     if wrong is None or not wrong.mend:
         return False
     try:

@@ -1,4 +1,4 @@
-"""Names of items for an operator: words, with the ids that other commands accept."""
+"""Names of items for operators, with the ids that other commands accept."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def name_item(table: str, item: Item) -> str:
 
 
 def name_missing(keys: Sequence[Key], found: Sequence[Item | None]) -> str:
-    """Name the missing records that have an owner: ``card 9, transaction 12``."""
+    """Return the names of missing records that have an owner, for example ``card 9, transaction 12``."""
     gone = [key for (_, key), item in zip(keys, found, strict=True) if item is None]
     return ", ".join(describe_owner(key["owner"]) for key in gone)
 

@@ -1,4 +1,4 @@
-"""Checks of open banking's items: requests and consents, orders and payments, and deliveries."""
+"""Checks of open banking items: requests and consents, orders and payments, and deliveries."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def consent_of_request(hub: Hub, item: Item) -> list[Key]:
 
 
 def judge_approval(hub: Hub, item: Item, found: Found) -> Inconsistency | None:
-    """An approved request with a missing consent."""
+    """Find an approved request whose consent is missing."""
     write = hub.openbanking.authorization_requests.update_lost_consent(AuthorizationRequest.from_item(item))
     return None if found[0] else Inconsistency([write], f", consent {item['consent_id']}")
 
@@ -47,7 +47,7 @@ def request_of_grant(hub: Hub, item: Item) -> list[Key]:
 
 
 def judge_grant(hub: Hub, item: Item, found: Found) -> Inconsistency | None:
-    """A consent whose request is still open."""
+    """Find a consent whose request is still open."""
     request = AuthorizationRequest.from_item(found[0]) if found[0] else None
     if request is None or request.status != "open":
         return None
@@ -60,7 +60,7 @@ def client_of_consent(hub: Hub, item: Item) -> list[Key]:
 
 
 def judge_client(hub: Hub, item: Item, found: Found) -> Inconsistency | None:
-    """A valid consent with a missing client; clients are archived, but never deleted."""
+    """Find a valid consent whose client is missing. Clients are archived but never deleted."""
     if found[0] or not Consent.from_item(item).can_be_queried(hub.clock.time()):
         return None
     return Inconsistency(detail=f", client {item['client_id']}")
@@ -71,7 +71,7 @@ def order_of_consent(hub: Hub, item: Item) -> list[Key]:
 
 
 def judge_spent_consent(hub: Hub, item: Item, found: Found) -> Inconsistency | None:
-    """A spent consent with a missing order."""
+    """Find a spent consent whose order is missing."""
     if found[0] or item["spent_at"] + RETENTION_SECONDS <= hub.clock.time():
         return None
     return Inconsistency(detail=f", bank {item['bic']}, X-Request-Id {item['spent_order']}")
@@ -82,7 +82,7 @@ def saved_consent(hub: Hub, item: Item) -> list[Key]:
 
 
 def judge_saved_consent(hub: Hub, item: Item, found: Found) -> Inconsistency | None:
-    """A bank's request whose stored response has the token of a missing consent."""
+    """Find a bank request whose stored response contains the token of a missing consent."""
     write = Delete(*claim_key(item["claim"]), Attr("answer").eq(item["answer"]))
     return None if found[0] else Inconsistency([write], f", consent {item['saved_consent']}")
 
@@ -92,18 +92,18 @@ def ended_consent(hub: Hub, item: Item) -> list[Key]:
 
 
 def judge_ended_consent(hub: Hub, item: Item, found: Found) -> Inconsistency | None:
-    """A bank's request that ended a consent that is still valid."""
+    """Find a bank request that ended a consent, although the consent is still valid."""
     return _revoke(hub, found[0], "bank")
 
 
 def consent_of_end_notice(hub: Hub, item: Item) -> list[Key]:
-    """The consent whose end a delivery announces."""
+    """Return the consent whose end a delivery reports."""
     is_notice = item.get("kind") == "revoke_token" or item.get("topic") == "consent.revoked"
     return [consent_key(item["consent_id"])] if item["part"] == RECORD and is_notice else []
 
 
 def judge_end_notice(hub: Hub, item: Item, found: Found) -> Inconsistency | None:
-    """A notice of the end of a consent that is valid."""
+    """Find a notice about the end of a consent that is still valid."""
     return _revoke(hub, found[0], "service")
 
 
@@ -115,13 +115,13 @@ def _revoke(hub: Hub, item: Item | None, by: EndedBy) -> Inconsistency | None:
 
 
 def expiring_consent(hub: Hub, item: Item) -> list[Key]:
-    """The consent whose expiry an event announces."""
+    """Return the consent whose expiry an event reports."""
     is_notice = item["part"] == RECORD and item["topic"] in ("consent.expiring", "consent.expired")
     return [consent_key(item["consent_id"])] if is_notice else []
 
 
 def judge_expiring_consent(hub: Hub, item: Item, found: Found) -> Inconsistency | None:
-    """The event of a consent's expiry, which would be recorded twice."""
+    """Find the event of a consent's expiry if the expiry would be recorded twice."""
     consent, topic = found[0], item["topic"]
     if consent is None or consent.get("notify") not in (topic, "consent.expiring"):
         return None
@@ -137,7 +137,7 @@ def consent_of_notice(hub: Hub, item: Item) -> list[Key]:
 
 
 def judge_notice(hub: Hub, item: Item, found: Found) -> Inconsistency | None:
-    """A delivery for a missing consent."""
+    """Find a delivery for a missing consent."""
     delivery = Delivery.from_item(item)
     write = update_dropped(delivery, PLANS[delivery.kind], hub.clock.time())
     return None if found[0] else Inconsistency([write], f", consent {delivery.consent_id}")
@@ -148,7 +148,7 @@ def order_of_delivery(hub: Hub, item: Item) -> list[Key]:
 
 
 def judge_deferred_payment(hub: Hub, item: Item, found: Found) -> Inconsistency | None:
-    """An accepted payment with a missing order, or one that was not sent in time according to the stored data."""
+    """Find an accepted payment whose order is missing, or which was not sent in time according to the stored data."""
     delivery, now = Delivery.from_item(item), hub.clock.time()
     writes: list[Operation] = []
     is_being_sent = delivery.claimed_by is not None and delivery.due_at is not None and delivery.due_at > now
@@ -163,7 +163,7 @@ def judge_deferred_payment(hub: Hub, item: Item, found: Found) -> Inconsistency 
 
 
 def claim_of_delivery(hub: Hub, item: Item) -> list[Key]:
-    """The claim of a deferred payment's Idempotency-Key, as long as both are stored."""
+    """Return the claim of a deferred payment's Idempotency-Key, as long as payment and claim are stored."""
     if item.get("kind") != "payment" or item["expires_at"] <= hub.clock.time():
         return []
     members = _read_body(hub, Delivery.from_item(item))
@@ -171,7 +171,7 @@ def claim_of_delivery(hub: Hub, item: Item) -> list[Key]:
 
 
 def judge_deferred_claim(hub: Hub, item: Item, found: Found) -> Inconsistency | None:
-    """A deferred payment whose Idempotency-Key is free again."""
+    """Find a deferred payment whose Idempotency-Key is no longer claimed."""
     if found[0]:
         return None
     delivery = Delivery.from_item(item)
@@ -198,7 +198,7 @@ def payment_of_order(hub: Hub, item: Item) -> list[Key]:
 
 
 def judge_accepted_order(hub: Hub, item: Item, found: Found) -> Inconsistency | None:
-    """An order with a missing payment."""
+    """Find an order whose payment is missing."""
     order = RecordedOrder.from_item(item)
     if order is None or order.payment_id is None or (found[0] and not is_early(found[0])):
         return None
@@ -211,7 +211,7 @@ def consent_of_order(hub: Hub, item: Item) -> list[Key]:
 
 
 def judge_unspent_consent(hub: Hub, item: Item, found: Found) -> Inconsistency | None:
-    """An order that may have been sent, and whose one-time consent is not spent."""
+    """Find an order that may have been sent, although its one-time consent is not spent."""
     consent = Consent.from_item(found[0]) if found[0] else None
     if consent is None or consent.consent_type != "one_time" or consent.status != "authorised" or item["sendings"] <= 0:
         return None
@@ -225,7 +225,7 @@ def order_of_payment(hub: Hub, item: Item) -> list[Key]:
 
 
 def judge_payment(hub: Hub, item: Item, found: Found) -> Inconsistency | None:
-    """A payment whose order is missing or has an unknown outcome."""
+    """Find a payment whose order is missing or has an unknown outcome."""
     payment, orders = Payment.from_item(item), hub.openbanking.orders
     if payment.order_digest is None or payment.outcome == "not_accepted":
         return None
@@ -249,7 +249,7 @@ def claim_of_payment(hub: Hub, item: Item) -> list[Key]:
 
 
 def judge_claim(hub: Hub, item: Item, found: Found) -> Inconsistency | None:
-    """A payment whose Idempotency-Key is free again, too early."""
+    """Find a payment whose Idempotency-Key is no longer claimed, although its claim should still be stored."""
     payment = Payment.from_item(item)
     is_over = payment.created_at + order_answers.KIND.lifetime <= hub.clock.time()
     if found[0] or is_over or payment.key_claim is None or payment.key_digest is None:

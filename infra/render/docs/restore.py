@@ -1,4 +1,4 @@
-"""The page of the checks after a restore: the inconsistencies and their remedies."""
+"""The page of the checks after a restore, with their inconsistencies and remedies."""
 
 from __future__ import annotations
 

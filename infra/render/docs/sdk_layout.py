@@ -1,4 +1,4 @@
-"""The pages of the SDK's reference: the modules of each page, their order, and the page of each name."""
+"""The layout of the SDK's reference: the modules of each page in order, and the page that describes each name."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ from infra.render.sdk_package import SOURCE, load
 
 @dataclass(frozen=True)
 class Group:
-    """A section: all names that the package takes from these modules in order, starting with ``first``."""
+    """A section of a page: the names that the package exports from ``modules``. The names in ``first`` are listed
+    first.
+    """
 
     title: str
     modules: tuple[str, ...]
@@ -27,7 +29,7 @@ class Group:
 
 @dataclass(frozen=True)
 class Layout:
-    """A page about one package."""
+    """The layout of a page about one package."""
 
     title: str
     package: str
@@ -37,7 +39,7 @@ class Layout:
 
 @dataclass(frozen=True)
 class Entry:
-    """A name that users import, and its definition."""
+    """A name that users import, with its module and definition."""
 
     name: str
     module: str
@@ -172,12 +174,12 @@ _SHARED = "causeway.errors", "causeway._retries"
 
 
 def handle_of(entry: Entry) -> str | None:
-    """Return the name for objects of a class with its own sections; ``None`` without such sections."""
+    """Return the variable name that the page uses for objects of a class; ``None`` if its methods have no sections."""
     return HANDLES.get(entry.module) or HANDLES.get(entry.name)
 
 
 def entries(package: str, group: Group) -> list[Entry]:
-    """The names of a group, in their order on the page."""
+    """Return the names of a group in the order of the page."""
     found = [each for module in group.modules for each in module_entries(package, module)]
     return sorted(found, key=lambda each: each.name not in group.first)
 
@@ -188,20 +190,20 @@ def module_entries(package: str, module: str) -> list[Entry]:
 
 
 def packages(package: str, module: str) -> Sequence[str]:
-    """The packages whose users import what a page of ``package`` shows of a module."""
+    """Return the packages whose users import the names of ``module`` that a page of ``package`` describes."""
     return ("tpp", "bank") if module in _SHARED else (package,)
 
 
 @cache
 def names_by_module(package: str) -> Mapping[str, tuple[str, ...]]:
-    """The names that a package exports, by module."""
+    """Return the names that a package exports, grouped by module."""
     found: Mapping[str, tuple[str, ...]] = load(f"{package}._generated.names").NAMES
     return found
 
 
 @cache
 def notation(package: str) -> Notation:
-    """The notation of a package: links to all its names, wherever they are shown."""
+    """Return the notation of a package, with links to all its names on any page."""
     return Notation(dict(_links(package)), dict(_aliases(package)))
 
 
@@ -218,7 +220,7 @@ def _links(package: str) -> Iterator[tuple[str, str]]:
 
 
 def _aliases(package: str) -> Iterator[tuple[str, str]]:
-    """Types that the package's modules name for themselves."""
+    """Yield the type aliases that the package's modules define."""
     folder = SOURCE / "causeway" / package
     for file in sorted(folder.rglob("*.py")):
         module = ".".join(file.relative_to(SOURCE).with_suffix("").parts).removesuffix(".__init__")

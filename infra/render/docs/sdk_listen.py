@@ -1,4 +1,4 @@
-"""Renders the page of ``causeway listen`` from its parser."""
+"""Renders the reference page of the ``causeway listen`` command from its argument parser."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _command(name: str, parser: argparse.ArgumentParser) -> Iterator[str]:
 
 
 def _usage(parser: argparse.ArgumentParser) -> str:
-    """The usage, with one option on each line."""
+    """Return the usage text, with one option on each line."""
     options = [each for each in parser._actions if each.dest != "help"]
     texts = [f"{each.option_strings[-1]} {each.metavar}" for each in options]
     lines = [text if each.required else f"[{text}]" for each, text in zip(options, texts, strict=True)]

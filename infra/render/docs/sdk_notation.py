@@ -1,4 +1,4 @@
-"""How the reference of the SDK writes types, signatures and docstrings of one package."""
+"""The notation of types, signatures and docstrings of one package in the SDK's reference."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ _PARAMETER = re.compile(r"^    (\w+): (.+(?:\n {5,}.+)*)", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Notation:
-    """The names of one package. Types are source.
+    """The notation of one package's names. Types are strings of Python source.
 
     Attributes:
-        links: the place of each documented name.
-        aliases: types that have no place of their own: they are written out.
+        links: maps each documented name to its link target.
+        aliases: maps each type alias to its definition, which replaces undocumented aliases.
     """
 
     links: Mapping[str, str]
     aliases: Mapping[str, str]
 
     def code(self, annotation: object) -> str:
-        """A type, as a program writes it: without modules, and with aliases written out."""
+        """Return a type as source code, without module names and with undocumented aliases expanded."""
         return _NAME.sub(lambda found: self._written_out(found[1]), str(annotation)).replace("'", '"')
 
     def _written_out(self, name: str) -> str:
         return self.code(self.aliases[name]) if name in self.aliases and name not in self.links else name
 
     def cell(self, annotation: str, default: str | None = None) -> str:
-        """A type in a table: alternatives, each with a link, and the default."""
+        """Return the table cell of a type: its alternatives, each with a link, and the default value."""
         parts = alternatives(self.code(annotation))
         if default == "None":
             parts = [each for each in parts if each != "None"]
@@ -59,17 +59,17 @@ class Notation:
         yield next((f"[{code}]({self.links[name]})" for name in _NAME.findall(annotation) if name in self.links), code)
 
     def links_of_types(self, *annotations: object) -> str:
-        """Links to the documented types in annotations."""
+        """Return links to the documented types in annotations."""
         names = dict.fromkeys(name for each in annotations for name in _NAME.findall(self.code(each)))
         return ", ".join(f"[`{name}`]({self.links[name]})" for name in names if name in self.links)
 
     def links_of_signature(self, function: griffe.Function) -> str:
-        """Links to the documented types of a signature."""
+        """Return links to the documented types of a signature."""
         found = [*(each.annotation for each in sdk_source.parameters(function)), function.returns]
         return self.links_of_types(*(each for each in found if each is not None))
 
     def signature(self, name: str, function: griffe.Function) -> str:
-        """A call as a program writes it, with the types of parameters and result."""
+        """Return the signature of a call as source code, with the types of parameters and result."""
         parameters = [*self._parameters(function)]
         has_result = function.returns is not None and function.name != "__init__"
         result = f" -> {self.code(function.returns)}" if has_result else ""
@@ -92,7 +92,7 @@ class Notation:
     # -- texts
 
     def prose(self, text: str, own: Collection[str] = ()) -> Iterator[str]:
-        """The paragraphs of a docstring, with links to the names in it but ``own``. ``Args:`` become a table."""
+        """Yield the paragraphs of a docstring. Names get links, except those in ``own``. ``Args:`` becomes a table."""
         for paragraph in text.split("\n\n"):
             if paragraph.startswith("Args:"):
                 rows = [
@@ -104,16 +104,16 @@ class Notation:
                 yield self.line(paragraph, own)
 
     def line(self, text: str, own: Collection[str] = ()) -> str:
-        """A paragraph on one line."""
+        """Return a paragraph as a single line."""
         joined = " ".join(text.split()).replace("``", "`")
         return _SPAN.sub(lambda span: self._link(span, own), joined)
 
     def cell_text(self, text: str) -> str:
-        """A docstring in a table."""
+        """Return a docstring as the content of a table cell."""
         return re.sub(r"(?<!\\)\|", r"\\|", self.line(text).removesuffix("."))
 
     def first_sentence(self, text: str) -> str:
-        """What a table of contents says, without links."""
+        """Return the first sentence of a docstring for a table of contents, without links."""
         joined = " ".join(text.split("\n\n", maxsplit=1)[0].split()).replace("``", "`")
         found = re.split(r"(?<=[.:]) (?=[A-Z`])", joined, maxsplit=1)[0]
         return re.sub(r"(?<!\\)\|", r"\\|", found.removesuffix(".").removesuffix(":"))
@@ -125,7 +125,7 @@ class Notation:
 
 
 def alternatives(annotation: str) -> list[str]:
-    """The parts of a union."""
+    """Return the members of a union type."""
     parts = [""]
     for piece in annotation.split(" | "):
         is_open = parts[-1].count("[") > parts[-1].count("]")
@@ -134,6 +134,6 @@ def alternatives(annotation: str) -> list[str]:
 
 
 def values_of(annotation: str) -> list[str]:
-    """The values of a ``Literal``, as they are written; none of another type."""
+    """Return the values of a ``Literal`` in source notation; an empty list for other types."""
     found = re.fullmatch(r"Literal\[(.+)\]", annotation)
     return found[1].replace("'", '"').split(", ") if found else []

@@ -1,4 +1,4 @@
-"""The modules of the SDK as griffe reads them, without importing them: classes, methods, members, docstrings."""
+"""Reads the modules of the SDK with griffe, without importing them: classes, methods, members and docstrings."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SECTION = re.compile(r"^    # (?:-- )?(\w.+)$")
 
 @dataclass(frozen=True)
 class Member:
-    """An attribute of a dataclass, and its name in JSON; ``default`` is source."""
+    """An attribute of a dataclass. ``default`` is Python source; the attribute's name in JSON may differ."""
 
     name: str
     annotation: str
@@ -31,7 +31,7 @@ class Member:
 
 @cache
 def module(name: str) -> griffe.Module:
-    """A module or package below ``causeway``, by its whole name."""
+    """Return the module or package below ``causeway`` with this full name."""
     package = griffe.load("causeway", search_paths=[SOURCE], allow_inspection=False) if name == "causeway" else None
     found = package or module("causeway")[name.partition(".")[2]]
     assert isinstance(found, griffe.Module)
@@ -40,7 +40,7 @@ def module(name: str) -> griffe.Module:
 
 @cache
 def definitions(name: str) -> Mapping[str, Definition]:
-    """What a module defines itself, in its order."""
+    """Return the definitions of a module in source order, without imported names."""
     found = {key: each for key, each in module(name).members.items() if isinstance(each, Definition)}
     return dict(sorted(found.items(), key=lambda item: item[1].lineno or 0))
 
@@ -50,7 +50,7 @@ def docstring(node: Definition) -> str:
 
 
 def methods(node: griffe.Class) -> Sequence[Method]:
-    """The public methods and properties of a class, in their order."""
+    """Return the public methods and properties of a class in source order."""
     found = [each for each in node.members.values() if isinstance(each, griffe.Function | griffe.Attribute)]
     public = [each for each in found if not each.name.startswith("_") and (each.is_function or is_property(each))]
     return sorted(public, key=lambda each: each.lineno or 0)
@@ -61,7 +61,7 @@ def is_property(node: Method) -> bool:
 
 
 def section_of(node: Definition) -> str:
-    """The comment of the class that groups a method with those around it."""
+    """Return the section comment above a method in the source of its class; empty if there is none."""
     assert node.parent is not None
     assert isinstance(node.filepath, type(SOURCE))
     lines = node.filepath.read_text("utf-8").splitlines()
@@ -75,7 +75,7 @@ def is_dataclass(node: griffe.Class) -> bool:
 
 
 def members(node: griffe.Class) -> Sequence[Member]:
-    """The public attributes of a dataclass; none of another class."""
+    """Return the public attributes of a dataclass; an empty list for other classes."""
     if not is_dataclass(node):
         return []
     found = [each for each in node.members.values() if isinstance(each, griffe.Attribute) and each.annotation]
@@ -89,7 +89,7 @@ def members(node: griffe.Class) -> Sequence[Member]:
 
 
 def _default(attribute: griffe.Attribute) -> str | None:
-    """The default of an attribute, also in ``field(default=…)``."""
+    """Return the default value of an attribute, including one in ``field(default=…)``."""
     value = attribute.value
     if isinstance(value, griffe.ExprCall):
         given = [each for each in value.arguments if isinstance(each, griffe.ExprKeyword)]
@@ -98,7 +98,7 @@ def _default(attribute: griffe.Attribute) -> str | None:
 
 
 def constructor(node: griffe.Class) -> griffe.Function | None:
-    """The constructor that a class defines; those of dataclasses are not written."""
+    """Return the constructor that a class defines; ``None`` for dataclasses, whose constructors are generated."""
     found = None if is_dataclass(node) else node.members.get("__init__")
     return found if isinstance(found, griffe.Function) else None
 

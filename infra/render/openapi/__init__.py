@@ -1,1 +1,1 @@
-"""The OpenAPI documents: generated from the protocol's tables, committed, and served by the website."""
+"""The OpenAPI documents, which are generated from the protocol's tables. The website serves them."""

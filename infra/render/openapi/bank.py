@@ -1,4 +1,4 @@
-"""The documents of the bank-facing APIs: calls and webhooks of each version."""
+"""Builds the documents of the bank-facing APIs, with the calls and webhooks of each version."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def _token() -> str:
 
 
 class _BankOperations:
-    """Builds the operations of one version."""
+    """Builds the operations of one protocol version."""
 
     def __init__(self, version: Version, responses: Responses) -> None:
         self._version = version
@@ -148,7 +148,7 @@ class _BankOperations:
         self._schemas = responses.schemas
 
     def call(self, call: BankCall) -> Json:
-        """The operation for one of the bank's calls."""
+        """Return the operation for a call from the bank."""
         path = f"{self._version.base}{call.path}"
         request, answer = self._version.calls[call.name], answer_to_bank(call.name, self._version)
         good = self._responses.success(path, self._schemas.ref(answer), _success(self._example(answer)), "Success.")
@@ -192,7 +192,7 @@ class _BankOperations:
         }
 
     def webhook(self, row: Webhook) -> Json:
-        """The operation for one of the bank's webhooks."""
+        """Return the operation for a webhook to the bank."""
         name = "TokenRevoked" if row is self._version.revoke_token else ""
         purpose = row_docs.purpose(row.path, self._version.load_webhooks.__module__, v1_version.__name__)
         scope = f"The consent has the scope `{row.scope}`." if row.scope else ""
@@ -222,14 +222,14 @@ class _BankOperations:
         return purpose.title, purpose.text.format(final=_FINAL[self._version.number])
 
     def _example(self, model: Model) -> Json:
-        """An example with the URLs and scopes of this version."""
+        """Return an example with the URLs and scopes of this version."""
         old = member_example(model_of(own_answers.InitAuthorizationAnswer), "cancel_url")
         new = self._version.cancel_path
         moved = old.replace(v1_version.VERSION.cancel_path.partition("{")[0], new.partition("{")[0])
         return self._with_scopes({name: moved if value == old else value for name, value in example(model).items()})
 
     def _with_scopes(self, members: Json) -> Json:
-        """An example with the scopes of this version, also in the objects of lists."""
+        """Return an example with the scopes of this version, including the scopes in lists of objects."""
         made = {name: self._with_scopes_inside(value) for name, value in members.items()}
         return made | ({"scopes": [next(iter(self._version.scopes))]} if "scopes" in made else {})
 

@@ -1,4 +1,4 @@
-"""The refusals of webhooks for which the Python package has names: when they occur, their codes and statuses."""
+"""The webhook refusals for which the Python package has classes: causes, error codes and statuses."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _INTRODUCTION: Mapping[int, str] = {
 
 
 def refusals() -> Iterator[Any]:
-    """The classes of ``causeway.bank.refusals``, with ``status``, ``code_v1`` and ``code_v2``."""
+    """Return the classes of ``causeway.bank.refusals``, which have ``status``, ``code_v1`` and ``code_v2``."""
     module = sdk_package.load("bank.refusals")
     for found in vars(module).values():
         if isinstance(found, type) and issubclass(found, module.Refused) and found is not module.Refused:
@@ -31,13 +31,13 @@ def refusals() -> Iterator[Any]:
 
 
 def refusals_of_banks(version: Version) -> str:
-    """The section about the codes with which a bank refuses webhooks."""
+    """Return the section about the error codes with which a bank refuses webhooks."""
     rows = [(f"`{getattr(each, f'code_v{version}')}`", each.status, _occasion(each)) for each in refusals()]
     text = f"{_INTRODUCTION[version.number]}\n\n{table(('Code', 'HTTP status', 'When'), rows)}"
     return section("Refusals of webhooks", text)
 
 
 def _occasion(refusal: Any) -> str:
-    """The first sentence of a class's docstring, for a table."""
+    """Return the first sentence of a class's docstring for a table."""
     said = inspect.cleandoc(refusal.__doc__).partition(".")[0].partition("; ``")[0]
     return " ".join(said.split()).replace("``", "`")

@@ -1,7 +1,8 @@
-"""Checks that all described elements have a sentence, without rendering the documents: a part of ``make lint``.
+"""Checks that all described elements have a docstring, without rendering the documents. ``make lint`` runs this check.
 
-Messages of the protocols need a docstring below each member, or one of the same name above it; calls, webhooks and
-refusals one below their row; card actions one in their function; events a meaning in their row.
+A message's members need docstrings of their own or of a member of the same name in the module. Calls, webhooks and
+refusals need a docstring below their table row, and card actions one in their function. Events need a meaning in their
+row.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ _INTERNAL = ("portal_messages", "card_records", "message")
 
 
 def missing() -> Iterator[str]:
-    """Return the elements without a sentence, each with the place where to add it."""
+    """Return the elements without a docstring, each with the place where to add one."""
     for describe in (*_members(), *_rows(), *_actions()):
         try:
             describe()

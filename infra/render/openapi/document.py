@@ -1,4 +1,4 @@
-"""The parts that all documents share."""
+"""The parts that all OpenAPI documents share."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def document(
     components: Json,
     webhooks: Mapping[str, Json] | None = None,
 ) -> Json:
-    """A complete document."""
+    """Return a complete OpenAPI document."""
     return {
         "openapi": "3.1.1",
         "info": {
@@ -40,7 +40,7 @@ def document(
 
 
 def header(name: str, description: str, schema: Json, example: str, *, required: bool = False) -> Json:
-    """A request header."""
+    """Return a request header."""
     return {
         "name": name,
         "in": "header",
@@ -56,13 +56,13 @@ def body(content: Json) -> Json:
 
 
 def json_content(schema: Json, examples: Mapping[str, tuple[str, Json]]) -> Json:
-    """JSON content with titled examples."""
+    """Return JSON content with titled examples."""
     entries = {name: {"summary": title, "value": value} for name, (title, value) in examples.items()}
     return {"application/json": {"schema": schema, "examples": entries}}
 
 
 def form_content(schema: Json, examples: Mapping[str, tuple[str, Json]]) -> Json:
-    """Form content with titled examples, given as objects."""
+    """Return form content with titled examples. The examples are objects."""
     (content,) = json_content(schema, examples).values()
     return {"application/x-www-form-urlencoded": content}
 

@@ -1,4 +1,4 @@
-"""The OpenAPI documents by name."""
+"""Loads the rendered OpenAPI documents by name."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ DOCUMENTS: Mapping[str, Callable[[], Json]] = {
 
 @cache
 def text(name: str) -> str:
-    """A document as the service serves it."""
+    """Return a document as the service serves it."""
     return json.dumps(DOCUMENTS[name](), indent=1, ensure_ascii=False) + "\n"
 
 
 def load(name: str) -> Json:
-    """A document that the caller may change."""
+    """Return a copy of a document that the caller may change."""
     found: Json = json.loads(text(name))
     return found

@@ -1,6 +1,6 @@
-"""Values of the documents' examples that several examples have, that are long, or that the service's tables give.
+"""Example values of the documents that are shared, long, or read from the service's tables.
 
-Docstrings of members name them, as in ``Example: ``STATE``.``
+Docstrings of members refer to these values by name, as in ``Example: ``STATE``.``
 """
 
 from __future__ import annotations

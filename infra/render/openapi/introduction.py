@@ -22,7 +22,7 @@ decimal text, or with a lossless parser.
 
 
 def table(heading: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    """A Markdown table."""
+    """Return a table in Markdown."""
     lines = [heading, ["---"] * len(heading), *rows]
     return "\n".join(f"| {' | '.join(str(cell) for cell in line)} |" for line in lines)
 
@@ -63,7 +63,7 @@ def statuses(*versions: Version) -> str:
 
 
 def _finality(statuses: Statuses, status: Status) -> str:
-    """Whether a status is final, and which later statuses may still replace it."""
+    """Return whether a status is final, and which later statuses may replace it."""
     later = [f"`{other}`" for other in statuses.meanings if statuses.may_follow(status, other)]
     if len(later) == len(statuses.meanings) - 1:
         return "no"

@@ -1,12 +1,12 @@
-"""What the members of messages mean, and their examples: the docstrings below them, read from the source.
+"""Reads the meaning and example of each message member from the docstring below the member.
 
-A docstring has a sentence, an example in JSON, or both; a name in capitals is a value of ``example_values``::
+A docstring has a sentence, an example in JSON, or both. A name in capitals is a value of ``example_values``::
 
     country: AN[2] | None = None
     \"\"\"The bank's country. Example: ``"DE"``.\"\"\"
 
-``Example if sent`` is left out of the example of the message; ``No example.`` leaves out the example of the member.
-What a class does not say is said by its bases, or by the first member of the same name in the module.
+``Example if sent`` excludes the member from the example of the message. ``No example.`` omits the member's example.
+If a class does not describe a member, its bases or the first member of the same name in the module describe it.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ _DOCSTRING = re.compile(r"(.*?) ?(?:(No example)|Example( if sent)?: ``(.+)``)\.
 
 @dataclass(frozen=True, slots=True)
 class MemberDoc:
-    """The docstring below a member.
+    """The content of the docstring below a member.
 
     Attributes:
-        sentence: what it means, without a full stop; empty if the docstring has an example only.
-        example: its example in JSON, ``null`` for none; empty if the docstring has a sentence only.
-        is_rare: whether the example of the message leaves it out.
+        sentence: the member's meaning, without a full stop; empty if the docstring has only an example.
+        example: the member's example in JSON, ``null`` for none; empty if the docstring has only a sentence.
+        is_rare: whether the example of the message omits the member.
     """
 
     sentence: str = ""
@@ -48,7 +48,7 @@ Members = Mapping[str, MemberDoc]
 
 
 def sentence(model: type, member: str) -> str:
-    """What a member means, without a full stop. Raises: LookupError, if no docstring says it."""
+    """Return a member's meaning, without a full stop. Raises: LookupError, if no docstring describes the member."""
     found = next((each.sentence for each in _all_docs(model, member) if each.sentence), None)
     if found is None:
         raise LookupError(f"{model.__module__}.{model.__name__}.{member} has no docstring: add it below the member")
@@ -56,9 +56,9 @@ def sentence(model: type, member: str) -> str:
 
 
 def example(model: type, member: str, *, is_object: bool) -> Any:
-    """The example below a member; ``None`` for none, ``UNKNOWN`` if the type's own does.
+    """Return a member's example; ``None`` if it has none, ``UNKNOWN`` if its type provides the example.
 
-    An object's example is made of its members', unless it has one itself.
+    The example of an object consists of its members' examples, unless the object has its own example.
     """
     docs = _declarations(model, member) if is_object else _all_docs(model, member)
     text = next((each.example for each in docs if each.example), None)
@@ -68,7 +68,7 @@ def example(model: type, member: str, *, is_object: bool) -> Any:
 
 
 def is_rare(model: type, member: str) -> bool:
-    """Whether the example of the message leaves a member out."""
+    """Return whether the example of the message omits a member."""
     return next((each.is_rare for each in _declarations(model, member) if each.example), False)
 
 
@@ -78,12 +78,12 @@ def _all_docs(model: type, member: str) -> Iterator[MemberDoc]:
 
 
 def _declarations(model: type, member: str) -> Iterator[MemberDoc]:
-    """The docstrings of a member in its class and the bases, the nearest first."""
+    """Return a member's docstrings from its class and then from the base classes, the nearest class first."""
     yield from (_members_of(place)[member] for place in _places(model) if member in _members_of(place))
 
 
 def _namesakes(model: type, member: str) -> Iterator[MemberDoc]:
-    """The docstrings of the members of the same name in the module that declares a member, the first one first."""
+    """Return the docstrings of all members of the same name in the module that declares the member, in source order."""
     module = next((place.__module__ for place in _places(model) if member in _members_of(place)), "")
     yield from (each[member] for each in classes(module).values() if member in each)
 
@@ -93,7 +93,7 @@ def _members_of(place: type) -> Members:
 
 
 def _places(model: type) -> Iterator[type]:
-    """A class and its bases as in the source, also of TypedDicts; then the classes that describe its members, too."""
+    """Yield a class, its bases in the source (also of a TypedDict), and the classes that also describe its members."""
     yield model
     source = _trees(model.__module__).get(model.__name__)
     if source is not None:
@@ -107,13 +107,13 @@ def _places(model: type) -> Iterator[type]:
 
 @cache
 def classes(module: str) -> Mapping[str, Members]:
-    """The docstrings of the members of each class of a module, in its order."""
+    """Return the docstrings of the members of each class of a module, in source order."""
     return {name: dict(_read_members(each)) for name, each in _trees(module).items()}
 
 
 @cache
 def _trees(module: str) -> Mapping[str, ast.ClassDef]:
-    """The classes of one of our modules."""
+    """Return the syntax trees of a module's classes; empty for modules of other packages."""
     if not module.startswith(("chalicelib.", "infra.")):
         return {}
     tree = ast.parse(inspect.getsource(import_module(module)))
@@ -121,7 +121,7 @@ def _trees(module: str) -> Mapping[str, ast.ClassDef]:
 
 
 def _read_members(source: ast.ClassDef) -> Iterator[tuple[str, MemberDoc]]:
-    """The members that a class declares, each with the docstring below it, which may be missing."""
+    """Yield the members that a class declares. Each member has the docstring below it, or an empty one."""
     body = [*_flatten(source.body)]
     for statement, below in zip_longest(body, body[1:]):
         match statement, below:
@@ -134,7 +134,7 @@ def _read_members(source: ast.ClassDef) -> Iterator[tuple[str, MemberDoc]]:
 
 
 def _flatten(body: list[ast.stmt]) -> Iterator[ast.stmt]:
-    """The statements of a class, with those that only describe inherited members."""
+    """Yield the statements of a class, including those that only describe inherited members."""
     for statement in body:
         match statement:
             case ast.If(test=ast.Name(id="TYPE_CHECKING"), body=[_, ast.Expr(), *_]):

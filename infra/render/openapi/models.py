@@ -1,4 +1,4 @@
-"""Protocol models: nested models, names and examples."""
+"""Helpers for protocol models: nested models, names and examples."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _OPEN = frozenset({Success})
 
 
 def model_of(shape: type[Any], spell: Spell = None) -> type[Message]:
-    """A type's model: the type itself, or a model created from a ``TypedDict``, with names converted by ``spell``."""
+    """Return the model of a type: the type itself, or a model of a ``TypedDict``. ``spell`` converts member names."""
     if not is_typeddict(shape):
         assert issubclass(shape, Message)
         return shape
@@ -35,7 +35,7 @@ def model_of(shape: type[Any], spell: Spell = None) -> type[Message]:
 
 
 def _field(hint: Any, name: str, spell: Spell) -> tuple[Any, Any]:
-    """A member's annotation and field."""
+    """Return a member's annotation and field."""
     alias = spell(name) if spell else None
     if get_origin(hint) is NotRequired:
         return _with_models(get_args(hint)[0], spell) | None, Field(None, alias=alias)
@@ -55,18 +55,18 @@ def _with_models(annotation: Any, spell: Spell) -> Any:
 
 
 def module_of(model: Model) -> str:
-    """A model's module, or its version if there is one, e.g. ``v1`` for ``v1_account_messages``."""
+    """Return the name of a model's module. For a version's messages, return the version, for example ``v1``."""
     name = model.__module__.rpartition(".")[2]
     return name.partition("_")[0] if name.endswith("_messages") else name
 
 
 def names_of(model: Model) -> list[str]:
-    """The names of a model and its bases."""
+    """Return the names of a model and its bases."""
     return [base.__name__ for base in model.__mro__]
 
 
 def nested_models(model: Model) -> dict[str, Model]:
-    """A model and all models nested in it, by name."""
+    """Return a model and all models nested in it, by name."""
     found = {model.__name__: model}
     for inner in _inner(model):
         found |= nested_models(inner)
@@ -79,7 +79,7 @@ def _inner(model: Model) -> Iterator[Model]:
 
 
 def models_in(annotation: Any) -> Iterator[Model]:
-    """The models in an annotation, e.g. ``Item`` in ``list[Item] | None``."""
+    """Yield the models in an annotation, for example ``Item`` in ``list[Item] | None``."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         yield annotation
     for argument in get_args(annotation):
@@ -87,18 +87,18 @@ def models_in(annotation: Any) -> Iterator[Model]:
 
 
 def is_list(annotation: Any) -> bool:
-    """Whether an annotation is a list, possibly an optional one."""
+    """Return whether an annotation is a list or an optional list."""
     return any(get_origin(each) is list or each is list for each in (annotation, *get_args(annotation)))
 
 
 def _keys(model: Model, member: str) -> list[str]:
-    """A member's keys in tables, the most specific first: ``v1.PaymentRecord.status``, ``v1.status``, ``status``."""
+    """Return a member's table keys, the most specific first: ``v1.PaymentRecord.status``, ``v1.status``, ``status``."""
     module, name = module_of(model), to_snake(member)
     return [*(f"{module}.{each}.{name}" for each in names_of(model)), f"{module}.{name}", name]
 
 
 def member_example(model: Model, member: str) -> Any:
-    """A member's example, ``None`` for an object. Raises: LookupError, if another member has none."""
+    """Return a member's example; ``None`` for an object without one. Raises: LookupError: the example is missing."""
     annotation = model.model_fields[member].annotation
     found = member_docs.example(model, member, is_object=any(models_in(annotation)))
     if found is member_docs.UNKNOWN:
@@ -111,12 +111,12 @@ def member_example(model: Model, member: str) -> Any:
 
 @cache
 def schema_of(model: Model) -> dict[str, Any]:
-    """Pydantic's schema of a model, which nobody may change."""
+    """Return Pydantic's schema of a model. The schema is cached and must not be changed."""
     return model.model_json_schema(ref_template="#/components/schemas/{model}")
 
 
 def _example_of_type(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> Any:
-    """The example that a type has itself: one that it names, or its first value."""
+    """Return the example of a type: its declared example or its first value; ``UNKNOWN`` if it has neither."""
     match schema:
         case {"$ref": ref}:
             return _example_of_type(definitions[ref.rpartition("/")[2]], definitions)
@@ -135,17 +135,17 @@ def _example_of_type(schema: Mapping[str, Any], definitions: Mapping[str, Any]) 
 
 
 def table(model: Model, member: str) -> dict[Any, str]:
-    """The table of a member's values; empty if there is none."""
+    """Return the table of a member's values; empty if there is no table."""
     return dict(next((TABLES[key] for key in _keys(model, member) if key in TABLES), {}))
 
 
 def alias(model: Model, member: str) -> str:
-    """A member's name on the wire."""
+    """Return a member's name in JSON."""
     return model.model_fields[member].alias or member
 
 
 def example(model: Model) -> dict[str, Any]:
-    """A valid example of a model, without the members that are rare in it."""
+    """Return a valid example of a model, without rare members."""
     members = [name for name in model.model_fields if not member_docs.is_rare(model, name)]
     values = {alias(model, name): _make_example(model, name) for name in members}
     return {name: value for name, value in values.items() if value is not None}

@@ -1,6 +1,7 @@
-"""Calls from TPPs, OAuth clients and browsers that the service handles itself, and its events.
+"""The calls from TPPs, OAuth clients and browsers that the service handles itself, and the events.
 
-Relayed calls are in ``webhooks``, banks' calls in ``bank_calls``. Together they cover all paths of the interface.
+The module ``webhooks`` describes relayed calls, and ``bank_calls`` describes the banks' calls. The three modules cover
+all paths of the interface.
 """
 
 from __future__ import annotations
@@ -67,11 +68,11 @@ class OwnCall:
         answered_by: the function that returns the response.
         query, body: the request models.
         place: the model of the path parameters.
-        encodings: how the body may be encoded.
+        encodings: the allowed encodings of the body.
         status: the HTTP status of a success.
         takes_proof: whether the call verifies a DPoP proof.
-        title, text: its purpose.
-        refusals: the names of its refusals in ``refusal_cases``, in the order of the checks.
+        title, text: the purpose of the call.
+        refusals: the names of the call's refusals in ``refusal_cases``, in the order of the checks.
     """
 
     method: Literal["GET", "POST"]
@@ -90,12 +91,12 @@ class OwnCall:
 
     @property
     def answer(self) -> type[Message]:
-        """The response model, from the function's return type."""
+        """Return the response model, which is the function's return type."""
         return model_of(returned_by(self.answered_by))
 
 
 def returned_by(function: Callable[..., object]) -> type[Any]:
-    """The return type of a function."""
+    """Return the return type of a function."""
     found: type[Any] = get_type_hints(function, include_extras=True)["return"]
     return found
 
@@ -350,19 +351,19 @@ BANK_STEPS: Mapping[str, Callable[..., object]] = {
 
 
 def answer_to_bank(name: str, version: Version) -> type[Message]:
-    """The response model of a bank's call, in its version's spelling."""
+    """Return the response model of a bank's call, with the member names of its version."""
     return model_of(returned_by(BANK_STEPS[name]), version.spell)
 
 
 def webhooks_of(call: RelayedCall | PaymentCall) -> dict[int, Webhook]:
-    """The webhooks for a TPP's call, by version, for the versions that support it."""
+    """Return the webhooks for a TPP's call, by protocol version. Versions that do not support the call are omitted."""
     found = {version.number: version.webhook_by_call.get(call) for version in VERSIONS.values()}
     return {number: webhook for number, webhook in found.items() if webhook is not None}
 
 
 @dataclass(frozen=True, slots=True)
 class EventDescription:
-    """An event type: the model of its ``data``, and when it is sent."""
+    """An event type: the model of its ``data``, and the description of when the event is sent."""
 
     data: type[Message]
     meaning: str

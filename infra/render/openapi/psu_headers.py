@@ -1,4 +1,4 @@
-"""The PSU's headers in the documents: their meanings, schemas and examples."""
+"""The headers about the PSU in the documents: meanings, schemas and examples."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ _SCHEMAS: Mapping[str, Json] = {
 
 
 def references() -> list[Json]:
-    """References to the headers' components, in the table's order."""
+    """Return references to the components of the headers, in the table's order."""
     return [{"$ref": f"#/components/parameters/{_component_name(row)}"} for row in PSU_HEADERS]
 
 
 def parameters(remark: str) -> dict[str, Json]:
-    """The headers' components; ``remark`` is appended to each meaning."""
+    """Return the components of the headers. Each description ends with ``remark``."""
     return {_component_name(row): _parameter(row, remark) for row in PSU_HEADERS}
 
 

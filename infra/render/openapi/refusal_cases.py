@@ -1,7 +1,7 @@
-"""An example of every refusal.
+"""Examples of all refusals.
 
 The refusals come from the protocol's table, and from flows and models that process an invalid request or a bank
-failure. Each case states when its refusal occurs.
+failure. Each case describes when the refusal occurs.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Case:
 
 
 def _body(model: type[Message], members: Mapping[str, object]) -> Refusal:
-    """The refusal of a body that does not match its model."""
+    """Return the refusal of a body that does not match its model."""
     return refuse_fields(_misfit(model, members), {**tpp_calls.FIELD_FAULTS, **bank_calls.FIELD_FAULTS})
 
 
@@ -59,7 +59,7 @@ def _misfit(model: type[Message], members: Mapping[str, object]) -> InvalidMessa
 def _unreadable(
     read: Callable[[Incoming], object], body: bytes = b"", kind: str = JSON, query: tuple[tuple[str, str], ...] = ()
 ) -> Refusal:
-    """The refusal of an unreadable request."""
+    """Return the refusal of an unreadable request."""
     try:
         read(Incoming("POST", "/tpp/token", {"content-type": kind}, query, body, {}, {}))
     except UnreadableBody as error:
@@ -68,7 +68,7 @@ def _unreadable(
 
 
 def _field(text: str, fault: Fault) -> Refusal:
-    """A refusal for both versions, which spell the member differently."""
+    """Return a refusal for both versions, which use different names for the member."""
     return Refusal(fault, text, [Detail(fault, text)])
 
 
@@ -78,7 +78,7 @@ def _with_oauth_error(refusal: Refusal, error: OauthError) -> Refusal:
 
 
 def _case(name: str, row: RefusalRow, **values: Any) -> Case:
-    """A row's refusal, for example with ``values``; the docstring below the row states when it occurs."""
+    """Return a row's refusal, with ``values`` as an example. The docstring below the row describes when it occurs."""
     return Case(name, row_docs.text(_ROWS[id(row)], refusals.__name__).removesuffix("."), row(**values))
 
 

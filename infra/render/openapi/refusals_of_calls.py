@@ -1,4 +1,4 @@
-"""The refusals of each call: names from ``refusal_cases``, in the order of the checks."""
+"""The refusals of each call: names of cases in ``refusal_cases``, in the order of the checks."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ _BANK: Mapping[str, tuple[str, ...]] = {
 
 
 def of_own_call(names: Sequence[str]) -> list[Case]:
-    """The refusals of a call that the service handles itself, and those of every call."""
+    """Return the refusals of a call that the service handles itself, including the refusals that all calls share."""
     return _cases(names, _OURS)
 
 
 def of_relayed_call(call: RelayedCall) -> list[Case]:
-    """The refusals of a call that is relayed to a bank."""
+    """Return the refusals of a call that the service relays to a bank."""
     members = {name for row in webhooks_of(call).values() for name in row.request.model_fields}
     query = QUERY if members else ("parameter_unknown", "parameter_repeated")
     asked = query if call.method == "GET" else ("parameters_none", *BODY)
@@ -54,19 +54,19 @@ def of_relayed_call(call: RelayedCall) -> list[Case]:
 
 
 def of_payment_call(call: PaymentCall) -> list[Case]:
-    """The refusals of a payment initiation."""
+    """Return the refusals of a payment initiation."""
     admitted = (*CLIENT, "bank_unknown") if call.kind == "direct" else (*CONSENT, "scope", "account", "bank_gone")
     consented = () if call.kind == "direct" else ("token_refused",)
     return _cases(admitted, ("parameters_none",), _KEYS, ("psu_headers",), BODY, _PAYMENT, consented, _OURS)
 
 
 def of_payment_status() -> list[Case]:
-    """The refusals of the payment status call."""
+    """Return the refusals of the payment status call."""
     return _cases(CONSENT, QUERY, ("psu_headers", "bank_unknown", "payment_unknown"), _BANK_FAILS, _OURS)
 
 
 def of_bank_call(call: BankCall) -> list[Case]:
-    """The refusals of a bank's call."""
+    """Return the refusals of a bank's call."""
     return _cases(_GATE, () if call.is_read else ("request_id_used",), _BANK[call.name], _OURS)
 
 

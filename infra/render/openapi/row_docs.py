@@ -1,6 +1,6 @@
-"""What rows of the protocol's tables are for: the docstrings below them, read from the source.
+"""Reads the purpose of each row in the protocol's tables from the docstring below the row.
 
-A row is an assignment. Its docstring begins with the title of the call, which ends with the first full stop::
+A row is an assignment. The first sentence of its docstring is the title of the call::
 
     ACCOUNTS = RelayedCall("accounts", "GET", "/tpp/accounts", "AISP")
     \"\"\"List the PSU's accounts. The accounts that the PSU approved, as returned by the bank.\"\"\"
@@ -18,20 +18,20 @@ from typing import NamedTuple
 
 
 class Purpose(NamedTuple):
-    """The title of a call, and a short description."""
+    """The title of a call, and its short description."""
 
     title: str
     text: str
 
 
 def purpose(key: str, *modules: str) -> Purpose:
-    """The purpose of a row of one of the modules, by a text in it. Raises: LookupError, if no docstring is below it."""
+    """Return the purpose of the row that contains a text. Raises: LookupError, if the row has no docstring."""
     title, _, description = text(key, *modules).partition(". ")
     return Purpose(title, description)
 
 
 def text(key: str, *modules: str) -> str:
-    """The docstring of a row of one of the modules, by a text in it. Raises: LookupError, if it has none."""
+    """Return the docstring of the row that contains a text. Raises: LookupError, if the row has no docstring."""
     found = next((row_docs(module)[key] for module in modules if row_docs(module).get(key)), None)
     if found is None:
         raise LookupError(f"{key} has no docstring: add it below its row in {modules[0]}")
@@ -40,7 +40,7 @@ def text(key: str, *modules: str) -> str:
 
 @cache
 def row_docs(module: str) -> Mapping[str, str]:
-    """The docstrings of a module's rows, by each text in the row: its name, and the texts that it begins with."""
+    """Return the docstrings of a module's rows, by the row's name and by the first string arguments of the row."""
     found: dict[str, str] = {}
     for row, text in _rows(ast.parse(inspect.getsource(import_module(module)))):
         words = " ".join(text.replace("``", "`").split())
@@ -49,7 +49,7 @@ def row_docs(module: str) -> Mapping[str, str]:
 
 
 def _rows(tree: ast.Module) -> Iterator[tuple[ast.Assign, str]]:
-    """The assignments of a module and its functions, each with the docstring below it, which may be missing."""
+    """Yield the assignments of a module and its functions. Each has the docstring below it, or none."""
     bodies = [tree.body, *(each.body for each in tree.body if isinstance(each, ast.FunctionDef))]
     for body in bodies:
         for row, below in pairwise([*body, ast.Pass()]):

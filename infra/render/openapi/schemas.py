@@ -1,4 +1,4 @@
-"""A document's component schemas: the models' JSON Schemas (2020-12) with meanings, examples and value tables."""
+"""A document's component schemas: JSON Schemas (2020-12) of the models, with meanings, examples and value tables."""
 
 from __future__ import annotations
 
@@ -86,11 +86,11 @@ _RULES_OF_MEMBERS: Mapping[str, Mapping[str, Any]] = {
 
 
 class Schemas:
-    """The schemas of one document, each built when first referenced.
+    """The schemas of one document. Each schema is built when it is first referenced.
 
     Args:
         naming: returns a model's name in this document.
-        handed_on: whether bank responses are described as passed on to TPPs, with identifiers as strings.
+        handed_on: whether the document describes bank responses as passed on to TPPs, with identifiers as strings.
     """
 
     def __init__(self, naming: Callable[[Model], str], *, handed_on: bool = False) -> None:
@@ -102,11 +102,11 @@ class Schemas:
         return {name: schema for name, (_, schema) in sorted(self._made.items())}
 
     def ref(self, model: Model, *, name: str = "", way: Way = "body", extra: Model | None = None) -> Json:
-        """A reference to a model's schema.
+        """Return a reference to a model's schema.
 
         Args:
             name: overrides the model's usual name.
-            way: where the members occur.
+            way: the context in which the members occur.
             extra: a model whose members are added to the schema.
         """
         raw = self._raw(model)
@@ -125,14 +125,14 @@ class Schemas:
         return {"$ref": f"#/components/schemas/{own}"}
 
     def form_ref(self, model: Model) -> Json:
-        """A reference to the schema of a form: all values are text, and unknown members are ignored."""
+        """Return a reference to the schema of a form, in which all values are text and unknown members are ignored."""
         schema = _object(model, self._raw(model), "texts")
         name = f"{self._naming(model)}Form"
         self._add(name, (model, "form"), schema | {"additionalProperties": True})
         return {"$ref": f"#/components/schemas/{name}"}
 
     def parameters(self, model: Model, place: Literal["query", "path"] = "query") -> list[Json]:
-        """A model's members as query or path parameters."""
+        """Return a model's members as query or path parameters."""
         schema = _object(model, self._raw(model), "texts")
         return [
             _parameter(name, member, place, required=model.model_fields[name].is_required())
@@ -159,7 +159,7 @@ def _parameter(name: str, member: Json, place: str, *, required: bool) -> Json:
 
 
 def _raw(model: Model, naming: Callable[[Model], str]) -> Json:
-    """Pydantic's schema of a model, with this document's names."""
+    """Return Pydantic's schema of a model, with the names of this document."""
     schema = schema_of(model)
     names = {inner.__name__: naming(inner) for inner in nested_models(model).values()}
     renamed: Json = _rename_refs(schema, names)
@@ -168,7 +168,7 @@ def _raw(model: Model, naming: Callable[[Model], str]) -> Json:
 
 
 def _numbers_as_texts(value: Any) -> Any:
-    """Change identifiers that a bank may send as numbers to strings."""
+    """Change the type of identifiers that a bank may send as numbers to string."""
     if isinstance(value, list):
         return [_numbers_as_texts(inner) for inner in value]
     if not isinstance(value, dict):
@@ -198,7 +198,7 @@ def _simplify(schema: Json) -> Json:
 
 
 def _object(model: Model, schema: Json, way: Way) -> Json:
-    """The schema of a single model; each member gets its meaning."""
+    """Return the schema of a single model, in which each member has its meaning as description."""
     wire = {alias(model, name): name for name in model.model_fields}
     properties = {
         name: _member(model, wire[name], member, way) for name, member in schema.get("properties", {}).items()
@@ -210,13 +210,13 @@ def _object(model: Model, schema: Json, way: Way) -> Json:
 
 
 def _rule(table: Mapping[str, Mapping[str, Any]], model: Model, member: str = "") -> Json:
-    """The entry of a table for a model or its member, looked up under the model's name and those of its bases."""
+    """Return a table's entry for a model or its member. The keys are the names of the model and of its bases."""
     keys = (f"{module_of(model)}.{name}{member}" for name in names_of(model))
     return dict(next((table[key] for key in keys if key in table), {}))
 
 
 def _about(model: Model) -> str:
-    """The model's own docstring, or its name if it has none, as a single line."""
+    """Return the model's own docstring as a single line, or the model's name if it has no docstring."""
     text = model.__dict__.get("__doc__") or model.__name__
     said = " ".join(text.replace("``", "`").split())
     return f"The request of {said}" if said.startswith("`/") else said
@@ -251,7 +251,7 @@ def _member(model: Model, member: str, schema: Json, way: Way) -> Json:
 
 
 def _without_null(schema: Json) -> Json:
-    """Remove null from a schema."""
+    """Return a schema without null."""
     found = dict(schema)
     found.pop("default", None) if found.get("default") is None else None
     if "anyOf" in found:
@@ -261,7 +261,7 @@ def _without_null(schema: Json) -> Json:
 
 
 def with_null(schema: Json) -> Json:
-    """A nullable schema in its shortest form, with null in ``type`` where possible."""
+    """Return a nullable schema in its shortest form, with null in ``type`` where possible."""
     if {"type": "null"} not in schema.get("anyOf", []):
         return _without_null(schema)
     found = _without_null(schema)
@@ -276,7 +276,7 @@ def with_null(schema: Json) -> Json:
 
 
 def _remove_titles(schema: Json) -> Json:
-    """Remove the title, and the title and examples of ``items``."""
+    """Remove the title of a schema, and the title and examples of its ``items``."""
     found = {key: value for key, value in schema.items() if key != "title"}
     if "items" in found:
         found["items"] = {key: value for key, value in _without_null(found["items"]).items() if key != "examples"}
@@ -284,10 +284,10 @@ def _remove_titles(schema: Json) -> Json:
 
 
 def body_example(model: Model, extra: Model | None = None) -> Json:
-    """An example of a body, including the members of ``extra``."""
+    """Return an example of a body, including the members of the model ``extra``."""
     return (example(extra) if extra else {}) | example(model)
 
 
 def version_suffix(model: Model) -> str:
-    """The suffix that distinguishes the versions of a model, as in ``AccountV1`` and ``AccountV2``."""
+    """Return the suffix of a model's version, for example ``V1``; empty for a model of all versions."""
     return {"v1": "V1", "v2": "V2"}.get(module_of(model), "")

@@ -1,4 +1,4 @@
-"""The document of the TPP-facing API: one operation per call, covering all bank versions."""
+"""Builds the document of the TPP-facing API, with one operation per call for all bank versions."""
 
 from __future__ import annotations
 
@@ -182,14 +182,14 @@ def build() -> Json:
 
 
 class _TppOperations:
-    """Builds the operations."""
+    """Builds the operations of the TPP-facing API."""
 
     def __init__(self, responses: Responses) -> None:
         self._responses = responses
         self._schemas = responses.schemas
 
     def own_call(self, call: OwnCall) -> Json:
-        """The operation for a call that the service handles itself."""
+        """Return the operation for a call that the service handles itself."""
         parameters = self._schemas.parameters(call.query) if call.query else []
         parameters += self._schemas.parameters(call.place, "path") if call.place else []
         parameters += [_ref(_PROOF)] if call.takes_proof else []
@@ -203,7 +203,7 @@ class _TppOperations:
         return made | ({"requestBody": self._own_body(call.body, call.encodings)} if call.body else {})
 
     def front_door(self) -> Json:
-        """The operation for the RFC 6749 authorization request, which a browser opens."""
+        """Return the operation for the RFC 6749 authorization request, which a browser opens."""
         page = "<!doctype html>…"
         responses = {
             "303": self._responses.redirect(
@@ -226,7 +226,7 @@ class _TppOperations:
         return _operation(FRONT_DOOR, purpose, "Authorization", "anybody", parameters, responses)
 
     def relayed_call(self, call: RelayedCall) -> Json:
-        """The operation for a call that is relayed to the bank."""
+        """Return the operation for a call that the service relays to the bank."""
         rows = webhooks_of(call)
         models: dict[int, Model] = {version: row.answer for version, row in rows.items()}
         if call.name == "funds_confirmations":
@@ -246,7 +246,7 @@ class _TppOperations:
         return made if call.method == "GET" else made | {"requestBody": self._bodies(rows)}
 
     def payment(self, call: PaymentCall) -> Json:
-        """The operation for a payment initiation."""
+        """Return the operation for a payment initiation."""
         extra = ScopeQuery if call.kind == "direct" else None
         rows = webhooks_of(call)
         is_direct = call.kind == "direct"
@@ -262,7 +262,7 @@ class _TppOperations:
         return made | {"requestBody": self._bodies(rows, extra)}
 
     def payment_status(self) -> Json:
-        """The operation for the payment status call."""
+        """Return the operation for the payment status call."""
         answer = self._status_response()
         refused = self._responses.refusals(STATUS_PATH, refusals_of_calls.of_payment_status(), *_NONCE)
         parameters = [*self._schemas.parameters(PaymentStatusQuery), _ref(_PROOF), *_PSU, _ref("Prefer")]
@@ -273,7 +273,9 @@ class _TppOperations:
     # -- inside
 
     def _status_response(self) -> Json:
-        """The response to a status query: a payment at a bank of either version, or an order without one."""
+        """Return the response to a status query: a payment in the format of either version, or an order without a
+        payment.
+        """
         models: dict[str, tuple[str, Model]] = {
             "version_1": ("A version 1 bank", model_of(own_answers.ReportedStatus)),
             "version_2": ("A version 2 bank", AskedStatus),
@@ -295,7 +297,7 @@ class _TppOperations:
         return self._responses.success(path, schema, examples, "Success.", *headers)
 
     def _accepted_response(self, path: str, *more: str) -> Json:
-        """The response to a deferred call."""
+        """Return the response to a deferred call."""
         model = model_of(own_answers.Accepted)
         examples = {"accepted": {"summary": "Accepted", "value": example(model)}}
         text = "Accepted: with `Prefer: respond-async`, the call is carried out later."
@@ -321,7 +323,7 @@ class _TppOperations:
         return body(json_content(_any_of(schemas), examples))
 
     def _merge_parameters(self, webhooks: Mapping[int, Webhook]) -> list[Json]:
-        """The parameters of all versions; a parameter of a single version is marked with it."""
+        """Return the parameters of all versions. Parameters of a single version are marked with the version."""
         found: dict[str, dict[int, Json]] = {}
         for version, row in webhooks.items():
             for parameter in self._schemas.parameters(row.request):
@@ -330,7 +332,7 @@ class _TppOperations:
 
 
 def _merge_parameter(versions: Mapping[int, Json], count: int) -> Json:
-    """Merge the versions of a parameter."""
+    """Merge the descriptions of a parameter from several versions into one."""
     *_, last = versions.values()
     schemas = [parameter["schema"] for parameter in versions.values()]
     distinct = [schema for number, schema in enumerate(schemas) if schema not in schemas[:number]]
@@ -370,7 +372,7 @@ def _operation(
 
 
 def _needs(webhooks: Mapping[int, Webhook]) -> str:
-    """A table of the scope and the webhook for each version."""
+    """Return a table of the required scope and the webhook for each version."""
     rows = [(version, f"`{row.scope}`" if row.scope else "none", f"`{row.path}`") for version, row in webhooks.items()]
     return introduction.table(("Bank version", "Scope", "Bank webhook"), rows)
 
@@ -384,7 +386,7 @@ def _any_of(schemas: list[Json]) -> Json:
 
 
 def event_webhooks(schemas: Schemas) -> Mapping[str, Json]:
-    """An operation for each event type."""
+    """Return an operation for each event type."""
     return {name: {"post": _webhook(name, row, schemas)} for name, row in EVENTS.items()}
 
 

@@ -1,4 +1,4 @@
-"""What the values of members mean, for members whose values are listed."""
+"""The meanings of member values, for members with a fixed list of values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The events of the documents: headers, envelope and responses (Standard Webhooks)."""
+"""Builds the events of the documents: headers, envelope and responses (Standard Webhooks)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _RESPONSES: Mapping[str, Json] = {
 
 
 def parameters() -> Mapping[str, Json]:
-    """The headers of an event."""
+    """Return the headers of an event."""
     return {
         "WebhookId": header(
             "webhook-id",
@@ -50,14 +50,14 @@ def parameters() -> Mapping[str, Json]:
 
 
 def example(event: str, data: Json) -> Json:
-    """The body of an event."""
+    """Return an example of an event's body."""
     return {"type": event, "timestamp": HAPPENED, "data": data}
 
 
 def operation(
     event: str, meaning: str, data: Json, examples: Mapping[str, tuple[str, Json]], *, tag: str, receiver: str
 ) -> Json:
-    """The operation for an event type, from the schema of its data and titled examples of whole bodies."""
+    """Return the operation for an event type. ``examples`` are titled examples of complete bodies."""
     schema = {
         "type": "object",
         "description": meaning,

@@ -1,1 +1,1 @@
-"""Writes the SDK's modules generated from the OpenAPI documents, and its synchronous half."""
+"""Generates modules of the SDK from the OpenAPI documents, and the synchronous client from the asynchronous client."""

@@ -1,6 +1,6 @@
 """Writes the generated modules of the SDK: models and calls from the OpenAPI documents, and the synchronous client.
 
-With ``--check``, lists the outdated files instead.
+With ``--check``, the command only lists the outdated files.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def update(check: bool) -> list[Path]:
-    """Write the files that differ and delete files without source, unless ``check``. Returns both."""
+    """Write changed files and delete files without source, unless ``check`` is true. Return both lists."""
     return update_files(modules.texts(), modules.files_without_source(), check=check)
 
 

@@ -1,4 +1,4 @@
-"""The generated modules of ``causeway.bank``: both versions' messages, and the tables of webhooks and calls."""
+"""Generates the modules of ``causeway.bank``: the messages of both versions, and tables of webhooks and calls."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ OTHER_VERSION = "ErrorV1"
 
 @cache
 def document(version: str) -> Schema:
-    """The document that the service publishes for banks of a version."""
+    """Return the OpenAPI document for banks of a version."""
     found: Schema = documents.load(f"bank-v{version}")
     return found
 
 
 @cache
 def schemas(version: str) -> Mapping[str, Schema]:
-    """The schemas of a version that become classes, by the classes' names."""
+    """Return the object schemas of a version by class name. Each schema becomes a class."""
     found = document(version)["components"]["schemas"]
     text = json.dumps({name: schema for name, schema in found.items() if name != OTHER_VERSION})
     texts = {name for name, schema in found.items() if schema["type"] != "object"}
@@ -54,7 +54,7 @@ def schemas(version: str) -> Mapping[str, Schema]:
 
 @cache
 def texts() -> Mapping[str, str]:
-    """The enumerations of outside standards, which are texts here: name and meaning."""
+    """Return the names and meanings of enumerations from external standards, whose type is ``str`` in the SDK."""
     found = {}
     for version in VERSIONS:
         for name, schema in document(version)["components"]["schemas"].items():
@@ -65,55 +65,55 @@ def texts() -> Mapping[str, str]:
 
 @cache
 def named_choices() -> dict[tuple[Any, ...], str]:
-    """The name of each enumeration that has one."""
+    """Map the values of each named enumeration to its name."""
     return {choices(enumeration(name)): name for name in ALIASES}
 
 
 def enumeration(name: str) -> Schema:
-    """The schema of a named enumeration."""
+    """Return the schema of a named enumeration."""
     version, owner, member = ALIASES[name]
     found: Schema = document(version)["components"]["schemas"][owner]["properties"][member]
     return {"description": found["description"], **found.get("items", found)}
 
 
 def operations(version: str, part: str) -> Iterator[tuple[str, str, Schema]]:
-    """Each ``POST`` of the paths or webhooks: its path, its name, and its description."""
+    """Yield path, name and description of each ``POST`` operation in the document's paths or webhooks."""
     for path, methods in document(version)[part].items():
         if "post" in methods:
             yield path, methods["post"]["operationId"].removeprefix("webhook_"), methods["post"]
 
 
 def request_class(version: str, operation: Schema) -> str:
-    """The class of a call's body."""
+    """Return the class name of a call's body."""
     return f"{class_names(operation['requestBody']['content'])[-1]}V{version}"
 
 
 def answer_class(version: str, operation: Schema) -> str:
-    """The class of a call's success response: of version 1, what accompanies ``status``."""
+    """Return the class name of a call's success response. In version 1, the class does not include ``status``."""
     return f"{class_names(operation['responses']['200']['content'])[-1]}V{version}"
 
 
 def class_names(content: Schema) -> list[str]:
-    """The schemas of a body, in the order of the document."""
+    """Return the names of the schemas in a body, in the document's order."""
     return re.findall(r'"#/components/schemas/(\w+)"', json.dumps(content["application/json"]["schema"]))
 
 
 @cache
 def schemas_sent_by_banks(version: str) -> set[str]:
-    """The classes that a bank fills in: bodies of its calls, and responses to webhooks."""
+    """Return the classes of messages that banks send: bodies of calls, and responses to webhooks."""
     names = {request_class(version, operation) for _, _, operation in operations(version, "paths")}
     names |= {answer_class(version, operation) for _, _, operation in operations(version, "webhooks")}
     return with_references(names, schemas(version))
 
 
 def module_of_names() -> dict[str, str]:
-    """The module of every generated name."""
+    """Map each generated name to its module."""
     found = {name: f"{PACKAGE}.models_v{version}" for version in VERSIONS for name in schemas(version)}
     return found | dict.fromkeys((*ALIASES, *texts()), f"{PACKAGE}.literals")
 
 
 def modules() -> dict[str, str]:
-    """The name and source of each generated module."""
+    """Return the names and sources of the generated modules."""
     return {
         f"{PACKAGE}.literals": literals(),
         **{f"{PACKAGE}.models_v{version}": models(version) for version in VERSIONS},
@@ -122,7 +122,7 @@ def modules() -> dict[str, str]:
 
 
 def literals() -> str:
-    """The module of named enumerations."""
+    """Return the source of the module of named enumerations."""
     found = []
     for values, name in named_choices().items():
         found.append(source.alias(name, f"Literal[{', '.join(map(repr, values))}]", enumeration(name)["description"]))
@@ -131,7 +131,7 @@ def literals() -> str:
 
 
 def models(version: str) -> str:
-    """A version's module of dataclasses."""
+    """Return the source of a version's module of dataclasses."""
     types = Types(named_choices(), schemas_sent_by_banks(version))
     parts = [
         source.dataclass_source(name, schema["description"], types.members(name, schema))
@@ -143,14 +143,14 @@ def models(version: str) -> str:
 
 
 def calls() -> str:
-    """The module of the webhooks and calls of both versions."""
+    """Return the source of the module with the webhooks and calls of both versions."""
     parts = [table(version, part) for version in VERSIONS for part in ("webhooks", "paths")]
     used = dict.fromkeys(("Webhook", "HubCall"), "causeway.bank._call")
     return source.module("The webhooks that banks answer, and the calls that they make.", parts, used)
 
 
 def table(version: str, part: str) -> str:
-    """The webhooks or the calls of a version, by name."""
+    """Return the source of the table of a version's webhooks or calls. Webhooks are keyed by path, calls by name."""
     rows = "\n".join(row(version, part, *each) for each in operations(version, part))
     kind, name, text = {
         "webhooks": ("Webhook", "WEBHOOKS", "The webhooks of version {}, by path"),
@@ -161,7 +161,7 @@ def table(version: str, part: str) -> str:
 
 
 def row(version: str, part: str, path: str, name: str, operation: Schema) -> str:
-    """One webhook or call."""
+    """Return the source of a table row for one webhook or call."""
     request, answer = request_class(version, operation), answer_class(version, operation)
     module = f"models_v{version}"
     classes = f"request='{module}.{request}', answer='{module}.{answer}'"

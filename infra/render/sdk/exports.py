@@ -1,4 +1,4 @@
-"""The names of ``causeway.tpp`` and ``causeway.bank``, and the module that each is imported from on first use."""
+"""The exported names of ``causeway.tpp`` and ``causeway.bank``. Each name is imported from its module on first use."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from infra.render.sdk_package import SOURCE
 
 @dataclass(frozen=True, eq=False)
 class Package:
-    """A package with lazy names.
+    """A package whose names are imported on first use.
 
     Attributes:
-        generated: names and sources of its generated modules, all of whose names it exports.
-        written: its names in modules that are written by hand.
-        foreign_errors: the errors that it never raises.
+        generated: maps the names of its generated modules to their sources. The package exports all names in them.
+        written: the exported names of its manually written modules.
+        foreign_errors: the errors that the package never raises.
     """
 
     name: str
@@ -69,7 +69,7 @@ PACKAGES = (
 
 
 def module(package: Package) -> str:
-    """The source of the module that lists a package's names, for the package itself and for type checkers."""
+    """Return the source of the module that lists a package's names for lazy imports and for type checkers."""
     names = names_by_module(package)
     imports = "\n".join(f"    from {home} import {_fill(of, 8)}" for home, of in names.items()).replace(",)", ")")
     listed = sorted(name for of in names.values() for name in of)
@@ -81,7 +81,7 @@ def module(package: Package) -> str:
 
 
 def _fill(names: Iterable[str], indent: int) -> str:
-    """Names in parentheses; many of them as lines of several names."""
+    """Return names in parentheses. A long list is wrapped into lines of several names."""
     listed = ", ".join(names) + ","
     if len(listed) < source.WIDTH // 2:
         return f"({listed})"
@@ -95,7 +95,7 @@ def _quote(name: str) -> str:
 
 @cache
 def names_by_module(package: Package) -> Mapping[str, tuple[str, ...]]:
-    """The names of each module, in the order of the modules."""
+    """Map each module to its names, in the order of the modules."""
     generated = {name: public_names(text) for name, text in package.generated().items() if not name.endswith(".calls")}
     errors = public_names((SOURCE / "causeway" / "errors.py").read_text("utf-8"))
     raised = tuple(name for name in errors if name not in package.foreign_errors)
@@ -103,7 +103,9 @@ def names_by_module(package: Package) -> Mapping[str, tuple[str, ...]]:
 
 
 def public_names(text: str) -> tuple[str, ...]:
-    """The classes and type aliases of a module, also those for type checkers: no constants."""
+    """Return the public classes and type aliases of a module, including names for type checkers only. Exclude
+    constants.
+    """
     blocks = [node.body if isinstance(node, ast.If) else [node] for node in ast.parse(text).body]
     found = [
         each.name if isinstance(each, ast.ClassDef) else ast.unparse(each.targets[0])

@@ -1,4 +1,4 @@
-"""The Python types of a schema's members."""
+"""Converts the types of schema members to Python types."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ TEXTS = {"date-time": "datetime", "date": "date"}
 
 @dataclass(frozen=True)
 class Member:
-    """A dataclass's field."""
+    """A field of a dataclass."""
 
     name: str
     wire_name: str
@@ -41,14 +41,14 @@ class Member:
 
 
 class Types:
-    """Translates the schemas of one document."""
+    """Converts the schemas of one document to Python types."""
 
     def __init__(self, aliases: Mapping[tuple[Any, ...], str], requested: set[str]) -> None:
         self.aliases = aliases
         self.requested = requested
 
     def members(self, name: str, schema: Schema) -> list[Member]:
-        """The fields of the dataclass ``name``, in the document's order."""
+        """Return the fields of the dataclass ``name``, in the document's order."""
         required = set(schema.get("required", ()))
         return [self._member(name, schema, wire, member, wire in required) for wire, member in members_of(schema)]
 
@@ -65,7 +65,7 @@ class Types:
         )
 
     def annotation(self, name: str, schema: Schema, owner: str, *, optional: bool = False) -> str:
-        """The type of a member: ``str``, ``Decimal``, ``tuple[AccountV1, ...] | None``."""
+        """Return the Python type of a member, for example ``str``, ``Decimal`` or ``tuple[AccountV1, ...] | None``."""
         inner = self._required_type(name, schema, owner)
         return f"{inner} | None" if (optional or nullable(schema)) and inner != "Any" else inner
 
@@ -86,7 +86,7 @@ class Types:
         return self._scalar(name, kinds, schema)
 
     def choice(self, schema: Schema) -> str:
-        """The ``Literal`` of an enumeration, or its name."""
+        """Return the name of an enumeration, or a ``Literal`` of its values if it has no name."""
         values = choices(schema)
         return self.aliases.get(values) or f"Literal[{', '.join(map(repr, values))}]"
 
@@ -100,13 +100,13 @@ class Types:
 
 
 def choices(schema: Schema) -> tuple[Any, ...]:
-    """The values of an enumeration, without ``null`` and without texts of numbers that are there as numbers."""
+    """Return the values of an enumeration. ``null`` is omitted, and so is a string if its number is also a value."""
     numbers = {str(value) for value in schema["enum"] if isinstance(value, int)}
     return tuple(value for value in schema["enum"] if value is not None and value not in numbers)
 
 
 def _number_or_text(name: str) -> str:
-    """The type of a member that may be a number or a text; raises ``KeyError`` if no table knows it."""
+    """Return the Python type of a member that may be a number or a string. Raises: KeyError: no table has it."""
     for names, annotation in ((AMOUNTS, "Decimal"), (WHOLE, "int"), (IDENTIFIERS, "str")):
         if name in names:
             return annotation
@@ -114,29 +114,29 @@ def _number_or_text(name: str) -> str:
 
 
 def members_of(schema: Schema) -> list[tuple[str, Schema]]:
-    """The names and schemas of an object's members."""
+    """Return the names and schemas of an object's members."""
     return list(schema.get("properties", {}).items())
 
 
 def nullable(schema: Schema) -> bool:
-    """Whether ``null`` is allowed."""
+    """Return whether a schema allows ``null``."""
     return "null" in type_names(schema.get("type", ())) or any(
         option.get("type") == "null" for option in schema.get("anyOf", ())
     )
 
 
 def type_names(kind: Any) -> list[str]:
-    """The names in a schema's ``type``."""
+    """Return the type names in a schema's ``type``."""
     return [kind] if isinstance(kind, str) else list(kind)
 
 
 def snake_case(name: str) -> str:
-    """``requestId`` as ``request_id``."""
+    """Convert a name to snake case, for example ``requestId`` to ``request_id``."""
     return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name)
 
 
 def meaning(schema: Schema, *, limits: bool) -> str:
-    """A member's description, with its greatest length where a caller needs it."""
+    """Return a member's description. If ``limits`` is true, the description includes the maximum length."""
     text = str(schema.get("description", "")).strip()
     longest = schema.get("maxLength")
     if limits and longest and "enum" not in schema and "const" not in schema and "digits" not in text:

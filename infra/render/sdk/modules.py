@@ -1,4 +1,4 @@
-"""The files that ``make docs`` writes."""
+"""The generated files that ``make docs`` writes."""
 
 from __future__ import annotations
 
@@ -46,11 +46,11 @@ _PARAMETERS = frozenset({"prefer_async"})
 
 
 class AsynchronousNameLeft(ValueError):
-    """A synchronous module would have names or words of the asynchronous client, which the message lists."""
+    """A synchronous module contains names or words of the asynchronous client. The message lists them."""
 
 
 def texts() -> dict[Path, str]:
-    """The expected content of each generated file."""
+    """Return the expected content of each generated file."""
     generated = {file_of(module): text for module, text in {**tpp.modules(), **bank.modules()}.items()}
     for package in exports.PACKAGES:
         folder = SOURCE / "causeway" / package.name / "_generated"
@@ -61,18 +61,18 @@ def texts() -> dict[Path, str]:
 
 
 def files_without_source() -> list[Path]:
-    """Files in folders of generated modules that nothing generates."""
+    """Return the files in folders of generated modules that no generator writes."""
     expected = texts()
     return [file for file in SOURCE.glob("causeway/*/_generated/**/*.py") if file not in expected]
 
 
 def file_of(module: str) -> Path:
-    """The file of a module."""
+    """Return the file of a module."""
     return SOURCE.joinpath(*module.split(".")).with_suffix(".py")
 
 
 def to_synchronous(text: str, name: str = "the module") -> str:
-    """The synchronous twin of an asynchronous module. Raises: AsynchronousNameLeft."""
+    """Convert an asynchronous module to its synchronous equivalent. Raises: AsynchronousNameLeft."""
     plain = re.sub(
         "|".join(rf"\b{name}\b" for name in NAMES), lambda found: NAMES[found[0]], remove_async_keywords(text)
     )
@@ -83,7 +83,7 @@ def to_synchronous(text: str, name: str = "the module") -> str:
 
 
 def remove_async_keywords(text: str) -> str:
-    """Remove the keywords ``async`` and ``await`` from source. Strings are unchanged."""
+    """Remove the keywords ``async`` and ``await`` from source code. Strings remain unchanged."""
     lines = text.splitlines(keepends=True)
     tokens = tokenize.generate_tokens(io.StringIO(text).readline)
     found = [token.start for token in tokens if token.type == tokenize.NAME and token.string in ("async", "await")]

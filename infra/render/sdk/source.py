@@ -1,4 +1,4 @@
-"""Python source of generated modules: dataclasses, aliases, imports and docstrings, formatted by ruff."""
+"""Writes Python source of generated modules: dataclasses, aliases, imports and docstrings, formatted by ruff."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ IMPORTS: Mapping[str, str] = {
 
 
 def module(docstring: str, parts: Iterable[str], modules: Mapping[str, str]) -> str:
-    """A whole module. ``modules`` gives the modules of other generated names."""
+    """Return the source of a complete module. ``modules`` maps other generated names to their modules."""
     body = "\n\n\n".join(parts)
     used = set(re.findall(r"\b[A-Za-z_]\w*\b", remove_docstrings(body)))
     names = {**IMPORTS, **modules}
@@ -42,26 +42,26 @@ def module(docstring: str, parts: Iterable[str], modules: Mapping[str, str]) -> 
 
 
 def remove_docstrings(source: str) -> str:
-    """Remove docstrings from source, so that only names used by code remain."""
+    """Remove docstrings from source code, so that only names in code remain."""
     return re.sub(r'r?"""(?:.|\n)*?"""', "", source)
 
 
 @cache
 def format_source(source: str) -> str:
-    """Format source like ``make format``: sorted imports, filled lines."""
+    """Format source code like ``make format``, with sorted imports and wrapped lines."""
     sorted_source = ruff(source, "check", "--select", "I", "--fix", "--quiet")
     return ruff(sorted_source, "format", "--quiet")
 
 
 def ruff(source: str, *arguments: str) -> str:
-    """What ruff makes of source, with the repository's configuration."""
+    """Return the output of ruff for source code, with the repository's configuration."""
     program = str(Path(sys.executable).with_name("ruff"))
     command = [program, *arguments, "--stdin-filename", "sdk/src/causeway/generated.py", "-"]
     return subprocess.run(command, input=source, capture_output=True, text=True, check=True, cwd=ROOT).stdout
 
 
 def docstring(text: str, indent: str = "") -> str:
-    """A docstring of plain sentences, wrapped."""
+    """Return the source of a docstring of plain sentences, wrapped to the line length."""
     sentences = " ".join(text.split())
     if sentences and sentences[-1] not in ".:!?":
         sentences += "."
@@ -75,7 +75,7 @@ def docstring(text: str, indent: str = "") -> str:
 
 
 def dataclass_source(name: str, text: str, members: Iterable[Member]) -> str:
-    """A record's class."""
+    """Return the source of a dataclass."""
     members = list(members)
     lines = ["@dataclass(frozen=True, slots=True, kw_only=True)", f"class {name}(Record):", docstring(text, "    ")]
     renamed = {member.name: member.wire_name for member in members if member.name != member.wire_name}
@@ -96,5 +96,5 @@ def _default(member: Member) -> str:
 
 
 def alias(name: str, annotation: str, text: str) -> str:
-    """A name for a type."""
+    """Return the source of a type alias."""
     return f"{name} = {annotation}\n{docstring(text)}"

@@ -1,4 +1,4 @@
-"""The generated modules of ``causeway.tpp``: models, the events' models, and the table of calls."""
+"""Generates the modules of ``causeway.tpp``: models, event models and the table of calls."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ EVENT_NAMES = {"test": "DeliveryTestEvent"}
 
 @cache
 def document() -> Schema:
-    """The document that the service publishes."""
+    """Return the OpenAPI document of the TPP-facing API, with some schemas renamed for the SDK."""
     text = documents.text("tpp")
     for old, new in RENAMED.items():
         text = text.replace(f"#/components/schemas/{old}", f"#/components/schemas/{new}")
@@ -50,21 +50,21 @@ def document() -> Schema:
 
 
 def schemas() -> Mapping[str, Schema]:
-    """The schemas that become classes or aliases: a form with the members of a JSON body is the same class."""
+    """Return the schemas that become classes or aliases. A form and a JSON body with equal members share one class."""
     found: Mapping[str, Schema] = document()["components"]["schemas"]
     forms = {name for name in found if name.endswith("Form") and name.removesuffix("Form") in found}
     return {name: schema for name, schema in found.items() if name not in forms}
 
 
 def operations() -> Iterator[tuple[str, str, Schema]]:
-    """Each call's path, method and description."""
+    """Yield the path, method and description of each call."""
     for path, methods in document()["paths"].items():
         for method, operation in methods.items():
             yield path, method.upper(), operation
 
 
 def named_choices() -> dict[tuple[Any, ...], str]:
-    """The name of each enumeration that has one."""
+    """Map the values of each named enumeration to its name."""
     found = {}
     for name, (owner, member) in ALIASES.items():
         values = schemas()[owner]["properties"][member]["enum"]
@@ -74,30 +74,30 @@ def named_choices() -> dict[tuple[Any, ...], str]:
 
 @cache
 def types() -> Types:
-    """The types of the document's members."""
+    """Return the converter for the types of the document's members."""
     return Types(named_choices(), request_schemas())
 
 
 def request_schemas() -> set[str]:
-    """The names of the schemas that requests contain."""
+    """Return the names of the schemas that requests contain."""
     bodies = (operation["requestBody"] for _, _, operation in operations() if "requestBody" in operation)
     return with_references(references([body["content"] for body in bodies]), schemas())
 
 
 def with_references(names: set[str], known: Mapping[str, Schema]) -> set[str]:
-    """The names, and those of all schemas to which theirs refer, directly or through others."""
+    """Return the given names and the names of all schemas that the given schemas refer to, directly or indirectly."""
     while more := references([known[name] for name in names if name in known]) - names:
         names = names | more
     return names
 
 
 def references(part: Any) -> set[str]:
-    """The names of the schemas to which a part of the document refers."""
+    """Return the names of the schemas that a part of the document refers to."""
     return set(re.findall(r'"#/components/schemas/(\w+)"', json.dumps(part)))
 
 
 def event_types() -> Mapping[str, Schema]:
-    """The schema of each type of event."""
+    """Map each event type to its schema."""
     return {
         kind: hook["post"]["requestBody"]["content"]["application/json"]["schema"]
         for kind, hook in document()["webhooks"].items()
@@ -105,12 +105,12 @@ def event_types() -> Mapping[str, Schema]:
 
 
 def event_class(kind: str) -> str:
-    """``payment.status_changed`` as ``PaymentStatusChangedEvent``."""
+    """Return the class name of an event type, for example ``ConsentExpiredEvent`` for ``consent.expired``."""
     return EVENT_NAMES.get(kind) or "".join(word.capitalize() for word in re.split(r"[._]", kind)) + "Event"
 
 
 def module_of(name: str) -> str:
-    """The module of a schema's class."""
+    """Return the module of a schema's class."""
     if name in TEXTS or name in ALIASES:
         return f"{PACKAGE}.literals"
     if name in references(list(event_types().values())):
@@ -121,12 +121,12 @@ def module_of(name: str) -> str:
 
 @cache
 def module_of_names() -> Mapping[str, str]:
-    """The module of every generated name."""
+    """Map each generated name to its module."""
     return {name: module_of(name) for name in (*schemas(), *ALIASES)}
 
 
 def modules() -> dict[str, str]:
-    """The name and source of each generated module."""
+    """Return the names and sources of the generated modules."""
     return {
         f"{PACKAGE}.literals": literals(),
         f"{PACKAGE}.models": models("models", "What calls take and answer at banks of any version."),
@@ -139,7 +139,7 @@ def modules() -> dict[str, str]:
 
 
 def literals() -> str:
-    """The module of named enumerations."""
+    """Return the source of the module of named enumerations."""
     choices = [
         source.alias(
             name,
@@ -153,24 +153,24 @@ def literals() -> str:
 
 
 def models(module: str, text: str) -> str:
-    """A module of dataclasses."""
+    """Return the source of a module of dataclasses."""
     mine = [name for name in schemas() if module_of(name) == f"{PACKAGE}.{module}"]
     return source.module(text, map(record, mine), names_outside(module))
 
 
 def record(name: str) -> str:
-    """The dataclass of a schema."""
+    """Return the source of a schema's dataclass."""
     schema = schemas()[name]
     return source.dataclass_source(name, schema["description"], types().members(name, schema))
 
 
 def names_outside(module: str) -> Mapping[str, str]:
-    """The generated names that a module would have to import, and their modules."""
+    """Map the generated names of all other modules to their modules."""
     return {name: defined_in for name, defined_in in module_of_names().items() if defined_in != f"{PACKAGE}.{module}"}
 
 
 def event_models() -> str:
-    """The module of events and their data."""
+    """Return the source of the module of events and their data."""
     data = [name for name in schemas() if module_of(name) == f"{PACKAGE}.event_models"]
     events = [
         source.dataclass_source(event_class(kind), schema["description"], types().members(kind, schema))
@@ -185,7 +185,7 @@ def event_models() -> str:
 
 
 def psu_headers() -> dict[str, Schema]:
-    """The headers about the PSU's request, by the attribute that has each."""
+    """Map each attribute of ``Psu`` to the header about the PSU's request that it contains."""
     found = document()["components"]["parameters"].values()
     return {
         snake_case(header["name"].removeprefix("PSU-").lower().replace("-", "_")): header
@@ -195,7 +195,7 @@ def psu_headers() -> dict[str, Schema]:
 
 
 def psu() -> str:
-    """The module of what is known about the PSU's own request."""
+    """Return the source of the module with the data about the PSU's own request."""
     lines = [
         "@dataclass(frozen=True, slots=True, kw_only=True)",
         "class Psu:",
@@ -214,7 +214,7 @@ def psu() -> str:
 
 
 def calls() -> str:
-    """The module of all calls."""
+    """Return the source of the module of all calls."""
     rows = [call(path, method, operation) for path, method, operation in operations()]
     versions = [
         f"SCOPES_V{version} = frozenset({{{', '.join(map(repr, scopes))}}})\n"
@@ -225,7 +225,7 @@ def calls() -> str:
 
 
 def call(path: str, method: str, operation: Schema) -> str:
-    """The row of one call."""
+    """Return the source of one call's table row."""
     parameters = [resolve_parameter(parameter) for parameter in operation["parameters"]]
     headers = {parameter["name"] for parameter in parameters if parameter["in"] == "header"}
     security = operation.get("security", [])
@@ -248,7 +248,7 @@ def call(path: str, method: str, operation: Schema) -> str:
 
 
 def answers(operation: Schema) -> Iterator[str]:
-    """The classes of a call's answer: module and name."""
+    """Yield the classes of a call's responses as ``module.Class``."""
     for status, response in operation["responses"].items():
         schema = response.get("content", {}).get("application/json", {}).get("schema")
         if status in ("200", "201") and schema:
@@ -257,7 +257,7 @@ def answers(operation: Schema) -> Iterator[str]:
 
 
 def resolve_parameter(parameter: Schema) -> Schema:
-    """A parameter, also one that is described elsewhere in the document."""
+    """Return a parameter, with a reference replaced by the parameter's description."""
     if "$ref" not in parameter:
         return parameter
     found: Schema = document()["components"]["parameters"][parameter["$ref"].rsplit("/", 1)[-1]]
@@ -265,9 +265,10 @@ def resolve_parameter(parameter: Schema) -> Schema:
 
 
 def scopes_of_versions() -> dict[str, list[str]]:
-    """The scopes of each version of the banks' protocol, by the tables in the calls' descriptions.
+    """Return the scopes of each version of the bank protocol, from the tables in the calls' descriptions.
 
-    Raises ``ValueError`` if they are not all scopes of the document.
+    Raises:
+        ValueError: the scopes in the tables differ from the document's scopes.
     """
     found: dict[str, list[str]] = {}
     for _, _, operation in operations():

@@ -1,6 +1,6 @@
-"""Models of responses and events, from which documents and tests read members, rules and examples.
+"""Models of responses and events. Documents and tests read members, rules and examples from these models.
 
-At run time, a response is a dictionary that mypy has checked against its ``Answer``.
+At run time, a response is a dictionary. Mypy checks the dictionary against its ``Answer`` type.
 """
 
 from __future__ import annotations
@@ -26,20 +26,22 @@ Model = type[AnswerModel]
 
 
 def answer_of(action: Action) -> Model | None:
-    """The model of an action's ``data``, or of an entry if it is a list; ``None`` if it is empty."""
+    """Return the model of an action's ``data``, or of a list entry if ``data`` is a list; ``None`` if ``data`` is
+    empty.
+    """
     answer: Any = action.answer
     return None if answer is None else model_of(answer)
 
 
 def data_of(event: CardEventType) -> Model:
-    """The model of an event's ``data``."""
+    """Return the model of an event's ``data``."""
     data: Any = EVENTS[event].data
     return model_of(data)
 
 
 @cache
 def model_of(answer: Any) -> Model:
-    """The model of an ``Answer``. Its bases are the models of the ``Answer`` classes that it extends."""
+    """Return the model of an ``Answer``. Base classes of the ``Answer`` become base classes of the model."""
     bases = tuple(model_of(base) for base in answer.__orig_bases__ if base is not Answer)
     inherited = {name for base in bases for name in base.model_fields}
     types = get_type_hints(answer, include_extras=True)
@@ -55,7 +57,7 @@ def model_of(answer: Any) -> Model:
 
 
 def _field(kind: Any) -> tuple[Any, Any]:
-    """A member's type and default. A member that may be ``None`` is optional, unless marked as nullable."""
+    """Return a member's type and default. A member that may be ``None`` is optional unless it is marked as nullable."""
     if get_origin(kind) is Annotated and NULL in kind.__metadata__:
         return get_args(kind)[0], ...
     return _with_models(kind), None if type(None) in get_args(kind) else ...

@@ -1,6 +1,6 @@
-"""The conditions between fields of a card action, as JSON Schema and as text.
+"""Renders conditions between fields of a card action as JSON Schema and as text.
 
-A field is present if it is not null, blank or an empty list; ``Given`` is the JSON Schema for this.
+A field is present if it is not null, blank or an empty list. ``Given`` is the JSON Schema of this condition.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ BLOCKS = {"the description of a new holder": HOLDER_BLOCK, "the delivery and bul
 
 
 def as_schema(model: RequestModel, condition: Condition) -> Json:
-    """The schema of a request's condition, in addition to those of its fields."""
+    """Return the schema of the conditions between a request's fields."""
     match condition:
         case NeedsOne(fields):
             return {"anyOf": [_is_given(field) for field in fields]}
@@ -53,7 +53,7 @@ def _holds(when: When) -> Json:
 
 
 def _not_ignored(model: RequestModel, whens: Iterable[When]) -> Iterator[Json]:
-    """Restrict a condition to cases in which its fields are not ignored."""
+    """Restrict a condition to requests in which the fields of the condition are not ignored."""
     fields = {when.field for when in whens}
     yield from ({"not": _holds(ignores.when)} for ignores in model.ignored if fields & ignores.fields)
 
@@ -66,7 +66,7 @@ def _all(schemas: list[Json]) -> Json:
 
 
 def as_sentences(model: RequestModel) -> list[str]:
-    """The conditions as sentences, including ignored fields."""
+    """Return the conditions as sentences, including sentences about ignored fields."""
     late = [_sentences_on_late_checks(model.late)] if model.late else []
     return [*map(_sentence, model.conditions), *map(_ignored_fields, model.ignored), *late]
 
@@ -93,7 +93,7 @@ def _sentences_on_late_checks(late: Late) -> str:
 
 
 def _name_blocks(fields: frozenset[str]) -> list[str]:
-    """The names of complete blocks, followed by the remaining fields."""
+    """Return the names of complete blocks, followed by the remaining fields."""
     named, left = [], set(fields)
     for name, block in BLOCKS.items():
         if left >= set(block):

@@ -1,4 +1,4 @@
-"""The card API document: one operation for all actions, and one for the simulator's."""
+"""Builds the card API document: one operation for all actions, and one for the simulator's actions."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def _answers(actions: Mapping[str, Action], schemas: CardSchemas) -> Json:
 
 
 def _webhooks(schemas: CardSchemas) -> Mapping[str, Json]:
-    """An operation for each event type."""
+    """Return an operation for each event type."""
     return {
         name: {
             "post": webhooks.operation(

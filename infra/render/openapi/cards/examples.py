@@ -1,4 +1,4 @@
-"""Valid examples of every card action's request and response and of every event, built from their members' examples."""
+"""Builds valid examples of all card requests, responses and events from the examples of their members."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _OF_ACTION: Mapping[str, Json] = {"getLimitsGroups": {"id": 211, "name": "Accoun
 
 
 def request(action: Action) -> Json:
-    """The body of a request."""
+    """Return an example of a request body."""
     return {
         **{name: ENVELOPE[name]["examples"][0] for name in _CREDENTIALS},
         "action": action.name,
@@ -48,7 +48,7 @@ def request(action: Action) -> Json:
 
 
 def more_requests(action: Action) -> Mapping[str, tuple[str, Json]]:
-    """Further useful requests of an action, with titles."""
+    """Return further examples of requests for an action, by title."""
     if action.name != "createCard":
         return {}
     virtual = _without(request(action), *_OF_DELIVERY) | {"card_virtual": VIRTUAL}
@@ -64,7 +64,7 @@ def _without(body: Json, *beginnings: str) -> Json:
 
 
 def answer(action: Action) -> Json:
-    """The body of a success response."""
+    """Return an example of a success response's body."""
     beside: Json = {"id": HOLDER_ID} if action.shape == "id" else {}
     beside |= {"paginator": {"total_items_count": 1}} if action.is_paged else {}
     beside |= {"has_more_records": "N"} if action.is_continued else {}
@@ -72,12 +72,12 @@ def answer(action: Action) -> Json:
 
 
 def event(name: CardEventType) -> Json:
-    """The body of an event."""
+    """Return an example of an event's body."""
     return webhooks.example(name, _members(data_of(name)))
 
 
 def error(refused: Refused) -> Json:
-    """The body of an error."""
+    """Return an example of an error's body."""
     return {"status": "error", "duplicated": 0, "status_code": int(refused.status), "message": refused.message}
 
 
@@ -90,7 +90,7 @@ def _data(action: Action) -> Any:
 
 
 def _members(model: Model) -> Json:
-    """An object with all members that have an example; requests omit ``access_level``, which every request accepts."""
+    """Return an object of all members with examples. Requests omit ``access_level``, which every request accepts."""
     made: Json = {}
     for name in order_members(model):
         if name == "access_level" and not issubclass(model, AnswerModel):

@@ -1,4 +1,4 @@
-"""Field types in the specification's notation, extended where it has none."""
+"""Field types in the notation of the card API's specification, with additional notations for other types."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ _TEXTS = {
 
 
 def field_notation(field: FieldInfo) -> str:
-    """The type notation of a model's field."""
+    """Return the type notation of a model's field."""
     rule = rule_in(field)
     if rule is not None:
         return rule_notation(rule)
@@ -68,7 +68,7 @@ def field_notation(field: FieldInfo) -> str:
 
 
 def rule_notation(rule: field_types.ValueRule) -> str:
-    """The type notation of a rule. Raises: LookupError, if the rule has none."""
+    """Return the type notation of a rule. Raises: LookupError, if the rule has none."""
     return _NOTATIONS[type(rule)](rule)
 
 

@@ -1,4 +1,4 @@
-"""Groups of card actions, and their rules: the docstrings of their handlers, and conditions on their fields."""
+"""Groups of card actions, and the rules of each action: its handler's docstring, and conditions on its fields."""
 
 from __future__ import annotations
 
@@ -29,21 +29,22 @@ GROUPS: Mapping[str, str] = {
 
 
 def group(action: Action) -> str:
-    """The group of an action. Raises: LookupError."""
+    """Return the group of an action. Raises: LookupError."""
     return _SIMULATOR if action.name in SIMULATOR_ACTIONS else GROUPS[action.handler.__module__.rpartition(".")[2]]
 
 
 def group_members() -> Mapping[str, list[Action]]:
-    """All actions by group, in the table's order."""
+    """Return the actions of each group, in the table's order."""
     every = [*ACTIONS.values(), *SIMULATOR_ACTIONS.values()]
     names = dict.fromkeys([*GROUPS.values(), _SIMULATOR])
     return {name: [action for action in every if group(action) == name] for name in names}
 
 
 def rules(action: Action) -> list[str]:
-    """The rules for an action's request beyond its individual fields, as sentences.
+    """Return the rules for an action's request, except those of individual fields, as sentences.
 
-    The docstrings of its handler and of the checks of its request begin the list and end it.
+    The list begins with the docstring of the action's handler. The docstrings of the request's checks follow the
+    conditions on fields.
     """
     model = action.request
     further = map(_described, model.further)
@@ -57,7 +58,7 @@ def rules(action: Action) -> list[str]:
 
 
 def _described(function: Callable[..., object]) -> str:
-    """A function's docstring as Markdown. Raises: LookupError, if it has none."""
+    """Return a function's docstring as Markdown. Raises: LookupError, if the function has no docstring."""
     if not function.__doc__:
         raise LookupError(f"{function.__module__}.{function.__qualname__} has no docstring: add it, with its rules")
     return " ".join(function.__doc__.replace("``", "`").split())

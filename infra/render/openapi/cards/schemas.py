@@ -1,7 +1,7 @@
 """The component schemas of the card API document: one request and one response per action.
 
-Request schemas describe all accepted forms (numbers also as strings, null for absent members), response schemas only
-the form that is sent.
+Request schemas describe all accepted forms, for example numbers as strings, and null for absent members. Response
+schemas describe only the form that the service sends.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ _MORE: Json = {"enum": ["Y", "N"], "description": "Whether more rows follow", "e
 
 
 def name_of(action: Action, kind: Literal["Request", "Response"]) -> str:
-    """The name of an action's schema, e.g. ``CreateHolderRequest``."""
+    """Return the name of an action's schema, for example ``CreateHolderRequest``."""
     return f"{action.name[0].upper()}{action.name[1:]}{kind}"
 
 
@@ -95,7 +95,7 @@ def reference(name: str) -> Json:
 
 
 def rule_in(field: FieldInfo) -> ValueRule | None:
-    """The rule of a model's field, including a nested one, as in ``Annotated[int, rule] | None``."""
+    """Return the rule of a model's field, including a nested rule, as in ``Annotated[int, rule] | None``."""
     found = [*field.metadata, *(each for part in get_args(field.annotation) for each in _metadata(part))]
     return next((each for each in found if isinstance(each, ValueRule)), None)
 
@@ -105,14 +105,14 @@ def _metadata(annotation: Any) -> tuple[Any, ...]:
 
 
 def _names() -> dict[int, str]:
-    """The names of the rules in ``fields``, by identity."""
+    """Return the names of the rules in ``fields``, by object identity."""
     return {
         id(rule): name for name, each in vars(fields).items() for rule in _metadata(each) if isinstance(rule, ValueRule)
     }
 
 
 class CardSchemas:
-    """The schemas of the document, each built when first referenced."""
+    """The schemas of the document. Each schema is built when it is first referenced."""
 
     def __init__(self) -> None:
         self._made: dict[str, Json] = {conditions.GIVEN: conditions.GIVEN_SCHEMA, ERROR: _error()}
@@ -122,7 +122,7 @@ class CardSchemas:
         return dict(sorted(self._made.items()))
 
     def request(self, action: Action) -> Json:
-        """A reference to the request body of an action."""
+        """Return a reference to the request body of an action."""
         model = action.request
         own = self._properties(model, "taken")
         envelope = {**ENVELOPE, "action": {"const": action.name, **ENVELOPE["action"]}}
@@ -139,7 +139,7 @@ class CardSchemas:
         return self._add(name_of(action, "Request"), schema)
 
     def response(self, action: Action) -> Json:
-        """A reference to the success response body of an action."""
+        """Return a reference to the success response body of an action."""
         properties: Json = {
             "status": {"const": "success", "description": "The action succeeded"},
             "duplicated": _DUPLICATED,
@@ -161,7 +161,7 @@ class CardSchemas:
         return self._add(name_of(action, "Response"), schema)
 
     def event(self, model: Model) -> Json:
-        """A reference to the data of an event."""
+        """Return a reference to the data of an event."""
         return self._answer(model)
 
     # -- inside
@@ -215,7 +215,7 @@ class CardSchemas:
         return {"type": parts[0] if len(parts) == 1 else parts}
 
     def _shared_ref(self, rule: ValueRule, way: Way) -> Json:
-        """A reference to the component of a shared value list; empty if the list is short."""
+        """Return a reference to the component of a shared value list; an empty object if the list is short."""
         name, schema = self._names.get(id(rule), ""), _rule_schema(rule, way)
         if not name or len(schema.get("enum", ())) <= _LONGEST_INLINE:
             return {}
@@ -229,7 +229,7 @@ class CardSchemas:
 
 
 def example(model: Model, member: str) -> Any:
-    """A member's example: the one below it or, if the member is mandatory, its type's; ``None`` if there is none."""
+    """Return a member's own example; for a mandatory member without one, its type's example, otherwise ``None``."""
     field = model.model_fields[member]
     found = member_docs.example(model, member, is_object=any(models_in(field.annotation)))
     if found is not member_docs.UNKNOWN:
@@ -240,9 +240,9 @@ def example(model: Model, member: str) -> Any:
 
 
 def order_members(model: Model) -> list[str]:
-    """A request's own fields, followed by those of shared blocks, as in the specification's tables.
+    """Return a request's own fields, followed by the fields of shared blocks, as in the specification's tables.
 
-    A field of a block that is declared again, for another docstring, stays there.
+    If the request declares a block's field again with a new docstring, the field keeps its place in the block.
     """
     if not issubclass(model, Request):
         return list(model.model_fields)
@@ -265,7 +265,7 @@ def _rule_schema(rule: ValueRule, way: Way) -> Json:
 
 
 def _without_examples(value: Any) -> Any:
-    """Remove examples at every depth; members have their own."""
+    """Remove examples at every depth, because the members have their own examples."""
     if isinstance(value, list):
         return [_without_examples(each) for each in value]
     if not isinstance(value, dict):

@@ -63,20 +63,20 @@ _YES = "yes"
 
 
 def status_codes() -> str:
-    """All status codes, and whether the error is stored for repeats."""
+    """Return the table of status codes, with a column on whether the error is stored for duplicate requests."""
     rows = [(f"`{status.value}`", status.meaning, _YES if status.is_stored else "no") for status in Status]
     return table(("Code", "Meaning", "Stored for repeats"), rows)
 
 
 def value_list(name: str) -> str:
-    """A value list, and the fields that use it."""
+    """Return the table of a value list, and the fields that use the list."""
     used = ", ".join(f"`{field}`" for field in fields_with(name))
     text = table(("Value", "Meaning"), [(f"`{value}`", meaning) for value, meaning in LISTS[name].items()])
     return "\n\n".join(part for part in (f"Used by {used}." if used else "", text) if part)
 
 
 def fields_with(name: str) -> list[str]:
-    """The fields of all actions and events that use a value list."""
+    """Return the fields of all actions and events that use a value list."""
     actions = (*ACTIONS.values(), *SIMULATOR_ACTIONS.values())
     models = [model for action in actions for model in (action.request, answer_of(action)) if model is not None]
     found = []
@@ -90,39 +90,39 @@ def fields_with(name: str) -> list[str]:
 
 
 def account_rules() -> str:
-    """The actions allowed in each account status."""
+    """Return the table of actions that each account status allows."""
     return _rules(states.ACCOUNT_RULES, states.ACCOUNT_STATES)
 
 
 def card_rules() -> str:
-    """The actions allowed in each card status."""
+    """Return the table of actions that each card status allows."""
     return _rules(states.CARD_RULES, states.CARD_STATES)
 
 
 def address_rules() -> str:
-    """The actions allowed in each status of an external payment address."""
+    """Return the table of actions that each status of an external payment address allows."""
     return _rules(payment_states.ADDRESS_RULES, payment_states.ADDRESS_STATES)
 
 
 def mandate_rules() -> str:
-    """The actions allowed in each mandate state."""
+    """Return the table of actions that each mandate state allows."""
     return _rules(payment_states.MANDATE_RULES, payment_states.MANDATE_STATES)
 
 
 def authorization_rules() -> str:
-    """The actions allowed in each authorization state."""
+    """Return the table of actions that each authorization state allows."""
     return _rules(states.AUTHORIZATION_RULES, states.AUTHORIZATION_STATES)
 
 
 def dispute_rules() -> str:
-    """The dispute steps allowed after each step."""
+    """Return the table of dispute steps that may follow each step."""
     columns = ["never disputed", *(f"`{step}`" for step in states.DISPUTE_STEPS)]
     rows = [(f"`{step}`", *map(_passes, rule.values())) for step, rule in states.DISPUTE_RULES.items()]
     return table(("Step", *columns), rows)
 
 
 def payment_rules() -> str:
-    """The actions allowed in each state, by kind of payment."""
+    """Return the table of actions that each state allows, by type of payment."""
     columns = [f"`{state}`" for state in payment_states.PAYMENT_STATES]
     rows = []
     for action, rule in payment_states.PAYMENT_RULES.items():
@@ -143,7 +143,7 @@ def _passes(status: Status | None) -> str:
 
 
 def card_moves() -> str:
-    """The status changes that changeCardStatus allows."""
+    """Return the table of status changes that changeCardStatus allows."""
     rows = [
         (f"`{before}`", ", ".join(f"`{after}`" for after in states.CARD_STATES_TO_SET if after in moves))
         for before, moves in states.CARD_MOVES.items()
