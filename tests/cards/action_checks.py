@@ -83,7 +83,7 @@ def _types(member: Member) -> tuple[type, ...]:
 
 
 def state_table(text: str) -> dict[str, dict[str, int]]:
-    """Parse a table of status codes by row label and column name. ``ok`` stands for success."""
+    """Parse a table of status codes. Return the codes by row label and column name. ``ok`` stands for success."""
     columns, *lines = [line.split() for line in text.strip().splitlines()]
     codes = [(row, [OK if word == "ok" else int(word) for word in words]) for row, *words in lines]
     return {row: dict(zip(columns, values, strict=True)) for row, values in codes}

@@ -1,4 +1,4 @@
-"""The description of an action call with its DynamoDB calls, and the cases of the card network and the reports."""
+"""The definition of an action call with its DynamoDB calls, and the cases of the card network and of the reports."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ EVERY_ACTION = {**ACTIONS, **SIMULATOR_ACTIONS}
 
 
 def in_order(calls: Sequence[str]) -> list[str]:
-    """Return the calls with a concurrent look before its reservation, whichever came first."""
+    """Return the calls in a fixed order: a read that runs concurrently with a reservation precedes the reservation."""
     ordered = list(calls)
     for number, pair in enumerate(pairwise(calls)):
         if pair == (RESERVE, LOOK):
@@ -39,9 +39,10 @@ Members = Callable[[Issuer], dict[str, Any]]
 
 @dataclass(frozen=True)
 class Case:
-    """An action call and its DynamoDB calls: ``looks`` before the write, and whether and how the case writes.
+    """An action call and its expected DynamoDB calls.
 
-    ``asked`` are the calls after the write: requests to the provider and the processing of the response.
+    ``looks`` are the reads before the write. ``writes`` and ``write`` state whether and how the case writes. ``asked``
+    are the calls after the write, for requests to the provider and for the processing of the response.
     """
 
     name: str
@@ -64,7 +65,7 @@ class Case:
 
     @property
     def calls(self) -> list[str]:
-        """Return the calls of a request without a reference."""
+        """Return the expected calls of a request without a reference."""
         return [*self.looks, *([self.write] if self.writes else []), *self.asked]
 
     @property
@@ -73,7 +74,10 @@ class Case:
 
     @property
     def calls_of_repeat(self) -> list[str]:
-        """Return the calls of a duplicate request. A case without looks first finds the reservation in its write."""
+        """Return the expected calls of a duplicate request.
+
+        If ``looks`` is empty, the write itself finds the reservation.
+        """
         sealed = [LOOK] if self.action.seals else []
         found = [LOOK] if self.looks else [*self.calls_with_reference, *sealed]
         return [*found, *self.looks] if self.action.effect == "reveal" else found
@@ -84,7 +88,10 @@ def of_card(state: str = "N", /, **members: Any) -> Members:
 
 
 def of_card_with(*names: str, **members: Any) -> Members:
-    """Return a function that creates a card and returns the named ids of the card, its account or its holder."""
+    """Return a function that creates a card.
+
+    The function returns the named ids of the card, its account or its holder.
+    """
     return lambda issuer: {name: value for name, value in vars(issuer.card()).items() if name in names} | members
 
 
@@ -100,7 +107,7 @@ def of_verification(by: str, **members: Any) -> Members:
 
 
 def of_purchase_of(amount: int, **members: Any) -> Members:
-    """Return a function that creates a card with 5.00 EUR and returns the members of a purchase."""
+    """Return a function that creates a card with 5.00 EUR. The function returns the request members of a purchase."""
 
     def members_of(issuer: Issuer) -> dict[str, Any]:
         card = issuer.spendable(500)
@@ -195,7 +202,7 @@ def of_transaction(**members: Any) -> Any:
 
 
 def of_every_addendum(issuer: Issuer) -> dict[str, Any]:
-    """Create an addendum and return the members that list it one second later."""
+    """Create an addendum. Return the request members that list the addendum one second later."""
     addendum = issuer.data("simulateAddendum", **of_transaction(**LODGING)(issuer))
     issuer.clock.advance(1)
     return {"last_id": addendum["id"], **IMPORTED}

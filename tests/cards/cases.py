@@ -112,7 +112,7 @@ def of_inbound(**members: Any) -> Members:
 
 
 def of_inbound_from_here(issuer: Issuer) -> dict[str, Any]:
-    """Create a transfer between two own addresses and return the id of the payee's payment."""
+    """Create a transfer between two addresses of this service. Return the id of the payee's payment."""
     transfer = of_transfer(destination_iban=issuer.address()["iban"])(issuer)
     sent = issuer.data("transferToExternalPayment", **transfer)["id"]
     return {"epm_transaction_id": payment(issuer, sent).counterpart}
@@ -263,7 +263,10 @@ CASES = CARD_CASES + MONEY_CASES + NETWORK_CASES + REPORT_CASES
 
 
 def warmed(issuer: Issuer) -> Issuer:
-    """Prepare a process that has cached and used the set-up and has identifiers left."""
+    """Prepare a process that has cached the set-up, has recorded its use, and has unused identifiers.
+
+    Return the issuer.
+    """
     issuer.data("getDesign", program_id=EVERYDAY)
     issuer.card()
     address = issuer.funded_address(500)
@@ -276,7 +279,7 @@ def warmed(issuer: Issuer) -> Issuer:
 
 
 def all_in_use(issuer: Issuer) -> None:
-    """Mark every entry of the set-up as used and known to this process."""
+    """Mark every entry of the set-up as used, in storage and in the cache of this process."""
     programmes = issuer.hub.cards.programmes
     catalogue = programmes.catalogue(MANAGER)
     programmes._used.clear()

@@ -50,13 +50,13 @@ def at_once(calls: Sequence[Callable[[], T]]) -> list[T]:
 
 
 def decided(call: Callable[[], Envelope]) -> Envelope:
-    """Retry a call until no conflict remains, and return the answer."""
+    """Repeat a call until no conflict remains. Return the answer."""
     answers = (call() for _ in itertools.count())
     return next(answer for answer in answers if answer.status_code not in UNDECIDED)
 
 
 def race(calls: Sequence[Callable[[], Envelope]]) -> list[Envelope]:
-    """Start calls concurrently, retry conflicts, and return the final answers."""
+    """Start calls concurrently and repeat each call after conflicts. Return the final answers."""
     return at_once([partial(decided, call) for call in calls])
 
 

@@ -45,14 +45,17 @@ _PARTS_OF_A_PROCESS = (
 
 
 class Forgetful(Fault):
-    """A fault that loses a response of storage without transaction tokens, so that a retry is a new transaction."""
+    """A fault that loses a storage response.
+
+    Each attempt has a new transaction token, so a retry is a new transaction.
+    """
 
     def _see(self, call: Call, proceed: Proceed) -> Members:
         return super()._see(call, lambda each: proceed(with_new_token(each)))
 
 
 class Twice(Fault):
-    """A lost call and a retry, with the fault in the retry."""
+    """A fault in the retry of a lost call."""
 
     def __init__(self, causeway: Causeway, kind: str, number: int) -> None:
         super().__init__(causeway, kind, number, lasting=True)
@@ -69,7 +72,7 @@ class Twice(Fault):
 
 
 class CaseRun:
-    """Runs a case repeatedly from the same initial state."""
+    """A case that runs repeatedly from the same initial state."""
 
     tables: ClassVar[tuple[str, ...]] = ("cards", "idempotency", "programmes")
 
@@ -95,7 +98,7 @@ class CaseRun:
         self._after = self._shape()
 
     def with_fault(self, fault: Fault) -> None:
-        """Run the case once with a fault, and compare the result with that of a run without a fault."""
+        """Run the case once with a fault. Compare the result with the result of a run without a fault."""
         self._begin()
         with fault:
             answer = self._do()
@@ -113,7 +116,7 @@ class CaseRun:
         self._check()
 
     def _is_late(self, answer: Envelope, fault: Fault) -> bool:
-        """Return whether the request got a timeout answer. Then check the remaining records."""
+        """Return whether the request got a timeout answer. If the answer is a timeout, check the remaining records."""
         return False
 
     def _shape(self) -> list[str]:
@@ -132,7 +135,10 @@ class CaseRun:
             self._issuer.data("getDesign", program_id=EVERYDAY)  # reads what is cached as of a later time
 
     def _repeated(self, answer: Envelope) -> None:
-        """Retry the request until it succeeds and once more. Check that the last answer is a duplicate."""
+        """Retry the request until the request succeeds, and then once more.
+
+        Check that the last answer is a duplicate.
+        """
         first = self._do() if failed(answer) else answer
         self._is_right(first)
         assert first.duplicated == 1 or self._manner != REPEATED
@@ -149,7 +155,7 @@ class CaseRun:
 
 
 class EventRun:
-    """Runs an activation with a retry and delivers its event."""
+    """A run that activates a card, retries the request and delivers the event."""
 
     def __init__(self, issuer: Issuer) -> None:
         self._issuer, self._causeway = issuer, issuer.causeway
@@ -161,7 +167,7 @@ class EventRun:
         self.with_fault(self.untouched)
 
     def with_fault(self, fault: Fault) -> None:
-        """Run once with a fault. Check that one event is recorded and delivered."""
+        """Run once with a fault. Check that one event is recorded and that this event is delivered."""
         self._beginning.restore()
         self._causeway.queued()
         with fault, contextlib.suppress(StoreError):
@@ -206,7 +212,7 @@ def _form(data: Any) -> Any:
 
 
 class FaultRun(Protocol):
-    """A case that can run with a fault. ``untouched`` has the calls of a run without a fault."""
+    """A case that can run with a fault. ``untouched`` lists the calls of a run without a fault."""
 
     untouched: Fault
 
@@ -214,7 +220,7 @@ class FaultRun(Protocol):
 
 
 class Targets:
-    """The storage calls that were hit, by kind of fault. ``runs`` has the names of the runs."""
+    """The storage calls that were hit, by kind of fault. ``runs`` lists the names of the runs."""
 
     def __init__(self) -> None:
         self.hits: dict[str, set[Site]] = {kind: set() for kind in FAULTS}
@@ -239,7 +245,7 @@ class Targets:
         return sorted(f"{site}: {kind}" for kind, hit in self.hits.items() for site in expected - hit)
 
     def _faults(self, causeway: Causeway, untouched: Fault) -> Iterator[Fault]:
-        """Yield the faults of every call. Reads at the same place and writes in a loop are hit twice."""
+        """Yield the faults of every call. Repeated reads at the same place and writes in a loop are hit twice."""
         for number, call in enumerate(untouched.calls, start=1):
             for kind in FAULTS:
                 for lasting in (False, True)[: 1 if kind == "conflict" or (call.reads and kind == "after") else 2]:

@@ -39,7 +39,7 @@ STEPS = ("opened", "won", "lost")
 
 
 def refused(member: Member) -> Refused:
-    """Return the values that a member rejects, each with its status code."""
+    """Return the values that a member rejects, each with the expected status code."""
     kind, _, rest = member.type.partition(":")
     return _VALUES[kind][0](member, rest)
 
@@ -141,7 +141,7 @@ def _texts_of(*letters: str) -> Any:
 
 
 def _no_word(member: Member, _: str) -> Refused:
-    """Return values outside a word list. Numbers count as their digits and are rejected by value."""
+    """Return values that are not in a word list, including numbers whose digits are not in the list."""
     wrong = [*NOT_EVEN_A_VALUE, (Number("1.5"), TYPE), ([], TYPE), (["Zoë"], TYPE), (-1, TYPE), ("", LENGTH)]
     return [*wrong, *_bounds(member, "S"), *((word, VALUE) for word in ("Z" * member.shortest, "Z" * member.longest))]
 

@@ -137,9 +137,8 @@ class NewCard:
 class Issuer:
     """One process of the service with a clock and named credentials of its callers.
 
-    ``full``, ``support`` and ``encrypted`` are credentials of the demonstration programme, ``other`` belongs to a
-    second
-    programme manager, and ``with_credential`` creates more.
+    ``full``, ``support`` and ``encrypted`` are credentials of the demonstration programme. ``other`` is a credential of
+    a second programme manager. ``with_credential`` creates further credentials.
     """
 
     def __init__(self, causeway: Causeway, hub: Hub | None = None, caller: str = "full") -> None:
@@ -220,7 +219,7 @@ class Issuer:
         return answer.id
 
     def account(self, **members: Any) -> int:
-        """Create an account and return its id. Without ``holder_id`` the account gets a new holder."""
+        """Create an account and return its id. If ``holder_id`` is missing, also create a holder."""
         least = {
             "currency_ison": EUR,
             "account_status": "A",
@@ -299,7 +298,7 @@ class Issuer:
     # -- external payments: ``address`` is a record as the interface shows it
 
     def address(self, account_id: int | None = None, method: int = UK, **members: Any) -> Any:
-        """Create a payment address. Without ``account_id`` a new account in the method's currency is used."""
+        """Create a payment address. If ``account_id`` is missing, use a new account in the method's currency."""
         currency = _currency_of(method)
         number = account_id or self.account(currency_ison=currency)
         least = {"account_id": number, "epm_method_id": method, "currency_ison": currency}
@@ -314,7 +313,10 @@ class Issuer:
         return record
 
     def funded_address(self, amount: int, currency: int = GBP, **members: Any) -> Any:
-        """Create an account with an address and pay ``amount`` into it. ``members`` are the account's."""
+        """Create an account with an address and pay ``amount`` into the account.
+
+        ``members`` are request members of the account.
+        """
         address = self.address(self.account(currency_ison=currency, **members), METHODS[currency])
         assert self.inbound(address, amount)["state"] == "S"
         return address
@@ -348,7 +350,7 @@ class Issuer:
         return int(self.data("simulateMandate", **least | members)["epm_mandate_id"])
 
     def debit(self, epm_mandate_id: int, amount: int, *, passed: bool = False) -> Any:
-        """Announce a direct debit. With ``passed``, also complete its cut-off."""
+        """Announce a direct debit. If ``passed`` is true, also complete its cut-off."""
         announced = self.data("simulateDirectDebit", epm_mandate_id=epm_mandate_id, amount=amount)
         if not passed:
             return announced

@@ -1,8 +1,8 @@
 """The search for card data in stored and logged values.
 
-Card numbers, PIN blocks and passwords are searched in every encoding. PINs, CVC2s and 3-D Secure values have few
-digits and often match by chance. These values are leaks only after their name, or if one member repeatedly has the
-current value of several cards, which is improbable by chance.
+Card numbers, PIN blocks and passwords are searched in every encoding. PINs, CVC2s and 3-D Secure values have few digits
+and often match by chance. The search reports such a value only if the value follows its name, or if one member
+repeatedly has the current value of several cards, which is improbable by chance.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ FORMS = {
 
 @dataclass(frozen=True)
 class Needle:
-    """A forbidden text. With ``apart`` only a whole word counts as a match."""
+    """A text that must not occur in written values. If ``apart`` is true, the text must be a whole word to match."""
 
     kind: str
     text: str
@@ -42,7 +42,7 @@ class Needle:
 
 @dataclass
 class Seen:
-    """Card data by field. ``by_card`` has the numbers and PINs of each card."""
+    """The recorded card data by field. ``by_card`` maps each card to its numbers and PINs."""
 
     fields: dict[str, set[str]] = field(default_factory=lambda: {name: set() for name in FORMS})
     by_card: dict[object, tuple[set[str], set[str]]] = field(default_factory=dict)
@@ -219,7 +219,7 @@ class Coincidences:
     _counts: dict[tuple[str, str], _Count] = field(default_factory=dict)
 
     def leaks(self, written: Written, seen: Seen) -> list[Leak]:
-        """Include a further search and return the places that became certain leaks."""
+        """Add the values of a further search. Return the places that are certain leaks after this search."""
         found = []
         for kind, length in _LENGTHS_OF.items():
             values = seen.fields[kind]
@@ -235,7 +235,7 @@ class Coincidences:
 
 @dataclass
 class _Count:
-    """``values`` are the distinct PINs or CVC2s that were found."""
+    """The counts at one place. ``values`` are the distinct PINs or CVC2s that were found."""
 
     expected: float = 0
     values: set[str] = field(default_factory=set)
@@ -261,7 +261,7 @@ def _short_numbers(written: Written, length: int) -> Iterator[tuple[str, str]]:
 
 
 def leaks(written: Written, seen: Seen) -> list[Leak]:
-    """Return all readable card data by kind and place, except those that only ``Coincidences`` detects."""
+    """Return all readable card data by kind and place. Leaks that only ``Coincidences`` can detect are not included."""
     needles = seen.needles() if len(seen.fields["pan"]) <= MANY else _likely(written, seen)
     found = {*written.named, *_said(written, seen), *_random_blocks(written, seen), *_found(written, needles)}
     return sorted(found)

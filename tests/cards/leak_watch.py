@@ -37,7 +37,7 @@ _SETTINGS = re.compile(r"(#\w+) (?:= )?(:\w+)")
 
 
 class Watch:
-    """Records the card data that the service handles and the values that are written meanwhile."""
+    """A record of the card data that the service handles, and of the values that are written meanwhile."""
 
     def __init__(self) -> None:
         self.everything = Seen()

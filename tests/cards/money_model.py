@@ -1,7 +1,8 @@
-"""A small model of payments as documented, independent of the service's code.
+"""A small model of payments that follows the documentation and shares no code with the service.
 
-One holder has three accounts in a separate programme: in pounds without fees, in pounds with fees, and in dollars
-with an address for euros. All amounts are in minor units of currencies with two decimals.
+One holder has three accounts in a separate programme: an account in pounds without fees, an account in pounds with
+fees, and an account in dollars with an address for euros. All amounts are in minor units of currencies with two
+decimals.
 """
 
 from __future__ import annotations
@@ -77,7 +78,7 @@ def worth(amount: int, of: int, to: int) -> int:
 
 @dataclass
 class Account:
-    """An account with its address. ``currency`` is the account's, ``other`` the address's."""
+    """An account with its address. ``currency`` is the currency of the account, and ``other`` that of the address."""
 
     id: int
     address_id: int
@@ -120,7 +121,7 @@ class Account:
         return self.converted(amount, -1) - self.fee(IN, amount)
 
     def reversed(self, kind: str, amount: int) -> int:
-        """Return the amount of a return: everything except fees other than the conversion fee."""
+        """Return the amount that a return repays: everything except fees other than the conversion fee."""
         return self.converted(amount, -1 if kind == IN else 1)
 
 

@@ -1,7 +1,8 @@
-"""A small model of card use as documented, independent of the service's code.
+"""A small model of card use that follows the documentation and shares no code with the service.
 
-One holder has three cards in a separate programme: one with accounts in euros and in pounds and without fees, one in
-pounds with fees and without card limits, and a second card on the latter account. All amounts are in minor units.
+One holder has three cards in a separate programme. The first card has accounts in euros and in pounds and no fees. The
+second card has an account in pounds, fees and no card limits. The third card shares this account. All amounts are in
+minor units.
 """
 
 from __future__ import annotations
@@ -100,7 +101,7 @@ class Account:
 
 @dataclass
 class Card:
-    """``messages`` has the card's network messages in order: number, kind and response code."""
+    """A card. ``messages`` lists the card's network messages in order: number, kind and response code."""
 
     id: int
     accounts: list[Account]
@@ -139,7 +140,8 @@ class Collected:
 class Price:
     """The price of an amount: ``total`` on the account, ``shown`` in the transaction, ``beside`` in separate fees.
 
-    ``bare`` is the total with only the conversion fee, ``blended`` the sum of other fees in ``shown``.
+    ``bare`` is the total without fees other than the conversion fee. ``blended`` is the sum of the other fees in
+    ``shown``.
     """
 
     total: int
@@ -196,7 +198,7 @@ class Counted:
 
 @dataclass
 class Authorization:
-    """``counted`` is the limit usage that a release returns: amounts and counts by window, and countries."""
+    """An authorization. ``counted`` is the limit usage that a release returns: amounts, counts and countries."""
 
     id: int
     card: Card
@@ -222,7 +224,7 @@ class Authorization:
 
 @dataclass
 class Transaction:
-    """``step`` is the current step of the dispute, ``disputed`` the disputed amount."""
+    """A transaction. ``step`` is the current step of the dispute, and ``disputed`` the disputed amount."""
 
     id: int
     of: Authorization

@@ -41,13 +41,13 @@ def worker(causeway: Causeway, outbox: Outbox, receiver: Receiver) -> Worker:
 
 @pytest.fixture
 def recorded(causeway: Causeway) -> str:
-    """Record a delivery without queueing it. Return its id."""
+    """Record a delivery without a queue message. Return the id of the delivery."""
     return record_delivery(causeway)
 
 
 @pytest.fixture
 def exact(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Remove the jitter."""
+    """Disable the random jitter of retry delays."""
     monkeypatch.setattr("chalicelib.delivery.delivery_plan.random.uniform", lambda low, high: 1.0)
 
 
@@ -56,10 +56,11 @@ RETRY_DELAYS = (5, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 5 * HOUR, 10 * HOUR, 14 * 
 
 @dataclass
 class Receiver:
-    """The requests and failures of a receiver: ``failures`` are raised one per attempt, ``always`` in every attempt.
+    """A scripted receiver that records the requests.
 
-    ``meanwhile`` runs once during the next request. ``abandon`` contains expired requests, whose callers get
-    ``last_words``.
+    Each attempt raises the next exception of ``failures``. If ``always`` is set, every attempt raises this exception.
+    ``meanwhile`` is called once during the next request. ``abandon`` lists the deliveries that expired, and
+    ``last_words`` is the response that their callers get.
     """
 
     got: list[Dispatch] = field(default_factory=list)
@@ -87,7 +88,7 @@ class Receiver:
 
 
 def worker_for(causeway: Causeway, receiver: Receiver) -> Worker:
-    """Return a worker that sends everything to ``receiver``."""
+    """Return a worker that sends all deliveries to ``receiver``."""
     hub, senders = causeway.hub, {kind: Sender(receiver.send, receiver.give_up) for kind in PLANS}
     dead = Queue(f"{hub.settings.prefix}-deliveries-dead")
     worker: Worker = hub.delivery.make(Worker, dead=dead, senders=senders)
@@ -95,14 +96,14 @@ def worker_for(causeway: Causeway, receiver: Receiver) -> Worker:
 
 
 def unrecorded_delivery(causeway: Causeway, kind: str = "event", **members: Any) -> RecordedDeliveries:
-    """Return an unrecorded delivery to a receiver that no other test uses."""
+    """Return a delivery to the test's own client. The operations that record the delivery are not executed."""
     client_id = causeway.tpp.client_id
     known = {"receiver": f"client#{client_id}", "bic": "ALPHGB21", "client_id": client_id, "consent_id": "a-consent"}
     return causeway.hub.delivery.outbox.record(kind, "a.topic", **known | members)
 
 
 def record_delivery(causeway: Causeway, kind: str = "event", **members: Any) -> str:
-    """Record a delivery. Return its id."""
+    """Record a delivery. Return the id of the delivery."""
     delivery = unrecorded_delivery(causeway, kind, **members)
     causeway.hub.store.transact(delivery.operations)
     return delivery.delivery_ids[0]
@@ -115,9 +116,9 @@ def begin_attempt(worker: Worker, delivery_id: str) -> Attempt:
 
 
 def contest(calls: Sequence[Callable[[], Any]]) -> list[Any]:
-    """Return the results of parallel ``calls``, or ``None`` for a call with too many conflicts.
+    """Run ``calls`` in parallel. Return the result of each call, or ``None`` for a call with too many conflicts.
 
-    The calls run one by one on the emulator, which does not support threads.
+    On the emulator, which does not support threads, the calls run one after another.
     """
     turn = contextlib.nullcontext() if DYNAMODB_ENGINE else threading.Lock()
     barrier = threading.Barrier(len(calls))
@@ -141,7 +142,7 @@ def failure(reason: str = "it answered with status 503", **members: Any) -> Unde
 
 
 def recording_send_all(batches: list[Any]) -> Callable[[Queue, Any], list[str]]:
-    """Return a `send_all` that records the bodies instead of sending them, and always succeeds."""
+    """Return a replacement of ``send_all`` that records the bodies instead of sending them. Every call succeeds."""
 
     def send_all(queue: Queue, bodies: Any) -> list[str]:
         batches.append(bodies)

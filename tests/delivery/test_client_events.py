@@ -1,4 +1,4 @@
-"""The events and calls displayed to the owner of a client: each once, newest first, in pages."""
+"""Tests of the list of events and calls for the owner of a client: each entry once, newest first, in pages."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ CLIENT = "a-client"
 
 
 def made_up(number: int, created_at: int, kind: str = "event", state: State = "delivered", topic: str = "test") -> Item:
-    """Return the item of a sample delivery, whose id is derived from ``number``."""
+    """Return the stored item of a synthetic delivery. The delivery id is derived from ``number``."""
     names = Delivery.__dataclass_fields__
     members: dict[str, Any] = dict.fromkeys(names) | {
         "delivery_id": f"{number:022x}",
@@ -54,7 +54,7 @@ def made_up(number: int, created_at: int, kind: str = "event", state: State = "d
 
 
 class MadeUpStore(Store):
-    """A store that responds to queries and reads of items. ``calls`` contains their names."""
+    """A store that serves queries and reads of items from memory. ``calls`` lists the names of the operations."""
 
     def __init__(self, deliveries: Sequence[Item] = ()) -> None:
         self.deliveries, self.logged = [*deliveries], list[Item]()
@@ -84,7 +84,7 @@ class MadeUpStore(Store):
 
 
 def event_log(store: Store, causeway: Any) -> EventLog:
-    """Return the event log in a store, with the vault, keys and clock of a service."""
+    """Return an event log that uses ``store``, and the vault, the keys and the clock of ``causeway``."""
     return EventLog(store, causeway.hub.vault, causeway.hub.keyring, causeway.clock)
 
 
@@ -100,7 +100,7 @@ def ids(entries: Sequence[ClientEntry]) -> list[str]:
 
 
 def walk(events: ClientEvents, search: ClientSearch) -> list[str]:
-    """Return the ids on all pages."""
+    """Return the ids of the entries on all pages."""
     found: list[str] = []
     while True:
         page = events.page(search)

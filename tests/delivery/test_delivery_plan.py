@@ -1,4 +1,4 @@
-"""Delivery plans: decisions as data, and the attempt times derived from them."""
+"""Tests of delivery plans, which determine the attempt times of a delivery."""
 
 from __future__ import annotations
 

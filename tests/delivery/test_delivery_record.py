@@ -43,7 +43,7 @@ def found(causeway: Causeway, index: ShardedIndex, owner: str = "", until: int =
 
 
 def write(causeway: Causeway, delivery: Delivery, what: str) -> None:
-    """Make a write that is conditional on the state read before."""
+    """Write a delivery on the condition that the stored state equals the state read before."""
     now = causeway.clock.time()
     if what == "claiming":
         causeway.hub.store.transact([update_claim(delivery, "a-claim", now, sending=True)[1]])

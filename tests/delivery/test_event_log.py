@@ -37,7 +37,10 @@ WRITERS, EACH = 6, 25
 
 @dataclass
 class Reader:
-    """A reader of the log that follows ``next``. ``got`` contains the ids of all received events."""
+    """A reader of the log that requests each page with the ``next`` cursor of the previous page.
+
+    ``got`` lists the ids of all received events.
+    """
 
     log: EventLog
     receiver: str = RECEIVER
@@ -52,7 +55,7 @@ class Reader:
         return page
 
     def read(self) -> list[str]:
-        """Read all available events. Return their ids."""
+        """Read all available events. Return the ids of the events."""
         before = len(self.got)
         while self.page().has_more:
             pass

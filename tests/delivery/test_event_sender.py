@@ -1,4 +1,4 @@
-"""Events for all kinds of receivers: their bodies, and the conditions of a successful delivery."""
+"""Tests of the event sender: the bodies of events, and the responses that mark an event as delivered."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NOW = int(START.timestamp())
 
 
 def posted(causeway: Causeway, answer: Reply | Exception) -> Any:
-    """Return the outcome of an event whose receiver returns this response."""
+    """Return the outcome of sending an event to a receiver that returns the given response."""
     causeway.receiver.answers = [answer]
     dispatch = Dispatch(causeway.delivery(record_delivery(causeway)), "{}")
     return event_sender.post(causeway.hub.outbound, causeway.receiver.url, SECRETS, dispatch, NOW)

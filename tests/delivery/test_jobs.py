@@ -32,7 +32,7 @@ def deliver(*bodies: str) -> Any:
 
 
 class Scripted:
-    """A worker with an action per delivery. Attempts of other deliveries do nothing."""
+    """A worker that runs a given action for each listed delivery. Attempts of other deliveries do nothing."""
 
     def __init__(self, **attempts: Callable[[], object]) -> None:
         self.attempts = attempts
@@ -50,7 +50,7 @@ def unreachable() -> None:
 
 @pytest.fixture(autouse=True)
 def at_work(causeway: Causeway, worker: Worker) -> None:
-    """Replace the functions' worker with the worker of the scripted receiver."""
+    """Replace the worker of the Lambda functions with a worker for the scripted receiver."""
     causeway.hub.delivery.__dict__["worker"] = worker
 
 
@@ -92,7 +92,10 @@ def test_aborted_attempts_of_a_batch_are_returned_as_batch_item_failures(causewa
 def test_aborted_attempts_of_a_batch_are_counted_in_a_metric(
     capsys: pytest.CaptureFixture[str], causeway: Causeway
 ) -> None:
-    """Count only aborted attempts of batches. For a single message, Lambda counts an error of the function."""
+    """The metric counts only aborted attempts of batches.
+
+    If a single message fails, Lambda counts an error of the function.
+    """
     causeway.hub.delivery.__dict__["worker"] = Scripted(second=unreachable, fourth=unreachable)
     deliver("first", "third")
     deliver("first", "second", "third", "fourth")

@@ -1,4 +1,4 @@
-"""The journal: an operator's view of deliveries, and resends."""
+"""Tests of the journal, in which operators view and resend deliveries."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def journal(causeway: Causeway) -> Journal:
 
 
 def ended(causeway: Causeway, state: State, kind: str = "event", **members: Any) -> str:
-    """Create a delivery that has been delivered or has failed. Return its id."""
+    """Create a delivery in the state delivered or failed. Return the id of the delivery."""
     failures: list[Exception] = [failure(final=True)] if state == "failed" else []
     delivery_id = record_delivery(causeway, kind, **members)
     worker_for(causeway, Receiver(failures=failures, last_words=StoredAnswer(502, "{}"))).attempt(delivery_id)
@@ -46,7 +46,7 @@ def ended(causeway: Causeway, state: State, kind: str = "event", **members: Any)
 
 
 def attempted(causeway: Causeway, delivery_id: str) -> None:
-    """Start an attempt whose worker never finishes it."""
+    """Start an attempt that the worker never finishes."""
     begin_attempt(worker_for(causeway, Receiver()), delivery_id)
 
 
@@ -55,7 +55,10 @@ def ids(found: Any) -> list[str]:
 
 
 def test_the_failed_deliveries_of_a_client_are_read_from_their_index(causeway: Causeway, journal: Journal) -> None:
-    """Deliveries that failed before the index existed are omitted. A search without a state finds them."""
+    """Deliveries that failed before the index existed are not in the index.
+
+    A search without a state finds these deliveries.
+    """
     client_id = causeway.tpp.client_id
     failed, older = ended(causeway, "failed"), ended(causeway, "failed")
     ended(causeway, "delivered")
@@ -215,7 +218,10 @@ def test_a_resend_of_a_relayed_call_or_a_payment_is_rejected(causeway: Causeway,
 
 
 def under_way(causeway: Causeway, delivery_id: str, *failures: Exception, pauses: int = 1) -> Callable[[float], None]:
-    """Begin an attempt. Return a pause function that ends the attempt in its ``pauses``-th call."""
+    """Begin an attempt.
+
+    Return a pause function that ends the attempt when the function is called for the ``pauses``-th time.
+    """
     worker = worker_for(causeway, Receiver(failures=list(failures)))
     attempt, counted = begin_attempt(worker, delivery_id), itertools.count(1)
 
@@ -347,7 +353,7 @@ def test_a_resend_queues_no_more_messages_than_the_backlog_limit(
 
 
 def waiting_delivery(causeway: Causeway, kind: str = "event", **members: Any) -> str:
-    """Create a delivery that waits for a retry after its first attempt has failed. Return its id."""
+    """Create a delivery that waits for a retry after a failed first attempt. Return the id of the delivery."""
     delivery_id = record_delivery(causeway, kind, **members)
     worker_for(causeway, Receiver(failures=[failure()])).attempt(delivery_id)
     return delivery_id

@@ -29,7 +29,7 @@ FAILURES = [
 
 @pytest.fixture
 def sent(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
-    """Record single messages with their delays instead of sending them."""
+    """Record each single message with its delay instead of sending the message."""
     messages: list[tuple[str, int]] = []
     monkeypatch.setattr(Queue, "send", lambda queue, body, delay=0: messages.append((body, delay)))
     return messages
@@ -66,7 +66,7 @@ def test_a_delivery_is_recorded_only_if_its_cause_is_written(causeway: Causeway,
     assert causeway.hub.store.get(*record_key(made.delivery_ids[0])) is None
 
 
-def test_operations_of_recorded_deliveries_can_be_summed(causeway: Causeway) -> None:
+def test_recorded_deliveries_can_be_added_to_combine_their_operations(causeway: Causeway) -> None:
     first, second = unrecorded_delivery(causeway, body="a body"), unrecorded_delivery(causeway)
     both = sum([first, RecordedDeliveries(), second], RecordedDeliveries())
 

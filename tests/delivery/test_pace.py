@@ -1,4 +1,4 @@
-"""An unresponsive receiver does not delay other receivers, as counts in simulated time prove."""
+"""Simulations of deliveries in virtual time: an unresponsive receiver does not delay other receivers."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class MemoryStore(Store):
         return [self._items.get(_place(key)) for _, key in keys]
 
     def query(self, table: str, partition: tuple[str, Any], **which: Unpack[Which]) -> Page:
-        """Return the rows of an index between two times on one page."""
+        """Return the rows of an index between two times in a single page."""
         self.calls += 1
         between = which.get("between")
         assert between is not None
@@ -137,14 +137,14 @@ class SimulatedQueue(Queue):
 
 
 class Simulation:
-    """Simulate ``workers`` that serve receivers, each of which needs its ``seconds`` per delivery.
+    """A simulation of ``workers`` that serve several receivers. ``seconds`` is the duration of a delivery by receiver.
 
     Attributes:
-        arrived: the deliveries that each receiver accepted, by receiver and whole second since the start.
-        most: the maximum number of simultaneous deliveries of each receiver.
+        arrived: the number of accepted deliveries by receiver and whole second since the start.
+        most: the maximum number of simultaneous deliveries by receiver.
         longest: the maximum number of simultaneously available messages.
-        received: the number of received messages.
-        swept: the number of messages that the sweeper has queued.
+        received: the number of messages that the workers received.
+        swept: the number of messages that the sweeper queued.
     """
 
     def __init__(self, seconds: Mapping[str, float], workers: int) -> None:
@@ -181,14 +181,17 @@ class Simulation:
         return self._clock.monotonic() - START.timestamp()
 
     def record(self, count: int, *names: str) -> None:
-        """Record ``count`` deliveries to each receiver, or to the named receivers, in turn, and queue them."""
+        """Record and queue ``count`` deliveries to each receiver in turn.
+
+        If receivers are named, use only these receivers.
+        """
         for name in list(names or self._seconds) * count:
             made = self._outbox.record("event", "", receiver=name)
             self._store.transact(made.operations)
             self._outbox.queue(made.delivery_ids)
 
     def run(self, seconds: float) -> None:
-        """Process all simulated events of the first ``seconds``."""
+        """Process all simulated events until the time ``seconds``."""
         while self._events and self._events[0][0] <= seconds:
             moment, _, event = heapq.heappop(self._events)
             self._clock.advance(moment - self.now)
@@ -276,7 +279,7 @@ COUNT = 200
 
 @pytest.fixture(autouse=True)
 def seeded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Use the same jitter, slots and order in every run, and log nothing."""
+    """Make jitter, slots and order equal in every run, and disable logging."""
     monkeypatch.setattr("chalicelib.foundation.parallel.WIDTH", 1)
     monkeypatch.setattr(delivery_plan, "random", random.Random(2026))
     monkeypatch.setattr(receiver_slots, "random", random.Random(2026))
@@ -301,7 +304,7 @@ def test_a_bank_that_responds_after_20_seconds_does_not_slow_down_another_bank()
     assert min(beside.pace(GOOD)[:10]) >= 0.8 * sum(alone.pace(GOOD)[:10]) / 10
 
 
-def test_a_slow_bank_occupies_all_workers_without_slots(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_slots_a_slow_bank_occupies_all_workers(monkeypatch: pytest.MonkeyPatch) -> None:
     with_slots = simulated(SECONDS, 60)
     monkeypatch.setattr(receiver_slots, "SLOTS", 1000)
     without = simulated(SECONDS, 60)
@@ -321,7 +324,7 @@ def test_a_slow_bank_receives_all_its_deliveries_at_its_own_pace() -> None:
 
 
 @pytest.mark.parametrize("dead", [1, 3])
-def test_unavailable_receivers_do_not_slow_down_an_available_one_with_four_free_workers(dead: int) -> None:
+def test_with_four_free_workers_unavailable_receivers_do_not_delay_an_available_receiver(dead: int) -> None:
     workers = SLOTS * (dead + 1)
     hanging = {DEAD.format(number): 20.0 for number in range(dead)}
     simulation = simulated(hanging | {GOOD: SECONDS[GOOD]}, 60, workers)
@@ -331,7 +334,7 @@ def test_unavailable_receivers_do_not_slow_down_an_available_one_with_four_free_
     assert all(simulation.most[name] == SLOTS for name in hanging)
 
 
-def test_unavailable_receivers_on_all_workers_delay_another_by_their_first_timeouts_only() -> None:
+def test_unavailable_receivers_on_all_workers_delay_another_receiver_only_by_first_timeouts() -> None:
     hanging = {DEAD.format(number): 20.0 for number in range(3)}
     simulation = simulated(hanging | {GOOD: SECONDS[GOOD]}, 120, workers=SLOTS * len(hanging))
 
@@ -367,7 +370,7 @@ def test_a_backlog_of_one_receiver_drains_linearly_while_another_receives_its_ev
 def test_a_backlog_on_slow_storage_causes_few_duplicate_messages(
     workers: int, count: int, seconds: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The messages wait longer than the sweeper's interval, both on a machine and on AWS."""
+    """The messages wait longer than the interval of the sweeper, both on a single machine and on AWS."""
     monkeypatch.setattr(f"{__name__}.STORAGE_SECONDS", 0.5)
     backlog = Simulation({SLOW: seconds}, workers)
     backlog.record(count)

@@ -1,4 +1,4 @@
-"""Queue failures at every queue call: callers succeed, no delivery is lost, and duplicates have no effect."""
+"""Tests of failures of every queue call: the caller succeeds, no delivery is lost, and duplicates have no effect."""
 
 from __future__ import annotations
 
@@ -38,12 +38,11 @@ REFUSED = ErrorResponse("SendMessage", "RequestThrottled")
 
 
 class QueueFault:
-    """A fault at the next call of a queue: *before* the call arrives, *after* it was executed, or *refused*.
+    """A fault that affects the next call of a queue, including the retries of the call.
 
-    The retry does not arrive either.
-
-    In a batch, the first message is refused, and the other messages are accepted. ``operation`` limits the fault to
-    calls of this SQS operation.
+    The fault occurs *before* the call arrives or *after* the call was executed, or the call is *refused*. For a refused
+    batch, the queue rejects the first message and accepts the other messages. If ``operation`` is set, the fault
+    affects only calls of this SQS operation.
     """
 
     def __init__(self, queue: Queue, kind: str, operation: str = "") -> None:
@@ -89,7 +88,7 @@ Make = Callable[..., QueueFault]
 
 @pytest.fixture(autouse=True, scope="module")
 def every_call_is_hit(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Check at the end that every fault has hit every queue call, if all tests of this module ran."""
+    """After the tests, check that every kind of fault has hit every queue call, if all tests of the module ran."""
     yield
     config = request.config
     is_whole = not config.getoption("keyword") and not any("::" in each for each in config.args)
@@ -100,7 +99,7 @@ def every_call_is_hit(request: pytest.FixtureRequest) -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def empty(causeway: Causeway, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Remove the messages of other tests."""
+    """Remove the queue messages of other tests."""
     PLAYED.add(request.node.name)
     monkeypatch.setattr(calls, "LONGEST_PAUSE", 0)
     for queue in ("deliveries", "deliveries-dead"):
@@ -109,7 +108,10 @@ def empty(causeway: Causeway, request: pytest.FixtureRequest, monkeypatch: pytes
 
 @pytest.fixture
 def fault(causeway: Causeway) -> Iterator[Make]:
-    """Return a function that creates faults of the delivery queue. Check that each fault has hit a call."""
+    """Return a function that creates faults of the delivery queue.
+
+    After the test, check that each fault has hit a call.
+    """
     made: list[QueueFault] = []
 
     def make(kind: str, operation: str = "") -> QueueFault:
@@ -127,7 +129,7 @@ def due(causeway: Causeway) -> set[str]:
 
 
 def swept(causeway: Causeway) -> list[str]:
-    """Run the sweeper two minutes later, and return all messages of the queue."""
+    """Advance the clock by two minutes and run the sweeper. Return all messages of the queue."""
     causeway.clock.advance(SWEEP_WAITS[0])
     causeway.hub.delivery.call(sweep)
     return causeway.queued()

@@ -1,4 +1,4 @@
-"""Slots limit the parallel deliveries to a receiver, so that no receiver delays other receivers."""
+"""Tests of the slots that limit the parallel deliveries to a receiver, so that no receiver delays other receivers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.dynamodb
 
 @pytest.fixture
 def name() -> str:
-    """Return a receiver without earlier deliveries."""
+    """Return the name of a receiver without earlier deliveries."""
     return f"bank#{new_id()}"
 
 
@@ -113,7 +113,7 @@ def test_every_delivery_outcome_frees_the_slot(
 
 
 @pytest.mark.parametrize("final", [False, True])
-def test_a_slow_attempt_occupies_its_slot_for_the_resting_time(
+def test_after_a_slow_attempt_its_slot_stays_occupied_for_a_rest_period(
     causeway: Causeway, worker: Worker, receiver: Receiver, name: str, final: bool
 ) -> None:
     receiver.failures = [failure("no answer came in time", final=final)]
@@ -234,7 +234,7 @@ def test_a_worker_does_not_wait_for_a_slot_of_a_slow_receiver(
     assert causeway.delivery(waiting).attempts == 0
 
 
-def test_a_worker_does_not_wait_for_resting_slots_of_a_receiver(
+def test_a_worker_does_not_wait_for_a_slot_in_its_rest_period(
     causeway: Causeway, worker: Worker, receiver: Receiver, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     receiver.failures = [failure() for _ in range(SLOTS)]

@@ -1,4 +1,4 @@
-"""Stored beginnings of responses: readable text of limited length without secrets of the request."""
+"""Tests of stored response excerpts: readable text of limited length without secrets of the request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stored headers contain no secrets and have a limited size."""
+"""Tests of stored headers: they contain no secrets and have a limited size."""
 
 from __future__ import annotations
 
@@ -30,7 +30,10 @@ SENT = {
 
 
 def received(**headers: str) -> dict[str, str]:
-    """Return the stored headers of a response to ``SENT``. Underscores in names stand for hyphens."""
+    """Return the headers that are stored for a response to ``SENT``.
+
+    In argument names, underscores stand for hyphens.
+    """
     given = {name.replace("_", "-"): value for name, value in headers.items()}
     return record_headers(CapturedHeaders(SENT, given))["received"]
 

@@ -1,4 +1,4 @@
-"""Bodies are encrypted, split into parts that fit into items, and found only with all their parts."""
+"""Tests of stored bodies: encryption, division into parts that fit into items, and reads that require every part."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_a_part_read_with_the_record_is_not_read_again(causeway: Causeway) -> No
     assert trips.made == 0
 
 
-def test_several_bodies_are_read_in_one_call_without_lost_bodies(causeway: Causeway) -> None:
+def test_all_bodies_of_several_deliveries_are_read_in_one_call(causeway: Causeway) -> None:
     recorded = record_delivery(causeway, body="the body")
     bodies = causeway.hub.delivery.bodies
     for put in bodies.seal(recorded, "answer-1", "b" * (PART_BYTES + 1), 0):

@@ -1,4 +1,4 @@
-"""The sweeper queues due deliveries without a message in few round trips, and no waiting delivery."""
+"""Tests of the sweeper, which queues due deliveries that have no queue message."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ pytestmark = pytest.mark.dynamodb
 
 @pytest.fixture
 def sweep(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[str]]:
-    """Return a function that sweeps and returns the queued ids in order."""
+    """Return a function that runs a sweep and returns the ids of the queued deliveries in order."""
     batches: list[Sequence[str]] = []
     monkeypatch.setattr(Queue, "send_all", recording_send_all(batches))
     monkeypatch.setattr(Queue, "send", lambda queue, body, delay=0: None)
@@ -69,7 +69,7 @@ def test_an_unqueued_event_is_queued_two_minutes_after_its_due_time(
 
 
 def sweeps_by_minute(causeway: Causeway, sweep: Callable[[], list[str]], delivery_id: str, minutes: int) -> list[int]:
-    """Return the minutes from now in which a sweep queues a delivery that no worker attempts."""
+    """Return the minutes, counted from now, in which a sweep queues the delivery. No worker attempts the delivery."""
     queued = []
     for minute in range(minutes):
         if delivery_id in sweep():
@@ -128,7 +128,7 @@ def test_a_sweep_skips_a_delivery_that_a_worker_claims_concurrently(
     assert causeway.delivery(recorded).swept_at is None
 
 
-def test_a_record_of_an_earlier_release_is_swept(
+def test_a_sweep_queues_a_delivery_recorded_by_an_earlier_release(
     causeway: Causeway, sweep: Callable[[], list[str]], recorded: str
 ) -> None:
     item = causeway.hub.store.get(*record_key(recorded))
@@ -328,7 +328,10 @@ def taken() -> list[str]:
 
 @pytest.fixture
 def other_sweep(causeway: Causeway, taken: list[str]) -> Iterator[Callable[[], int]]:
-    """Create a sweeper with its own queue. Record the messages instead of sending them to the slow emulator."""
+    """Create a sweeper with a queue of its own.
+
+    The queue records messages instead of sending them to the slow emulator.
+    """
     name = f"test-{new_id()}"
     boto3.client("sqs").create_queue(QueueName=name)
     hub, queue = causeway.hub, Queue(name)
@@ -395,7 +398,7 @@ def test_a_sweep_reads_queued_deliveries_in_batches_of_100_and_writes_nothing(
     assert trips.made <= (6 if DYNAMODB_ENGINE else 3)
 
 
-def test_parallel_calls_count_as_one_round_trip_per_wave(causeway: Causeway) -> None:
+def test_a_set_of_parallel_calls_is_counted_as_one_round_trip(causeway: Causeway) -> None:
     waves: Any = outbox
     queue = causeway.hub.delivery.queue
     queue.count_messages()

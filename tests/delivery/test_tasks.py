@@ -1,4 +1,4 @@
-"""Tasks: work that a request leaves to a worker without a record, encrypted in the queue message."""
+"""Tests of tasks: work that a request delegates to a worker in an encrypted queue message, without a stored record."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The worker makes attempts at the planned times until the receiver accepts the delivery or the last attempt fails."""
+"""Tests of the worker, which attempts a delivery at the planned times until success or the last attempt."""
 
 from __future__ import annotations
 
@@ -837,7 +837,7 @@ def test_the_outcome_of_an_attempt_is_written_despite_a_dead_letter_queue_failur
 
 @pytest.fixture(params=[Conflict, Throttled])
 def busy(request: pytest.FixtureRequest) -> Busy:
-    """Return the storage's error for an item with too many concurrent writers."""
+    """Return the storage error that reports too many concurrent writers of an item."""
     error: Busy = request.param("others want it")
     return error
 

@@ -1,7 +1,7 @@
-"""A programme with a rule for every decline reason, and helpers that read the decisions about its cards.
+"""A programme with a rule for every decline reason, and helpers that read the decisions about cards.
 
-Rates and fees are the same as in ``shops``. By default a card can be used everywhere and has no limits and no risk
-rules. The groups below add restrictions.
+Rates and fees are the same as in ``shops``. By default, a card can be used everywhere and has no limits and no risk
+rules. The groups in this module add restrictions.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def _rule(number: int, mcc: str, *actions: str, **members: Any) -> Content:
 
 
 def with_strict_rules(issuer: Issuer, name: str = "strict") -> Issuer:
-    """Load this programme and return the issuer with a credential for it."""
+    """Load the programme of this module. Return the issuer with a credential for the programme."""
     made = content()
     rules = [_rule(number, mcc, action) for number, (mcc, action) in enumerate(OF_MCC.items(), start=1)]
     rules += [
@@ -103,7 +103,7 @@ def cardholder(issuer: Issuer, funds: int = 100_00, **members: Any) -> Holder:
 
 
 def card_context_of(user: Holder) -> CardContext:
-    """Read the records of a card as the authorizer receives them."""
+    """Read the records of a card in the form that the authorizer receives."""
     hub = user.issuer.hub
     [item] = hub.store.batch_get([Card.key(user.card_id)])
     assert item is not None
@@ -136,12 +136,12 @@ def change_card(user: Holder, **members: Any) -> None:
 
 
 def other(digits: str) -> str:
-    """Return a different number with the same count of digits."""
+    """Return a different number with the same number of digits."""
     return f"{(int(digits) + 1) % 10 ** len(digits):0{len(digits)}}"
 
 
 def reissued(issuer: Issuer, status: str = "A") -> Holder:
-    """Create a card in ``status`` and reissue it with a new number. The returned holder has the old number."""
+    """Create a card in ``status`` and reissue the card with a new number. The returned holder has the old number."""
     user = cardholder(issuer)
     issuer.data("changeCardStatus", card_id=user.card_id, status=status)
     reissue(user)
@@ -158,7 +158,7 @@ def reissue(user: Holder) -> None:
 
 
 def complete(row: Item) -> Item:
-    """Return a row of card activity with the default zeros and flags filled in."""
+    """Add the default zeros and flags to a row of card activity, and return the row."""
     flags = {"risk_actions": RISK_ACTIONS, "security_checks": SECURITY_CHECKS}
     return {**ZEROS, **row, **{name: dict.fromkeys(every, 0) | row.get(name, {}) for name, every in flags.items()}}
 
@@ -184,7 +184,10 @@ def messages(user: Holder) -> list[Item]:
 
 
 def _without_time(listed: Sequence[Item]) -> dict[int, Item]:
-    """Return rows by message number without their time, because late declines get a later time in the card's list."""
+    """Return rows by message number.
+
+    The time is omitted, because late declines have a later time in the card's list.
+    """
     return {row["authorize_id"]: {**row, "at": None} for row in listed}
 
 

@@ -1,8 +1,8 @@
 """A programme with round rates, and helpers that send a merchant's messages through the simulator.
 
-A card has an account in pounds and optionally one in euros. Each euro rate has a mark-up of 2.5 %, the dollar rate
-has none. There is no rate between euros and yen and none for the dinar. By default a card has no fees and no limits.
-The groups below add them.
+A card has an account in pounds and optionally an account in euros. Each euro rate has a mark-up of 2.5 %, and the
+dollar rate has no mark-up. There is no rate between euros and yen, and no rate for the dinar. By default, a card has no
+fees and no limits. The groups in this module add fees and limits.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ _LIMITS: dict[int, tuple[int, list[Content]]] = {
 
 
 def content(number: int | None = None, rates: Mapping[tuple[int, int], tuple[str, str]] | None = None) -> Content:
-    """Return the file of this programme for an existing programme manager or for a new one."""
+    """Return the set-up file of this programme, for an existing or a new programme manager."""
     accounts = {
         "currencies": [EUR, GBP],
         "fee_group_ids": [FREE],
@@ -120,7 +120,7 @@ def content(number: int | None = None, rates: Mapping[tuple[int, int], tuple[str
 
 
 def with_prices(issuer: Issuer, name: str = "shops") -> Issuer:
-    """Load this programme and return the issuer with a credential for it."""
+    """Load the programme of this module. Return the issuer with a credential for the programme."""
     made = content()
     loaded(issuer.hub, made)
     return issuer.with_credential(name, manager=made["id"])
@@ -128,7 +128,7 @@ def with_prices(issuer: Issuer, name: str = "shops") -> Issuer:
 
 @dataclass(frozen=True)
 class Shop:
-    """Sends merchant messages about one card."""
+    """A shop that sends merchant messages about one card."""
 
     issuer: Issuer
     card: NewCard
@@ -156,7 +156,10 @@ class Shop:
         return self.issuer.data("simulateReversal", **_given(trans_link=link, amount=amount))
 
     def clear(self, link: str | None, amount: int, currency: int = GBP, **members: Any) -> Any:
-        """Clear an authorization, or without ``link`` an unauthorized purchase, and return the transaction."""
+        """Clear the authorization ``link``.
+
+        If ``link`` is missing, clear an unauthorized purchase. Return the transaction.
+        """
         return _succeeded(self.submit("simulateClearing", link, amount, currency, **members))
 
     def refund(self, link: str | None, amount: int, currency: int = GBP, **members: Any) -> Any:
@@ -176,7 +179,7 @@ class Shop:
 
 @dataclass(frozen=True)
 class Holder(Shop):
-    """A cardholder with a card, an account in pounds and optionally one in euros, and access to the stored records."""
+    """A cardholder with a card, an account in pounds and optionally in euros, and access to the stored records."""
 
     euros: int | None = None
 
@@ -185,7 +188,10 @@ class Holder(Shop):
         return self.card.account_id
 
     def balances(self, account: int | None = None) -> tuple[int, int, int, int]:
-        """Return settled, held, reserved and available balance. Check that they match the account's rows."""
+        """Return the settled, held, reserved and available balance.
+
+        Check that the balances match the account's ledger rows.
+        """
         number = account or self.account
         key = Account.key(number)
         prove_single_account(self.issuer.hub.store, key)
@@ -195,7 +201,10 @@ class Holder(Shop):
         return kept.settled, kept.held, kept.reserved, kept.available
 
     def record(self, link: str) -> Authorization:
-        """Return the authorization of a ``trans_link``. Check that exactly a held authorization has a due time."""
+        """Return the authorization of a ``trans_link``.
+
+        Check that a due time exists if and only if the authorization is held.
+        """
         item = self.issuer.hub.store.get(*Authorization.key(int(link)))
         assert item is not None
         found = Authorization.from_item(item)
@@ -203,7 +212,7 @@ class Holder(Shop):
         return found
 
     def hold(self, link: str) -> tuple[str, int, int]:
-        """Return state, remaining amount in the merchant's currency and held amount of an authorization."""
+        """Return the state, the remaining amount in the merchant's currency and the held amount of an authorization."""
         found = self.record(link)
         return found.state, found.left, found.held
 
@@ -222,12 +231,12 @@ class Holder(Shop):
         return [row["cause"] for row in movements(self.issuer, account or self.account)][1:]
 
     def limit_usage(self, *windows: str) -> list[tuple[int, int]]:
-        """Return count and amount of limit windows, zeros for a missing window."""
+        """Return the count and the amount of each limit window. A missing window has zeros."""
         found = self._windows()
         return [(found[name].count, found[name].amount) if name in found else (0, 0) for name in windows]
 
     def counted_countries(self) -> Mapping[int, int]:
-        """Return the countries counted in limits, with their number of movements."""
+        """Return the countries counted in limits, and the number of movements for each country."""
         found = self._windows()
         counted = found[COUNTRIES].countries if COUNTRIES in found else {}
         return {int(country): movements for country, movements in counted.items()}

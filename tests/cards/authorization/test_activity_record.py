@@ -1,4 +1,4 @@
-"""Card activity: the rows that each message adds, their lists, and their order per card."""
+"""Tests of card activity: the rows written for each message, the lists of rows, and the order of rows per card."""
 
 from __future__ import annotations
 
@@ -265,7 +265,7 @@ def message(**given: Any) -> NetworkMessage:
 
 
 def _card() -> Card:
-    """Return a card with placeholder members except for its ids."""
+    """Return a card with the given ids and placeholders for all other members."""
     numbers: tuple[str, ...] = (
         "holder_id",
         "currency",
@@ -402,7 +402,10 @@ def test_the_list_of_all_cards_has_each_message_once_in_the_shard_of_its_number(
 
 
 def _sorted(row: Item) -> list[tuple[str, Any]]:
-    """Return the members of a row in order without its key, because the list of all cards may have an earlier time."""
+    """Return the members of a row in order.
+
+    The key is omitted, because the list of all cards may have an earlier time.
+    """
     return sorted((name, value) for name, value in row.items() if name not in ("owner", "part"))
 
 
@@ -482,7 +485,7 @@ def test_cards_with_a_shared_account_have_increasing_row_times(issuer: Issuer) -
 
 
 def _on(card: Holder) -> dict[str, Any]:
-    """Return the members that order a second card for the same account."""
+    """Return the request members that create a second card on the same account."""
     least = {"card_program_id": 101, "card_country_ison": BRITAIN, "card_virtual": 1, "card_name_line_3": "ZOE ONEIL"}
     return least | {
         "holder_id": card.card.holder_id,

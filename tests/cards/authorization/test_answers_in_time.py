@@ -1,4 +1,4 @@
-"""Authorizations on slow storage: the network gets code 91 in time, without a hold, a duplicate or a lost record."""
+"""Tests of authorizations on slow storage: the network gets code 91 in time, and records stay complete and unique."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def _at_once(strict_issuer: Issuer, monkeypatch: pytest.MonkeyPatch) -> Iterator
 
 @pytest.fixture
 def user(strict_issuer: Issuer) -> Holder:
-    """Return a holder with 100.00 GBP whose process has cached its credentials and has free identifiers."""
+    """Return a holder with 100.00 GBP. The process has cached the credentials and has free identifiers."""
     holder = cardholder(strict_issuer, **LIMITED)
     holder.request_authorization(0, transaction_type=39)
     return holder
@@ -137,7 +137,7 @@ def ask(user: Holder, **members: Any) -> Envelope:
 
 
 def work(issuer: Issuer) -> list[str]:
-    """Have a worker process the queued messages and return them."""
+    """Let a worker process the queued messages. Return the messages."""
     messages = issuer.causeway.queued()
     for message in messages:
         issuer.hub.delivery.worker.attempt(message)

@@ -1,4 +1,4 @@
-"""The job that expires holds: at the exact due time, each hold separately, and only if still held."""
+"""Tests of the job that expires holds: each hold expires separately at its due time, if the amount is still held."""
 
 from __future__ import annotations
 

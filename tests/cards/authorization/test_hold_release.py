@@ -54,7 +54,7 @@ def expired(card: Holder, link: str) -> Any:
 # -- shares
 
 
-def test_a_portion_rounds_half_up_and_a_full_part_returns_the_whole() -> None:
+def test_a_portion_is_rounded_half_up_and_a_full_portion_equals_the_whole_amount() -> None:
     assert [portion(whole, part, of) for whole, part, of in ((10, 1, 3), (10, 2, 3), (5, 1, 2), (7, 3, 3))] == [
         3,
         7,
@@ -64,7 +64,7 @@ def test_a_portion_rounds_half_up_and_a_full_part_returns_the_whole() -> None:
     assert [portion(50, 0, 0), portion(50, 0, 9), portion(0, 5, 9), portion(10, 9, 9)] == [50, 0, 0, 10]
 
 
-def test_successive_portions_add_up_to_the_whole() -> None:
+def test_successive_portions_add_up_to_the_whole_amount() -> None:
     random.seed(8)
     for _ in range(500):
         left, held = random.randint(1, 10**6), random.randint(0, 10**9)
@@ -131,7 +131,7 @@ def test_a_full_reversal_releases_the_hold_and_its_limit_usage(issuer: Issuer) -
     assert card.transactions() == []
 
 
-def test_a_partial_reversal_releases_its_part_and_keeps_the_use_counted(issuer: Issuer) -> None:
+def test_a_partial_reversal_releases_its_part_and_the_limit_still_counts_one_use(issuer: Issuer) -> None:
     card = new_holder(issuer, 100_00, **LIMITED)
     link = str(card.authorize(40_00, merchant_country_ison=FRANCE)["trans_link"])
 
@@ -172,7 +172,7 @@ def test_a_reversal_above_the_remaining_hold_returns_5004(issuer: Issuer) -> Non
     assert (card.balances(), card.hold(link)) == ((90_00, 0, 0, 90_00), ("R", 0, 0))
 
 
-def test_a_reversal_after_a_partial_clearing_keeps_the_cleared_part_counted(issuer: Issuer) -> None:
+def test_a_reversal_after_a_partial_clearing_leaves_the_cleared_part_in_the_limit_count(issuer: Issuer) -> None:
     card = new_holder(issuer, 100_00, **LIMITED)
     link = str(card.authorize(40_00, merchant_country_ison=FRANCE)["trans_link"])
     card.clear(link, 10_00, final=0)

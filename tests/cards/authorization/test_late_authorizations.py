@@ -44,7 +44,7 @@ def _without_sleep(strict_issuer: Issuer, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def contended(user: Holder) -> list[tuple[str, dict[str, Any]]]:
-    """Return the keys of all items of a card, its account and its holder that requests change."""
+    """Return the keys of all items of a card, of its account and of its holder that requests can change."""
     holder = user.card.holder_id
     owners = (("card", user.card_id), ("account", user.account), ("holder", holder))
     limits = [usage_counters.key(kind, number) for kind, number in owners]  # type: ignore[arg-type]
@@ -74,7 +74,7 @@ def crowded(user: Holder, step: float = STEP) -> Iterator[None]:
 
 @contextlib.contextmanager
 def timed(issuer: Issuer) -> Iterator[list[float]]:
-    """Measure the elapsed seconds, including waits."""
+    """Measure the seconds that an action takes, including waits."""
     took: list[float] = []
     began = issuer.clock.monotonic()
     with patch.object(issuer.hub.store, "pause", issuer.clock.advance):
@@ -96,7 +96,7 @@ def late_decline(issuer: Issuer, number: int) -> Item:
 
 
 def work(issuer: Issuer) -> int:
-    """Have a worker process the queued tasks and return their number."""
+    """Let a worker process the queued tasks. Return the number of tasks."""
     tasks = issuer.causeway.queued()
     for task in tasks:
         issuer.hub.delivery.worker.attempt(task)
@@ -104,7 +104,7 @@ def work(issuer: Issuer) -> int:
 
 
 def settle(issuer: Issuer) -> None:
-    """Advance the clock until the worker and the job have no late rows left."""
+    """Advance the clock until the worker and the job have listed all late rows."""
     for _ in range(100):
         if not work(issuer) + finish(issuer):
             return

@@ -172,7 +172,7 @@ def test_a_clearing_without_authorization_is_refunded_by_its_link(issuer: Issuer
 
 @pytest.fixture(scope="module")
 def yen(issuer: Issuer) -> Issuer:
-    """Return an issuer whose rate converts 60 yen to 37.8 pence, rounded to 38, without conversion costs."""
+    """Return an issuer with a rate that converts 60 yen to 37.8 pence, rounded to 38. The conversion has no costs."""
     made = content(rates={(YEN, GBP): ("0.0063", "0"), (EUR, GBP): ("0.8", "0")})
     loaded(issuer.hub, made)
     return issuer.with_credential("yen", manager=made["id"])

@@ -1,4 +1,4 @@
-"""Actions of risk rules that fire on card use: each action separately, and the records of the rule."""
+"""Tests of the actions of risk rules on card use: each action separately, and the records of the rule."""
 
 from __future__ import annotations
 
@@ -188,7 +188,7 @@ def test_failed_verification_and_forced_codes_trigger_no_risk_rule(
     assert not {"risk_rule_ids", "note"} & messages(user)[0].keys()
 
 
-def test_risk_rules_of_card_and_account_combine(strict_issuer: Issuer) -> None:
+def test_risk_rules_of_a_card_and_of_its_account_both_apply(strict_issuer: Issuer) -> None:
     user = watched(strict_issuer)
     strict_issuer.data("assignAccountToRiskRuleGroup", account_id=user.account, risk_rule_group_id=WATCHED_TOO)
 

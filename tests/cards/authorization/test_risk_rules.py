@@ -36,7 +36,7 @@ def rule(id: int = 1, **members: Any) -> RiskRule:
 
 
 class Card:
-    """A card with a risk group at noon on a Wednesday."""
+    """A card with a risk group. The time is noon on a Wednesday."""
 
     def __init__(self, *rules: RiskRule) -> None:
         self.group = RiskGroup(7, "Risks", rules)

@@ -62,7 +62,7 @@ def test_sealing_a_pin_twice_gives_different_ciphertexts(data: CardData) -> None
     assert len({data.seal(1001, "pin", "1902") for _ in range(20)}) == 20
 
 
-def test_a_card_number_has_one_lookup_hash_that_does_not_contain_it(data: CardData) -> None:
+def test_a_card_number_has_one_lookup_hash_that_does_not_contain_the_number(data: CardData) -> None:
     found = data.lookup(PAN)
 
     assert data.lookup(PAN) == found
@@ -73,7 +73,7 @@ def test_a_card_number_has_one_lookup_hash_that_does_not_contain_it(data: CardDa
 
 
 def test_the_lookup_hash_depends_on_the_key(data: CardData) -> None:
-    """Prevent a search of all card numbers by someone who has the hashes but not the key."""
+    """Without the key, a person who has the hashes cannot find a card number by hashing all possible numbers."""
     other = CardKeys(FakeSecrets(), FakeKms(), "causeway-other-card-keys", ManualClock(START))
     other.initialise()
 

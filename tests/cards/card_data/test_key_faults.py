@@ -1,6 +1,6 @@
-"""Unavailable keys: requests that need them fail with a retryable error, change nothing, and succeed later.
+"""Tests of unavailable keys: requests that need keys fail with a retryable error, change nothing, and succeed later.
 
-Keys come from two secrets, card keys and data keys. The KMS unwraps each key.
+The keys are stored in two secrets: card keys and data keys. The KMS unwraps each key.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ PLACES = [(ring, service) for ring in ("card_keys", "keyring") for service in ("
 
 
 class Unreliable:
-    """A service that fails while ``broken`` is set."""
+    """A service that fails while ``broken`` is true."""
 
     def __init__(self, service: Any) -> None:
         self._service = service
@@ -31,7 +31,7 @@ class Unreliable:
 
 
 def breaking(issuer: Issuer, ring: str, service: str) -> Unreliable:
-    """Replace a service of one of a process's key rings with a failing service and return the replacement."""
+    """Replace a service of a process's key ring with a service that can fail. Return the replacement."""
     keys = issuer.hub.cards.keys if ring == "card_keys" else issuer.hub.keyring
     unreliable = Unreliable(getattr(keys, service))
     setattr(keys, service, unreliable)

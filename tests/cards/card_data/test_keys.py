@@ -1,4 +1,4 @@
-"""Card keys: new cards use a new version, and lookup by keyed hash works across rotations."""
+"""Tests of card keys: new cards use the latest key version, and the lookup hash is the same after every rotation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PINs: the rules for simple PINs, and generated PINs."""
+"""Tests of PINs: the rules that define simple PINs, and generated PINs."""
 
 from __future__ import annotations
 

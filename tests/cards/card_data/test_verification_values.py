@@ -49,7 +49,10 @@ def test_pin_verification_values_match_published_examples(key: str, pan: str, in
 
 @given(KEYS, PANS, st.integers(2026, 2099), st.integers(1, 12))
 def test_a_cvc2_matches_psec_for_year_month_and_service_code_000(key: bytes, pan: str, year: int, month: int) -> None:
-    """Use hex letters when the decimal digits run out, as the card schemes require. The psec package does not."""
+    """If the decimal digits run out, the service uses hexadecimal letters, as the card schemes require.
+
+    The psec package does not use letters.
+    """
     value = verification_values.cvc2(key, pan, year, month)
 
     expected = psec.cvv.generate_cvv(key, pan, f"{year}{month:02}"[2:], "000")

@@ -1,4 +1,7 @@
-"""Card events: each event is sent once per cause, with its transaction, signed, and retried until delivered."""
+"""Tests of card events: each cause records one event in its transaction.
+
+Events are signed and retried until delivered.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +36,7 @@ def listener(issuer: Issuer) -> Iterator[Listener]:
 
 @pytest.fixture
 def heard(listener: Listener) -> Listener:
-    """Return a listener that ignores all earlier events."""
+    """Return a listener that ignores all events recorded before."""
     listener.forget()
     return listener
 
@@ -286,7 +289,7 @@ def test_a_change_of_account_programme_sends_an_event_with_the_replaced_groups(h
 
 
 def test_a_programme_change_without_replaced_groups_sends_an_event_with_an_empty_list(heard: Listener) -> None:
-    """Give the account a fee group of the new programme, as if the old programme's groups had changed."""
+    """The account gets a fee group of the new programme. A change of the old programme's groups has the same effect."""
     issuer = heard.issuer
     account = issuer.account()
     table, key = Account.key(account)

@@ -24,7 +24,7 @@ OVERLAP = 3600
 
 
 def at_the_machines_time(causeway: Causeway, later: int = 0) -> None:
-    """Set the clock ``later`` seconds before the machine's time, which verification libraries use."""
+    """Set the clock to the machine's time minus ``later`` seconds. Verification libraries use the machine's time."""
     causeway.clock.advance(time.time() - later - causeway.clock.time())
 
 

@@ -221,7 +221,10 @@ def test_a_member_that_the_programme_does_not_allow_returns_2005(
 
 
 def test_auto_conversion_defaults_to_the_setting_of_the_programme(issuer: Issuer) -> None:
-    """A card with auto conversion pays foreign currencies from its default account. Otherwise code 57 is returned."""
+    """With auto conversion, a card pays foreign currencies from its default account.
+
+    Otherwise the answer has code 57.
+    """
     for members, expected in (
         ({}, "00"),
         ({"auto_conversion": 1}, "00"),

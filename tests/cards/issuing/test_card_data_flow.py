@@ -1,4 +1,4 @@
-"""The card data that a credential sees: plain, masked, encrypted or absent, in every answer."""
+"""Tests of the card data that a credential can read: plain, masked, encrypted or absent, in every answer."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def opened(card_id: int, field: str, shown: str) -> str:
 
 
 def with_mode(issuer: Issuer, field: str, mode: str) -> Issuer:
-    """Create a credential with ``mode`` for one field and plain values for the others."""
+    """Create a credential with ``mode`` for one field and the mode plain for the other fields."""
     key = key_pair()[1] if mode == "encrypted" else None
     return issuer.with_credential(f"{field}-{mode}", modes=ALL_PLAIN | {field: mode}, encryption_key=key)
 
@@ -48,7 +48,7 @@ def expected(field: str, mode: str, clear: Any) -> Any:
 
 
 def clear_of(issuer: Issuer, card_id: int) -> dict[str, Any]:
-    """Return all data of a card with the credential that has plain access."""
+    """Return all data of a card in plain text, read with a credential that has plain access."""
     details = issuer.data("getCardDetails", card_id=card_id)
     found = {field: issuer.data(action, card_id=card_id)[field] for field, action in GETTERS.items()}
     return found | {"expiry": (details["expiry_year"], details["expiry_month"])}

@@ -231,7 +231,7 @@ def test_a_percentage_fee_stays_between_minimum_and_maximum(
 
 @pytest.fixture(scope="module")
 def shared(tariff: Issuer) -> dict[int, int]:
-    """Return transactions of one account by amount, and the account itself by 0."""
+    """Return the transactions of one account by amount. The key 0 stands for the account."""
     address = tariff.funded_address(100_000, EUR)
     amounts = (100, 419, 420, 459, 460, 3979, 3980, 9999)
     made = {amount: int(tariff.inbound(address, amount)["transaction_id"]) for amount in amounts}

@@ -231,7 +231,7 @@ def test_updating_the_type_or_ip_address_returns_2008(issuer: Issuer, name: str)
 def test_a_country_changes_only_if_the_programme_allows_country_changes(
     issuer: Issuer, programme: int, changes: bool
 ) -> None:
-    """Otherwise the country is ignored and the other members are updated."""
+    """If the programme does not allow the change, the country is ignored and the other members are updated."""
     holder = issuer.card(card_program_id=programme, **WHOLE_BLOCK | {"holder_access_level": 0}).holder_id
 
     for country, expected in ((GERMANY, GERMANY), (None, None)):

@@ -1,4 +1,4 @@
-"""Limits: permitted movements, returned usage, and the results of getLimits and getLimitsStatus."""
+"""Tests of limits: permitted movements, released usage, and the results of getLimits and getLimitsStatus."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def shared_tariff(issuer: Issuer) -> Issuer:
 
 @pytest.fixture
 def tariff(shared_tariff: Issuer) -> Issuer:
-    """Return a programme manager on the next Wednesday at 09:00."""
+    """Return an issuer whose clock shows the next Wednesday at 09:00."""
     now = shared_tariff.clock.time()
     wednesday = 6 * DAY + 9 * 3600
     shared_tariff.clock.advance((wednesday - now) % (7 * DAY))
@@ -45,7 +45,7 @@ def limited(issuer: Issuer, group: int, method: int = UK, **members: Any) -> Any
 
 
 def codes(issuer: Issuer, address: Any, *amounts: int) -> list[int | None]:
-    """Request payments and return their status codes."""
+    """Request payments and return the status code of each payment."""
     return [issuer.transfer(address, amount).status_code for amount in amounts]
 
 

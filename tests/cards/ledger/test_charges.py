@@ -1,4 +1,4 @@
-"""Charges of movements: the amount at its rate with fees, on the account, in transactions and in the ledger."""
+"""Tests of charges for movements: converted amounts and fees on the account, in transactions and in the ledger."""
 
 from __future__ import annotations
 

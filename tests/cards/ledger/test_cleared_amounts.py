@@ -102,7 +102,7 @@ def test_the_last_refund_credits_the_remainder_after_clearings_between_refunds(
 
 
 def test_refunds_credit_the_remainder_after_a_dispute_below_a_minor_unit() -> None:
-    """A yen is 50 cents. A dispute of 25 cents is half a yen and counts as one yen."""
+    """The rate is 50 cents for a yen. A dispute of 25 cents is half a yen and is rounded to one yen."""
     rate = Decimal("0.5")
     shop = Shop([10], rate, Decimal(0), JPY, EUR)
     shop.state = shop.state.give_back(1, 25)

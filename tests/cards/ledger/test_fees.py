@@ -1,4 +1,4 @@
-"""Fees: the first entry of each code, fixed and percentage parts, minimum and maximum, one conversion."""
+"""Tests of fees: the first matching entry of each code, fixed and percentage parts, minimum, maximum and conversion."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_the_first_matching_entry_of_each_code_is_charged_and_codes_add_up() -> 
     assert charged(10_00, *reversed(entries)) == [5, 4]
 
 
-def test_a_matching_free_entry_hides_later_entries_of_its_code() -> None:
+def test_after_a_matching_free_entry_later_entries_of_its_code_are_not_charged() -> None:
     assert charged(10_00, entry(fixed=0, entry_mode=7), entry(fixed=50)) == []
 
 

@@ -1,4 +1,4 @@
-"""Limits: windows exact to the second, bounds exact to the minor unit, and releases of counted usage."""
+"""Tests of limits: windows exact to the second, amounts exact to the minor unit, and releases of counted usage."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def entry(id: int = 1, **members: Any) -> LimitEntry:
 
 
 class Owner:
-    """An owner of a limit group at noon on a Wednesday."""
+    """An owner of a limit group. The time is noon on a Wednesday."""
 
     def __init__(self, *entries: LimitEntry) -> None:
         self.group = LimitGroup(3, "Limits", 1, entries)
@@ -470,7 +470,7 @@ def test_ended_windows_are_removed() -> None:
 
 
 def test_windows_of_unknown_entries_are_retained_for_the_year() -> None:
-    """An operator may have added these entries while the process uses the cached set-up."""
+    """An operator may have added these entries while the process still uses a cached set-up."""
     owner = Owner(entry(1, amount=100))
     year = int(datetime(2026, 1, 1, tzinfo=UTC).timestamp())
     owner.windows = {"3.2": Window(TODAY, 1), "4.1": Window(year, 1), "33.1": Window(year - 1, 1)}
@@ -511,7 +511,7 @@ MOVEMENTS = st.lists(
 @settings(max_examples=60)
 @given(MOVEMENTS, st.sampled_from([DAY, WEEK, MONTH, YEAR]))
 def test_used_and_remaining_values_add_up_to_the_limit(movements: list[Any], duration: int) -> None:
-    """Counters match a list of movements while movements are released and windows roll."""
+    """Compare the counters with a list of movements, while movements are released and new windows begin."""
     owner = Owner(entry(amount=300, count=6, country_count=2, duration=duration))
     passed: list[tuple[list[WindowUsage], int, int | None]] = []
     for amount, country, release, pause in movements:

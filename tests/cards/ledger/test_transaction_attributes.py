@@ -1,4 +1,4 @@
-"""Matching of movements with entries of fee, limit and risk groups: every member with a match and a mismatch."""
+"""Tests of matching movements with entries of fee, limit and risk groups: a match and a mismatch of each member."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_an_entry_without_criteria_matches_every_debit(matches: Any) -> None:
     ("asked", "transaction_type", "falls"),
     [(0, 0, True), (0, 1, False), (61, 61, True), (61, 62, False), (99, 62, True)],
 )
-def test_an_entry_matches_its_transaction_type_or_any(
+def test_an_entry_matches_only_its_transaction_type_unless_it_applies_to_any_type(
     matches: Any, asked: int, transaction_type: int, falls: bool
 ) -> None:
     assert matches(replace(FACTS, transaction_type=transaction_type), transaction_type=asked) is falls
@@ -90,7 +90,9 @@ def test_an_entry_matches_its_transaction_type_or_any(
 @pytest.mark.parametrize(
     ("asked", "entry_mode", "falls"), [(7, 7, True), (7, 5, False), (0, 0, True), (0, 1, False), (99, 81, True)]
 )
-def test_an_entry_matches_its_entry_mode_or_any(matches: Any, asked: int, entry_mode: int, falls: bool) -> None:
+def test_an_entry_matches_only_its_entry_mode_unless_it_applies_to_any_mode(
+    matches: Any, asked: int, entry_mode: int, falls: bool
+) -> None:
     assert matches(replace(FACTS, entry_mode=entry_mode), entry_mode=asked) is falls
 
 
@@ -127,7 +129,9 @@ def test_in_category_accepts_a_missing_category_only_for_the_whole_range(low: in
 
 @pytest.mark.parametrize("matches", [charged, meant])
 @pytest.mark.parametrize(("country", "falls"), [(FR, True), (DE, False), (None, False)])
-def test_a_fee_or_risk_rule_matches_its_country_or_any(matches: Any, country: int | None, falls: bool) -> None:
+def test_a_fee_or_risk_rule_matches_only_its_country_unless_it_applies_to_any_country(
+    matches: Any, country: int | None, falls: bool
+) -> None:
     facts = replace(FACTS, country=country)
 
     assert matches(facts, country=FR) is falls
@@ -140,7 +144,7 @@ def test_a_fee_or_risk_rule_matches_its_country_or_any(matches: Any, country: in
     ("country", "europe", "euro_area"),
     [(FR, True, True), (PL, True, False), (US, False, False), (CA, False, False), (None, False, False)],
 )
-def test_a_fee_or_risk_rule_matches_the_countries_of_its_region_or_any(
+def test_a_fee_or_risk_rule_matches_only_its_region_unless_it_applies_to_any_region(
     matches: Any, country: int | None, europe: bool, euro_area: bool
 ) -> None:
     facts = replace(FACTS, country=country)
@@ -161,12 +165,16 @@ def test_country_and_region_of_a_fee_or_risk_rule_must_both_match(matches: Any, 
 
 
 @pytest.mark.parametrize(("asked", "falls"), [(0, True), (EUR, True), (USD, False)])
-def test_a_limit_matches_its_transaction_currency_or_any(asked: int, falls: bool) -> None:
+def test_a_limit_matches_only_its_transaction_currency_unless_it_applies_to_any_currency(
+    asked: int, falls: bool
+) -> None:
     assert counted(FACTS, currency=asked) is falls
 
 
 @pytest.mark.parametrize(("holder_country", "falls"), [(DE, True), (FR, False), (None, False)])
-def test_a_limit_matches_its_holder_country_or_any(holder_country: int | None, falls: bool) -> None:
+def test_a_limit_matches_only_its_holder_country_unless_it_applies_to_any_country(
+    holder_country: int | None, falls: bool
+) -> None:
     facts = replace(FACTS, holder_country=holder_country)
 
     assert counted(facts, holder_country=DE) is falls

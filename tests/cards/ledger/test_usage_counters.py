@@ -1,4 +1,4 @@
-"""Usage counters of limits: one item per card, account and holder with one concurrent writer."""
+"""Tests of the usage counters of limits: one item for each card, account and holder, and one concurrent writer."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_counters_without_an_item_are_empty() -> None:
     assert (fresh.owner, fresh.version, fresh.windows) == ("card#5", 0, {})
 
 
-def test_counters_round_trip_through_an_item() -> None:
+def test_counters_written_to_an_item_are_read_back_unchanged() -> None:
     written = Counters.from_item("card", 5, None).put(Counters("card#5", windows=WINDOWS), "W1")
     again = Counters.from_item("card", 5, unpack(pack(written.item)))
 
