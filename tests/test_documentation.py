@@ -146,7 +146,7 @@ def test_docs_list_exactly_the_settings() -> None:
         ("Scopes of a request or a consent", longest(AuthorizeRequest, "scopes", ["a"] * 9999)),
         ("Measurements of an instance", measurements.WRITE_INTERVAL),
         ("Measurements that could not be written", measurements.MAX_UNWRITTEN),
-        ("Wait that a bank may ask for", bank_client._LONGEST_WAIT),
+        ("Wait that a bank may ask for", bank_client.LONGEST_WAIT),
         ("External payment addresses of an account", MOST_ADDRESSES),
         ("Payments, and holds, looked after in a run of finish", due_index.MOST),
     ],

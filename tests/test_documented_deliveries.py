@@ -95,9 +95,8 @@ def test_docs_state_the_limits_of_deliveries() -> None:
     assert f"the last {delivery_record.HISTORY} attempts are kept" in text
     assert f"stops at {sweeper.BACKLOG} waiting messages" in flowing(OPERATIONS)
     assert f"nothing is added while {sweeper.BACKLOG:,} messages wait" in text
-    waits = (
-        f"after about {delivery_plan._SHORTEST_POSTPONEMENT} s and later up to {PLANS['event'].max_postponement // 60} min"
-    )
+    most = PLANS["event"].max_postponement // 60
+    waits = f"after about {delivery_plan.SHORTEST_POSTPONEMENT} s and later up to {most} min"
     assert f"{waits} (`relay`, `payment`: {PLANS['relay'].max_postponement} s)" in text
     assert f"spread over {sharded_index.SHARDS} shards" in flowing(DATA)
     assert f"parts of at most {sealed_bodies.PART_BYTES} bytes" in DATA

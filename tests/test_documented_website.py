@@ -13,7 +13,7 @@ from chalicelib.foundation.http.web import BODY_BYTES
 from chalicelib.openbanking.protocol.tpp_calls import ConsentsQuery
 from chalicelib.openbanking.records import client_list
 from chalicelib.openbanking.records.client_validation import TITLE_LENGTH
-from chalicelib.openbanking.records.clients import _REPEATED_SECONDS
+from chalicelib.openbanking.records.clients import REPEATED_SECONDS
 from chalicelib.statistics import client_activity, current_day
 from chalicelib.statistics.call_counts import PERCENTILES, STEPS
 from chalicelib.website import pagination, start_views
@@ -63,7 +63,7 @@ def test_docs_state_the_rules_of_passwords_and_sessions() -> None:
     assert {COOKIE, described.full_name, *flags[3:]} <= set(re.findall(r"[\w=-]+", said["Cookie"][0]))
     assert said["Lifetime"][0].startswith(f"{sessions.LIFETIME // HOURS} hours from signing in")
     assert f"a third one within {sessions.LIFETIME // HOURS} hours" in " ".join(OPERATIONS.split())
-    assert keyring._KEYS_DERIVED_FROM == 3, "the words on rotations say so"
+    assert keyring.KEYS_DERIVED_FROM == 3, "the words on rotations say so"
 
 
 def test_docs_state_the_lifetime_of_the_browser_cookie() -> None:
@@ -97,7 +97,7 @@ def test_docs_state_the_numbers_of_lists_and_journeys() -> None:
     assert f"examines up to {client_list.EXAMINED:,} clients" in listed
     assert f"`{CLIENT_COOKIE}`" in listed
     assert clients["Title"][0].startswith(f"1 to {TITLE_LENGTH} characters")
-    assert f"shows its secrets again for {_REPEATED_SECONDS // 60} minutes" in clients["Client ID"][0]
+    assert f"shows its secrets again for {REPEATED_SECONDS // 60} minutes" in clients["Client ID"][0]
     assert journey["An exchange that was interrupted"][0].startswith(f"After {journeys.EXCHANGE_SECONDS} s")
     kept = f"{journeys.RETENTION_SECONDS // DAYS} days, then forgotten; the latest {journeys.LIST_LIMIT} are listed"
     assert journey["Kept"][0].startswith(kept)

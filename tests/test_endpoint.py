@@ -192,8 +192,8 @@ def test_dynamodb_can_have_a_separate_endpoint() -> None:
 def test_credentials_default_to_test() -> None:
     own = prepared(**GIVEN, AWS_ACCESS_KEY_ID="own", AWS_SECRET_ACCESS_KEY="own")[1]
 
-    assert endpoint.credentials(endpoint.given(own)) == dict.fromkeys(endpoint._CREDENTIALS, "own")
-    assert endpoint.credentials(prepared(**GIVEN)[1]) == dict.fromkeys(endpoint._CREDENTIALS, "test")
+    assert endpoint.credentials(endpoint.given(own)) == dict.fromkeys(endpoint.CREDENTIALS, "own")
+    assert endpoint.credentials(prepared(**GIVEN)[1]) == dict.fromkeys(endpoint.CREDENTIALS, "test")
 
 
 def test_an_endpoint_variable_of_the_shell_alone_is_ignored() -> None:

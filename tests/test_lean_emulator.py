@@ -77,7 +77,7 @@ def compared(answer: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("call", CALLS, ids=".".join)
 def test_the_emulator_answers_each_call_as_boto3_does(call: tuple[str, str], sealed: bytes) -> None:
-    assert emulator._ANSWERS.keys() == CALLS.keys() == WRONG.keys()
+    assert emulator.ANSWERS.keys() == CALLS.keys() == WRONG.keys()
     (service, operation), is_decrypted = call, call == ("kms", "Decrypt")
     blob = {"CiphertextBlob": sealed} if is_decrypted else {}
     text = {"CiphertextBlob": base64.b64encode(sealed).decode()} if is_decrypted else {}

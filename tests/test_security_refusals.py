@@ -57,7 +57,7 @@ def proof_of_another_key(causeway: Causeway) -> Callable[[], object]:
 
 
 def missing_certificate(causeway: Causeway) -> Callable[[], object]:
-    checks = causeway.hub.openbanking.tpp_authentication._credential_checks
+    checks = causeway.hub.openbanking.tpp_authentication.credential_checks
 
     def present_none() -> None:
         with pytest.raises(Refusal):

@@ -11,7 +11,7 @@ from chalicelib.foundation.lazy_dataclasses import dataclass
 
 MINUTE, HOUR, DAY = 60, 3600, 24 * 3600
 JITTER = 0.2
-_SHORTEST_POSTPONEMENT = 2
+SHORTEST_POSTPONEMENT = 2
 SWEEP_WAITS = (2 * MINUTE, 4 * MINUTE, 8 * MINUTE, 15 * MINUTE)
 """Seconds from the due time until the sweeper queues a delivery, and from then on until it queues it again."""
 
@@ -70,7 +70,7 @@ def wait_after(plan: DeliveryPlan, attempts: int, retry_after: int | None) -> in
 
 def postponement(plan: DeliveryPlan, age: int, retry_after: int | None) -> int:
     """Return the seconds until a postponed delivery is retried. They increase with its waiting time."""
-    wait = min(max(age // 4, _SHORTEST_POSTPONEMENT), plan.max_postponement)
+    wait = min(max(age // 4, SHORTEST_POSTPONEMENT), plan.max_postponement)
     return max(_add_jitter(wait), min(retry_after or 0, plan.max_postponement), 1)
 
 

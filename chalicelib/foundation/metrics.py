@@ -22,13 +22,13 @@ def _print_line(line: str) -> None:
     print(f"{line}\n", end="", flush=True)  # one write, so that lines of parallel threads do not mix
 
 
-_output: Callable[[str], None] = _print_line
+write_line: Callable[[str], None] = _print_line
 
 
 def set_output(output: Callable[[str], None]) -> None:
     """Write metric lines to ``output`` instead of standard output, from which CloudWatch receives them."""
-    global _output
-    _output = output
+    global write_line
+    write_line = output
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,5 +63,5 @@ class Metrics:
             directive = {"Namespace": NAMESPACE, "Dimensions": dimensions, "Metrics": metrics}
             values = {name: found[:_TOGETHER] for name, found in left.items()}
             line = {"_aws": {"Timestamp": milliseconds, "CloudWatchMetrics": [directive]}, **about, **values}
-            _output(json.dumps(line, separators=(",", ":")))
+            write_line(json.dumps(line, separators=(",", ":")))
             left = {name: found[_TOGETHER:] for name, found in left.items() if len(found) > _TOGETHER}

@@ -133,7 +133,7 @@ class DowntimeRecorder:
             computed = self._compute(bic)
             if computed.is_open_at(now) == (bic in known and known[bic].is_open_at(now)):
                 return
-            known[bic] = self._put(computed)
+            known[bic] = self.put_computed(computed)
 
     def _compute(self, bic: str) -> Downtime:
         now = self._clock.time()
@@ -142,7 +142,7 @@ class DowntimeRecorder:
         is_open = latest.unanswered >= CONSECUTIVE
         return Downtime(bic, is_open, latest.second, now, midnight_after(latest.second))
 
-    def _put(self, computed: Downtime) -> Downtime:
+    def put_computed(self, computed: Downtime) -> Downtime:
         """Store a state unless a newer state is stored. Return the stored state.
 
         A stored state in the future is not newer, because the clock that wrote it was wrong.

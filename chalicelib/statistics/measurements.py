@@ -172,7 +172,7 @@ class Measurements:
             if self._claim_write(at_once=call.ends_downtime):
                 writing = threading.Thread(target=self.write, name="measurements", daemon=True)
                 writing.start()
-                writing.join(_longest_delay(seconds))
+                writing.join(longest_delay(seconds))
         except Exception:
             log.exception("measurements failed")
 
@@ -258,7 +258,7 @@ class Measurements:
             log.warning("measurements dropped", counters=len(too_old))
 
 
-def _longest_delay(seconds: float) -> float:
+def longest_delay(seconds: float) -> float:
     """Return the seconds that a response, ``seconds`` after its request arrived, may wait for a write."""
     left = ANSWER_TIMEOUT - seconds
     return min(WRITE_TIMEOUT, left) if left > 0 else WRITE_TIMEOUT

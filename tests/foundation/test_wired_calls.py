@@ -17,7 +17,7 @@ from chalicelib.delivery.container import DeliveryContainer
 from chalicelib.foundation.container import Infrastructure
 from chalicelib.foundation.settings import Settings
 from chalicelib.foundation.wiring import Container
-from chalicelib.openbanking.api.bank_api import _step
+from chalicelib.openbanking.api.bank_api import step
 from chalicelib.openbanking.container import OpenBankingContainer
 from chalicelib.openbanking.protocol.bank_calls import BANK_CALLS
 from chalicelib.sandbox_clock.container import ClockContainer
@@ -106,7 +106,7 @@ def test_parameters_of_each_flow_match_the_annotations_of_the_parts(
 
 
 @pytest.mark.parametrize(
-    "flow", [*(_step(call.name) for call in BANK_CALLS), exchange_code, refresh_tokens, end_consent]
+    "flow", [*(step(call.name) for call in BANK_CALLS), exchange_code, refresh_tokens, end_consent]
 )
 def test_parameters_of_flows_chosen_by_name_match_the_parts(flow: Callable[..., Any]) -> None:
     check_filled(flow, WebsiteContainer if within(flow.__module__, "chalicelib.website") else OpenBankingContainer)

@@ -76,7 +76,7 @@ def test_a_fault_affects_one_call_of_one_request(redeem_redeem: Group) -> None:
 
 def test_a_removed_write_condition_is_detected(redeem_redeem: Group, monkeypatch: pytest.MonkeyPatch) -> None:
     def first_pair(consents: Consents, consent: object, confirmation: object = None) -> object:
-        return consents._put_pair(consent, {"code_redeemed_at": 1}, Attr("consent_id").exists(), confirmation)  # type: ignore[arg-type]
+        return consents.put_pair(consent, {"code_redeemed_at": 1}, Attr("consent_id").exists(), confirmation)  # type: ignore[arg-type]
 
     monkeypatch.setattr(Consents, "first_pair", first_pair)
 

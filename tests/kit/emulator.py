@@ -122,7 +122,7 @@ def _response(service: str, operation: str, request: Members, region: str) -> Me
     if service == "dynamodb":
         return _carry_out(operation, request, region)
     backend: Any = get_backend(service)[DEFAULT_ACCOUNT_ID][region]  # type: ignore[call-overload]
-    return _ANSWERS[service, operation](backend, request)
+    return ANSWERS[service, operation](backend, request)
 
 
 def _carry_out(name: str, request: Members, region: str) -> Members:
@@ -197,7 +197,7 @@ def _get_queue_attributes(queues: Any, request: Mapping[str, Any]) -> Members:
     return {"Attributes": {name: str(value) for name, value in found.items()}}
 
 
-_ANSWERS: Mapping[tuple[str, str], Callable[[Any, Mapping[str, Any]], Members]] = {
+ANSWERS: Mapping[tuple[str, str], Callable[[Any, Mapping[str, Any]], Members]] = {
     ("kms", "Decrypt"): _decrypt,
     ("kms", "GenerateDataKey"): _generate_data_key,
     ("secretsmanager", "GetSecretValue"): _get_secret_value,

@@ -40,12 +40,12 @@ _GONE = (
     "QueueDoesNotExist",
     "AWS.SimpleQueueService.NonExistentQueue",
 )
-_CREDENTIALS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")
+CREDENTIALS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")
 
 
 def given(environ: Mapping[str, str]) -> dict[str, str]:
     """Return the variables of the tests' endpoint, or an empty mapping without an endpoint."""
-    names = (VARIABLE, *_ENDPOINTS, *_CREDENTIALS)
+    names = (VARIABLE, *_ENDPOINTS, *CREDENTIALS)
     return {name: environ[name] for name in names if environ.get(name)} if environ.get(VARIABLE) else {}
 
 
@@ -58,7 +58,7 @@ def of_a_stack(endpoint: Mapping[str, str]) -> dict[str, str]:
 
 def credentials(endpoint: Mapping[str, str]) -> dict[str, str]:
     """Return the credentials in the ``given`` variables, for the tests' own calls."""
-    return {name: endpoint[name] for name in _CREDENTIALS if name in endpoint}
+    return {name: endpoint[name] for name in CREDENTIALS if name in endpoint}
 
 
 def prepare(environ: MutableMapping[str, str]) -> list[str]:
@@ -67,7 +67,7 @@ def prepare(environ: MutableMapping[str, str]) -> list[str]:
         environ["AWS_ENDPOINT_URL"] = engines.localstack_address()
     if not environ.get("AWS_ENDPOINT_URL"):
         return []
-    defaults = {**dict.fromkeys(_CREDENTIALS, "test"), "AWS_DEFAULT_REGION": REGION}
+    defaults = {**dict.fromkeys(CREDENTIALS, "test"), "AWS_DEFAULT_REGION": REGION}
     for name, value in defaults.items():
         environ[name] = environ.get(name) or value
     environ[VARIABLE] = f"{STACK}-{uuid.uuid4().hex[:8]}"

@@ -150,7 +150,7 @@ def bank(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> Iterator[ThirdB
 
     known = set(app.app.routes)
     monkeypatch.setitem(cast(dict[int, Version], VERSIONS), THIRD.number, THIRD)
-    routes = Routes[OpenBankingContainer](__name__, bank_api._answer_failure, bank_api._refuse_unknown_action)
+    routes = Routes[OpenBankingContainer](__name__, bank_api.answer_failure, bank_api.refuse_unknown_action)
     bank_api.serve(routes, THIRD)
     app.app.register_blueprint(routes.bind(lambda: causeway.hub.openbanking))
     yield ThirdBank(causeway, _registered(causeway))

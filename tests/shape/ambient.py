@@ -12,7 +12,7 @@ OF_THE_PROCESS = {
     "chalicelib.bootstrap._hub",
     "chalicelib.foundation.aws.calls._observers",
     "chalicelib.foundation.aws.signing.skew_seconds",
-    "chalicelib.foundation.metrics._output",
+    "chalicelib.foundation.metrics.write_line",
     "chalicelib.foundation.security_refusals._metrics",
 }
 """Attributes of modules that functions replace, and that are the same for all requests of a process."""

@@ -7,7 +7,7 @@ import pytest
 from tests.shape.ambient import OF_THE_PROCESS, ambient_contexts
 from tests.shape.modules import Module
 
-METRICS = Module("chalicelib/foundation/metrics.py", "_output = print")
+METRICS = Module("chalicelib/foundation/metrics.py", "write_line = print")
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ def test_local_state_and_constants_are_not_ambient_contexts(source: str) -> None
 
 
 def test_attributes_of_the_process_are_not_ambient_contexts() -> None:
-    source = "_output = print\ndef set_output(output):\n    global _output\n    _output = output"
+    source = "write_line = print\ndef set_output(output):\n    global write_line\n    write_line = output"
 
-    assert "chalicelib.foundation.metrics._output" in OF_THE_PROCESS
+    assert "chalicelib.foundation.metrics.write_line" in OF_THE_PROCESS
     assert ambient_contexts([Module("chalicelib/foundation/metrics.py", source)]) == []

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import date, timedelta
 from decimal import Decimal
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -153,45 +153,32 @@ def test_an_unchanged_overview_is_not_written_again(night: Causeway) -> None:
     assert before["revision"] == 1
 
 
-def interrupted(monkeypatch: pytest.MonkeyPatch, other: Callable[[], None], times: int) -> None:
-    """Run ``other`` after the records are read and before the overview is written."""
-    real, left = day_overviews._put, [times]
-
-    def put(*arguments: Any) -> bool:
-        if left[0]:
-            left[0] -= 1
-            other()
-        return real(*arguments)
-
-    monkeypatch.setattr(day_overviews, "_put", put)
-
-
-def test_parallel_builds_of_an_overview_include_the_records_of_both(
-    night: Causeway, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_parallel_builds_of_an_overview_include_the_records_of_both(night: Causeway) -> None:
     measured(night, ALPHA)
 
     def other() -> None:
         measured(night, BETA, answered=4)
         day_overviews.build_overviews(night.hub.store, [DAY], BOTH)
 
-    interrupted(monkeypatch, other, times=1)
-    day_overviews.build_overviews(night.hub.store, [DAY], BOTH)
+    with night.meanwhile("put", other):
+        day_overviews.build_overviews(night.hub.store, [DAY], BOTH)
 
     assert {bic: BankFigures(*row).requests for bic, row in overview(night).rows.items()} == {ALPHA: 9, BETA: 4}
 
 
-def test_a_build_that_is_always_superseded_raises_conflict(night: Causeway, monkeypatch: pytest.MonkeyPatch) -> None:
-    taken = iter(range(1, 100))
+def test_a_build_that_is_always_superseded_raises_conflict(night: Causeway) -> None:
+    revisions = itertools.count(1)
 
-    def other() -> None:
-        revision = next(taken)
-        night.hub.store.put(TABLE, DayOverview({}, revision).to_item(DAY))
+    def superseded(put: Callable[..., None], *arguments: Any) -> None:
+        put(TABLE, DayOverview({}, next(revisions)).to_item(DAY))
+        put(*arguments)
 
-    interrupted(monkeypatch, other, times=99)
     measured(night)
 
-    with pytest.raises(Conflict, match="the overviews of 1 days kept changing"):
+    with (
+        night.replace_method("put", superseded),
+        pytest.raises(Conflict, match="the overviews of 1 days kept changing"),
+    ):
         day_overviews.build_overviews(night.hub.store, [DAY], BOTH)
 
 

@@ -179,8 +179,8 @@ def test_an_older_computation_never_replaces_a_newer_computation(causeway: Cause
     newer = Downtime(ALPHA, is_open=False, latest=noon - 30, computed_at=noon - 50, ends_at=midnight_after(noon))
     recorder = DowntimeRecorder(causeway.hub.store, causeway.clock)
 
-    assert recorder._put(newer) == newer
-    assert recorder._put(older) == newer
+    assert recorder.put_computed(newer) == newer
+    assert recorder.put_computed(older) == newer
     assert rows(causeway) == [newer]
 
 
@@ -189,7 +189,7 @@ def test_the_later_of_two_computations_of_the_same_requests_is_stored(causeway: 
     late = Downtime(ALPHA, is_open=False, latest=noon, computed_at=noon + 1, ends_at=midnight_after(noon))
     recorder = DowntimeRecorder(causeway.hub.store, causeway.clock)
 
-    assert [recorder._put(each) for each in (late, early)] == [late, late]
+    assert [recorder.put_computed(each) for each in (late, early)] == [late, late]
 
 
 def test_a_downtime_recorded_by_a_clock_ahead_is_ignored_and_replaced(causeway: Causeway, noon: int) -> None:

@@ -323,7 +323,7 @@ def test_a_response_waits_for_unresponsive_storage_no_longer_than_the_write_time
 
 @pytest.mark.parametrize(("took", "waits"), [(0.1, 2), (1.5, 1.4), (2.85, 0.05), (2.9, 2), (10, 2)])
 def test_a_write_extends_a_call_of_less_than_3_seconds_to_3_seconds_at_most(took: float, waits: float) -> None:
-    assert measurements._longest_delay(took) == pytest.approx(waits)
+    assert measurements.longest_delay(took) == pytest.approx(waits)
 
 
 def test_no_count_is_lost_in_parallel_threads(instance: Instance) -> None:

@@ -31,7 +31,7 @@ from chalicelib.foundation.clock import CLOCK_SKEW_SECONDS, Clock
 from chalicelib.foundation.crypto import signatures
 
 CACHED_SECONDS = 60
-_KEYS_DERIVED_FROM = 3
+KEYS_DERIVED_FROM = 3
 _VERSION = 1
 _HEADER = struct.Struct(">BI")
 _NONCE = 12
@@ -241,7 +241,7 @@ class Keyring(WrappedKeys):
         return self._derived[number, purpose]
 
     def _recent_data_keys(self) -> list[int]:
-        return list(self.data_keys())[-_KEYS_DERIVED_FROM:]
+        return list(self.data_keys())[-KEYS_DERIVED_FROM:]
 
     def _deriving_data_key(self) -> int:
         """Return the data key from which signing keys are derived."""

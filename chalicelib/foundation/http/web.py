@@ -278,7 +278,7 @@ class Routes(Blueprint, Generic[P]):
         self._challenge = challenge
         self._failed = failed
         self._otherwise = otherwise
-        self._views: dict[str, dict[str, View[P]]] = {}
+        self.views: dict[str, dict[str, View[P]]] = {}
         self._parts: Callable[[], P] | None = None
 
     def bind(self, parts: Callable[[], P]) -> Self:
@@ -294,14 +294,14 @@ class Routes(Blueprint, Generic[P]):
 
     def serve(self, path: str, methods: Sequence[str], view: View[P], failed: Failed[P] | None = None) -> None:
         """Register ``view`` for ``methods`` at ``path``."""
-        if path not in self._views:
-            self._views[path] = {}
+        if path not in self.views:
+            self.views[path] = {}
             if self._otherwise:
                 self._register(path, [OTHERS], self._otherwise, None)
             else:
                 self._register(path, [OTHERS], self._answer_others(path), failed)
         if methods:
-            self._views[path] |= dict.fromkeys(methods, view)
+            self.views[path] |= dict.fromkeys(methods, view)
             self._register(path, methods, view, failed)
 
     def serve_below(self, path: str, methods: Sequence[str], view: View[P]) -> None:
@@ -329,7 +329,7 @@ class Routes(Blueprint, Generic[P]):
 
     def _answer_others(self, path: str) -> View[P]:
         def answer_other_method(parts: P, incoming: Incoming) -> Response:
-            views = self._views[path]
+            views = self.views[path]
             if incoming.is_head and "GET" in views:
                 return views["GET"](parts, incoming)
             allowed = [*views, *(["HEAD"] if "GET" in views else []), "OPTIONS"]

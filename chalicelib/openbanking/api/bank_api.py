@@ -24,7 +24,7 @@ from chalicelib.openbanking.protocol.versions import VERSIONS
 from chalicelib.openbanking.records.bank_answers import bank_claim
 
 
-def _answer_failure(openbanking: OpenBankingContainer, incoming: Incoming, error: Exception) -> Response:
+def answer_failure(openbanking: OpenBankingContainer, incoming: Incoming, error: Exception) -> Response:
     return answers.failure_answer(openbanking.shared.clock, incoming, error)
 
 
@@ -41,16 +41,16 @@ def _failure_page(openbanking: OpenBankingContainer, incoming: Incoming, error: 
     )
 
 
-def _refuse_unknown_action(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
+def refuse_unknown_action(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
     raise refusals.ACTION_UNKNOWN()
 
 
-bank_routes = Routes[OpenBankingContainer](__name__, _answer_failure, _refuse_unknown_action)
+bank_routes = Routes[OpenBankingContainer](__name__, answer_failure, refuse_unknown_action)
 
 Step = Callable[..., Mapping[str, object]]
 
 
-def _step(name: str) -> Step:
+def step(name: str) -> Step:
     """Return the flow that handles a call. Its module is loaded with the first such call."""
     match name:
         case "initiate":
@@ -91,7 +91,7 @@ def _bank_view(call: BankCall, version: Version) -> View[OpenBankingContainer]:
         except InvalidMessage as error:
             raise refuse_fields(error, version.in_spelling(FIELD_FAULTS)) from None
         claim = bank_claim(bank.bic, call.path, incoming.request_id, incoming.body)
-        answer = openbanking.call(_step(call.name), bank, request, claim)
+        answer = openbanking.call(step(call.name), bank, request, claim)
         return json_answer(version.in_spelling(answer))
 
     return answer_bank
@@ -139,7 +139,7 @@ def serve(routes: Routes[OpenBankingContainer], version: Version) -> None:
         if call.name in version.calls:
             routes.serve(f"{version.base}{call.path}", ["POST"], _bank_view(call, version))
     routes.serve(version.cancel_path, ["GET"], partial(_cancel, version), _failure_page)
-    routes.serve_below(version.base, [], _refuse_unknown_action)
+    routes.serve_below(version.base, [], refuse_unknown_action)
 
 
 for _version in VERSIONS.values():

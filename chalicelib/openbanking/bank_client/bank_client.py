@@ -33,7 +33,7 @@ from chalicelib.statistics.slow_calls import SlowCalls
 
 _TEXT = 510
 _NO_TIME = "the service had no time left to wait for the bank"
-_LONGEST_WAIT = 86_400
+LONGEST_WAIT = 86_400
 """Seconds; a bank's ``Retry-After`` is capped at one day."""
 
 
@@ -138,7 +138,7 @@ class BankClient:
         if reply.status != TOO_MANY_REQUESTS and reply.status < SERVER_ERROR:
             return None
         seconds = reply.retry_after(self.clock.real.time())
-        return None if seconds is None else min(seconds, _LONGEST_WAIT)
+        return None if seconds is None else min(seconds, LONGEST_WAIT)
 
     def redact_secrets(self, failure: BankFailed, outgoing: PreparedRequest) -> BankFailed:
         """Mask the request's token and API key in a failure's detail, then truncate the detail.

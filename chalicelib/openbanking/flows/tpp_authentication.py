@@ -110,7 +110,7 @@ class TppAuthentication:
         """
         found = self._read(credentials, keys)
         if uses := self._check_client(found, credentials):
-            self._credential_checks.use_up(found.client, uses)
+            self.credential_checks.use_up(found.client, uses)
         if services:
             self.check_roles(found.client, found.presented, services)
         _check_request_id(credentials)
@@ -126,10 +126,10 @@ class TppAuthentication:
         found = self._read(credentials, keys)
         uses, jkt = self._check_client(found, credentials), None
         if credentials.proof is not None:
-            proof = self._credential_checks.check_proof(found.client, credentials)
+            proof = self.credential_checks.check_proof(found.client, credentials)
             uses, jkt = [*uses, (proof.use, refusals.PROOF_WRONG_FOR_TOKEN)], proof.jkt
         if uses:
-            self._credential_checks.use_up(found.client, uses)
+            self.credential_checks.use_up(found.client, uses)
         _check_request_id(credentials)
         self._admit(found.client, credentials)
         return AuthenticatedClient(found.client, found.items, jkt, found.presented)
@@ -142,7 +142,7 @@ class TppAuthentication:
         """
         security = caller.client.security
         if security.tls_client_certificate_bound_access_tokens:
-            return {"x5t#S256": self._credential_checks.check_certificate(caller.client, caller.presented).thumbprint}
+            return {"x5t#S256": self.credential_checks.check_certificate(caller.client, caller.presented).thumbprint}
         if caller.jkt is None and security.requires_proof:
             security_refusals.record(
                 "wrong_key", "proof refused", client_id=caller.client.client_id, reason="there is none"
@@ -191,7 +191,7 @@ class TppAuthentication:
             raise _refuse_token(client, "the certificate of the connection is on the blocklist")
         uses = [*uses, *self._check_confirmation(found, credentials, access)]
         if uses:
-            self._credential_checks.use_up(client, uses)
+            self.credential_checks.use_up(client, uses)
         if client.security.organization_identifier is not None:
             self._check_token_roles(client, found.presented, consent)
         self._admit(client, credentials, has_bearer=True)
@@ -205,14 +205,14 @@ class TppAuthentication:
     ) -> None:
         """Check that the PSD2 certificate that the client's record demands covers ``services``. Raises: Refusal."""
         if client.security.organization_identifier is not None:
-            self._credential_checks.check_roles(
-                client, self._credential_checks.check_certificate(client, presented), services
+            self.credential_checks.check_roles(
+                client, self.credential_checks.check_certificate(client, presented), services
             )
 
     # -- inside
 
     @property
-    def _credential_checks(self) -> CredentialChecks:
+    def credential_checks(self) -> CredentialChecks:
         return self._make_checks()
 
     def _admit(self, client: Client, credentials: TppCredentials, *, has_bearer: bool = False) -> None:
@@ -259,9 +259,9 @@ class TppAuthentication:
         security = found.client.security
         self._check_secret(found.client, credentials)
         if security.needs_certificate:
-            self._credential_checks.check_certificate(found.client, found.presented)
+            self.credential_checks.check_certificate(found.client, found.presented)
         if security.auth_method == "private_key_jwt":
-            use = self._credential_checks.check_assertion(found.client, credentials)
+            use = self.credential_checks.check_assertion(found.client, credentials)
             return [(use, refusals.ASSERTION_WRONG)]
         if credentials.assertion is not None:
             reason = "the client does not use private_key_jwt"
@@ -292,7 +292,7 @@ class TppAuthentication:
         if credentials.scheme == "DPoP" or "jkt" in confirmation:
             return [self._check_token_proof(found.client, credentials, confirmation.get("jkt"))]
         if "x5t#S256" in confirmation:
-            self._credential_checks.check_bound_certificate(found.client, found.presented, confirmation["x5t#S256"])
+            self.credential_checks.check_bound_certificate(found.client, found.presented, confirmation["x5t#S256"])
         elif found.client.security.requires_bound_tokens:
             raise _refuse_token(found.client, "it is not bound to a key")
         return []
@@ -301,7 +301,7 @@ class TppAuthentication:
         if jkt is None or credentials.scheme != "DPoP":
             reason = "it is not bound to a DPoP key" if jkt is None else "it is bound to a key, and sent as a bearer"
             raise _refuse_token(client, reason)
-        proof = self._credential_checks.check_proof(client, credentials)
+        proof = self.credential_checks.check_proof(client, credentials)
         if proof.jkt != jkt:
             raise _refuse_token(client, "the proof is that of another key")
         return proof.use, refusals.PROOF_WRONG

@@ -82,7 +82,7 @@ class KeySets:
         if running is None:
             return self._fetch_for_all(uri, known)
         if not known.serves(kid, now, STALE_SECONDS):
-            self._wait_for(running)
+            self.wait_for(running)
         return self._fetched.get(uri, _NOTHING)
 
     def _fetch_for_all(self, uri: str, known: _Fetched) -> _Fetched:
@@ -94,7 +94,7 @@ class KeySets:
                 self._fetching.pop(uri).set()
         return fetched
 
-    def _wait_for(self, running: threading.Event) -> None:
+    def wait_for(self, running: threading.Event) -> None:
         running.wait(FETCH_SECONDS)
 
     def _fetch(self, uri: str, known: _Fetched) -> _Fetched:

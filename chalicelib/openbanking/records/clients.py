@@ -52,7 +52,7 @@ from chalicelib.openbanking.records.client_validation import (
 
 HISTORY_LENGTH = 50
 """The number of most recent changes to show."""
-_REPEATED_SECONDS = 600
+REPEATED_SECONDS = 600
 """Seconds within which a repeated request returns the same secrets."""
 
 
@@ -294,7 +294,7 @@ class Clients:
 
     def _made_before(self, client: Client, owner: str, itself: Identity) -> Registered:
         """Return the client that an earlier request created, with its secrets if still in use. Raises: ClientExists."""
-        if client.owner != owner or self._clock.time() - client.created_at >= _REPEATED_SECONDS:
+        if client.owner != owner or self._clock.time() - client.created_at >= REPEATED_SECONDS:
             raise ClientExists(client.client_id)
         secret = itself.secret if client.accepts_secret(itself.secret, self._clock.time()) else None
         is_signing = self.events_secrets(client)[:1] == [itself.events_secret]
@@ -306,7 +306,7 @@ class Clients:
 
     def _check_recent(self, made_at: int) -> None:
         """Check that a secret is recent enough to be displayed again. Raises: InvalidClient."""
-        if self._clock.time() - made_at >= _REPEATED_SECONDS:
+        if self._clock.time() - made_at >= REPEATED_SECONDS:
             raise InvalidClient("secret", "this secret has already been created and cannot be shown again")
 
     def _seal_secret(self, client_id: str, plain: str) -> EventSecret:

@@ -241,12 +241,12 @@ class Consents:
         ``confirmation`` names the key to which the tokens are bound.
         """
         redemption = {"code_redeemed_at": self._clock.time()}
-        return self._put_pair(consent, redemption, Attr("code_redeemed_at").not_exists(), confirmation)
+        return self.put_pair(consent, redemption, Attr("code_redeemed_at").not_exists(), confirmation)
 
     def next_pair(self, consent: Consent, refresh_id: str, confirmation: Confirmation | None = None) -> IssuedTokens:
         """Issue tokens for the current refresh token. The writes fail if the token was already used."""
         rotation = {"previous_refresh_id": refresh_id, "rotated_at": self._clock.time()}
-        return self._put_pair(consent, rotation, Attr("refresh_id").eq(refresh_id), confirmation)
+        return self.put_pair(consent, rotation, Attr("refresh_id").eq(refresh_id), confirmation)
 
     def next_access(
         self, consent: Consent, refresh: str, refresh_id: str, confirmation: Confirmation | None
@@ -320,7 +320,7 @@ class Consents:
             condition=Attr("status").eq("authorised") & Attr("notify").eq(item["notify"]),
         )
 
-    def _put_pair(
+    def put_pair(
         self, consent: Consent, changes: Mapping[str, Any], condition: Condition, confirmation: Confirmation | None
     ) -> IssuedTokens:
         refresh_id = new_id()

@@ -105,7 +105,7 @@ class Journeys:
     def begin(self, owner: str, state: str, members: Mapping[str, Any], verifier: str | None) -> Journey:
         """Store a new journey with its initial ``members``. Raises: JourneyChanged, if ``state`` exists."""
         now = self._clock.time()
-        sealed = self._seal(owner, state, {"code_verifier": verifier} if verifier else {})
+        sealed = self.seal_secrets(owner, state, {"code_verifier": verifier} if verifier else {})
         item = {
             **members,
             **_key(owner, state),
@@ -222,7 +222,7 @@ class Journeys:
         """Write ``changes``, removing attributes whose value is ``None``. Raises: JourneyChanged."""
         if secrets:
             changes = changes | {
-                "sealed": self._seal(journey.owner, journey.state, {**self.unseal_secrets(journey), **secrets})
+                "sealed": self.seal_secrets(journey.owner, journey.state, {**self.unseal_secrets(journey), **secrets})
             }
         update = Update(
             TABLE,
@@ -237,7 +237,7 @@ class Journeys:
         """Write the changed journey. Raises: JourneyChanged."""
         return self._engine.carry_out(if_permitted([write], journey, lambda _: JourneyChanged()))
 
-    def _seal(self, owner: str, state: str, secrets: Mapping[str, str]) -> bytes:
+    def seal_secrets(self, owner: str, state: str, secrets: Mapping[str, str]) -> bytes:
         return self._vault.seal(jsontext.dumps(secrets), _context(owner, state))
 
 

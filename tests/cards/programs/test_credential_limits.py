@@ -159,7 +159,7 @@ def test_a_call_above_the_limit_writes_a_log_line_and_a_metric(
     limited: Issuer, lines: Lines, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     written: list[str] = []
-    monkeypatch.setattr(metrics, "_output", written.append)
+    monkeypatch.setattr(metrics, "write_line", written.append)
 
     assert codes(limited, 3) == [None, None, TOO_MANY]
 

@@ -186,7 +186,7 @@ def test_the_visibility_timeout_is_at_least_six_function_timeouts() -> None:
 
 def test_function_timeouts_are_longer_than_runs_and_shorter_than_claims() -> None:
     assert TOTAL_SECONDS < BY_NAME["deliver"].timeout <= CLAIMED_SECONDS / 2
-    assert expiry._RUN_SECONDS < BY_NAME["expire"].timeout < 5 * 60
+    assert expiry.RUN_SECONDS < BY_NAME["expire"].timeout < 5 * 60
     assert BY_NAME["sweep"].timeout < 60
     assert jobs.RUN_SECONDS < BY_NAME["finish"].timeout < 60
 

@@ -112,7 +112,7 @@ def test_a_terminal_shows_no_json_lines_and_no_metrics(
 ) -> None:
     logger = logging.getLogger(log.logger().name)
     handlers = list(logger.handlers)
-    monkeypatch.setattr(metrics, "_output", metrics._output)
+    monkeypatch.setattr(metrics, "write_line", metrics.write_line)
     try:
         terminal_log.attach(lambda _: False)
         log.info("swept", queued=0)

@@ -50,7 +50,7 @@ RETURNED = {
 
 def view(call: OwnCall) -> Callable[..., Any]:
     routes = tpp_api.tpp_routes if call.path.startswith("/tpp") else oauth_api.oauth_routes
-    return routes._views[call.path][call.method]
+    return routes.views[call.path][call.method]
 
 
 @pytest.mark.parametrize("call", OWN_CALLS, ids=lambda call: call.path)
@@ -80,7 +80,7 @@ def made_by(value: ast.expr, source: ast.Module) -> str:
 
 @pytest.mark.parametrize("name", BANK_STEPS)
 def test_every_bank_call_returns_its_documented_response_type(name: str) -> None:
-    step = bank_api._step(name)
+    step = bank_api.step(name)
 
     assert step is BANK_STEPS[name]
     assert is_typeddict(returned_by(step))

@@ -131,7 +131,7 @@ def test_refused_call_is_logged_and_counted_in_a_metric(
     limited: Causeway, lines: Lines, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     written: list[str] = []
-    monkeypatch.setattr(metrics, "_output", written.append)
+    monkeypatch.setattr(metrics, "write_line", written.append)
 
     assert statuses(limited, 3) == [200, 200, 429]
 

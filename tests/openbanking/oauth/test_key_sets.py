@@ -144,13 +144,13 @@ class ConcurrentCallers:
 @pytest.fixture
 def callers(causeway: Causeway, site: Site, monkeypatch: pytest.MonkeyPatch) -> ConcurrentCallers:
     callers = ConcurrentCallers(causeway, KeySets(causeway.hub.outbound, causeway.clock), causeway.hub.outbound.get)
-    wait = KeySets._wait_for
+    wait = KeySets.wait_for
 
     def release_and_wait(keys: KeySets, running: threading.Event) -> None:
         callers.waiting_or_done.release()
         wait(keys, running)
 
-    monkeypatch.setattr(KeySets, "_wait_for", release_and_wait)
+    monkeypatch.setattr(KeySets, "wait_for", release_and_wait)
     return callers
 
 

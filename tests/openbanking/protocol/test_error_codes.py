@@ -232,7 +232,7 @@ def a_defect(causeway: Causeway, version: int) -> Answer:
         raise ZeroDivisionError("a defect")
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(bank_api, "_step", broken)
+        patch.setattr(bank_api, "step", broken)
         return causeway.banks[version].call("/init_authorization", {URL[version]: "x"})
 
 

@@ -53,7 +53,7 @@ def test_every_call_of_an_archived_client_is_refused(causeway: Causeway, subtest
     routes = [
         (method, path.format(request_id=pending, bic="BETADEF1"))
         for table in (tpp_routes, oauth_routes)
-        for path, views in table._views.items()
+        for path, views in table.views.items()
         for method in views
         if "well-known" not in path and method in ("GET", "POST") and "{action}" not in path
     ]

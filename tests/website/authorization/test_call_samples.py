@@ -140,7 +140,7 @@ def test_a_journey_without_stored_responses_is_shown_without_them(
     assert journey is not None
     kept = ("code", "code_verifier", "access_token", "refresh_token")
     secrets = {name: value for name, value in journeys.unseal_secrets(journey).items() if name in kept}
-    old = {"sealed": journeys._seal(email, state, secrets), "refreshes": 1}
+    old = {"sealed": journeys.seal_secrets(email, state, secrets), "refreshes": 1}
     (item,) = [each for each in causeway.hub.store.scan("website") if each.get("state") == state]
     key = {name: item[name] for name in ("owner", "part")}
     causeway.hub.store.update("website", key, set=old)

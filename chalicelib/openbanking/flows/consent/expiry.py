@@ -22,9 +22,9 @@ from chalicelib.openbanking.protocol.tpp_events import ConsentEnding
 from chalicelib.openbanking.records.client_record import Client, client_key
 from chalicelib.openbanking.records.consents import NOTIFY, Consent, Consents, consent_key
 
-_AT_ONCE = 50
+AT_ONCE = 50
 """Consents per batch; a batch read can also hold all of their clients."""
-_RUN_SECONDS = 40
+RUN_SECONDS = 40
 """Seconds after which a run starts no new batch; the next run continues."""
 
 
@@ -32,16 +32,16 @@ def record_due_events(
     *, store: Store, clock: Clock, consents: Consents, tpp_events: TppEvents, outbox: Outbox, engine: Engine
 ) -> int:
     """Record all due events. Returns the number of consents with new events."""
-    until, moved = clock.monotonic() + _RUN_SECONDS, 0
+    until, moved = clock.monotonic() + RUN_SECONDS, 0
 
     def record(item: Item, client: Client | None) -> RecordedDeliveries | None:
         return _record_events(item, client, clock, consents, tpp_events, engine)
 
-    for piece in pieces(NOTIFY.rows(store, until=clock.time()), _AT_ONCE):
+    for piece in pieces(NOTIFY.rows(store, until=clock.time()), AT_ONCE):
         if clock.monotonic() > until:
             break
         items = [item for item in store.batch_get([consent_key(row["consent_id"]) for row in piece]) if item]
-        clients = _read_clients(store, items)
+        clients = read_clients(store, items)
         recorded = together([partial(record, item, clients.get(item["client_id"])) for item in items])
         deliveries = [each for each in recorded if each is not None]
         outbox.dispatch(sum(deliveries, RecordedDeliveries()))
@@ -51,7 +51,7 @@ def record_due_events(
     return moved
 
 
-def _read_clients(store: Store, items: Sequence[Item]) -> dict[str, Client]:
+def read_clients(store: Store, items: Sequence[Item]) -> dict[str, Client]:
     """Read the clients of consents, by Client ID."""
     names = list(dict.fromkeys(item["client_id"] for item in items))
     found = store.batch_get([client_key(name) for name in names])

@@ -345,13 +345,13 @@ def test_run_at_its_time_limit_leaves_the_remaining_consents_to_the_next_run(
     listening: Causeway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     multiplied(listening, 5)
-    monkeypatch.setattr(expiry, "_AT_ONCE", 2)
-    real = expiry._read_clients
+    monkeypatch.setattr(expiry, "AT_ONCE", 2)
+    real = expiry.read_clients
 
     def slow(store: Any, items: Any) -> Any:
         listening.clock.advance(21)
         return real(store, items)
 
-    monkeypatch.setattr(expiry, "_read_clients", slow)
+    monkeypatch.setattr(expiry, "read_clients", slow)
 
     assert [at(listening, ANNOUNCED), listening.hub.openbanking.call(record_due_events)] == [4, 1]
