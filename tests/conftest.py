@@ -184,8 +184,7 @@ def shared_stack(stack_log: Path, rendered: None) -> Iterator[dict[str, Any]]:
     """Start one stack as ``make run`` does, for all tests that call the service from outside. Provide its stack file.
 
     The stack has its own data, because its worker would process the deliveries of other tests. At a shared endpoint,
-    its
-    resource names have a prefix. At the end, check its tables and log for card data, and its log by ``log_traces``.
+    its resource names have a prefix. At the end, check its tables and log for card data, and its log by ``log_traces``.
     """
     from infra.local.background import run_stack
     from infra.local.engines import DYNAMODB_ENGINES

@@ -66,7 +66,7 @@ def _print_throughput(issuer: Issuer) -> None:
             if found is None:
                 break
             count, clients, speed = found
-            goal = f"   (goal: {throughput.GOAL})" if count > 1 else ""
+            goal = f"   (goal: {throughput.GOAL})" if count > 1 else "   (goal: 32 clients reach half the rate of 8)"
             print(f"{title} by {clients:2} clients, {count:2} {work.records}   {speed}{goal}")
 
 

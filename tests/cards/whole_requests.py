@@ -46,8 +46,7 @@ class Records:
     """Records that a request names: a holder, an account, a card on that account, and the card's data.
 
     ``address_id`` is the account's UK address, used by the payments below. ``own_iban`` belongs to a different account
-    of
-    this service. ``other_card_id`` has another fee group. ``trans_link`` is an authorization of the card.
+    of this service. ``other_card_id`` has another fee group. ``trans_link`` is an authorization of the card.
     ``authorize_id``, ``addendum_id`` and ``earlier_transaction_id`` are the rows before a page of a report.
     """
 

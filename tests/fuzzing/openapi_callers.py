@@ -107,8 +107,7 @@ def _simplify(schema: Json) -> Json:
     """Simplify a schema, so that its values are fast to generate and mostly valid.
 
     Texts consist of few characters and IBANs are valid. Amounts have limited numbers of digits, which JSON Schema
-    cannot
-    express.
+    cannot express.
     """
     pattern = schema.get("pattern")
     if schema.get("format") == "iban":

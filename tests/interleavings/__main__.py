@@ -3,8 +3,8 @@
 Pairs run in every order, without a fault and with every fault of every call. Triples run in a random sample of orders.
 In the last part, the first request of each pair crashes at each call, jobs clean up, and the second request follows.
 
-``--replay`` runs one schedule again: ``--replay "code/redeem, redeem:0110"``, with a fault
-``"code/redeem, redeem:0110:0.1 lost"``, after a crash ``"code/redeem, redeem:later:0.1 crash before"``.
+``--replay`` runs one schedule again: ``--replay "code/redeem, redeem:0110"``, with a fault ``"code/redeem,
+redeem:0110:0.1 lost"``, after a crash ``"code/redeem, redeem:later:0.1 crash before"``.
 """
 
 from __future__ import annotations

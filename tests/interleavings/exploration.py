@@ -231,8 +231,7 @@ class CrashRecovery:
         """Return whether the outcome matches a completed or omitted first request, or a documented exception.
 
         A read is counted before it is made. For a payment that began and never ended, the bank's state is unknown; a
-        retry
-        returns that outcome and is not sent.
+        retry returns that outcome and is not sent.
         """
         allowed = [self._never, self._completed]
         if any(_UNKNOWN in line for line in outcome.stored):

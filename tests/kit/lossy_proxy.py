@@ -55,8 +55,7 @@ class LossyProxy(ThreadingHTTPServer):
     """Forwards requests to ``hub``, or to any other server. ``plan`` can be changed at any time.
 
     ``forwarded`` contains the forwarded headers and bodies, ``statuses`` the returned statuses, and ``attempts`` the
-    number
-    of attempts by request id. ``pause`` waits for seconds, and ``hang`` waits until a client times out.
+    number of attempts by request id. ``pause`` waits for seconds, and ``hang`` waits until a client times out.
     """
 
     daemon_threads = True

@@ -22,9 +22,8 @@ def ambient_contexts(modules: Sequence[Module]) -> list[str]:
     """Return the contexts by place and name.
 
     Counted are each ``ContextVar``, each ``threading.local`` or object of a derived class, and each attribute of a
-    module
-    or class that a function replaces, unless it is one of ``OF_THE_PROCESS``. State in objects that live as long as the
-    process, and in collections, is not detected.
+    module or class that a function replaces, unless it is one of ``OF_THE_PROCESS``. State in objects that live as long
+    as the process, and in collections, is not detected.
     """
     names = Names(modules)
     makers = {_CONTEXT} | names.subclasses(_LOCAL)

@@ -76,8 +76,7 @@ class Names:
         """Return the full names (``package.module.Class``) that an expression names; none for a call.
 
         Tuples, unions and sums have the names of their parts, and generic types have the name of the type. Names that
-        no
-        module here defines keep the name of their import, and builtins keep their own name.
+        no module here defines keep the name of their import, and builtins keep their own name.
         """
         return frozenset() if expression is None else frozenset(self._named(module, expression))
 
