@@ -1,4 +1,4 @@
-"""The whole service in one process, between a TPP and banks whose responses a test scripts."""
+"""The whole service in one process, with a TPP client and banks whose responses a test defines."""
 
 from __future__ import annotations
 
@@ -112,13 +112,13 @@ class Mailbox:
 
 
 def _capture(sent: Mapping[str, str], received: Mapping[str, str] | None, body: bytes) -> None:
-    """Record a call in the same way as ``Outbound``."""
+    """Record a call in the format that ``Outbound`` uses."""
     captured = context.captured()
     captured.sent, captured.received, captured.beginning = sent, received, body[: context.CAPTURED_BYTES]
 
 
 class Causeway:
-    """The service, a TPP, a PSU, and one bank per version."""
+    """The service, a TPP, a PSU, and one bank for each protocol version."""
 
     def __init__(self, hub: bootstrap.Hub, banks: dict[int, Bank]) -> None:
         self.hub = hub
@@ -206,7 +206,7 @@ class Causeway:
             self.hub.secrets.put(self.hub.settings.keys_secret, {**state, "data_keys": aged})
 
     def another_process(self, settings: Settings | None = None, clock: Clock | None = None) -> bootstrap.Hub:
-        """Return the service's parts as another process has them: the same resources and empty caches."""
+        """Return the service's parts as in another process: with the same resources and empty caches."""
         hub = bootstrap.Hub(settings or self.hub.settings, clock or self.clock)
         for name in ("store", "secrets", "kms"):
             hub.__dict__[name] = getattr(self.hub, name)
@@ -221,7 +221,7 @@ class Causeway:
             bootstrap.use(None)
 
     def writes_measurements(self) -> None:
-        """Write measurements with the next request and then every minute, as a new instance does."""
+        """Write measurements with the next request and then once a minute, as a newly started instance does."""
         self._measures(not_before=0)
 
     def _measures(self, not_before: int) -> None:
@@ -242,7 +242,7 @@ class Causeway:
             vars(store).pop(name, None)
 
     def meanwhile(self, name: str, intrude: Callable[[], object]) -> contextlib.AbstractContextManager[None]:
-        """Call ``intrude`` once, just before the next call of the store's method ``name``."""
+        """Call ``intrude`` once, immediately before the next call of the store's method ``name``."""
 
         def call(real: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
             vars(self.hub.store).pop(name, None)
@@ -252,7 +252,10 @@ class Causeway:
         return self.replace_method(name, call)
 
     def answer_lost(self, name: str, *, applied: bool) -> contextlib.AbstractContextManager[None]:
-        """Make the next call of the store's method ``name`` lose its response, with its effect if ``applied``."""
+        """Lose the response to the next call of the store's method ``name``.
+
+        The call takes effect if ``applied`` is true.
+        """
 
         def call(real: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
             vars(self.hub.store).pop(name, None)
@@ -281,9 +284,9 @@ class Causeway:
         identity: Mapping[str, Any] | None = None,
         several: Mapping[str, Sequence[str]] | None = None,
     ) -> Answer:
-        """Send an HTTP request as API Gateway passes it to the function.
+        """Send an HTTP request in the format that API Gateway passes to the function.
 
-        ``several`` contains the values of repeated headers; ``headers`` contains the last value.
+        ``several`` contains all values of repeated headers. ``headers`` contains only the last value of each header.
         """
         from chalice.config import Config
         from chalice.local import LocalGateway
@@ -331,7 +334,7 @@ class Causeway:
             self.hub.cards.programmes._cache.pop(manager_id, None)
 
     def recorded(self, kind: str = "") -> list[Delivery]:
-        """Return the stored deliveries, or those of one kind, oldest first."""
+        """Return the stored deliveries of one kind, or of all kinds, oldest first."""
         records = [Delivery.from_item(item) for item in self.hub.store.scan("deliveries") if item["part"] == RECORD]
         return sorted((each for each in records if kind in ("", each.kind)), key=lambda each: each.created_at)
 
@@ -342,9 +345,9 @@ class Causeway:
         return Delivery.from_item(item)
 
     def queued(self, queue: str = "deliveries") -> list[str]:
-        """Remove the visible messages of a queue. Return their ids.
+        """Remove the visible messages of a queue and return their ids.
 
-        A delayed message stays in the queue, even when its real delay has passed.
+        A delayed message stays in the queue, even after its delay has passed in real time.
         """
         from moto.core.models import DEFAULT_ACCOUNT_ID
         from moto.sqs.models import sqs_backends

@@ -1,4 +1,4 @@
-"""The shared fixtures: fake credentials, an emulator with the resources in this process, and one running stack."""
+"""Shared fixtures: fake credentials, an emulator with the resources in this process, and one running stack."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Assign all tests of a file to one process, and group the files on the shared stack or with storage faults."""
+    """Assign all tests of a file to one process. Group files on the shared stack, and files with storage faults."""
     from xdist.scheduler import LoadFileScheduling
 
     if config.getvalue("dist") != "loadfile":
@@ -97,7 +97,7 @@ def _scope_of(nodeid: str) -> str:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Iterator[None]:
-    """Exclude imported and collected objects from garbage collection, because there are a million of them."""
+    """Exclude the million imported and collected objects from garbage collection, to save time."""
     gc.disable()
     try:
         return (yield)
@@ -162,7 +162,7 @@ def causeway(shared_causeway: Causeway) -> Iterator[Causeway]:
 
 @pytest.fixture
 def subtests(subtests: pytest.Subtests) -> Iterator[pytest.Subtests]:
-    """Wrap pytest's fixture, and check that the test runs at least one case."""
+    """Wrap the fixture ``subtests`` of pytest, and check that the test runs at least one subtest."""
     with patch.object(subtests, "test", wraps=subtests.test) as tried:
         yield subtests
     assert tried.called, "the test has tried no case"
@@ -170,7 +170,7 @@ def subtests(subtests: pytest.Subtests) -> Iterator[pytest.Subtests]:
 
 @pytest.fixture(scope="session")
 def rendered() -> None:
-    """Render outdated documents. One of several test processes renders, and the others wait."""
+    """Render outdated documents. One test process renders the documents while other processes wait."""
     subprocess.run([sys.executable, "-m", "infra.render"], cwd=ROOT, check=True)
 
 
@@ -181,7 +181,7 @@ def stack_log(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def shared_stack(stack_log: Path, rendered: None) -> Iterator[dict[str, Any]]:
-    """Start one stack as ``make run`` does, for all tests that call the service from outside. Provide its stack file.
+    """Start one stack as ``make run`` does, and provide its stack file to all tests that call the service over HTTP.
 
     The stack has its own data, because its worker would process the deliveries of other tests. At a shared endpoint,
     its resource names have a prefix. At the end, check its tables and log for card data, and its log by ``log_traces``.
@@ -207,7 +207,9 @@ def shared_stack(stack_log: Path, rendered: None) -> Iterator[dict[str, Any]]:
 
 @pytest.fixture(scope="session")
 def stack(shared_stack: dict[str, Any]) -> dict[str, Any]:
-    """Provide the stack of a test. A module that changes global state overrides this fixture with a separate stack."""
+    """Provide the stack of a test. A module that changes global state overrides this fixture and starts a separate
+    stack.
+    """
     return shared_stack
 
 

@@ -1,4 +1,4 @@
-"""Payments of tests, in the format of either version."""
+"""Test payment orders in the format of either protocol version."""
 
 from __future__ import annotations
 
@@ -24,7 +24,10 @@ class Orders:
 
 
 def payment_orders(version: int, bic: str, iban: str, currency: str, callback: str) -> Orders:
-    """Return orders from the account ``iban`` at a bank of ``version``. The PSU is redirected to ``callback``."""
+    """Return orders for a bank of protocol version ``version``, from the account ``iban``.
+
+    The PSU is redirected to ``callback``.
+    """
     return {1: _orders_v1, 2: _orders_v2}[version](bic, iban, currency, callback)
 
 

@@ -1,4 +1,4 @@
-"""The application: Chalice's own error responses use the format of the called API."""
+"""Chalice's own error responses use the format of the called API."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_a_get_accepts_any_content_type(causeway: Causeway, path: str, content_t
 
 
 @pytest.mark.parametrize("content_type", ["text/plain", "application/x-www-form-urlencoded", ""])
-def test_a_cancel_address_accepts_any_content_type(causeway: Causeway, content_type: str) -> None:
+def test_a_cancel_url_accepts_any_content_type(causeway: Causeway, content_type: str) -> None:
     from urllib.parse import urlsplit
 
     url = causeway.tpp.authorize(1)["redirect_url"]
@@ -120,7 +120,7 @@ def test_every_tpp_response_has_the_hub_time_in_server_timing(causeway: Causeway
         ("/tpp/token", {"code", "title", "timestamp", "requestId", "error", "error_description"}),
     ],
 )
-def test_a_failure_outside_a_view_returns_500_in_the_format_of_the_api(
+def test_an_exception_outside_a_view_returns_500_in_the_format_of_the_api(
     causeway: Causeway, route: str, members: set[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from chalicelib.foundation.http.web import Incoming

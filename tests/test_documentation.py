@@ -1,4 +1,4 @@
-"""The documents agree with the code: routes, settings, limits, targets, links, and the examples."""
+"""The documents agree with the code: routes, settings, limits, targets, links, and examples."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ VECTOR = json.loads((ROOT / "tests/foundation/crypto/vector.json").read_text("ut
 
 
 def longest(model: type[Message], member: str, value: Any) -> int:
-    """Return the maximum length in the error for ``value``, which is too long."""
+    """Return the maximum length that the error for the too long ``value`` states."""
     with pytest.raises(InvalidMessage) as refused:
         model.read({member: value})
     (reason,) = [problem.reason for problem in refused.value.problems if problem.field == member]
@@ -101,7 +101,7 @@ def anchors(text: str) -> set[str]:
 
 
 def documented_routes() -> Iterator[tuple[str, str]]:
-    """Yield methods and paths of the service, without catch-alls, demonstration banks, pages and files."""
+    """Yield methods and paths of the service. Catch-all routes, demonstration banks, pages and files are omitted."""
     for path, methods in app.routes.items():
         if path in (*PAGES, CLOCK) or path.startswith(("/demo-bank", "/static", "/{first}")):
             continue
@@ -117,7 +117,7 @@ def test_every_route_is_documented(method: str, path: str) -> None:
 
 
 class Recorder(dict[str, str]):
-    """An environment that records the requested variables."""
+    """An environment that records the names of the read variables."""
 
     def __init__(self, values: Mapping[str, str]) -> None:
         super().__init__(values)
@@ -151,7 +151,7 @@ def test_docs_list_exactly_the_settings() -> None:
         ("Payments, and holds, looked after in a run of finish", due_index.MOST),
     ],
 )
-def test_docs_list_the_limits_of_the_code(row: str, value: int) -> None:
+def test_docs_list_the_limits_defined_in_the_code(row: str, value: int) -> None:
     limits = {cells[0]: cells[1] for cells in rows(section(OPERATIONS, "## Limits"))}
 
     assert re.findall(r"[0-9]+", limits[row])[0] == str(value)
@@ -181,7 +181,7 @@ def test_docs_list_the_limits_of_the_code(row: str, value: int) -> None:
         (DATA, f"in {time_ordered.SHARDS} partitions"),
     ],
 )
-def test_docs_list_the_numbers_of_the_code(page: str, words: str) -> None:
+def test_docs_list_the_numbers_defined_in_the_code(page: str, words: str) -> None:
     assert words in " ".join(page.split())
 
 
@@ -314,7 +314,7 @@ def test_links_of_docs_resolve(name: str) -> None:
 
 
 def test_documents_have_at_most_3000_words_and_all_together_50000() -> None:
-    """Words are counted as by ``wc -w``. The table of security clauses is excluded."""
+    """Words are counted in the same way as by ``wc -w``. The table of security clauses is excluded."""
     written = {name: text for name, text in DOCUMENTS.items() if name != "docs/concepts/security-profile.md"}
     others = ("README.md", "CONTRIBUTING.md", "sdk/README.md")
     written |= {name: (ROOT / name).read_text("utf-8") for name in others}
@@ -324,7 +324,7 @@ def test_documents_have_at_most_3000_words_and_all_together_50000() -> None:
     assert sum(words.values()) <= ALL_DOCUMENTS
 
 
-def test_code_references_only_documents_that_exist() -> None:
+def test_code_references_only_existing_documents() -> None:
     tracked = ["app.py", *(str(path) for top in CODE for path in sorted((ROOT / top).rglob("*.py")))]
     texts = {name: (ROOT / name).read_text("utf-8") for name in tracked if not name.endswith(Path(__file__).name)}
 
@@ -344,7 +344,7 @@ def test_a_reference_to_the_decisions_document_is_detected(text: str) -> None:
     assert DECISIONS.search(text)
 
 
-def test_documents_contain_no_placeholder() -> None:
+def test_documents_contain_no_placeholder_text() -> None:
     folders = [folder for folder in ROOT.iterdir() if folder.is_dir() and not folder.name.startswith(".")]
     files = [*ROOT.glob("*.md"), *(file for folder in folders for file in folder.rglob("*.md"))]
 
@@ -363,7 +363,7 @@ def test_examples_in_docs_parse(name: str) -> None:
         subprocess.run(["bash", "-n"], input=example, text=True, check=True)
 
 
-def test_the_signature_vector_in_docs_equals_that_of_the_tests_and_verifies() -> None:
+def test_the_signature_test_vector_in_docs_equals_the_tests_and_verifies() -> None:
     (example,) = [block for block in blocks(BANK, "bash") if "BEGIN PUBLIC KEY" in block]
     body, signature = re.findall(r"^printf '%s' '(.*)' > ", example, re.MULTILINE)
     public_key = example.partition("<<'END'\n")[2].partition("END\nprintf")[0]
@@ -376,7 +376,7 @@ def test_the_signature_vector_in_docs_equals_that_of_the_tests_and_verifies() ->
 
 
 @pytest.mark.needs("openssl")
-def test_the_openssl_commands_in_docs_verify_the_signature_vector(tmp_path: Path) -> None:
+def test_the_openssl_commands_in_docs_verify_the_signature_test_vector(tmp_path: Path) -> None:
     files, verify = [block for block in blocks(BANK, "bash") if "signature.b64" in block]
 
     done = subprocess.run(

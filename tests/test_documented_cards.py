@@ -1,4 +1,4 @@
-"""The page of the card API agrees with the tables of actions, fields, codes, lists and states."""
+"""The documents of the card API agree with the tables of actions, fields, codes, lists and states."""
 
 from __future__ import annotations
 
@@ -51,12 +51,12 @@ def of_action(action: Action) -> str:
 
 
 def fields(text: str, head: str) -> dict[str, str]:
-    """Return the fields of all tables with this first column, and whether each is mandatory."""
+    """Return the fields of all tables with this first column. Each field is returned with whether it is mandatory."""
     return {row[0]: row[1] for table in tables(text) if table[0][0] == head for row in table[2:]}
 
 
 def table(heading: str, first: str) -> dict[str, list[str]]:
-    """Return the first table below a heading with this first column, as a mapping by first cell."""
+    """Map the first cell of each row to the other cells, in the first table below a heading with this first column."""
     found, *_ = [each[2:] for each in tables(section(page(), heading)) if each[0][0] == first]
     return {row[0]: row[1:] for row in found}
 
@@ -124,7 +124,7 @@ def test_docs_list_exactly_the_response_fields_of_each_action(action: Action) ->
 
 
 @EACH
-def test_examples_of_actions_match_their_models(action: Action) -> None:
+def test_examples_of_card_actions_match_their_models(action: Action) -> None:
     request, *answers = [json.loads(block) for block in blocks(of_action(action), "json")]
 
     action.request.read_fields(request)
@@ -148,7 +148,7 @@ def test_docs_list_exactly_the_fields_of_holder_and_delivery_blocks() -> None:
     }
 
 
-def test_docs_name_only_identifiers_that_exist() -> None:
+def test_card_docs_name_only_identifiers_that_exist() -> None:
     models = [model for action in EVERY.values() for model in (action.request, answer_of(action)) if model]
     models += map(data_of, EVENTS)
     known = {name for model in models for name in model.model_fields} | ENVELOPE | EVERY.keys() | EVENTS.keys()
@@ -196,7 +196,7 @@ def test_docs_list_exactly_the_value_lists() -> None:
         ("### Authorization", states.AUTHORIZATION_RULES),
     ],
 )
-def test_docs_list_the_allowed_states_of_every_action(heading: str, rules: Any) -> None:
+def test_docs_list_the_allowed_states_of_every_card_action(heading: str, rules: Any) -> None:
     found = table(heading, "Action")
 
     assert found == {
@@ -239,7 +239,7 @@ def test_docs_list_existing_status_codes_in_the_order_of_checks() -> None:
     assert envelope.BODY_BYTES == 1_000_000, "the words on bodies say so"
 
 
-def test_examples_of_envelopes_match_the_service() -> None:
+def test_examples_of_card_api_envelopes_match_the_service() -> None:
     success, error = [json.loads(block) for block in blocks(section(page(), "## Calling"), "json")]
     refused = refused_field("program_id", "missing", "is required")
 
@@ -260,7 +260,7 @@ def test_docs_list_the_modes_and_rights_of_credentials() -> None:
     assert "0 to 1000" in rights["Level"][0]
 
 
-def test_docs_state_the_retention_of_stored_answers() -> None:
+def test_docs_state_the_retention_of_stored_responses() -> None:
     found = table("## Repeats", "The same credential sends again")
     reveals = [name for name, action in ACTIONS.items() if action.effect == "reveal"]
     sealing = [name for name, action in ACTIONS.items() if action.seals]
@@ -284,7 +284,7 @@ def test_docs_state_the_limits_of_cards_and_holders() -> None:
         assert code in values.RESPONSE_CODES
 
 
-def test_every_table_row_in_docs_has_all_its_cells() -> None:
+def test_every_row_of_a_docs_table_has_the_full_number_of_cells() -> None:
     for each in tables(page()):
         assert {len(row) for row in each} == {len(each[0])}, each[0]
     assert rows(page())

@@ -83,7 +83,7 @@ def test_docs_state_the_retry_waits_of_events_and_reads() -> None:
     assert seconds(reads) == list(dict.fromkeys((first, *later)))
 
 
-def test_docs_state_the_limits_of_deliveries() -> None:
+def test_docs_state_the_numeric_limits_of_deliveries() -> None:
     text, (wait,) = flowing(DELIVERY), PLANS["payment"].waits
 
     assert f"each with {receiver_slots.SLOTS} slots" in text
@@ -107,7 +107,7 @@ def test_docs_state_the_limits_of_deliveries() -> None:
     assert "| 5 minutes after the 202 |" in DEFERRED
 
 
-def test_docs_state_the_waits_of_the_sweeper() -> None:
+def test_docs_state_the_waiting_times_of_the_sweeper_job() -> None:
     first, second, third, longest = (wait // 60 for wait in delivery_plan.SWEEP_WAITS)
 
     text = section(DELIVERY, "## Sweeper")
@@ -116,7 +116,7 @@ def test_docs_state_the_waits_of_the_sweeper() -> None:
     assert [name for name, plan in PLANS.items() if plan.has_caller] == ["relay", "payment"]
 
 
-def test_docs_list_exactly_the_headers_stored_with_their_values() -> None:
+def test_docs_list_exactly_the_headers_whose_values_are_stored() -> None:
     text = section(OPERATIONS, "### Headers of an attempt")
     ((first, *_),) = [table[2:] for table in tables(text)]
 
@@ -138,7 +138,7 @@ def test_docs_state_the_stored_length_of_a_response_body() -> None:
     assert {kind for kind, plan in PLANS.items() if plan.keeps_replies} == {"event", "relay", "payment"}
 
 
-def test_docs_state_the_numbers_of_the_circuit_breaker() -> None:
+def test_docs_state_the_thresholds_of_the_circuit_breaker() -> None:
     text = section(REQUESTS, "### A bank that keeps failing")
     assert f"After {FAILURES} failures in a row" in text
     assert f"for {OPEN_SECONDS} s" in flowing(text)
@@ -148,7 +148,7 @@ def test_docs_state_the_numbers_of_the_circuit_breaker() -> None:
     assert f"Pauses calls to the bank for {OPEN_SECONDS} s" in text
 
 
-def test_docs_state_the_limits_of_a_call_for_tpps_and_banks() -> None:
+def test_docs_state_the_time_limits_of_a_call_for_tpps_and_banks() -> None:
     text = section(BANK, "### Answers")
     total, connect = int(outbound.TOTAL_SECONDS), int(deadline_connections.CONNECT_SECONDS)
 
@@ -161,7 +161,7 @@ def test_docs_state_the_limits_of_a_call_for_tpps_and_banks() -> None:
     assert f"within {connect} s for the connection and {total} s in all" in REQUESTS
 
 
-def test_docs_list_exactly_the_indexes() -> None:
+def test_docs_list_exactly_the_database_indexes() -> None:
     made = re.findall("IndexName: ([a-z-]+)", (ROOT / "infra/resources.yaml").read_text("utf-8"))
     text = DATA
     (table,) = [table[2:] for table in tables(text) if table[0][0] == "Index"]
@@ -187,7 +187,7 @@ def test_the_receiver_example_verifies_events_and_detects_duplicates() -> None:
 # -- Calls that are answered later, and events
 
 
-def test_docs_show_the_202_response() -> None:
+def test_docs_show_the_202_response_of_a_deferred_call() -> None:
     (exchange,) = blocks(DEFERRED, "http")
     head, _, body = exchange.partition("\n\n")
     accepted = model_of(own_answers.Accepted).read(jsontext.loads(body)).model_dump()

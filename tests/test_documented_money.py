@@ -1,4 +1,4 @@
-"""The page of the card API agrees with the code on money."""
+"""The documents of the card API agree with the code on conversions, transfers and fees."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_docs_list_every_state_of_a_payment_and_its_return_action() -> None:
         assert not action.endswith("Return") or action in returning[next(n for n, k in kinds.items() if k == kind)]
 
 
-def test_docs_state_the_times_of_direct_debits() -> None:
+def test_docs_state_the_cut_off_time_of_direct_debits() -> None:
     assert f"announces what it will collect. {values.CUT_OFF_SECONDS // 3600} hours later, at the cut-off" in flat(
         "## Direct debits"
     )

@@ -1,4 +1,4 @@
-"""The page of the card API agrees with the code on the card network and on reports."""
+"""The documents of the card API agree with the code on the card network and on reports."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def state_of(issuer: Issuer, trans_link: str) -> str:
 
 
 def test_authorization_checks_run_and_decline_in_the_documented_order(issuer: Issuer) -> None:
-    """Every check fails at first. Then the test removes the causes one by one."""
+    """All checks fail at first. Then the test removes the causes one by one."""
     card = issuer.card(card_currency_ison=[EUR], auto_conversion=0, card_limit_group_id=203, card_usage_group_id=602)
     number = card.card_id
     issuer.data("setPin", card_id=number, pin="7391")
@@ -146,7 +146,7 @@ def test_docs_list_the_eci_values_of_authenticated_payments() -> None:
     assert {int(each) for each in re.findall("[0-9]", said)} == group_rules.AUTHENTICATED
 
 
-def test_docs_list_the_actions_of_risk_rules() -> None:
+def test_docs_list_the_actions_of_card_risk_rules() -> None:
     assert [row[0] for row in cells("## Usage groups and risk groups", "Action of a risk rule")] == [
         *values.RISK_ACTIONS
     ]
@@ -155,7 +155,7 @@ def test_docs_list_the_actions_of_risk_rules() -> None:
 # -- clearing and disputes
 
 
-def test_clearings_book_and_release_the_documented_amounts(issuer: Issuer) -> None:
+def test_clearings_book_and_release_the_documented_amounts_of_a_hold(issuer: Issuer) -> None:
     card, held = funded(issuer, 5000_00), dict[str, Any]()
     for name, approved, collected, final, booked, released, state in cells("## Clearing", "Clearing"):
         amount, currency = money(collected)
@@ -202,7 +202,7 @@ def test_docs_list_the_steps_of_a_dispute() -> None:
 # -- reports
 
 
-def test_docs_list_the_fields_that_are_never_present_in_reports(issuer: Issuer) -> None:
+def test_docs_list_the_report_fields_that_are_never_present(issuer: Issuer) -> None:
     card = lived(issuer)
     named = [re.sub("of transactions", "", row[0]) for row in cells("### Where fields come from", "Never there")]
     never = {name for cell in named for name in re.findall("[a-z_]+", cell)} - {"and"}
@@ -221,7 +221,7 @@ def test_docs_list_the_fields_that_are_never_present_in_reports(issuer: Issuer) 
 
 
 def lived(issuer: Issuer) -> NewCard:
-    """Create a card with every kind of event, so that a field missing in its reports is never present."""
+    """Create a card with every kind of event. A field that is missing in the card's reports is never present."""
     account = issuer.account(program_id=502, fee_group_id=303)  # conversions are not blended there
     [holder] = [each["holder_id"] for each in issuer.data("getAccounts", account_id=account)]
     card = issuer.card(holder_id=holder, account_id=[account], account_owner_id=[holder], risk_rules_group_id=402)

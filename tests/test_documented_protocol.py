@@ -28,7 +28,7 @@ NONE = "\N{EN DASH}"
 FIRST, SECOND = VERSIONS.values()
 
 
-def test_docs_list_the_differences_between_the_versions() -> None:
+def test_docs_list_the_differences_between_the_protocol_versions() -> None:
     about = {subject: cells for subject, *cells in rows(VERSIONS_PAGE)}
     calls = {call.path: webhooks_of(call) for call in RELAYED}
     single = {number: version.payments["single"] for number, version in VERSIONS.items()}
@@ -64,7 +64,7 @@ def test_docs_list_every_webhook_with_its_call_and_scope() -> None:
         ]
 
 
-def test_docs_list_the_payment_status_webhooks() -> None:
+def test_docs_list_the_webhooks_for_payment_statuses() -> None:
     found = [row for row in rows(section(BANK, "## Webhooks")) if row[0].startswith(f"GET {STATUS_PATH}")]
 
     assert [row[1:] for row in found] == [
@@ -99,7 +99,7 @@ def test_docs_list_the_psu_headers_with_their_formats() -> None:
     assert f"1 to {MOST_UNATTENDED_READS}" in section(BANK, "## Registration")
 
 
-def test_docs_list_the_numbers_of_version_2_statuses() -> None:
+def test_docs_list_the_numeric_codes_of_version_2_statuses() -> None:
     text = section(BANK, "### Status reports")
 
     for number in "01234":
@@ -113,7 +113,7 @@ def test_docs_list_every_reason_code_of_a_failed_payment() -> None:
 
 
 def documented_pair(fault: Fault) -> tuple[str, str, str, str]:
-    """Return the row that pairs the codes of both versions, without its first cell."""
+    """Return the row that pairs the codes of both protocol versions. The first cell is omitted."""
     v1, v2 = VERSION_1[fault.v1].status, VERSION_2[fault.v2].status
     status = str(v1) if v1 == v2 else f"{v1} / {v2}"
     return status, str(fault.v1), fault.v2, fault.additional or ""

@@ -1,4 +1,4 @@
-"""The security pages name existing tests, and the concept page states the numbers in the code."""
+"""The security documents name existing tests, and the concept document states the numbers in the code."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Threat(NamedTuple):
 
 
 class Clause(NamedTuple):
-    """A row of the page's tables."""
+    """A row of the security clause tables."""
 
     number: str
     demand: str
@@ -84,7 +84,7 @@ def test_every_threat_defence_names_existing_tests(row: Threat) -> None:
         assert name in collected_tests(f"tests/{file}"), test
 
 
-def test_every_boundary_has_threats_and_all_stride_categories_occur() -> None:
+def test_every_trust_boundary_has_threats_and_all_stride_categories_occur() -> None:
     boundaries = section(DOCUMENTS["docs/security.md"], "## Boundaries").split("\n### ")[1:]
 
     assert len(boundaries) == 7
@@ -92,7 +92,7 @@ def test_every_boundary_has_threats_and_all_stride_categories_occur() -> None:
     assert {row.threat.partition(": ")[0] for row in THREATS} == set("STRIDE")
 
 
-def test_every_fapi_clause_for_servers_is_listed() -> None:
+def test_docs_list_every_fapi_clause_for_servers() -> None:
     numbers = {part.strip() for clause in CLAUSES for part in clause.number.split(",")}
     of_servers = {f"5.3.2.1-{number}" for number in range(1, 15)} | {f"5.3.4-{number}" for number in range(1, 6)}
     of_flows = {f"5.3.2.2-{number}" for number in range(1, 14) if number != 11} | {"11"}
@@ -119,7 +119,7 @@ def test_docs_state_the_numbers_of_client_security(words: str) -> None:
     assert words in ALL
 
 
-def test_the_client_example_restores_www_authenticate() -> None:
+def test_the_client_example_restores_the_www_authenticate_header() -> None:
     (example,) = blocks(CLIENT_SECURITY, "python")
     names: dict[str, Any] = {}
     exec(compile(example, "docs/concepts/client-security.md", "exec"), names)  # noqa: S102 - our own document

@@ -35,7 +35,7 @@ HOURS, DAYS = 3600, 24 * 3600
 
 
 def table(heading: str, first: str) -> dict[str, list[str]]:
-    """Return the first table below a heading with this first column, as a mapping by first cell."""
+    """Map the first cell of each row to the other cells, in the first table below a heading with this first column."""
     found, *_ = [each[2:] for each in tables(section(WEBSITE, heading)) if each[0][0] == first]
     return {row[0]: row[1:] for row in found}
 
@@ -43,7 +43,7 @@ def table(heading: str, first: str) -> dict[str, list[str]]:
 # -- Pages and accounts
 
 
-def test_docs_list_exactly_the_pages_with_their_visitors() -> None:
+def test_docs_list_exactly_the_website_pages_with_their_visitors() -> None:
     found = table("### For everybody", "Address")
     visitors = {place: kind for kind in ("everybody", "users") for place in table(f"### For {kind}", "Address")}
 
@@ -73,7 +73,7 @@ def test_docs_state_the_lifetime_of_the_browser_cookie() -> None:
     assert f"{sessions.BROWSER_LIFETIME // DAYS} days from" in text
 
 
-def test_docs_state_the_limits_of_attempts() -> None:
+def test_docs_state_the_limits_of_website_attempts_per_period() -> None:
     found = list(table("### Attempts", "What is counted").values())
 
     assert [(int(allowed), window) for allowed, window, _ in found] == [
@@ -87,7 +87,7 @@ def test_docs_state_the_limits_of_attempts() -> None:
 # -- Clients, journeys and deliveries
 
 
-def test_docs_state_the_numbers_of_lists_and_journeys() -> None:
+def test_docs_state_the_numbers_of_website_lists_and_journeys() -> None:
     clients, journey = table("## Clients", "Field"), table("### The journey", "Subject")
     deliveries = re.sub(r"\s+", " ", section(WEBSITE, "## Events"))
 
@@ -116,7 +116,7 @@ def test_docs_state_the_numbers_of_lists_and_journeys() -> None:
     assert f"the first {event_inspection.SHOWN_CHARACTERS} characters" in deliveries
 
 
-def test_docs_state_the_numbers_of_activity_and_start_page() -> None:
+def test_docs_state_the_numbers_of_the_activity_page_and_the_start_page() -> None:
     activity = {subject: rule for subject, (rule,) in table("### Activity", "Subject").items()}
     start = re.sub(r"\s+", " ", section(WEBSITE, "### Start page"))
     words = {3: "three", 5: "five"}
@@ -197,7 +197,7 @@ def test_docs_list_the_pages_with_referrer_policy_no_referrer(causeway: Causeway
     assert answer.headers["referrer-policy"] == expected
 
 
-def test_the_csp_of_authorize_names_the_callback_url(causeway: Causeway) -> None:
+def test_the_csp_of_the_authorize_page_names_the_callback_url(causeway: Causeway) -> None:
     person = WebUser(
         causeway, {COOKIE: causeway.hub.website.sessions.begin(ensure_user(causeway.hub, "ada@example.com")).cookie}
     )

@@ -41,7 +41,7 @@ def ran(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     return commands
 
 
-def test_a_run_without_an_endpoint_prints_the_required_settings(
+def test_make_test_emulator_without_an_endpoint_prints_the_required_settings(
     ran: list[list[str]], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert endpoint.main([]) == 2
@@ -51,7 +51,7 @@ def test_a_run_without_an_endpoint_prints_the_required_settings(
     assert "LOCALSTACK=1 make test-emulator" in said
 
 
-def test_a_run_with_an_unreachable_endpoint_prints_one_sentence(
+def test_make_test_emulator_with_an_unreachable_endpoint_prints_one_sentence(
     ran: list[list[str]], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
@@ -63,7 +63,7 @@ def test_a_run_with_an_unreachable_endpoint_prints_one_sentence(
     )
 
 
-def test_a_run_executes_all_end_to_end_tests_and_removes_its_resources(
+def test_make_test_emulator_runs_all_end_to_end_tests_and_removes_its_resources(
     ran: list[list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     door = HTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler)
@@ -78,7 +78,7 @@ def test_a_run_executes_all_end_to_end_tests_and_removes_its_resources(
     assert removed.startswith("causeway-local-")
 
 
-def test_a_server_that_is_not_localstack_is_refused_with_localstack_set(
+def test_a_server_other_than_localstack_is_refused_if_localstack_is_set(
     ran: list[list[str]], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     door = HTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler)
@@ -139,7 +139,7 @@ class Gone:
 
 
 def clients(monkeypatch: pytest.MonkeyPatch, code: str, stays: bool = False) -> list[str]:
-    """Replace the AWS clients. Return the list of the recorded events."""
+    """Replace the AWS clients. Return the list to which the clients append their events."""
     events: list[str] = []
     made = {"cloudformation": Formation(events, stays)}
     monkeypatch.setattr(boto3, "client", lambda service: made.get(service) or Gone(events, code))
@@ -150,7 +150,7 @@ CODES = ["ResourceNotFoundException", "ResourceInUseException", "AWS.SimpleQueue
 
 
 @pytest.mark.parametrize("code", CODES)
-def test_the_removal_waits_for_the_stack_and_ignores_missing_resources(
+def test_the_removal_waits_for_the_stack_deletion_and_ignores_missing_resources(
     code: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     events = clients(monkeypatch, code)
@@ -160,13 +160,13 @@ def test_the_removal_waits_for_the_stack_and_ignores_missing_resources(
     assert events[2:] == ["delete run-1-clients", "delete run-1-keys", "delete http://queue/run-1-deliveries"]
 
 
-def test_a_refused_removal_raises_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_rejected_resource_removal_raises_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     clients(monkeypatch, "AccessDeniedException")
     with pytest.raises(ClientError):
         endpoint.remove("run-1")
 
 
-def test_a_stack_that_is_not_deleted_is_reported_and_the_rest_is_removed(
+def test_a_stack_whose_deletion_fails_is_reported_and_other_resources_are_removed(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     events = clients(monkeypatch, CODES[0], stays=True)
@@ -189,14 +189,14 @@ def test_dynamodb_can_have_a_separate_endpoint() -> None:
     assert prepared(**GIVEN)[0] == [*GIVEN.values()]
 
 
-def test_credentials_default_to_test() -> None:
+def test_missing_aws_credentials_default_to_test() -> None:
     own = prepared(**GIVEN, AWS_ACCESS_KEY_ID="own", AWS_SECRET_ACCESS_KEY="own")[1]
 
     assert endpoint.credentials(endpoint.given(own)) == dict.fromkeys(endpoint.CREDENTIALS, "own")
     assert endpoint.credentials(prepared(**GIVEN)[1]) == dict.fromkeys(endpoint.CREDENTIALS, "test")
 
 
-def test_an_endpoint_variable_of_the_shell_alone_is_ignored() -> None:
+def test_an_endpoint_variable_of_the_shell_without_make_is_ignored() -> None:
     assert endpoint.given(GIVEN) == {}
     assert endpoint.of_a_stack({}) == {}
 

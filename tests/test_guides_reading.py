@@ -1,4 +1,4 @@
-"""Guide runs compare the output with the guide, except for values that change per run."""
+"""Guide tests compare the output with the guide. Values that change in every run may differ."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ONE, OTHER = "0f8fad5b-d9cb-469f-a165-70867728950e", "7c9e6679-7425-40de-944b-e0
 
 
 @pytest.mark.parametrize("file", sorted((ROOT / "docs" / "guides").glob("*.md")), ids=lambda file: file.stem)
-def test_guides_are_short_and_have_commands_in_every_step(file: Path) -> None:
+def test_guides_have_a_limited_length_and_commands_in_every_step(file: Path) -> None:
     text = file.read_text("utf-8")
 
     assert len(text.splitlines()) <= LONGEST
@@ -28,7 +28,7 @@ def test_guides_are_short_and_have_commands_in_every_step(file: Path) -> None:
 
 @pytest.mark.parametrize("script", sorted((ROOT / "docs" / "guides").glob("*.py")), ids=lambda file: file.name)
 @pytest.mark.parametrize("arguments", [[], ["--help"], ["port"], ["9701", "more"]])
-def test_a_script_with_wrong_arguments_prints_its_usage(script: Path, arguments: list[str]) -> None:
+def test_an_example_script_with_wrong_arguments_prints_its_usage(script: Path, arguments: list[str]) -> None:
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "sdk" / "src")}
     called = subprocess.run(
         [sys.executable, script, *arguments],
@@ -44,7 +44,7 @@ def test_a_script_with_wrong_arguments_prints_its_usage(script: Path, arguments:
     assert re.fullmatch(usage, called.stderr)
 
 
-def test_commands_are_parsed_with_their_output() -> None:
+def test_guide_commands_are_parsed_with_their_output() -> None:
     text = "Do\n\n```sh\necho a\n```\n```text\na\n```\n\n```sh\ntrue\n```\n"
 
     assert steps(text) == [Step("echo a\n", "a\n"), Step("true\n", "")]
@@ -54,7 +54,7 @@ def test_commands_are_parsed_with_their_output() -> None:
 @pytest.mark.parametrize(
     "text", ["```text\na\n```\n", "```sh\na\n```\n```text\na\n```\n```text\nb\n```\n", "```json\n1\n```\n"]
 )
-def test_guide_output_without_a_command_and_other_blocks_are_refused(text: str) -> None:
+def test_guide_output_without_a_command_and_unknown_code_blocks_are_rejected(text: str) -> None:
     with pytest.raises(ValueError, match="commands and what they print"):
         steps(text)
 
@@ -69,7 +69,7 @@ def test_guide_output_without_a_command_and_other_blocks_are_refused(text: str) 
         ('{"token":"a3f…","type":"Bearer"}', '{"token":"Zk0-x_Y.q","type":"Bearer"}'),
     ],
 )
-def test_values_that_change_per_run_may_differ(shown: str, printed: str) -> None:
+def test_guide_output_may_differ_in_values_that_change_per_run(shown: str, printed: str) -> None:
     assert Reading().difference(shown, printed) == ""
 
 
@@ -85,13 +85,13 @@ def test_values_that_change_per_run_may_differ(shown: str, printed: str) -> None
         ("all …", "all\nof it"),
     ],
 )
-def test_any_further_deviation_is_shown_as_a_difference(shown: str, printed: str) -> None:
+def test_any_other_deviation_from_the_guide_is_reported_as_a_difference(shown: str, printed: str) -> None:
     difference = Reading().difference(shown, printed)
 
     assert f"-{shown.splitlines()[0]}" in difference or f" {shown}" in difference
 
 
-def test_equal_ids_in_a_guide_must_be_equal_in_the_output() -> None:
+def test_ids_that_are_equal_in_a_guide_must_be_equal_in_the_output() -> None:
     reading = Reading()
 
     assert reading.difference(f"made {ONE}", f"made {OTHER}") == ""
@@ -99,15 +99,15 @@ def test_equal_ids_in_a_guide_must_be_equal_in_the_output() -> None:
     assert reading.difference(f"found {ONE}", f"found {ONE}") != ""
 
 
-def test_different_ids_in_a_guide_must_be_different_in_the_output() -> None:
+def test_ids_that_differ_in_a_guide_must_differ_in_the_output() -> None:
     assert Reading().difference(f"{ONE} {OTHER}", f"{ONE} {ONE}") != ""
 
 
-def test_only_port_numbers_are_replaced_by_those_of_the_run() -> None:
+def test_port_numbers_in_a_guide_are_replaced_and_other_numbers_are_unchanged() -> None:
     assert with_addresses("127.0.0.1:8000, 18000, %3A8000", {"8000": "4711"}) == "127.0.0.1:4711, 18000, %3A4711"
 
 
-def test_a_shell_keeps_variables_and_returns_output_and_exit_code(
+def test_a_guide_shell_keeps_variables_and_returns_output_and_exit_code(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shell = Shell(tmp_path, {"PATH": "/usr/bin:/bin"})
@@ -121,7 +121,7 @@ def test_a_shell_keeps_variables_and_returns_output_and_exit_code(
         shell.end()  # which waits until nobody can print any more: what was started has ended
 
 
-def test_a_python_session_keeps_variables_and_returns_output(tmp_path: Path) -> None:
+def test_a_guide_python_session_keeps_variables_and_returns_output(tmp_path: Path) -> None:
     session = PythonSession(tmp_path, {"PYTHONPATH": str(ROOT)})
     try:
         assert session.run("name = 'Ada'") == ("", 0)

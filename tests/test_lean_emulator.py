@@ -1,4 +1,4 @@
-"""The emulator in this process returns the same answers as through a boto3 client."""
+"""The emulator in this process returns the same responses as a boto3 client."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def sealed(resources: None) -> bytes:
 
 
 def ask_here(service: str, operation: str, members: dict[str, Any]) -> Any:
-    """Return the comparable answer to a call, or its error code."""
+    """Return the comparable part of the response to a call, or the error code."""
     try:
         return compared(send(service, operation, members))
     except ErrorResponse as refusal:
@@ -69,7 +69,7 @@ def ask_boto3(service: str, operation: str, members: dict[str, Any]) -> Any:
 
 
 def compared(answer: dict[str, Any]) -> dict[str, Any]:
-    """Return an answer without empty lists and without values that change per call."""
+    """Return a response without empty lists and without values that change per call."""
     for sent in answer.get("Successful", ()):
         assert sent.pop("MessageId")
     return {name: value for name, value in answer.items() if name not in NEW_EACH_TIME and value != []}
@@ -87,7 +87,7 @@ def test_the_emulator_answers_each_call_as_boto3_does(call: tuple[str, str], sea
     assert isinstance(ask_here(service, operation, CALLS[call] | WRONG[call] | text), str), "refused"
 
 
-def test_kms_decrypt_returns_the_plaintext(sealed: bytes) -> None:
+def test_kms_decrypt_of_the_emulator_returns_the_plaintext(sealed: bytes) -> None:
     asked = {"CiphertextBlob": base64.b64encode(sealed).decode(), "EncryptionContext": {"of": "this"}}
 
     assert base64.b64decode(send("kms", "Decrypt", asked)["Plaintext"]) == b"x"

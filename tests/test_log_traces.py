@@ -1,4 +1,4 @@
-"""The rules for log traces: each detects an invalid trace and accepts a similar valid one."""
+"""Tests of the log rules: each rule reports an invalid log sequence and accepts a similar valid log sequence."""
 
 from __future__ import annotations
 
@@ -62,7 +62,9 @@ REVOKED = _of_bank("bank called", 2, webhook="/revoke_token", status=200)
         (ended_consents_are_not_used, [READ_BEFORE, ENDED], 0),
     ],
 )
-def test_each_log_rule_reports_violations_only(rule: Rule, trace: Sequence[Line], broken: int) -> None:
+def test_each_log_rule_reports_invalid_logs_and_accepts_valid_logs(
+    rule: Rule, trace: Sequence[Line], broken: int
+) -> None:
     assert len([*rule(trace)]) == broken
 
 
@@ -98,7 +100,7 @@ def test_identifiers_are_not_reported_as_secrets() -> None:
     assert [*no_secrets([ids])] == []
 
 
-def test_log_lines_are_checked_before_a_trace_is_reset() -> None:
+def test_log_lines_are_checked_before_the_recorded_trace_is_reset() -> None:
     trace = Trace()
     for each in (DELIVERED, RECORDED, PAID, PAID):
         trace.add(each.message, each.members, "")

@@ -1,4 +1,4 @@
-"""Methods without a route: HEAD returns the headers of GET and changes nothing, OPTIONS lists the allowed methods."""
+"""Methods without a route: HEAD returns the headers of GET and changes no data, OPTIONS lists the allowed methods."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.website.web_user import WebUser
 
 
 def is_interface(path: str) -> bool:
-    """Return whether the path belongs to an API in which unknown methods return 401."""
+    """Return whether the path belongs to an API in which unsupported methods return 401."""
     return path.split("/")[1] in ("tpp", "bank")
 
 
@@ -30,7 +30,7 @@ def test_every_path_has_a_catch_all_route_for_other_methods() -> None:
 
 @pytest.mark.parametrize("route", GETS)
 @pytest.mark.parametrize("signed_in", [True, False])
-def test_head_returns_the_headers_of_get_without_a_body_and_changes_nothing(
+def test_head_returns_the_headers_of_get_without_a_body_and_changes_no_data(
     causeway: Causeway, monkeypatch: pytest.MonkeyPatch, route: str, signed_in: bool
 ) -> None:
     headers = {"cookie": person_cookie(causeway)} if signed_in else {}
@@ -70,7 +70,7 @@ def test_an_unsupported_method_returns_405_with_allow(
 
 
 @pytest.mark.parametrize("route", POSTS)
-def test_head_returns_405_without_a_get(causeway: Causeway, route: str) -> None:
+def test_head_returns_405_for_a_path_without_get(causeway: Causeway, route: str) -> None:
     answer = causeway.call("HEAD", address(route))
 
     assert (answer.status, answer.text) == (405, "")
@@ -136,7 +136,7 @@ def test_head_at_the_callback_does_not_consume_the_authorization_code(
     assert "You have tokens" in user.text
 
 
-def test_head_at_the_cancel_address_leaves_the_authorization_open(
+def test_head_at_the_cancel_url_leaves_the_authorization_open(
     causeway: Causeway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for version in (1, 2):

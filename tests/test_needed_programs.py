@@ -1,4 +1,4 @@
-"""A test with a missing program is skipped and counted, or fails if programs are required."""
+"""A test with a missing program is skipped and counted. If programs are required, the test fails."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_skipped_for_another_reason():
 
 
 def play(folder: Path, *options: str, **environ: str) -> tuple[int, list[str]]:
-    """Run pytest with this plugin. Return its exit code and its last output lines."""
+    """Run pytest with this plugin. Return the exit code and the last lines of the output."""
     (folder / "test_programs.py").write_text(TESTS, "utf-8")
     plugins = ("-p", "xdist.plugin", "-p", processes.__name__)
     command = [sys.executable, "-m", "pytest", "-c", os.devnull, *plugins, *options, str(folder)]

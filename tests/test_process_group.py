@@ -1,4 +1,4 @@
-"""A command leaves no running process behind."""
+"""A command leaves no running processes after its end."""
 
 from __future__ import annotations
 

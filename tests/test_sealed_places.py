@@ -1,4 +1,4 @@
-"""Sealed values: the resealing job has a list of all attributes, and resealed values can be opened."""
+"""Encrypted ("sealed") attributes: the reencryption job lists all of them, and all values can be decrypted."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def tables() -> list[str]:
 
 
 def stored(causeway: Causeway) -> Iterator[tuple[str, str, Item]]:
-    """Yield table, attribute and item of every sealed value."""
+    """Yield table, attribute and item of every encrypted value."""
     known = set(causeway.hub.keyring.data_keys())
     for table in tables():
         for item in items(causeway, table):
@@ -42,13 +42,13 @@ def keys_of(causeway: Causeway) -> Counter[int | None]:
 
 @pytest.fixture
 def sealed_causeway(causeway: Causeway) -> Iterator[Causeway]:
-    """Provide a service with a sealed value in every listed attribute."""
+    """Provide a service with an encrypted value in every listed attribute."""
     with causeway.manager_wants_events():
         seal_something_everywhere(causeway)
         yield causeway
 
 
-def test_sealed_places_list_every_sealed_attribute(sealed_causeway: Causeway) -> None:
+def test_the_list_of_encrypted_attributes_is_complete(sealed_causeway: Causeway) -> None:
     found = {(table, name) for table, name, _ in stored(sealed_causeway)}
 
     assert found == {(place.table, place.attribute) for place in SEALED_PLACES}
@@ -57,7 +57,7 @@ def test_sealed_places_list_every_sealed_attribute(sealed_causeway: Causeway) ->
         assert len([each for each in contexts if each is not None]) == 1, (table, name, item)
 
 
-def test_all_values_are_resealed_after_a_rotation_and_keep_their_text(sealed_causeway: Causeway) -> None:
+def test_all_values_are_reencrypted_after_a_key_rotation_with_unchanged_plaintext(sealed_causeway: Causeway) -> None:
     texts = opened(sealed_causeway)
 
     reseal_all(sealed_causeway)
@@ -67,7 +67,7 @@ def test_all_values_are_resealed_after_a_rotation_and_keep_their_text(sealed_cau
 
 
 def opened(causeway: Causeway) -> list[str]:
-    """Return all sealed values in plaintext, in the order of tables and keys."""
+    """Return the plaintext of all encrypted values, in the order of tables and keys."""
     texts = []
     for table, name, item in stored(causeway):
         places = [place for place in SEALED_PLACES if (place.table, place.attribute) == (table, name)]

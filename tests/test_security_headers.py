@@ -1,4 +1,4 @@
-"""Security headers of every response to browsers and programs."""
+"""Every response to browsers and programs has security headers."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def https(shared_causeway: Causeway) -> Iterator[Causeway]:
 
 
 def check(answer: Answer) -> None:
-    """Check the security headers of a response, with additional headers for pages."""
+    """Check the security headers of a response. Pages must have additional headers."""
     assert answer.headers["x-content-type-options"] == "nosniff"
     if answer.headers.get("content-type", "").startswith("text/html"):
         assert "default-src 'none'" in answer.headers["content-security-policy"]
@@ -102,7 +102,7 @@ def test_responses_with_tokens_or_card_data_have_cache_control_no_store(causeway
         ("/demo-bank/one/payment/nothing", "unsafe-none"),
     ],
 )
-def test_pages_isolate_their_window_except_during_a_bank_authorization(
+def test_pages_isolate_their_browsing_context_except_during_a_bank_authorization(
     causeway: Causeway, path: str, policy: str
 ) -> None:
     assert causeway.call("GET", path).headers["cross-origin-opener-policy"] == policy

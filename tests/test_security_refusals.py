@@ -1,4 +1,4 @@
-"""Refusals that may be attacks are counted by kind and logged."""
+"""Rejected requests that may be attacks are counted by kind and logged."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def in_use(causeway: Causeway) -> Iterator[None]:
 
 
 @pytest.mark.parametrize(("kind", "play"), PLAYS, ids=[play.__name__ for _, play in PLAYS])
-def test_a_suspicious_refusal_is_counted_once_and_logged(
+def test_a_suspicious_rejected_request_is_counted_once_and_logged(
     causeway: Causeway, lines: Lines, capsys: pytest.CaptureFixture[str], kind: Kind, play: Callable[[Causeway], Any]
 ) -> None:
     refuse = play(causeway)
@@ -155,7 +155,7 @@ def test_a_reused_authorization_code_is_counted_once_as_misused_token(
     assert metric_values(capsys.readouterr().out, METRIC, Stage="local", Kind="misused_token") == [1]
 
 
-def test_a_wrong_api_key_is_logged_with_its_bank(causeway: Causeway, lines: Lines) -> None:
+def test_a_wrong_api_key_of_a_bank_is_logged_with_the_bank(causeway: Causeway, lines: Lines) -> None:
     bank_id, _, secret = causeway.banks[1].api_key.partition(".")
     wrong = f"{bank_id}.{secret.swapcase()}"
     causeway.banks[1].call("/init_authorization", {"request_url": ""}, headers={"x-api-key": wrong})
@@ -163,7 +163,9 @@ def test_a_wrong_api_key_is_logged_with_its_bank(causeway: Causeway, lines: Line
     assert [line["bic"] for line in lines.all() if line["message"] == "credentials refused"] == ["ALPHGB21"]
 
 
-def test_accepted_credentials_are_not_counted(causeway: Causeway, capsys: pytest.CaptureFixture[str]) -> None:
+def test_valid_credentials_are_not_counted_as_security_refusals(
+    causeway: Causeway, capsys: pytest.CaptureFixture[str]
+) -> None:
     causeway.tpp.tokens(1)
     Issuer(causeway).card()
     causeway.tpp.call("GET", "/tpp/banks")
@@ -171,7 +173,7 @@ def test_accepted_credentials_are_not_counted(causeway: Causeway, capsys: pytest
     assert METRIC not in capsys.readouterr().out
 
 
-def test_every_kind_of_refusal_is_tested_and_documented() -> None:
+def test_every_kind_of_security_refusal_is_tested_and_documented() -> None:
     documented = [row[0] for row in rows(section(ALARMS_PAGE, "## Refusals that may be attacks"))]
 
     assert {kind for kind, _ in PLAYS} == set(get_args(Kind))
@@ -179,7 +181,7 @@ def test_every_kind_of_refusal_is_tested_and_documented() -> None:
 
 
 def test_refusals_of_credentials_are_logged_only_by_security_refusals() -> None:
-    """Only ``security_refusals.record`` writes such a log line."""
+    """Only the function ``security_refusals.record`` writes such a log line."""
     past = [
         f"{module}: {event.value!r}"
         for module in MODULES
@@ -193,7 +195,7 @@ def test_refusals_of_credentials_are_logged_only_by_security_refusals() -> None:
     assert past == ["chalicelib.openbanking.flows.consent.pushed_authorization: 'request_uri refused'"]
 
 
-def test_refusals_are_counted_in_the_metrics_of_the_stage(
+def test_security_refusals_are_counted_in_the_metrics_of_the_stage(
     causeway: Causeway, capsys: pytest.CaptureFixture[str]
 ) -> None:
     bootstrap.use(causeway.hub)

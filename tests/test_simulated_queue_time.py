@@ -1,4 +1,4 @@
-"""The test service does not depend on the real duration of a test."""
+"""In tests, message delays do not depend on the real time that a test takes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from tests.causeway import Causeway
 
 
-def test_a_delayed_message_does_not_become_visible_by_real_time(
+def test_a_delayed_queue_message_does_not_become_visible_by_real_time(
     causeway: Causeway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     causeway.queued()

@@ -1,4 +1,4 @@
-"""The structure of the code: the path of a module determines its permitted imports."""
+"""Tests of the code structure: the path of a module determines its permitted imports."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ COLLECTING = {
 
 @cache
 def layer(module: str) -> int:
-    """Return the layer of a module, which must not import a higher layer."""
+    """Return the layer of a module. A module must not import a higher layer."""
     if matches(module, FOUNDATION):
         return 0
     found = (number for number, globs in reversed(list(enumerate(LAYERS))) if matches(module, globs))
@@ -95,12 +95,12 @@ def room(module: str) -> str:
 
 
 def packages(module: str) -> Iterator[str]:
-    """Yield the packages that contain a module below its top-level package, from the outermost inwards."""
+    """Yield the packages that contain a module below the module's top-level package, from the outermost inwards."""
     parts = module.split(".")[:-1]
     yield from (".".join(parts[:end]) for end in range(3, len(parts) + 1))
 
 
-def test_every_layer_has_modules() -> None:
+def test_every_import_layer_has_modules() -> None:
     for globs in LAYERS:
         assert modules_matching(globs)
 
@@ -134,7 +134,7 @@ def test_a_top_level_package_imports_only_the_packages_below(subtests: pytest.Su
 
 
 def test_no_top_level_package_imports_bootstrap_or_the_entry_points(subtests: pytest.Subtests) -> None:
-    """Views and jobs receive their container when they are bound."""
+    """Views and jobs receive their container when they are registered."""
     above = (*BOOTSTRAP, *ENTRY_POINTS)
     for module in [each for each in MODULES if room(each)]:
         with subtests.test(module):
@@ -168,7 +168,7 @@ def test_folders_of_infra_have_no_import_cycles() -> None:
 
 
 def test_infra_has_at_most_eleven_folders() -> None:
-    """A new folder replaces another or becomes part of one."""
+    """A new folder must replace another folder or become part of one."""
     infra = ROOT / "infra"
     files = [path.relative_to(infra).parts for path in infra.rglob("*") if path.is_file()]
     rooms = {parts[0] for parts in files if len(parts) > 1 and "__pycache__" not in parts}
@@ -199,7 +199,7 @@ def test_imports_inside_functions_and_conditions_are_detected(source: str) -> No
 
 
 def circles(arrows: dict[str, set[str]]) -> Iterator[str]:
-    """Yield the import cycles."""
+    """Yield the import cycles of the modules."""
     done: set[str] = set()
 
     def visit(one: str, way: tuple[str, ...]) -> Iterator[str]:
@@ -214,7 +214,7 @@ def circles(arrows: dict[str, set[str]]) -> Iterator[str]:
         yield from visit(one, ())
 
 
-def test_protocol_modules_reach_no_framework(subtests: pytest.Subtests) -> None:
+def test_protocol_modules_do_not_import_a_framework_directly_or_indirectly(subtests: pytest.Subtests) -> None:
     for module in modules_matching(PROTOCOL):
         with subtests.test(module):
             assert {name for name in reached(module) if within(name, *FRAMEWORKS)} == set()
@@ -234,7 +234,7 @@ def test_only_foundation_aws_may_import_boto3() -> None:
 
 
 def test_delivery_modules_name_no_kind_of_delivery(subtests: pytest.Subtests) -> None:
-    """The code that records deliveries provides the plans and senders."""
+    """The code that records deliveries provides their retry plans and senders."""
     for module in [each for each in MODULES if within(each, "chalicelib.delivery")]:
         with subtests.test(module):
             assert PLANS.keys() & {node.value for node in nodes(module) if isinstance(node, ast.Constant)} == set()
@@ -257,7 +257,7 @@ def test_the_card_ledger_imports_only_the_packages_below(subtests: pytest.Subtes
 
 
 def test_demonstration_banks_import_only_protocol_and_foundation(subtests: pytest.Subtests) -> None:
-    """The exception ``setup`` registers the banks as the operator's command line does."""
+    """The exception is ``setup``, which registers the banks in the same way as the operator's command line."""
     allowed = ("chalicelib/foundation/**", "chalicelib/openbanking/protocol/**", "chalicelib/demo_bank/**")
     for_setup = ("chalicelib/openbanking/records/bank*.py", *allowed)
     for module in [each for each in MODULES if within(each, "chalicelib.demo_bank")]:
@@ -274,7 +274,9 @@ def test_the_service_does_not_import_the_demonstration_banks(subtests: pytest.Su
 
 
 def test_code_does_not_compare_protocol_versions(subtests: pytest.Subtests) -> None:
-    """Differences between versions are members of the version's object or of the demonstration banks' formats."""
+    """Members of the version's object or of the demonstration banks' formats represent the differences between
+    versions.
+    """
     for module in [each for each in MODULES if not matches(each, VERSIONED)]:
         with subtests.test(module):
             assert questions_of_version(nodes(module)) == []
@@ -324,7 +326,7 @@ def test_deployed_code_uses_lazy_dataclasses() -> None:
 
 
 def test_only_listed_dataclasses_are_mutable() -> None:
-    """Caches hand the same records and decisions to many requests."""
+    """Caches return the same records and decisions to many requests."""
     found = {
         each.name
         for module in MODULES

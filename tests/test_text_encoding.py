@@ -1,4 +1,4 @@
-"""Headers, queries, paths and forms that are not valid UTF-8 are refused at every route and change nothing."""
+"""Every route rejects headers, queries, paths and forms that are not valid UTF-8. The request changes no data."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ FORM = "application/x-www-form-urlencoded"
 
 
 def headers(causeway: Causeway) -> dict[str, str]:
-    """Return valid headers, so that a request passes as many other checks as possible."""
+    """Return valid headers, so that other header checks do not reject the request."""
     return {"cookie": person_cookie(causeway), "x-api-key": causeway.tpp.client_id, "content-type": FORM}
 
 
 def is_refused(path: str, answer: Answer) -> bool:
-    """Return whether a request is refused. The card API returns status 200 with an error status."""
+    """Return whether a request is rejected. The card API rejects with status 200 and an error status in the body."""
     if path in ("/api", "/simulator"):
         return answer.status == 200 and answer.body["status"] == "error" and answer.body["status_code"] < 9000
     return 400 <= answer.status < 500
@@ -68,7 +68,7 @@ SPOILT = {spoilt_headers: CALLS, spoilt_queries: CALLS, spoilt_paths: PARAMETRIS
         for path, method in calls
     ],
 )
-def test_a_request_with_invalid_utf_8_is_refused_at_every_route(
+def test_a_request_with_invalid_utf_8_is_rejected_at_every_route(
     causeway: Causeway,
     monkeypatch: pytest.MonkeyPatch,
     spoilt: Callable[[str, dict[str, str]], list[Request]],

@@ -1,4 +1,7 @@
-"""Two processes whose clocks differ by five seconds in either direction share tokens, claims, leases and counters."""
+"""Two processes whose clocks differ by five seconds share tokens, claims, leases and counters.
+
+Each test runs with the other clock ahead and with the other clock behind.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +48,7 @@ SLOW_WORK = PROBE_WORK - SLOW_SECONDS
 
 @pytest.fixture(params=[CLOCK_SKEW_SECONDS, -CLOCK_SKEW_SECONDS], ids=["ahead", "behind"])
 def other(request: pytest.FixtureRequest, causeway: Causeway) -> Causeway:
-    """Provide another process whose clock is ahead of the service's clock or behind."""
+    """Provide another process whose clock is ahead of or behind the service's clock."""
     process = Causeway(causeway.another_process(clock=FollowingClock(causeway.clock, request.param)), causeway.banks)
     process.tpp.client, process.tpp.client_secret = causeway.tpp.client, causeway.tpp.client_secret
     return process
@@ -53,7 +56,7 @@ def other(request: pytest.FixtureRequest, causeway: Causeway) -> Causeway:
 
 @contextmanager
 def installed_process(process: Causeway) -> Iterator[Causeway]:
-    """Handle requests in this process until the block ends."""
+    """Handle requests in the given process until the block ends."""
     before = bootstrap.hub()
     bootstrap.use(process.hub)
     try:
@@ -63,7 +66,7 @@ def installed_process(process: Causeway) -> Iterator[Causeway]:
 
 
 def advance_to(causeway: Causeway, process: Causeway, seconds: int) -> None:
-    """Advance time until the clock of a process has reached it."""
+    """Advance time until the clock of a process has reached the given time."""
     causeway.clock.advance(seconds - process.clock.time())
 
 
@@ -84,7 +87,7 @@ LENGTHS: dict[str, tuple[float, float]] = {
 
 
 @pytest.mark.parametrize(("length", "work"), LENGTHS.values(), ids=LENGTHS)
-def test_a_lease_outlasts_the_longest_work_by_the_clock_skew(length: float, work: float) -> None:
+def test_a_lease_exceeds_the_longest_work_by_the_clock_skew(length: float, work: float) -> None:
     assert length - CLOCK_SKEW_SECONDS >= work
 
 
@@ -93,7 +96,9 @@ Take = Callable[[Causeway], Sequence[object]]
 
 
 def begin_deliveries(causeway: Causeway) -> Take:
-    """Record twice as many deliveries as a receiver gets at once. Return a function in which a process takes them."""
+    """Record twice as many deliveries as a receiver gets at once. Return a function that lets a process take
+    deliveries.
+    """
     name = f"bank#{new_id()}"
     recorded = [record_delivery(causeway, receiver=name) for _ in range(2 * RECEIVER_SLOTS)]
     causeway.clock.advance(CLOCK_SKEW_SECONDS)  # they are due by both clocks
@@ -171,7 +176,7 @@ def use_a_proof(causeway: Causeway, holder: KeyHolder, *, iat: int) -> tuple[Use
 def test_an_assertion_or_proof_of_the_clock_ahead_is_accepted_exactly_once(
     causeway: Causeway, other: Causeway, holder: KeyHolder, sign: Callable[..., tuple[Use, int]], early: bool
 ) -> None:
-    """The other process receives the replay in the last second of the assertion's validity there."""
+    """The other process receives the replayed request in the last second in which it accepts the assertion."""
     behind, ahead = sorted((causeway, other), key=lambda process: process.clock.time())
     (use, last), (soon, _), (fresh, _) = (sign(causeway, holder, iat=ahead.clock.time()) for _ in range(3))
     assert (soon(behind), soon(ahead)) == (True, False)
@@ -185,20 +190,22 @@ def test_an_assertion_or_proof_of_the_clock_ahead_is_accepted_exactly_once(
 
 
 def delete_expired(causeway: Causeway, now: int) -> None:
-    """Delete expired claims at the earliest time at which DynamoDB would."""
+    """Delete expired claims at the earliest time at which DynamoDB would delete them."""
     over = [item["claim"] for item in causeway.hub.store.scan("idempotency") if item["expires_at"] <= now]
     for claim in over:
         causeway.hub.store.transact([Delete("idempotency", {"claim": claim})])
 
 
 @pytest.mark.parametrize("second", [0, 2, 30, 57])
-def test_a_nonce_of_one_process_is_accepted_by_the_other(causeway: Causeway, other: Causeway, second: int) -> None:
+def test_a_dpop_nonce_of_one_process_is_accepted_by_another_process(
+    causeway: Causeway, other: Causeway, second: int
+) -> None:
     causeway.clock.advance(60 + second)
     for issuer, receiver in ((causeway, other), (other, causeway)):
         assert receiver.hub.openbanking.dpop_nonces.is_valid(issuer.hub.openbanking.dpop_nonces.make())
 
 
-def test_nonces_are_valid_in_every_process_after_a_data_key_rotation(causeway: Causeway, other: Causeway) -> None:
+def test_dpop_nonces_are_valid_in_every_process_after_a_data_key_rotation(causeway: Causeway, other: Causeway) -> None:
     third = causeway.another_process()
     third.keyring.data_keys()
     causeway.hub.keyring.rotate_data_key()
@@ -210,7 +217,7 @@ def test_nonces_are_valid_in_every_process_after_a_data_key_rotation(causeway: C
 # -- what is valid until a time
 
 
-def test_a_token_expires_by_the_clock_of_the_process_that_checks_it(causeway: Causeway, other: Causeway) -> None:
+def test_a_token_expires_by_the_clock_of_the_process_that_checks_the_token(causeway: Causeway, other: Causeway) -> None:
     tokens = causeway.tpp.tokens(2)
     until = causeway.clock.time() + tokens["expires_in"]
     with installed_process(other):
@@ -223,7 +230,9 @@ def test_a_token_expires_by_the_clock_of_the_process_that_checks_it(causeway: Ca
 
 
 @pytest.mark.parametrize("second", [-3, 3])
-def test_unattended_reads_stay_within_the_limit_of_each_day(causeway: Causeway, other: Causeway, second: int) -> None:
+def test_unattended_reads_do_not_exceed_the_daily_limit_with_different_clocks(
+    causeway: Causeway, other: Causeway, second: int
+) -> None:
     for process in (causeway, other):
         limit_reads(process)
     aisp = Aisp(causeway, 2)
@@ -243,7 +252,7 @@ def test_unattended_reads_stay_within_the_limit_of_each_day(causeway: Causeway, 
     assert {len(item["reads"]) for item in aisp.items()} == {LIMIT}
 
 
-def test_a_delivery_waits_for_the_clock_skew_instead_of_the_sweeper(
+def test_an_early_delivery_message_is_queued_again_with_the_clock_skew_as_delay(
     causeway: Causeway, other: Causeway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     behind, ahead = sorted((causeway, other), key=lambda process: process.clock.time())
@@ -260,7 +269,9 @@ def test_a_delivery_waits_for_the_clock_skew_instead_of_the_sweeper(
 # -- order
 
 
-def test_statuses_and_events_of_a_payment_are_in_order(causeway: Causeway, other: Causeway) -> None:
+def test_statuses_and_events_of_a_payment_are_in_order_with_different_clocks(
+    causeway: Causeway, other: Causeway
+) -> None:
     pisp = Pisp(causeway, 2)
     causeway.tpp.set_events_url()
     pisp.pay()

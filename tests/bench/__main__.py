@@ -28,7 +28,10 @@ _LATENCY_GOALS = {"GET /tpp/consent": 2, "GET /tpp/accounts": 6, "refresh": 5}
 
 
 def _print_requests(*, every: bool = False) -> None:
-    """Compare requests with the floor and the boto3 script; measure cold starts for the titles in ``MEASURED`` only."""
+    """Compare the processor time of requests with the floor and the boto3 script, and print it.
+
+    Cold starts are measured only for the titles in ``MEASURED``.
+    """
     print(f"{'processor time':56}   floor, boto3 ÷ floor, Causeway ÷ floor, Causeway ÷ boto3   (goals: {_GOALS})")
     with recorder() as recording, cold_start.unpacked() as packages:
         for title in recording.requests if every else MEASURED:
@@ -90,7 +93,9 @@ def _print_latency(engine: str) -> None:
 
 
 def _calls(stack: dict[str, Any], session: requests.Session) -> dict[str, tuple[Callable[[], None], str]]:
-    """Return requests of a TPP with a consent, each with a description of its storage calls."""
+    """Return functions that send requests of a TPP with a consent, each with a description of the request's storage
+    calls.
+    """
     base, client = stack["base_url"], stack["client"]
     headers = {"X-Api-Key": client["client_id"]}
 
@@ -130,7 +135,7 @@ def _percentiles(call: Callable[[], None], times: int) -> tuple[float, float]:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run the command."""
+    """Measure the figures and print them."""
     parser = command.parser("tests.bench", __doc__, runtime.INTERPRETER)
     parser.add_argument("--latency", metavar="ENGINE", choices=ENGINES, help="measure only the latency on this engine")
     parser.add_argument("--requests", action="store_true", help="measure only the requests of infra/capacity.csv")

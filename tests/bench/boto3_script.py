@@ -1,4 +1,4 @@
-"""The boto3 script: the recorded calls of the service, made with boto3 clients and urllib3.
+"""The boto3 script: makes the recorded calls of the service with boto3 clients and urllib3.
 
 boto3 is configured for speed: it does not validate parameters, and each client resolves its endpoint once.
 """
@@ -30,7 +30,7 @@ _CONFIG = Config(
 
 
 class Boto3Script:
-    """Makes its recorded calls one after the other."""
+    """Makes its recorded AWS and bank calls one after the other."""
 
     def __init__(self, calls: list[dict[str, Any]]) -> None:
         self._calls = [call | {"members": _parameters(call.get("members"))} for call in calls]
@@ -83,7 +83,7 @@ def _keep_endpoint(client: Any) -> None:
 
 
 def _parameters(value: Any) -> Any:
-    """Convert members from the wire format to boto3's format, with DynamoDB's binary values as bytes."""
+    """Convert request members from the wire format to boto3's format. DynamoDB's binary values become bytes."""
     match value:
         case {"B": str(text), **others} if not others:
             return {"B": base64.b64decode(text)}
@@ -95,6 +95,6 @@ def _parameters(value: Any) -> Any:
 
 
 def handler(event: dict[str, Any], context: object) -> dict[str, object]:
-    """Make the calls of the event; this is Lambda's entry point."""
+    """Make the recorded calls in the event. Lambda invokes this function."""
     Boto3Script(event["calls"])()
     return {"statusCode": 200}

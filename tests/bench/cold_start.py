@@ -1,7 +1,7 @@
-"""Cold starts as deployed: packages for this machine's processor, run by Lambda's own runtime client.
+"""Measure cold starts of the deployment packages, which Lambda's own runtime client runs on this machine.
 
-A package is unpacked once and is read-only, so one start leaves no files for the next start. The floor and the boto3
-script are packed in the same way and use libraries from the same layer.
+A package is unpacked once and is read-only, so one start leaves no files for the next start. The floor (a minimal
+program) and the boto3 script are packed in the same way and use libraries from the same layer.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def _copy_runtime(folder: Path) -> None:
 
 
 class RuntimeApi(ThreadingHTTPServer):
-    """Serves one event by Lambda's runtime API (https://docs.aws.amazon.com/lambda/latest/dg/runtimes-api.html)."""
+    """Serves one event through Lambda's runtime API (https://docs.aws.amazon.com/lambda/latest/dg/runtimes-api.html)."""
 
     daemon_threads = True
 
@@ -102,7 +102,7 @@ class RuntimeApi(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _RuntimeApiHandler)
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """Ignore connection errors of the killed process."""
+        """Ignore connection errors that are caused by killing the runtime process."""
 
 
 class _RuntimeApiHandler(BaseHTTPRequestHandler):
@@ -145,7 +145,7 @@ class Started:
 def cold_start(
     packages: Packages, code: Path, handler: str, event: Mapping[str, Any], options: Sequence[str] = ()
 ) -> Started:
-    """Start Lambda's runtime with ``options`` of the interpreter, and end it after its first response."""
+    """Start Lambda's runtime with the interpreter ``options``, and stop the runtime after its first response."""
     with serving(RuntimeApi(event)) as api:
         environ = os.environ | {
             "AWS_LAMBDA_RUNTIME_API": f"127.0.0.1:{api.server_port}",
@@ -176,14 +176,14 @@ def imported(packages: Packages, code: Path, handler: str, event: Mapping[str, A
 
 
 def service_start(packages: Packages, request: Request) -> Started:
-    """Run a cold start of the service. Raises: AssertionError, unless the request succeeds."""
+    """Run a cold start of the service. Raises: AssertionError, if the request fails."""
     started = cold_start(packages, packages.service, request.handler, request.event)
     request.check(started.answer)
     return started
 
 
 def measure(packages: Packages, recorded: Recorded, rounds: int = 7) -> Triple:
-    """Measure cold starts of the floor, the boto3 script and the service in turns."""
+    """Measure cold starts of the floor, the boto3 script and the service alternately."""
     event = {"calls": recorded.calls}
     seconds: list[list[float]] = []
     for _ in range(rounds):

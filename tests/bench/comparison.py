@@ -1,6 +1,7 @@
-"""Processor time of a request of the service, compared with the same calls made by the floor and the boto3 script.
+"""Measures the processor time of a service request, compared with the same calls made by the floor and the boto3
+script.
 
-The service's calls are recorded once. Then the service and both scripts run in turns against the same server, which
+The service's calls are recorded once. Then the service and both scripts run alternately against the same server, which
 returns the recorded responses. The server's processor time is not counted.
 """
 
@@ -36,7 +37,7 @@ _RATIOS = ((1, 0), (2, 0), (2, 1))
 
 @dataclass(frozen=True)
 class Triple:
-    """Medians of the floor, the boto3 script and the service in milliseconds, and medians of the rounds' ratios."""
+    """Median times of the floor, the boto3 script and the service in milliseconds, and the rounds' median ratios."""
 
     floor: float
     script: float
@@ -47,7 +48,7 @@ class Triple:
 
     @classmethod
     def of(cls, rounds: Sequence[Sequence[float]]) -> Triple:
-        """Compute the medians from the seconds of each round."""
+        """Compute the medians from the processor seconds of each round."""
         medians = (statistics.median(column) * 1000 for column in zip(*rounds, strict=True))
         ratios = (statistics.median(each[over] / each[under] for each in rounds) for over, under in _RATIOS)
         return cls(*medians, *ratios)
@@ -59,7 +60,7 @@ class Triple:
 
 @dataclass(frozen=True)
 class Recorded:
-    """A request, and its recorded calls in the format of the two scripts."""
+    """A request, and the AWS and bank calls recorded for the request in the format of the two scripts."""
 
     request: Request
     calls: list[dict[str, Any]]
@@ -81,7 +82,10 @@ class Recorder:
         self.requests = requests.all
 
     def record(self, title: str) -> Recorded:
-        """Record a request. Raises: AssertionError, if calls differ from the scripts' or the capacity page's."""
+        """Record the calls of a request.
+
+        Raises: AssertionError, if the calls differ from the calls of the scripts or from the capacity page.
+        """
         work = read_figures(PAGE.read_text(encoding="utf-8")).work[title]
         self._ask("record")
         for _ in range(WARM_UP):
@@ -109,7 +113,9 @@ class Recorder:
                 raise AssertionError(f"{title}: {make.__name__} sends {found} instead of {expected}")
 
     def _ask(self, what: str) -> Any:
-        """Start to ``record`` or to ``replay``, or return and remove the ``exchanges``."""
+        """Send the command ``record``, ``replay`` or ``exchanges`` to the server; ``exchanges`` returns and removes the
+        records.
+        """
         with contextlib.closing(http.client.HTTPConnection(self._aws.partition("//")[2])) as connection:
             connection.request("POST", f"/-/{what}")
             return json.loads(connection.getresponse().read() or b"null")
@@ -138,7 +144,7 @@ def recorder() -> Iterator[Recorder]:
 
 
 def _content(exchange: Any) -> Sequence[Any]:
-    """Return the parts to compare: host, operation and body; for a bank also all headers, including the signature."""
+    """Return the parts of a recorded call to compare: host, operation and body, and for a bank also the headers."""
     headers, body = exchange["headers"], exchange["body"]
     if "X-Amz-Target" in headers:
         return headers["Host"], headers["X-Amz-Target"], json.loads(body)

@@ -1,7 +1,7 @@
-"""The floor: a minimal program that makes the calls of a request and does no other work.
+"""The floor: a minimal program that makes the AWS and bank calls of a request and does no other work.
 
-The calls have the same bytes as the service's calls and use one kept-alive connection per host. JSON and the signatures
-for AWS and the bank use only the standard library and cryptography. The floor is also a Lambda handler.
+The calls have the same bytes as the service's calls and use one persistent connection per host. The program uses only
+the standard library and cryptography for JSON and for the signatures. The floor is also a Lambda handler.
 """
 
 import base64
@@ -19,7 +19,7 @@ from cryptography.hazmat.primitives.asymmetric import padding
 
 
 class Floor:
-    """Makes its recorded calls one after the other."""
+    """Makes its recorded AWS and bank calls one after the other."""
 
     def __init__(self, calls: list[dict[str, Any]]) -> None:
         self._calls = calls
@@ -75,6 +75,6 @@ def aws_signature(service: str, host: str, headers: dict[str, str], body: bytes)
 
 
 def handler(event: dict[str, Any], context: object) -> dict[str, object]:
-    """Make the calls of the event; this is Lambda's entry point."""
+    """Make the recorded calls in the event. Lambda invokes this function."""
     Floor(event["calls"])()
     return {"statusCode": 200}

@@ -1,6 +1,7 @@
-"""Overhead of bulk orders and card actions, compared with the JSON parsing and serialisation of the same texts.
+"""Measures the overhead of bulk orders and card actions, compared with JSON parsing and serialisation of the same
+texts.
 
-Card actions run without storage, decisions and audit lines: only dispatch, validation and serialisation remain.
+Card actions run without storage, decisions and audit lines. Only dispatch, validation and serialisation remain.
 """
 
 from __future__ import annotations
@@ -33,7 +34,9 @@ Call = Callable[[], object]
 
 
 def bulk_order(version: int, count: int = PAYMENTS) -> tuple[Call, Call]:
-    """Return two functions: one parses the JSON of an order of ``count`` payments, one also validates it."""
+    """Return two functions: the first parses the JSON of a ``count``-payment order, the second also validates the
+    order.
+    """
     order = dict(REQUESTS[version][_BULK_WEBHOOKS[version]])
     [payment] = order["payments"]
     total = str(count * Decimal("12.50"))
@@ -58,7 +61,9 @@ def _iban(number: int) -> str:
 
 @contextlib.contextmanager
 def card_action(issuer: Issuer, action: str) -> Iterator[tuple[Call, Call]]:
-    """Yield two functions: one parses a request and serialises its answer as JSON, the other runs the request."""
+    """Yield two functions. The first parses a request and serialises its response as JSON. The second handles the
+    request.
+    """
     members = CREATE_CARD if action == "createCard" else {"account_id": issuer.account()}
     body = json.dumps(issuer.body(action, **members)).encode()
     store = _RecordedReads(issuer.hub.store)
@@ -86,7 +91,9 @@ def card_action(issuer: Issuer, action: str) -> Iterator[tuple[Call, Call]]:
 
 
 class _RecordedReads(Store):
-    """A store that returns the results of its first reads again, and writes no data."""
+    """A store that records the results of its first reads, returns the same results for later reads, and writes no
+    data.
+    """
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -99,14 +106,15 @@ class _RecordedReads(Store):
         return self._found[name]
 
     def transact(self, operations: Sequence[Operation]) -> None:
-        """Ignore the operations."""
+        """Ignore the write operations of a transaction."""
 
 
 def ratio(sides: tuple[Call, Call], repeats: tuple[int, int], goal: float, rounds: int = 20) -> float:
-    """Return the ratio of the second call's processor time to the first's; each runs ``repeats`` times in a round.
+    """Return the ratio of the second call's processor time to the first call's processor time.
 
-    The result is the lower of two values: the ratio of the minima and the median ratio. Up to ten times as many rounds
-    run while the result exceeds ``goal``, because a loaded machine raises both values.
+    Each call runs ``repeats`` times in a round. The result is the lower of two values: the ratio of the minima and the
+    median ratio. Up to ten times as many rounds run while the result exceeds ``goal``, because a loaded machine raises
+    both values.
     """
     pairs: list[tuple[float, float]] = []
     while True:

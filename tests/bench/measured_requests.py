@@ -1,6 +1,6 @@
-"""The measured requests, as API Gateway and SQS deliver them, with the titles of ``infra/capacity.csv``.
+"""The measured requests, in the formats of API Gateway and SQS, with the titles of ``infra/capacity.csv``.
 
-Each request can be sent only once; a function prepares it.
+Each request can be sent only once, so a function prepares a new request for each use.
 """
 
 from __future__ import annotations
@@ -55,14 +55,14 @@ class Request:
     handler: str = "app.app"
 
     def __call__(self) -> Any:
-        """Handle the event here and return the response body. Raises: AssertionError, unless the request succeeds."""
+        """Handle the event here and return the response body. Raises: AssertionError, if the request fails."""
         module, _, name = self.handler.rpartition(".")
         answer = getattr(importlib.import_module(module), name)(self.event, None)
         self.check(answer)
         return None if answer is None else json.loads(answer["body"])
 
     def check(self, answer: Any) -> None:
-        """Check that a response is a success. Raises: AssertionError."""
+        """Check that the response reports success. Raises: AssertionError, if the response reports a failure."""
         if self.handler == "app.app" and (answer["statusCode"] not in (200, 202) or _FAILED.search(answer["body"])):
             raise AssertionError(answer)
 

@@ -1,8 +1,8 @@
-"""A server that simulates AWS and a bank for measured requests, in a separate process.
+"""A server in a separate process that simulates AWS and a bank for measured requests.
 
-It forwards AWS calls to the emulator. After ``POST /-/replay``, calls recorded since ``POST /-/record`` get their
-recorded responses, whatever the emulator's tables contain. Reads match by body, writes match by tables.
-``GET /-/exchanges`` returns the exchanges since its last call. The process prints its two ports.
+The server forwards AWS calls to the emulator. ``POST /-/record`` starts recording. After ``POST /-/replay``, each
+recorded call gets its recorded response, independent of the emulator's tables. A read is matched by its body, a write
+by its tables. ``GET /-/exchanges`` returns the exchanges since its last call. The process prints its two ports.
 """
 
 from __future__ import annotations

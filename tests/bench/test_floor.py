@@ -27,23 +27,23 @@ def requests() -> Iterator[Recorder]:
 
 
 @pytest.mark.parametrize("title", MEASURED)
-def test_floor_and_boto3_script_send_the_same_bytes_as_the_service(requests: Recorder, title: str) -> None:
+def test_minimal_client_and_boto3_script_send_the_same_bytes_as_the_service(requests: Recorder, title: str) -> None:
     recorded = requests.record(title)  # compares them
 
     assert recorded.calls
 
 
-def test_a_replayed_request_succeeds_again(requests: Recorder) -> None:
+def test_a_replayed_measured_request_succeeds_a_second_time(requests: Recorder) -> None:
     recorded = requests.record("refresh")
 
     assert recorded.request()["refresh_token"] != recorded.request()["refresh_token"]
 
 
-def test_every_measured_request_is_on_the_capacity_page() -> None:
+def test_the_capacity_page_lists_every_measured_request() -> None:
     assert set(MEASURED) <= read_figures(PAGE.read_text(encoding="utf-8")).work.keys()
 
 
-def test_the_floor_creates_the_same_signature_as_the_service(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_minimal_client_creates_the_same_aws_signature_as_the_service(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in (("ACCESS_KEY_ID", "key"), ("SECRET_ACCESS_KEY", "secret"), ("DEFAULT_REGION", "eu-west-1")):
         monkeypatch.setenv(f"AWS_{name}", value)
     body = json.dumps({"TableName": "t"}).encode()
@@ -57,11 +57,11 @@ def test_the_floor_creates_the_same_signature_as_the_service(monkeypatch: pytest
     assert _CALL | signature == expected
 
 
-def test_the_floor_is_one_file_of_limited_length() -> None:
+def test_the_minimal_client_is_one_file_of_limited_length() -> None:
     assert len(Path(floor.__file__).read_text(encoding="utf-8").splitlines()) <= _MOST_LINES
 
 
-def test_ratios_are_medians_of_rounds() -> None:
+def test_reported_time_ratios_are_the_medians_of_all_rounds() -> None:
     measured = Triple.of([(1, 2, 4), (1, 3, 3), (2, 2, 2)])
 
     assert (measured.floor, measured.ours) == (1000, 3000)

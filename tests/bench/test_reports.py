@@ -1,4 +1,4 @@
-"""A report page needs the same DynamoDB calls for short and long lists."""
+"""A report page makes the same number of DynamoDB calls for short and long lists."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ TRANSACTION = {
 
 @dataclass(frozen=True)
 class Report:
-    """A report: its list, the record that a row's number identifies, and the members of a row."""
+    """A report: its list, the record with a given row number, and the members of a row."""
 
     action: str
     timelines: Callable[[int], list[Timeline]]
@@ -120,7 +120,7 @@ def put_row(issuer: Issuer, report: Report, key: Key, card: int, start: int, row
 
 
 def calls_of_page(issuer: Issuer, report: Report, card: int, start: int, rows: int) -> Mapping[str, int]:
-    """Return the DynamoDB calls of the page that follows the middle row of a list."""
+    """Return the DynamoDB calls that fetch the page after the middle row of a list."""
     members = dict(zip(report.dates, (start, start + rows), strict=True))
     members |= {"card_id": card} if report.of_card else {}
     with record_calls(issuer.causeway) as calls:

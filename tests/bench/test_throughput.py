@@ -1,4 +1,4 @@
-"""The boto3 side of the throughput comparison can replay the service's DynamoDB calls repeatedly."""
+"""In the throughput comparison, boto3 can replay the service's DynamoDB calls repeatedly."""
 
 from __future__ import annotations
 

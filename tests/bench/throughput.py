@@ -1,4 +1,5 @@
-"""Requests per second of the service in this process, compared with boto3 replaying the recorded DynamoDB calls.
+"""Measures requests per second of the service in this process, compared with boto3 replaying the recorded DynamoDB
+calls.
 
 The conditions of replayed calls are always true, so boto3 never waits for another client. Clients are threads of this
 process.
@@ -57,7 +58,7 @@ TRANSFER = {
 
 @dataclass(frozen=True)
 class Work:
-    """A repeatable request about a record. The request returns whether it was approved."""
+    """A repeatable request for one record. The call returns whether the request was approved."""
 
     records: str
     new_record: Callable[[Issuer], int]
@@ -119,7 +120,7 @@ def _repeated_call(call: Call) -> dict[str, Any]:
 
 
 def _repeated(value: Any) -> Any:
-    """Make conditions always true, and remove the token that makes DynamoDB skip duplicate transactions."""
+    """Make conditions always true, and remove the client token, because DynamoDB ignores repeated tokens."""
     match value:
         case dict():
             members = {name: _repeated(each) for name, each in value.items() if name != "ClientRequestToken"}
@@ -144,7 +145,7 @@ def service_on_dynamodb_local() -> Iterator[Issuer]:
 
 
 def speeds(issuer: Issuer, work: Work) -> Iterator[tuple[int, int, Speed]]:
-    """Yield numbers of records and clients, each with the measured speed."""
+    """Yield the number of records, the number of clients, and the measured speed."""
     requests = [partial(work.request, issuer, work.new_record(issuer)) for _ in range(2 * MANY)]
     assert all(request() for request in requests), "the first request of each record succeeds"
     ours, recorded = requests[:MANY], requests[MANY:]  # a repeated write would set a record back
@@ -156,7 +157,7 @@ def speeds(issuer: Issuer, work: Work) -> Iterator[tuple[int, int, Speed]]:
 
 
 def _run(requests: Sequence[Callable[[], object]], clients: int) -> int:
-    """Return the number of requests that succeed in time. Each client iterates over the records."""
+    """Return the number of requests that succeed within the measuring time. Each client iterates over the records."""
     barrier = threading.Barrier(clients)
 
     def count(client: int) -> int:

@@ -1,1 +1,1 @@
-"""The kill test: worker processes are killed at random moments and receivers fail, but all delivery guarantees hold."""
+"""The kill test: worker processes are killed at random times and receivers fail. All delivery guarantees must hold."""

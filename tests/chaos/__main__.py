@@ -1,4 +1,4 @@
-"""Run the full kill test. The same seed produces the same run on the same engine."""
+"""Run the full kill test. The same seed and the same engine produce the same run."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SHOWN = 20
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command, and return its exit code."""
+    """Run the kill test, and return the exit code."""
     parser = command.parser("tests.chaos", __doc__)
     parser.add_argument("--seed", default=secrets.token_hex(4), help="the seed of all draws; a new one by default")
     parser.add_argument("--deliveries", type=int, default=1000, help="notices; payments and reads come on top")
@@ -51,7 +51,9 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _missing_faults(run: Run, kills: int) -> Iterator[str]:
-    """Return the faults that did not occur, without which the run is not conclusive."""
+    """Return the required faults that did not occur in the run. The run is conclusive only if all of these faults
+    occur.
+    """
     if run.observed.kills.total() < kills:
         yield f"only {run.observed.kills.total()} workers were killed"
     if run.size.engine == ENGINES[0] and not run.late.count:

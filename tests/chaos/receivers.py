@@ -1,4 +1,4 @@
-"""Receivers that fail a third of their calls: a TPP's Events URL, and banks of both versions, over HTTP.
+"""HTTP receivers that fail a third of their calls: a TPP's Events URL, and banks of both protocol versions.
 
 The run's seed, the call's id and the number of calls with that id determine whether and how a call fails.
 """
@@ -47,7 +47,8 @@ class Call:
 
     Attributes:
         id: ``webhook-id``, or ``X-Request-Id`` at a bank. A retry has the same id.
-        response: a name of the response; ``status`` is 0 if there was none.
+        response: the name of the response.
+        status: the HTTP status; 0 if the receiver sent no response.
         subject: an event's body, a bank's token, or an order's reference.
         done: whether the receiver executed the request.
     """
@@ -63,9 +64,9 @@ class Call:
 
 @dataclass
 class CallLog:
-    """All calls to receivers, in order, and the problems of calls.
+    """All calls to receivers, in order, and the problems found in the calls.
 
-    The share ``failing`` of the calls fails. If it is 0, a retry gets the response of the first call.
+    The fraction ``failing`` of the calls fails. If ``failing`` is 0, a retry gets the response of the first call.
     """
 
     seed: str
@@ -111,7 +112,7 @@ def _at_bank(headers: Mapping[str, str], body: bytes) -> tuple[str, str]:
 
 
 def _answer(path: str, status: int, subject: str) -> Any:
-    """Return the body of a bank's response; a response to an event has none."""
+    """Return the body of a bank's response, or an empty body for a response to an event."""
     if path.startswith(EVENTS):
         return {}
     version_1 = "/bank-1/" in path
@@ -171,7 +172,7 @@ class Receivers(ThreadingHTTPServer):
         return f"http://127.0.0.1:{self.server_port}"
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Ignore connection errors of killed workers. The verdict detects other problems as missing calls."""
+        """Ignore connection errors of killed workers. The final check detects other problems as missing calls."""
 
     def stop(self) -> None:
         self.shutdown()
@@ -179,7 +180,7 @@ class Receivers(ThreadingHTTPServer):
 
 
 def verify_in(now: Callable[[], datetime]) -> None:
-    """Set the clock of the library that verifies events; it rejects events older than five minutes."""
+    """Set the clock with which the event library verifies events. It rejects events older than five minutes."""
 
     class Simulated(datetime):
         @classmethod

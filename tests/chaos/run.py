@@ -1,4 +1,7 @@
-"""A run: TPP calls are accepted, a worker delivers and is killed, and time advances until no work is due."""
+"""A run of the kill test: TPP calls are accepted, and a worker that is repeatedly killed delivers their messages.
+
+The simulated time advances until no work is due.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +45,7 @@ _END_OF_TIME = 2**40
 
 @dataclass(frozen=True)
 class Size:
-    """The size of a run: numbers of notices (without asynchronous calls), full disks, and initial events."""
+    """The size of a run: numbers of notices (without asynchronous calls), disk-full faults, and initial events."""
 
     deliveries: int
     engine: str = ENGINES[0]
@@ -51,12 +54,14 @@ class Size:
 
     @property
     def most_waiting(self) -> int:
-        """Return the number of waiting messages above which no further call is made."""
+        """Return the maximum number of waiting messages at which the run makes another TPP call."""
         return self.backlog + _WAITING
 
     @property
     def lifetime(self) -> int:
-        """Return the factor for the lifetime of workers, so that a long run kills about as many workers as required."""
+        """Return the factor that extends worker lifetimes, so that a long run kills about the required number of
+        workers.
+        """
         return math.ceil(self.deliveries / 200)
 
 
@@ -70,14 +75,14 @@ class Accepted:
 
     @property
     def fetching(self) -> TppCall:
-        """Return the call that fetches the outcome."""
+        """Return the TPP call that fetches the outcome of an accepted call."""
         path, bearer = f"/tpp/requests/{self.request_id}", self.call.bearer
         return TppCall("fetch", "", "GET", path, self.call.client_id, True, bearer=bearer)
 
 
 @dataclass
 class Observations:
-    """The observations of a run that the verdict checks."""
+    """The recorded results of a run, which are compared with the guarantees."""
 
     calls: list[TppCall] = field(default_factory=list)
     accepted: list[Accepted] = field(default_factory=list)
@@ -98,7 +103,7 @@ class Observations:
 
 
 class Deliveries:
-    """Reads the deliveries of a hub."""
+    """Reads the stored delivery records of a hub."""
 
     hub: Hub
 
@@ -112,7 +117,7 @@ class Deliveries:
 
 
 class Run(Deliveries):
-    """A complete run; ``log`` is the log file of the workers."""
+    """A complete run of the kill test; ``log`` is the log file of the workers."""
 
     def __init__(self, seed: str, size: Size, log: Path) -> None:
         self._seed, self.size, self._log = seed, size, str(log)
@@ -138,7 +143,7 @@ class Run(Deliveries):
         self.observed = Observations()
 
     def play(self) -> None:
-        """Run all calls and deliveries until no work is left."""
+        """Run all TPP calls and deliveries until no work is left."""
         traffic = self._prepare()
         self.received.events_secrets |= traffic.events_secrets
         self.observed.calls = list(traffic.calls)
@@ -238,7 +243,7 @@ class Run(Deliveries):
         return False
 
     def _skip(self) -> bool:
-        """Advance the clock to the next possible action, and return whether there is one."""
+        """Advance the clock to the next possible action. Return false if no further action is possible."""
         now = self.clock.monotonic()
         message = self._engine.next_message(self._queue)
         if message is None or message > self._next_sweep:
@@ -251,7 +256,7 @@ class Run(Deliveries):
         return self.clock.monotonic() < START.timestamp() + _LOST
 
     def _end(self) -> bool:
-        """Fetch outcomes and resend failed notices, and return whether deliveries have become due again."""
+        """Fetch outcomes and resend failed notices. Return whether deliveries are due again."""
         self._fetch_outcomes()
         (resent,) = self._without_faults([self._job("resend")])
         self.observed.resent += resent

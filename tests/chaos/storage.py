@@ -36,10 +36,10 @@ _CHANGED_BY_RESTORE = (("moto.dynamodb.models", "DynamoDBBackend.create_table"),
 
 
 class LateAnswers:
-    """Draws DynamoDB writes that succeed after the client has timed out; ``count`` is their number while ``is_active``.
+    """Selects DynamoDB writes that succeed after the client has timed out, while ``is_active`` is true.
 
-    Writes are drawn from a seed, separately for each table. Reads and measurements are never drawn, because they run in
-    parallel and their order differs between runs.
+    ``count`` is the number of selected writes. Writes are selected by a seed, separately for each table. Reads and
+    measurements are never selected, because they run in parallel and their order differs between runs.
     """
 
     def __init__(self, seed: str) -> None:
@@ -78,9 +78,10 @@ class _LateEmulator:
 
 
 class FillingDisk:
-    """The emulator's file at ``path``. While ``is_active``, writes to it fail ``times`` times, drawn from ``seed``.
+    """The emulator's file at ``path``, with disk-full faults.
 
-    After a failed write the emulator ends, loses unsaved changes, and restarts from the file.
+    While ``is_active`` is true, ``times`` writes to the file fail; ``seed`` determines which writes fail. After a
+    failed write the emulator ends, loses unsaved changes, and restarts from the file.
 
     Args:
         most: the largest number of saved calls between two failures.
@@ -105,7 +106,7 @@ class FillingDisk:
         path.unlink(missing_ok=True)
 
     def start(self) -> Emulator:
-        """Start an emulator from the file, without state of the previous emulator."""
+        """Start an emulator from the file. The state of the previous emulator in memory is lost."""
         application = load_moto()
         if self._state:
             self._state.discard()
@@ -143,7 +144,7 @@ class FillingDisk:
 
 
 class _State(EmulatorState):
-    """A state whose file is full when ``is_full`` returns true; SQLite itself rejects the write."""
+    """An emulator state whose file is full while ``is_full`` returns true. SQLite itself rejects the write."""
 
     def __init__(self, path: Path, is_full: Callable[[], bool], end: Callable[[StateUnusable], object]) -> None:
         super().__init__(path, end)
@@ -161,7 +162,7 @@ class _State(EmulatorState):
 
 
 class Engine:
-    """The emulator, with a separate DynamoDB if ``engine`` names one. ``environment`` directs AWS clients to both."""
+    """The emulator, with a separate DynamoDB if ``engine`` is set. ``environment`` directs AWS clients to both."""
 
     def __init__(
         self, clock: ManualClock, late: LateAnswers, engine: str = ENGINES[0], disk: FillingDisk | None = None
@@ -192,7 +193,7 @@ class Engine:
             self._create_resources()
 
     def next_message(self, queue: str) -> float | None:
-        """Return the Unix time at which the next message of a queue can be received; ``None`` for an empty queue."""
+        """Return the Unix time at which a queue's next message can be received, or ``None`` if the queue is empty."""
         return next_visible(self._emulator.sqs.queue(queue))
 
     def count_receivable(self, queue: str) -> int:
@@ -219,6 +220,9 @@ class Engine:
 
 
 def next_visible(queue: MessageQueue) -> float | None:
-    """Return the earliest time, possibly past, at which a message can be received; ``None`` for an empty queue."""
+    """Return the earliest time at which a message can be received, or ``None`` if the queue is empty.
+
+    The time can be in the past.
+    """
     messages = filter(None, map(queue.get, queue.ids()))
     return min((message.visible_at for message in messages), default=None)

@@ -20,7 +20,7 @@ def start_run(folder: Path) -> subprocess.Popen[str]:
     return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
 
-def test_the_kill_test_loses_no_data_and_a_seed_reproduces_the_same_run(tmp_path: Path) -> None:
+def test_the_kill_test_loses_no_data_and_equal_seeds_produce_equal_runs(tmp_path: Path) -> None:
     folders = [tmp_path / "one", tmp_path / "other"]
     runs = [start_run(folder) for folder in folders]
     outputs = [run.communicate()[0] for run in runs]

@@ -1,4 +1,4 @@
-"""The kill test determines when the next message can be received."""
+"""Tests for the time at which the next message of a queue can be received."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The traffic of a run: TPPs revoke consents, pay and read accounts. Includes their clients, banks and consents."""
+"""The requests of a run: TPPs revoke consents, pay and read accounts. The module also creates clients, banks and
+consents.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +52,7 @@ class TppCall:
 
 @dataclass(frozen=True)
 class Traffic:
-    """The clients' events secrets by path, and the calls of the TPPs, in order."""
+    """The clients' events secrets by URL path, and the calls of the TPPs in order."""
 
     events_secrets: Mapping[str, str]
     calls: Sequence[TppCall]
@@ -58,10 +60,10 @@ class Traffic:
 
 @dataclass(frozen=True)
 class Preparation:
-    """Creates clients, banks and consents in a worker; ``banks`` are their addresses by version.
+    """Creates clients, banks and consents in a worker; ``banks`` maps each protocol version to a bank's URL.
 
-    The first client already has a ``backlog`` of events. Every consent causes three deliveries: its authorization and
-    its revocation are reported to the TPP, and its revocation to the bank.
+    The first client has ``backlog`` events at the start. Every consent causes three deliveries. The TPP gets reports of
+    the authorization and the revocation, and the bank gets a report of the revocation.
     """
 
     seed: str
@@ -152,7 +154,7 @@ class TrafficBuilder:
         return {"prefer": "respond-async", "x-request-id": request_id}
 
     def _bearer(self, client: Any, version: int) -> str:
-        """Return a bearer that can be used many times."""
+        """Return a bearer token of a consent that permits many uses."""
         key = client.client_id, version
         if key not in self._bearers:
             self._bearers[key] = self._tokens(client, version, scopes=SCOPES[version])
@@ -165,7 +167,7 @@ class TrafficBuilder:
 
 
 def add_bank(hub: Hub, version: int, url: str) -> Bank:
-    """Register a bank of a version at a URL."""
+    """Register a bank with a protocol version at a URL."""
     key = signatures.load_private_key(signatures.generate_private_pem())
     bic, country = {1: ("ALPHGB21", "GB"), 2: ("BETADEF1", "DE")}[version]
     new = NewBank(

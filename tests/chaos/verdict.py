@@ -1,4 +1,4 @@
-"""The verdict: compares the service's guarantees with the observations of receivers, records and TPPs."""
+"""Compares the service's guarantees with the calls at receivers, the stored records and the results of TPP calls."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Played(Protocol):
 
 
 class Verdict:
-    """Checks a completed run; ``broken`` lists every broken guarantee.
+    """The result of checking a completed run; ``broken`` lists every broken guarantee.
 
     ``most_waiting`` is the largest number of waiting messages at which another call was made.
     """
@@ -71,7 +71,7 @@ class Verdict:
 
     @property
     def ordered(self) -> list[Delivery]:
-        """Return the payments that the service recorded, including those whose TPPs got no response."""
+        """Return the payments that the service recorded, including payments whose TPPs got no response."""
         return [record for record in self.records if record.kind == "payment"]
 
     @property
@@ -79,7 +79,7 @@ class Verdict:
         return [record for record in self.records if record.kind in _NOTICES]
 
     def _notices_arrived(self) -> Iterator[str]:
-        """Check that every notice has arrived, and that only notices that arrived are recorded as delivered."""
+        """Check that every notice has arrived, and that every notice recorded as delivered has arrived."""
         for record in self.notices:
             calls = self._by_id[record.delivery_id if record.kind == "event" else record.request_id]
             if record.state != "delivered":
@@ -101,7 +101,7 @@ class Verdict:
                     yield f"{topic} of {consent_id} has {counts[consent_id, topic]} deliveries"
 
     def _repeats_equal(self) -> Iterator[str]:
-        """Check that retries have the id and body of the first call, and that no other call has that id."""
+        """Check that retries have the id and body of the first call, and that different calls have different ids."""
         by_subject: dict[tuple[str, str], set[str]] = defaultdict(set)
         for call_id, calls in self._by_id.items():
             if len({(call.path, call.body) for call in calls}) > 1:
@@ -111,7 +111,9 @@ class Verdict:
         yield from (f"{subject} came with the ids {ids}" for subject, ids in by_subject.items() if len(ids) > 1)
 
     def _paid_once(self) -> Iterator[str]:
-        """Check that no order reaches a bank twice, for any response and any number of retries by its TPP."""
+        """Check that no order reaches a bank twice or is accepted twice, for any response and any number of TPP
+        retries.
+        """
         times = Counter(call.subject for call in self.orders)
         yield from (f"{reference} reached its bank {count} times" for reference, count in times.items() if count > 1)
         accepted: dict[str, set[str]] = defaultdict(set)
@@ -151,7 +153,7 @@ class Verdict:
                 yield f"{reference} is {ending}, and its one-time consent is {item.get('status')}"
 
     def _nothing_left(self) -> Iterator[str]:
-        """Check that no delivery is due, and that no slot is held longer than an attempt may take."""
+        """Check that no delivery is due, and that no delivery slot is held longer than an attempt may take."""
         yield from (f"{record.delivery_id} is still due" for record in self.records if record.state == "due")
         until = self._run.clock.time() + CLAIMED_SECONDS
         for slot in self._run.items("slot#"):
@@ -159,7 +161,7 @@ class Verdict:
                 yield f"{slot['part']} of {slot['delivery_id']} is held"
 
     def _queue_bounded(self) -> Iterator[str]:
-        """Check that a long queue does not grow without new calls."""
+        """Check that the length of a long queue does not increase without new calls."""
         longest, waiting = self._observed.longest, self._most_waiting
         if longest > _GROWTH * waiting:
             yield f"{longest} messages waited, although no call was made while there were more than {waiting}"
@@ -177,7 +179,7 @@ class Verdict:
 
 
 def ending_of(body: Any) -> str:
-    """Return the ending of an accepted call: ``done``, or the error title; payment errors have short names."""
+    """Return ``done`` or the error title of an accepted call. Payment errors have short names."""
     if body["state"] == "done":
         return "done"
     title = str(body["body"]["title"])

@@ -1,8 +1,9 @@
-"""A worker process that runs the service's consumer and schedule until it is killed at a randomly drawn boundary.
+"""A worker process that runs the service's consumer and schedule until a randomly selected boundary, and is killed
+there.
 
-A boundary is the moment before a call leaves the process, or the moment between its execution and its response. The
-process kills itself there with ``SIGKILL``, so no cleanup runs. Identifiers, jitter and the time come from the run, so
-the same seed produces the same run.
+A boundary is the moment before a call leaves the process, or the moment between the call's execution and its response.
+The process kills itself there with ``SIGKILL``, so no cleanup runs. Identifiers, jitter and the time come from the run,
+so the same seed produces the same run.
 """
 
 from __future__ import annotations
@@ -77,7 +78,7 @@ boto3.client("sqs", region_name="eu-west-1")  # forked processes need not read t
 
 @dataclass(frozen=True)
 class Kill:
-    """The moment of a kill: the ``nth`` time on ``side`` of a ``call``, or at boundary ``latest``."""
+    """The time of a kill: before or after (``side``) the ``nth`` occurrence of ``call``, or at boundary ``latest``."""
 
     call: str
     side: str
@@ -87,7 +88,7 @@ class Kill:
 
 @dataclass(frozen=True)
 class Plan:
-    """The settings of a worker process; ``log`` is its log file, and ``kill`` is ``None`` if it is not killed."""
+    """The settings of a worker process. ``log`` is the log file. ``kill`` is ``None`` if the process is not killed."""
 
     seed: str
     environment: Mapping[str, str]
@@ -98,7 +99,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Job:
-    """A job of a worker and its time, while the ports ``closed`` refuse connections."""
+    """A job of a worker and the time of the job. The ports in ``closed`` refuse connections during the job."""
 
     name: str
     now: float
@@ -108,7 +109,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Outcome:
-    """The result of a job and its time, or the boundary at which the worker was killed."""
+    """The result of a job and its time, or the boundary at which the worker was killed during the job."""
 
     now: float
     result: Any = None
@@ -116,9 +117,9 @@ class Outcome:
 
 
 class Worker:
-    """Runs jobs in one worker process after the other; ``kills`` counts the boundaries at which processes were killed.
+    """Runs jobs in a sequence of worker processes; ``kills`` counts the boundaries at which processes were killed.
 
-    A longer ``lifetime`` makes processes live longer. They are killed only while ``is_mortal`` is true.
+    A longer ``lifetime`` makes processes live longer. Processes are killed only while ``is_mortal`` is true.
     """
 
     def __init__(self, name: str, environment: Mapping[str, str], log: str, lifetime: int = 1) -> None:
@@ -131,7 +132,7 @@ class Worker:
         self.kills: Counter[str] = Counter()
 
     def carry_out(self, job: Job) -> Outcome:
-        """Run a job in the process; the next job after a kill gets a new process."""
+        """Run a job in the worker process. After a kill, the next job runs in a new process."""
         if self._process is None:
             self._start(job.now)
         try:
@@ -175,7 +176,7 @@ class Worker:
 
 
 def preload() -> None:
-    """Fork new workers from a process that has imported all modules, so that all sets have the same order."""
+    """Fork new workers from a process that has imported all modules, so that sets have the same order in all."""
     os.environ["PYTHONHASHSEED"] = "0"
     _START.set_forkserver_preload(["tests.chaos.worker"])
 
@@ -221,7 +222,7 @@ class Boundaries:
 
 
 class _Jobs:
-    """The jobs of a worker process; their results can be pickled."""
+    """Runs the jobs of a worker process; the results can be pickled."""
 
     def __init__(self, clock: ManualClock) -> None:
         self._clock = clock
@@ -243,7 +244,7 @@ class _Jobs:
         return getattr(self, job.name)(job.argument)
 
     def consume(self, _: None) -> tuple[int, tuple[str, ...]]:
-        """Process one message, and return the number of deleted messages and the attempted deliveries."""
+        """Process one message. Return the number of deleted messages and the attempted deliveries."""
         (consumer,) = self._runner.consumers
         if not self._url:
             self._url = self._sqs.get_queue_url(QueueName=queue_name(consumer))["QueueUrl"]
@@ -314,7 +315,7 @@ def run_worker(connection: Connection, plan: Plan) -> None:
 
 
 def draw_from(seed: str) -> None:
-    """Generate every identifier and all jitter of this process from ``seed``."""
+    """Derive every identifier and all jitter of this process from ``seed``."""
     source = random.Random(seed)
     random.seed(seed)
     secrets.token_bytes = lambda nbytes=None: source.randbytes(nbytes or 32)
@@ -342,6 +343,6 @@ def simulate_time_limits(clock: ManualClock) -> None:
 
 
 def kind_of(path: str) -> str:
-    """Return the kind of a call to a receiver's ``path``."""
+    """Return the kind of a receiver call with this URL ``path``."""
     kinds = {"events": "event", "revoke_token": "revocation", "payment": "payment"}
     return next((kind for part, kind in kinds.items() if part in path), "question")

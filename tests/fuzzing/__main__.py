@@ -26,7 +26,7 @@ _SLOW = "slow-unit-"
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Fuzz the chosen parsers one after the other; return 1 if there are defects."""
+    """Fuzz the selected parsers one after the other. Return 1 if defects are found."""
     parser = command.parser("tests.fuzzing", __doc__)
     parser.add_argument("--seconds", type=int, default=600, help="how long each parser is fuzzed")
     parser.add_argument("--only", choices=TARGETS, metavar="NAME", help=f"one of {', '.join(TARGETS)}")
@@ -42,7 +42,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def fuzz(name: str, seconds: int) -> bool:
-    """Fuzz one parser in a separate process, print a line, and return whether there are no findings."""
+    """Fuzz one parser in a separate process and print a line. Return whether the parser has no findings."""
     folder = FOLDER / name
     for old in (folder / "crashes").glob("*"):
         old.unlink()

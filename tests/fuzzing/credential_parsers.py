@@ -1,4 +1,4 @@
-"""Parsers of credentials, and the fixed keys that sign the tokens of the corpus."""
+"""Parsers of credentials, and the fixed keys that sign the tokens of the fuzzing corpus."""
 
 from __future__ import annotations
 
@@ -55,12 +55,12 @@ _EMPTY_STORE = cast(Store, SimpleNamespace(query=lambda *_, **__: Page([], None)
 
 
 def text(content: bytes) -> str:
-    """Decode bytes as API Gateway or the event does, with a replacement for bytes that are not UTF-8."""
+    """Decode bytes in the same way as API Gateway. Bytes that are not valid UTF-8 are replaced."""
     return content.decode(errors="replace")
 
 
 def sign_jwt(content: bytes) -> str:
-    """Sign a token with ES256; the first line of ``content`` is the header, the rest are the claims."""
+    """Sign a token with ES256. The first line of ``content`` is the header, and the rest contains the claims."""
     header, _, claims = content.partition(b"\n")
     signed = f"{base64url(header)}.{base64url(claims)}"
     der = _PRIVATE_KEY.sign(signed.encode(), ec.ECDSA(hashes.SHA256()))
@@ -93,20 +93,20 @@ def _client() -> Client:
 
 
 def read_jwt(content: bytes) -> None:
-    """Parse a compact token as received."""
+    """Parse a compact token and verify its signature."""
     token = parse(text(content))
     verify(token, [import_key(public_jwk())], SIGNING_ALGORITHMS)
 
 
 def read_assertion(content: bytes) -> None:
-    """Verify a client assertion. Header and claims are signed here, so every check can be reached."""
+    """Verify a client assertion. This function signs the content, so that fuzzing can reach every check."""
     assertion = sign_jwt(content)
     read_subject(assertion)
     _assertions().verify(_client(), assertion, [_ENDPOINT])
 
 
 def read_proof(content: bytes) -> None:
-    """Verify a DPoP proof that is signed in the same way as an assertion."""
+    """Verify a DPoP proof. This function signs the proof in the same way as a client assertion."""
     _proofs().verify(sign_jwt(content), "POST", [_ENDPOINT], token="access", needs_nonce=False)
 
 
@@ -127,7 +127,7 @@ def read_claims(content: bytes) -> None:
 
 
 def read_key_set(content: bytes) -> None:
-    """Read a client's key set; each key must be usable for verification."""
+    """Read a client's key set, and check that each key can verify signatures."""
     token = parse(sign_jwt(b'{"alg":"PS256"}\n{}'))
     keys = import_key_set(jsontext.loads(content))
     for key in keys:
@@ -168,7 +168,9 @@ def read_bank_signature(content: bytes) -> None:
 
 
 def read_event(content: bytes) -> None:
-    """Verify an event at the built-in receiver: id, time and signature, each on a line, and the body."""
+    """Verify an event at the built-in receiver. The first three lines are id, time and signature, and the rest is the
+    body.
+    """
     names = ("webhook-id", "webhook-timestamp", "webhook-signature")
     *values, body = (content + b"\n\n\n").split(b"\n", 3)
     headers = dict(zip(names, map(text, values), strict=True))

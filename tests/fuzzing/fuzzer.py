@@ -1,7 +1,7 @@
-"""Coverage-guided fuzzing of one parser in this process (atheris, libFuzzer); ``make fuzz`` starts it.
+"""Coverage-guided fuzzing of one parser in this process (atheris, libFuzzer); ``make fuzz`` starts the process.
 
-Inputs and defects are stored in the folders ``inputs/`` and ``crashes/``. The run continues after a defect, which is
-written once for each place in the code.
+Inputs and defects are stored in the folders ``inputs/`` and ``crashes/``. The run continues after a defect. For each
+place in the code, only one defect is written.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Recorder:
 
 
 def mutate_inside(armour: Armour) -> object:
-    """Return a mutator that changes the bytes inside an armour, and sometimes the armour itself."""
+    """Return a mutator that changes the encoded bytes, and sometimes the surrounding text encoding (such as PEM)."""
 
     def mutate(content: bytes, max_bytes: int, seed: int) -> bytes:
         if random.Random(seed).random() < 0.1:

@@ -1,4 +1,4 @@
-"""Check a separate stack against every OpenAPI document with requests that Schemathesis generates."""
+"""Send requests that Schemathesis generates from every OpenAPI document to a stack, and check the responses."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _SLOW_REFERENCE = "TEST-"  # demonstration banks answer such references slowly, 
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command, and return its exit code."""
+    """Run the checks, and return the exit code."""
     parser = command.parser("tests.fuzzing.openapi", __doc__)
     parser.add_argument("--examples", type=int, default=300, help="requests per operation")
     parser.add_argument("--seed", type=int, default=int(time.time()), help="what the requests are generated from")
@@ -128,7 +128,7 @@ def run_operations(callers: Callers, name: str, examples: int, number: int, part
 
 
 class _Trial:
-    """Sends requests to one operation."""
+    """Sends generated requests to one operation."""
 
     def __init__(self, callers: Callers, name: str, operation: Any, session: requests.Session) -> None:
         self._callers = callers
@@ -153,7 +153,9 @@ class _Trial:
         return self._outcome
 
     def _documented_bodies(self) -> Sequence[Any]:
-        """Return the examples of the request body in the document; they name data of the stack, so they succeed."""
+        """Return the request body examples of the document. The examples contain ids of the stack, so the requests
+        succeed.
+        """
         content = self._operation.definition.raw.get("requestBody", {}).get("content", {}).get("application/json", {})
         return [example["value"] for example in content.get("examples", {}).values()]
 
@@ -200,10 +202,11 @@ class _Trial:
                 self._outcome.add_failure(f"{type(failure).__name__}: {failure}", response)
 
     def _credentials(self, case: Any) -> AuthBase:
-        """Return no credentials for invalid headers, else those of the bank or the TPP. Every tenth TPP request has no
-        bearer.
+        """Return the credentials of a request.
 
-        The bearer belongs to the bank whose version has the request's members.
+        Requests with invalid headers have no credentials. Other requests have the bank's or the TPP's credentials.
+        Every tenth TPP request has no bearer token. The bearer belongs to the bank whose protocol version has the
+        request's members.
         """
         parts = case.meta.components.items()
         if any(str(place.value) == "header" and part.mode.is_negative for place, part in parts):
@@ -221,7 +224,7 @@ class _Trial:
 
 
 def _is_refused_by_bank(response: Any) -> bool:
-    """Return whether this 502 is the documented response for a rejection by the bank."""
+    """Return whether this 502 response is the documented response to a rejection by the bank."""
     return bool(response.status_code == 502 and f'"{_BANK_REFUSED}"' in response.text)
 
 

@@ -55,12 +55,12 @@ _AMOUNTS = [
 
 @dataclass(frozen=True, slots=True)
 class AtBank:
-    """Data of one bank. Each token has its own consent, so using one token does not affect another.
+    """Test data of one bank. Each token has its own consent, so using one token does not affect another token.
 
     Attributes:
         access_token: a bearer with every scope.
         signing_key: the bank's private key, PEM.
-        examples: the stack's tokens, URLs and payments, by the examples in the documents that they replace.
+        examples: maps each example in the documents to a token, URL or payment of the stack.
     """
 
     bic: str
@@ -73,14 +73,16 @@ class AtBank:
 
 @dataclass(frozen=True)
 class Callers:
-    """A TPP with a bearer at each bank, and the banks by version. All values can be pickled for other processes."""
+    """A TPP with a bearer at each bank, and the banks by protocol version. All values can be pickled for other
+    processes.
+    """
 
     base_url: str
     client_id: str
     banks: Mapping[int, AtBank]
 
     def document(self, name: str) -> Json:
-        """Return a document whose examples name data of this stack."""
+        """Return a document in which the ids and URLs of this stack replace the examples."""
         values = dict(self.banks[2 if name == "bank-v2" else 1].examples)
         values[member_example(tpp_calls.TokenRequest, "client_id")] = self.client_id
         text = load_document(name, self.base_url).text
@@ -92,7 +94,7 @@ class Callers:
         return found
 
     def _narrow(self, document: Json) -> None:
-        """Limit members to values that this stack accepts, so that banks receive most generated orders."""
+        """Limit members to values that this stack accepts, so that most generated orders reach the banks."""
         schemas = document["components"]["schemas"]
         del document["components"]["parameters"]["IdempotencyKey"]["example"]  # the first request would use it up
         schemas["Currency"]["enum"] = ["EUR", "GBP", "PLN", "SEK", "USD"]
@@ -130,7 +132,7 @@ class NoCredentials(AuthBase):
 
 
 class TppCredentials(NoCredentials):
-    """Adds the Client ID and, if an operation needs it, the bearer of one bank."""
+    """Adds the Client ID and, if an operation requires a bearer, the bearer of one bank."""
 
     def __init__(self, callers: Callers, version: int, security: Sequence[Json], *, with_bearer: bool) -> None:
         self._headers = {"X-Api-Key": callers.client_id}
@@ -157,7 +159,9 @@ class BankCredentials(NoCredentials):
 
 
 def prepare_callers(stack: Mapping[str, Any]) -> Callers:
-    """Create callers by acting as the TPP and the PSU at both banks; the process must have the stack's environment.
+    """Create a TPP with consents by acting as the TPP and the PSU at both banks.
+
+    The process must have the stack's environment variables.
 
     Raises:
         KeyError, NavigationFailed.
@@ -212,7 +216,7 @@ def _payment_id(tpp: Tpp, version: Version, bearer: str) -> str:
 
 
 def _listed_payment_id(tpp: Tpp, version: Version, account_id: str, bearer: str) -> str:
-    """Return a payment id of the account's history; empty in version 2, which has no history."""
+    """Return a payment id from the account's history, or an empty string for version 2, which has no history."""
     if "account_payments" not in version.relayed:
         return ""
     answer = tpp.call("GET", f"/tpp/account_payments?account_id={account_id}", bearer=bearer)

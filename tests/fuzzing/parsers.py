@@ -77,14 +77,14 @@ _OPENBANKING = cast(
 
 @dataclass(frozen=True)
 class Armour:
-    """A text encoding around bytes; the fuzzer changes the bytes inside."""
+    """A text encoding such as PEM around bytes. The fuzzer changes the encoded bytes."""
 
     unwrap: Callable[[bytes], bytes]
     wrap: Callable[[bytes], bytes]
 
 
 def pem(label: str) -> Armour:
-    """Return the armour of PEM (RFC 7468)."""
+    """Return the PEM encoding (RFC 7468) with this label."""
     begin, end = (f"-----{word} {label}-----\n".encode() for word in ("BEGIN", "END"))
     return Armour(
         unwrap=lambda content: b64decode(content.partition(begin)[2].partition(end)[0]),
@@ -94,7 +94,7 @@ def pem(label: str) -> Armour:
 
 @dataclass(frozen=True)
 class Target:
-    """A parser.
+    """A parser to fuzz.
 
     Attributes:
         parse: takes external input.
@@ -109,7 +109,7 @@ class Target:
     armour: Armour | None = None
 
     def run(self, content: bytes) -> None:
-        """Parse an input. Raises: any undocumented error."""
+        """Parse an input. Raises: any error that is not in ``errors``."""
         with suppress(*self.errors):
             self.parse(content)
 
@@ -144,7 +144,7 @@ def read_request(content: bytes) -> None:
 
 @cache
 def _models() -> Mapping[str, type[Message]]:
-    """Return the request and response models of TPPs and banks by name."""
+    """Map each model name to a request or response model of TPPs and banks."""
     bodies = [model for version in VERSIONS.values() for model in version.calls.values()]
     bodies += [webhook.request for version in VERSIONS.values() for webhook in version.webhooks]
     own = [each for each in vars(tpp_calls).values() if isinstance(each, type) and issubclass(each, Message)]
@@ -152,7 +152,7 @@ def _models() -> Mapping[str, type[Message]]:
 
 
 def read_message(content: bytes) -> None:
-    """Read a body of a TPP or a bank; the first line names its model."""
+    """Read a body of a TPP or a bank. The first line is the name of the body's model."""
     name, _, body = content.partition(b"\n")
     value = jsontext.loads(body)
     models = _models()
@@ -175,7 +175,7 @@ def _answers() -> Mapping[str, tuple[Version, Row, Webhook]]:
 
 
 def read_bank_answer(content: bytes) -> None:
-    """Read a bank's response; the first line is the path of the webhook."""
+    """Read a bank's response. The first line is the path of the webhook, and the rest is the response body."""
     name, _, body = content.partition(b"\n")
     answers = _answers()
     version, row, webhook = answers.get(text(name), next(iter(answers.values())))
@@ -186,7 +186,7 @@ def read_bank_answer(content: bytes) -> None:
 
 
 def read_json(content: bytes) -> None:
-    """Read JSON, and check that writing and reading the value again does not change it."""
+    """Read JSON, write the value, and check that reading the written text returns the same value."""
     value = jsontext.loads(content)
     assert jsontext.loads(jsontext.dumps(value)) == value
 
@@ -230,7 +230,7 @@ def read_retry_after(content: bytes) -> None:
 
 
 def read_recorded_answer(content: bytes) -> None:
-    """Read the part of a receiver's response that an attempt stores."""
+    """Read the part of a receiver's response that a delivery attempt stores."""
     captured = CapturedHeaders()
     captured.beginning = content
     record_answer(captured)
@@ -261,14 +261,14 @@ def _fields() -> list[TypeAdapter[object]]:
 
 
 def read_field(content: bytes) -> None:
-    """Read a member of a request of the open banking or card API, as any type."""
+    """Read a text as a request member of every type in the open banking and card APIs."""
     for field in _fields():
         with suppress(ValidationError):
             field.validate_python(text(content))
 
 
 def read_time(content: bytes) -> None:
-    """Read a day, a quarter, a time, a duration or a page number."""
+    """Read a text as a day, a quarter, a time, a duration and a page number."""
     written = text(content)
     read_filter(written)
     for reader in (read_day, days_of_quarter, read_duration):

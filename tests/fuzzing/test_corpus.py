@@ -13,7 +13,7 @@ FILES = sorted(file.relative_to(CORPUS) for file in CORPUS.glob("*/*"))
 
 
 @pytest.mark.parametrize("file", FILES, ids=str)
-def test_a_parser_accepts_a_file_or_raises_a_documented_error(file: Path) -> None:
+def test_a_parser_accepts_a_corpus_file_or_raises_a_documented_error(file: Path) -> None:
     TARGETS[file.parent.name].run((CORPUS / file).read_bytes())
 
 

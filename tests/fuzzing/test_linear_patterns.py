@@ -1,7 +1,7 @@
 """Regular expressions that read external input run in linear time.
 
-Two constructs take superlinear time: repeats with more than one possible end, and searches that read the same run of
-characters again from each of its characters.
+Two constructs take superlinear time. The first is a repeat with more than one possible end. The second is a search that
+reads the same run of characters again from each character of the run.
 """
 
 from __future__ import annotations
@@ -44,7 +44,8 @@ class Repeat:
     """A repeat without a maximum.
 
     Attributes:
-        characters: the possible first characters of each round. The rules are exact for rounds of one character.
+        characters: the possible first characters of each repetition. The rules are exact for repetitions of one
+        character.
         following: the characters that can follow the repeat.
         before: the characters of each mandatory place before the repeat.
         is_possessive: whether the repeat never backtracks.
@@ -59,12 +60,12 @@ class Repeat:
 
     @property
     def is_ambiguous(self) -> bool:
-        """Return whether a match can end the repeat at several places, all of which are tried."""
+        """Return whether a match can end the repeat at several places, so that the engine tries all of these places."""
         return not self.is_possessive and bool(self.characters & self.following)
 
     @property
     def is_read_again(self) -> bool:
-        """Return whether a failed search can begin again inside the run that it read, and read the rest twice."""
+        """Return whether a failed search can restart inside the run of characters and read the rest again."""
         return self.may_fail and all(self.characters & place for place in self.before)
 
 
@@ -99,7 +100,7 @@ class ReadPattern:
             before = (*before, *self._passed(kind, value))
 
     def _inner(self, kind: Any, value: Any) -> list[Sequence[Node]]:
-        """Return the sequences inside a node."""
+        """Return the sequences inside a node of the syntax tree."""
         name = str(kind)
         if name in _REPEATS:
             return [value[2]]
@@ -142,11 +143,11 @@ class ReadPattern:
         return frozenset(filter(matches, _ALPHABET))
 
     def _is_optional(self, node: Node) -> bool:
-        """Return whether a node can match the empty string."""
+        """Return whether a node of the syntax tree can match the empty string."""
         return str(node[0]) not in _WITHOUT_WIDTH and _END in self._begin(*node)
 
     def _passed(self, kind: Any, value: Any) -> Iterator[Characters]:
-        """Yield the characters of each mandatory place of a node."""
+        """Yield the characters of each mandatory place of a syntax tree node."""
         name = str(kind)
         if name == "ASSERT_NOT" and value[0] == -1:
             yield frozenset(_ALPHABET) - self._first(value[1])
@@ -161,7 +162,7 @@ def find_repeats_to_mend(pattern: re.Pattern[str], *, is_searched: bool) -> list
     """Return the repeats of a pattern that take superlinear time.
 
     Args:
-        is_searched: whether matches may begin anywhere in a text, and not only at its start.
+        is_searched: whether matches may begin anywhere in a text. If false, matches begin only at the start of a text.
     """
     repeats = ReadPattern(pattern).repeats
     return [each for each in repeats if each.is_ambiguous or (is_searched and each.is_read_again)]
@@ -218,20 +219,20 @@ ACCEPTED_WHEN_SEARCHED = {
 
 
 @pytest.mark.parametrize("name", sorted(PATTERNS.keys() - LINEAR_EXCEPTIONS.keys()))
-def test_no_pattern_has_a_repeat_with_superlinear_time(name: str) -> None:
+def test_patterns_for_external_input_have_no_repeat_with_superlinear_time(name: str) -> None:
     assert find_repeats(name) == []
 
 
 @pytest.mark.parametrize("name", LINEAR_EXCEPTIONS)
-def test_each_exception_has_a_repeat_that_the_rules_reject(name: str) -> None:
+def test_each_listed_exception_has_a_repeat_that_the_linear_time_rules_reject(name: str) -> None:
     assert find_repeats(name)
 
 
 @pytest.mark.parametrize("pattern", REFUSED_WHEN_SEARCHED.values(), ids=REFUSED_WHEN_SEARCHED)
-def test_a_repeat_with_superlinear_time_is_detected(pattern: str) -> None:
+def test_a_pattern_repeat_with_superlinear_time_is_detected(pattern: str) -> None:
     assert find_repeats_to_mend(re.compile(pattern), is_searched=True)
 
 
 @pytest.mark.parametrize("pattern", ACCEPTED_WHEN_SEARCHED.values(), ids=ACCEPTED_WHEN_SEARCHED)
-def test_a_repeat_with_linear_time_is_accepted(pattern: str) -> None:
+def test_a_pattern_repeat_with_linear_time_is_accepted(pattern: str) -> None:
     assert find_repeats_to_mend(re.compile(pattern), is_searched=True) == []

@@ -34,10 +34,10 @@ _SVG = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9">'
 
 @dataclass(frozen=True)
 class LongInput:
-    """An input for a parser.
+    """A long input for a parser.
 
     Attributes:
-        build: returns an input of at most the given size, and close to it.
+        build: returns an input of approximately the given size, which the input never exceeds.
         size: the parser's maximum, or less if the parser does much work per byte.
     """
 
@@ -56,7 +56,7 @@ def _fill(begin: str, piece: str, end: str, size: int) -> bytes:
 
 
 def _name_members(begin: str, end: str, size: int) -> LongInput:
-    """Repeat members with different names between ``begin`` and ``end`` up to the given size."""
+    """Repeat members with different names between ``begin`` and ``end``, up to the given size."""
     return LongInput(partial(_fill_with_members, begin, end), size)
 
 
@@ -74,7 +74,7 @@ def _names(count: int) -> Iterator[str]:
 def _refer_from_every_element(size: int, *, known: bool) -> bytes:
     """Return a style sheet with hundreds of references for each of a document's thousands of elements.
 
-    The elements use each other, so one element is drawn at least as often as there are names.
+    The elements use each other, so a parser draws one element at least as often as the number of names.
     """
     count = size // 50
     names = list(_names(count))
@@ -162,7 +162,7 @@ CASES = [(target, name) for target, inputs in INPUTS.items() for name in inputs]
 
 @pytest.fixture(autouse=True)
 def time_limit() -> Iterator[None]:
-    """Abort a parser that takes too long."""
+    """Abort a parser that exceeds a time limit."""
     before = signal.signal(signal.SIGALRM, lambda *_: pytest.fail("the parser takes more than linear work"))
     signal.alarm(PATIENCE_SECONDS)
     yield
@@ -182,7 +182,7 @@ def count_calls(target: Target, content: bytes) -> int:
 
 
 @pytest.mark.parametrize(("target", "name"), CASES, ids=[f"{target}-{name}" for target, name in CASES])
-def test_an_input_of_double_size_takes_at_most_about_double_the_calls(target: str, name: str) -> None:
+def test_an_input_of_double_size_takes_at_most_about_double_the_function_calls(target: str, name: str) -> None:
     parser, longest = TARGETS[target], INPUTS[target][name]
     parser.run(longest.build(longest.size // 64))  # fills caches
     half, whole = (count_calls(parser, longest.build(size)) for size in (longest.size // 2, longest.size))

@@ -1,1 +1,1 @@
-"""Histories of concurrent clients, which must be equivalent to a sequence of operations (linearizability)."""
+"""Tests that histories of concurrent clients are linearizable: equivalent to a sequence of operations."""

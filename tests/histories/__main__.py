@@ -1,6 +1,7 @@
 """Check the linearizability of histories of eight clients on DynamoDB Local and dynoxide.
 
-Each engine runs two histories. Both kill client processes; in the second, the storage also stops for a while.
+Each engine runs two histories. Both histories kill client processes. In the second history, the storage also stops for
+a while.
 """
 
 from __future__ import annotations
@@ -16,9 +17,10 @@ from tests.kit.logs import silent
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Record and check histories, and print a line for each history and the operations of each wrong object.
+    """Record and check histories. Print a line for each history, and the operations of each object without a valid
+    order.
 
-    Return 1 if a history is wrong or most of its outcomes are unknown.
+    Return 1 if a history is invalid or most of its outcomes are unknown.
     """
     parser = command.parser("tests.histories", __doc__)
     parser.add_argument("--seed", default="", help="what operations and deaths are drawn from; a new one by default")

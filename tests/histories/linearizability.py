@@ -24,12 +24,15 @@ class Model(Protocol):
         """Return the initial state of an object."""
 
     def step(self, state: Any, call: Sequence[Any], outcome: Any) -> Iterable[Hashable]:
-        """Return the states after a call with this outcome, if it is possible. ``UNKNOWN`` calls took place."""
+        """Return the possible states after a call with this outcome, or no state if the outcome is impossible.
+
+        For the outcome ``UNKNOWN``, return the states after a call that took effect.
+        """
 
 
 @dataclass(frozen=True)
 class Operation:
-    """A call on an object, between two times of a clock that all clients share."""
+    """A call on an object, with the call's start and end times on a clock that all clients share."""
 
     kind: str
     subject: str
@@ -50,7 +53,7 @@ class Operation:
 
 
 def find_wrong(history: Iterable[Operation], models: Mapping[str, Model]) -> dict[str, list[Operation]]:
-    """Return the objects whose operations have no valid order, each with its operations."""
+    """Return the objects whose operations have no valid order. Each object is returned with its operations."""
     by_object = defaultdict(list)
     for operation in history:
         by_object[operation.kind, operation.subject].append(operation)
@@ -81,7 +84,7 @@ def is_linearizable(operations: Sequence[Operation], model: Model) -> bool:
 
 
 def _possible_next(operations: Sequence[Operation], done: int) -> list[int]:
-    """Return the operations that began before any other remaining operation had ended."""
+    """Return the operations that began before the end of every other remaining operation."""
     left = [number for number in range(len(operations)) if not done >> number & 1]
     first_end = min(operations[number].latest for number in left)
     return [number for number in left if operations[number].began <= first_end]
@@ -118,7 +121,7 @@ CodeState = Literal["unused", "redeemed", "dead"]
 
 
 class Code:
-    """A model of an authorization code: redeemed once; a second redemption revokes the tokens."""
+    """A model of an authorization code: the code can be redeemed once, and a second redemption revokes the tokens."""
 
     def begin(self, subject: str) -> CodeState:
         return "unused"

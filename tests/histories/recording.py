@@ -1,7 +1,7 @@
-"""Records a history: clients call the same objects concurrently while processes are killed and the storage stops.
+"""Records a history of operations while processes are killed and the storage stops.
 
-Each client has its own process of the service. ``SIGKILL`` ends the process before or after a randomly drawn storage
-call. The next operation starts a new process.
+Clients call the same objects concurrently. Each client has its own process of the service. ``SIGKILL`` ends the process
+before or after a randomly selected storage call. The next operation starts a new process.
 """
 
 from __future__ import annotations
@@ -50,7 +50,9 @@ _AUTHORIZATIONS = {"00": OK, "51": REFUSED, NOT_AVAILABLE: UNKNOWN}
 
 @dataclass(frozen=True)
 class Plan:
-    """The number of ``operations``, the share of killed processes, and the seconds for which the storage stops."""
+    """The number of ``operations``, the fraction of killed processes, and the number of seconds for which the storage
+    stops.
+    """
 
     seed: str
     engine: str
@@ -77,7 +79,7 @@ class History:
 
 
 def record(plan: Plan) -> History:
-    """Record the history of a plan. The seed determines the operations, and the machine determines their order."""
+    """Record the history of a plan. The seed determines the operations; their order depends on the machine."""
     _PROCESSES.set_forkserver_preload([__name__, "app"])
     engine = Engine(ManualClock(Clock().now()), LateAnswers(plan.seed), plan.engine)
     try:
@@ -91,7 +93,7 @@ def record(plan: Plan) -> History:
 
 @contextmanager
 def _frozen(engine: Engine, seconds: float, half: threading.Event) -> Iterator[None]:
-    """Suspend the storage for some seconds when half of the operations have ended."""
+    """Suspend the storage for some seconds after half of the operations have ended."""
 
     def freeze() -> None:
         half.wait()
@@ -194,7 +196,10 @@ class _Recorder:
 
 @dataclass(frozen=True)
 class ClientCall:
-    """A call on an object; ``dies_at`` is the storage call before which the process dies (negative: after which)."""
+    """A call on an object. ``dies_at`` is the storage call before which the process is killed.
+
+    If ``dies_at`` is negative, the process is killed after the storage call.
+    """
 
     kind: str
     subject: str
@@ -211,7 +216,7 @@ class Client:
         self.deaths = 0
 
     def call(self, call: ClientCall) -> Any:
-        """Send a call and return its outcome, ``UNKNOWN`` if the process died."""
+        """Send a call and return its outcome. The outcome is ``UNKNOWN`` if the process was killed."""
         if self._process is None:
             self._connection, theirs = _PROCESSES.Pipe()
             self._process = _PROCESSES.Process(target=_serve, args=(theirs, self._objects), daemon=True)
@@ -315,5 +320,5 @@ def _bank(item: Item) -> Bank:
 
 
 def _outcome(answer: Answer, refused: int) -> str:
-    """Return the outcome of an unsuccessful response; it is unknown if a retry may have another result."""
+    """Return the outcome of an error response. The outcome is unknown if a retry may have a different result."""
     return {refused: REFUSED, 409: IN_PROGRESS, 500: UNKNOWN, 502: UNKNOWN, 503: UNKNOWN}[answer.status]

@@ -37,7 +37,7 @@ class NotReplayable(Exception):
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Print a line for each group and the id of every wrong schedule, and return the exit code."""
+    """Print a line for each group and the id of every schedule with an invalid outcome. Return the exit code."""
     parser = command.parser("tests.interleavings", __doc__)
     parser.add_argument("--replay", metavar="ID", help="run one schedule, and print its outcome")
     parser.add_argument("--seed", type=int, default=0, help="what the triples are drawn from")
@@ -81,7 +81,7 @@ Explore = Callable[[PreparedRace, str, random.Random], Findings]
 
 
 def _groups(pairs: Sequence[str], names: Sequence[str], chance: random.Random) -> Iterator[tuple[Explore, str]]:
-    """Yield the groups of a race's requests, each with its exploration function."""
+    """Yield the groups of concurrent requests, each with the function that explores the group."""
     triples = [", ".join(three) for three in combinations_with_replacement(names, 3)]
     yield from ((explore_pair, pair) for pair in pairs)
     yield from ((explore_triple, triple) for triple in chance.sample(triples, min(TRIPLES, len(triples))))
@@ -94,18 +94,18 @@ def in_both_orders(pair: str) -> Sequence[str]:
 
 
 def explore_pair(race: PreparedRace, names: str, chance: random.Random) -> Findings:
-    """Execute every order, without a fault and with every fault of every call."""
+    """Execute every order of the calls, without a fault and with every fault of every call."""
     return race.group(names).explore_with_faults()
 
 
 def explore_triple(race: PreparedRace, names: str, chance: random.Random) -> Findings:
-    """Execute a sample of the orders, without a fault and with one fault."""
+    """Execute a sample of the call orders, without a fault and with one fault."""
     group = race.group(names, SCHEDULES, chance)
     return group.explore() + group.explore(chance.choice(group.faults))
 
 
 def explore_crash(race: PreparedRace, names: str, chance: random.Random) -> Findings:
-    """Run every crash of the first request, alone and with a crash of the cleanup jobs before the second request."""
+    """Crash the first request at every call, with and without a crash of the cleanup jobs before the second request."""
     return CrashRecovery(race, names).explore(chance)
 
 

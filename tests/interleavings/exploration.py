@@ -1,11 +1,11 @@
-"""Explores the schedules of a race, and reports outcomes that no sequential execution has.
+"""Executes the schedules of concurrent requests, and reports outcomes that no sequential execution has.
 
 With a fault, a sequential execution may have a fault of the same kind at any call of that request. A request whose
 response asks for a retry may be omitted from the sequential execution.
 
-For a crash of the first request of a pair, jobs clean up and the second request follows. The jobs crash at a random
-call and run again. The outcome must be the same as after a completed first request or without the first request. Some
-rules allow an unknown outcome.
+If the first request of a pair crashes, jobs clean up and the second request follows. The jobs crash at a random call
+and run again. The outcome must be the same as after a completed first request or without the first request. Some rules
+allow an unknown outcome.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Findings:
 
 
 class PreparedRace:
-    """A race in a service; every run begins with the same state."""
+    """Competing requests that are prepared in a service; every run begins with the same state."""
 
     def __init__(self, causeway: Causeway, requests: Requests) -> None:
         self.causeway = causeway
@@ -72,7 +72,7 @@ class PreparedRace:
         self.baseline = Baseline(causeway)
 
     def group(self, names: str, most: int | None = None, chance: random.Random | None = None) -> Group:
-        """Return requests by their names, limited to ``most`` schedules in random order. Raises: KeyError."""
+        """Return the requests with these names, limited to ``most`` schedules in random order. Raises: KeyError."""
         return Group(self.baseline, [self.requests.take(name) for name in names.split(", ")], most, chance)
 
 
@@ -96,7 +96,7 @@ class _LazyOutcomes:
 
 
 class Group:
-    """Concurrent requests."""
+    """A group of concurrent requests."""
 
     def __init__(
         self, baseline: Baseline, requests: Sequence[Request], most: int | None, chance: random.Random | None
@@ -111,7 +111,7 @@ class Group:
 
     @cached_property
     def faults(self) -> Sequence[Fault]:
-        """Return every fault of every call that a request makes in any order."""
+        """Return every fault of every call. A call is included if the request makes the call in any order."""
         calls: Counter[int] = Counter()
         for each in self._executions():  # a request that comes second makes more calls
             calls |= Counter(each.schedule)
@@ -125,7 +125,7 @@ class Group:
         return execute(self._requests, schedule, fault)
 
     def explore(self, fault: Fault | None = None) -> Findings:
-        """Execute the schedules with the given fault, if any."""
+        """Execute the schedules with the given fault. Without ``fault``, execute the schedules without faults."""
         found = Findings()
         for each in self._executions(fault):
             wrong = self._baseline.ledger_mismatch()
@@ -144,7 +144,7 @@ class Group:
         return islice(explore(lambda schedule: self.execute(schedule, fault), self._chance), self._most)
 
     def _allows(self, outcome: Outcome, execution: Execution, fault: Fault | None) -> bool:
-        """Return whether an outcome is that of a sequential execution, which may omit requests that ask for a retry."""
+        """Return whether a sequential execution has this outcome. It may omit requests that ask for a retry."""
         repeated = [number for number in self._numbers if asks_for_repeat(execution.results[number])]
         for size in range(len(repeated) + 1):
             for left_out in combinations(repeated, size):
@@ -165,7 +165,7 @@ class Group:
         return self._allowed[numbers, alike]
 
     def _run_serially(self, order: Schedule, fault: Fault | None = None) -> Outcome:
-        """Run requests sequentially in an order, and return their outcome with responses by request number."""
+        """Run requests sequentially in an order. Return their outcome, with the responses sorted by request number."""
         self._baseline.restore()
         requests = [self._requests[number] for number in order]
         results = execute(requests, (), fault and replace(fault, request=order.index(fault.request))).results
@@ -184,7 +184,7 @@ def clean_up(causeway: Causeway, minutes: int) -> None:
 
 
 class CrashRecovery:
-    """Runs two requests of a race; the second request follows a crash of the first."""
+    """Runs two competing requests. The second request follows a crash of the first request."""
 
     def __init__(self, race: PreparedRace, names: str) -> None:
         self._causeway, self._baseline = race.causeway, race.baseline
@@ -228,7 +228,8 @@ class CrashRecovery:
         return Findings(1, int(bool(shared)), {identifier: wrong} if wrong else {})
 
     def _allows(self, outcome: Outcome) -> bool:
-        """Return whether the outcome matches a completed or omitted first request, or a documented exception.
+        """Return whether the outcome matches a completed first request, an omitted first request, or a documented
+        exception.
 
         A read is counted before it is made. For a payment that began and never ended, the bank's state is unknown; a
         retry returns that outcome and is not sent.
@@ -249,7 +250,7 @@ def _crashes_of(number: int, execution: Execution) -> list[Fault]:
 
 
 def _without(prefixes: tuple[str, ...], outcome: Outcome) -> Outcome:
-    """Remove the lines that begin with these prefixes from an outcome."""
+    """Remove the lines with these prefixes from an outcome."""
     received, stored = (
         tuple(line for line in lines if not line.startswith(prefixes)) for lines in (outcome.received, outcome.stored)
     )
@@ -258,9 +259,10 @@ def _without(prefixes: tuple[str, ...], outcome: Outcome) -> Outcome:
 
 @contextmanager
 def prepared(causeway: Causeway, race: Race) -> Iterator[PreparedRace]:
-    """Prepare a race whose client and programme manager receive events. Every run makes the same small number of calls.
+    """Prepare competing requests. Their client and programme manager receive events.
 
-    Each process takes a large block of identifiers, indexes have one shard, and slots are assigned in order.
+    Every run makes the same small number of calls: each process takes a large block of identifiers, indexes have one
+    shard, and slots are assigned in order.
     """
     causeway.tpp.set_events_url()
     with (

@@ -60,7 +60,7 @@ class Outcome(NamedTuple):
 
 
 class Baseline:
-    """The state of a service before its requests, for comparing and restoring."""
+    """The state of a service before the requests run. The state is used for comparison and restored after each run."""
 
     def __init__(self, causeway: Causeway) -> None:
         self._causeway = causeway
@@ -86,7 +86,7 @@ class Baseline:
         return ""
 
     def _received_calls(self) -> Iterator[tuple[str, str]]:
-        """Yield each call's path and id; a retry has the same id."""
+        """Yield the path and the id of each call. A retry has the same id as the first call."""
         for bank in self._causeway.banks.values():
             yield from ((each.path, each.headers["X-Request-Id"]) for each in bank.received)
         yield from (("event", each.headers["webhook-id"]) for each in self._causeway.receiver.received)
@@ -138,7 +138,7 @@ def _content(result: Any) -> Any:
 
 
 def _format_row(row: Mapping[str, Any]) -> str:
-    """Format a row without random values and without duplicate early reports."""
+    """Format a row without random values. Duplicate early reports are omitted."""
     item = unpack(dict(row))
     if early := item.get("early"):
         item["early"] = [report for number, report in enumerate(early) if report not in early[:number]]

@@ -1,4 +1,4 @@
-"""Races: requests that compete for one object of open banking, cards or deliveries."""
+"""Sets of requests that compete for one object of open banking, cards or deliveries."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ CardRequest = Callable[[Issuer], Envelope | int]
 
 
 class Requests(dict[str, Request]):
-    """The requests of a race by name."""
+    """The competing requests by name."""
 
     def take(self, name: str) -> Request:
-        """Return a request that can run concurrently with others. Raises: KeyError."""
+        """Return a request that can run concurrently with other requests. Raises: KeyError."""
         return self[name]
 
 
 class CardRequests(Requests):
-    """Card requests that each run in a separate process."""
+    """Competing card requests, each of which runs in a separate process."""
 
     def __init__(self, issuer: Issuer, requests: Mapping[str, CardRequest]) -> None:
         super().__init__({name: partial(request, issuer) for name, request in requests.items()})
@@ -49,7 +49,7 @@ class CardRequests(Requests):
 
 @dataclass(frozen=True)
 class Race:
-    """The function that creates the object, and the pairs of requests to run in every order."""
+    """A function that creates an object, and the pairs of competing requests that run in every order."""
 
     prepare: Callable[[Causeway], Requests]
     pairs: Sequence[str]
@@ -62,7 +62,7 @@ EVENTS: dict[str, Race] = {}
 
 
 def race(races: dict[str, Race], *pairs: str) -> Callable[[Prepare], Prepare]:
-    """Add a race to ``races`` under the name of the function that prepares it."""
+    """Add a set of competing requests to ``races``. Its name is the name of the function that prepares the requests."""
 
     def add(prepare: Prepare) -> Prepare:
         races[prepare.__name__.replace("_", " ")] = Race(lambda causeway: Requests(prepare(causeway)), pairs)
@@ -75,7 +75,7 @@ PrepareCards = Callable[[Issuer], Mapping[str, CardRequest]]
 
 
 def card_race(*pairs: str) -> Callable[[PrepareCards], PrepareCards]:
-    """Add a race of the card API."""
+    """Add a set of competing card API requests to ``races``."""
 
     def prepare_with(prepare: PrepareCards, causeway: Causeway) -> Requests:
         issuer = Issuer(causeway)
@@ -185,7 +185,7 @@ def last_unattended_read(causeway: Causeway) -> Mapping[str, Request]:
 
 @race(OPENBANKING, "rotate secret, rotate secret", "change title, change it otherwise")
 def client(causeway: Causeway) -> Mapping[str, Request]:
-    """Both changes name the revision that they have read."""
+    """Prepare a client; both change requests name the same revision of the client."""
     revision = causeway.hub.openbanking.clients.get(causeway.tpp.client_id).revision
     return {
         "rotate secret": _rotation(causeway),
@@ -331,7 +331,7 @@ def _reversal(link: str, **members: int) -> CardRequest:
 
 
 def _expiry(issuer: Issuer) -> int:
-    """Run the expiry job again if the first run finds no hold; a run leaves holds that another run changes."""
+    """Run the expiry job again if the first run finds no hold, because a run skips holds that another run changes."""
     return issuer.hub.cards.call(expire_holds) or issuer.hub.cards.call(expire_holds)
 
 
@@ -340,7 +340,9 @@ def _expiry(issuer: Issuer) -> int:
 
 @race(EVENTS, "work, work", "work, sweep", "work, resend", "sweep, resend", "sweep, sweep", "work, fetch events")
 def event(causeway: Causeway) -> Mapping[str, Request]:
-    """Both workers have the same message. To fetch events, the client removes its Events URL."""
+    """Prepare an event whose message two workers have received. The client removes its Events URL in order to fetch
+    events.
+    """
     InMemory.install(causeway.hub.delivery)
     event, clients = record_delivery(causeway, body="{}"), causeway.hub.openbanking.clients
 

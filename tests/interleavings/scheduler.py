@@ -4,8 +4,8 @@ Each request is a thread that waits for its turn before every call, so only one 
 list of request numbers, one for each call, so its effect is deterministic. Parallel calls of a request run in order
 (``parallel.WIDTH`` is 1).
 
-Two adjacent calls without a common item, or that only read it, have the same effect in both orders. Only one of such
-equivalent schedules is executed: the schedule with the lowest number first.
+Two adjacent calls have the same effect in both orders if they have no common item, or if both only read the common
+item. For each set of equivalent schedules, only the schedule that begins with the lowest number is executed.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ FaultKind = Literal["lost", "crash before", "crash after"]
 
 @dataclass(frozen=True)
 class Fault:
-    """A fault of a call, by the number of its request and the number of the call, from 0.
+    """A fault of a call. The call is identified by the request number and the call number, both counted from 0.
 
     The response is lost after the call, or the request's process ends before or after the call.
     """
@@ -70,7 +70,7 @@ class Footprint:
     queried: frozenset[str]
 
     def commutes(self, other: Footprint) -> bool:
-        """Whether two calls of different requests have the same effect in both orders."""
+        """Return whether two calls of different requests have the same effect in both orders."""
         return not (self.written & other.written or self.reads_from(other) or other.reads_from(self))
 
     def reads_from(self, other: Footprint) -> bool:
@@ -84,7 +84,8 @@ class Execution:
 
     Attributes:
         schedule: the number of the request that made each call.
-        choices: the requests that could have made each call, without those that come first in an equivalent schedule.
+        choices: for each call, the requests that could have made the call. Requests that come first in an equivalent
+            schedule are omitted.
         items: the items that each request read or wrote.
         results: the return value or the exception of each request.
     """
@@ -100,7 +101,7 @@ class Execution:
         return set.intersection(*self.items)
 
     def reaches(self, fault: Fault) -> bool:
-        """Return whether a request makes the call of a fault."""
+        """Return whether a request makes the call that the fault affects."""
         return self.schedule.count(fault.request) > fault.call
 
 
@@ -179,7 +180,9 @@ class _Scheduler:
                 self.changed.notify_all()
 
     def _comes_first_elsewhere(self, number: int) -> bool:
-        """Return whether an equivalent schedule has this call before the last call, by its lower number."""
+        """Return whether an equivalent schedule makes this call before the last call, because its request number is
+        lower.
+        """
         return bool(self.last and number < self.calls[-1] and self.footprints[number].commutes(self.last))
 
     def _change(self, number: int, state: str) -> None:
@@ -192,7 +195,7 @@ class _Scheduler:
 
 
 def execute(requests: Sequence[Request], schedule: Schedule, fault: Fault | None = None) -> Execution:
-    """Run requests concurrently. After the end of ``schedule``, the first request that is ready continues."""
+    """Run requests concurrently in the order of ``schedule``. After its end, the first ready request continues."""
     scheduler = _Scheduler(schedule, fault, {}, [set() for _ in requests])
     results: list[Any] = [None] * len(requests)
     with observe(scheduler.observe), patch.object(parallel, "WIDTH", 1):
@@ -204,9 +207,9 @@ def execute(requests: Sequence[Request], schedule: Schedule, fault: Fault | None
 
 
 def explore(execute_one: Callable[[Schedule], Execution], chance: random.Random | None = None) -> Iterator[Execution]:
-    """Execute every schedule once, except for equivalent orders of calls that commute. All start with the same storage.
+    """Execute every schedule once, except for equivalent orders of calls that commute.
 
-    ``chance`` determines a random order of the schedules, if given.
+    All executions start with the same storage. If ``chance`` is given, the schedules run in random order.
     """
     prefixes: list[Schedule] = [()]
     while prefixes:

@@ -32,7 +32,9 @@ def redeem_redeem(causeway: Causeway) -> Iterator[Group]:
 
 
 @pytest.mark.parametrize(("title", "pair"), [(title, pair) for title, race in RACES.items() for pair in race.pairs])
-def test_every_interleaving_of_two_requests_has_a_serial_outcome(causeway: Causeway, title: str, pair: str) -> None:
+def test_every_call_order_of_two_requests_has_the_outcome_of_a_sequential_execution(
+    causeway: Causeway, title: str, pair: str
+) -> None:
     with prepared(causeway, RACES[title]) as race:
         group = race.group(pair)
         found = group.explore() + group.explore(random.Random(pair).choice(group.faults))
@@ -42,7 +44,7 @@ def test_every_interleaving_of_two_requests_has_a_serial_outcome(causeway: Cause
 
 
 @pytest.mark.parametrize("title", TRIPLES)
-def test_interleavings_of_three_requests_have_a_serial_outcome(causeway: Causeway, title: str) -> None:
+def test_sampled_call_orders_of_three_requests_have_a_sequential_outcome(causeway: Causeway, title: str) -> None:
     name, _, names = title.partition("/")
     with prepared(causeway, RACES[name]) as race:
         found = race.group(names, 15, random.Random(title)).explore()
@@ -61,7 +63,7 @@ def test_a_request_after_a_crash_and_cleanup_has_an_allowed_outcome(causeway: Ca
     assert any(each.shared for each in found)
 
 
-def test_a_fault_affects_one_call_of_one_request(redeem_redeem: Group) -> None:
+def test_an_injected_fault_affects_one_call_of_one_request(redeem_redeem: Group) -> None:
     whole = redeem_redeem.execute((0, 0, 1, 1, 1))
 
     lost = redeem_redeem.execute((), Fault(0, 1, "lost"))
@@ -74,7 +76,9 @@ def test_a_fault_affects_one_call_of_one_request(redeem_redeem: Group) -> None:
     assert Fault.read(str(Fault(1, 3, "crash after"))) == Fault(1, 3, "crash after")
 
 
-def test_a_removed_write_condition_is_detected(redeem_redeem: Group, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_write_condition_is_detected_as_an_invalid_outcome(
+    redeem_redeem: Group, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def first_pair(consents: Consents, consent: object, confirmation: object = None) -> object:
         return consents.put_pair(consent, {"code_redeemed_at": 1}, Attr("consent_id").exists(), confirmation)  # type: ignore[arg-type]
 
@@ -83,7 +87,9 @@ def test_a_removed_write_condition_is_detected(redeem_redeem: Group, monkeypatch
     assert redeem_redeem.explore().wrong != {}
 
 
-def test_a_crash_without_cleanup_is_detected(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_crash_without_cleanup_is_detected_as_an_invalid_outcome(
+    causeway: Causeway, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("tests.interleavings.exploration.finish_payments_and_holds", lambda cards: None)
 
     with prepared(causeway, RACES["funded account"]) as race:
@@ -122,7 +128,7 @@ def test_two_requests_of_four_calls_have_70_replayable_schedules(causeway: Cause
     assert [run_again(schedule) for schedule in schedules[:10]] == schedules[:10]
 
 
-def test_independent_calls_on_different_items_run_in_one_order_only(causeway: Causeway) -> None:
+def test_independent_calls_on_different_items_are_executed_in_one_order_only(causeway: Causeway) -> None:
     requests = [_writer(causeway, [], number, new_id) for number in (0, 1)]
 
     schedules = [each.schedule for each in explore(lambda schedule: execute(requests, schedule))]

@@ -1,4 +1,4 @@
-"""Certificates for tests: of authorities, TPPs, banks and servers."""
+"""Creates test certificates of authorities, TPPs, banks and servers."""
 
 from __future__ import annotations
 
@@ -40,7 +40,9 @@ def pem(certificate: x509.Certificate) -> str:
 def sign(
     subject: str, issuer: str, key: ec.EllipticCurvePrivateKey, by: ec.EllipticCurvePrivateKey, **options: Any
 ) -> x509.Certificate:
-    """Return a certificate of ``subject``. The options are ``extensions``, ``serial``, ``starts`` and ``days``."""
+    """Return a certificate of ``subject``. The keyword arguments are ``extensions``, ``serial``, ``starts`` and
+    ``days``.
+    """
     starts: datetime = options.get("starts", NOW)
     builder = (
         x509.CertificateBuilder()
@@ -58,7 +60,7 @@ def sign(
 
 
 class Authority:
-    """A certification authority; an intermediate one if ``above`` is given."""
+    """A certification authority. If ``above`` is given, this is an intermediate authority below ``above``."""
 
     def __init__(self, subject: str = "CN=Test CA,O=Example,C=GB", above: Authority | None = None) -> None:
         self.subject = subject
@@ -85,7 +87,7 @@ class Authority:
         return pem(self.certificate)
 
     def issue(self, subject: str = "CN=TPP,O=Example,C=GB", **options: Any) -> str:
-        """Return a certificate in PEM; ``options`` are those of ``sign``."""
+        """Return a certificate in PEM format. ``options`` are passed to ``sign``."""
         return pem(sign(subject, self.subject, ec.generate_private_key(ec.SECP256R1()), self.key, **options))
 
 

@@ -1,8 +1,9 @@
-"""Parse documents: blocks, tables and sections, and the steps of guides with their output.
+"""Parses documents: blocks, tables and sections, and the steps of guides with their output.
 
-Tests of rendered reference pages use the fixture ``rendered``. A guide shows the output of one run. Values that change
-per run (``_OTHER_EACH_TIME``) may differ, but equal ids in a guide must be equal in a run, and different ids different.
-``…``, with the word before it, replaces omitted text of a line. All other text must be equal.
+Tests of rendered reference pages use the fixture ``rendered``. A guide contains the output of one run. Values that
+change in each run (``_OTHER_EACH_TIME``) may differ. If two ids are equal in a guide, they must be equal in a run; if
+they differ in a guide, they must differ in a run. ``…``, with the word before it, replaces omitted text of a line. All
+other text must be equal.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ def reference(name: str) -> str:
 
 
 def everything() -> str:
-    """Return README and documents, with the rendered reference."""
+    """Return the text of README and of all documents, including the rendered reference."""
     return "\n".join([EVERYTHING, *map(reference, REFERENCE)])
 
 
@@ -75,7 +76,7 @@ def blocks(text: str, language: str) -> list[str]:
 
 
 def rows(text: str) -> list[list[str]]:
-    """Return the cells of all table rows, without code marks."""
+    """Return the cells of all table rows, without backticks."""
     return [cells for table in tables(text) for cells in table]
 
 
@@ -151,7 +152,10 @@ class Step:
 
 
 def steps(text: str) -> list[Step]:
-    """Return the steps of a guide. Raises: ValueError: an output without a command, or a block of another language."""
+    """Return the steps of a guide.
+
+    Raises: ValueError: the guide has an output without a command, or a block in another language.
+    """
     found: list[Step] = []
     for language, content in BLOCK.findall(text):
         if language in ("sh", "python"):
@@ -164,14 +168,14 @@ def steps(text: str) -> list[Step]:
 
 
 class Reading:
-    """Compares the output of a guide's commands with the guide, and remembers ids across steps."""
+    """Compares the output of a guide's commands with the guide, and stores the ids of all steps."""
 
     def __init__(self) -> None:
         self._found: dict[tuple[str, str], str] = {}
         self._shown: dict[tuple[str, str], str] = {}
 
     def difference(self, shown: str, found: str) -> str:
-        """Return the difference between the shown and the actual output, or an empty string."""
+        """Return the difference between the guide's output and the actual output, or an empty string."""
         kinds: list[tuple[str, str]] = []
         pattern, end = "", 0
         for other in _SHOWN.finditer(shown):
@@ -193,7 +197,7 @@ class Reading:
         return "\n".join(filter(None, [self._other(kind, before, now) for (kind, before), now in pairs]))
 
     def _other(self, kind: str, before: str, now: str) -> str:
-        """Return the error if a value does not replace the same value as before, or an empty string."""
+        """Return an error if a value replaces a different value than in earlier output, or an empty string."""
         if not _NAMES.fullmatch(kind):
             return ""
         first, second = self._found.setdefault((kind, before), now), self._shown.setdefault((kind, now), before)
@@ -203,7 +207,7 @@ class Reading:
 
 
 class Shell:
-    """A bash process in a folder that runs commands. Its child processes end with it."""
+    """A bash process in a folder that runs commands. Child processes of the shell end with the shell."""
 
     SECONDS: float = PATIENCE_SECONDS
     COMMAND: Sequence[str] = ("bash",)
@@ -223,7 +227,7 @@ class Shell:
         )
 
     def run(self, commands: str) -> tuple[str, int]:
-        """Run the commands. Return their output without trailing line breaks, and the exit code of the last.
+        """Run the commands. Return their output without trailing line breaks, and the exit code of the last command.
 
         Raises: TimeoutError: the commands time out, or the shell has ended.
         """
@@ -260,11 +264,11 @@ class PythonSession(Shell):
 
 
 def with_addresses(text: str, addresses: Mapping[str, str]) -> str:
-    """Return the text with ports of this machine replaced, such as ``8000`` by another port."""
+    """Return the text in which the ports of this machine replace the ports of the guide."""
     ports = re.compile(r"(?<!\d)(" + "|".join(addresses) + r")(?!\d)")
     return ports.sub(lambda port: addresses[port[1]], text)
 
 
 def ports_of(text: str) -> set[str]:
-    """Return the ports 9700 to 9799 that a guide uses for servers."""
+    """Return the server ports between 9700 and 9799 that a guide uses."""
     return set(re.findall(r"(?<!\d)97\d\d(?!\d)", text))

@@ -1,7 +1,7 @@
-"""The emulator in this process, which answers calls without HTTP.
+"""The emulator in this process, which answers AWS calls without HTTP.
 
-An observer answers the service's calls by moto's backends. The module ``tables`` stores the items of DynamoDB, and also
-answers the item calls of boto3's clients. The fakes replace the services that the keyring uses.
+An observer answers the service's calls with moto's backends. The module ``tables`` stores the items of DynamoDB, and
+also answers the item calls of boto3's clients. The fakes replace the services that the keyring uses.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def _answer_call(call: calls.Call, proceed: calls.Proceed) -> Members:
 
 
 def answered(call: calls.Call, region: str) -> Members:
-    """Return the members of the answer to a call of the service. Raises: AwsError."""
+    """Return the members of the emulator's response to a call of the service. Raises: AwsError."""
     try:
         return _response(call.service, call.operation, call.body, region)
     except (Refused, TokenRefused) as refusal:
@@ -86,7 +86,7 @@ def answered(call: calls.Call, region: str) -> Members:
 
 
 def _answer_client(client: Any, name: str, parameters: Members) -> Any:
-    """Answer a call of a boto3 client, with boto3's errors."""
+    """Return the emulator's response to a call of a boto3 client, or raise boto3's error."""
     if isinstance(client._serializer, ParamValidationDecorator):
         client._serializer.serialize_to_request(parameters, client.meta.service_model.operation_model(name))
     request = json.loads(json.dumps(parameters, default=lambda value: base64.b64encode(value).decode()))
@@ -104,7 +104,7 @@ def _answer_client(client: Any, name: str, parameters: Members) -> Any:
 
 
 def _with_bytes(value: Any) -> Any:
-    """Return an answer with binary values in boto3's form."""
+    """Return a response in which binary values have boto3's format."""
     match value:
         case {"B": str(text)}:
             return {"B": base64.b64decode(text)}
@@ -210,7 +210,7 @@ ANSWERS: Mapping[tuple[str, str], Callable[[Any, Mapping[str, Any]], Members]] =
 
 
 class FakeKms:
-    """A KMS that wraps keys by reversing them."""
+    """A fake KMS that wraps keys by reversing their bytes."""
 
     def __init__(self) -> None:
         self.unwrapped: list[bytes] = []
@@ -225,7 +225,7 @@ class FakeKms:
 
 
 class NoDataKeys:
-    """Data keys of a vault that neither seals nor opens values."""
+    """Data keys for a vault that never uses the keys. Every call raises an error."""
 
     def current_data_key(self) -> tuple[int, AESGCM]:
         raise NotImplementedError
@@ -235,7 +235,7 @@ class NoDataKeys:
 
 
 class FakeSecrets:
-    """Secrets in memory. ``before_put`` runs once, between the read and the write of a writer."""
+    """A secret store in memory. ``before_put`` runs once, between the read and the write of a writer."""
 
     def __init__(self) -> None:
         self.values: dict[str, str] = {}

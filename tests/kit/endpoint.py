@@ -1,7 +1,7 @@
 """The AWS endpoint of the end-to-end tests: an emulator for each stack, or an existing endpoint.
 
-The command ``make test-emulator`` runs these tests at the endpoint in ``AWS_ENDPOINT_URL``. All resources of a run have
-names with a unique prefix and are removed at the end. Other resources at the endpoint are not changed.
+The command ``make test-emulator`` runs the end-to-end tests at the endpoint in ``AWS_ENDPOINT_URL``. All resources of a
+run have names with a unique prefix and are removed at the end. Other resources at the endpoint are not changed.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def given(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def of_a_stack(endpoint: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables of a test stack at this endpoint, with a unique prefix."""
+    """Return the environment variables of a test stack at this endpoint, with a unique prefix."""
     if not endpoint:
         return {}
     return {**endpoint, "RESOURCE_PREFIX": f"{endpoint[VARIABLE]}-{uuid.uuid4().hex[:4]}"}
@@ -62,7 +62,10 @@ def credentials(endpoint: Mapping[str, str]) -> dict[str, str]:
 
 
 def prepare(environ: MutableMapping[str, str]) -> list[str]:
-    """Complete the tests' environment. Return the addresses of its endpoints, or an empty list without an endpoint."""
+    """Complete the tests' environment variables.
+
+    Return the addresses of the endpoints, or an empty list if no endpoint is set.
+    """
     if environ.get("LOCALSTACK") == "1" and not environ.get("AWS_ENDPOINT_URL"):
         environ["AWS_ENDPOINT_URL"] = engines.localstack_address()
     if not environ.get("AWS_ENDPOINT_URL"):
@@ -86,7 +89,7 @@ def check(environ: Mapping[str, str]) -> None:
 
 
 def answers(address: str) -> bool:
-    """Return whether a server responds."""
+    """Return whether a server responds at the address."""
     try:
         urlopen(address, timeout=PATIENCE_SECONDS).close()
     except HTTPError:
@@ -97,9 +100,9 @@ def answers(address: str) -> bool:
 
 
 def remove(prefix: str) -> None:
-    """Remove all resources of a run: first its stacks, then the remaining resources.
+    """Remove all resources of a run: first the run's stacks, then the remaining resources.
 
-    KMS keys are not removed, as in other environments, but lose their alias.
+    KMS keys are not removed, as in other environments. Only the aliases of the keys are removed.
     """
     import boto3
 
@@ -119,7 +122,7 @@ def remove(prefix: str) -> None:
 
 
 def _remove_stacks(formation: Any, prefix: str) -> None:
-    """Delete the run's stacks in parallel, wait for the end of each deletion, and report failures."""
+    """Delete the run's stacks in parallel, wait for the end of each deletion, and report failed deletions."""
     names = [each["StackName"] for each in _all(formation, "describe_stacks", "Stacks")]
     of_run = [name for name in names if name.startswith(prefix)]
     for name in of_run:
@@ -143,7 +146,7 @@ def _gone_already() -> Iterator[None]:
 
 
 def _all(client: Any, operation: str, member: str) -> Iterator[Any]:
-    """Read all pages of a list before any of its resources is deleted."""
+    """Return all pages of a list, so that the list is complete before a resource is deleted."""
     yield from [each for page in client.get_paginator(operation).paginate() for each in page[member]]
 
 

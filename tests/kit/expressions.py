@@ -29,7 +29,7 @@ class Invalid(Exception):
 class Terms:
     """The values of a request's placeholders.
 
-    Raises: Invalid: an expression uses an undefined placeholder, or a placeholder is unused.
+    Raises: Invalid: an expression uses an undefined placeholder, or no expression uses a placeholder.
     """
 
     def __init__(self, names: Mapping[str, str], values: Row, expressions: list[str]) -> None:
@@ -43,13 +43,16 @@ class Terms:
         return self._names[word] if word[0] == "#" else word
 
     def operand(self, row: Row, word: str) -> Value | None:
-        """Return a given value or an attribute's value, ``None`` if the item lacks the attribute."""
+        """Return a given value or an attribute's value. Return ``None`` if the item has no such attribute."""
         return self._values[word] if word[0] == ":" else row.get(self.name(word))
 
 
 @cache
 def words(expression: str) -> tuple[str, ...]:
-    """Split an expression into words. Raises: NotImplementedError: for document paths, which are not used."""
+    """Split an expression into words.
+
+    Raises: NotImplementedError: the expression has a document path, which the service does not use.
+    """
     found = tuple(_WORD.findall(expression))
     if "".join(found) != re.sub(r"\s", "", expression):
         raise NotImplementedError(expression)
@@ -57,7 +60,7 @@ def words(expression: str) -> tuple[str, ...]:
 
 
 def plain(value: Value) -> tuple[str, Any]:
-    """Return a comparable value: its type and its content. Values of key types can be hashed and ordered."""
+    """Return a comparable tuple of the value's type and content. Values of key types can be hashed and ordered."""
     ((kind, content),) = value.items()
     match kind:
         case "N":
@@ -229,7 +232,7 @@ def updated(expression: str, row: Row, terms: Terms) -> tuple[Row, set[str]]:
 
 @cache
 def _clauses(expression: str) -> list[tuple[str, list[list[str]]]]:
-    """Return the verbs of an update expression, each with the words of its changes."""
+    """Return each verb of an update expression with the words of its changes."""
     found: list[tuple[str, list[list[str]]]] = []
     for word in words(expression):
         if word in ("SET", "REMOVE", "ADD", "DELETE"):
@@ -273,7 +276,7 @@ def _added(before: Value | None, more: Value | None) -> Value:
 
 
 def _deleted(name: str, before: Value | None, gone: Value | None) -> Row:
-    """Return the remaining members of a set under its name, or an empty row."""
+    """Return an item with the remaining members of a set, or an empty item if no member remains."""
     assert gone is not None
     ((kind, content),) = gone.items()
     if kind not in _SETS or (before is not None and before.keys() != gone.keys()):

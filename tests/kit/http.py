@@ -1,4 +1,4 @@
-"""HTTP servers for tests: ordinary servers, stacks that only serve ``/health``, and misbehaving servers."""
+"""HTTP servers for tests: valid servers, stacks that only serve ``/health``, and servers that violate HTTP."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ EITHER_WAY = pytest.mark.parametrize("fresh", [False, True], ids=["kept", "fresh
 
 @contextlib.contextmanager
 def serving(server: _Server) -> Iterator[_Server]:
-    """Serve until the end of the block. Then release the port."""
+    """Run a server until the end of the block. Then release the port."""
     thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
     thread.start()
     try:
@@ -46,7 +46,7 @@ def serving(server: _Server) -> Iterator[_Server]:
 
 
 def free_port() -> int:
-    """Return a free port of this machine."""
+    """Return a port that no process uses on this machine."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port: int = listener.getsockname()[1]
         return port
@@ -56,7 +56,7 @@ def free_port() -> int:
 def stack_health(
     stack_id: str | None = "the-stack", server: str = "Causeway", status: int = 200
 ) -> Iterator[dict[str, Any]]:
-    """Run a server whose ``/health`` is that of a stack. Yield the content of the stack file."""
+    """Run a server whose ``/health`` response is the response of a stack. Yield the content of the stack file."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -90,7 +90,7 @@ class Connection:
     stop: threading.Event
 
     def request(self) -> bytes:
-        """Return the next request with its body, or no bytes if the caller has disconnected."""
+        """Return the next request with its body. Return no bytes if the client has disconnected."""
         content = b""
         while b"\r\n\r\n" not in content:
             chunk = self.sock.recv(65536)
@@ -116,7 +116,7 @@ class Connection:
         return self.stop.is_set()
 
     def trickle(self, content: bytes) -> None:
-        """Send the content byte by byte until the caller disconnects or the test ends."""
+        """Send the content byte by byte until the client disconnects or the test ends."""
         for byte in content:
             if self.pause():
                 return
@@ -140,7 +140,7 @@ class SocketServer:
             self._arrival.notify_all()
 
     def wait_for(self, count: int) -> None:
-        """Wait until ``count`` requests have arrived. Fail on a time-out."""
+        """Wait until ``count`` requests have arrived. Fail after a timeout."""
         with self._arrival:
             assert self._arrival.wait_for(lambda: len(self.requests) >= count, PATIENCE_SECONDS), self.requests
 
@@ -156,7 +156,7 @@ class SocketServer:
 
 @contextlib.contextmanager
 def socket_server(behaviour: Behaviour, tls: ssl.SSLContext | None = None) -> Iterator[SocketServer]:
-    """Run ``behaviour`` for every connection, each in a thread, until the block ends."""
+    """Run ``behaviour`` in a separate thread for every connection until the block ends."""
     listener = socket.create_server(("127.0.0.1", 0))
     server = SocketServer(listener.getsockname()[1], "https" if tls else "http")
     stop = threading.Event()
@@ -220,7 +220,7 @@ def set_clock_of_calls(monkeypatch: pytest.MonkeyPatch, clock: Any) -> None:
 
 
 def let_time_run_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Stop the clock of calls until a request is sent. Then let ten clock reads use the rest of ``AMPLE``."""
+    """Stop the clock of calls until a request is sent. Then use the rest of ``AMPLE`` within ten clock reads."""
     looks, sent = itertools.count(1), threading.Event()
     record_begin = Exchange.record_begin
 
@@ -247,13 +247,13 @@ def post(
 
 
 def good(connection: Connection) -> None:
-    """Answer every request of a connection with success."""
+    """Respond to every request of a connection with success."""
     while connection.request():
         connection.answer(b'{"status":"success"}')
 
 
 def once(behaviour: Callable[[Connection], None]) -> Callable[[Connection], None]:
-    """Return a behaviour that misbehaves on the first connection only."""
+    """Return a behaviour that applies only to the first connection. Later connections get successful responses."""
 
     def serve(connection: Connection) -> None:
         (behaviour if connection.number == 1 else good)(connection)

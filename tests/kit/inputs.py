@@ -1,4 +1,4 @@
-"""Hostile inputs: hosts of URLs in every notation, unpaired surrogates, and state machines that generate runs."""
+"""Malicious inputs for tests: URL hosts in every notation, unpaired surrogates, and state machine runs."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ ESCAPED = r"\ud800"
 
 
 def spoil(value: Any) -> Iterator[Any]:
-    """Yield the value with an unpaired surrogate in place of each of its members, names and items in turn."""
+    """Yield copies of the value, each with one unpaired surrogate: as a value, or at the end of one name or text."""
     yield HALF
     if isinstance(value, dict):
         yield value | {HALF: None}
@@ -94,7 +94,7 @@ def spoil(value: Any) -> Iterator[Any]:
 
 
 def run_state_machines(create: Callable[[], RuleBasedStateMachine], profile: settings) -> None:
-    """Run the number of state machines in ``profile``, without examples of earlier runs."""
+    """Run as many state machines as ``profile`` specifies, without stored examples of earlier runs."""
     options = settings(profile, suppress_health_check=list(HealthCheck), database=None)
     # declared for a class, but anything that creates a machine will do
     run_state_machine_as_test(cast("type[RuleBasedStateMachine]", create), settings=options)

@@ -19,7 +19,7 @@ from chalicelib.foundation import log
 
 
 class Lines:
-    """The log lines of a test's calls."""
+    """The log lines that the calls of a test write."""
 
     def __init__(self, stream: StringIO) -> None:
         self._stream = stream
@@ -52,7 +52,7 @@ def lines() -> Iterator[Lines]:
 
 @pytest.fixture
 def caplog(request: pytest.FixtureRequest) -> Iterator[pytest.LogCaptureFixture]:
-    """Provide pytest's ``caplog`` without its plugin, which formats every line twice more."""
+    """Provide pytest's ``caplog`` without pytest's logging plugin, which formats every line two additional times."""
     request.node.stash[caplog_handler_key] = handler = LogCaptureHandler()
     with catching_logs(handler):
         captured = pytest.LogCaptureFixture(request.node, _ispytest=True)
@@ -77,7 +77,7 @@ def silent() -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Metric:
-    """A metric in an embedded metric format line. All values have the time ``at``, in Unix milliseconds."""
+    """A metric in a line of the embedded metric format. All values have the time ``at``, in Unix milliseconds."""
 
     namespace: str
     name: str

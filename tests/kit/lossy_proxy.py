@@ -1,4 +1,4 @@
-"""A proxy that drops connections, loses responses and repeats requests according to a plan."""
+"""A proxy that drops connections, loses responses and duplicates requests according to a plan."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class LossyProxy(ThreadingHTTPServer):
         return f"http://127.0.0.1:{self.server_port}"
 
     def fate(self, path: str, request_id: str) -> Fate:
-        """Return the fate of this attempt, and count it by its X-Request-Id or webhook-id."""
+        """Return the fault of this attempt. Count the attempt by its X-Request-Id or webhook-id."""
         with self._lock:
             fate = self.plan(path, self.attempts[request_id])
             self.attempts[request_id] += 1
@@ -88,12 +88,12 @@ class LossyProxy(ThreadingHTTPServer):
         return fate
 
     def count(self, path: str, *fates: Fate) -> int:
-        """Return the number of attempts at a path, or of those with one of these fates."""
+        """Return the number of attempts at a path. If faults are given, count only attempts with these faults."""
         return sum(one == path and (not fates or fate in fates) for one, fate in self.seen)
 
 
 def each_in_turn(fates: Sequence[Fate], *, attempts: int = 1) -> Plan:
-    """Return a plan that cycles through these fates for the first attempts of each request. Later attempts pass."""
+    """Return a plan that cycles through these faults for the first attempts of each request. Later attempts pass."""
     turns = itertools.cycle(fates)
     return lambda path, before: next(turns) if before < attempts else "pass"
 
@@ -109,7 +109,7 @@ def _until_given_up(connection: socket.socket) -> None:
 
 
 class _Answer(NamedTuple):
-    """A response of the server; by default an HTML page."""
+    """A response of the server. The default response is an HTML page."""
 
     status: int
     headers: Sequence[tuple[str, str]] = (("Content-Type", "text/html"),)

@@ -1,4 +1,4 @@
-"""Programs that tests require, and processes that end with their test.
+"""Finds programs that tests require, and ends processes together with their test.
 
 This plugin skips a test with ``@pytest.mark.needs("curl")`` if the program is missing. A summary line counts the
 skipped tests by program. If the variable ``REQUIRE_PROGRAMS`` is set, as in the merge gate, such a test fails instead.
@@ -27,7 +27,7 @@ _REASON = "not installed: "
 
 
 def require(*programs: str) -> None:
-    """Skip the running test, or fail it if programs are required, if one of ``programs`` is missing."""
+    """Skip the running test if one of ``programs`` is missing. If programs are required, fail the test instead."""
     missing = sorted({name for name in programs if shutil.which(PATHS.get(name, name)) is None})
     if missing and os.environ.get(REQUIRED):
         pytest.fail(_REASON + ", ".join(missing), pytrace=False)
@@ -54,7 +54,7 @@ def run(
 ) -> subprocess.CompletedProcess[str]:
     """Run a command in a new session, and kill its remaining processes, including background processes.
 
-    Raises: subprocess.TimeoutExpired: the command, or a process that holds its output, exceeds ``seconds``.
+    Raises: subprocess.TimeoutExpired: the command, or a process with an open output, exceeds ``seconds``.
     """
     with subprocess.Popen(
         command,
@@ -78,7 +78,7 @@ SDK_SOURCE = Path(__file__).parents[2] / "sdk" / "src"
 
 
 def check_types(program: Path) -> str:
-    """Return mypy's output for a user's program in strict mode."""
+    """Run mypy in strict mode on a user's program, and return the output."""
     options = [
         "--strict",
         "--config-file=",

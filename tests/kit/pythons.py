@@ -1,8 +1,8 @@
 """Python interpreters for guides: one with preloaded commands of this repository, and one for sessions.
 
-Importing everything takes a second per command, and a guide has dozens. ``serve`` runs each command of a folder's
-``.venv/bin/python`` in a forked process, with the caller's arguments, environment, folder and files. ``run_session``
-runs the files named on standard input in one namespace.
+A guide runs dozens of commands, and importing all modules takes a second per command. ``serve`` runs each command of a
+folder's ``.venv/bin/python`` in a forked process, with the caller's arguments, environment, folder and files.
+``run_session`` runs the files named on standard input in one namespace.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ with socket.socket(socket.AF_UNIX) as server:
 
 @contextmanager
 def installed(folder: Path) -> Iterator[Path]:
-    """Install a preloaded Python as ``folder/.venv/bin/python``. Yield its path."""
+    """Install a preloaded Python as ``folder/.venv/bin/python``. Yield the path of the interpreter."""
     address, command = folder / "warm", folder / ".venv" / "bin" / "python"
     command.parent.mkdir(parents=True)
     command.write_text(_CALLER.format(python=sys.executable, programs=PROGRAMS, address=address), "utf-8")
@@ -56,7 +56,7 @@ def installed(folder: Path) -> Iterator[Path]:
 
 
 def serve(address: str) -> None:
-    """Run each command in a forked process. Several commands may run at once."""
+    """Run each command in a forked process. Several commands may run concurrently."""
     from infra.local.process import exit_with_parent
 
     _import_everything()
@@ -76,7 +76,7 @@ def serve(address: str) -> None:
 
 
 def _import_everything() -> None:
-    """Import slow modules, and cache the AWS service descriptions that each boto3 client would read."""
+    """Import slow modules, and cache the AWS service descriptions that every boto3 client reads."""
     import boto3
     from botocore.loaders import JSONFileLoader
 
@@ -136,7 +136,7 @@ def _become(command: Any, files: list[int]) -> NoReturn:
 
 
 def run_session(ended: str) -> None:
-    """Run each file. Then print a line with ``ended`` and an exit code."""
+    """Run each file named on standard input. After each file, print a line with ``ended`` and an exit code."""
     names: dict[str, Any] = {"__name__": "__main__"}
     for line in sys.stdin:
         file, code = Path(line.strip()), 0

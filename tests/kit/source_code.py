@@ -1,4 +1,4 @@
-"""The repository's source: modules, syntax trees, imports, and the waits and clock reads of tests."""
+"""Reads the repository's source: modules, syntax trees, imports, and the waits and clock reads of tests."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def within(module: str, *packages: str) -> bool:
 
 
 def parse(source: str) -> ast.Module:
-    """Return the syntax tree of a source. Disable garbage collection meanwhile to save time."""
+    """Return the syntax tree of a source text. Garbage collection is disabled during parsing to save time."""
     collecting = gc.isenabled()
     gc.disable()
     try:
@@ -87,12 +87,12 @@ def nodes(module: str) -> list[ast.AST]:
 
 @cache
 def imports(module: str, at_load: bool = False) -> frozenset[str]:
-    """Return a module's imports. With ``at_load``, omit imports inside functions and for type checkers."""
+    """Return a module's imports. If ``at_load`` is true, omit imports inside functions and for type checkers."""
     return frozenset(_imports(tree(module).body, at_load))
 
 
 def imports_in(source: str) -> Iterator[str]:
-    """Return the modules that a source imports."""
+    """Return the modules that a source text imports."""
     return _imports(parse(source).body, at_load=False)
 
 
@@ -120,7 +120,7 @@ def own_imports(module: str) -> set[str]:
 
 
 def reached(module: str) -> set[str]:
-    """Return all modules loaded with a module, including indirect imports of this repository."""
+    """Return all modules that are loaded with a module, including indirect imports within this repository."""
     found: set[str] = set()
     pending = [module]
     while pending:
@@ -133,8 +133,7 @@ def reached(module: str) -> set[str]:
 def questions_of_version(source: Iterable[ast.AST]) -> list[int]:
     """Return the lines that compare versions of the bank protocol.
 
-    These are comparisons or ``match`` statements of a version with numbers, and look-ups of a version in a table of
-    numbers.
+    Such a line compares or matches a version with numbers, or looks up a version in a table of numbers.
     """
     return sorted(node.lineno for node in source if isinstance(node, ast.expr | ast.Match) and _asks(node))
 
@@ -229,7 +228,7 @@ def _compares_duration(node: ast.expr) -> bool:
 
 
 def literal_timeouts(source: str) -> list[int]:
-    """Return the lines that use a literal number, or a constant for one, as a time-out."""
+    """Return the lines that use a literal number, or a constant with a literal number, as a timeout."""
     if not _MAY_WAIT.search(source):
         return []
     tree = parse(source)
@@ -261,7 +260,7 @@ def _imported_numbers(nodes: list[ast.AST]) -> Iterator[str]:
 
 @cache
 def _numbers_of(module: str) -> set[str]:
-    """Return the number constants of a test module, except those of ``PATIENCE``, which every wait may use."""
+    """Return the number constants of a test module, except the constants of ``PATIENCE``, which every wait may use."""
     path = ROOT / f"{module.replace('.', '/')}.py"
     return _number_constants(parse(path.read_text("utf-8"))) if module != PATIENCE and path.exists() else set()
 

@@ -1,6 +1,6 @@
-"""Test stacks: waiting for the first data, and a LocalStack double.
+"""Helpers for test stacks: waiting for the first data, and a fake LocalStack server.
 
-The command prints the double's address and serves until its standard input closes.
+The command prints the fake server's address and runs until its standard input closes.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _HEALTH = json.dumps({"services": dict.fromkeys(SERVICES, "available")}).encode(
 
 
 def wait_for_card_month(stack: Mapping[str, Any]) -> None:
-    """Wait until the month of card use is complete, because tests use cards on the same stack."""
+    """Wait until the stack has created a month of card use, because tests use cards on the same stack."""
     file = Path(stack["log"]).with_name("stack.json")
 
     def is_complete() -> bool:

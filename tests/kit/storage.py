@@ -1,7 +1,7 @@
-"""Storage in tests: recorders of DynamoDB calls, guards against writes, and lost responses.
+"""Storage helpers for tests: recorders of DynamoDB calls, guards against writes, and lost responses.
 
-``LateAnswers`` is an HTTP server before the emulator that executes the first call of each kind of operation and closes
-the connection without a response. It answers the retry of a transaction as the engine under test would.
+``LateAnswers`` is an HTTP server in front of the emulator. The server executes the first call of each kind of operation
+and closes the connection without a response. It handles the retry of a transaction as the tested engine does.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from tests.openbanking.faults import Fault
 
 @contextlib.contextmanager
 def observe_calls(note: Callable[[Call], object]) -> Iterator[None]:
-    """Call ``note`` with each AWS call inside the block before it is sent."""
+    """Call ``note`` with each AWS call inside the block, before the call is sent."""
 
     def see(call: Call, proceed: Proceed) -> Members:
         note(call)
@@ -71,7 +71,7 @@ def record_rows_read(causeway: Causeway, table: str) -> Iterator[list[int]]:
 
 @contextlib.contextmanager
 def record_transactions(causeway: Causeway) -> Iterator[list[list[str]]]:
-    """Record the operations of each transaction inside the block, with verb and place."""
+    """Record the operations of each transaction inside the block. Each record has a verb and a place."""
     recorded: list[list[str]] = []
 
     def note(call: Call) -> None:
@@ -90,7 +90,7 @@ def _place(operation: Any) -> str:
 
 
 def with_new_token(call: Call) -> Call:
-    """Return the call with a new transaction token, so that storage does not recognise a retry."""
+    """Return the call with a new transaction token, so that storage does not recognise the call as a retry."""
     token = {"ClientRequestToken": secrets.token_hex(16)} if "ClientRequestToken" in call.body else {}
     return Call(call.service, call.operation, call.body | token)
 
@@ -99,7 +99,7 @@ WRITES = ("put", "update", "delete", "transact")
 
 
 def address(route: str, part: str = "nothing") -> str:
-    """Return the path of a route with ``part`` for each parameter; the default names no existing item."""
+    """Return the path of a route with ``part`` in place of each parameter. The default value names no existing item."""
     return re.sub(r"\{\w+\}", part, route)
 
 
@@ -119,7 +119,7 @@ def nothing_changes(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> Iter
 
 
 def person_cookie(causeway: Causeway) -> str:
-    """Return the ``Cookie`` header of a signed-in person."""
+    """Return the ``Cookie`` header of a signed-in user."""
     from tests.website.web_user import WebUser
 
     (pair,) = WebUser.signed_in(causeway, "a@example.com").cookies.items()
@@ -166,13 +166,13 @@ class LateAnswers(Fault):
 
 
 def late_answers(causeway: Causeway) -> Iterator[LateAnswers]:
-    """Yield the fault for each engine."""
+    """Yield the lost-response fault for each engine."""
     for engine in get_args(Engine):
         yield LateAnswers(causeway, engine)
 
 
 class _Server:
-    """An engine behind HTTP. ``lost`` contains the kinds of operation with a lost response."""
+    """An engine behind HTTP. ``lost`` contains the kinds of operations whose response was lost."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -196,7 +196,7 @@ class _Server:
             return is_first
 
     def answer(self, operation: str, request: dict[str, Any]) -> tuple[int, bytes]:
-        """Execute a call. Calls run one at a time."""
+        """Execute a call and return the response. Calls run one at a time."""
         token = request.get("ClientRequestToken")
         with self._lock:
             if token in self._repeats:

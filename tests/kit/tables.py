@@ -1,8 +1,8 @@
 """DynamoDB's operations on the emulator's tables, for calls within this process.
 
-The emulator creates and describes tables. This module stores their items in wire format and never changes an item in
-place: a write replaces the item. Operations that the service does not use raise an error. The same tests run on the
-emulator as a process and on DynamoDB Local.
+The emulator creates and describes tables. This module stores items in wire format. It never changes a stored item: a
+write replaces the item. Operations that the service does not use raise an error. The same tests run on the emulator as
+a process and on DynamoDB Local.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _lock = RLock()
 
 
 class Refused(Exception):
-    """An error of DynamoDB: its code, a message, and further members."""
+    """An error response of DynamoDB: code, message, and further members."""
 
     def __init__(self, code: str, message: str, **members: Any) -> None:
         super().__init__(message)
@@ -32,7 +32,7 @@ class Refused(Exception):
 
 @dataclass(frozen=True)
 class Change:
-    """The result of a write: an item before and after, ``None`` if missing."""
+    """The result of a write: the item before and after the write. A missing item is ``None``."""
 
     table: Any
     place: tuple[Any, ...]
@@ -50,7 +50,7 @@ class Change:
 
 
 def carried_out(operation: str, request: dict[str, Any], tables: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the members of the answer to a call. Raises: Refused."""
+    """Execute a call and return the members of its response. Raises: Refused."""
     with _lock:
         try:
             return OPERATIONS[operation](request, tables)
@@ -218,7 +218,7 @@ def _transact(request: dict[str, Any], tables: Mapping[str, Any]) -> dict[str, A
 
 
 def _decided(kind: str, request: dict[str, Any], tables: Mapping[str, Any]) -> Change:
-    """Return the result of a write, if its condition holds. Raises: Refused; Invalid."""
+    """Return the result of a write. Raises: Refused, if the condition is not met; Invalid."""
     content = {"Put": ("Item",), "Update": ("Key", "UpdateExpression")}.get(kind, ("Key",))
     shared = ("TableName", "ConditionExpression", "ExpressionAttributeNames", "ExpressionAttributeValues")
     _only(request, *content, *shared, "ReturnValuesOnConditionCheckFailure")
@@ -264,7 +264,7 @@ def _check(table: Any, row: Row) -> None:
 
 
 def _only(request: Mapping[str, Any], *names: str) -> None:
-    """Raises: NotImplementedError: if a request has other members."""
+    """Check that a request has only these members. Raises: NotImplementedError: if a request has other members."""
     if more := request.keys() - set(names):
         raise NotImplementedError(sorted(more))
 
@@ -277,7 +277,7 @@ def _table(request: Mapping[str, Any], tables: Mapping[str, Any]) -> Any:
 
 
 def _placed(request: Mapping[str, Any], tables: Mapping[str, Any], kind: str = "") -> tuple[Any, tuple[Any, ...]]:
-    """Return a table, and the key values of an item."""
+    """Return the table of a request, and the key values of the request's item."""
     table, key = _table(request, tables), request["Key"]
     names = table.table_key_attrs
     if not key.keys() >= set(names) or (kind != "Put" and len(key) > len(names)):
@@ -298,12 +298,12 @@ def _terms(request: Mapping[str, Any], *expressions: str) -> Terms:
 
 
 def _is_over(limit: int, rows: list[Row]) -> bool:
-    """Return whether items may exceed a number of bytes. A character has at most four bytes."""
+    """Return whether the total size of items may exceed a number of bytes. A character has at most four bytes."""
     return 4 * sum(len(repr(row)) for row in rows) > limit
 
 
 def item_size(row: Row) -> int:
-    """Return the size of an item in bytes, by which DynamoDB charges writes.
+    """Return the size of an item in bytes. DynamoDB charges writes by this size.
 
     https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/CapacityUnitCalculations.html
     """

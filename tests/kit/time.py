@@ -1,4 +1,4 @@
-"""Time in tests: manual clocks, waits with an ample time-out, scheduled jobs, and counts of executed statements."""
+"""Time helpers for tests: manual clocks, waits with a long timeout, scheduled jobs, and statement counts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ _Seen = TypeVar("_Seen")
 
 
 class ManualClock(Clock):
-    """A clock that moves only by ``advance``. A negative number sets it back, as an operator might."""
+    """A clock that changes only when ``advance`` is called. A negative number sets the clock back, as an operator
+    might.
+    """
 
     def __init__(self, start: datetime) -> None:
         self._seconds = self._monotonic = start.timestamp()
@@ -40,7 +42,7 @@ class ManualClock(Clock):
 
 
 class FollowingClock(Clock):
-    """The clock of another process, a fixed number of seconds ahead of ``clock`` or behind."""
+    """The clock of another process. The clock is a fixed number of seconds ahead of or behind ``clock``."""
 
     def __init__(self, clock: Clock, ahead: float) -> None:
         self._clock, self._ahead = clock, ahead
@@ -56,7 +58,7 @@ class FollowingClock(Clock):
 
 
 def wait_for(look: Callable[[], _Seen | None], complaint: str = "it did not come") -> _Seen:
-    """Call ``look`` until it returns a true value. Raises: AssertionError, with ``complaint``."""
+    """Call ``look`` until the function returns a true value. Raises: AssertionError, with the message ``complaint``."""
     until = time.monotonic() + PATIENCE_SECONDS
     while not (seen := look()):
         assert time.monotonic() < until, complaint
@@ -65,7 +67,7 @@ def wait_for(look: Callable[[], _Seen | None], complaint: str = "it did not come
 
 
 def limit_under_test(seconds: float) -> float:
-    """Mark a time limit that a test reaches on purpose. The test asserts the effect, not the duration."""
+    """Mark a time limit that a test reaches intentionally. The test asserts the limit's effect, not the duration."""
     return seconds
 
 
@@ -97,13 +99,13 @@ class WatchedLock:
         self.release()
 
     def wait_for_waiting(self, count: int = 1) -> None:
-        """Wait until ``count`` threads have begun to wait for the lock."""
+        """Wait until ``count`` threads are waiting for the lock."""
         for _ in range(count):
             assert self._waiting.acquire(timeout=PATIENCE_SECONDS), "nobody waits for the lock"
 
 
 def run_schedule(job: Callable[[Any, Any], object], seconds: int = 55) -> None:
-    """Run a scheduled job as Lambda does, with a function time-out of ``seconds``."""
+    """Run a scheduled job as Lambda does, with a function timeout of ``seconds``."""
     from chalice.local import LambdaContext
 
     from infra.local.event_runner import schedule_event
@@ -113,7 +115,7 @@ def run_schedule(job: Callable[[Any, Any], object], seconds: int = 55) -> None:
 
 
 def count_statements(call: Callable[[], object]) -> int:
-    """Return the number of Python lines that ``call`` executes in this thread, which is equal on every machine."""
+    """Return the number of Python lines that ``call`` executes in this thread. It is the same on every machine."""
     count = 0
 
     def trace(frame: FrameType, event: str, argument: Any) -> Any:

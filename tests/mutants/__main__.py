@@ -46,7 +46,9 @@ MODULES = (
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
-    """A module with one defect. ``line`` is the first changed line, ``before`` and ``after`` are its texts."""
+    """A module with one defect. ``line`` is the number of the first changed line. ``before`` and ``after`` are its
+    texts.
+    """
 
     module: Path
     operator: str
@@ -75,7 +77,7 @@ def modules() -> list[Path]:
 def draw(seed: str, count: int) -> list[Mutant]:
     """Return ``count`` random mutants with different behaviour. The same seed and code produce the same mutants.
 
-    A line is drawn first and then one of its mutants, because most operators change the same few lines.
+    The function selects a line first, and then a mutant of the line, because most operators change the same few lines.
     """
     lines: dict[tuple[Path, int], list[_Place]] = {}
     for module in modules():
@@ -101,7 +103,7 @@ def _places(module: Path) -> Iterator[tuple[int, _Place]]:
 
 
 def _first_that_matters(places: list[_Place]) -> Mutant | None:
-    """Return the first mutant that compiles and changes behaviour; types and docstrings have no effect."""
+    """Return the first mutant that compiles and changes behaviour. Changes of types and docstrings have no effect."""
     for place in places:
         source = _source(place.module)
         code = mutate_code(source, get_operator(place.operator)(), place.occurrence)
@@ -122,7 +124,7 @@ def _source(module: Path) -> str:
 
 
 def _meaning(code: str) -> str | None:
-    """Return a module's syntax tree without types and docstrings; ``None`` for a syntax error."""
+    """Return a module's syntax tree without types and docstrings, or ``None`` if the source has a syntax error."""
     try:
         tree = ast.parse(code)
     except SyntaxError:
@@ -176,7 +178,7 @@ class Hunt:
             self._write(file, before)
 
     def failure_without_mutant(self, processes: int) -> str | None:
-        """Return a test that fails without a mutant, if any; such a test would seem to kill every mutant."""
+        """Return a test that fails without a mutant, or ``None``. Such a test would also fail for every mutant."""
         return self._failure(["--numprocesses", str(processes), "--dist", "loadfile", "tests"])
 
     def _failure(self, tests: list[str]) -> str | None:
@@ -195,7 +197,10 @@ class Hunt:
         return found[1] if found else result.stdout.strip().rpartition("\n")[2] or "the tests could not be collected"
 
     def _write(self, file: Path, code: str) -> None:
-        """Write a module and delete its compiled file, which could match another mutant's age and size."""
+        """Write a module and delete its compiled file.
+
+        A compiled file of another mutant could have the same modification time and size.
+        """
         file.write_text(code, encoding="utf-8")
         for compiled in file.parent.glob(f"__pycache__/{file.stem}.*"):
             compiled.unlink()
@@ -205,7 +210,7 @@ _NONE_COLLECTED = 5
 
 
 def tests_for(module: Path) -> list[list[str]]:
-    """Return the rounds of tests: tests of the module, tests of its package, and all tests."""
+    """Return the tests to run, in order: tests of the module, tests of the module's package, and all tests."""
     parts = module.relative_to(ROOT / "chalicelib").with_suffix("").parts
     folder = ROOT / "tests" / Path(*parts[:-1])
     own = sorted(str(file.relative_to(ROOT)) for file in folder.glob(f"test_{parts[-1]}*.py"))
@@ -217,7 +222,7 @@ GOAL = 0.95
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Draw and test mutants, print the results, and return the exit code."""
+    """Generate and test mutants, print the results, and return the exit code."""
     parser = command.parser("tests.mutants", __doc__)
     parser.add_argument("--seed", default="", help="what the mutants are drawn by; one of its own when left out")
     parser.add_argument("--count", type=int, default=100, help="so many mutants")

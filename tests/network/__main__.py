@@ -56,7 +56,7 @@ DEFECTS: Mapping[str, tuple[Callable[[], None], str]] = {
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command, and return its exit code."""
+    """Run the hub over the unreliable network, and return the exit code."""
     parser = command.parser("tests.network", __doc__)
     parser.add_argument("--seed", default="2026", help="what everything is drawn from")
     parser.add_argument("--runs", type=int, default=1000)

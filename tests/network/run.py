@@ -1,4 +1,4 @@
-"""A run over an unreliable network of one bank and the TPPs, and a verdict on its calls, reports and events.
+"""A run of a bank and TPPs over an unreliable network, and the checks of calls, reports and events after the run.
 
 The hub runs in this process with real connections. The run's clock measures time limits. The proxies advance the clock
 for late or missing responses, so a slow machine causes no timeouts.
@@ -76,7 +76,7 @@ class Network:
         handler.setStream(self._ending.enter_context(log_file.open("a")))
 
     def begin(self, log: CallLog) -> Causeway:
-        """Return a service without data, with a reliable network."""
+        """Return a service without data, whose network has no faults."""
         self._causeway.forget_journeys((*GROWING, "clients"))
         for party, proxy in self.proxies.items():
             self._servers[party].log = log
@@ -89,7 +89,7 @@ class Network:
         return causeway
 
     def fates(self) -> Counter[Fate]:
-        """Return the numbers of requests in all runs by fate."""
+        """Return the number of requests for each network fault, summed over all runs."""
         return Counter(fate for proxy in self.proxies.values() for _, fate in proxy.seen)
 
     def stop(self) -> None:
@@ -104,7 +104,7 @@ class Network:
 
 
 class Run(Deliveries):
-    """One run.
+    """One run over the unreliable network.
 
     Attributes:
         good, bad: the BICs of the banks with the reliable and the unreliable network.
@@ -170,7 +170,7 @@ class Run(Deliveries):
         return answer.status, answer.body
 
     def _call(self, call: TppCall) -> None:
-        """Make a call, randomly repeat it, and let workers attempt due deliveries."""
+        """Make a call, randomly duplicate the call, and let workers attempt due deliveries."""
         self.clock.advance(self._draw.uniform(0.5, 5))
         call = _at_once(call) if self._draw.random() < _AT_ONCE else call
         self._note(call, *self._make(call))
@@ -189,7 +189,7 @@ class Run(Deliveries):
             self.observed.contradictions.append(f"{call.kind} {call.subject} was answered {status}: {body}")
 
     def _repeat(self, first: Accepted) -> None:
-        """Retry an order that has a key or an immediate response; its bank identifies it by its id."""
+        """Retry an order that has a key or an immediate response. The bank identifies a duplicate order by its id."""
         has_key, ending = "idempotency-key" in first.call.headers, _ending(first)
         if ending == "deferred" and not has_key:
             return
@@ -202,7 +202,7 @@ class Run(Deliveries):
             )
 
     def _have_outage(self, questions: Iterable[TppCall]) -> None:
-        """Make every call to the bad bank fail, and check that the good bank still responds to reads."""
+        """Make every call to the bank ``bad`` fail, and check that the bank ``good`` still responds to reads."""
         self._bad_proxy.plan = lambda path, attempts: self._draw.choice(_FAILURES)
         of_banks = {self._bic_of(call): call for call in questions}
         for bic in (self.bad, self.good) * _OUTAGE:
@@ -226,7 +226,7 @@ class Run(Deliveries):
                 log.clear()
 
     def _settle(self, until: int) -> None:
-        """Run workers and the sweeper until no delivery is due before ``until``."""
+        """Run workers and the sweeper until no delivery is due before the time ``until``."""
         self._deliver()
         while rows := DUE.rows(self.hub.store, until=until, limit=1):
             self.clock.advance(max(rows[0][DUE.time] - self.clock.time(), 0) + self._draw.randint(0, 60))
@@ -234,12 +234,12 @@ class Run(Deliveries):
             self._deliver()
 
     def _look_up(self) -> None:
-        """Fetch the outcomes of deferred calls as the TPPs."""
+        """Fetch the outcomes of deferred calls in the role of the TPPs."""
         for each in self.observed.accepted:
             each.outcome = each.outcome if each.outcome[0] else self._make(each.fetching)
 
     def _report(self) -> None:
-        """Report twice on each payment that TPPs know, as the banks."""
+        """Send two reports for each payment that the TPPs know, in the role of the banks."""
         done = [each.outcome[1]["body"] for each in self.observed.accepted if each.outcome[1]["state"] == "done"]
         for answer in (answer for answer in done if "payment_id" in answer):
             version, headers = 2 if "status" in answer else 1, {"x-request-id": str(uuid.uuid4())}
@@ -252,12 +252,12 @@ class Run(Deliveries):
 
 
 def _at_once(call: TppCall) -> TppCall:
-    """Return the call without the preference for a deferred response."""
+    """Return the call without the header that asks for a deferred response."""
     return replace(call, headers={name: value for name, value in call.headers.items() if name != "prefer"})
 
 
 def _accepted(call: TppCall, status: int, body: Any) -> Accepted:
-    """Return a call as accepted, with its outcome unless the response is deferred."""
+    """Return a call as accepted. Include its outcome unless the response is deferred."""
     if status == 202:
         return Accepted(call, body["request_id"])
     outcome = {"state": "done" if status == 200 else "failed", "body": body}
@@ -279,7 +279,7 @@ def _install_emulator(ending: ExitStack) -> None:
 
 
 class NetworkVerdict(Verdict):
-    """The verdict of the kill test, with additional checks of payments, reads, reports and circuits."""
+    """The checks of the kill test, with additional checks of payments, reads, reports and circuits."""
 
     def __init__(self, run: Run, log: Path) -> None:
         self._network_run = run
@@ -292,7 +292,7 @@ class NetworkVerdict(Verdict):
         yield from self._circuits()
 
     def _paid_once(self) -> Iterator[str]:
-        """Check that an order has one X-Request-Id and that the hub does not send it more often than its TPP."""
+        """Check that an order has one X-Request-Id and that the hub does not send the order more often than the TPP."""
         ids: dict[str, set[str]] = defaultdict(set)
         for call in self.orders:
             ids[call.subject].add(call.id)
@@ -303,7 +303,7 @@ class NetworkVerdict(Verdict):
                 yield f"the order {request_id} was sent {times} times, and asked for {wanted} times"
 
     def _read_truly(self) -> Iterator[str]:
-        """Check that the bank responded to each successful read."""
+        """Check that the bank sent a response to each successful read."""
         answered = {call.id for call in self._run.received.calls if call.done}
         yield from (f"the read {each} never reached its bank" for each in self._network_run.read - answered)
 
@@ -315,7 +315,7 @@ class NetworkVerdict(Verdict):
         yield from (f"{each} has {counts[each]} events" for each in self._network_run.reported if counts[each] != 1)
 
     def _circuits(self) -> Iterator[str]:
-        """Check that only the bad bank's circuit has opened."""
+        """Check that only the circuit of the bank ``bad`` has opened."""
         opened, bad = self._network_run.opened, self._network_run.bad
         if opened != {bad}:
             yield f"circuits opened for {sorted(opened)}, and only {bad} was bad"

@@ -1,4 +1,4 @@
-"""A short run: an unreliable network breaks no guarantee, and the verdict detects hubs with defects."""
+"""Tests of a short run: an unreliable network violates no guarantee, and the checks detect hubs with defects."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_an_unreliable_network_causes_no_data_loss_and_no_duplicate_payment(tmp_
 
 
 @pytest.mark.parametrize("defect", DEFECTS)
-def test_the_verdict_detects_a_hub_with_a_defect(tmp_path: Path, defect: str) -> None:
+def test_the_network_checks_detect_a_hub_with_a_defect(tmp_path: Path, defect: str) -> None:
     code, output = run_program(tmp_path, "--defect", defect)
 
     assert code == 1, output

@@ -13,7 +13,7 @@ _LAMBDA = f"arn:aws:lambda:{REGION}:{NUMBER}"
 
 
 def functions(stage: str) -> dict[str, dict[str, Any]]:
-    """Return a stage's functions with their tags, by their short names. The REST API's name is empty."""
+    """Map the short name of each of a stage's functions to the function and its tags. The REST API's name is empty."""
     client = boto3.client("lambda")
     found = client.get_paginator("list_functions").paginate().search("Functions[]")
     own = {name: each for each in found if (name := short(each["FunctionName"], stage)) is not None}
@@ -21,7 +21,7 @@ def functions(stage: str) -> dict[str, dict[str, Any]]:
 
 
 def short(name: str, stage: str) -> str | None:
-    """Return the name of a function within its stage; ``None`` for a function of another stage."""
+    """Return the short name of a function of the stage, or ``None`` if the function belongs to another stage."""
     whole, mark, rest = name.partition(f"causeway-{stage}")
     return None if whole or not mark else rest.removeprefix("-")
 
@@ -38,7 +38,7 @@ def layers() -> dict[str, list[dict[str, Any]]]:
 
 
 def permissions(function: str) -> list[tuple[str, str, str]]:
-    """Return the permissions to call a function: the service, the action, and the source."""
+    """Return the permissions to invoke a function: the service, the action, and the source."""
     client = boto3.client("lambda")
     try:
         document = json.loads(client.get_policy(FunctionName=function)["Policy"])
@@ -68,7 +68,7 @@ def schedules() -> dict[str, tuple[str, str, list[str]]]:
 
 
 def interfaces() -> dict[str, dict[str, Any]]:
-    """Return the REST APIs by the names of their stages."""
+    """Map each stage name to its REST API."""
     client = boto3.client("apigateway")
     found = client.get_rest_apis()["items"]
     return {stage["stageName"]: each for each in found for stage in client.get_stages(restApiId=each["id"])["item"]}
@@ -103,13 +103,13 @@ def roles() -> dict[str, tuple[dict[str, Any], dict[str, dict[str, Any]], list[A
 
 
 def logs() -> dict[str, int | None]:
-    """Return the log groups with their retention in days."""
+    """Map each log group to its retention in days."""
     groups = boto3.client("logs").get_paginator("describe_log_groups").paginate().search("logGroups[]")
     return {group["logGroupName"]: group.get("retentionInDays") for group in groups}
 
 
 def everything() -> dict[str, Any]:
-    """Return all resources that Chalice creates, without times and layer versions, which always change."""
+    """Return all resources that Chalice creates. Times and layer versions are omitted, because they always change."""
     changing = ("LastModified", "Layers", "RevisionId")
     return {
         "functions": {

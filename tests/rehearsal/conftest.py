@@ -1,4 +1,4 @@
-"""Fixtures: an empty account of the emulator, and both stages deployed to it one after the other."""
+"""Fixtures for deployment tests: an empty emulator account, and both stages deployed to the account."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from tests.rehearsal.project import Project
 
 @pytest.fixture(scope="session", autouse=True)
 def deployed_python(rendered: None) -> None:
-    """Check that this Python has the deployed version, with which modules are compiled."""
+    """Check that this Python has the deployed version, because this Python compiles the deployed modules."""
     runtime.check_python()
 
 
 @pytest.fixture(scope="session")
 def emulator() -> Iterator[None]:
-    """Start an emulator with an empty account, which all clients of this process and its children use."""
+    """Start an emulator with an empty account. All AWS clients of this process and its children use the emulator."""
     child = ChildProcess(python_command("tests.rehearsal.emulator"), output=subprocess.PIPE)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("AWS_ENDPOINT_URL", child.first_line())
@@ -31,7 +31,7 @@ def emulator() -> Iterator[None]:
 
 
 def say(request: pytest.FixtureRequest, step: str) -> None:
-    """Print a slow step to the terminal, although pytest captures output."""
+    """Print the name of a slow step to the terminal, even while pytest captures output."""
     with request.config.pluginmanager.getplugin("capturemanager").global_and_fixture_disabled():
         print(f"\n{step}", flush=True)
 

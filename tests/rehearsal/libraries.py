@@ -1,6 +1,6 @@
 """Uses every library as the service does, with only the unpacked packages on the path.
 
-Run as a file, without site-packages: ``python -I -S -B libraries.py CODE LAYER LOADED``. Standard input is a JSON array
+Run this file without site-packages: ``python -I -S -B libraries.py CODE LAYER LOADED``. Standard input is a JSON array
 of the module names that the service imports. The script writes the paths of all loaded modules to the file ``LOADED``.
 """
 
@@ -79,7 +79,7 @@ def call_services_of_boto3() -> None:
 
 
 def refusal(call: Callable[[], object]) -> str:
-    """Return the error message of a call; empty if the call succeeds."""
+    """Return the error message of a call, or an empty string if the call succeeds."""
     try:
         call()
     except Exception as error:

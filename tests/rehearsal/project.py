@@ -38,7 +38,7 @@ print(json.dumps({
 
 
 class Project:
-    """The copy, with a public URL for each stage. The default processor architecture is that of this machine."""
+    """A copy of the project with a public URL for each stage. The default processor architecture is this machine's."""
 
     def __init__(self, root: Path, processor: str | None = None) -> None:
         self.root, self.calls = root, root / "calls"
@@ -70,7 +70,7 @@ class Project:
         return found
 
     def packages(self, kind: str) -> list[Path]:
-        """Return the zip files that Chalice has built: ``appcode`` or ``managed-layer``."""
+        """Return the zip files of one kind that Chalice has built. The kind is ``appcode`` or ``managed-layer``."""
         return sorted((self.root / ".chalice/deployments").glob(f"{kind}-*.zip"))
 
     def deploy(self, stage: str, *options: str, failing: str = "") -> list[str]:
@@ -82,7 +82,7 @@ class Project:
         return self.calls.read_text(encoding="utf-8").splitlines()
 
     def refused(self, stage: str) -> None:
-        """Check that ``make deploy`` fails before it calls Chalice."""
+        """Check that ``make deploy`` fails before calling Chalice."""
         self.calls.unlink(missing_ok=True)
         with self._used():
             assert __main__.main([stage, "--only", "application"]) == 1
@@ -96,7 +96,7 @@ class Project:
 
     @contextmanager
     def _used(self) -> Iterator[pytest.MonkeyPatch]:
-        """Make the tools use this copy, and Chalice use the client of the deployment tests."""
+        """Make the tools use this copy, and make Chalice use the client of the deployment tests."""
         source = template.load()
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(chalice_command, "ROOT", self.root)
@@ -107,7 +107,7 @@ class Project:
 
 
 def _understood(source: dict[str, Any]) -> dict[str, Any]:
-    """Return the resources without dashboards and alarms, which moto's CloudFormation does not support."""
+    """Return the resources without dashboards and alarms, because moto's CloudFormation does not support them."""
     for kind in ("AWS::CloudWatch::Dashboard", "AWS::CloudWatch::Alarm"):
         source = template.without_type(source, kind)
     return source
@@ -115,7 +115,7 @@ def _understood(source: dict[str, Any]) -> dict[str, Any]:
 
 @cache
 def registered(stage: str) -> dict[str, Any]:
-    """Return the application's parts in a stage: routes, consumers, schedules, and their functions."""
+    """Return the application's registered routes, consumers and schedules in a stage, and their functions."""
     environ = {**os.environ, "STAGE": stage, "PUBLIC_URL": ADDRESSES[stage]}
     output = subprocess.run(
         [sys.executable, "-c", _REGISTERED], cwd=ROOT, env=environ, capture_output=True, text=True, check=True

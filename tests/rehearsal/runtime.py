@@ -1,7 +1,7 @@
 """Simulates Lambda: calls one handler with events, with only the unpacked packages on the path.
 
-Run as a file, without site-packages: ``python -I -S -B runtime.py CODE LAYER HANDLER ANSWERS``. Standard input is a
-JSON array of the events. The script writes the responses and the loaded files to the file ``ANSWERS``.
+Run this file without site-packages: ``python -I -S -B runtime.py CODE LAYER HANDLER ANSWERS``. Standard input is a JSON
+array of the events. The script writes the responses and the loaded files to the file ``ANSWERS``.
 """
 
 import importlib
@@ -11,7 +11,7 @@ from pathlib import Path
 
 
 class Context:
-    """Lambda's context of an invocation."""
+    """The context that Lambda passes with an invocation."""
 
     function_name = "rehearsed"
     function_version = "$LATEST"

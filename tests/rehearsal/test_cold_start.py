@@ -1,4 +1,4 @@
-"""A deployed cold start imports only a few modules more than the floor."""
+"""A deployed cold start imports only a few modules more than a minimal program."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def started() -> Iterator[tuple[Packages, dict[str, Recorded]]]:
 
 
 @pytest.mark.parametrize(("title", "most"), MOST_BESIDES.items())
-def test_a_cold_start_imports_few_modules_beyond_the_floor(
+def test_a_cold_start_imports_few_modules_more_than_a_minimal_program(
     started: tuple[Packages, dict[str, Recorded]], title: str, most: int
 ) -> None:
     packages, recorded = started

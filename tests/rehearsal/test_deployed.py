@@ -29,13 +29,13 @@ def role_of(stage: str, function: str) -> str:
 
 
 def names(stage: str) -> dict[str, str]:
-    """Return all functions of a stage with their handlers."""
+    """Map each function name of a stage to the function's handler."""
     handlers: dict[str, str] = registered(stage)["handlers"]
     return {"": "app.app"} | handlers
 
 
 @each_stage
-def test_every_function_has_the_configured_settings(deployed: Project, stage: str) -> None:
+def test_every_deployed_function_has_the_configured_settings(deployed: Project, stage: str) -> None:
     found = account.functions(stage)
     layer = f"causeway-{stage}-managed-layer"
     ((version,),) = [versions for name, versions in account.layers().items() if name == layer]
@@ -87,7 +87,7 @@ def test_each_queue_has_one_consumer_with_limited_concurrency(deployed: Project)
     assert len(found) == len(STAGES)
 
 
-def test_the_rules_are_exactly_the_schedules_and_can_invoke_their_functions(deployed: Project) -> None:
+def test_deployed_rules_are_exactly_the_schedules_and_can_invoke_their_functions(deployed: Project) -> None:
     expected = {
         f"causeway-{stage}-{name}-event": (account.arn(f"causeway-{stage}-{name}"), expression)
         for stage in STAGES
@@ -141,7 +141,7 @@ def test_function_logs_have_the_configured_retention(deployed: Project, stage: s
 
 
 @each_stage
-def test_every_resource_named_in_a_policy_exists(deployed: Project, stage: str) -> None:
+def test_every_resource_named_in_a_deployed_policy_exists(deployed: Project, stage: str) -> None:
     import boto3
 
     queues = [url.rpartition("/")[2] for url in boto3.client("sqs").list_queues()["QueueUrls"]]

@@ -52,7 +52,9 @@ def packaged_template(folder: Path) -> dict[str, Any]:
 
 
 class ManagedPolicies:
-    """AWS's managed policies by name, which are empty because the application's functions use none."""
+    """AWS's managed policies by name. All policies are empty, because the application's functions use no managed
+    policies.
+    """
 
     def load(self) -> dict[str, str]:
         return {}
@@ -60,7 +62,7 @@ class ManagedPolicies:
 
 @cache
 def transformed(folder: Path) -> dict[str, Any]:
-    """Return the template after CloudFormation's transform, by SAM's own code."""
+    """Return the template after CloudFormation's SAM transform, which SAM's own code performs."""
     source = copy.deepcopy(packaged_template(folder))
     for entry in source["Resources"].values():
         for place in ("CodeUri", "ContentUri"):  # as `aws cloudformation package` does
@@ -192,7 +194,7 @@ def test_every_function_depends_on_its_log_group_tables_and_secrets(packaged: Pa
 
 
 @each_stage
-def test_the_stage_is_fixed_and_the_alarm_topic_is_a_parameter(packaged: Path, stage: str) -> None:
+def test_the_template_has_a_fixed_stage_and_a_parameter_for_the_alarm_topic(packaged: Path, stage: str) -> None:
     parameters = packaged_template(packaged / stage)["Parameters"]
 
     assert (parameters["Stage"]["AllowedValues"], parameters["Stage"]["Default"]) == ([stage], stage)
@@ -231,7 +233,7 @@ def test_the_layer_has_exactly_the_locked_distributions_of_the_functions(package
 @pytest.mark.parametrize(
     ("name", "folder"), [("deployment.zip", ""), ("layer-deployment.zip", f"python/lib/python{runtime.PYTHON}/")]
 )
-def test_every_module_has_an_unchecked_compiled_form(packaged: Path, name: str, folder: str) -> None:
+def test_every_packaged_module_has_a_compiled_file_with_unchecked_hash(packaged: Path, name: str, folder: str) -> None:
     with zipfile.ZipFile(packaged / "prod" / name) as file:
         names = set(file.namelist())
         modules = {each for each in names if each.endswith(".py")}
@@ -268,7 +270,7 @@ def test_zip_files_are_within_the_size_limits_of_lambda(
     assert sum(unzipped for _, unzipped in sizes.values()) <= UNZIPPED
 
 
-def test_the_function_package_has_only_the_application_and_chalice(packaged: Path) -> None:
+def test_the_function_package_contains_only_the_application_and_chalice(packaged: Path) -> None:
     with zipfile.ZipFile(packaged / "dev" / "deployment.zip") as content:
         names = content.namelist()
 

@@ -39,7 +39,7 @@ def spare(event: Any) -> None:
 
 
 def written(calls: list[str]) -> set[str]:
-    """Return the calls that change resources."""
+    """Return the calls that change AWS resources."""
     return {call for call in calls if not call.partition(" ")[2].startswith(("Get", "List", "Describe"))}
 
 
@@ -63,7 +63,7 @@ def test_a_repeated_deployment_changes_nothing(deployed: Project) -> None:
         assert used == {version["LayerVersionArn"]}
 
 
-def test_a_closed_endpoint_stays_closed_after_a_deployment(deployed: Project) -> None:
+def test_a_closed_endpoint_remains_closed_after_a_deployment(deployed: Project) -> None:
     gateway, interface = boto3.client("apigateway"), account.interfaces()["dev"]["id"]
     close = {"op": "replace", "path": "/disableExecuteApiEndpoint", "value": "true"}
     gateway.update_rest_api(restApiId=interface, patchOperations=[close])
@@ -92,7 +92,7 @@ def with_another(project: Project) -> Iterator[None]:
     policy.unlink()
 
 
-def test_a_function_is_added_and_removed_with_its_version(deployed: Project) -> None:
+def test_a_deployment_creates_an_added_function_and_deletes_a_removed_function(deployed: Project) -> None:
     before = account.everything()
     with with_another(deployed):
         deployed.deploy("dev", "--only", "application")
@@ -111,7 +111,9 @@ def test_a_function_is_added_and_removed_with_its_version(deployed: Project) -> 
 
 @pytest.fixture
 def before_tearing_down(deployed: Project) -> Iterator[dict[str, Any]]:
-    """Delete the application of ``dev``, yield the account's previous state, and deploy it again afterwards."""
+    """Delete the application of ``dev`` and yield the account's state before the deletion. Deploy the application
+    afterwards.
+    """
     before = account.everything()
     deployed.tear_down("dev")
     (deployed.root / ".chalice/deployed/dev.json").unlink(missing_ok=True)
@@ -119,7 +121,7 @@ def before_tearing_down(deployed: Project) -> Iterator[dict[str, Any]]:
     deployed.deploy("dev", "--only", "application")
 
 
-def test_deleting_an_application_keeps_only_its_logs_and_resources(before_tearing_down: dict[str, Any]) -> None:
+def test_deleting_an_application_leaves_only_its_logs_and_resources(before_tearing_down: dict[str, Any]) -> None:
     after = account.everything()
 
     left = of_stage(after, "causeway-dev") | {"interfaces": of_stage(after, "dev")["interfaces"]}
@@ -133,7 +135,7 @@ def test_deleting_an_application_keeps_only_its_logs_and_resources(before_tearin
 
 
 def clear_away(stage: str) -> None:
-    """Clean up as docs/deployment.md describes after a first deployment that failed before the REST API was created."""
+    """Clean up as docs/deployment.md describes, after a first deployment that failed before creating the REST API."""
     client, layer = boto3.client("lambda"), f"causeway-{stage}-managed-layer"
     for source in account.event_sources():
         if source["FunctionArn"] == account.arn(f"causeway-{stage}-deliver"):
@@ -143,7 +145,7 @@ def clear_away(stage: str) -> None:
 
 
 @pytest.mark.usefixtures("before_tearing_down")
-def test_an_interrupted_first_deployment_must_be_cleaned_up_before_a_retry(
+def test_an_interrupted_first_deployment_requires_a_cleanup_before_a_retry(
     deployed: Project, capfd: pytest.CaptureFixture[str]
 ) -> None:
     deployed.deploy("dev", "--only", "application", failing="ImportRestApi")

@@ -1,4 +1,4 @@
-"""The zip files, unpacked into an empty environment, handle the events of AWS with every handler."""
+"""Every handler in the zip files, unpacked into an empty environment, handles the events of AWS."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ STANDARD_LIBRARY = [
 
 @dataclass(frozen=True)
 class Function:
-    """The unpacked application, called as Lambda calls it, with one process per handler."""
+    """The unpacked application, which is called in the same way as by Lambda. Each handler has its own process."""
 
     code: Path
     layer: Path
@@ -61,7 +61,7 @@ class Function:
         self._loaded_its_own(self._run(libraries.__file__, stdin=modules))
 
     def _run(self, script: str, *arguments: str, stdin: Sequence[Any]) -> Any:
-        """Run a script that can import only the application and its layer, and return its output."""
+        """Run a script that can import only the application and the layer. Return the script's output."""
         environ = {name: value for name, value in os.environ.items() if name.startswith("AWS_")}
         command = [sys.executable, "-I", "-S", "-B", script, str(self.code), str(self.layer)]
         done = subprocess.run(
@@ -93,7 +93,7 @@ def function(deployed: Project, tmp_path_factory: pytest.TempPathFactory) -> Fun
 
 
 def operator(*arguments: str, stdin: str = "") -> Any:
-    """Run the operator's command line, and return its output."""
+    """Run the operator's command line, and return the command's output."""
     output = subprocess.run(
         [sys.executable, "-m", "infra.admin", *arguments, "--json"],
         input=stdin,
@@ -109,7 +109,9 @@ def operator(*arguments: str, stdin: str = "") -> Any:
 
 @pytest.fixture(scope="session")
 def started(deployed: Project) -> None:
-    """Complete the first deployment of the stage: create the secrets, which moto does not create, and their keys."""
+    """Complete the first deployment of the stage. Create the secrets and their keys, because moto does not create
+    secrets.
+    """
     for secret in for_stage(STAGE).resources(template.SECRET).values():
         boto3.client("secretsmanager").create_secret(Name=secret["Name"])
     operator("keys", "init")

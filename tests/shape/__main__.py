@@ -1,4 +1,4 @@
-"""Print code metrics, each with its value and its goal. ``--names`` lists the counted names."""
+"""Print code metrics, each with its value and its goal. With ``--names``, list the counted names."""
 
 from __future__ import annotations
 
@@ -24,7 +24,10 @@ CONTAINER = "chalicelib/openbanking/container.py"
 
 @dataclass(frozen=True)
 class Figure:
-    """A code metric. ``value`` must not exceed ``goal``, or must not increase without a goal; ``names`` are counted."""
+    """A code metric. ``value`` must not exceed ``goal``. Without a goal, ``value`` must not increase.
+
+    ``names`` are the names of the counted items.
+    """
 
     title: str
     value: int
@@ -95,7 +98,7 @@ def _listed(title: str, names: Iterable[str], goal: int | None) -> Figure:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run the command."""
+    """Measure the code metrics and print them."""
     parser = command.parser("tests.shape", __doc__)
     parser.add_argument("--names", action="store_true", help="list what each figure counts")
     options = parser.parse_args(arguments)
@@ -107,7 +110,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def _traced() -> list[Figure]:
-    """Return the metrics of two requests to the service, with the service and an emulator in this process."""
+    """Return the metrics of two requests. The service and an emulator run in this process."""
     os.environ |= emulator.ENVIRONMENT
     emulator.answer_calls()
     emulator.install()

@@ -53,7 +53,7 @@ def _titles(module: Module) -> Iterator[tuple[ast.expr, str]]:
 
 
 def _replaced(module: Module, names: Names, owners: set[str]) -> list[tuple[str, str]]:
-    """Return each attribute that a function replaces: a place that does so, and the attribute's full name."""
+    """Return each attribute that a function replaces, with the replacement's place and the attribute's full name."""
     places: dict[str, str] = {}
     for function in module.functions:
         shared = {name for node in ast.walk(function) if isinstance(node, ast.Global) for name in node.names}

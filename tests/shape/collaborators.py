@@ -15,7 +15,7 @@ _PARTIAL = "functools.partial"
 
 
 class Collaborators:
-    """Finds classes that containers create, and classes and functions that consist only of such objects."""
+    """Finds classes that containers create, and classes and functions that consist only of objects of these classes."""
 
     def __init__(self, modules: Sequence[Module]) -> None:
         self._names = Names(modules)
@@ -83,7 +83,7 @@ class Collaborators:
                     yield from resolve(module, arguments[0]) if _PARTIAL in called else ()
 
     def _are_made(self, module: Module, annotations: Sequence[ast.expr | None]) -> bool:
-        """Return whether there are annotations, and each names only classes that containers create."""
+        """Return whether annotations exist and each annotation names only classes that containers create."""
         found = [self._names.resolve(module, each) for each in annotations]
         return bool(found) and all(each and each <= self.made for each in found)
 
@@ -106,7 +106,7 @@ def _is_dataclass(decorator: ast.expr) -> bool:
 
 
 def _fields(node: ast.ClassDef) -> list[ast.expr | None]:
-    """Return the annotations of the fields, ``None`` for a field with a default."""
+    """Return the annotations of the fields. The annotation of a field with a default is ``None``."""
     return [each.annotation if each.value is None else None for each in node.body if isinstance(each, ast.AnnAssign)]
 
 

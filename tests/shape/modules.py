@@ -1,4 +1,4 @@
-"""Modules of this repository, or source texts of tests: their names and sizes.
+"""Modules of this repository, or source texts in tests: names and sizes of modules.
 
 ``Names`` resolves names to classes and functions through imports, aliases and tuples.
 """
@@ -32,7 +32,7 @@ class Module:
 
     @cached_property
     def nodes(self) -> Sequence[ast.AST]:
-        """Return all nodes in the order of their lines."""
+        """Return all nodes of the syntax tree, sorted by line."""
         return sorted(ast.walk(self.tree), key=lambda node: getattr(node, "lineno", 0))
 
     @property
@@ -49,7 +49,7 @@ class Module:
 
 
 def read(folder: str) -> list[Module]:
-    """Return the modules of ``chalicelib`` or ``infra`` in the order of their paths."""
+    """Return the modules of ``chalicelib`` or ``infra``, sorted by path."""
     paths = [path for name, path in SOURCES.items() if within(name, folder)]
     return [Module(path.relative_to(ROOT).as_posix(), path.read_text(encoding="utf-8")) for path in paths]
 
@@ -65,7 +65,7 @@ _COLLECTIONS = {"tuple", "frozenset", "set", "list"}
 
 
 class Names:
-    """The names of ``modules`` in all scopes; a name can have several meanings, and all of them count."""
+    """The names of ``modules`` in all scopes. A name can have several meanings, and all meanings count."""
 
     def __init__(self, modules: Iterable[Module]) -> None:
         self._modules = {module.name: module for module in modules}
@@ -73,7 +73,7 @@ class Names:
         self._pending: set[str] = set()
 
     def resolve(self, module: Module, expression: ast.expr | None) -> frozenset[str]:
-        """Return the full names (``package.module.Class``) that an expression names; none for a call.
+        """Return the full names (``package.module.Class``) that an expression names, or no names for a call.
 
         Tuples, unions and sums have the names of their parts, and generic types have the name of the type. Names that
         no module here defines keep the name of their import, and builtins keep their own name.
@@ -127,7 +127,7 @@ class Names:
                 yield from self._follow(".".join([each, *rest]), "")
 
     def _follow(self, full: str, origin: str) -> Iterator[str]:
-        """Return the definitions that a full name refers to; ``origin`` itself if it is defined there."""
+        """Return the definitions to which a full name refers, or ``origin`` itself if the name is defined there."""
         package, _, name = full.rpartition(".")
         source = self._modules.get(package)
         known = source is not None and full != origin and name in self._bindings_of(source)
@@ -202,7 +202,7 @@ def _is_string(node: ast.stmt) -> bool:
 
 
 def lines(modules: Iterable[Module], path: str) -> int:
-    """Return the number of lines of the module with a path; 0 if there is none."""
+    """Return the number of lines of the module at a path, or 0 if there is no such module."""
     return sum(len(module.text.splitlines()) for module in modules if module.path == path)
 
 
@@ -213,7 +213,10 @@ def long_modules(modules: Iterable[Module]) -> list[str]:
 
 
 def long_functions(modules: Sequence[Module]) -> list[str]:
-    """Return the functions of more than 40 statements, including those of inner functions, without documentation."""
+    """Return the functions of more than 40 statements.
+
+    Statements of inner functions count, and documentation does not count.
+    """
     found = [
         (module.place(each, each.name), _statements(ast.walk(each)) - 1)
         for module in modules

@@ -19,10 +19,11 @@ _IDEMPOTENCY = "idempotency"
 
 
 def store_writes(modules: Sequence[Module]) -> list[str]:
-    """Return the places where flows write directly.
+    """Return the places where flows write directly to the store.
 
-    Counted are ``transact``, ``put``, ``update`` and ``delete`` of objects that are named ``store`` or ``_store``, or
-    annotated as ``Store``, in ``**/flows/**`` and ``**/*_flow.py``. A reference to such a method counts as a call.
+    A write is a use of ``transact``, ``put``, ``update`` or ``delete`` of an object that is named ``store`` or
+    ``_store``, or annotated as ``Store``, in ``**/flows/**`` and ``**/*_flow.py``. A reference to such a method counts
+    as a call.
     """
     names = Names(modules)
     return [found for module in matching(modules, FLOWS) for found in _writes(module, names)]

@@ -1,4 +1,4 @@
-"""Ambient contexts are detected for all forms of imports."""
+"""Ambient contexts (request state without a parameter) are detected for all forms of imports."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ METRICS = Module("chalicelib/foundation/metrics.py", "write_line = print")
         ("from chalicelib.foundation import metrics\ndef use(request):\n    metrics.request = 1", "3 metrics.request"),
     ],
 )
-def test_an_ambient_context_is_found(source: str, found: str) -> None:
+def test_an_ambient_context_is_detected(source: str, found: str) -> None:
     assert ambient_contexts([METRICS, Module("one.py", source)]) == [f"one.py:{found}"]
 
 

@@ -44,7 +44,7 @@ def with_(source: str) -> Collaborators:
     return Collaborators([*MODULES, Module("chalicelib/cards/flows/one.py", IMPORTS + source)])
 
 
-def test_containers_list_received_objects_called_classes_and_properties() -> None:
+def test_container_analysis_lists_received_objects_called_classes_and_properties() -> None:
     names = {name.rpartition(".")[2] for name in Collaborators(MODULES).made}
 
     assert names == {"CardContainer", "Clients", "Clock", "Limits", "Relay", "Settings", "Store"}
@@ -53,7 +53,7 @@ def test_containers_list_received_objects_called_classes_and_properties() -> Non
 @pytest.mark.parametrize(
     "fields", ["store: Store", "store: Store\n    clock: Clock | None", "settings: Settings\n    store: 'Store'"]
 )
-def test_a_dataclass_of_collaborators_is_counted(fields: str) -> None:
+def test_a_dataclass_with_only_container_objects_is_counted(fields: str) -> None:
     found = with_(f"@dataclass(frozen=True)\nclass Flow:\n    {fields}")
 
     assert found.dataclasses() == ["chalicelib/cards/flows/one.py:5 Flow"]
@@ -63,15 +63,15 @@ def test_a_dataclass_of_collaborators_is_counted(fields: str) -> None:
     "fields",
     ["store: Store\n    amount: Money", "store: Store\n    seen: int", "store: Store = None", "pass", "'Nothing.'"],
 )
-def test_a_dataclass_with_other_state_is_not_counted(fields: str) -> None:
+def test_a_dataclass_with_fields_besides_container_objects_is_not_counted(fields: str) -> None:
     assert with_(f"@dataclass\nclass Flow:\n    {fields}").dataclasses() == []
 
 
-def test_a_class_without_the_dataclass_decorator_has_no_fields() -> None:
+def test_a_class_without_the_dataclass_decorator_is_not_counted_as_a_dataclass() -> None:
     assert with_("class Flow:\n    store: Store").dataclasses() == []
 
 
-def test_a_class_that_takes_only_collaborators_is_counted() -> None:
+def test_a_class_whose_constructor_takes_only_container_objects_is_counted() -> None:
     found = with_("class Flow:\n    def __init__(self, store: Store) -> None:\n        self._store = store")
 
     assert found.classes() == ["chalicelib/cards/flows/one.py:4 Flow"]
@@ -94,7 +94,7 @@ def test_a_class_that_takes_or_stores_other_objects_is_not_counted(init: str) ->
 @pytest.mark.parametrize(
     "body", ["def flow(): ...\n    return flow", "return lambda: store", "return partial(act, store)"]
 )
-def test_a_factory_of_collaborators_is_counted(body: str) -> None:
+def test_a_factory_that_takes_only_container_objects_is_counted(body: str) -> None:
     found = with_(f"def new_flow(store: Store):\n    {body}")
 
     assert found.factories() == ["chalicelib/cards/flows/one.py:4 new_flow"]
@@ -105,5 +105,5 @@ def test_a_function_that_returns_another_value_is_not_counted_as_a_factory(sourc
     assert with_(source).factories() == []
 
 
-def test_containers_are_not_counted() -> None:
+def test_container_classes_are_not_counted_as_classes_of_container_objects() -> None:
     assert Collaborators(MODULES).classes() == []

@@ -1,4 +1,4 @@
-"""Code metrics do not exceed their ceilings, which may only be lowered."""
+"""Code metrics do not exceed their maximum values. A change may only lower a maximum value."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ CEILINGS_OF_REQUESTS = {
 """The highest value of each figure of a traced request."""
 
 
-def test_every_source_metric_is_within_its_ceiling(subtests: pytest.Subtests) -> None:
+def test_every_source_metric_is_at_most_its_maximum(subtests: pytest.Subtests) -> None:
     found = read_static()
 
     assert [each.title for each in found] == list(CEILINGS)
@@ -47,8 +47,8 @@ def test_every_source_metric_is_within_its_ceiling(subtests: pytest.Subtests) ->
             assert each.value <= CEILINGS[each.title], "\n".join(each.names)
 
 
-def test_every_request_metric_is_within_its_ceiling() -> None:
-    """A separate process measures the figures, so that state of other tests has no effect."""
+def test_every_request_metric_is_at_most_its_maximum() -> None:
+    """A separate process measures the metrics, so that state of other tests has no effect."""
     printed = subprocess.run(
         [sys.executable, "-m", "tests.shape"], check=True, capture_output=True, text=True, cwd=ROOT
     )
@@ -59,7 +59,7 @@ def test_every_request_metric_is_within_its_ceiling() -> None:
     assert {title: value for title, value in found.items() if value > CEILINGS_OF_REQUESTS[title]} == {}
 
 
-def test_a_row_contains_title_value_and_goal() -> None:
+def test_a_metric_row_contains_title_value_and_goal() -> None:
     code, infra = Figure("statements of chalicelib", 32_049, 30_500), Figure("statements of infra", 15_327, None)
 
     assert code.row.split("  ")[0] == "statements of chalicelib"

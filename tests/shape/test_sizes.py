@@ -50,7 +50,7 @@ def test_a_function_of_41_statements_is_long() -> None:
     assert long_functions([Module("fits.py", fits), Module("long.py", long)]) == ["long.py:1 act 41"]
 
 
-def test_statements_of_an_inner_function_count_for_the_outer_function() -> None:
+def test_statements_of_an_inner_function_are_counted_for_the_outer_function() -> None:
     inner = textwrap.indent(function_of(LONGEST_FUNCTION), "    ")
 
     assert long_functions([Module("one.py", f"def outer():\n{inner}")]) == ["one.py:1 outer 41"]

@@ -1,4 +1,4 @@
-"""Writes of flows, handlers of store errors and the idempotency table are detected in all notations."""
+"""Store writes of flows, handlers of store errors and uses of the idempotency table are detected in all notations."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_calls_that_do_not_write_to_the_store_are_not_counted(source: str) -> No
     assert store_writes([STORE, Module(FLOW, source)]) == []
 
 
-def test_writes_are_counted_only_in_flows() -> None:
+def test_store_writes_are_counted_only_in_flow_modules() -> None:
     paths = ("chalicelib/cards/issuing/fee_flow.py", "chalicelib/cards/ledger/fees.py")
 
     found = store_writes([Module(path, "\nstore.put(table, item)") for path in paths])
@@ -85,11 +85,11 @@ def test_a_handler_of_a_store_error_is_counted(source: str) -> None:
         f"{OF_STORE} Busy\nfrom contextlib import closing\nwith closing(Busy): ...",
     ],
 )
-def test_a_handler_of_other_errors_is_not_counted(source: str) -> None:
+def test_a_handler_of_errors_other_than_store_errors_is_not_counted(source: str) -> None:
     assert store_error_handlers([ERRORS, STORE, Module("chalicelib/website/users.py", source)]) == []
 
 
-def test_a_handler_is_listed_with_file_line_and_errors() -> None:
+def test_a_store_error_handler_is_listed_with_file_line_and_errors() -> None:
     source = f"{OF_STORE} Busy, ConditionFailed\ntry: ...\nexcept (ConditionFailed, Busy): ..."
 
     assert store_error_handlers([ERRORS, STORE, Module("app.py", source)]) == ["app.py:3 Busy, ConditionFailed"]
@@ -108,7 +108,7 @@ def test_idempotency_modules_are_found_by_name() -> None:
     assert idempotency_modules([Module(path, "") for path in paths]) == paths[:1]
 
 
-def test_a_module_with_the_table_name_as_a_separate_string_is_found() -> None:
+def test_a_module_with_the_idempotency_table_name_as_a_string_is_found() -> None:
     sources = {
         "one.py": 'TABLE = "idempotency"',
         "two.py": 'put("idempotency", item)',

@@ -1,4 +1,4 @@
-"""Tests for counting executed files, switches and functions; a repeated request has the same trace."""
+"""Tests for counting the executed files, functions and calls between files. A repeated request has the same trace."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def names() -> dict[str, Callable[[], object]]:
         ("anonymous", (2, 2, 2)),
     ],
 )
-def test_a_trace_counts_files_switches_and_functions(
+def test_a_trace_counts_files_calls_between_files_and_functions(
     names: dict[str, Callable[[], object]], called: str, counts: tuple[int, int, int]
 ) -> None:
     found = trace(names[called])
@@ -56,7 +56,7 @@ def test_a_trace_counts_files_switches_and_functions(
     assert (len(found.files), found.switches, len(found.functions)) == counts
 
 
-def test_a_function_is_listed_with_file_line_and_name(names: dict[str, Callable[[], object]]) -> None:
+def test_a_traced_function_is_listed_with_file_line_and_name(names: dict[str, Callable[[], object]]) -> None:
     found = trace(names["across"])
 
     assert found.functions == {"chalicelib/entry.py:4 across", "chalicelib/other.py:2 leaf"}
@@ -76,9 +76,7 @@ def test_a_trace_ends_after_a_failed_call() -> None:
 
 
 @pytest.mark.parametrize("request_of", [relayed_read, card_authorization])
-def test_a_warm_request_executes_the_same_code_again(
-    causeway: Causeway, request_of: Callable[[Causeway], Trace]
-) -> None:
+def test_a_repeated_request_executes_the_same_code(causeway: Causeway, request_of: Callable[[Causeway], Trace]) -> None:
     one, other = request_of(causeway), request_of(causeway)
 
     assert "chalicelib/foundation/dynamodb/store.py" in one.files

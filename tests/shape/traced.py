@@ -52,7 +52,7 @@ class Trace:
             self.switches += _file_of_caller(frame) != code.co_filename
 
     def _goes_on(self, frame: FrameType) -> bool:
-        """Return whether this is a generator that has run before."""
+        """Return whether the frame is a generator that has run before."""
         if id(frame) in self._generators:
             return True
         if frame.f_code.co_flags & inspect.CO_GENERATOR:
@@ -61,7 +61,7 @@ class Trace:
 
 
 def trace(call: Callable[[], object]) -> Trace:
-    """Trace ``chalicelib`` in this thread during ``call``. The garbage collector is disabled."""
+    """Trace ``chalicelib`` in this thread during ``call``. The garbage collector is disabled during the trace."""
     traced, before, collects = Trace(), sys.getprofile(), gc.isenabled()
     gc.disable()
     sys.setprofile(traced.profile)
@@ -75,7 +75,9 @@ def trace(call: Callable[[], object]) -> Trace:
 
 
 def relayed_read(causeway: Causeway) -> Trace:
-    """Trace a warm ``GET /tpp/accounts`` at a bank of version 1, from the application's entry to its response."""
+    """Trace ``GET /tpp/accounts`` after a first request, at a bank of version 1, from the application's entry to the
+    response.
+    """
     causeway.banks[1].answers["/accounts"] = always({"status": "success", **ANSWERS[1]["/accounts"]})
     bearer = causeway.tpp.tokens(1)["access_token"]
 
@@ -87,7 +89,7 @@ def relayed_read(causeway: Causeway) -> Trace:
 
 
 def card_authorization(causeway: Causeway) -> Trace:
-    """Trace a warm authorization of an approved purchase, from the dispatcher's ``answer``."""
+    """Trace an approved purchase authorization after a first request, from the dispatcher's ``answer``."""
     issuer = Issuer(causeway)
     card = new_card(issuer)
 
@@ -114,7 +116,7 @@ def _is_function(frame: FrameType) -> bool:
 
 
 def _file_of_caller(frame: FrameType) -> str | None:
-    """Return the file of the nearest caller in ``chalicelib``; ``None`` if there is none."""
+    """Return the file of the nearest caller in ``chalicelib``, or ``None`` if no caller is in ``chalicelib``."""
     caller = frame.f_back
     while caller is not None and not caller.f_code.co_filename.startswith(_FOLDER):
         caller = caller.f_back

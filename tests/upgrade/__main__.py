@@ -1,4 +1,4 @@
-"""Write the data of this release to ``tests/upgrade/released.jsonl``, which tests of later releases load.
+"""Write the data of this release to ``tests/upgrade/released.jsonl``. Tests of later releases load this file.
 
 A service in this process with a simulated clock uses an emulator. The file contains the emulator's data.
 """
@@ -15,7 +15,7 @@ from infra import command
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run the command."""
+    """Create the records and write the file."""
     command.parser("tests.upgrade", __doc__).parse_args(arguments)
     os.environ |= {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "STAGE": "local"}
     os.environ |= {"AWS_DEFAULT_REGION": "eu-west-1", "AWS_REGION": "eu-west-1"}

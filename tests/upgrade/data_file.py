@@ -1,7 +1,7 @@
 """The data of a release as a text file with one JSON document per line, and an emulator that starts with the data.
 
 The first line has the ``facts`` that a test needs to use the data: credentials, tokens and ids. The other lines have
-the emulator's ``seed``, from which all its keys are derived, each ``secret``, and each ``item`` of each ``table``.
+the emulator's ``seed``, from which the emulator derives all keys, each ``secret``, and each ``item`` of each ``table``.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def write(file: Path, state: Path, facts: Mapping[str, Any]) -> None:
 
 
 def read(file: Path = RELEASED) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Return the facts and the other lines."""
+    """Return the facts in the first line, and the other lines."""
     first, *others = map(json.loads, file.read_text(encoding="utf-8").splitlines())
     return first["facts"], others
 

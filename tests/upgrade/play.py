@@ -27,7 +27,7 @@ EVER = {"date_from": 0, "date_to": 99_999_999_999, "item_count": 100}
 
 
 def play(causeway: Causeway) -> dict[str, Any]:
-    """Fill every table, and return the facts that are needed to use the data."""
+    """Create records in every table. Return the credentials, tokens and ids with which tests use the records."""
     WebUser(causeway).register(EMAIL)
     created = causeway.hub.openbanking.clients.create(owner=EMAIL, title="Budget Friend")
     causeway.tpp.client, causeway.tpp.client_secret = created.client, created.secret
@@ -66,7 +66,7 @@ def _use_bank(causeway: Causeway, bank: str) -> dict[str, Any]:
 
 
 def _fail_to_deliver(causeway: Causeway) -> dict[str, str]:
-    """Record an event whose first attempt fails, and return its id and its signing secret."""
+    """Record an event whose first delivery attempt fails. Return the event's id and the signing secret."""
     clients = causeway.hub.openbanking.clients
     created = clients.create(owner=EMAIL, title="Receiver", events_url=causeway.receiver.url)
     assert created.events_secret is not None
@@ -80,7 +80,7 @@ def _fail_to_deliver(causeway: Causeway) -> dict[str, str]:
 def _use_card(issuer: Issuer) -> dict[str, Any]:
     """Create a card with a cleared and a pending purchase, and an account with a payment in transit.
 
-    Return the responses of actions that read them, by action.
+    Return a mapping of each action that reads these records to its response.
     """
     card = issuer.spendable(50_000)
     issuer.clearing(issuer.purchase(card.card_id, 1_999), 1_999)
@@ -98,7 +98,7 @@ def _use_card(issuer: Issuer) -> dict[str, Any]:
 
 
 def _reads(card: NewCard, payer_id: int) -> Iterator[tuple[str, dict[str, int]]]:
-    """Return actions that read the records, with their members."""
+    """Return the actions that read the records, each with its request members."""
     for action in ("getCardDetails", "getCardNumber", "getCvc2", "getPin"):
         yield action, {"card_id": card.card_id}
     yield "getFinancialAuthorizes", {"card_id": card.card_id, **EVER}

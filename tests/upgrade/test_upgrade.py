@@ -1,4 +1,4 @@
-"""This version starts with the data of the latest release and continues to use it."""
+"""This version starts with the data of the latest release and can use the data."""
 
 from __future__ import annotations
 
@@ -41,7 +41,9 @@ def storage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 @pytest.fixture
 def causeway(storage: None) -> Iterator[Causeway]:
-    """Return a new process of the service with the demonstration banks, at the time when the data was written."""
+    """Return a new service process with the demonstration banks. The clock starts at the time when the data was
+    written.
+    """
     clock = ManualClock(datetime.fromisoformat(FACTS["written_at"]))
     service = Causeway(bootstrap.Hub(Settings.from_environment({"STAGE": "local"}), clock), {})
     with service.installed(), wire_banks(service):
@@ -51,11 +53,11 @@ def causeway(storage: None) -> Iterator[Causeway]:
         yield service
 
 
-def test_released_data_has_items_of_every_table() -> None:
+def test_the_released_data_file_has_items_of_every_table() -> None:
     assert {line["table"] for line in LINES if "table" in line} == set(data_file.key_attributes())
 
 
-def test_released_data_has_every_sealed_attribute() -> None:
+def test_the_released_data_file_has_every_encrypted_attribute() -> None:
     found = {(line["table"], name) for line in LINES if "table" in line for name in line["item"]}
 
     assert found >= {(place.table, place.attribute) for place in SEALED_PLACES}
@@ -66,7 +68,7 @@ def test_the_released_data_file_is_within_its_size_limit() -> None:
 
 
 @pytest.mark.parametrize("bank", SCOPES)
-def test_released_consents_tokens_and_payments_are_usable(causeway: Causeway, bank: str) -> None:
+def test_consents_tokens_and_payments_of_the_latest_release_are_usable(causeway: Causeway, bank: str) -> None:
     known = FACTS["banks"][bank]
     bearer, refresh_token = known["tokens"]["access_token"], known["tokens"]["refresh_token"]
 
@@ -84,13 +86,13 @@ def test_released_consents_tokens_and_payments_are_usable(causeway: Causeway, ba
     assert len(accounts(causeway, token(causeway, refresh_token=refresh_token))) == 2
 
 
-def test_a_client_fetches_released_events(causeway: Causeway) -> None:
+def test_a_client_fetches_events_of_the_latest_release(causeway: Causeway) -> None:
     types = [event["type"] for event in causeway.tpp.call("GET", "/tpp/events?limit=100").body["events"]]
 
     assert {"test", "payment.status_changed"} <= {*types}
 
 
-def test_a_released_delivery_is_delivered_with_a_valid_signature(causeway: Causeway) -> None:
+def test_a_delivery_of_the_latest_release_is_delivered_with_a_valid_signature(causeway: Causeway) -> None:
     event_id = FACTS["events"]["event_id"]
     causeway.clock.advance(3600)
     causeway.hub.delivery.call(sweep)
@@ -104,7 +106,7 @@ def test_a_released_delivery_is_delivered_with_a_valid_signature(causeway: Cause
     assert signed.items() <= dict(sent.headers).items()
 
 
-def test_released_cards_are_readable_can_pay_and_have_a_consistent_ledger(causeway: Causeway) -> None:
+def test_cards_of_the_latest_release_are_readable_can_pay_and_have_a_consistent_ledger(causeway: Causeway) -> None:
     issuer = Issuer(causeway)
     for read in FACTS["cards"]["reads"]:
         assert_contains(issuer.data(read["action"], **read["members"]), read["data"])
@@ -115,11 +117,11 @@ def test_released_cards_are_readable_can_pay_and_have_a_consistent_ledger(causew
     find_dangling_refs(causeway.hub.store)
 
 
-def test_doctor_finds_no_inconsistency_in_released_data(causeway: Causeway) -> None:
+def test_doctor_finds_no_inconsistency_in_data_of_the_latest_release(causeway: Causeway) -> None:
     assert list(find_all(Examination(causeway.hub, mend=False))) == []
 
 
-def test_a_released_user_signs_in_and_sees_the_clients(causeway: Causeway) -> None:
+def test_a_user_of_the_latest_release_signs_in_and_sees_the_clients(causeway: Causeway) -> None:
     user = WebUser(causeway)
     user.sign_in(EMAIL)
     user.get("/clients")
@@ -128,7 +130,7 @@ def test_a_released_user_signs_in_and_sees_the_clients(causeway: Causeway) -> No
     assert "Receiver" in user.text
 
 
-def test_every_released_sealed_value_is_resealed_with_a_new_key(causeway: Causeway) -> None:
+def test_every_encrypted_value_of_the_latest_release_is_reencrypted_with_a_new_key(causeway: Causeway) -> None:
     reseal_all(causeway)
 
     progress = causeway.hub.resealing.progress()
@@ -160,7 +162,7 @@ def queued(causeway: Causeway) -> list[str]:
 
 
 def assert_contains(value: Any, known: Any) -> None:
-    """Check that a value has all known members; later versions may add members."""
+    """Check that a value has all known members. Later versions may add members."""
     if isinstance(known, Mapping):
         for name, member in known.items():
             assert_contains(value[name], member)

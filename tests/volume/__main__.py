@@ -30,7 +30,7 @@ GOAL = 8
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Load the records, sweep, print the results, and return the exit code."""
+    """Load the records, run the sweeper, print the results, and return the exit code."""
     parser = command.parser("tests.volume", __doc__)
     parser.add_argument("--records", type=int, default=1_000_000)
     options = parser.parse_args(arguments)

@@ -1,4 +1,4 @@
-"""Creates millions of delivery records with the records' own write operations, and loads them into DynamoDB Local.
+"""Creates millions of delivery records with the production write operations, and loads them into DynamoDB Local.
 
 The HTTP calls are direct, with a dummy signature, because boto3 would need more processor time than DynamoDB Local.
 """
@@ -43,7 +43,7 @@ _thread = local()
 
 
 def load(table: str, items: Iterable[Item], progress: Callable[[int], None]) -> None:
-    """Write packed items, and pass the number of written items to ``progress`` after every batch."""
+    """Write packed items. After every batch, call ``progress`` with the number of written items."""
     batches = _batches(items)
     written = 0
     with ThreadPoolExecutor(_CONNECTIONS) as pool:
@@ -77,7 +77,7 @@ def _write(table: str, items: list[Item]) -> int:
 
 
 def _connection() -> http.client.HTTPConnection:
-    """Return this thread's connection."""
+    """Return the HTTP connection of this thread."""
     if not hasattr(_thread, "connection"):
         address = urlsplit(os.environ["AWS_ENDPOINT_URL_DYNAMODB"])
         _thread.connection = http.client.HTTPConnection(address.netloc, timeout=PATIENCE_SECONDS)
@@ -90,9 +90,9 @@ _FAILURE = {"at": 0, "milliseconds": 20_000, "error": "no answer came in time"}
 
 
 def records(outbox: Outbox, count: int, due: int, now: int) -> Iterator[Item]:
-    """Yield ``count`` packed records, evenly mixed with ``due`` records that are due at ``now``.
+    """Yield ``count`` packed records. ``due`` of these records, evenly distributed, are due at ``now``.
 
-    Eight in ten of the other records are delivered, one has failed, and one waits for its next attempt.
+    Of ten other records, eight are delivered, one has failed, and one waits for its next attempt.
     """
     recorded = outbox.record("event", "consent.revoked", receiver="", consent_id="a-consent")
     new = recorded.operations[0].item
@@ -116,7 +116,7 @@ def _delivered(new: Item, now: int) -> Item:
 
 
 def _after(new: Item, now: int, outcome: Callable[[Delivery], Update]) -> Item:
-    """Return a record as stored after one attempt."""
+    """Return a record as stored after one delivery attempt."""
     claimed, claim = update_claim(Delivery.from_item(new), "a-claim", now, sending=True)
     return _applied(_applied(new, claim), outcome(claimed))
 

@@ -34,7 +34,7 @@ class RoundTrips:
 
     @contextmanager
     def counted(self) -> Iterator[RoundTrips]:
-        """Count the calls inside the context."""
+        """Count the AWS calls and round trips inside the context."""
         patches = [patch(f"{user}.together", self._together) for user in _USERS]
         with observe(self._see):
             for each in patches:
