@@ -1,4 +1,4 @@
-"""The action tables: each row defines one action, and the action has the name of its handler function.
+"""The action tables. Each row defines one action, named after its handler function.
 
 Requests, responses, documentation and tests are derived from these tables.
 """

@@ -28,7 +28,8 @@ PLANS: Plans = {"card_event": NOTIFICATION}
 
 
 class CardContainer(Container):
-    """The card API: ``api`` serves ``POST /api``, ``simulator`` ``POST /simulator``, ``portal`` the web interface.
+    """The card API: ``api`` serves ``POST /api``, ``simulator`` serves ``POST /simulator``, ``portal`` serves the web
+    interface.
 
     Jobs and tasks are called with ``call``.
     """
@@ -55,7 +56,7 @@ class CardContainer(Container):
 
     @cached_property
     def payment_provider(self) -> Provider:
-        """The provider of external payments: simulated in sandboxes. Production has no provider yet."""
+        """The provider of external payments. Sandboxes have a simulated provider. Production has no provider yet."""
         from chalicelib.cards.payments.provider import NoProvider
         from chalicelib.cards.payments.sandbox_provider import SandboxProvider
 

@@ -34,7 +34,7 @@ def finish_payments_and_holds(cards: CardContainer) -> None:
 
 @card_jobs.schedule(Rate(1, unit=Rate.HOURS), name="prove")
 def prove(event: Any) -> None:
-    """Prove some of the ledger's accounts every hour. The aim is to prove every account each day."""
+    """Check some of the ledger's accounts every hour. The aim is to check every account once a day."""
     from chalicelib.cards.reconciliation.rolling_proof import prove_accounts
 
     cards = card_jobs.parts()

@@ -1,8 +1,11 @@
-"""A client's events and deferred calls for its owner, newest first: deliveries, and events that the client fetches.
+"""The events and deferred calls of a client, for its owner, newest first: deliveries, and events that the client
+fetches.
 
-Pages are read from a position backwards, by the index of the client's deliveries or failed deliveries, and from the
-partitions of the events that it fetches. A page takes the same number of calls for any number of rows. An event that
-was a delivery until its client began to fetch is both.
+Pages are read backwards from a position. They combine the index of the client's deliveries or failed deliveries with
+the
+partitions of the events that the client fetches. The number of calls for a page does not depend on the number of rows.
+If
+an event was a delivery before its client began to fetch events, the event is in both sources.
 """
 
 from __future__ import annotations
@@ -41,10 +44,10 @@ class ClientSearch:
 
     Attributes:
         client_id: the client.
-        type: the type of an event, or a kind of call, or empty for any type.
-        state: ``None`` for any.
-        since: Unix seconds of recording, inclusive like ``until``.
-        until: see ``since``.
+        type: the type of an event or the kind of a call. Empty means any type.
+        state: the state, or ``None`` for any state.
+        since: the earliest time of recording in Unix seconds, inclusive.
+        until: the latest time of recording in Unix seconds, inclusive.
         before: the position of the previous page's last entry, or ``None`` for the first page.
     """
 
@@ -56,7 +59,7 @@ class ClientSearch:
     before: Position | None = None
 
     def matches(self, delivery: Delivery, plan: DeliveryPlan) -> bool:
-        """Whether a delivery matches and, because ``plan`` stores its replies, the client's owner may see it."""
+        """Whether a delivery matches and its plan stores replies, so that the client's owner may see it."""
         is_visible = plan.keeps_replies and delivery.client_id == self.client_id
         is_wanted = self.type in ("", delivery.kind) or (not plan.has_caller and delivery.topic == self.type)
         return is_visible and is_wanted and self.state in (None, delivery.state)
@@ -76,8 +79,8 @@ class ClientEventsPage:
     """A page of a client's events and calls, newest first.
 
     Attributes:
-        entries: at most ``PAGE``.
-        older: where the next page begins, or ``None`` after the last page.
+        entries: at most ``PAGE`` entries.
+        older: the position where the next page begins, or ``None`` after the last page.
         is_cut: whether the search ended before the page was full. Older entries may exist.
     """
 
@@ -88,7 +91,9 @@ class ClientEventsPage:
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """Rows by position, complete for positions from ``reached`` on, or for all positions if it is ``None``."""
+    """Rows by position. They are complete for positions from ``reached`` on, or for all positions if ``reached`` is
+    ``None``.
+    """
 
     rows: Sequence[tuple[Position, LoggedRow | None]]
     reached: Position | None
@@ -103,7 +108,9 @@ class ClientEvents:
         self._plans = plans
 
     def page(self, search: ClientSearch, *, most: int = LOOKED_THROUGH) -> ClientEventsPage:
-        """Return a page for the client's owner, from about ``most`` deliveries and as many events to fetch."""
+        """Return a page for the client's owner. Reads about ``most`` deliveries and the same number of events to
+        fetch.
+        """
         for size in (FIRST, most):
             found = self._find(search, size)
             entries = [*islice(self._select(search, found), PAGE + 1)]
@@ -114,7 +121,7 @@ class ClientEvents:
         return ClientEventsPage(entries, found.reached, is_cut=found.reached is not None)
 
     def _find(self, search: ClientSearch, size: int) -> _Found:
-        """Return the rows of both sources before the search's position, newest first."""
+        """Return the rows of both sources that precede the search's position, newest first."""
         parts = [self._find_deliveries(search, size)] if search.state != "recorded" else []
         wants_fetched = search.state in (None, "recorded") and search.type not in self._plans
         parts += [self._find_fetched(search, size)] if wants_fetched else []
@@ -152,7 +159,7 @@ class ClientEvents:
         return index.rows(self._store, owner=search.client_id, since=since, until=until, limit=limit, newest_first=True)
 
     def _select(self, search: ClientSearch, found: _Found) -> Iterator[ClientEntry]:
-        """Return the matching entries. Read the records of a page first, then larger batches."""
+        """Return the matching entries. First read the records of one page, then larger batches."""
         rows, size = found.rows, PAGE + 1
         while rows:
             yield from self._read(search, rows[:size])
@@ -176,7 +183,7 @@ def encode_position(position: Position) -> str:
 
 
 def decode_position(text: str) -> Position | None:
-    """Return the position in a text, or ``None`` if the text is not a position."""
+    """Return the position encoded in a text, or ``None`` if the text is not a position."""
     found = _CURSOR.fullmatch(text)
     return (int(found[1]), found[2]) if found else None
 

@@ -1,4 +1,4 @@
-"""Wires delivery: outbox, queue, worker, journal, event log, and the owners' view of events and deliveries."""
+"""Wires delivery: outbox, queue, worker, journal, event log, and the clients' owners' view of events and deliveries."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ Senders = Mapping[str, Sender]
 
 
 def queue_name(settings: Settings) -> str:
-    """Return the name of the stage's queue of deliveries."""
+    """Return the name of a stage's queue of deliveries."""
     return f"{settings.prefix}-deliveries"
 
 
 class DeliveryContainer(Container):
-    """The parts of delivery.
+    """The components of delivery.
 
-    ``plans`` has a plan for each kind of delivery. ``senders`` returns the senders and is called at the first attempt.
+    ``plans`` has a plan for each kind of delivery. ``senders`` is called at the first attempt and returns the senders.
     ``handlers`` are the handlers of ``Tasks``.
     """
 

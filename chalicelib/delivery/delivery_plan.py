@@ -1,4 +1,4 @@
-"""Delivery plans: when a delivery is attempted, and when attempts end (``docs/concepts/delivery.md``)."""
+"""Delivery plans: when deliveries are attempted, and when attempts end (``docs/concepts/delivery.md``)."""
 
 from __future__ import annotations
 
@@ -21,11 +21,12 @@ class DeliveryPlan:
     """The plan for one kind of delivery. All times are in seconds.
 
     Attributes:
-        lane: the lane, which has its own slots at a receiver, so payments wait only for payments.
-        waits: the waits after the first attempt, the second, and so on. The first attempt is immediate.
+        lane: the lane. Each lane has its own slots at a receiver, so that, for example, payments wait only for
+        payments.
+        waits: the wait after each attempt, in order. The first attempt is immediate.
         max_postponement: the longest wait for a busy or paused receiver. Each check costs worker time.
-        lifetime: no attempt begins later than this after the delivery was recorded or manually resent.
-        retention: how long the record is stored after its end or, with ``has_caller``, after its creation.
+        lifetime: the time after which no attempt begins, counted from the recording or the manual resending.
+        retention: how long the record is stored, counted from its end or, if ``has_caller`` is true, from its creation.
         has_caller: whether a caller waits for an outcome. The outcome is reported once, so manual resending is not
         allowed.
         keeps_replies: whether attempts store the beginning of the response body for the owner of the client.
@@ -78,8 +79,8 @@ def next_sweep(plan: DeliveryPlan, due_at: int, swept_at: int | None, give_up_at
     """Return when the sweeper next queues a delivery that remains due, in Unix seconds.
 
     ``swept_at`` is the previous time, and ``first`` is the wait before the first time. While a caller waits, the
-    sweeper queues the delivery every minute after ``due_at``. It does so five times at most, since ``give_up_at`` is
-    then reached.
+    sweeper queues the delivery every minute after ``due_at``, at most five times, because ``give_up_at`` is then
+    reached.
     """
     age = None if swept_at is None or swept_at < due_at else swept_at - due_at
     if plan.has_caller:
@@ -90,7 +91,7 @@ def next_sweep(plan: DeliveryPlan, due_at: int, swept_at: int | None, give_up_at
 
 
 def _wait_after_sweep(age: int) -> int:
-    """Return the seconds between two sweeps, by the time that the delivery had been due at the first one."""
+    """Return the seconds between two sweeps. They depend on how long the delivery had been due at the first sweep."""
     reached = 0
     for before, wait in pairwise(SWEEP_WAITS):
         reached += before

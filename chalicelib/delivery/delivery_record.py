@@ -1,7 +1,8 @@
 """Delivery records: kind, receiver and state.
 
-Each delivery is one item collection: the item ``record``, and bodies in parts (see ``sealed_bodies``). A record is
-*due* until the receiver has accepted the delivery (*delivered*) or the last attempt has ended (*failed*). A worker that
+Each delivery is one item collection, which consists of the item ``record`` and of bodies in parts (see
+``sealed_bodies``). A record is *due* until the receiver has accepted the delivery (*delivered*) or the last attempt has
+ended (*failed*). A worker that
 starts an attempt writes its name to ``claimed_by`` and postpones the due time. If the worker never finishes, the record
 becomes due again. Due records are in the index of due times. Failed records are in the index of failures and in the
 client's index of failures.
@@ -50,17 +51,17 @@ class Delivery:
         topic: an event's type, or the path of a webhook or call.
         receiver: ``bank#<BIC>``, ``client#<Client ID>``, ``manager#<programme manager's id>`` or ``mailbox#<digest of
             the address>``.
-        bic: the bank concerned; likewise ``client_id``, ``consent_id`` and ``manager_id``, if any.
-        request_id: the delivery's id for the receiver, the same at every attempt.
-        cause_id: the request that caused it, if any.
-        attempts: number of attempts begun.
+        bic: the bank concerned, if any. ``client_id``, ``consent_id`` and ``manager_id`` are set in the same way.
+        request_id: the delivery's id for the receiver, which is the same at every attempt.
+        cause_id: the request that caused the delivery, if any.
+        attempts: the number of attempts begun.
         give_up_at: the time after which no attempt is made.
-        claimed_by: the attempt in progress, or one that never ended.
-        sending: whether that attempt may have sent data.
+        claimed_by: the attempt in progress, or an attempt that never ended.
+        sending: whether the attempt in ``claimed_by`` may have sent data.
         abandoned: whether an attempt that may have sent data never ended, so its outcome is unknown.
-        body_parts: number of parts in which the body is stored.
+        body_parts: the number of parts in which the body is stored.
         answer: the HTTP status for the caller of an asynchronous call, and where the response body is stored.
-        swept_at: when the sweeper last queued it, if ever; older records have no such attribute.
+        swept_at: the time when the sweeper last queued the delivery, if ever. Older records lack this attribute.
         history: finished attempts, oldest first: ``at``, ``milliseconds``, ``status`` and ``error`` if any, the
             headers ``sent`` and ``received``, if any, and ``reply``, the name under which the beginning of the response
             body is stored, if any (see ``recorded_exchange``).
@@ -99,23 +100,23 @@ class Delivery:
 
     @property
     def last(self) -> Mapping[str, Any]:
-        """The latest finished attempt, or empty if there is none."""
+        """The latest finished attempt, or an empty value if no attempt has finished."""
         return self.history[-1] if self.history else {}
 
     @property
     def latency(self) -> int | None:
-        """Milliseconds of the latest finished attempt, or ``None`` if there is none."""
+        """The duration of the latest finished attempt in milliseconds, or ``None`` if no attempt has finished."""
         return self.last.get("milliseconds")
 
     @property
     def concerned_bank(self) -> str:
-        """The BIC of the bank concerned, if any. A call to a bank always has a BIC."""
+        """The BIC of the bank concerned, if any. A call to a bank always has this BIC."""
         assert self.bic is not None, "it concerns a bank"
         return self.bic
 
     @property
     def concerned_client(self) -> str:
-        """The Client ID of the client concerned, if any. A client's events and calls always have a Client ID."""
+        """The Client ID of the client concerned, if any. A client's events and calls always have this Client ID."""
         assert self.client_id is not None, "it concerns a client"
         return self.client_id
 
@@ -155,7 +156,7 @@ def put_delivery(delivery: Delivery) -> Put:
 
 
 def update_claim(delivery: Delivery, claim: str, now: int, *, sending: bool) -> tuple[Delivery, Update]:
-    """Return the delivery with a new attempt, and its write, which succeeds for one worker only.
+    """Return the delivery with a new attempt, and the write of this claim. The write succeeds for only one worker.
 
     ``sending`` is false for an attempt that is too late to send the delivery.
     """
@@ -208,7 +209,7 @@ def update_sweep(delivery: Delivery, swept_at: int | None) -> Update:
 
 
 def update_unmade_attempt(claimed: Delivery, until: int) -> Update:
-    """Return the write that reverts an attempt that was never made, so the attempt does not count."""
+    """Return the write that reverts an attempt that was not made, so that the attempt is not counted."""
     return Update(
         *record_key(claimed.delivery_id),
         set={"due_at": until, "attempts": claimed.attempts - 1, "sending": False},
@@ -235,7 +236,9 @@ def update_end(
     answer: Item | None,
     now: int,
 ) -> Update:
-    """Return the write that ends a delivery. ``entry`` belongs to the last attempt. ``answer`` is for the caller."""
+    """Return the write that ends a delivery. ``entry`` is the history entry of the last attempt. ``answer`` is for the
+    caller.
+    """
     changes: Item = {"state": state, f"{state}_at": now, "sending": False, "history": _history(claimed, entry)}
     changes |= {"answer": answer} if answer else {}
     if state == "failed":
@@ -251,7 +254,9 @@ def update_end(
 
 
 def update_dropped(delivery: Delivery, plan: DeliveryPlan, now: int) -> Update:
-    """Return the write that fails a delivery without further attempts. Commands that resend failed ones skip it."""
+    """Return the write that fails a delivery without further attempts. Commands that resend failed deliveries skip
+    it.
+    """
     return Update(
         *record_key(delivery.delivery_id),
         set={"state": "failed", "failed_at": now, "sending": False, "expires_at": now + plan.retention},
@@ -313,7 +318,9 @@ def _history(claimed: Delivery, entry: Mapping[str, Any]) -> Sequence[Mapping[st
 
 
 def _pack_entry(entry: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a history entry as stored. Headers are one string, because a page of records has thousands."""
+    """Return a history entry as stored. Headers are stored as one string, because a page of records has thousands of
+    headers.
+    """
     return {**entry, **{name: jsontext.dumps(entry[name]) for name in _HEADERS if name in entry}}
 
 

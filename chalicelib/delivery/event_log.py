@@ -2,12 +2,12 @@
 
 Each event is an item in a partition of its receiver, sorted by the time of its recording. An event is readable only
 after its transaction was committed, which may be long after that time, because requests are retried and clocks differ.
-So a reader does not pass an event's time while an event of that time may still be written (``LATE_SECONDS``). From that
-time on, its cursor has the ids of the events that it already received. So the reader receives a late event with its
-next page, and no event twice.
+So the position of a reader does not pass a time while an event with that time may still be written (``LATE_SECONDS``).
+The reader's cursor contains the ids of the later events that the reader has already received. So the reader receives a
+late event with the next page, and receives no event twice.
 
-A cursor remembers at most ``REMEMBERED`` events. A reader that received that number within ``LATE_SECONDS`` receives
-further events as the remembered events become older. No event is lost.
+A cursor contains at most ``REMEMBERED`` ids. If a reader received that number of events within ``LATE_SECONDS``, the
+reader receives further events only when these events become older. No event is lost.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ Position = tuple[int, str]
 
 @dataclass(frozen=True, slots=True)
 class LoggedEvent:
-    """An event. ``created_at`` is a timestamp. ``body`` is the text that an Events URL receives."""
+    """An event. ``created_at`` is a timestamp. ``body`` is the text that would be sent to an Events URL."""
 
     event_id: str
     type: str
@@ -73,13 +73,13 @@ class LoggedRow:
 
     @property
     def created_at(self) -> int:
-        """Unix seconds."""
+        """The time of the event in Unix seconds."""
         return self.position[0] // 1000
 
 
 @dataclass(frozen=True, slots=True)
 class EventPage:
-    """A page of events, oldest first. Pass ``next`` as ``after`` to get the events that follow, now or later."""
+    """A page of events, oldest first. Pass ``next`` as ``after`` to get the following events, now or later."""
 
     events: Sequence[LoggedEvent]
     next: str
@@ -88,7 +88,9 @@ class EventPage:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A reader's position: past all events up to ``passed``, and past those later events with a tag in ``got``."""
+    """A reader's position. The reader has received all events up to ``passed``, and the later events with a tag in
+    ``got``.
+    """
 
     passed: Position = (0, "0" * 22)
     got: frozenset[str] = frozenset()
@@ -110,7 +112,9 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """The events after a position, in order and complete up to ``until``, or all events if ``until`` is ``None``."""
+    """The events after a position, in order. They are complete up to ``until``, or without limit if ``until`` is
+    ``None``.
+    """
 
     rows: Sequence[Item]
     until: Position | None
@@ -126,9 +130,10 @@ class EventLog:
         self._clock = clock
 
     def put_event(self, receiver: str, event: str, body: str, at: int, event_id: str | None = None) -> tuple[str, Put]:
-        """Return the id of an event and the write that records it. The id is new unless it was a delivery before.
+        """Return the id of an event and the write that records it. The id is new, unless the event was already a
+        delivery.
 
-        ``at``, the time of this call in Unix milliseconds, is the event's place in the order.
+        ``at``, the time of this call in Unix milliseconds, determines the event's place in the order.
         """
         event_id = event_id or new_id()
         item = {
@@ -141,7 +146,8 @@ class EventLog:
         return event_id, Put(TABLE, item, absent("delivery_id"))
 
     def page(self, receiver: str, after: str | None, limit: int) -> EventPage:
-        """Return at most ``limit`` events, in one query of each shard. A page may have fewer even if more follow.
+        """Return at most ``limit`` events, with one query per shard. A page may have fewer events even if more events
+        follow.
 
         Raises:
             InvalidCursor: ``after`` is not the ``next`` of a page of this receiver.
@@ -158,9 +164,11 @@ class EventLog:
     def latest(
         self, receiver: str, first: Position, before: Position, limit: int
     ) -> tuple[Sequence[LoggedRow], Position | None]:
-        """Return events from ``first`` on and before ``before``, newest first: about ``limit``, in one query per shard.
+        """Return events from ``first`` on and before ``before``, newest first: about ``limit``, with one query per
+        shard.
 
-        The events are complete for positions from the second result on, or completely if it is ``None``.
+        The second result is the position from which the events are complete. ``None`` means that all events are
+        complete.
         """
         first = max(first, ((self._clock.time() - RETENTION_SECONDS) * 1000, ""))
         if first >= before:
@@ -181,13 +189,15 @@ class EventLog:
         return sorted(rows, key=lambda row: row.position, reverse=True), reached
 
     def find(self, receiver: str, position: Position) -> LoggedEvent | None:
-        """Return the event at a position, or ``None`` if there is no event or it is no longer stored."""
+        """Return the event at a position, or ``None`` if there is no event or the event is no longer stored."""
         key = {"delivery_id": _partition(receiver, _shard(position[1])), "part": _part(position)}
         row = self._store.get(TABLE, key)
         return self._open(receiver, row) if row else None
 
     def _find(self, receiver: str, start: Position, got: Collection[str], limit: int) -> _Found:
-        """Return the events after ``start``, usually more than ``limit`` besides those in ``got``, if available."""
+        """Return the events after ``start``. If available, return more than ``limit`` events besides the events in
+        ``got``.
+        """
         first, many = f"{_part(start)}~", rows_of_shard(limit + 1, SHARDS)
         again = [0] * SHARDS
         for tag in got:
@@ -215,7 +225,7 @@ class EventLog:
 def _select(found: _Found, got: frozenset[str], settled: Position, limit: int) -> tuple[Sequence[Item], Reading, bool]:
     """Choose the next page. Return its rows, the new reading position, and whether more rows exist.
 
-    No further event can be written up to ``settled``.
+    No further event with a time up to ``settled`` can be written.
     """
     new = [row for row in found.rows if _tag(row) not in got]
     old = [row for row in new if _position(row) <= settled]
@@ -232,7 +242,7 @@ def _select(found: _Found, got: frozenset[str], settled: Position, limit: int) -
 
 
 def _later(rows: Sequence[Item], got: Collection[str], passed: Position) -> frozenset[str]:
-    """Return the tags in ``got`` of the rows after a position."""
+    """Return the tags in ``got`` that belong to rows after a position."""
     return frozenset(tag for row in rows if _position(row) > passed and (tag := _tag(row)) in got)
 
 
@@ -263,7 +273,7 @@ def _context(receiver: str, event_id: str) -> str:
 
 
 def _sealed_for(item: Item) -> str | None:
-    """Return the context of an event's body. The parts of deliveries belong to another module."""
+    """Return the encryption context of an event's body. Another module encrypts the parts of deliveries."""
     if not item["delivery_id"].startswith(_PREFIX):
         return None
     receiver = item["delivery_id"].removeprefix(_PREFIX).rpartition("#")[0]

@@ -15,7 +15,7 @@ _GONE = 410
 
 
 def body(event: str, happened_at: int, data: Mapping[str, Any]) -> str:
-    """Return the body of an event of type ``event`` that happened at a Unix second, without empty ``data`` members."""
+    """Return the body of an event of type ``event`` that occurred at a Unix second, without empty ``data`` members."""
     present = {name: value for name, value in data.items() if value is not None and value != ""}
     return jsontext.dumps({"type": event, "timestamp": timestamp(happened_at), "data": present})
 

@@ -32,7 +32,8 @@ delivery_jobs = Jobs[tuple[DeliveryContainer, Measure]](__name__)
 def deliver(event: SQSEvent) -> dict[str, Any] | None:
     """Process one delivery per message. A failing receiver is not an error.
 
-    A single message is retried if this raises. In a batch, records run in parallel. Failed records are returned as
+    If this function raises, a single message is retried. In a batch, records run in parallel. Failed records are
+    returned as
     ``batchItemFailures``, so batches need ``ReportBatchItemFailures``.
     """
     delivery, measure = delivery_jobs.parts()
@@ -54,7 +55,7 @@ def attempt_all(worker: Worker, measure: Measure, metrics: Metrics, event: SQSEv
 
 
 def _attempt(worker: Worker, measure: Measure, message: str) -> bool:
-    """Process a message in its own thread, with its own log context. Return whether it was processed."""
+    """Process a message in a separate thread with a separate log context. Return whether the message was processed."""
     with _measure_attempt(measure):
         try:
             worker.attempt(message)
@@ -76,7 +77,9 @@ def _measure_attempt(measure: Measure) -> Iterator[None]:
 
 @delivery_jobs.schedule(Rate(1, unit=Rate.MINUTES), name="sweep")
 def sweep(event: Any) -> None:
-    """Queue deliveries that were never queued, got lost, or are due again. This job runs every minute."""
+    """Queue deliveries that were never queued, whose message was lost, or that are due again. This job runs every
+    minute.
+    """
     delivery, _ = delivery_jobs.parts()
     queued = delivery.call(sweeper.sweep)
     if queued:

@@ -1,6 +1,6 @@
-"""The delivery journal: lists by state, and manual resending.
+"""The delivery journal lists deliveries by state and resends them manually.
 
-Events and notices may be resent at any time, because the receiver recognises the id. Deferred calls may not be resent,
+Events and notices can be resent at any time, because the receiver recognises the id. Deferred calls cannot be resent,
 because their callers have already received an outcome.
 """
 
@@ -51,7 +51,7 @@ _END_OF_TIME = 2**40
 
 
 class UnknownDelivery(LookupError):
-    """No delivery has this id, or it has expired."""
+    """No delivery has this id, or the delivery has expired."""
 
 
 class NotResendable(Exception):
@@ -59,12 +59,12 @@ class NotResendable(Exception):
 
 
 class SearchTooWide(ValueError):
-    """No index matches the search. The message names the missing criterion."""
+    """No index supports the search. The message names the missing criterion."""
 
 
 @dataclass(frozen=True, slots=True)
 class Party:
-    """The bank, client, programme manager or consent of a search. ``None`` matches any."""
+    """The bank, client, programme manager or consent of a search. ``None`` matches all."""
 
     bic: str | None = None
     client_id: str | None = None
@@ -80,7 +80,9 @@ ANYBODY = Party()
 
 
 class WaitingResent(NamedTuple):
-    """The number of deliveries that are sent now, and of the skipped deliveries with an attempt in progress."""
+    """The number of deliveries that are sent now, and the number of deliveries skipped because an attempt is in
+    progress.
+    """
 
     resent: int
     skipped: int
@@ -88,7 +90,7 @@ class WaitingResent(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Search:
-    """The index to read, and the filter for its rows. ``None`` matches any."""
+    """The index to read, and the filter for the index's rows. ``None`` matches all rows."""
 
     index: ShardedIndex
     owner: str
@@ -112,10 +114,12 @@ class Journal:
     def list(
         self, concerned: Party = ANYBODY, *, state: State | None = None, since: int = 0, limit: int = LATEST
     ) -> Sequence[Delivery]:
-        """Return the latest deliveries of a bank, client or programme manager, or the failed or due deliveries of all.
+        """Return the latest deliveries of a bank, client or programme manager, or all failed or due deliveries.
 
-        ``since`` (Unix seconds) and the order use the same time. For ``failed``, it is the time of failure, latest
-        first. For ``due``, it is the next attempt, earliest first. For all deliveries of a receiver, it is the time of
+        ``since`` (Unix seconds) and the order use the same time. For ``failed``, the time is that of the failure,
+        latest first.
+        For ``due``, it is the time of the next attempt, earliest first. For all deliveries of a receiver, it is the
+        time of
         recording, latest first.
 
         Raises:
@@ -127,7 +131,9 @@ class Journal:
     def search_latest(
         self, client_id: str, *, consent_id: str | None = None, state: State | None = None
     ) -> Sequence[Delivery]:
-        """Return a client's matching deliveries for its owner, latest first, of the ``SEARCHED`` latest ones."""
+        """Return a client's matching deliveries for the client's owner, latest first, among the ``SEARCHED`` latest
+        deliveries.
+        """
         index = FAILED_OF_CLIENT if state == "failed" else OF_CLIENT
         search = _Search(index, client_id, Party(client_id=client_id, consent_id=consent_id), state)
         found = self._select(search, self._rows(search, 0, _END_OF_TIME, SEARCHED))
@@ -144,11 +150,12 @@ class Journal:
         """Resend a notification now, with a full set of attempts. A notification that is already due is only queued.
 
         While an attempt is in progress, or concurrent changes occur, the delivery is checked up to ``looks`` times,
-        half a second apart. Returns whether it is resent, which is false if the attempt in progress succeeded.
+        half a second apart. Returns whether the notification is resent, which is false if the attempt in progress
+        succeeded.
 
         Raises:
             UnknownDelivery.
-            NotResendable: it is a request or a payment, or an attempt remained in progress.
+            NotResendable: the delivery is a request or a payment, or an attempt remained in progress.
         """
         delivery = first = self.show(delivery_id)
         if self._has_caller(delivery):
@@ -168,7 +175,8 @@ class Journal:
     def resend_failed(self, since: int, concerned: Party = ANYBODY) -> int:
         """Resend all notifications that failed since a Unix second. Return their number.
 
-        Deferred calls and deliveries changed concurrently are skipped. If the queue is full, the sweeper queues the
+        Deferred calls, and deliveries that were changed concurrently, are skipped. If the queue is full, the sweeper
+        queues the
         rest.
         """
         search, now = _Search(FAILED, "", concerned, "failed"), self._clock.time()
@@ -207,13 +215,15 @@ class Journal:
         return delivery.receiver == receiver and delivery.state == "due" and not self._has_caller(delivery)
 
     def _due_now(self, delivery: Delivery, now: int) -> Sequence[Update]:
-        """Return the writes that make a waiting delivery due, or a finished delivery with a full set of attempts."""
+        """Return the writes that make a waiting delivery due now, or a finished delivery due with a full set of
+        attempts.
+        """
         if delivery.state == "due":
             return [update_due_time(delivery, now)]
         return update_revival(delivery, self._plans[delivery.kind], now)
 
     def _find(self, search: _Search, since: int) -> Iterator[Delivery]:
-        """Return the deliveries of a search in the order of its index, read lazily."""
+        """Return the deliveries of a search in the order of the index. The index is read lazily."""
         until, size = _END_OF_TIME, BATCH
         while True:
             rows = self._rows(search, since, until, size)
@@ -232,7 +242,7 @@ class Journal:
         )
 
     def _select(self, search: _Search, rows: Sequence[Item]) -> Iterator[Delivery]:
-        """The matching deliveries."""
+        """Return the matching deliveries."""
         for piece in pieces(rows, _READ_AHEAD):
             read = self._read([row["delivery_id"] for row in piece])
             yield from (delivery for delivery in read.values() if search.matches(delivery))
@@ -244,7 +254,9 @@ class Journal:
         return {item["delivery_id"]: Delivery.from_item(item) for items in read for item in items if item is not None}
 
     def _send_now(self, delivery: Delivery) -> bool:
-        """Make a notification due now, unless an attempt is in progress or it has changed since it was read."""
+        """Make a notification due now, unless an attempt is in progress or the notification has changed since the
+        read.
+        """
         now = self._clock.time()
         if delivery.is_running(now):
             return False
@@ -281,7 +293,10 @@ class Journal:
 
 
 def _searches(concerned: Party, state: State | None) -> Sequence[_Search]:
-    """Return the indexes for a search. A state is preferred to an owner, because due and failed deliveries are rare."""
+    """Return the indexes for a search.
+
+    The index by state is preferred to the index by owner, because due and failed deliveries are rare.
+    """
     if state == "due":
         return [_Search(DUE, "", concerned, state, newest_first=False)]
     if state == "failed":

@@ -1,6 +1,6 @@
 """The outbox: deliveries that flows record in the transaction of their cause.
 
-The queue carries only a delivery's id. The sweeper replaces messages that were never sent or were lost.
+A message in the queue contains only a delivery's id. The sweeper replaces messages that were never sent or were lost.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from chalicelib.foundation.requests.facts import Key
 
 @dataclass(frozen=True, slots=True)
 class RecordedDeliveries:
-    """Zero or more deliveries to be recorded: their ids, and the writes for the transaction of their cause.
+    """Deliveries to be recorded, possibly none: their ids, and the writes for the transaction of their cause.
 
-    ``event_ids`` are the ids of events that clients fetch, which are not queued (see ``event_log``).
+    ``event_ids`` are the ids of events that clients fetch. These events are not queued (see ``event_log``).
     """
 
     delivery_ids: tuple[str, ...] = ()
@@ -35,7 +35,7 @@ class RecordedDeliveries:
 
     @property
     def proof(self) -> Key | None:
-        """The key of the first row, which only these writes create."""
+        """The key of the first row. Only these writes create this row."""
         if not self.operations:
             return None
         first = self.operations[0]
@@ -108,7 +108,9 @@ class Outbox:
         return RecordedDeliveries((delivery_id,), (put_delivery(delivery), *first))
 
     def dispatch(self, recorded: RecordedDeliveries) -> None:
-        """Queue recorded deliveries. If the queue fails, the sweeper queues them later, so no delivery is lost."""
+        """Queue recorded deliveries. If queuing fails, the sweeper queues the deliveries later, so no delivery is
+        lost.
+        """
         if recorded.delivery_ids:
             log.info("deliveries recorded", delivery_ids=recorded.delivery_ids)
             self.queue(recorded.delivery_ids)
@@ -116,7 +118,7 @@ class Outbox:
             log.info("events recorded", event_ids=recorded.event_ids)
 
     def queue(self, delivery_ids: Sequence[str]) -> int:
-        """Queue deliveries in parallel. Return how many the queue accepted."""
+        """Queue deliveries in parallel. Return the number of deliveries that the queue accepted."""
         batches = [partial(self.send, batch) for batch in pieces(delivery_ids, Queue.BATCH)]
         refused = [delivery_id for wave in pieces(batches, WIDTH) for batch in together(wave) for delivery_id in batch]
         return len(delivery_ids) - len(refused)

@@ -40,9 +40,9 @@ class Undeliverable(Exception):
         final: whether retrying is pointless.
         status: the receiver's HTTP status, if it responded.
         retry_after: seconds from the receiver's ``Retry-After``.
-        not_made: whether no message was sent, so this does not count as an attempt.
-        answer: the outcome for the caller of a deferred call, if this was the last attempt.
-        keep: a function that writes the outcome, if this was the last attempt.
+        not_made: whether no message was sent. In this case, the attempt is not counted.
+        answer: the outcome for the caller of a deferred call, used if the failed attempt was the last attempt.
+        keep: a function that writes the outcome, used if the failed attempt was the last attempt.
     """
 
     def __init__(
@@ -67,14 +67,14 @@ class Undeliverable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Dispatch:
-    """A sender's input: the delivery and its body."""
+    """The input of a sender: the delivery and the delivery's body."""
 
     delivery: Delivery
     body: str
 
 
 def not_in_time(dispatch: Dispatch) -> Undeliverable:
-    """Return the failure that ends an expired delivery without a caller."""
+    """Return the failure with which an expired delivery without a caller ends."""
     return Undeliverable("not sent in time", final=True)
 
 
@@ -83,8 +83,8 @@ class Sender:
     """Sends one kind of delivery.
 
     Attributes:
-        send: returns once the receiver has accepted the delivery. Raises: Undeliverable.
-        abandon: returns the failure of an expired delivery, without sending a message.
+        send: a function that returns when the receiver has accepted the delivery. Raises: Undeliverable.
+        abandon: a function that returns the failure of an expired delivery, without sending a message.
     """
 
     send: Callable[[Dispatch], Delivered]

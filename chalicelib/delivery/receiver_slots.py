@@ -1,8 +1,8 @@
 """Slots limit parallel deliveries to a receiver, so that an unresponsive receiver cannot occupy all workers.
 
 A receiver has ``SLOTS`` items per lane (notices, requests, payments). An attempt holds a slot until the attempt ends
-or, if its worker died, until the slot's time expires. After a long, failed attempt the slot rests, so that an
-unresponsive receiver occupies a worker for only a quarter of the time per slot.
+or, if its worker stopped, until the slot's time expires. After a long, failed attempt, the slot remains unavailable for
+a while, so that an unresponsive receiver occupies a worker for at most a quarter of the time per slot.
 """
 
 from __future__ import annotations
@@ -47,15 +47,15 @@ class Slot:
     def free(self, at: int) -> Update:
         """Return the write that frees the slot at ``at``.
 
-        The write is unconditional. If the slot expired and another attempt took it, the receiver briefly gets one
-        delivery too many. A conditional write could prevent an outcome from being written.
+        The write is unconditional. If the slot expired and another attempt took the slot, the receiver briefly gets one
+        parallel delivery too many. A conditional write could prevent an outcome from being written.
         """
         changes = {"held_until": at, "expires_at": at + _FORGOTTEN_SECONDS}
         return Update(TABLE, self.key, set=changes, remove=("taken_at",))
 
 
 def any_slot(lane: str) -> Slot:
-    """Return a random slot to try without reading first. The slot is usually free."""
+    """Return a random slot, to be tried without a read. The slot is usually free."""
     return Slot(lane, random.randrange(SLOTS))
 
 
@@ -63,7 +63,7 @@ def any_slot(lane: str) -> Slot:
 class FreeSlots:
     """The free slots of a lane as read, in any order.
 
-    ``brisk`` is whether all other slots were taken very recently, so a slot may soon be free.
+    ``brisk`` is whether all taken slots were taken very recently, so that a slot may soon be free.
     """
 
     free: Sequence[Slot]

@@ -1,10 +1,12 @@
 """The record of an attempt's exchange: headers, and the beginning of the receiver's response body.
 
-The values of harmless headers are recorded, and only the names of all others. Their size is limited. A message takes at
-most 4 KB, so the 20 attempts of a record, with two messages each, take 160 KB of the maximum item size of 400 KB.
+The values of harmless headers are recorded. Of all other headers, only the names are recorded. The recorded size is
+limited: a message takes at most 4 KB, so the 20 attempts of a record, with two messages each, take 160 KB of the
+maximum item size of 400 KB.
 
 The response is stored for the owner of the client. The response is text: invalid UTF-8 and control characters become
-U+FFFD. Values in request headers that prove an identity are masked, because some receivers echo them.
+U+FFFD. Values of request headers that prove an identity are masked, because some receivers include these values in
+responses.
 """
 
 from __future__ import annotations
@@ -70,7 +72,7 @@ def _visible_headers(headers: Mapping[str, str], secrets: Collection[str]) -> It
 
 
 def secret_values(exchange: CapturedHeaders) -> Collection[str]:
-    """Return the values of the sent headers to mask, whole and in parts, in lower case."""
+    """Return the values of sent headers that must be masked, whole and in parts, in lower case."""
     sent = exchange.sent or {}
     values = [value.lower() for name, value in sent.items() if name.lower() not in HARMLESS]
     parts = [part for value in values for part in _SEPARATORS.split(value) if len(part) >= _PART_LENGTH]
@@ -87,7 +89,7 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 
 
 def record_answer(exchange: CapturedHeaders) -> str:
-    """Return the beginning of an attempt's response body: at most ``MAX_RECORDED_BYTES`` of UTF-8, possibly empty."""
+    """Return the beginning of an attempt's response body, at most ``MAX_RECORDED_BYTES`` of UTF-8. It may be empty."""
     text = exchange.beginning.decode(errors="replace")
     for secret in sorted(secret_values(exchange), key=len, reverse=True):
         text = re.sub(re.escape(secret), MASK, text, flags=re.IGNORECASE)

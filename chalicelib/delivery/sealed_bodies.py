@@ -1,4 +1,4 @@
-"""Sealed request and response bodies, split into parts that each fit into an item."""
+"""Encrypted request and response bodies, split into parts that each fit into an item."""
 
 from __future__ import annotations
 
@@ -16,15 +16,16 @@ PART_BYTES = 350_000
 
 
 class SealedBodies:
-    """Seals, splits and reassembles bodies."""
+    """Encrypts, splits and reassembles bodies."""
 
     def __init__(self, store: Store, vault: Vault) -> None:
         self._store = store
         self._vault = vault
 
     def seal(self, delivery_id: str, name: str, text: str, expires_at: int) -> list[Put]:
-        """Return the writes that store ``text`` under ``name``. All but the first may be written ahead (see
-        ``write_ahead``).
+        """Return the writes that store ``text`` under ``name``.
+
+        All writes but the first may be made in advance (see ``write_ahead``).
         """
         whole = self._vault.seal(text, _context(delivery_id, name))
         return [
@@ -35,8 +36,8 @@ class SealedBodies:
     def write_ahead(self, parts: Sequence[Put]) -> Put:
         """Write all parts except the first, which is returned for the caller's transaction.
 
-        A transaction holds at most 4 MB. If the first part is never written, the others are unreachable and
-        expire.
+        A transaction holds at most 4 MB. If the first part is never written, the other parts are unreachable
+        and expire.
         """
         first, *rest = parts
         if rest:
@@ -44,7 +45,7 @@ class SealedBodies:
         return first
 
     def open(self, delivery_id: str, name: str, count: int, first: Item | None = None) -> str:
-        """Return the text of ``count`` parts. ``first`` is the first part, if already read.
+        """Return the text of ``count`` parts. ``first`` is the first part, if it was already read.
 
         Raises:
             Unsealable: a part is missing or was altered.
@@ -55,9 +56,9 @@ class SealedBodies:
         return self._unseal(delivery_id, name, items)
 
     def open_stored(self, delivery_id: str, counts: Mapping[str, int]) -> dict[str, str]:
-        """Return the texts of several bodies by name, read together. ``counts`` has the number of parts of each.
+        """Return the texts of several bodies by name, read together. ``counts`` maps each name to its number of parts.
 
-        A body that is no longer stored, or cannot be decrypted, is omitted.
+        Bodies that are no longer stored, or cannot be decrypted, are omitted.
         """
         keys = [(name, number) for name, count in counts.items() for number in range(count)]
         items = self._store.batch_get([part_key(delivery_id, *key) for key in keys]) if keys else []
@@ -78,7 +79,10 @@ def _context(delivery_id: str, name: str) -> str:
 
 
 def _sealed_for(item: Item) -> str | None:
-    """Return the context of a one-part body. A longer body cannot be replaced in one write, and expires in 30 days."""
+    """Return the encryption context of a one-part body.
+
+    A longer body has no such context, because it cannot be replaced in one write. It expires in 30 days.
+    """
     name, _, number = item["part"].rpartition("#")
     is_whole = number == "000" and len(item["sealed"]) < PART_BYTES
     return _context(item["delivery_id"], name) if is_whole else None

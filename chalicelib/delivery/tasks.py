@@ -1,7 +1,10 @@
-"""Tasks: work that a request queues for a worker when storage does not record it.
+"""Tasks: work that a request queues for a worker when storage cannot record the work.
 
-A task's message in the queue of deliveries contains all the sealed data that the worker needs. Any other message is the
-id of a delivery. A task may arrive twice, and is retried until it succeeds, like any message in the queue.
+The message of a task in the queue of deliveries contains all data that the worker needs, encrypted. All other messages
+in
+the queue contain the id of a delivery. A task may arrive twice, and is retried until it succeeds, like any message in
+the
+queue.
 """
 
 from __future__ import annotations
@@ -18,7 +21,7 @@ Handlers = Mapping[str, Callable[[str], None]]
 
 
 class Tasks:
-    """Queues tasks and carries them out. ``handlers`` is called with the first task."""
+    """Queues tasks and carries them out. ``handlers`` is called when the first task is carried out."""
 
     def __init__(self, vault: Vault, queue: Queue, handlers: Callable[[], Handlers]) -> None:
         self._vault = vault
@@ -26,12 +29,14 @@ class Tasks:
         self._handlers = handlers
 
     def send(self, kind: str, details: str) -> None:
-        """Queue a task. Raises: AwsError, if the queue or the keys do not respond."""
+        """Queue a task. Raises: AwsError, if the queue or the key service does not respond."""
         sealed = base64.b64encode(self._vault.seal(details, _context(kind))).decode()
         self._queue.send(jsontext.dumps({"task": kind, "request_id": log.request_id(), "sealed": sealed}))
 
     def carry_out(self, message: str) -> bool:
-        """Carry out a task. Return ``False`` if the message is no task. The queue retries after any handler error."""
+        """Carry out a task. Return ``False`` if the message is not a task. The queue retries the task after any handler
+        error.
+        """
         if not is_task(message):
             return False
         task = jsontext.loads(message)
@@ -42,7 +47,7 @@ class Tasks:
 
 
 def is_task(message: str) -> bool:
-    """Whether a message is a task, not the id of a delivery."""
+    """Whether a message is a task and not the id of a delivery."""
     return message.startswith("{")
 
 

@@ -1,8 +1,8 @@
 """The delivery worker: one attempt at one delivery, and its outcome.
 
 An attempt begins with a transaction that claims the delivery and a slot of its lane. It ends with a transaction that
-writes the outcome and frees the slot. If a worker dies in between, the delivery becomes due again when the claim
-expires. The receiver then gets the same id again.
+writes the outcome and frees the slot. If a worker stops in between, the delivery becomes due again when the claim
+expires. The receiver then gets the delivery again with the same id.
 """
 
 from __future__ import annotations
@@ -57,9 +57,9 @@ class Attempt:
 
     Attributes:
         delivery: the delivery as claimed.
-        slot: the claimed slot, or ``None`` if it is too late to send.
+        slot: the claimed slot, or ``None`` if it is too late to send the delivery.
         first: the first part of the body, if any.
-        started: monotonic clock seconds.
+        started: the time of the start, in monotonic clock seconds.
         exchange: the headers of the call and the beginning of its response, if a call was made.
     """
 
@@ -104,8 +104,8 @@ class Worker:
     def attempt(self, message: str) -> None:
         """Carry out a task, or send the delivery with this id if it is due.
 
-        A duplicate message has no effect. A message that is early by less than the clock tolerance is queued again. An
-        earlier message has no effect.
+        A duplicate message has no effect. If a message arrives before the due time by less than the clock tolerance,
+        the delivery is queued again. A message that arrives even earlier has no effect.
         """
         if self._tasks.carry_out(message):
             return
@@ -114,8 +114,9 @@ class Worker:
             self.carry_out(attempt)
 
     def begin(self, delivery_id: str) -> Attempt | None:
-        """Claim a due delivery and a slot of its receiver. Return ``None`` if it is not due, already claimed, or has to
-        wait.
+        """Claim a due delivery and a slot of its receiver.
+
+        Return ``None`` if the delivery is not due, is already claimed, or has to wait.
         """
         item, first = self._store.batch_get([record_key(delivery_id), part_key(delivery_id, BODY)])
         delivery, now = Delivery.from_item(item) if item else None, self._clock.time()
@@ -167,7 +168,7 @@ class Worker:
     # -- internals
 
     def _is_due(self, delivery: Delivery, now: int) -> bool:
-        """Whether a delivery is due. A delivery that may be due by another process's clock is queued again."""
+        """Whether a delivery is due. If it may be due according to another process's clock, queue it again."""
         if delivery.due_at is None:
             return False
         early = delivery.due_at - now
@@ -176,7 +177,7 @@ class Worker:
         return early <= 0
 
     def _succeed(self, attempt: Attempt, delivered: Delivered) -> None:
-        """End a delivery that was accepted, unless its outcome cannot be stored."""
+        """End an accepted delivery. If the outcome cannot be stored, treat the attempt as failed."""
         finished = self._finish(attempt, delivered.status)
         try:
             if self._end(attempt, "delivered", finished, delivered.answer, delivered.keep):
@@ -187,8 +188,8 @@ class Worker:
     def _slots(self, delivery: Delivery, now: int) -> Iterator[Slot | None]:
         """Return the slots to try: first a random one, then the slots that were free when read.
 
-        A delivery that waited before takes only slots that were read as free, to avoid contention. If slots are freed
-        quickly, it waits a moment. If it is too late for another attempt, it needs no slot.
+        To avoid contention, a delivery that waited before takes only slots that were read as free. If slots are freed
+        quickly, the delivery waits briefly. If it is too late for another attempt, the delivery needs no slot.
         """
         plan = self._plans[delivery.kind]
         lane = plan.lane_of(delivery.receiver)
@@ -271,9 +272,10 @@ class Worker:
             log.warning("delivery failed", **_log_fields(attempt.delivery), reason=str(failure))
 
     def _last_words(self, attempt: Attempt, failure: Undeliverable) -> Undeliverable:
-        """Return the failure for the caller of a deferred call, even if the last attempt's failure has no response.
+        """Return the failure for the caller of a deferred call.
 
-        Raises: StoreError.
+        If the last attempt's failure contains no response, the sender's ``abandon`` returns the failure. Raises:
+        StoreError.
         """
         if failure.answer is not None or not self._plans[attempt.delivery.kind].has_caller:
             return failure
@@ -312,9 +314,9 @@ class Worker:
         return self._write(attempt, [over, *first, *finished.reply], keep or self._store.transact, resting=resting)
 
     def _write(self, attempt: Attempt, operations: Sequence[Operation], keep: Keep, *, resting: bool = False) -> bool:
-        """Write an outcome and free the slot, unless a later attempt has begun. Return whether it was written.
+        """Write an outcome and free the slot, unless a later attempt has begun. Return whether the outcome was written.
 
-        With ``resting``, the slot remains taken for a while because the receiver is unresponsive.
+        If ``resting`` is true, the slot remains taken for a while because the receiver is unresponsive.
         """
         at = self._clock.time() + (RESTING_SECONDS if resting else 0)
         freed = [attempt.slot.free(at)] if attempt.slot else []
@@ -333,7 +335,7 @@ class Worker:
         return self._clock.monotonic() - attempt.started >= LONG_SECONDS
 
     def _finish(self, attempt: Attempt, status: int | None, error: str | None = None) -> _Finished:
-        """Return an attempt's history entry, and the beginning of the response body if the plan stores it."""
+        """Return an attempt's history entry. Also return the beginning of the response body if the plan stores it."""
         reply = self._seal_reply(attempt)
         entry = self._history_entry(attempt, status, error)
         return _Finished({**entry, "reply": _reply_name(attempt.delivery)} if reply else entry, reply)
@@ -354,7 +356,9 @@ class Worker:
         )
 
     def _report(self, delivery: Delivery, defect: BaseException) -> None:
-        """Put an id into the dead-letter queue, which triggers an alarm, because the attempt failed with a defect."""
+        """Put a delivery's id into the dead-letter queue, because the attempt failed with a defect. This triggers an
+        alarm.
+        """
         log.defect("delivery hit a defect", defect)
         try:
             self._dead.send(delivery.delivery_id)

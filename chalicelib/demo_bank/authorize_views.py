@@ -1,4 +1,4 @@
-"""The PSU's journey at the bank: arrive, sign in, choose accounts, and confirm with a key code or refuse."""
+"""The PSU's authorization at the bank: arrive, sign in, choose accounts, and confirm with a key code or refuse."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def choose_accounts(visit: Visit, journey: PsuJourney) -> Response:
 
 @journey_step
 def confirm_consent(visit: Visit, journey: PsuJourney) -> Response:
-    """Confirm the consent with the correct key code. Three wrong codes refuse it."""
+    """Confirm the consent with the correct key code. After three wrong codes, refuse the consent."""
     if journey.state not in ("confirming", "consenting"):
         return _redirect_to_step(visit, journey)
     if not visit.is_post:
@@ -164,7 +164,7 @@ def _send_consent(visit: Visit, journey: PsuJourney) -> Response:
 
 
 def _identifiers(journey: PsuJourney) -> dict[str, list[str]]:
-    """Return the chosen accounts by kind of identifier. Currencies of one account share an IBAN."""
+    """Return the chosen accounts by kind of identifier. Currency accounts of one account share an IBAN."""
     accounts = journey.accounts
     return {
         "ibans": list(dict.fromkeys(account.iban for account in accounts if account.iban)),
@@ -257,9 +257,9 @@ def _confirm_page(visit: Visit, journey: PsuJourney, status: int = 200) -> Respo
 
 
 def _answer_finished(visit: Visit, journey: PsuJourney) -> Response:
-    """Respond for a finished journey: a form redirects to the journey's result.
+    """Return the response for a finished journey. A form redirects to the journey's result.
 
-    A page that is viewed again (the back button) does not redirect automatically. A code that reaches the
+    A page that is viewed again (with the back button) does not redirect automatically, because a code that reaches the
     TPP twice would invalidate the PSU's consent.
     """
     if journey.state == "failed":
@@ -291,7 +291,7 @@ def _unknown_journey_page(visit: Visit) -> Response:
 
 
 def _request_parameter(journey: PsuJourney, name: str) -> str:
-    """Return a parameter of the accepted URL; empty if it is missing."""
+    """Return a parameter of the accepted URL, or an empty text if the parameter is missing."""
     return next(iter(parse_qs(urlsplit(journey.request_url).query).get(name, ())), "")
 
 

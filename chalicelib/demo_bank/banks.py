@@ -1,4 +1,4 @@
-"""The demonstration banks of this process. Each uses the format of its version."""
+"""The demonstration banks of this process. Each bank uses the format of its protocol version."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""Books of loaded accounts: an opening balance, listed transactions, and rules that make transactions.
+"""Books of loaded accounts: an opening balance, listed transactions, and rules that generate transactions.
 
-An entry depends only on the account, the book and the day, not on the time of loading. Rules have no end by default.
-Amounts are in minor units of the account's currency, negative for debits.
+An entry depends only on the account, the book and the day, and not on the time of loading. By default, rules have no
+end.
+Amounts are in minor units of the account's currency, and negative for debits.
 """
 
 from __future__ import annotations
@@ -50,10 +51,11 @@ class ListedTransaction:
 
 @dataclass(frozen=True, slots=True)
 class TransactionRule:
-    """A recurring transaction from ``starts_on`` to ``ends_on`` (inclusive; ``None``: unlimited).
+    """A recurring transaction from ``starts_on`` to ``ends_on`` (inclusive, ``None`` means unlimited).
 
-    ``on`` is the day of the month from 1 to 31 (in a shorter month, at most its last day), the weekday from 0 (Monday)
-    to 6, or 0 for a daily transaction. Each amount lies between ``lowest`` and ``highest`` (inclusive).
+    ``on`` is the day of the month from 1 to 31, the weekday from 0 (Monday) to 6, or 0 for a daily transaction. In a
+    month
+    with fewer days, the last day is used. Each amount lies between ``lowest`` and ``highest`` (inclusive).
     """
 
     every: Every
@@ -94,7 +96,7 @@ class TransactionRule:
 
 
 class BookEntry(NamedTuple):
-    """One transaction. ``number`` identifies it within its day, from 0 to 99."""
+    """One transaction of a book. ``number`` identifies the transaction within its day, from 0 to 99."""
 
     day: date
     number: int
@@ -130,7 +132,7 @@ class AccountBook:
 
 
 def _day_of_month(month: date, day: int) -> date:
-    """Return a day in the month of ``month``, or the last day of a shorter month."""
+    """Return a day in the month of ``month``. In a month with fewer days, return the last day."""
     return month.replace(day=min(day, calendar.monthrange(month.year, month.month)[1]))
 
 

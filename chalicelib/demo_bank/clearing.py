@@ -1,8 +1,8 @@
 """Clearing: every minute, the banks settle, cancel and report due payments, in order, and end due consents.
 
-Once a day, a bank whose version supports this call reports its customers' confirmation durations.
+Once a day, a bank reports its customers' confirmation durations, if its protocol version supports this call.
 
-Status changes are reported immediately. Failed reports are retried until delivered.
+Status changes are reported immediately. Failed reports are retried until they are delivered.
 """
 
 from __future__ import annotations
@@ -44,14 +44,16 @@ def run_due_work(host: Services) -> int:
 
 
 def next_due(host: Services, until: int) -> int | None:
-    """Return the time of the next due payment or consent end at any bank, if it is by ``until``."""
+    """Return the time of the next due payment or consent end at any bank, if this time is not after ``until``."""
     banks = [get_bank(profile.name, host) for profile in PROFILES]
     times = [orders.DUE.next_time(at) for at in banks] + [consents.ENDS.next_time(at) for at in banks]
     return min((due for due in times if due is not None and due <= until), default=None)
 
 
 def report_days(host: Services) -> int | None:
-    """Have each bank report the previous day, unless already reported. Returns the Unix second of the next attempt."""
+    """Report the previous day for each bank, unless already reported. Returns the time of the next attempt in Unix
+    seconds.
+    """
     again: list[int | None] = []
     for profile in PROFILES:
         with suppress(NotInstalled):
@@ -125,7 +127,7 @@ def send_reports(bank: DemoBank, order: DemoPaymentOrder, deadline: float) -> bo
 
 
 def _send_report(bank: DemoBank, order: DemoPaymentOrder, report: StatusReport, seconds: float) -> _Outcome:
-    """Send one report. A permanently refused report counts as delivered."""
+    """Send one report. A report that is refused permanently counts as delivered."""
     try:
         hub_client.report_status(bank, order.payment_id, report.status, report.request_id, seconds)
     except HubRefusal as refusal:

@@ -1,4 +1,6 @@
-"""``POST /api`` (card API) and, in sandboxes, ``POST /simulator``. Their modules are loaded on first use."""
+"""The endpoints ``POST /api`` (card API) and, in sandboxes, ``POST /simulator``. Their handler modules are imported on
+first use.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,7 @@ ROUTES = ("/api", "/simulator")
 
 
 def refusal(status: int) -> Response:
-    """Return the error envelope for a request that no view handled. ``status`` is the HTTP status."""
+    """Return the error envelope for a request that no view handled. ``status`` is the HTTP status of the response."""
     return _error("NOT_JSON" if status < 500 else "INTERNAL", status=status)
 
 

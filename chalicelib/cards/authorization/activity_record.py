@@ -5,7 +5,7 @@ written to the card's list and, in a reserved position, to the sharded list of a
 Approved messages that move money, except hold releases, are also written to the card's list of financial authorizes.
 
 DynamoDB charges a write by the kilobyte, so rows omit flags that are not set and members in ``ZEROS`` that are 0. Older
-rows include them.
+rows include these members.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ class CardUse:
         return self.transaction_type not in INQUIRY_TYPES
 
     def attributes(self, currency: int, holder_country: int | None) -> TransactionAttributes:
-        """The attributes that fees, limits, usage groups and risk rules depend on."""
+        """The attributes on which fees, limits, usage groups and risk rules depend."""
         mcc = None if self.mcc is None else int(self.mcc)
         return TransactionAttributes(
             self.transaction_type, currency, self.entry_mode, mcc, self.country, holder_country
@@ -167,7 +167,7 @@ class NetworkMessage:
         amount: the amount in ``currency``.
         charge: the charge to the account, or ``None`` if it could not be computed.
         holder_currency: the account's currency.
-        holds_until: when the hold placed by this message expires, in Unix seconds.
+        holds_until: the time when the hold placed by this message expires, in Unix seconds.
     """
 
     number: int
@@ -251,7 +251,7 @@ class NetworkMessage:
         return without_none(members | use.report_members(self.number, now))
 
     def put_rows(self, stamp: WriteStamp, reserved: ReservedRow) -> list[Put]:
-        """Return the puts of the message's rows, recorded at ``stamp``."""
+        """Return the put operations for the message's rows, recorded at ``stamp``."""
         row = self.row(stamp)
         places = [of_card(self.card.id, name).key(stamp.at, self.number) for name in self.lists]
         return [reserved.put(row), *(Put(table, place | row, absent("owner")) for table, place in places)]
@@ -270,12 +270,14 @@ class NetworkMessage:
 
 
 def of_card(card_id: int, name: str = ACTIVITY) -> Timeline:
-    """Return all messages for a card, with ``AUTHORIZES`` only approved ones, without inquiries and hold releases."""
+    """Return all messages for a card. With ``AUTHORIZES``, return only approved messages, without inquiries and hold
+    releases.
+    """
     return Timeline(TABLE, f"card#{card_id}", name, _DIGITS)
 
 
 def of_manager(manager_id: int) -> Sequence[Timeline]:
-    """Return all messages for a programme manager's cards, with one timeline per shard."""
+    """Return all messages for a programme manager's cards, as one timeline per shard."""
     return [Timeline(TABLE, shard, ACTIVITY, _DIGITS) for shard in shards(manager_id)]
 
 
@@ -291,7 +293,7 @@ def new_entry(manager_id: int, sequences: Sequences) -> tuple[Timeline, int]:
 
 
 def search(timeline: Timeline, span: Span, approved: int | None, kind: int | None) -> Search:
-    """Return a search in a list of messages by time, approval and ``authorize_type``."""
+    """Return a search for messages in a list, by time, approval and ``authorize_type``."""
     conditions: list[Condition] = []
     if approved is not None:
         is_approved = Attr("response_code").is_in(list(values.APPROVALS))
@@ -303,7 +305,7 @@ def search(timeline: Timeline, span: Span, approved: int | None, kind: int | Non
 
 
 def risk_members(fired: FiredRules) -> dict[str, Any]:
-    """The report members for the risk rules that fired."""
+    """Return the report members for the risk rules that fired."""
     return {
         "suspicious": int(values.SUSPICIOUS in fired.actions),
         "risk_actions": risk_action_flags(fired),
@@ -312,7 +314,7 @@ def risk_members(fired: FiredRules) -> dict[str, Any]:
 
 
 def _join_rules(rules: Sequence[str], between: str, room: int = 255) -> str:
-    """Join the rule ids with ``between``. Omit the ids that would exceed ``room`` characters."""
+    """Join the rule ids with ``between``. Omit the ids that would make the text longer than ``room`` characters."""
     listed = ""
     for rule in rules:
         longer = f"{listed}{between}{rule}" if listed else rule

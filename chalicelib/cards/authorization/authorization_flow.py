@@ -1,6 +1,7 @@
 """Authorizations, advices and increments: network messages to the issuer (``docs/concepts/card-network.md``).
 
-One transaction records the authorizer's decision: the hold, the counters, the authorization and the activity.
+One transaction writes the effects of the authorizer's decision: the hold, the counters, the authorization and the card
+activity.
 """
 
 from __future__ import annotations
@@ -98,7 +99,7 @@ def decline_unrecorded(
 ) -> UnrecordedAnswer:
     """Decline an authorization when storage did not respond in time and the account is unknown.
 
-    ``reserved`` is the reserved row of the message, if storage confirmed the reservation.
+    ``reserved`` is the row reserved for the message, or ``None`` if storage did not confirm the reservation.
     """
     number = reserved.number if reserved else sequences.spare("authorization")
     asked = _requested_amount(request)
@@ -142,7 +143,7 @@ def simulate_increment(
 def _read_card_context(
     request: SimulateAuthorization | SimulateAdvice, context: RequestContext, card_data: CardData, sequences: Sequences
 ) -> tuple[CardContext | None, str | None]:
-    """Read the context of the requested card, and the decline code if the number was replaced.
+    """Read the context of the requested card. Also return the decline code if the card number was replaced.
 
     The last read reserves the message's row. The context is ``None`` if the number is unknown. Raises: Refused.
     """
@@ -162,7 +163,7 @@ def _read_card_context(
 
 
 def _read_and_reserve(context: RequestContext, sequences: Sequences) -> Read:
-    """Return a read that also reserves a row for the request's message, once."""
+    """Return a read function. Its first call also reserves a row for the request's message."""
     entry = partial(activity_record.new_entry, context.manager_id, sequences)
     return partial(context.items, entry=entry)
 
@@ -314,7 +315,7 @@ def _outcome(
     now: int,
     decision: Decision | None = None,
 ) -> AuthorizationOutcome:
-    """Return the response to the network, the writes and the events. Balances are 0 if hidden from the caller."""
+    """Return the response to the network, the writes and the events. Balances hidden from the caller are 0."""
     charge = message.charge if message.is_approved and message.use.moves_money else None
     answer: simulator_messages.Authorization = {
         "authorize_id": message.number,

@@ -1,7 +1,8 @@
 """Authorizations with their holds, and disputes.
 
 All messages with the same ``trans_link`` share one record. The number of a later message refers to this record. A
-transaction can be disputed once.
+transaction can be
+disputed only once.
 """
 
 from __future__ import annotations
@@ -37,13 +38,13 @@ class Authorization(Record):
 
     Attributes:
         state: one of ``AUTHORIZATION_STATES``.
-        at: when it was recorded, in Unix milliseconds.
-        listed_at: its position in the list over all cards, in Unix milliseconds, if different from ``at``.
+        at: the time when the authorization was recorded, in Unix milliseconds.
+        listed_at: the position in the list of all cards, in Unix milliseconds, if different from ``at``.
         currency: the merchant's currency.
         left: the amount still to be cleared, in ``currency``.
         held: the amount held on the account for ``left``.
         charge: the latest charge for the full amount, a ``Charge`` as a dict.
-        counted: the usage counted against limits, which a release subtracts again.
+        counted: the usage counted against limits. A release subtracts this usage.
         use: from ``CardUse.as_dict``.
         rules: the risk rules that fired.
         actions: the actions of those rules.
@@ -53,8 +54,8 @@ class Authorization(Record):
         credited: the part of ``debited`` that was given back, by currency.
         rates: the base rates, for currencies cleared at a single rate.
         booked_row: the account's ledger row of the latest clearing or refund, if any.
-        lists: the lists that include its first message, or none for a clearing without an authorization.
-        due_at: when the hold expires, in Unix seconds; ``due_shard`` is its index shard.
+        lists: the lists that include the first message, or empty for a clearing without an authorization.
+        due_at: the time when the hold expires, in Unix seconds; ``due_shard`` is the shard of the due index.
     """
 
     kind: ClassVar = "authorization"
@@ -113,7 +114,7 @@ class Authorization(Record):
         require_permitted(AUTHORIZATION_RULES[action][self.state])
 
     def cleared_in(self, currency: int, worth: Callable[[int], int]) -> ClearedAmount | None:
-        """The cleared amounts in a currency, if any.
+        """Return the cleared amount in a currency, or ``None``.
 
         For older records without debits, ``worth`` converts a cleared amount into the account's currency.
         """
@@ -147,8 +148,8 @@ class Dispute(Record):
         account_id: the account that the transaction was booked to.
         step: the current step, one of ``DISPUTE_STEPS``.
         amount: the disputed amount, in minor units of the account's currency.
-        worth: the same share of the transaction's own amount, which can then not be refunded.
-        opened_at: in Unix seconds.
+        worth: the disputed amount in the transaction's own currency. This part cannot be refunded.
+        opened_at: the time when the dispute was opened, in Unix seconds.
     """
 
     kind: ClassVar = "dispute"
@@ -168,12 +169,17 @@ class Dispute(Record):
 
     @classmethod
     def check_undisputed(cls, transaction_id: int) -> Check:
-        """Check that the transaction has no dispute. Its records may have been read at different times."""
+        """Check that the transaction has no dispute. Its records may have been read at different times. Raises:
+        Refused.
+        """
         return Check(*cls.key(transaction_id), absent("owner"))
 
 
 def find_by_trans_link(context: RequestContext, trans_link: str) -> Authorization:
-    """Return the authorization with this ``trans_link``. Raises: Refused, also for a later message's number."""
+    """Return the authorization with this ``trans_link``.
+
+    Raises: Refused, also if ``trans_link`` is the number of a later message.
+    """
     [item] = context.items([Authorization.key(int(trans_link))])
     return context.require_visible(Authorization, None if item and "of" in item else item)
 
@@ -181,7 +187,7 @@ def find_by_trans_link(context: RequestContext, trans_link: str) -> Authorizatio
 def put_message_number(
     message: NetworkMessage, authorization: Authorization, stamp: WriteStamp, listed_at: int | None
 ) -> Put:
-    """Return a put of the item that links a later message's number to its authorization.
+    """Return the put operation for the item that links a later message's number to its authorization.
 
     The item is recorded at ``stamp``. ``listed_at`` is as in ``Authorization``.
     """
@@ -196,7 +202,8 @@ def put_message_number(
 def split_usage(usage: Usage | None, part: int, of: int, *, with_count: bool) -> tuple[Usage, Usage]:
     """Split counted usage into the share ``part / of`` and the rest.
 
-    The share includes the transaction count if ``with_count`` is set. Otherwise the rest includes it.
+    The share includes the transaction count if ``with_count`` is true. Otherwise the rest includes the transaction
+    count.
     """
     taken: Usage = {}
     rest: Usage = {}
@@ -208,7 +215,7 @@ def split_usage(usage: Usage | None, part: int, of: int, *, with_count: bool) ->
 
 
 def join_usage(first: Usage | None, second: Usage | None) -> Usage | None:
-    """Return the sum of both usages with one entry per window, or ``None`` if it is empty."""
+    """Return the sum of two usages, with one entry per window, or ``None`` if the sum is empty."""
     owners: dict[str, None] = dict.fromkeys([*(first or {}), *(second or {})])
     usage = {owner: _merge([*(first or {}).get(owner, ()), *(second or {}).get(owner, ())]) for owner in owners}
     return {owner: counted for owner, counted in usage.items() if counted} or None

@@ -1,7 +1,8 @@
 """The authorizer decides on a card's use, amount and account for the issuer.
 
 It checks in this order: the card's status, expiry, PIN and CVC2, the usage group, the choice of an account and its
-status, risk rules, exchange rate and fees, limits, the balance. The first failed check determines the response code.
+status, risk rules, exchange rate and fees, limits, and the balance. The first failed check determines the response
+code.
 The code is 91 if the keys for PIN and CVC2 are unreachable or the decision takes too long, and 96 if the card data
 cannot be decrypted.
 """
@@ -57,7 +58,7 @@ class PresentedData:
 class RequestedAmount:
     """An amount requested by the network, in minor units of ``currency``, including cashback.
 
-    If ``partial`` is set, a smaller amount without cashback may be approved.
+    If ``partial`` is true, a smaller amount without cashback may be approved.
     """
 
     use: CardUse
@@ -110,7 +111,7 @@ def decide(
     *,
     card_data: CardData,
 ) -> Decision:
-    """Decide at ``now`` (Unix seconds), and count usage in ``tally``.
+    """Decide on the use at ``now`` (Unix seconds), and count usage in ``tally``.
 
     ``by_number`` is the decline code for a replaced card number.
     """
@@ -128,7 +129,7 @@ def decide(
 def _verify_cardholder(
     card: Card, presented: PresentedData, now: int, card_data: CardData
 ) -> tuple[str | None, Mapping[str, Any]]:
-    """Verify the cardholder. If verification is impossible, decline without counting a failed attempt."""
+    """Verify the cardholder. If the keys are unavailable, decline without counting a failed attempt."""
     try:
         return _check_presented(card, presented, now, card_data)
     except AwsError:
@@ -142,10 +143,11 @@ def _verify_cardholder(
 def _check_presented(
     card: Card, presented: PresentedData, now: int, card_data: CardData
 ) -> tuple[str | None, dict[str, Any]]:
-    """Return the response code if the check fails, and the changes to the card's counters of failed attempts.
+    """Return the response code of a failed check, and the changes to the card's counters of failed attempts.
 
-    Write the changes on condition that the card is unchanged. Otherwise parallel guesses at PIN and CVC2 could exceed
-    the limits.
+    The caller must write the changes on condition that the card is unchanged. Otherwise parallel guesses at PIN and
+    CVC2
+    could exceed the limits.
     """
     is_same_year = presented.expiry_year in (None, card.expiry_year)
     if not is_same_year or presented.expiry_month not in (None, card.expiry_month):
@@ -180,9 +182,9 @@ def _check_pin(card: Card, number: str, pin: str | None, card_data: CardData) ->
 
 
 def force(card_context: CardContext, asked: RequestedAmount, code: str, now: int, tally: CounterChanges) -> Decision:
-    """Apply a response code without checks. Count an approval and place its hold, even beyond the balance.
+    """Apply a response code without checks. Count an approval and place its hold, even if the hold exceeds the balance.
 
-    Without an exchange rate the hold is unknown, and an approval is recorded as a decline.
+    Without an exchange rate, the amount of the hold is unknown, and an approval is recorded as a decline.
     """
     account = card_context.account_for(asked.currency) or card_context.accounts[0]
     if code not in values.APPROVALS or not asked.use.moves_money:
@@ -210,7 +212,7 @@ def price(card_context: CardContext, account: Account, asked: RequestedAmount) -
 def increase(
     card_context: CardContext, authorization: Authorization, amount: int, now: int, tally: CounterChanges
 ) -> tuple[Decision, Charge | None]:
-    """Decide on an increment of ``amount``. Also return the charge for the new total.
+    """Decide on an increment of ``amount``. Return the decision and the charge for the new total.
 
     The charge is recomputed for the total, so fixed fees are not held twice.
     """
@@ -242,7 +244,9 @@ def _decide_use(
     tally: CounterChanges,
     changes: Mapping[str, Any],
 ) -> Decision:
-    """Decide on the use of a valid, verified card. ``account`` is ``None`` if the card has none for the currency."""
+    """Decide on the use of a valid, verified card. ``account`` is ``None`` if the card has no account for the
+    currency.
+    """
     party = card_context.posting_context(account or card_context.accounts[0])
     facts = asked.use.attributes(asked.currency, party.holder_country)
     group = card_context.catalogue.usage_groups.get(card_context.card.usage_group_id)
@@ -346,7 +350,10 @@ def _count(
 def _affordable_part(
     party: PostingContext, asked: RequestedAmount, facts: TransactionAttributes
 ) -> tuple[int, Charge] | None:
-    """Return the largest affordable part of the amount, without cashback, and its charge, or ``None`` for zero."""
+    """Return the largest part of the amount that the account can afford, without cashback, and its charge.
+
+    Return ``None`` if this part is zero.
+    """
     available = party.account.available
     low, high = 0, asked.amount - (asked.use.cashback_amount or 0)
     while low < high:

@@ -1,4 +1,4 @@
-"""Card context: a card, its accounts, its holder and their limit usage, read together."""
+"""Card context: a card, its accounts, its holder and the limit usage of all three, read together."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Read = Callable[[Sequence[Key]], list[Item | None]]
 
 @dataclass(frozen=True, slots=True)
 class CardContext:
-    """The records as read. The first of ``accounts`` is the primary account."""
+    """The records of a card context as read. The first of ``accounts`` is the primary account."""
 
     catalogue: Catalogue
     card: Card
@@ -50,7 +50,7 @@ class CardContext:
         return fitting[0] if fitting else self.accounts[0] if self.card.auto_conversion else None
 
     def with_account(self, account: Account) -> CardContext:
-        """Return a copy with only this account."""
+        """Return a copy of the context with only this account."""
         own = self.posting_context(account).counters[0]
         return replace(self, accounts=[account], of_accounts=[own])
 

@@ -70,7 +70,8 @@ def simulate_refund(
     request: SimulateRefund, context: RequestContext, *, sequences: Sequences
 ) -> ActionOutcome[Cleared]:
     """The account must be A or R (4003). With ``trans_link``, the currency must be that of a clearing (5003), and the
-    amount at most what was cleared in it, less earlier refunds and disputes (5004). Without a clearing, the refund is
+    amount at most the amount cleared in this currency, less earlier refunds and disputes (5004). Without a clearing,
+    the refund is
     refused with 4008.
     """
     authorization, card_context = _read_authorization(request, context, values.REFUND, sequences)
@@ -123,7 +124,7 @@ def _new_authorization(
     transaction_type: int,
     sequences: Sequences,
 ) -> Authorization:
-    """Return a new, unwritten authorization for a message that does not refer to an existing authorization."""
+    """Return a new, unsaved authorization for a message that does not refer to an existing authorization."""
     use = CardUse(transaction_type=transaction_type, checks=UNCHECKED)
     return Authorization(
         id=sequences.next("authorization"),
@@ -202,7 +203,7 @@ def _use_at_shop(use: CardUse, request: SimulateClearing) -> CardUse:
 def _split_off(
     request: SimulateClearing, context: RequestContext, authorization: Authorization
 ) -> tuple[dict[str, Any], int, Usage, int]:
-    """Split a clearing's share off an authorization. A final clearing takes the entire remainder.
+    """Subtract a clearing's share from an authorization. A final clearing takes the entire remainder.
 
     Returns the changed members, the released hold, the limit usage to release, and the unauthorized amount. The
     unauthorized amount is in the authorization's currency, or in the clearing's if nothing remains to be cleared.
@@ -224,7 +225,7 @@ def _split_off(
 
 
 def _cleared_amount(authorization: Authorization, request: SimulateClearing, party: PostingContext) -> ClearedAmount:
-    """Return the cleared amount to be refunded in part or in full. Raises: Refused."""
+    """Return the cleared amount of which a part or the whole is to be refunded. Raises: Refused."""
     if not (authorization.cleared and authorization.card_use.takes_money):
         raise Refused(Status.WRONG_STATE, "there is no cleared amount to refund")
     cleared = authorization.cleared_in(request.currency_ison, partial(party.purchase_amount, request.currency_ison))

@@ -1,7 +1,9 @@
 """Recovery of declines that a request could not record, because storage did not respond in time.
 
-The network received response code 91. A write attempt of the request may have succeeded, or may succeed later. A worker
-records the decline under the authorization number of all attempts, so no later attempt can be written. If an attempt
+The network received response code 91. A write attempt of the request may have succeeded, or may still succeed later. A
+worker
+records the decline under the authorization number that all attempts share, so no later attempt can be written. If an
+attempt
 was written before, the worker releases its hold and adds the decline to the authorization.
 
 The request queues a task for the worker (``delivery.tasks``). The task contains no card number, PIN or CVC2.
@@ -72,12 +74,12 @@ def task_members(
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class UnrecordedDecline:
-    """A task: the members above, and the caller's identity from the dispatcher.
+    """A task that records a decline: the members of ``task_members``, and the caller's identity from the dispatcher.
 
     Attributes:
         level: the caller's access level.
-        asked_at: when the request was dispatched, in Unix seconds.
-        claim: the claim of its ``request_reference_id``, if any.
+        asked_at: the time when the request was dispatched, in Unix seconds.
+        claim: the claim of the request's ``request_reference_id``, if any.
         answer: the response sent to the caller.
     """
 
@@ -100,12 +102,12 @@ class UnrecordedDecline:
 
     @property
     def timeline(self) -> Timeline:
-        """The list of all cards that contains the message's row."""
+        """The timeline, in the lists of all cards, that contains the message's row."""
         return activity_record.shard_with(self.manager_id, self.number)
 
     @property
     def row(self) -> ReservedRow | None:
-        """The row that the request reserved, if storage confirmed the reservation."""
+        """The row that the request reserved, or ``None`` if storage did not confirm the reservation."""
         return (
             None
             if self.reserved is None
@@ -142,7 +144,7 @@ def record_decline(
     own_rows = [decline.row]
 
     def decide(_: Facts) -> Outcome[bool | None]:
-        """Record the decline. Return whether an attempt was written, or ``None`` if the decline is recorded."""
+        """Record the decline. Return whether an attempt was written, or ``None`` if the decline is already recorded."""
         unused.close()
         own_row = own_rows.pop() if own_rows else None  # it may be cancelled, if this is not the first attempt
         item, *claimed = store.batch_get(keys)

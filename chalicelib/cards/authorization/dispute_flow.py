@@ -1,4 +1,4 @@
-"""Disputes: opened, won or lost (``docs/concepts/card-network.md``).
+"""Disputes: opening, winning and losing (``docs/concepts/card-network.md``).
 
 The disputed amount is credited at once and reserved until the dispute is won or lost.
 """
@@ -185,7 +185,7 @@ def _without_fees(case: _Case, amount: int) -> int:
 
 
 def _update_disputed(case: _Case, dispute: Dispute, write_id: str, *, sign: Literal[1, -1] = 1) -> Operation:
-    """Return the update of the authorization's returned amounts. ``sign`` -1 reverses the update."""
+    """Return the update of the returned amounts of the authorization. If ``sign`` is -1, the update is reversed."""
     after = _cleared_amount(case).give_back(sign * dispute.worth, sign * _without_fees(case, dispute.amount))
     return case.authorization.update(write_id, **case.authorization.cleared_members(case.row["currency"], after))
 

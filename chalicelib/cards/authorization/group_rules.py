@@ -1,7 +1,7 @@
 """Usage group and risk group rules: permitted channels and suspicious attempts.
 
 All rules of a risk group are evaluated. A rule with a count counts its attempts, approved or declined, in its own
-windows: UTC days, ISO weeks, months or years, as for limits.
+windows: UTC days, ISO weeks, months or years. Limits have the same windows.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def evaluate_rules(
 
 
 def _is_large(catalogue: Catalogue, rule: RiskRule, amount: int, currency: int) -> bool:
-    """Whether the amount reaches the rule's minimum, if any. Return false if the amount cannot be converted."""
+    """Whether the amount reaches the rule's minimum, if any. False if the amount cannot be converted."""
     if rule.amount is None or rule.amount_currency is None:
         return True
     try:
@@ -90,7 +90,9 @@ def _is_large(catalogue: Catalogue, rule: RiskRule, amount: int, currency: int) 
 
 
 def channels(facts: TransactionAttributes) -> frozenset[str]:
-    """Return the channels of a transaction. Cash from an ATM that reads the chip is both ``cash`` and ``chip``."""
+    """Return the channels of a transaction. A cash withdrawal at an ATM that reads the chip uses both ``cash`` and
+    ``chip``.
+    """
     read = _OF_ENTRY_MODES[facts.entry_mode]
     return frozenset((CASH, read) if facts.transaction_type in _CASH_TYPES else (read,))
 

@@ -1,6 +1,7 @@
-"""Hold releases: full or partial reversals, and scheduled expiries. The same schedule adds late declines to lists.
+"""Hold releases: full or partial reversals, and scheduled expiries.
 
-The writes of a release fail if the authorization, the account or the counters have changed.
+The same schedule adds late declines to the cards' lists. The writes of a release fail if the authorization, the account
+or the counters have changed.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ _ENDS: Mapping[int, str] = {REVERSAL: REVERSED, EXPIRY: OVER}
 def simulate_reversal(
     request: SimulateReversal, context: RequestContext, *, sequences: Sequences
 ) -> ActionOutcome[Released]:
-    """Requires a held authorization (4008) and at most the amount still held (5004)."""
+    """Requires a held authorization (4008). The amount is at most the amount still held (5004)."""
     authorization = records.find_by_trans_link(context, request.trans_link)
     authorization.require(context.action)
     amount = authorization.left if request.amount is None else request.amount
@@ -59,7 +60,9 @@ def simulate_reversal(
 def simulate_expiry(
     request: SimulateExpiry, context: RequestContext, *, sequences: Sequences
 ) -> ActionOutcome[Released]:
-    """Requires a held authorization (4008). A scheduled job does the same for authorizations held for 7 days."""
+    """Requires a held authorization (4008). A scheduled job releases authorizations that were held for 7 days in the
+    same way.
+    """
     authorization = records.find_by_trans_link(context, request.trans_link)
     authorization.require(context.action)
     return _release(context, authorization, authorization.left, EXPIRY, sequences)
@@ -86,8 +89,8 @@ def release(
 ) -> ActionOutcome[Released]:
     """Release ``amount`` of the authorization's remaining amount. ``level`` is the caller's access level.
 
-    The row of the message is reserved with ``read`` at the latest. ``further`` has other members of the authorization
-    to change.
+    The row of the message is reserved with ``read``, unless it is already reserved. ``further`` has other members of
+    the authorization to change.
     """
     card_context = read_with_card(read, catalogue, authorization)
     account, tally = card_context.accounts[0], CounterChanges()
@@ -144,7 +147,9 @@ def expire_holds(
     sequences: Sequences,
     store: Store,
 ) -> int:
-    """Release all expired holds, list all late declines, and return their number, as ``DueItems.run`` does."""
+    """Release all expired holds and list all late declines. Return the number of processed items, as ``DueItems.run``
+    does.
+    """
 
     def expire(item: Item) -> bool:
         """Release one expired hold or list one late decline. Return false if a concurrent change prevents the write.

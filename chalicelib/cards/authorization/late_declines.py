@@ -1,7 +1,7 @@
 """Late declines: authorizations that timed out because of concurrent changes to the card or account.
 
-A late decline must not wait for other requests again. So it is recorded without a row in the card's list, whose order
-the card's counters guard. The schedule that releases expired holds adds the row within a minute.
+A late decline must not wait for other requests again. So the decline is recorded without a row in the card's list. The
+card's counters protect the order of that list. The schedule that releases expired holds adds the row within a minute.
 """
 
 from __future__ import annotations

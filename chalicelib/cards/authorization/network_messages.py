@@ -1,4 +1,4 @@
-"""Messages of authorizations: the first of a ``trans_link`` with its record, follow-ups, late declines, and events."""
+"""Network messages of authorizations: first messages with their record, follow-ups, late declines, and events."""
 
 from __future__ import annotations
 
@@ -36,7 +36,10 @@ def first_message(
     now: int,
     auth_code: str | None = None,
 ) -> NetworkMessage:
-    """Return the first message of a new ``trans_link``, with its hold's amount and end, or the requested amount."""
+    """Return the first message of a new ``trans_link``.
+
+    The message contains the amount and end of its hold, or the requested amount.
+    """
     is_held = decision.is_approved and asked.use.moves_money
     return NetworkMessage(
         number=number,
@@ -88,7 +91,9 @@ def new_authorization(
     held: int = 0,
     counted: Usage | None = None,
 ) -> Authorization:
-    """Return the authorization record for a first message. ``held`` and ``counted`` belong to its hold, if any."""
+    """Return the authorization record for a first message. ``held`` and ``counted`` are those of the message's hold, if
+    any.
+    """
     card = message.card
     hold: dict[str, Any] = {}
     if message.is_held:
@@ -126,7 +131,7 @@ def late_decline(
 ) -> tuple[NetworkMessage, Account, list[Operation]]:
     """Return the message of a decline that could not be decided in time, its account, and its writes.
 
-    The record has the number of all attempts at the request, so at most one attempt can be written.
+    The record has the authorization number that all attempts share, so at most one attempt can be written.
     """
     account = card_context.account_for(asked.currency) or card_context.accounts[0]
     decision, charge = Decision(NOT_AVAILABLE, account), price(card_context, account, asked)

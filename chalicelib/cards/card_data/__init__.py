@@ -1,1 +1,1 @@
-"""Card data: keys, numbers, sealed values, PINs and verification values."""
+"""Card data: keys, numbers, encrypted values, PINs and verification values."""

@@ -1,8 +1,9 @@
-"""Secret card data and its keys. Data is sealed for one card and field, looked up by keyed hash, or computed on demand.
+"""Secret card data and its keys. Data is encrypted for one card and field, looked up by keyed hash, or computed on
+demand.
 
 The verification keys are versioned. The look-up key never changes. The keys are stored in one secret, ``{"lookup",
 "versions": [{"id", "cvk", "pvk"}]}``, with the oldest version first and every key wrapped by the KMS key. New cards use
-the latest version. A card never changes its version, so no version is deleted.
+the latest version. A card's version never changes, so no version is deleted.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ class CardKeys(WrappedKeys):
     always_there = "versions"
 
     def rotate(self) -> int:
-        """Create verification keys for new cards and return their version. Existing cards use their previous version.
+        """Create verification keys for new cards and return their version. Existing cards keep their version.
 
         Raises:
             SecretChanged: another operator changed the keys concurrently.
@@ -58,7 +59,9 @@ class CardKeys(WrappedKeys):
         return {"id": number, "cvk": self._new_key(), "pvk": self._new_key()}
 
     def _key(self, version: int, name: str) -> bytes:
-        """Return a double-length key: the first half of the wrapped key. DES ignores the last bit of each byte."""
+        """Return a double-length key, which is the first half of the wrapped key. DES ignores the last bit of each
+        byte.
+        """
         return self._unwrap(self._entry("versions", version)[name])[:KEY_BYTES]
 
 
@@ -102,5 +105,5 @@ class CardData:
 
 
 def context_of(card_id: int, field: Sealed) -> str:
-    """The context for which a card's field is sealed."""
+    """Return the context to which the encryption of a card's field is bound."""
     return f"card#{card_id}|{field}"

@@ -9,7 +9,7 @@ _DOUBLED = (0, 2, 4, 6, 8, 1, 3, 5, 7, 9)
 
 
 def new_pan(bin: str, length: int) -> str:
-    """Return a random card number of ``length`` digits that starts with ``bin``, uniformly distributed."""
+    """Return a random card number of ``length`` digits that starts with ``bin``. Numbers are uniformly distributed."""
     free = length - len(bin) - 1
     body = f"{bin}{secrets.randbelow(10**free):0{free}}"
     return body + _check_digit(body)

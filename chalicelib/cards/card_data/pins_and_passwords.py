@@ -18,7 +18,7 @@ def is_simple(pin: str) -> bool:
 
 
 def random_pin() -> str:
-    """Return a random PIN, uniformly distributed over all PINs that are not simple."""
+    """Return a random PIN that is not simple. PINs are uniformly distributed."""
     while is_simple(pin := f"{secrets.randbelow(10**LENGTH):0{LENGTH}}"):
         pass
     return pin
@@ -30,7 +30,7 @@ _LENGTH = 12
 
 
 def new_password() -> str:
-    """Return a random password of twelve letters and digits, uniformly distributed."""
+    """Return a random password of twelve letters and digits. Passwords are uniformly distributed."""
     drawn, number = "", secrets.randbelow(len(_DRAWN_FROM) ** _LENGTH)
     for _ in range(_LENGTH):
         number, place = divmod(number, len(_DRAWN_FROM))

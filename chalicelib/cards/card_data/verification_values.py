@@ -1,6 +1,7 @@
 """Card verification values and PIN verification values, as defined by the card schemes.
 
-Both encrypt a few digits with triple DES under the issuer's double-length key and take decimal digits from the result.
+Both computations encrypt a few digits with triple DES under the issuer's double-length key and take decimal digits from
+the result.
 Mastercard's CVC2 and Visa's CVV2 are computed in the same way.
 """
 
@@ -57,7 +58,10 @@ def _encrypt_block(key: bytes, block: bytes) -> bytes:
 
 
 def _decimal_digits(block: bytes, count: int) -> str:
-    """Return the hexadecimal block's first ``count`` decimal digits, followed by letters (A as 0) if too few."""
+    """Return the first ``count`` decimal digits of the hexadecimal block.
+
+    If the block has too few, the digits are followed by its letters, converted to digits (A is 0).
+    """
     text = block.hex()
     decimal = (digit for digit in text if digit.isdigit())
     others = (str(int(digit, 16) - 10) for digit in text if not digit.isdigit())

@@ -1,1 +1,1 @@
-"""Card events: recorded in the transaction that causes them, and signed when sent."""
+"""Card events, recorded in the transaction that causes them, and signed when sent."""

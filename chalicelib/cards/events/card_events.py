@@ -1,4 +1,4 @@
-"""Card events for programme managers: recorded in the transaction that causes them, and signed when sent.
+"""Card events for programme managers, recorded in the transaction that causes them, and signed when sent.
 
 Without an Events URL, no events are recorded. The body of an event is built once. Each delivery attempt has a new
 signature, which covers the time of sending.
@@ -26,7 +26,8 @@ from chalicelib.foundation.lazy_dataclasses import dataclass
 class CardEvent:
     """An event of a ``type`` with its data. Members that are ``None`` are omitted.
 
-    The event is sent to the programme manager of the request or record, unless ``manager_id`` specifies another one.
+    The event is sent to the programme manager of the request or record, unless ``manager_id`` specifies another
+    programme manager.
     """
 
     type: CardEventType
@@ -37,7 +38,9 @@ class CardEvent:
 def record_events(
     manager_id: int, events: Sequence[CardEvent], outbox: Outbox, programmes: Programmes, now: int
 ) -> RecordedDeliveries:
-    """Return the deliveries for a programme manager's events at ``now`` (Unix seconds). Empty without an Events URL."""
+    """Return the deliveries for a programme manager's events at ``now`` (Unix seconds), or none without an Events
+    URL.
+    """
     recorded = RecordedDeliveries()
     for event in events:
         receiver = event.manager_id or manager_id

@@ -1,7 +1,7 @@
 """Secrets that sign a programme manager's events. One or two sealed secrets are stored with the configuration.
 
-The item is created with the first Events URL and is retained when the URL is changed or removed. So receivers can
-verify the signatures of later events with the same secrets.
+The stored item is created with the first Events URL and is retained when the URL is changed or removed. So receivers
+can verify the signatures of later events with the same secrets.
 """
 
 from __future__ import annotations
@@ -23,7 +23,9 @@ from chalicelib.foundation.requests.outcome import Outcome, Proof
 
 
 class NoEventSecret(LookupError):
-    """The programme manager has no secret, because it never had an Events URL. The message is a full sentence."""
+    """The programme manager has no secret, because an Events URL was never configured. The message is a full
+    sentence.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +46,10 @@ def has_events_secret(manager_id: int, *, store: Store) -> bool:
 
 
 def create_events_secret(manager_id: int, *, vault: Vault) -> tuple[str, Put]:
-    """Create the first secret. Return its clear text and a put that fails if the manager already has a secret."""
+    """Create the first secret.
+
+    Return its clear text, and a put operation that fails if the programme manager already has a secret.
+    """
     plain = event_signing.new_secret()
     return plain, _put(manager_id, (_seal(manager_id, plain, vault),), None)
 
@@ -52,11 +57,11 @@ def create_events_secret(manager_id: int, *, vault: Vault) -> tuple[str, Put]:
 def rotate_events_secret(manager_id: int, overlap: int, *, clock: Clock, engine: Engine, vault: Vault) -> RotatedSecret:
     """Create a new secret. The old secret also signs for ``overlap`` seconds.
 
-    Pass 0 if the old secret was compromised, to end it immediately. At most two secrets are in use.
+    If the old secret was compromised, pass 0 to end its validity immediately. At most two secrets are in use.
 
     Raises:
         NoEventSecret: the programme manager never had an Events URL.
-        Conflict: every attempt met a concurrent change.
+        Conflict: every attempt failed because of a concurrent change.
     """
     key, plain = secrets_key(manager_id), event_signing.new_secret()
     sealed = _seal(manager_id, plain, vault)
@@ -90,7 +95,7 @@ def _seal(manager_id: int, plain: str, vault: Vault) -> EventSecret:
 
 
 def _put(manager_id: int, after: Sequence[EventSecret], before: Sequence[EventSecret] | None) -> Put:
-    """Return a conditional put of the secrets that fails after a concurrent change."""
+    """Return a conditional put of the secrets. The put fails after a concurrent change."""
     table, key = secrets_key(manager_id)
     as_read = absent("owner") if before is None else Attr("secrets").eq(event_signing.as_items(before))
     return Put(table, {**key, "secrets": event_signing.as_items(after)}, as_read)

@@ -26,7 +26,7 @@ def create_account(
 ) -> ActionOutcome[messages.CreatedAccount]:
     """Omitted groups default to the programme's first group. No limit group is set if the programme has none. With
     ``skip_holder_validation`` 0, the cards must belong to the holder. A date of birth or incorporation must not be in
-    the future, nor ``kyc_document_expiration_date`` in the past, in UTC (2005).
+    the future, and ``kyc_document_expiration_date`` must not be in the past, in UTC (2005).
     """
     check_dates(request, context.now)
     programme = group_resolution.account_programme(context.catalogue, request.program_id)
@@ -70,7 +70,7 @@ def change_account_status(request: messages.ChangeAccountStatus, context: Reques
 def change_account_program_id(request: messages.ChangeAccountProgramId, context: RequestContext) -> ActionOutcome[None]:
     """The programme must be one of your account programmes (3004). The account keeps every group that the programme
     allows. Other groups are replaced with the programme's defaults. getAccounts returns the groups, and the event
-    ``account.program_changed`` lists the replaced ones.
+    ``account.program_changed`` lists the replaced groups.
     """
     account = context.find(Account, request.account_id)
     programme = group_resolution.account_programme(context.catalogue, request.account_program_id)
@@ -111,8 +111,9 @@ def assign_account_to_limit_rule_group(
 
 
 def get_accounts(request: messages.GetAccounts, context: RequestContext) -> ActionOutcome[list[messages.AccountRecord]]:
-    """Always returns a list with the account, or with the accounts of the card. A card and an account that do not
-    belong together are refused with 3002.
+    """Returns a list with the requested account, or with all accounts of the requested card. A card and an account that
+    do
+    not belong together are refused with 3002.
     """
     if request.card_id is None:
         assert request.account_id is not None
@@ -148,7 +149,7 @@ def _new_account(
     holder: Holder,
     sequences: Sequences,
 ) -> Account:
-    """Return the account to create. Raises: Refused."""
+    """Return the account record to create. Raises: Refused."""
     catalogue = context.catalogue
     return new_account(
         request,

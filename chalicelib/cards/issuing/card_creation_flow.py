@@ -37,8 +37,9 @@ def create_card(
     settings default to the programme's. A PIN has 4 digits, which must not be all the same or an ascending or
     descending sequence (6002). ``auto_conversion`` 1 requires a programme that permits it (2005). Embossed lines,
     thermal lines and chip names have only characters that the programme's card bureau can print (2004), for virtual
-    cards too. A date of birth or incorporation must not be in the future, nor ``kyc_document_expiration_date`` in the
-    past, in UTC (2005). The new card is not activated.
+    cards too. A date of birth or incorporation must not be in the future, and ``kyc_document_expiration_date`` must not
+    be
+    in the past, in UTC (2005). The new card is not activated.
     """
     check_dates(request, context.now)
     programme = group_resolution.card_programme(context.catalogue, request.card_program_id)
@@ -68,7 +69,7 @@ def create_card(
 def _new_accounts(
     request: CreateCard, context: RequestContext, programme: CardProgramme, holder: Holder, sequences: Sequences
 ) -> list[Account]:
-    """The accounts to create for the card, one per currency. Raises: Refused."""
+    """Return the accounts to create for the card, one per currency. Raises: Refused."""
     currencies: Sequence[int] = request.card_currency_ison or programme.currencies[:1]
     holder.require_room(len(currencies))
     limit_group_id = group_resolution.account_limit_group(
@@ -102,7 +103,7 @@ def _new_card(
     card_data: CardData,
     sequences: Sequences,
 ) -> tuple[Card, card_production.ClearCardData]:
-    """The card to create and its secret data. Raises: Refused."""
+    """Return the card to create and its secret data. Raises: Refused."""
     members = card_production.card_members(request, context, programme, request.card_virtual, None)
     product_id = group_resolution.choose(
         context.catalogue, "product", "card_product_id", request.card_product_id, programme.product_ids
@@ -139,7 +140,7 @@ def _new_card(
 
 
 def _read_named(request: CreateCard, context: RequestContext) -> tuple[Holder | None, list[Account]]:
-    """Read the requested holder and accounts. Raises: Repeated, Refused."""
+    """Read the holder and the accounts that the request names. Raises: Repeated, Refused."""
     holder, accounts = read_with_holder(context, request.holder_id, Account, request.account_id or ())
     if any(account.holder_id != of for account, of in zip(accounts, request.account_owner_id or (), strict=True)):
         raise Refused(Status.NO_HOLDER, "this account has no such holder")

@@ -1,4 +1,4 @@
-"""The secret data of a stored card: decrypted, computed, or sealed again.
+"""The secret data of a stored card, which is decrypted, computed, or encrypted again.
 
 The functions raise Unsealable, or KeyError if the key version is missing.
 """
@@ -33,7 +33,7 @@ def decrypt_password(card: Card, card_data: CardData) -> str:
 
 
 def pin_members(card_id: int, number: str, pin: str, key_version: int, card_data: CardData) -> dict[str, Any]:
-    """Return the card members for a new PIN: the sealed PIN, its verification value, and a reset counter."""
+    """Return the card members for a new PIN: the encrypted PIN, its verification value, and a reset counter."""
     return {
         "pin": card_data.seal(card_id, "pin", pin),
         "pvv": card_data.pvv(number, pin, key_version),

@@ -1,6 +1,7 @@
 """Cards: activation, status, PIN, groups, details and card data (specification, Card operations).
 
-The credential has a mode each for the number, CVC2, PIN and 3-D Secure password. The mode determines the disclosure.
+A credential has a separate mode for the number, CVC2, PIN and 3-D Secure password. The mode determines how the value is
+disclosed.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ def activate_card(
 
 
 def change_card_status(request: messages.ChangeCardStatus, context: RequestContext) -> ActionOutcome[None]:
-    """Setting the current status again succeeds. B is final."""
+    """Setting the current status again succeeds. Status B is final."""
     card = _require_card(context, request.card_id)
     before = card.status(context.now)
     if request.status not in CARD_MOVES[before]:
@@ -74,7 +75,7 @@ def get_card_status(request: messages.OfCard, context: RequestContext) -> Action
 
 
 def get_card_details(request: messages.OfCard, context: RequestContext) -> ActionOutcome[records.CardDetails]:
-    """Does not include the number, CVC2, PIN and password."""
+    """The response does not include the number, CVC2, PIN and password."""
     card = context.find(Card, request.card_id)
     expiry = disclosure.disclose_expiry(context.credential, card.id, card.expiry_year, card.expiry_month)
     return ActionOutcome(serialize_card(card, context.now, expiry))
@@ -82,8 +83,8 @@ def get_card_details(request: messages.OfCard, context: RequestContext) -> Actio
 
 def set_pin(request: messages.SetPin, context: RequestContext, *, card_data: CardData) -> ActionOutcome[None]:
     """A PIN has 4 digits, which must not be all the same or an ascending or descending sequence (6002). A blocked PIN
-    must be unblocked before it is set (6003). The PIN of a virtual card is accepted, but ``getPin`` still returns it
-    empty.
+    must be unblocked before it is set (6003). The PIN of a virtual card is accepted, but ``getPin`` still returns an
+    empty PIN.
     """
     card = _require_card(context, request.card_id)
     if card.pin_is_blocked:
@@ -94,8 +95,9 @@ def set_pin(request: messages.SetPin, context: RequestContext, *, card_data: Car
 
 
 def unblock_pin(request: messages.OfCard, context: RequestContext) -> ActionOutcome[None]:
-    """The PIN is unchanged, and its counter of failed attempts is reset. If the PIN is not blocked, the action is
-    refused with 4007.
+    """The PIN is unchanged, and the counter of failed PIN attempts is reset. If the PIN is not blocked, the action is
+    refused
+    with 4007.
     """
     card = _require_card(context, request.card_id)
     if not card.pin_is_blocked:
@@ -115,7 +117,7 @@ def change_card_acs_password(
 def change_card_scheme_account_updates_status(
     request: messages.ChangeCardSchemeAccountUpdatesStatus, context: RequestContext
 ) -> ActionOutcome[None]:
-    """Pass 1 to participate, 0 to opt out."""
+    """Pass 1 to participate in the scheme's account updates, or 0 to opt out."""
     return _update(context, _require_card(context, request.card_id), participating=request.participating)
 
 
@@ -148,7 +150,7 @@ def assign_card_to_risk_rule_group(
 def get_card_number(
     request: messages.OfCard, context: RequestContext, *, card_data: CardData
 ) -> ActionOutcome[records.CardNumber]:
-    """The credential's mode determines how the value is returned; if the mode is ``absent``, the action is refused with
+    """The credential's mode determines how the value is returned. If the mode is ``absent``, the action is refused with
     1103.
     """
     card = context.find(Card, request.card_id)
@@ -156,7 +158,7 @@ def get_card_number(
 
 
 def get_cvc2(request: messages.OfCard, context: RequestContext, *, card_data: CardData) -> ActionOutcome[records.Cvc2]:
-    """The credential's mode determines how the value is returned; if the mode is ``absent``, the action is refused with
+    """The credential's mode determines how the value is returned. If the mode is ``absent``, the action is refused with
     1103.
     """
     card = context.find(Card, request.card_id)
@@ -166,7 +168,7 @@ def get_cvc2(request: messages.OfCard, context: RequestContext, *, card_data: Ca
 
 
 def get_pin(request: messages.OfCard, context: RequestContext, *, card_data: CardData) -> ActionOutcome[records.Pin]:
-    """The credential's mode determines how the value is returned; if the mode is ``absent``, the action is refused with
+    """The credential's mode determines how the value is returned. If the mode is ``absent``, the action is refused with
     1103. The PIN of a virtual card is empty.
     """
     card = context.find(Card, request.card_id)
@@ -177,7 +179,7 @@ def get_pin(request: messages.OfCard, context: RequestContext, *, card_data: Car
 def get_card_acs_password(
     request: messages.OfCard, context: RequestContext, *, card_data: CardData
 ) -> ActionOutcome[records.AcsPassword]:
-    """The credential's mode determines how the value is returned; if the mode is ``absent``, the action is refused with
+    """The credential's mode determines how the value is returned. If the mode is ``absent``, the action is refused with
     1103.
     """
     card = context.find(Card, request.card_id)
@@ -185,7 +187,9 @@ def get_card_acs_password(
 
 
 def get_design(request: messages.GetDesign, context: RequestContext) -> ActionOutcome[list[records.Design]]:
-    """The response contains the name as ``card_design_name`` and as ``name``, to support clients that read either."""
+    """The response contains the name both as ``card_design_name`` and as ``name``, because clients may read either
+    member.
+    """
     programme = group_resolution.card_programme(context.catalogue, request.program_id)
     designs = [context.catalogue.designs[number] for number in programme.design_ids]
     return ActionOutcome(

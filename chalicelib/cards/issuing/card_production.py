@@ -48,8 +48,8 @@ def card_members(
 ) -> dict[str, Any]:
     """Return the members that both actions set: programme, type, groups, design and embossing.
 
-    Groups and design that the request omits are copied from ``before``. In another programme, they are copied only if
-    the programme allows them.
+    Groups and design that the request omits are copied from ``before``. If the programme differs from the previous one,
+    only groups and a design that the new programme allows are copied.
 
     Raises: Refused.
     """
@@ -80,7 +80,10 @@ def card_members(
 
 
 def _check_embossing(request: CreateCard | ReissueCard, programme: CardProgramme) -> None:
-    """Check the texts on a physical card, or a virtual card that may become physical. Raises: Refused, naming all."""
+    """Check the texts on a physical card, or on a virtual card that may become physical.
+
+    Raises: Refused, with the names of all invalid texts.
+    """
     texts = {name: getattr(request, name, None) for name in EMBOSSED}
     reason = "must have only characters that the programme's card bureau can print"
     problems = [
@@ -93,7 +96,7 @@ def _check_embossing(request: CreateCard | ReissueCard, programme: CardProgramme
 
 
 def may_convert(programme: CardProgramme, wished: int | None, otherwise: int) -> int:
-    """Whether the card converts currencies, as requested. ``otherwise`` is the default.
+    """Whether the card converts currencies. ``otherwise`` is the default if the request does not specify this.
 
     Raises: Refused, if the programme does not permit conversion.
     """
@@ -113,7 +116,7 @@ class ClearCardData:
 
 
 def serialize_created(context: RequestContext, card_data: CardData, card: Card, clear: ClearCardData) -> CreatedCard:
-    """Return the response for a new card. Each field is disclosed as the credential permits."""
+    """Return the response for a new card. The credential's modes determine how each field is disclosed."""
     credential = context.credential
     expiry = disclosure.disclose_expiry(credential, card.id, card.expiry_year, card.expiry_month)
     answer: CreatedCard = {
@@ -145,7 +148,10 @@ def delivery_details(request: CreateCard | ReissueCard, programme: CardProgramme
 
 
 def order_body(context: RequestContext, card: Card, given: Mapping[str, Any]) -> tuple[list[Operation], list[EntryId]]:
-    """Return the put of a card order and the configuration entries it uses. Both are empty for a virtual card."""
+    """Return the put operation of a card order and the configuration entries that the order uses.
+
+    Both are empty for a virtual card.
+    """
     if card.virtual:
         return [], []
     order = {

@@ -35,7 +35,7 @@ _DAY = 24 * 3600
 
 @dataclass(frozen=True, kw_only=True)
 class Card(Record):
-    """A card. Its number, PIN and password are sealed. Its CVC2 is computed with the keys of ``key_version``.
+    """A card. Its number, PIN and password are encrypted. Its CVC2 is computed with the keys of ``key_version``.
 
     The first of ``account_ids`` is the primary account. ``wrong`` counts failed attempts by kind and day.
     """
@@ -103,7 +103,7 @@ class Card(Record):
         return self.stored_status
 
     def require(self, action: str, now: int) -> None:
-        """Check that the state permits the action. Raises: Refused."""
+        """Check that the card's state permits the action. Raises: Refused."""
         require_permitted(CARD_RULES[action][self.status(now)])
 
     @property
@@ -119,12 +119,15 @@ class Card(Record):
         return self.mismatches(kind, now) >= MISMATCHES_A_DAY
 
     def with_wrong_entry(self, kind: str, now: int) -> dict[str, Any]:
-        """Return the member ``wrong`` with one more failed attempt today."""
+        """Return the value of the member ``wrong`` with one more failed attempt today."""
         counted = self._wrong_entries(kind, now)
         return {**(self.wrong or {}), kind: {**counted, "count": counted["count"] + 1}}
 
     def _wrong_entries(self, kind: str, now: int) -> Mapping[str, int]:
-        """Return the failed attempts of today or of a later day, because another process's clock may be ahead."""
+        """Return the failed attempts of today or of a later day.
+
+        Later days can occur because another process's clock may be ahead.
+        """
         counted: Mapping[str, int] | None = (self.wrong or {}).get(kind)
         return counted if counted and counted["day"] >= now // _DAY else {"day": now // _DAY, "count": 0}
 
@@ -136,7 +139,7 @@ def month_of(now: int) -> tuple[int, int]:
 
 
 def months_later(start: tuple[int, int], months: int) -> tuple[int, int]:
-    """The year and month ``months`` after ``start``."""
+    """Return the year and month that is ``months`` months after ``start``."""
     count = start[0] * 12 + start[1] - 1 + months
     return count // 12, count % 12 + 1
 
@@ -152,13 +155,16 @@ def put_number(lookup: str, card: Card, write_id: str) -> Put:
 
 
 def put_retired_number(lookup: str, card: Card, status: str, write_id: str) -> Put:
-    """Return a put that retires a replaced number and records the card's state at that time."""
+    """Return a put that retires a replaced number. The item records the card's state at that time."""
     item = {**number_key(lookup)[1], **_number_members(card), "retired": status, "written_by": write_id}
     return Put(TABLE, item, Attr("card_id").eq(card.id))
 
 
 def _number_members(card: Card) -> dict[str, Any]:
-    """Return the card of a number, and the ids of the records to read with the card. Accounts may be added later."""
+    """Return the members of a number's item: its card, and the ids of the records to read with the card.
+
+    Accounts may be added to the card later.
+    """
     return {"card_id": card.id, "holder_id": card.holder_id, "account_ids": card.account_ids}
 
 
@@ -172,7 +178,7 @@ def card_rows(manager_id: int) -> Sequence[Rows]:
 
 
 def row_part(card_id: int) -> str:
-    """Return the sort key of a card's row. Newer cards sort higher, except among parallel processes."""
+    """Return the sort key of a card's row. Newer cards sort higher, except for cards created by parallel processes."""
     return f"{_ROW}#{card_id:020}"
 
 
@@ -182,7 +188,7 @@ def card_of_part(part: str) -> int:
 
 
 def put_row(card: Card, holder_name: str, pan: str, write_id: str) -> Put:
-    """Return the write that adds a new card to the list. The row has the last four digits of the number ``pan``.
+    """Return the write that adds a new card to the list. The row contains the last four digits of the number ``pan``.
 
     The row has the holder's name at the time of creation. Later changes of the holder do not update the row.
     """
@@ -198,7 +204,9 @@ def update_reissued_row(card: Card, pan: str, write_id: str) -> Update:
 
 
 def update_listed(card: Card, write_id: str, **members: Any) -> list[Update]:
-    """Return the updates of a card's members. If its state changes, also return the update of its row in the list."""
+    """Return the update of a card's members. If the card's state changes, also return the update of its row in the
+    list.
+    """
     updates = [card.update(write_id, **members)]
     if (status := members.get("stored_status")) is not None:
         row = {"card_id": card.id, "status": status, "written_by": write_id}
@@ -216,7 +224,9 @@ def _row_key(card: Card) -> dict[str, str]:
 
 
 def _searched_members(card: Card, pan: str) -> dict[str, Any]:
-    """Return the searchable members of a row. Rows of earlier versions lack them or have an unfolded ``name``."""
+    """Return the searchable members of a row. Rows of earlier versions lack these members or have a ``name`` that is
+    not case-folded.
+    """
     return {
         "status": card.stored_status,
         "expiry": _month_number((card.expiry_year, card.expiry_month)),
@@ -228,7 +238,7 @@ def _searched_members(card: Card, pan: str) -> dict[str, Any]:
 
 
 def _month_number(month: tuple[int, int]) -> int:
-    """Return a month as an ascending number, e.g. 202703."""
+    """Return a month as an ascending number, for example 202703."""
     return month[0] * 100 + month[1]
 
 
@@ -248,7 +258,7 @@ class CardSearch:
     def rows(self, now: int) -> Search:
         """Return the condition for rows in the card list. Rows of earlier versions without the member also match.
 
-        Where ``holder_name`` is missing, ``name`` is not folded.
+        If ``holder_name`` is missing, ``name`` is not case-folded.
         """
         wanted = {
             "status": None if self.status is None else _has_status(self.status, now),
@@ -272,7 +282,7 @@ class CardSearch:
 
 
 def _has_name(name: str) -> Condition:
-    """Return the condition for a row that has a folded name."""
+    """Return the condition for a row that has a case-folded name."""
     return Attr("holder_name").contains(name) | Attr("name").contains(name)
 
 

@@ -90,7 +90,7 @@ def reissue_card(
 def _body_members(
     request: ReissueCard, context: RequestContext, card: Card, programme: CardProgramme
 ) -> dict[str, Any]:
-    """Return the members that change with every reissue. Raises: Refused."""
+    """Return the members that every reissue changes. Raises: Refused."""
     year, month = _new_expiry(request, context, card, programme)
     product_id = group_resolution.keep_or_default(card.product_id, programme.product_ids)
     return {
@@ -139,7 +139,7 @@ def _check_card(request: ReissueCard, card: Card, programme: CardProgramme, virt
 
 
 def _choose_number(request: ReissueCard, programme: CardProgramme, old: str) -> str:
-    """Return a new number, or the old one if it has the programme's BIN and length. Raises: Refused."""
+    """Return a new number, or the old number if it has the programme's BIN and length. Raises: Refused."""
     if request.generate_new_pan == YES:
         return new_pan(programme.bin, programme.pan_length)
     if not old.startswith(programme.bin) or len(old) != programme.pan_length:
@@ -160,7 +160,7 @@ def _choose_conversion(request: ReissueCard, card: Card, programme: CardProgramm
 def _new_expiry(request: ReissueCard, context: RequestContext, card: Card, programme: CardProgramme) -> tuple[int, int]:
     """Return the year and month of the new expiry.
 
-    If the number is unchanged, the expiry must be later than the old one. Otherwise the CVC2 would be the same.
+    If the number is unchanged, the new expiry must be later than the old expiry. Otherwise the CVC2 would be the same.
 
     Raises: Refused, if the expiry exceeds the programme's maximum validity from today by more than a month.
     """

@@ -24,8 +24,9 @@ from chalicelib.foundation.dynamodb.store import Item
 def create_custom_fee(
     request: messages.CreateCustomFee, context: RequestContext, *, sequences: Sequences
 ) -> ActionOutcome[messages.CustomFee]:
-    """Without ``amount``, the fee is the price of an entry for ``fee_code``: the first in the requested currency and
-    for the country, otherwise the first with the code. Percentages apply to the amount of the linked transaction.
+    """Without ``amount``, the fee is the price of the first entry for ``fee_code`` in the requested currency and for
+    the country. If no entry matches, the first entry with the code applies. Percentages apply to the amount of the
+    linked transaction.
     ``account_currency`` must be the account's if ``account_id`` or ``transaction_id`` is present (2005). An unknown
     code is refused with 2005, insufficient funds with 5001.
     """
@@ -65,7 +66,7 @@ def create_custom_fee(
 def get_card_fees(
     request: messages.GetCardFees, context: RequestContext
 ) -> ActionOutcome[list[messages.FeeEntryRecord]]:
-    """Entries are in the order defined by the operator. ``total_items_count`` is their total number."""
+    """Entries are in the order defined by the operator. ``total_items_count`` is the total number of entries."""
     card = context.find(Card, request.card_id)
     group = context.catalogue.fee_groups.get(card.fee_group_id)
     return page([_serialize_entry(entry) for entry in group.entries] if group else [], request.paginator)
@@ -74,7 +75,7 @@ def get_card_fees(
 def get_fees_groups(
     request: messages.GetFeesGroups, context: RequestContext
 ) -> ActionOutcome[list[messages.NamedGroup]]:
-    """All your groups, or those of a programme (3004)."""
+    """Returns all your groups, or the groups of a programme (3004)."""
     number = request.program_id
     found = context.catalogue.fee_groups
     allowed = found if number is None else group_resolution.fee_groups_of(context.catalogue, number)
@@ -84,7 +85,8 @@ def get_fees_groups(
 def _read_records(
     request: messages.CreateCustomFee, context: RequestContext
 ) -> tuple[Card | None, Account, Item | None, list[Counters]]:
-    """Read the card (if named), the account to charge, the linked transaction, and the card's counters.
+    """Read the card (if the request names a card), the account to charge, the linked transaction, and the card's
+    counters.
 
     Raises: Refused.
     """
@@ -132,7 +134,7 @@ def _choose_account(
 def _choose_price(
     request: messages.CreateCustomFee, context: RequestContext, entry: FeeEntry, account: Account, linked: Item | None
 ) -> Conversion:
-    """Return the requested amount, or the entry's price, charged at the base rate. Raises: Refused."""
+    """Return the requested amount or the entry's price, as charged at the base rate. Raises: Refused."""
     catalogue, to = context.catalogue, account.currency
     amount, currency = request.amount, request.currency_ison
     no_rate = Refused(Status.CURRENCY_NOT_SUPPORTED, "there is no exchange rate to the account's currency")

@@ -28,7 +28,8 @@ from chalicelib.cards.storage.sequences import Sequences
 
 def create_holder(request: CreateHolder, context: RequestContext, *, sequences: Sequences) -> ActionOutcome[None]:
     """``id`` is returned next to ``data``, which is empty. The default ``access_level`` is 0. A date of birth or
-    incorporation must not be in the future, nor ``kyc_document_expiration_date`` in the past, in UTC (2005).
+    incorporation must not be in the future, and ``kyc_document_expiration_date`` must not be in the past, in UTC
+    (2005).
     """
     check_dates(request, context.now)
     limit_group(context.catalogue, LIMIT_OF_HOLDER, request.holder_limit_group_id)
@@ -44,8 +45,8 @@ def create_holder(request: CreateHolder, context: RequestContext, *, sequences: 
 
 def update_holder(request: UpdateHolder, context: RequestContext) -> ActionOutcome[None]:
     """``id`` is returned next to ``data``, which is empty. A change of country that the programme forbids is ignored. A
-    date of birth or incorporation must not be in the future, nor ``kyc_document_expiration_date`` in the past, in UTC
-    (2005). Stored dates are not checked again.
+    date of birth or incorporation must not be in the future, and ``kyc_document_expiration_date`` must not be in the
+    past, in UTC (2005). Stored dates are not checked again.
     """
     check_dates(request, context.now)
     holder = context.find(Holder, request.holder_id)
@@ -62,7 +63,7 @@ def update_holder(request: UpdateHolder, context: RequestContext) -> ActionOutco
 
 
 def get_holder(request: GetHolder, context: RequestContext) -> ActionOutcome[HolderRecord]:
-    """Pass either id. If both are passed, they must belong together (3002)."""
+    """Pass ``holder_id``, ``card_id`` or both. If both are passed, they must belong together (3002)."""
     holder_id, card_id = request.holder_id, request.card_id
     if card_id is None:
         assert holder_id is not None
@@ -91,7 +92,9 @@ def _select_details(members: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _may_change_country(context: RequestContext, holder: Holder) -> bool:
-    """Whether the holder's country may change. A holder created without a programme may always change it."""
+    """Whether the holder's country may change. The country of a holder created without a programme may always
+    change.
+    """
     if holder.programme is None:
         return True
     kind, number = holder.programme

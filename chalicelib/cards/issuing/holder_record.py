@@ -59,7 +59,7 @@ class Holder(Record):
             raise refused_field("holder_id", "length", f"has {has} accounts; the maximum is {MOST_ACCOUNTS}")
 
     def update_accounts(self, accounts: Sequence[int], write_id: str) -> Update:
-        """Return the update that adds accounts. The update fails if it would exceed the maximum."""
+        """Return the update that adds accounts. The update fails if the number of accounts would exceed the maximum."""
         most, account_ids = MOST_ACCOUNTS - len(accounts), Attr("account_ids")
         return Update(
             *self.place,

@@ -24,7 +24,8 @@ _OWNERS: Mapping[int, tuple[Owner, type[Card] | type[Account] | type[Holder]]] =
 
 
 def get_limits(request: messages.GetLimits, context: RequestContext) -> ActionOutcome[list[messages.LimitEntryRecord]]:
-    """Entries are in the order defined by the operator. ``total_items_count`` is their total number. Without a limit
+    """Entries are in the order defined by the operator. ``total_items_count`` is the total number of entries. Without a
+    limit
     group, the list is empty.
     """
     _, kind = _OWNERS[request.limit_type]
@@ -36,8 +37,8 @@ def get_limits(request: messages.GetLimits, context: RequestContext) -> ActionOu
 def get_limits_status(
     request: messages.GetLimitsStatus, context: RequestContext
 ) -> ActionOutcome[list[messages.LimitStatusRecord]]:
-    """Entries are in the order defined by the operator. ``total_items_count`` is their total number. If an entry sets
-    no bound, the remainder is the maximum value: 999999999, 999999999999999 and 999.
+    """Entries are in the order defined by the operator. ``total_items_count`` is the total number of entries. If an
+    entry sets no bound, the remainder is the maximum value of its field: 999999999, 999999999999999 or 999.
     """
     name, kind = _OWNERS[request.limit_type]
     item, counted = context.items([kind.key(request.record_id), usage_counters.key(name, request.record_id)])
@@ -50,7 +51,7 @@ def get_limits_status(
 def get_limits_groups(
     request: messages.GetLimitsGroups, context: RequestContext
 ) -> ActionOutcome[list[messages.NamedGroup]]:
-    """All your groups of this type, or those of a programme (3004)."""
+    """Returns all your groups of this type, or those of a programme (3004)."""
     groups = context.catalogue.limit_groups.values()
     found = [group for group in groups if group.limit_type == request.limit_type]
     if request.program_id is not None:

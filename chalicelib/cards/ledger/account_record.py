@@ -60,7 +60,9 @@ class LedgerAccount(Record):
         return self.settled == self.held == self.reserved == 0
 
     def visible_balances(self, level: int) -> Balances:
-        """Return the balances for a caller's access level. They are 0 if the account's level is higher."""
+        """Return the balances as visible at a caller's access level. If the account's level is higher, the balances are
+        0.
+        """
         if self.access_level > level:
             return {"available_balance": 0, "settled_balance": 0}
         return {"available_balance": self.available, "settled_balance": self.settled}
@@ -102,7 +104,8 @@ class Account(LedgerAccount):
 class SpecialAccount(LedgerAccount):
     """A programme manager's own account, without a holder. Its ``id`` is defined in the configuration.
 
-    The record is created with its first payment address. The account is always active and pays no fees.
+    The record is created when the account gets its first payment address. The account is always active and pays no
+    fees.
     """
 
     kind: ClassVar = "special_account"

@@ -38,8 +38,8 @@ from chalicelib.foundation.lazy_dataclasses import dataclass
 class Charge:
     """A movement's amount and fees in the account's currency.
 
-    ``blends_conversion`` is whether the transaction's amount includes the conversion fee. If ``reverses`` is set, the
-    charge returns the amounts of another movement, including its conversion fee.
+    ``blends_conversion`` is whether the transaction's amount includes the conversion fee. If ``reverses`` is true, the
+    charge returns the amounts of another movement, including that movement's conversion fee.
     """
 
     conversion: Conversion
@@ -75,7 +75,7 @@ class Charge:
 
     @cached_property
     def total(self) -> int:
-        """The total amount debited from or credited to the account."""
+        """The total amount that is debited from or credited to the account."""
         return self.conversion.base_amount + (self.cost if self._adds_cost else -self.cost)
 
     def share(self, amount: int) -> Charge:
@@ -87,7 +87,7 @@ class Charge:
         return replace(self, conversion=part, fees=[fee for fee in shares if fee.amount])
 
     def increase_over(self, before: Charge) -> Charge:
-        """Return the additional amount and fees over ``before``, as a charge."""
+        """Return the amount and fees of this charge that exceed ``before``, as a charge."""
         paid = {fee.code: fee.amount for fee in before.fees}
         fees = [replace(fee, amount=fee.amount - paid.get(fee.code, 0)) for fee in self.fees]
         rest = self.share(self.conversion.amount - before.conversion.amount)
@@ -95,7 +95,9 @@ class Charge:
 
     @property
     def reversal(self) -> Charge:
-        """Return the charge that reverses this one. It returns the amount and the conversion fee, but no other fees."""
+        """Return the charge that reverses this charge. It returns the amount and the conversion fee, but no other
+        fees.
+        """
         return replace(self, fees=(), debit=not self.debit, reverses=True)
 
     @cached_property
@@ -140,7 +142,7 @@ class Charge:
 
     @property
     def transaction_members(self) -> dict[str, Any]:
-        """The members of the main transaction that this charge determines."""
+        """Return the members of the main transaction that this charge determines."""
         return {
             "direction": self.direction,
             "amount": self.conversion.amount,
@@ -223,9 +225,9 @@ def fees_of(
 
 
 def entry_of(group: FeeGroup, code: str, currency: int, country: int | None = None) -> FeeEntry | None:
-    """Return the entry for a custom fee: the first with this code that matches the currency and country.
+    """Return the entry for a custom fee: the first entry with this code that matches the currency and country.
 
-    Fall back to the first entry with this code. Return ``None`` if the code is unknown.
+    If no entry matches, return the first entry with this code. Return ``None`` if the code is unknown.
     """
     entries = [entry for entry in group.entries if entry.code == code]
     fitting = (entry for entry in entries if entry.currency == currency and in_country(entry, country))
@@ -237,7 +239,8 @@ def price_of(
 ) -> Fee | None:
     """Return the price of a custom fee, possibly 0. ``linked`` has the amount and currency of the linked transaction.
 
-    Without ``linked``, no percentage is charged. Return ``None`` if the entry has no fixed price either. Raises:
+    Without ``linked``, no percentage is charged. Return ``None`` if, in this case, the entry has no fixed price.
+    Raises:
     NoRate.
     """
     if linked is None and entry.fixed is None:
@@ -289,8 +292,9 @@ class PostingContext:
     ) -> Charge:
         """Return the charge for ``amount`` in ``facts.currency`` on the account. Raises: Refused.
 
-        Fees on a credit never exceed its amount. ``cleared`` is the cleared amount that a refund partly or fully
-        returns, if known.
+        Fees on a credit never exceed the credited amount. ``cleared`` is the cleared amount that a refund returns, in
+        part
+        or in full, if known.
         """
         catalogue, account = self.catalogue, self.account
         group = catalogue.fee_groups.get(self.fee_group_id or account.fee_group_id or 0)
@@ -325,11 +329,13 @@ class PostingContext:
         forced: bool = False,
         further: int | None = None,
     ) -> Usage:
-        """Count a movement in all limits, or in none, and return its counts. Raises: OverLimit, Refused.
+        """Count a movement in all limits, or in none, and return the movement's counts. Raises: OverLimit, Refused.
 
-        A ``forced`` movement is never refused. ``further`` is an amount of the same transaction that was already
-        counted. If the holder or card is assigned a different limit group after the read, that group applies from the
-        next movement.
+        A movement is never refused if ``forced`` is true. ``further`` is an amount of the same transaction that was
+        already
+        counted. If the holder or card is assigned a different limit group after the read, the new group applies from
+        the next
+        movement.
         """
         catalogue = self.catalogue
         group_ids: dict[str, int | None] = {"account": self.account.limit_group_id, **self.limit_group_ids}
@@ -343,12 +349,12 @@ class PostingContext:
             raise Refused(Status.CURRENCY_NOT_SUPPORTED, "there is no exchange rate for a limit") from None
 
     def release(self, usage: Usage | None, tally: CounterChanges) -> None:
-        """Subtract a movement's counts from the limits."""
+        """Subtract the counts of a movement from the limits."""
         for counters in self.counters:
             if counted := (usage or {}).get(counters.owner):
                 tally.give_back(counters, (WindowUsage(**each) for each in counted))
 
     @property
     def card_counters(self) -> list[Counters]:
-        """Return the counters of the card whose lists contain the movement, or none without a card."""
+        """Return the counters of the card whose lists contain the movement, or none if the movement has no card."""
         return [counters for counters in self.counters if counters.owner.startswith("card#")]

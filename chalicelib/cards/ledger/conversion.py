@@ -35,7 +35,7 @@ class Conversion:
     """An amount converted into an account's currency.
 
     ``base_amount`` is ``amount`` at the base rate. ``holder_amount`` is the amount that the holder pays or receives, at
-    the base rate plus or minus the programme's markup. ``fee`` is the difference between both.
+    the base rate plus or minus the programme's markup. ``fee`` is the difference between these two amounts.
     """
 
     amount: int
@@ -66,7 +66,8 @@ def portion(whole: int, part: int, of: int) -> int:
 
 
 def convert(amount: int, rate: Decimal, of: int, to: int, rounding: str = NEAREST) -> int:
-    """Convert an amount at ``rate``, the price of one major unit of ``of`` in major units of ``to``.
+    """Convert an amount at ``rate``, the price of one major unit of the currency ``of`` in major units of the currency
+    ``to``.
 
     ISO 4217 must define minor units for both currencies.
     """
@@ -87,7 +88,8 @@ def convert_at_base_rate(catalogue: Catalogue, amount: int, of: int, to: int) ->
 def conversion(
     catalogue: Catalogue, amount: int, currency: int, to: int, *, debit: bool, rounding: str = NEAREST
 ) -> Conversion | None:
-    """Convert an amount for an account in currency ``to`` that pays (``debit``) or receives it.
+    """Convert an amount for an account in currency ``to``. The account pays the amount if ``debit`` is true, or
+    receives it.
 
     Returns ``None`` if there is no rate.
     """
@@ -105,7 +107,10 @@ def conversion(
 
 
 def _rate(catalogue: Catalogue, of: int, to: int) -> Rate | None:
-    """Return the rate between two different currencies, or ``None`` without a rate or ISO 4217 minor units."""
+    """Return the rate between two different currencies.
+
+    Return ``None`` if there is no rate, or if ISO 4217 defines no minor units for a currency.
+    """
     return catalogue.rates.get((of, to)) if {of, to} <= minor_units().keys() else None
 
 
@@ -160,10 +165,13 @@ class ClearedAmount:
         return whole * part // self.amount
 
     def convert_refund(self, amount: int, debit: Conversion, credit: Conversion) -> Conversion:
-        """Return the refund of ``amount``. ``debit`` and ``credit`` convert the whole cleared amount at today's rates.
+        """Return the converted refund of ``amount``. ``debit`` and ``credit`` convert the whole cleared amount at
+        today's rates.
 
-        A refund credits the rounded-down share of all refunds to date, minus the amount already credited. So many small
-        refunds credit no more than a large one, and the last refund credits the remainder. If the rate has changed, a
+        A refund credits the rounded-down share of all refunds to date, minus the amount already credited. As a result,
+        many small
+        refunds credit no more than one large refund, and the last refund credits the remainder. If the rate has
+        changed, a
         refund credits its own share at today's rate. In total, refunds never credit more than their share of
         ``debited``.
         """
@@ -194,7 +202,7 @@ def convert_movement(
 ) -> Conversion:
     """Convert a movement's amount into the currency ``to``. External payments are rounded in the programme's favour.
 
-    ``cleared`` is the cleared amount that a refund partly or fully returns, if known. Raises: NoRate.
+    ``cleared`` is the cleared amount that a refund returns, in part or in full, if known. Raises: NoRate.
     """
     if cleared is not None:
         pay, get = (convert_movement(catalogue, facts, to, cleared.amount, debit=each) for each in (True, False))

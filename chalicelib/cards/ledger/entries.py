@@ -41,7 +41,7 @@ def movement_key(owner: str, number: int) -> Key:
 
 
 class Unbalanced(Exception):
-    """A movement's entries do not sum to zero. This is a defect, and the movement is not written."""
+    """The entries of a movement do not sum to zero. This is a defect, and the movement is not written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +58,11 @@ class Movement:
 
     Args:
         cause: a description for the operator.
-        at: the time of recording in Unix milliseconds; ``operations`` uses a later time if an account's last movement
-        is
-            not earlier.
+        at: the time of recording in Unix milliseconds. If an account's last movement is not earlier than ``at``,
+            ``operations`` uses a later time.
         write_id: identifies the write attempt.
         tally: the counter and list changes to write with the movement.
-        about: additional members of its rows, for example its payment.
+        about: additional members of the movement's rows, for example the payment.
     """
 
     def __init__(self, cause: str, at: int, write_id: str, tally: CounterChanges | None = None, **about: Any) -> None:
@@ -78,7 +77,9 @@ class Movement:
         self._transactions: list[tuple[LedgerAccount, Transaction]] = []
 
     def hold(self, account: LedgerAccount, amount: int, **members: Any) -> None:
-        """Hold ``amount`` on the account. A negative amount releases a hold. The same write sets ``members``."""
+        """Hold ``amount`` on the account. A negative amount releases a hold. The same write sets ``members`` of the
+        account.
+        """
         self._members.setdefault(account.owner, {}).update(members)
         self._enter(account, "held", amount, PENDING)
 
@@ -122,7 +123,9 @@ class Movement:
         )
 
     def operations(self) -> list[Operation]:
-        """Return the writes. They fail if any of the accounts was changed concurrently. Raises: Unbalanced."""
+        """Return the write operations. They fail if any of the accounts was changed concurrently. Raises:
+        Unbalanced.
+        """
         entries = [Entry(book, currency, amount) for (book, currency), amount in self._entries.items() if amount]
         if left := imbalance(entries):
             raise Unbalanced(f"{self._head['cause']}: {left}")
@@ -159,7 +162,7 @@ class Movement:
 
 
 def imbalance(entries: Sequence[Entry]) -> dict[int, int]:
-    """Return the non-zero sums by currency. The result is empty if the entries are balanced."""
+    """Return the non-zero sums of the entries by currency. The result is empty if the entries are balanced."""
     sums: dict[int, int] = {}
     for entry in entries:
         sums[entry.currency] = sums.get(entry.currency, 0) + entry.amount

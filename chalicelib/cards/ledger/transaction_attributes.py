@@ -86,7 +86,7 @@ def in_category(entry: FeeEntry | LimitEntry | RiskRule | MccRange, mcc: int | N
 
 
 def _has_its_class(entry: LimitEntry, facts: TransactionAttributes) -> bool:
-    """Whether a movement belongs to the entry's transaction class. Returned payments belong to no class."""
+    """Whether a movement belongs to the entry's transaction class. Returned payments do not belong to any class."""
     if entry.transaction_class != values.ANY_DEBIT:
         return facts.transaction_type in values.TYPES_OF_CLASS[entry.transaction_class]
     is_asked_for = entry.transaction_type != values.ANY_TYPE or facts.transaction_type not in _NO_DEBITS

@@ -40,8 +40,8 @@ class Transaction:
         fee: the sum of the other fees that ``holder_amount`` includes.
         trans_link: shared by all related transactions.
         mti: the type of the message that caused the transaction; ``function_code`` is its purpose (ISO 8583).
-        parent_id: the transaction that this one charges a fee for, disputes or returns.
-        authorization_id: the authorization of a card transaction.
+        parent_id: the transaction for which this transaction charges a fee, or which it disputes or returns.
+        authorization_id: the authorization to which a card transaction belongs.
         network: data from the network, keyed by API member.
         counterparty: the other party and the scheme of an external payment, keyed by API member.
     """
@@ -90,7 +90,9 @@ def timeline(account: str | None, card_id: int | None) -> Timeline:
 
 
 def row_key(lead: Item) -> Key:
-    """Return the key of a transaction's row in the account's list. ``lead`` is the item under the transaction's id."""
+    """Return the key of a transaction's row in the account's list. ``lead`` is the item stored under the transaction's
+    id.
+    """
     return TABLE, {"owner": lead["account"], "part": lead["part_of_account"]}
 
 

@@ -1,11 +1,11 @@
 """Limits on the number, sum and countries of movements within a time window, and the counters of their usage.
 
 Every entry of a limit group counts movements in windows of its duration: UTC days, ISO weeks, months or years. An entry
-for single transactions keeps no counts. Times are Unix seconds, amounts are in minor units. Amounts are converted into
+for single transactions stores no counts. Times are Unix seconds, amounts are in minor units. Amounts are converted into
 the entry's currency at the base rate.
 
-The counters of a card, an account or a holder are stored in one versioned item. A card's item also holds the time of
-the last row in its lists, which keeps the rows in order.
+The counters of a card, an account or a holder are stored in one versioned item. A card's item also has the time of
+the last row in its lists, so that new rows are added in order.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Usage = dict[str, list[dict[str, Any]]]
 
 @dataclass(frozen=True, slots=True)
 class WindowUsage:
-    """A movement's counts in the window that starts at ``start``. A release subtracts them again.
+    """The counts of a movement in the window that starts at ``start``. A release subtracts these counts.
 
     ``country`` is set only if the entry limits the number of countries.
     """
@@ -65,7 +65,7 @@ class Window:
         return {"start": self.start, "count": self.count, "amount": self.amount, "countries": dict(self.countries)}
 
     def add(self, counted: WindowUsage, times: Literal[1, -1] = 1) -> Window:
-        """Return the window with a movement added, or subtracted if ``times=-1``. Counts never go below zero."""
+        """Return the window with a movement added, or subtracted if ``times`` is -1. Counts never go below zero."""
         countries = dict(self.countries)
         if counted.country is not None:
             country = str(counted.country)
@@ -84,7 +84,9 @@ Windows = Mapping[str, Window]
 
 @dataclass(frozen=True, slots=True)
 class LimitLeft:
-    """The remaining limits of an entry, ``None`` if unlimited. ``date_valid`` is the first second after the window."""
+    """The remaining limits of an entry. ``None`` means unlimited. ``date_valid`` is the first second after the
+    window.
+    """
 
     entry: LimitEntry
     count: int | None
@@ -94,7 +96,7 @@ class LimitLeft:
 
 
 class LimitExceeded(Exception):
-    """A movement exceeds a limit: it requires ``asked``, but only ``left`` of ``bound`` remains."""
+    """A movement exceeds a limit. The movement requires ``asked``, but only ``left`` of ``bound`` remains."""
 
     def __init__(self, entry: LimitEntry, bound: Bound, asked: int, left: int) -> None:
         self.entry = entry
@@ -105,7 +107,9 @@ class LimitExceeded(Exception):
 
 
 class OverLimit(Refused):
-    """A movement exceeds a limit of an owner. ``bound`` is the exceeded bound: amount, count or countries."""
+    """A movement exceeds a limit of an owner. ``bound`` is the kind of the exceeded limit: amount, count or
+    countries.
+    """
 
     def __init__(self, owner: str, exceeded: LimitExceeded) -> None:
         self.bound = exceeded.bound
@@ -149,7 +153,8 @@ def count_movement(
 ) -> tuple[Windows, list[WindowUsage]]:
     """Count a movement of ``amount`` in ``facts.currency``. Returns the updated windows and the movement's counts.
 
-    A ``forced`` movement is never refused, and its amount counts as 0 if there is no rate. ``further`` is an amount of
+    A movement is never refused if ``forced`` is true. Its amount then counts as 0 if there is no rate. ``further`` is
+    an amount of
     the same transaction that was already counted. Only ``amount`` is counted, but limits on single transactions apply
     to the sum.
 
@@ -184,7 +189,7 @@ def release_counts(windows: Windows, counted: Iterable[WindowUsage]) -> Windows:
 
 
 def list_left(group: LimitGroup | None, windows: Windows, now: int) -> list[LimitLeft]:
-    """The remaining limits of a group's entries, in order."""
+    """Return the remaining limits of a group's entries, in order."""
     current = [(entry, current_window(entry.duration, windows.get(key), now)) for key, entry in _entries(group)]
     return [
         LimitLeft(entry, **_left(entry, found), date_valid=window_bounds(entry.duration, found.start)[1])
@@ -216,12 +221,15 @@ def current_window(duration: int, found: Window | None, now: int) -> Window:
 
 
 def _entries(group: LimitGroup | None) -> list[tuple[str, LimitEntry]]:
-    """The entries of a group, each with its window key."""
+    """Return the entries of a group, each with its window key."""
     return [(f"{group.id}.{entry.id}", entry) for entry in group.entries] if group else []
 
 
 def _counted_amount(catalogue: Catalogue, entry: LimitEntry, amount: int, currency: int, forced: bool) -> int:
-    """Return the amount in the entry's currency, or 0 without an amount limit. Raises: NoRate. With ``forced``, 0."""
+    """Return the amount in the entry's currency, or 0 if the entry has no amount limit.
+
+    Raises: NoRate, if there is no rate. If ``forced`` is true, the amount is 0 instead.
+    """
     if entry.amount is None:
         return 0
     try:
@@ -233,14 +241,14 @@ def _counted_amount(catalogue: Catalogue, entry: LimitEntry, amount: int, curren
 
 
 def _left(entry: LimitEntry, found: Window) -> dict[Bound, int | None]:
-    """Return the remainder of each bound in a window, ``None`` if the bound is unlimited."""
+    """Return the remainder of each bound in a window. ``None`` means that the bound is unlimited."""
     used: dict[Bound, int] = {"amount": found.amount, "count": found.count, "country_count": len(found.countries)}
     most: dict[Bound, int | None] = {bound: getattr(entry, bound) for bound in used}
     return {bound: None if limit is None else max(0, limit - used[bound]) for bound, limit in most.items()}
 
 
 def _require_left(entry: LimitEntry, found: Window, share: WindowUsage) -> None:
-    """Check a movement against the limits that remain in a window. Raises: LimitExceeded."""
+    """Check that a movement does not exceed the limits that remain in a window. Raises: LimitExceeded."""
     is_new_country = share.country is not None and str(share.country) not in found.countries
     asked = {"amount": share.amount, "count": share.count, "country_count": int(is_new_country)}
     for bound, left in _left(entry, found).items():
@@ -253,7 +261,7 @@ Owner = Literal["card", "account", "holder"]
 
 @dataclass(frozen=True, slots=True)
 class Counters:
-    """The windows of one owner. ``version`` is the number of writes, 0 before the first.
+    """The windows of one owner. ``version`` is the number of writes, which is 0 before the first write.
 
     ``last_at`` is the time of the last row in a card's lists, in Unix milliseconds.
     """
@@ -292,11 +300,11 @@ class CounterChanges:
     _changed: dict[str, tuple[Counters, Counters]] = field(default_factory=dict)
 
     def copy(self) -> CounterChanges:
-        """Return a copy on which to test a movement that may be refused."""
+        """Return a copy on which a movement that may be refused can be tested."""
         return CounterChanges(dict(self._changed))
 
     def current(self, counters: Counters) -> Counters:
-        """Return an owner's counters with all changes to date. ``counters`` is their state as read."""
+        """Return an owner's counters with all changes so far. ``counters`` are the counters as read."""
         return self._changed.get(counters.owner, (counters, counters))[1]
 
     def count(
@@ -310,7 +318,8 @@ class CounterChanges:
         forced: bool,
         further: int | None,
     ) -> Usage:
-        """Count a movement in the limits of all owners, or in none, and return its counts. See ``count_movement``.
+        """Count a movement in the limits of all owners, or in none. Return the movement's counts. See
+        ``count_movement``.
 
         Raises: OverLimit, NoRate.
         """
@@ -348,5 +357,5 @@ class CounterChanges:
 
 
 def key(kind: Owner, number: int) -> Key:
-    """The key of a card's, account's or holder's counters."""
+    """Return the key of the counters of a card, an account or a holder."""
     return TABLE, {"owner": f"{kind}#{number}", "part": "limits"}

@@ -24,7 +24,7 @@ from chalicelib.foundation.requests.facts import Key
 
 @dataclass(frozen=True, slots=True)
 class AccountRef:
-    """The ids of an account and the records that belong to the account. All records are read together."""
+    """The ids of an account and of its related records, which are read together."""
 
     manager_id: int
     account_type: int
@@ -51,7 +51,9 @@ class AccountRef:
         return [*self._record_keys.values()]
 
     def posting_context(self, catalogue: Catalogue, items: Sequence[Item | None]) -> PostingContext:
-        """Return the records from the items at ``keys``. All items exist, because records are never removed."""
+        """Return the posting context built from the items at ``keys``. All items exist, because records are never
+        removed.
+        """
         found = dict(zip(self._record_keys, items, strict=True))
         holder_item, card_item = found.get("holder"), found.get("card")
         holder = Holder.from_item(holder_item) if holder_item else None
@@ -65,14 +67,17 @@ class AccountRef:
         )
 
     def account(self, item: Item | None) -> LedgerAccount:
-        """The account from the item at ``account_key``."""
+        """Return the account in the item at ``account_key``."""
         assert item is not None, "an address has its account"
         kind: type[LedgerAccount] = Account if self.account_type == OF_HOLDER else SpecialAccount
         return kind.from_item(item)
 
     @property
     def _counter_owners(self) -> list[tuple[Owner, int]]:
-        """Return the owners of counters. For a special account, a card's counters only order the card's lists."""
+        """Return the owners of the counters.
+
+        For a special account, the counters of a card are used only to order the card's lists.
+        """
         owners: list[tuple[Owner, int | None]] = [("card", self.card_id)]
         if self.account_type == OF_HOLDER:
             owners = [("account", self.account_id), ("holder", self.holder_id), *owners]

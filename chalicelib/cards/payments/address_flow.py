@@ -26,10 +26,13 @@ NAME_LENGTH = 70
 def assign_external_payment_address(
     request: messages.AssignExternalPaymentAddress, context: RequestContext, *, sequences: Sequences
 ) -> ActionOutcome[list[messages.AddressRecord]]:
-    """Always returns a list with one address. The currency must be the method's (5003): 826 for the United Kingdom, 978
-    for SEPA. Exchange rates between this currency and the account's currency must exist in both directions (5003). An
-    account has at most 50 addresses (2003). A refusal by the provider is returned as 7001. Until the provider responds,
-    the action returns 8001. ``country_ison`` is required if the holder has none (2006).
+    """Returns a list with one address. The currency must be the method's (5003): 826 for the United Kingdom, 978 for
+    SEPA.
+    Exchange rates between this currency and the account's currency must exist in both directions (5003). An account has
+    at
+    most 50 addresses (2003). A refusal by the provider is returned as 7001. Until the provider responds, the action
+    returns
+    8001. ``country_ison`` is required if the holder has no country (2006).
     """
     keys = [Account.key(request.account_id)]
     keys += [Card.key(request.card_id)] if request.card_id is not None else []
@@ -83,7 +86,7 @@ def change_external_payment_address_status(
 def get_external_payment_address(
     request: messages.GetExternalPaymentAddress, context: RequestContext
 ) -> ActionOutcome[messages.AddressWithStatus]:
-    """Includes the status and the reason for its last change."""
+    """The response includes the status and the reason for its last change."""
     return ActionOutcome(serialize_address_with_status(context.find(ExternalAddress, request.epm_address_id)))
 
 
@@ -107,7 +110,7 @@ def _assign_address(
     is_new: bool = False,
     sequences: Sequences,
 ) -> ActionOutcome[list[messages.AddressRecord]]:
-    """Create an address without numbers, and request the provider to open it. Raises: Refused."""
+    """Create an address without numbers, and request that the provider opens the address. Raises: Refused."""
     method, currency = request.epm_method_id, request.currency_ison
     if card is not None:
         card.require(context.action, context.now)

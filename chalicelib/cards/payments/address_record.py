@@ -1,7 +1,8 @@
 """External payment addresses: bank details that lead to an account, and their lookup by number.
 
-Each number of an address has an item with the number's account. The number is the key, so two addresses cannot share a
-number. A British IBAN is stored as its sort code and account number, because both are the same number.
+Each number of an address has an item that names the account. The number is the key of the item, so two addresses cannot
+share a number. A British IBAN is stored as its sort code and account number, because both notations mean the same
+number.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ class ExternalAddress(PendingRecord):
 
 
 def find_key(*, iban: str | None = None, sort_code: str | None = None, account_number: str | None = None) -> Key:
-    """Return the lookup key of a number. For an IBAN, the key is in upper case without spaces."""
+    """Return the lookup key of a number. An IBAN's key is in upper case without spaces."""
     if iban is None:
         number = f"UK:{sort_code}:{account_number}"
     elif iban.startswith("GB"):
@@ -86,7 +87,7 @@ def put_numbers(address: ExternalAddress, write_id: str) -> list[Put]:
     """Return the writes of an address's lookup items. They fail if another address has any of the numbers.
 
     An item has the ids that a payment needs to read the other records: ``address_id``, ``manager_id``, ``account_id``,
-    ``account_type``, ``holder_id`` (unless it is a special account), and ``card_id`` if there is a card.
+    ``account_type``, ``holder_id`` (unless the account is a special account), and ``card_id`` if there is a card.
     """
     same = ("manager_id", "account_id", "account_type", "holder_id", "card_id")
     leads_to = without_none({name: getattr(address, name) for name in same})

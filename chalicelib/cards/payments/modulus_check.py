@@ -2,7 +2,8 @@
 
 The check follows "Validating account numbers" by Pay.UK (formerly VocaLink). The fourteen digits are weighted and
 summed, and the sum must be a multiple of the modulus. A table of the banks has the weights for each sort code. This
-module has the ranges that published examples confirm. Accounts with other sort codes cannot be checked and are
+module contains the ranges of sort codes that published examples confirm. Accounts with other sort codes cannot be
+checked and are
 accepted.
 """
 
@@ -28,14 +29,15 @@ def _mod_11(products: tuple[int, ...]) -> bool:
 
 
 def _double_alternate(products: tuple[int, ...]) -> bool:
-    """Sum the digits of the products instead of the products."""
+    """Return the sum of the digits of the products, instead of the sum of the products."""
     return sum(sum(divmod(product, 10)) for product in products) % 10 == 0
 
 
 class _Row(NamedTuple):
     """The sort codes from ``first`` to ``last`` and their checks, each with its weights. All checks must pass.
 
-    With ``foreign``, account numbers that start with 4 to 8 and end with the same digit twice are foreign-currency
+    If ``foreign`` is true, account numbers that start with 4 to 8 and end with the same digit twice are
+    foreign-currency
     accounts, which cannot be checked (exception 6).
     """
 
@@ -53,7 +55,9 @@ _ROWS = (
 
 
 def is_valid(sort_code: str, account_number: str) -> bool:
-    """Whether a sort code (six digits) and an account number (eight) pass the check, or cannot be checked."""
+    """Whether a sort code (six digits) and an account number (eight digits) pass the check. True if they cannot be
+    checked.
+    """
     row = _find_row(sort_code)
     if row is None:
         return True

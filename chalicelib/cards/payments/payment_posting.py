@@ -1,4 +1,4 @@
-"""Payments as ledger writes: booked, returned, or rejected.
+"""Payments as ledger writes: bookings, returns and rejections.
 
 An incoming payment is bounced if the address, the account, a limit or a missing exchange rate prevents the booking. The
 writes fail if the payment, the account or the counters have changed.
@@ -38,7 +38,7 @@ CALLED: Mapping[PaymentKind, str] = {
 
 @dataclass(frozen=True, slots=True)
 class PaymentUpdate:
-    """The writes of a change, the resulting payment, and the account if its balances changed."""
+    """The writes of a payment's change, the resulting payment, and the account if its balances changed."""
 
     operations: Sequence[Operation]
     payment: ExternalPayment
@@ -55,7 +55,7 @@ def enter(
 ) -> int:
     """Add a payment to a movement and to the account's list. Returns its transaction id.
 
-    ``original`` is the payment that this one returns, or the payment itself.
+    If the payment returns another payment, ``original`` is that payment. Otherwise ``original`` is the payment itself.
     """
     charge = payment.charge_details.reversal if original is payment else payment.charge_details
     number, *fees = sequences.take("transaction", 1 + len(charge.separate_fees))
@@ -114,7 +114,7 @@ def settle(
 ) -> PaymentUpdate:
     """Settle a pending payment: release its hold and book its charge.
 
-    ``original`` is the payment that this one returns, if any.
+    If the payment returns another payment, ``original`` is that payment.
     """
     movement = _start_movement("settled", payment, party, stamp, tally)
     movement.hold(party.account, -payment.held)
@@ -124,7 +124,7 @@ def settle(
 
 
 def reject(payment: ExternalPayment, party: PostingContext, stamp: WriteStamp, **members: Any) -> PaymentUpdate:
-    """Reject a pending payment: release its hold and its counts."""
+    """Reject a pending payment: release its hold and subtract its counts."""
     members = {"state": REJECTED, "held": 0, "counted": None, **({} if payment.asks else NOT_DUE), **members}
     tally = CounterChanges()
     party.release(payment.counted, tally)
@@ -147,7 +147,7 @@ def report(
     *,
     sequences: Sequences,
 ) -> PaymentUpdate:
-    """Apply the provider's report on an outgoing payment. A duplicate report changes no data. Raises: Refused."""
+    """Apply the provider's report on an outgoing payment. A duplicate report does not change data. Raises: Refused."""
     if payment.payment != "out":
         raise Refused(Status.WRONG_STATE, "the payment is not an outbound payment")
     require_permitted(RESULT_RULES[result][payment.state])
@@ -178,7 +178,7 @@ def send_back(
 def credit(
     payment: ExternalPayment, address: ExternalAddress, party: PostingContext, now: int, tally: CounterChanges
 ) -> ExternalPayment:
-    """Settle an incoming payment, charge the account, and count the payment in limits. Raises: Refused."""
+    """Settle an incoming payment: charge the account, and count the payment in the limits. Raises: Refused."""
     if not address.is_live:
         raise Refused(Status.WRONG_STATE, "the address is not active")
     if party.account.status not in CREDITED_ACCOUNT:
@@ -189,7 +189,10 @@ def credit(
 def count_payment(
     payment: ExternalPayment, party: PostingContext, now: int, tally: CounterChanges, *, debit: bool = False
 ) -> dict[str, Any]:
-    """Charge a payment to the account and count it in its limits. Returns the changed members. Raises: Refused."""
+    """Charge a payment to the account and count the payment in the account's limits.
+
+    Returns the changed members. Raises: Refused.
+    """
     facts = party.attributes(payment.transaction_type, payment.instructed_currency, payment.country)
     charge = party.charge(facts, payment.instructed_amount, debit=debit)
     usage = party.count(facts, payment.instructed_amount, now, tally)

@@ -36,15 +36,15 @@ class ExternalPayment(PendingRecord):
         settlement_amount: the amount without fees, in ``settlement_currency``, the account's currency.
         charge: the amounts in detail, a ``Charge`` as a dict.
         held: the amount held on the account while the payment is pending.
-        counted: the counts in limits, by owner of the counters.
+        counted: the counts of the payment in limits, by owner of the counters.
         source, destination: the bank accounts, with all known members; for a direct debit and its return,
             ``destination`` is the creditor's account.
-        country: the other bank's country if known, otherwise the address's, as a numeric ISO 3166-1 code.
+        country: the other bank's country if known, otherwise the address's country, as a numeric ISO 3166-1 code.
         provider_reference: the provider's reference. ``original_reference`` belongs to the returned payment.
-        returns: the payment that this one returns; ``returned_by``: the payment that returns this one.
-        counterpart: the same payment on its other side, if that is also an address of this service; ``other_side``
-            identifies the records there.
-        should_pay: for a direct debit, whether it will be paid at its ``cut_off``.
+        returns: the payment that this payment returns; ``returned_by``: the payment that returns this payment.
+        counterpart: the same payment at the other party's address, if this service also manages that address;
+            ``other_side`` identifies the other party's records.
+        should_pay: whether a direct debit will be paid at its ``cut_off``.
     """
 
     kind: ClassVar = "external_payment"
@@ -94,7 +94,7 @@ class ExternalPayment(PendingRecord):
 
     @property
     def counterparty(self) -> dict[str, Any]:
-        """The known details of the counterparty, and the scheme, by API member."""
+        """The known details of the counterparty and the scheme, by API member."""
         other = (self.source if self.payment == "in" else self.destination) or {}
         known = {name: other.get(stored_name) or None for name, stored_name in _OF_COUNTERPARTY.items()}
         return without_none({**known, "scheme": self.scheme})
@@ -123,7 +123,9 @@ class ExternalPayment(PendingRecord):
         return self.state == PENDING
 
     def require(self, action: str) -> None:
-        """Check that kind and state allow the action, and that no return is in progress. Raises: Refused."""
+        """Check that the payment's kind and state allow the action, and that no return is in progress. Raises:
+        Refused.
+        """
         require_permitted(PAYMENT_RULES[action][self.payment, self.state])
         if self.returned_by is not None:
             raise Refused(Status.ALREADY_RETURNED)
@@ -131,7 +133,7 @@ class ExternalPayment(PendingRecord):
 
 @dataclass(frozen=True, kw_only=True)
 class Mandate(Record):
-    """A mandate. ``reason`` is the reason for its cancellation."""
+    """A direct debit mandate. ``reason`` is the reason for its cancellation."""
 
     kind: ClassVar = "mandate"
     missing: ClassVar = Status.NO_EXTERNAL_TRANSACTION
@@ -149,7 +151,7 @@ class Mandate(Record):
         return self.state == LIVE
 
     def require(self, action: str) -> None:
-        """Check that the state allows the action. Raises: Refused."""
+        """Check that the mandate's state allows the action. Raises: Refused."""
         require_permitted(MANDATE_RULES[action][self.state])
 
 

@@ -23,12 +23,13 @@ ANSWERED: Item = NOT_DUE | {"asks": None}
 
 @dataclass(frozen=True, kw_only=True)
 class PendingRecord(Record):
-    """A record that may wait.
+    """A record that may wait for the provider or for a point in time.
 
     Attributes:
         asks: the action that waits for the provider's response. ``asked`` is the latest action that has waited.
-        claim: the claim of the latest such request, pending for the same time.
-        due_at: when ``finish`` handles the record, in Unix seconds; ``due_shard``: its shard.
+        claim: the claim of the latest request that waits. The claim is pending for the same time.
+        due_at: the time when ``finish`` handles the record, in Unix seconds. ``due_shard`` is the shard of the due
+        index.
     """
 
     table: ClassVar = TABLE

@@ -13,7 +13,9 @@ from chalicelib.foundation.lazy_dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class AddressRequest:
-    """The requested bank account. ``currency`` and ``country`` are numeric ISO codes. ``method``: see ``schemes``."""
+    """The requested bank account. ``currency`` and ``country`` are numeric ISO codes. See ``schemes`` for
+    ``method``.
+    """
 
     address_id: int
     method: int
@@ -53,8 +55,9 @@ class ProviderOrder:
 
     A ``debit return`` reclaims the money from ``destination``, the account that collected it.
 
-    ``amount`` is in minor units of ``currency``, a numeric ISO code. ``schemes`` are the requested ones in order of
-    preference; if empty, the provider chooses a scheme. ``original_reference`` is the provider's reference of the
+    ``amount`` is in minor units of ``currency``, a numeric ISO code. ``schemes`` are the requested schemes in order of
+    preference. If ``schemes`` is empty, the provider chooses a scheme. ``original_reference`` is the provider's
+    reference of the
     returned payment, ``reason`` is the reason for the return.
     """
 
@@ -85,11 +88,11 @@ LONGEST_WORDS = 140
 
 
 class ProviderSilent(Exception):
-    """The provider did not respond. It is unknown whether the provider received the order."""
+    """The provider did not respond. The provider may or may not have received the order."""
 
 
 class ProviderRefused(Exception):
-    """The provider refused to open an address. The message is for the caller."""
+    """The provider refused to open an address. The message is intended for the caller."""
 
 
 class Provider(Protocol):
@@ -102,20 +105,23 @@ class Provider(Protocol):
         """
 
     def submit(self, order: ProviderOrder, /) -> Receipt:
-        """Execute an order. A repeated ``payment_id`` returns the same receipt and has no other effect.
+        """Execute an order. A retry with the same ``payment_id`` returns the same receipt and has no other effect.
 
         Raises: ProviderSilent.
         """
 
     def find(self, payment_id: int, /) -> Receipt | None:
-        """Return an earlier order's receipt, or ``None`` if the provider did not receive it. Raises: ProviderSilent."""
+        """Return the receipt of an earlier order, or ``None`` if the provider did not receive the order.
+
+        Raises: ProviderSilent.
+        """
 
 
 NOT_CONNECTED = "no provider of external payments is connected"
 
 
 class NoProvider:
-    """Replaces a missing provider and refuses every call."""
+    """Used if no provider is configured. Refuses every call."""
 
     def open_address(self, _opening: AddressRequest, /) -> OpenedAddress:
         raise ProviderRefused(NOT_CONNECTED)

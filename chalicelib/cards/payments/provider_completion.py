@@ -1,8 +1,9 @@
 """Calls the provider and records the outcome during the request, or later in a scheduled run.
 
 Before the provider is called, its record is written and added to the due index. The record remains there until the
-outcome is written, in one transaction with the response to the request. If the request ends earlier, a scheduled run
-queries the provider, retries the call only if a retry has no second effect, and writes the same outcome.
+outcome is written, in one transaction with the response to the request. If the request ends before the outcome is
+written, a scheduled run
+queries the provider and writes the same outcome. The run retries the call only if a retry has no second effect.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ _UNANSWERED = (
 
 @dataclass(frozen=True, slots=True)
 class _RetryUntil:
-    """Retries the write of a reply until a time in Unix seconds. Afterwards the scheduled run writes the reply."""
+    """Retries writing a reply until a time in Unix seconds. Afterwards, the scheduled run writes the reply."""
 
     record: WaitingRecord
     engine: Engine
@@ -68,7 +69,10 @@ def call_provider(record: WaitingRecord) -> ProviderCall:
 
 
 def ask_provider(record: WaitingRecord, *, clock: Clock, payment_provider: Provider) -> Reply:
-    """Return the provider's reply. Raises: Refused (8001) without a reply. A scheduled run then finishes it."""
+    """Return the provider's reply.
+
+    Raises: Refused (8001) without a reply. A scheduled run then completes the action.
+    """
     try:
         return provider_orders.ask(record, payment_provider)
     except ProviderSilent:
@@ -92,7 +96,8 @@ def record_reply(
 ) -> str:
     """Write the provider's reply. Returns the response to the request.
 
-    Raises: StoreError. Refused (8001), if concurrent changes prevented the write. The scheduled run then retries it.
+    Raises: StoreError. Refused (8001), if concurrent changes prevented the write. The scheduled run then retries the
+    write.
     """
     action, claim = record.asks, record.waiting_claim
     assert action is not None, "somebody has asked for it"
@@ -167,7 +172,9 @@ def finish_due_payments(
         return resume(payment) if payment.asks else pass_cut_off(payment)
 
     def resume(record: WaitingRecord) -> bool:
-        """Finish an interrupted request, unless another process finishes it. Raises: StoreError, Refused."""
+        """Finish an interrupted request, unless another process is finishing the request. Raises: StoreError,
+        Refused.
+        """
         again = due_members(record.id, clock.time() + ASKING_SECONDS)
         if not engine.attempt(Outcome(None, [record.update(new_id(), **again)])):
             return False
@@ -190,7 +197,7 @@ def finish_due_payments(
         return True
 
     def pass_cut_off(payment: ExternalPayment) -> bool:
-        """Pay or reject a direct debit. Raises: StoreError."""
+        """Pay or reject a direct debit at its cut-off. Raises: StoreError."""
         catalogue, stamp = programmes.catalogue(payment.manager_id), WriteStamp(milliseconds(clock), new_id())
         change = direct_debits.decide(payment, catalogue, store.batch_get, stamp, sequences=sequences)
         events = change_events(payment, change.payment)

@@ -66,10 +66,10 @@ def ask(record: WaitingRecord, provider: Provider) -> Reply:
 
 
 def ask_again(record: WaitingRecord, provider: Provider) -> Reply:
-    """Return the reply when an earlier call or its reply may have been lost. Raises: ProviderSilent.
+    """Return the reply in the case that an earlier call or its reply may have been lost. Raises: ProviderSilent.
 
-    A payment is submitted if the provider has not received it, unless its final state was reported in the meantime. The
-    call that opens an address is retried and opens the same address.
+    A payment is submitted if the provider has not received it, unless the payment's final state was reported in the
+    meantime. The call that opens an address is retried. A retry opens the same address.
     """
     if isinstance(record, ExternalPayment):
         known = provider.find(record.id)
@@ -95,7 +95,7 @@ def apply_reply(
 
 
 def answer(record: WaitingRecord, action: str) -> list[AddressRecord] | TransferWithDestination | None:
-    """Return the response data of ``action`` after the outcome is written. Raises: Refused."""
+    """Return the response data of ``action`` after the outcome was written. Raises: Refused."""
     if isinstance(record, ExternalAddress):
         if record.assignment_state == ASSIGNMENT_REFUSED:
             raise refused_by_provider(record.note)
@@ -138,7 +138,7 @@ def _finish_payment(
 def _read_parties(
     payment: ExternalPayment, programmes: Programmes, store: Store
 ) -> tuple[PostingContext, ExternalPayment | None]:
-    """Read the account's records, and the payment that this one returns, if any."""
+    """Read the account's records. If the payment returns another payment, also read that payment."""
     account_ref = AccountRef.of(payment)
     others = [ExternalPayment.key(payment.returns)] if payment.returns is not None else []
     items = store.batch_get([*others, *account_ref.keys])
@@ -147,7 +147,10 @@ def _read_parties(
 
 
 def _finish_address(address: ExternalAddress, reply: Reply, stamp: WriteStamp, store: Store) -> ProviderOutcome:
-    """Store the numbers of the address. If it is refused or a number is already in use, remove it from the account."""
+    """Store the numbers of the address.
+
+    If the provider refused the address or a number is already in use, remove the address from the account.
+    """
     reason = str(reply)[:LONGEST_WORDS] if isinstance(reply, ProviderRefused) else _TAKEN
     if isinstance(reply, OpenedAddress):
         numbers = {name: getattr(reply, name) for name in ("account_number", "sort_code", "iban", "bic", "country")}
@@ -166,7 +169,7 @@ def _finish_address(address: ExternalAddress, reply: Reply, stamp: WriteStamp, s
 
 
 def _payment_instruction(payment: ExternalPayment) -> ProviderOrder:
-    """Return the order for the provider. For a direct debit's return, the amount is reclaimed from the creditor."""
+    """Return the order for the provider. If a direct debit is returned, the amount is reclaimed from the creditor."""
     to = payment.destination or {}
     numbers = (to.get(name) for name in ("account_number", "sort_code", "iban", "bic"))
     return ProviderOrder(

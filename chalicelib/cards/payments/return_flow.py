@@ -1,6 +1,6 @@
 """Returns of incoming payments and direct debits (specification, External payment operations).
 
-The whole amount of a payment is returned, once: the first return marks the payment.
+The whole amount of a payment is returned. A payment is returned only once, because the first return marks the payment.
 """
 
 from __future__ import annotations
@@ -92,7 +92,9 @@ def _send_back(
     programmes: Programmes,
     sequences: Sequences,
 ) -> ActionOutcome[TransferRecord]:
-    """Request the provider to return a payment, and hold the amount on the account until then. Raises: Refused."""
+    """Request that the provider returns a payment. Hold the amount on the account until the payment is returned.
+    Raises: Refused.
+    """
     party, sender = _read_parties(context, original, programmes)
     original.require(context.action)
     if original.payment == "in" and (original.scheme in DIRECT_CREDITS) != direct_credit:
@@ -119,7 +121,9 @@ def _send_back(
 def _read_parties(
     context: RequestContext, original: ExternalPayment, programmes: Programmes
 ) -> tuple[PostingContext, Side | None]:
-    """Read the records of the account that returns the payment, and the payment's other side if stored here."""
+    """Read the records of the account that returns the payment. If the other side of the payment is stored here, also
+    read it.
+    """
     account_ref, sender = AccountRef.of(original), None
     keys, count = account_ref.keys, len(account_ref.keys)
     if original.counterpart is not None:
@@ -173,7 +177,7 @@ def _new_return(
 def _return_at_home(
     context: RequestContext, payment: ExternalPayment, receiver: Side, sender: Side, sequences: Sequences
 ) -> ActionOutcome[TransferRecord]:
-    """Return a payment from another address of this service, in the same transaction. Raises: Refused."""
+    """Return a payment that came from another address of this service, in the same transaction. Raises: Refused."""
     (came, payee), (sent, payer) = receiver, sender
     if payer.account.status == CLOSED:
         raise refused_by_provider("the paying account is closed")

@@ -1,9 +1,9 @@
 """Bank account numbers of the sandbox, unique because they are derived from address ids.
 
-Their bank codes are unassigned if the country has any unassigned ones. IBANs and British account numbers are valid.
+The bank codes are unassigned codes, if the country has any. IBANs and British account numbers are valid.
 National check digits inside other account numbers are correct where ``is_iban`` verifies them, otherwise 0. Icelandic
-account numbers identify their holder, which the sandbox cannot do. So addresses in Iceland get German numbers, as do
-addresses outside SEPA and in countries whose numbers are used up.
+account numbers contain an identifier of the holder, which the sandbox does not have. So addresses in Iceland get German
+numbers. Addresses outside SEPA, and in countries whose numbers are used up, also get German numbers.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _LETTERS = {number: letters for letters, number in SEPA_COUNTRIES.items()}
 def british_number(address_id: int) -> str | None:
     """Return the eight digits of an account at ``SORT_CODE``, or ``None`` if all numbers are used up.
 
-    Any seven digits have a valid eighth, because the last digit has weight 1 in a sum modulo 10.
+    For any seven digits, there is a valid eighth digit, because the last digit has weight 1 in a sum modulo 10.
     """
     number = _pad_number(address_id, 7)
     return number and with_check_digit(SORT_CODE, number)
@@ -32,7 +32,7 @@ def british_iban(account_number: str) -> str:
 
 
 def sepa_iban(country: int, address_id: int) -> str | None:
-    """Return an IBAN of ``country`` (numeric ISO code) or a German one, or ``None`` if all are used up."""
+    """Return an IBAN of ``country`` (numeric ISO code) or a German IBAN, or ``None`` if all IBANs are used up."""
     ibans = (_make_iban(letters, address_id) for letters in (_LETTERS.get(country, _OTHERWISE), _OTHERWISE))
     return next(filter(None, ibans), None)
 
@@ -47,7 +47,7 @@ def _make_iban(letters: str, address_id: int) -> str | None:
 
 
 def _checked_iban(letters: str, account: str) -> str:
-    """Return the first valid IBAN, with digits in place of the account's question marks."""
+    """Return the first valid IBAN in which digits replace the question marks of the account number."""
     unknown = account.count("?")
     checks = (f"{check:0{unknown}}" if unknown else "" for check in range(10**unknown))
     ibans = (make_iban(letters, account.replace("?" * unknown, check)) for check in checks)

@@ -1,12 +1,13 @@
 """The sandbox provider of external payments opens addresses and accepts orders without moving money.
 
-All instances of the service share its state in the table of external payments. Names that begin with a certain word, in
+All instances of the service share its state in the table of external payments. Names that begin with one of these
+words, in
 upper or lower case, simulate failures:
 
 - ``REFUSE``: an order to this name is refused.
 - ``SILENT``: an order to this name is accepted, but the first response is lost: ``find`` returns the order, and
   submitting it again succeeds.
-- ``LOST``: an order to this name is lost the first time: ``find`` does not return it, and submitting it again succeeds.
+- ``LOST``: the first order to this name is lost: ``find`` does not return it, and submitting it again succeeds.
 - ``REFUSE`` as an account name: its address is not opened.
 
 A return goes to the sender of the original payment, so the sender's name applies.
@@ -65,7 +66,7 @@ class SandboxProvider:
         return _read_receipt(found) if found else None
 
     def _put_or_read(self, item: Item) -> Item:
-        """Return the stored item: ``item`` if this attempt wrote it, otherwise an earlier item."""
+        """Return the stored item, which is ``item`` if this attempt wrote it, and otherwise an earlier item."""
         put = Put(TABLE, item, absent("owner"))
         with _reachable():
             return Engine(self._store).carry_out(if_permitted([put], item, lambda facts: facts.item_of(put)))
@@ -108,7 +109,7 @@ def _read_receipt(item: Item) -> provider.Receipt:
 
 
 def _find_numbers(opening: provider.AddressRequest) -> provider.OpenedAddress | None:
-    """Return the numbers of an address, or ``None`` if all are used up."""
+    """Return the numbers of an address, or ``None`` if all numbers are used up."""
     if opening.method == UK:
         number = british_number(opening.address_id)
         return provider.OpenedAddress(number, SORT_CODE, british_iban(number), None, BRITAIN) if number else None

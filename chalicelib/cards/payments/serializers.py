@@ -87,7 +87,7 @@ def serialize_payment(payment: ExternalPayment) -> TransferWithDestination:
 
 
 def _own_account(account: Mapping[str, Any]) -> OwnBankAccount:
-    """Return the account's bank details. All members are mandatory, and missing numbers are empty."""
+    """Return the account's bank details. All members are mandatory. Missing numbers are empty."""
     return {
         "id": account["id"],
         "account_number": account.get("account_number", ""),
@@ -110,7 +110,7 @@ def _other_account(account: Mapping[str, Any]) -> OtherBankAccount:
 
 
 def refused_by_provider(reason: str | None) -> Refused:
-    """Return the refusal with the provider's reason, if stored. Reasons contain no names."""
+    """Return the refusal with the provider's reason, if a reason is stored. Reasons contain no names."""
     return Refused(Status.PROVIDER_REFUSED, f"{Status.PROVIDER_REFUSED.meaning}: {reason}" if reason else "")
 
 

@@ -28,7 +28,8 @@ _FIRST_REFERENCE = 8_000_000_000
 def simulate_inbound_payment(
     request: messages.SimulateInboundPayment, context: RequestContext, *, sequences: Sequences
 ) -> ActionOutcome[messages.InboundPayment]:
-    """The scheme must belong to the address's method (2005), and the currency must be the address's (5003). If the
+    """The scheme must belong to the address's method (2005), and the currency must be the address's currency (5003). If
+    the
     address, the account or limits prevent the payment, the payment is bounced, and the action succeeds with ``state``
     J.
     """
@@ -82,8 +83,8 @@ def simulate_direct_debit(
     request: messages.SimulateDirectDebit, context: RequestContext, *, sequences: Sequences
 ) -> ActionOutcome[messages.Collection]:
     """An announced collection waits 24 hours for its cut-off. Under a cancelled mandate, the collection is rejected
-    immediately. At the cut-off it is paid if permitted and if funds and limits suffice, otherwise rejected. The action
-    succeeds in both cases.
+    immediately. At the cut-off, the collection is paid if it is permitted and if funds and limits suffice. Otherwise it
+    is rejected. The action succeeds in all cases.
     """
     if request.epm_transaction_id is not None:
         payment = context.find(ExternalPayment, request.epm_transaction_id)
@@ -131,7 +132,7 @@ def simulate_outbound_result(
 def _inbound_members(
     context: RequestContext, address: ExternalAddress, amount: int, sequences: Sequences
 ) -> dict[str, Any]:
-    """Return the members common to all payments that arrive from outside."""
+    """Return the members common to all payments that arrive from other banks."""
     number = sequences.next("external_payment")
     return {
         "id": number,

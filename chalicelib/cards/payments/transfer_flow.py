@@ -42,8 +42,10 @@ InternalPayee = tuple[ExternalAddress, PostingContext]
 def transfer_to_external_payment(
     request: TransferToExternalPayment, context: RequestContext, *, programmes: Programmes, sequences: Sequences
 ) -> ActionOutcome[TransferWithDestination]:
-    """The payment is in the address's currency (5003), using the first scheme that accepts the amount (2005 if none
-    does). A UK address pays to a matching sort code and account number, or to a British IBAN. A SEPA address pays to a
+    """The payment must be in the address's currency (5003). It uses the first scheme that accepts the amount. If no
+    scheme
+    accepts the amount, the payment is refused with 2005. A UK address pays to a matching sort code and account number,
+    or to a British IBAN. A SEPA address pays to a
     SEPA IBAN (2005). A refusal by the provider is returned as 7001. Until the provider responds, the action returns
     8001.
     """
@@ -77,7 +79,7 @@ def transfer_to_external_payment(
 def _read_parties(
     context: RequestContext, address: ExternalAddress, number: Item | None, programmes: Programmes
 ) -> tuple[PostingContext, InternalPayee | None]:
-    """Read the payer's records, and the payee's if the destination is an address of this service."""
+    """Read the payer's records. If the destination is an address of this service, also read the payee's records."""
     account_ref, own_keys, home = AccountRef.of(address), [], None
     if number is not None:
         home = AccountRef.of_number_item(number)
@@ -133,7 +135,7 @@ def _transfer_internally(
     tally: CounterChanges,
     sequences: Sequences,
 ) -> ActionOutcome[TransferWithDestination]:
-    """Pay an address of this service. Both accounts change in one transaction without the provider. Raises: Refused."""
+    """Pay an address of this service. One transaction changes both accounts, without the provider. Raises: Refused."""
     address, payee = own
     if payee.account.owner == payer.account.owner:
         field = "destination_account_number" if request.destination_iban is None else "destination_iban"
@@ -192,7 +194,7 @@ def _choose_schemes(address: ExternalAddress, request: TransferToExternalPayment
 
 
 def _require_one_account(request: TransferToExternalPayment) -> None:
-    """Check that IBAN, sort code and account number identify the same account. Raises: Refused."""
+    """Check that the IBAN, the sort code and the account number identify the same account. Raises: Refused."""
     iban = request.destination_iban
     sort_code, account_number = request.destination_sort_code, request.destination_account_number
     if iban is None or sort_code is None or account_number is None:

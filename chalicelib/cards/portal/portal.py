@@ -2,8 +2,8 @@
 
 The staff need no card API credential, because they are signed in to the web interface. Their requests pass through the
 normal dispatch with a credential that exists only in memory and has no keys. The credential can read all of the
-programme manager's records and carry out the actions in ``MANAGING``. The only card data it discloses is the masked
-number.
+programme manager's records and carry out the actions in ``MANAGING``. The only card data that it discloses is the
+masked card number.
 """
 
 from __future__ import annotations

@@ -212,13 +212,16 @@ def show_statement(request: messages.ShowStatement, context: RequestContext) -> 
 
 
 def _is_wanted(wanted: CardSearch, row: Item, card: Card, holder_name: str, now: int, card_data: CardData) -> bool:
-    """Whether a card matches the search after its row matched. Rows of earlier versions match for every card."""
+    """Whether a card matches the search, checked after its row matched.
+
+    The check is needed because rows of earlier versions match any search.
+    """
     names = (card.name_line_3, holder_name, row.get("holder_name", ""))
     return wanted.matches(card, names, decrypt_number(card, card_data) if wanted.last_four else "", now)
 
 
 def _card(context: RequestContext, card: Card, card_data: CardData) -> messages.NumberedCard:
-    """Return a serialized card, with its number disclosed in the credential's mode."""
+    """Return a serialized card. Its number is disclosed in the credential's mode."""
     number = disclosure.disclose(context.credential, card.id, "pan", decrypt_number(card, card_data))
     disclosure.audit_reveal(context.credential, card.id, "pan")
     programme = context.catalogue.card_programmes[card.program_id].name
@@ -233,7 +236,7 @@ def _listing(context: RequestContext, rows: list[A], *, more: bool, **beside: An
 def _holders_and_accounts(
     context: RequestContext, cards: Sequence[Card]
 ) -> tuple[Mapping[int, Holder], Mapping[int, Account]]:
-    """Return the holders and first accounts of the cards, by id. Only records visible to the caller are included."""
+    """Return the holders and first accounts of the cards, by id. Only records that the caller may see are included."""
     holders = list(dict.fromkeys(card.holder_id for card in cards))
     accounts = list(dict.fromkeys(number for card in cards for number in card.account_ids[: messages.ACCOUNTS]))
     keys = [*map(Holder.key, holders), *map(Account.key, accounts)]
@@ -291,7 +294,7 @@ def _transaction(row: Item) -> messages.DatedTransaction:
 
 
 def _statement_row(row: Item) -> messages.StatementRow:
-    """Return a transaction with its effect on the settled balance. The balance is not computed yet and is 0."""
+    """Return a transaction with its effect on the settled balance. The balance is set to 0 and computed later."""
     shown = _transaction(row)
     sign = -1 if row["direction"] == "debit" else 1
     amount, fee = shown["holder_amount"] or 0, shown.get("currency_conversion_fee") or 0
@@ -300,7 +303,7 @@ def _statement_row(row: Item) -> messages.StatementRow:
 
 
 def _balances(row: Item) -> messages.DatedBalances:
-    """Return an account's balances after a movement, and the time in Unix milliseconds."""
+    """Return an account's balances after a movement, and the movement's time in Unix milliseconds."""
     return {"at": row["at"], "settled": row["settled"], "held": row["held"], "reserved": row["reserved"]}
 
 

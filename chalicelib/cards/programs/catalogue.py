@@ -48,14 +48,14 @@ class Design(_Named):
 
 @dataclass(frozen=True, slots=True)
 class Region(_Named):
-    """A group of countries that fees and limits treat alike. A country may belong to several regions."""
+    """A group of countries that fees and limits treat alike. A country can belong to several regions."""
 
     countries: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class FeeEntry:
-    """A fee and its conditions. The first match of the entries with the same code is charged.
+    """A fee and its conditions. Among the entries with the same code, the first matching entry is charged.
 
     ``fixed``, ``minimum`` and ``maximum`` are in ``currency``. Without ``country`` and ``region``, the fee applies
     everywhere. ``updated_at`` is the operator's last change, in Unix seconds.
@@ -135,8 +135,8 @@ class MccRange:
 class UsageGroup(_Named):
     """Usage restrictions. For the channels, see ``network.usage_groups``.
 
-    Without ``countries``, all countries except ``blocked_countries`` are allowed. With ``authenticated_online``,
-    e-commerce requires 3-D Secure.
+    Without ``countries``, all countries except ``blocked_countries`` are allowed. If ``authenticated_online`` is
+    true, e-commerce requires 3-D Secure.
     """
 
     blocked_channels: tuple[str, ...] = ()
@@ -150,7 +150,7 @@ class UsageGroup(_Named):
 class RiskRule(_Named):
     """A condition for risky attempts, and its consequences. ``actions`` has at least one of ``RISK_ACTIONS``.
 
-    ``amount`` is the minimum amount, in ``amount_currency``. With ``count``, the rule fires after that number of
+    ``amount`` is the minimum amount, in ``amount_currency``. If ``count`` is set, the rule fires after that number of
     matching attempts within ``duration``. 0 matches any country, region and type of region. ``updated_at`` is the
     operator's last change, in Unix seconds.
     """
@@ -185,7 +185,9 @@ class ShippingMethod(_Named):
 
 @dataclass(frozen=True, slots=True)
 class SpecialAccountEntry(_Named):
-    """An account of the programme manager, without a holder. ``country`` is the country of its addresses."""
+    """An account that belongs to the programme manager and has no holder. ``country`` is the country of its
+    addresses.
+    """
 
     currency: int
     country: int
@@ -217,7 +219,7 @@ class CardProgramme(_Named):
     ``bin`` has 6 to 8 digits, and a PAN has ``pan_length`` (16 to 19) digits. ``virtual`` and ``physical`` specify the
     allowed kinds of card. Without ``countries``, all are allowed. ``validity_months`` is the default validity.
     ``country_change`` is whether a holder's country may change. ``auto_conversion`` is whether cards may convert
-    currencies, and also the default. ``bureau_characters`` are the characters that its card bureau can print.
+    currencies, and whether they do by default. ``bureau_characters`` are the characters that its card bureau can print.
     """
 
     bin: str
@@ -344,9 +346,9 @@ class Catalogue:
 
     @cached_property
     def window_durations(self) -> Mapping[str, int]:
-        """The durations of limits and of risk rules that count, by the keys of their windows.
+        """The durations of limits and of risk rules with a count, by the keys of their windows.
 
-        Key ``3.1`` is entry 1 of limit group 3, and ``risk.7.1`` is rule 1 of risk group 7.
+        For example, key ``3.1`` is entry 1 of limit group 3, and ``risk.7.1`` is rule 1 of risk group 7.
         """
         limit_groups, risk_groups = self.limit_groups.values(), self.risk_groups.values()
         limits = {f"{group.id}.{each.id}": each.duration for group in limit_groups for each in group.entries}

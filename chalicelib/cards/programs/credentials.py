@@ -1,7 +1,7 @@
 """Programme manager credentials: their keys, rights and call limits.
 
 A credential is found by the digest of its access key. It has one or two live keys, each a pair of ``access_api_id`` and
-``access_api_key``, so that a new key can be distributed before the old one ends. Only digests of the three parts are
+``access_api_key``, so that a new key can be distributed before the old key ends. Only digests of the three parts are
 stored.
 """
 
@@ -60,7 +60,7 @@ class CredentialKey:
 
 @dataclass(frozen=True, slots=True)
 class CredentialSecret:
-    """A credential's three parts in plain text, displayed once. The access key is ``None`` if it is unchanged."""
+    """A credential's three parts in plain text, displayed once. The access key is ``None`` if it did not change."""
 
     access_key: str | None = field(repr=False)
     access_api_id: str = field(repr=False)
@@ -126,10 +126,7 @@ class Credentials:
         return credential if _has_key(credential, parts) else None
 
     def current(self, digests: Sequence[str]) -> list[Credential]:
-        """Return the live credentials with these access key digests, at most 100, as ``check`` reads them.
-
-        Raises: StoreError.
-        """
+        """Return the live credentials with these access key digests, at most 100. Like ``check``, use the cache."""
         now = self._clock.time()
         cached = {each: entry for each in digests if (entry := self._cache.get(each))}
         found = {
@@ -151,7 +148,7 @@ class Credentials:
         return self._find(manager_id, name)[1]
 
     def read(self, digests: Mapping[str, str]) -> dict[str, Credential]:
-        """The current credentials by name, from a mapping of names to access key digests."""
+        """Return the current credentials by name, from a mapping of names to access key digests."""
         items = self._store.batch_get([credential_key(each) for each in digests.values()]) if digests else []
         return {name: _credential(item) for name, item in zip(digests, items, strict=True) if item}
 
@@ -179,7 +176,7 @@ class Credentials:
         self._update_keys(key_digest, credential, list(credential.keys[1:]))
 
     def _find(self, manager_id: int, name: str) -> tuple[str, Credential]:
-        """Return the digest of the access key, and the current credential."""
+        """Return the digest of the access key and the current credential."""
         entry = self._store.get(*name_key(manager_id, name))
         item = self._store.get(*credential_key(entry["access_key"])) if entry else None
         if entry is None or item is None:
@@ -197,7 +194,7 @@ class Credentials:
         self._cache.pop(key_digest, None)
 
     def _from_cache(self, key_digest: str, seconds: int) -> Credential | None:
-        """Return a credential that was read at most the given number of seconds ago."""
+        """Return a cached credential, if it was read at most the given number of seconds ago."""
         read_at, credential = self._cache.get(key_digest, (0, None))
         if credential is None or not 0 <= self._clock.time() - read_at < seconds:
             self._cache.pop(key_digest, None)
@@ -228,7 +225,7 @@ def name_key(manager_id: int, name: str) -> tuple[str, Item]:
 
 
 def new_secret(*, with_access_key: bool) -> CredentialSecret:
-    """Generate a new key, with a new access key or for an existing one."""
+    """Generate a new key, either with a new access key or for an existing access key."""
     drawn = "".join(secrets.choice(string.ascii_letters + string.digits) for _ in range(20))
     return CredentialSecret(drawn if with_access_key else None, secrets.token_hex(16), secrets.token_hex(32))
 
@@ -239,7 +236,9 @@ def new_key(secret: CredentialSecret, now: int) -> CredentialKey:
 
 
 def put_credential(manager_id: int, name: str, rights: Rights, secret: CredentialSecret, now: int) -> list[Operation]:
-    """Return the writes that create a credential with a new secret. Any earlier one with this name must have ended."""
+    """Return the writes that create a credential with a new secret. Any earlier credential with this name must have
+    ended.
+    """
     assert secret.access_key is not None
     key_digest = digest(secret.access_key)
     table, key = credential_key(key_digest)
@@ -284,9 +283,9 @@ def _rights_members(rights: Rights) -> Item:
 
 
 class CredentialLimits:
-    """Counts calls in each process and admits them before the action is checked.
+    """Counts the calls of credentials in each process, and admits them before the action is checked.
 
-    ``credential_calls`` is the default limit, in calls a minute, for credentials without their own limit.
+    ``credential_calls`` is the default limit, in calls per minute, for credentials without their own limit.
     """
 
     def __init__(self, clock: Clock, credential_calls: int, metrics: Metrics) -> None:
@@ -299,7 +298,7 @@ class CredentialLimits:
         return credential.calls_per_minute or self._default
 
     def admit(self, credential: Credential) -> None:
-        """Count a call made with any of the credential's keys. Raises: Refused."""
+        """Count a call made with any key of the credential. Raises: Refused."""
         limit = self.limit_of(credential)
         try:
             self._limits.admit(credential.identity, limit)
@@ -310,7 +309,7 @@ class CredentialLimits:
 
 
 def refuse_call(reached: LimitReached) -> Refused:
-    """Return the refusal of a call above its credential's limit."""
+    """Return the refusal of a call that exceeds its credential's limit."""
     return Refused(
         Status.TOO_MANY_ATTEMPTS,
         f"the credential's limit of calls, {reached.limit} a minute, is reached: repeat the request after the seconds "

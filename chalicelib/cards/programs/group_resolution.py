@@ -1,4 +1,4 @@
-"""Resolve the entries named in a request, and check that the programme allows them."""
+"""Resolves the entries named in a request, and checks that the programme allows these entries."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ _MISSING = {
 
 
 def card_programme(catalogue: Catalogue, number: int) -> CardProgramme:
-    """The card programme in the request, if it is allowed. Raises: Refused."""
+    """Return the card programme in the request, if it is allowed. Raises: Refused."""
     return _require(catalogue.card_programmes, number, Status.NO_PROGRAMME, "there is no such card programme")
 
 
 def account_programme(catalogue: Catalogue, number: int) -> AccountProgramme:
-    """The account programme in the request, if it is allowed. Raises: Refused."""
+    """Return the account programme in the request, if it is allowed. Raises: Refused."""
     return _require(catalogue.account_programmes, number, Status.NO_PROGRAMME, "there is no such account programme")
 
 
 def limit_group(catalogue: Catalogue, limit_type: int, number: int) -> EntryId:
-    """The limit group with this id and type (1 card, 2 account, 3 holder). Raises: Refused."""
+    """Return the limit group with this id and type (1 card, 2 account, 3 holder). Raises: Refused."""
     if _require(catalogue.limit_groups, number, Status.NO_LIMIT_GROUP).limit_type != limit_type:
         raise Refused(Status.NO_LIMIT_GROUP, "there is no such limit group of this type")
     return "limit_group", number
@@ -41,7 +41,7 @@ def limit_group(catalogue: Catalogue, limit_type: int, number: int) -> EntryId:
 def require_allowed(
     catalogue: Catalogue, kind: str, field: str, number: int, allowed: Sequence[int], limit_type: int = LIMIT_OF_CARD
 ) -> EntryId:
-    """The entry named in ``field``, if it exists and the programme allows it. Raises: Refused."""
+    """Return the entry named in ``field``, if the entry exists and the programme allows it. Raises: Refused."""
     if kind == "limit_group":
         limit_group(catalogue, limit_type, number)
     else:
@@ -54,10 +54,9 @@ def require_allowed(
 def choose(
     catalogue: Catalogue, kind: str, field: str, number: int | None, allowed: Sequence[int], current: int | None = None
 ) -> int:
-    """Return the entry named in ``field`` if the programme allows it. The default is ``current`` or the programme's
-    default.
+    """Return the entry named in ``field`` if the programme allows it.
 
-    Raises: Refused.
+    Without ``field``, return ``current`` or the programme's default. Raises: Refused.
     """
     if number is None:
         return keep_or_default(current, allowed)
@@ -82,15 +81,15 @@ def account_limit_group(
 
 
 def fee_groups_of(catalogue: Catalogue, programme: int) -> frozenset[int]:
-    """The fee groups allowed by the card and account programmes with this id. Raises: Refused."""
+    """Return the fee groups allowed by the card and account programmes with this id. Raises: Refused."""
     return frozenset(number for each in _programmes(catalogue, programme) for number in each.fee_group_ids)
 
 
 def limit_groups_of(catalogue: Catalogue, programme: int, limit_type: int) -> frozenset[int]:
-    """The limit groups of a type that the card and account programmes with this id allow or assign. Raises:
+    """Return the limit groups of a type that the card and account programmes with this id allow or assign. Raises:
     Refused.
 
-    A programme without account limit groups allows all of them.
+    An account programme without account limit groups allows all of them.
     """
     every = [group.id for group in catalogue.limit_groups.values() if group.limit_type == limit_type]
     found: set[int | None] = set()

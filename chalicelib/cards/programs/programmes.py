@@ -1,4 +1,4 @@
-"""Programme manager configurations: reads cached for at most a minute, and marks on entries in use.
+"""Programme manager configurations: reads, which are cached for at most a minute, and marks on entries in use.
 
 Each entry is an item. Its first use sets ``used`` on condition that the item exists. Removal requires that ``used`` is
 not set. So an entry in use cannot be removed, and concurrent use and removal cannot both succeed.
@@ -43,10 +43,11 @@ class EntryGone(DecideAgain):
 
 @dataclass(frozen=True, slots=True)
 class SetUp:
-    """A programme manager's items as stored.
+    """The items of a programme manager as stored.
 
-    ``revision`` counts the changes, 0 for a new programme manager. ``used`` are the entries that cannot be removed.
-    ``credentials`` are access key digests by name.
+    ``revision`` counts the changes, and is 0 for a new programme manager. ``used`` are the entries that cannot be
+    removed.
+    ``credentials`` maps names to access key digests.
     """
 
     catalogue: Catalogue
@@ -73,10 +74,11 @@ class Programmes:
         return self._cached(manager_id).credentials
 
     def mark_used(self, catalogue: Catalogue, references: Iterable[EntryId]) -> None:
-        """Mark entries as used before the transaction that uses them. Entries already marked are not written again.
+        """Mark entries as used before the transaction that uses them. Entries that are already marked are not written
+        again.
 
         Raises:
-            EntryGone: an entry was removed; the next ``catalogue`` reads from the store.
+            EntryGone: an entry was removed. The next call of ``catalogue`` reads from the store.
         """
         known, manager_id = self._used, catalogue.manager_id
         new = [reference for reference in dict.fromkeys(references) if (manager_id, reference) not in known]
@@ -135,7 +137,7 @@ def entry_key(manager_id: int, kind: str, number: int) -> tuple[str, Item]:
 
 
 def head_members(catalogue: Catalogue) -> dict[str, Any]:
-    """Return the head item's members other than key and revision, without ``None`` values."""
+    """Return the head item's members, except key, revision and ``None`` values."""
     return {
         "name": catalogue.name,
         "currencies": list(catalogue.currencies),

@@ -1,1 +1,1 @@
-"""Proves that the ledger is consistent with every record that moves or holds money."""
+"""Checks that the ledger is consistent with every record that moves or holds money."""

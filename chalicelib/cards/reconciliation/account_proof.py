@@ -1,7 +1,7 @@
-"""The proof of one account while the service is running.
+"""The ledger check of one account while the service is running.
 
-The account is read first, then the rows included in its row count. Later rows are ignored. The amounts claimed by
-payments, authorizations and disputes are compared with the rows.
+The account is read first, then the rows included in its row count. Later rows are ignored. The amounts that payments,
+authorizations and disputes hold or reserve are compared with the rows.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ _RECORDS: Mapping[str, type[Record]] = {PAYMENT: ExternalPayment, AUTHORIZATION:
 def prove_account(
     store: Store, account: Item, noted: Sequence[ReservedAmount], shared: SharedMovements
 ) -> AccountProof:
-    """Prove one account. ``noted`` are claims on its money found earlier. Raises: LedgerMismatch."""
+    """Check one account. ``noted`` are held and reserved amounts that were found earlier. Raises: LedgerMismatch."""
     for attempt in range(LOOKS):
         try:
             return _prove_once(store, account, noted, shared)
@@ -95,7 +95,7 @@ def _read_records(store: Store, claims: Iterable[ReservedAmount]) -> dict[Reserv
 
 
 def _compare_reservations(fold: AccountProof, records: Mapping[ReservedAmount, Item | None]) -> None:
-    """Compare the records of claims with the account's rows. Raises: LedgerMismatch."""
+    """Compare the records of held and reserved amounts with the account's rows. Raises: LedgerMismatch."""
     for claim in find_mismatches(fold.claims, records):
         verb, record = claim.verb, records[claim]
         by_rows = format_amount(fold.claims.get(claim, 0), fold.currency)
@@ -107,7 +107,10 @@ def _compare_reservations(fold: AccountProof, records: Mapping[ReservedAmount, I
 
 @dataclass
 class LedgerReader:
-    """Tracks the position up to which an account's rows and transactions were read. Later ones are ``beyond``."""
+    """Reads an account's rows and transactions, and tracks the position up to which they were read.
+
+    Later rows and transactions are ``beyond``.
+    """
 
     store: Store
     fold: AccountProof
@@ -171,12 +174,15 @@ def latest_first(store: Store, owner: str) -> Iterator[Item]:
 
 
 def account_key(owner: str) -> Key:
-    """Return the key of the account to which an owner's rows belong. Its ``part`` is its kind."""
+    """Return the key of the account to which an owner's rows belong. The key's ``part`` is the account's kind."""
     return CARDS, {"owner": owner, "part": owner.partition("#")[0]}
 
 
 def with_row_count(account: Item) -> Item:
-    """Return an account's item with a row count, 0 for unchanged accounts from before the ledger existed."""
+    """Return an account's item with a row count.
+
+    The row count is 0 for accounts that have not changed since before the ledger existed.
+    """
     return {"movements": 0, "last_at": 0} | account
 
 

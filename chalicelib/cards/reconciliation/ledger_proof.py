@@ -1,4 +1,4 @@
-"""The proof of the ledger: an account is the sum of its rows, and rows, transactions and accounts agree.
+"""The ledger check. An account must be the sum of its rows, and rows, transactions and accounts must agree.
 
 This module does not read storage. Callers pass the rows of an account in order, each with its transactions. A
 contradiction raises ``LedgerMismatch``.
@@ -56,8 +56,9 @@ class AccountProof:
     Attributes:
         balances: the sums of its own books.
         claims: current held and reserved amounts by cause.
-        books: amounts in the common books; a movement of several accounts counts in only one of them.
-        rows, transactions: their numbers. ``last_at`` is the last row's time in Unix milliseconds.
+        books: amounts in the common books. A movement of several accounts is counted for only one of the accounts.
+        rows, transactions: the number of rows and of transactions.
+        last_at: the last row's time in Unix milliseconds.
     """
 
     def __init__(self, owner: str, currency: int) -> None:
@@ -218,7 +219,7 @@ def check_copy(transaction: Item, copy: Item | None) -> None:
 
 @dataclass(frozen=True, slots=True)
 class SharedRow:
-    """A movement of several accounts of which some rows are unread. ``row`` of ``owner`` was read."""
+    """A movement of several accounts of which not all rows were read. ``row`` is the row of ``owner`` that was read."""
 
     owner: str
     row: Item
@@ -227,10 +228,10 @@ class SharedRow:
 
 
 class SharedMovements:
-    """Movements of several accounts. All their rows must have the same entries.
+    """Movements of several accounts. All rows of a movement must have the same entries.
 
-    A movement is remembered from its first row to its last. At most ``most`` are remembered at a time. Further
-    movements are only counted in ``left_out``. Thread-safe.
+    A movement is stored from its first row to its last row. At most ``most`` movements are stored at a time. Further
+    movements are only counted, in ``left_out``. Thread-safe.
     """
 
     def __init__(self, most: int = 200_000) -> None:
@@ -240,7 +241,7 @@ class SharedMovements:
         self._lock = threading.Lock()
 
     def note(self, owner: str, row: Item) -> None:
-        """Record a row of an account. Duplicate calls are allowed. Raises: LedgerMismatch."""
+        """Record a row of an account. The call can be repeated for the same row. Raises: LedgerMismatch."""
         owners = frozenset(owners_of(ledger.entries_of(row)) | {owner})
         movement = row["movement"]
         if len(owners) == 1 and movement not in self._halves:
@@ -278,12 +279,12 @@ def owners_of(entries: Iterable[ledger.Entry]) -> set[str]:
 
 
 def number_of(row: Item) -> int:
-    """The number of a row within its account, starting at 1."""
+    """Return the number of a row within its account, starting at 1."""
     return int(row["part"].partition("#")[2])
 
 
 def describe_owner(owner: str) -> str:
-    """Describe an account as text, such as ``account 17`` or ``special account 1.801``."""
+    """Describe an account as text, for example ``account 17`` or ``special account 1.801``."""
     kind, _, number = owner.partition("#")
     return f"{kind.replace('_', ' ')} {number}"
 

@@ -1,4 +1,4 @@
-"""Progress of the rolling proof of the ledger. The progress is one item, and every step replaces it."""
+"""Progress of the rolling ledger check. The progress is one item, and every step replaces the item."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ MOST_BROKEN = 100
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """The progress of a round. Times are Unix seconds.
+    """The progress of a round of checks. Times are Unix seconds.
 
     Attributes:
         began_at: the start of this round. ``before_began_at`` is the start of the previous, complete round.
-        stretch: the current sequence, ``None`` at the end. ``number`` is the last number checked.
-        proved: the number of accounts proved in this round.
-        broken: owners of the accounts that were broken at the last check.
-        version: the number of writes; 0 if there is no item yet.
+        stretch: the current sequence, or ``None`` at the end. ``number`` is the last number checked.
+        proved: the number of accounts found consistent in this round.
+        broken: owners of the accounts that were inconsistent at the last check.
+        version: the number of writes, or 0 if there is no item yet.
     """
 
     began_at: int
@@ -41,7 +41,7 @@ class Progress:
 
     @classmethod
     def of(cls, item: Item | None, now: int) -> Self:
-        """Return the progress from its item. Without an item, the first round starts."""
+        """Return the progress stored in its item. Without an item, return the start of the first round."""
         if item is None:
             return cls(now)
         members = {name: item[name] for name in cls.__dataclass_fields__ if name in item}
@@ -52,30 +52,32 @@ class Progress:
         return self.stretch is None
 
     def age(self, now: int) -> int:
-        """Return the number of seconds within which every account was proved. The first round may be incomplete."""
+        """Return the number of seconds within which every account was checked. The first round may be incomplete."""
         return now - (self.began_at if self.is_over or self.before_began_at is None else self.before_began_at)
 
     def resume(self, now: int) -> Progress:
-        """Start a new round if this one ended and ``ROUND_SECONDS`` passed. Otherwise return the progress unchanged."""
+        """Start a new round if the current round ended and ``ROUND_SECONDS`` passed. Otherwise return the progress
+        unchanged.
+        """
         if not self.is_over or now - self.began_at < ROUND_SECONDS:
             return self
         return replace(self, began_at=now, before_began_at=self.began_at, stretch=STRETCHES[0], number=0, proved=0)
 
     def advance(self, number: int, proved: int) -> Progress:
-        """Record that all numbers up to ``number`` were checked and ``proved`` more accounts were proved."""
+        """Record that all numbers up to ``number`` were checked and that ``proved`` more accounts were consistent."""
         return replace(self, number=number, proved=self.proved + proved)
 
     def next_stretch(self) -> Progress:
-        """Move to the start of the next sequence, or to the end of the round."""
+        """Go to the start of the next sequence, or to the end of the round."""
         left = STRETCHES[STRETCHES.index(self.stretch) + 1 :]
         return replace(self, stretch=left[0] if left else None, number=0)
 
     def with_findings(self, broken: frozenset[str], held: frozenset[str]) -> Progress:
-        """Add broken accounts, and remove those that are consistent again."""
+        """Add inconsistent accounts, and remove the accounts that are consistent again."""
         return replace(self, broken=tuple(sorted({*self.broken, *broken} - held))[:MOST_BROKEN])
 
     def put(self) -> tuple[Progress, Put]:
-        """Return the write and the resulting progress. The write fails if another run wrote first."""
+        """Return the resulting progress and its write. The write fails if another run wrote first."""
         after = replace(self, version=self.version + 1)
         as_read = Attr("version").eq(self.version) if self.version else absent("owner")
         members = {name: value for name, value in asdict(after).items() if value is not None}

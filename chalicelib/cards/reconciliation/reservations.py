@@ -1,6 +1,6 @@
-"""Claims on an account's money, in the ledger's rows and in the records.
+"""Held and reserved amounts of an account, in the ledger's rows and in the records.
 
-Payments and authorizations hold money; open disputes reserve it.
+Payments and authorizations hold money. Open disputes reserve money.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ class ReservedAmount(NamedTuple):
 
     @property
     def verb(self) -> str:
-        """The verb for messages: "holds" or "reserves"."""
+        """The verb for messages, "holds" or "reserves"."""
         return VERBS[self.balance]
 
     def amount(self, record: Item | None) -> int:
-        """Return the amount that the record claims, in minor units of the account's currency."""
+        """Return the amount that the record holds or reserves, in minor units of the account's currency."""
         if record is None:
             return 0
         if self.kind == DISPUTE:
@@ -52,20 +52,20 @@ class ReservedAmount(NamedTuple):
 
 
 def reserved_amount(row: Item, balance: Balance) -> ReservedAmount | None:
-    """Return the claim whose amount a ledger row changes, if any."""
+    """Return the held or reserved amount that a ledger row changes, if any."""
     found = (ReservedAmount(ABOUT[name], row[name]) for name in _CLAIMING[balance] if row.get(name) is not None)
     return next(found, None)
 
 
 def describe_row(row: Item) -> str:
-    """Describe the subject of a row. The description is empty if the row has no subject."""
+    """Describe the subject of a row as text. The text is empty if the row has no subject."""
     return ", ".join(str(ReservedAmount(kind, row[name])) for name, kind in ABOUT.items() if row.get(name) is not None)
 
 
 def find_mismatches(
     claims: Mapping[ReservedAmount, int], records: Mapping[ReservedAmount, Item | None]
 ) -> list[ReservedAmount]:
-    """Return the claims whose record is missing or whose amount differs from the rows."""
+    """Return the amounts whose record is missing, or whose record's amount differs from the rows."""
     return [
         claim for claim, record in records.items() if record is None or claim.amount(record) != claims.get(claim, 0)
     ]

@@ -1,8 +1,8 @@
-"""The rolling proof of the ledger.
+"""The rolling ledger check.
 
-Each run proves some accounts, and each round proves all accounts. Accounts are found by ascending number, and special
-accounts by their addresses, so no scan is needed. A run starts with the broken accounts, so the alarm remains active
-until the ledger is consistent again.
+Each run checks some accounts, and each round checks all accounts. Accounts are found by ascending number, and special
+accounts by their addresses, so no scan is needed. A run starts with the inconsistent accounts, so the alarm remains
+active until the ledger is consistent again.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class _Run:
 
 
 def prove_accounts(until: float, *, clock: Clock, metrics: Metrics, store: Store) -> Progress:
-    """Prove accounts until ``until`` (monotonic clock) or the end of the round. Returns the progress.
+    """Check accounts until ``until`` (monotonic clock) or the end of the round. Returns the progress.
 
     Raises: StoreError.
     """
@@ -82,7 +82,7 @@ def prove_accounts(until: float, *, clock: Clock, metrics: Metrics, store: Store
 
 
 def next_proof_due(until: int, *, clock: Clock, store: Store) -> int | None:
-    """Return the time when the next run is due, if it is not after ``until``. Raises: StoreError."""
+    """Return the time when the next run is due, if that time is not after ``until``. Raises: StoreError."""
     now = clock.time()
     progress = Progress.of(store.get(*PROGRESS), now)
     due = progress.began_at + ROUND_SECONDS if progress.is_over and not progress.broken else now
@@ -90,7 +90,7 @@ def next_proof_due(until: int, *, clock: Clock, store: Store) -> int | None:
 
 
 def _prove_broken(progress: Progress, run: _Run, until: float, clock: Clock, store: Store) -> Progress:
-    """Recheck broken accounts within the remaining time. Raises: StoreError."""
+    """Check the inconsistent accounts again within the remaining time. Raises: StoreError."""
     held = set()
     for owner in progress.broken:
         if clock.monotonic() >= until:
@@ -105,7 +105,8 @@ def _prove_broken(progress: Progress, run: _Run, until: float, clock: Clock, sto
 
 
 def _prove_alone(owner: str, until: float, clock: Clock, store: Store) -> LedgerMismatch | None:
-    """Return the mismatch of a single account, including its shared movements, or ``None`` if consistent.
+    """Return the mismatch of a single account, including its shared movements, or ``None`` if the account is
+    consistent.
 
     Raises: StoreError.
     """
@@ -116,7 +117,7 @@ def _prove_alone(owner: str, until: float, clock: Clock, store: Store) -> Ledger
 
 
 def _prove_next(progress: Progress, stretch: str, run: _Run, store: Store) -> Progress:
-    """Prove the next accounts of the current sequence, or go to the next sequence. Raises: StoreError."""
+    """Check the next accounts of the current sequence, or go to the next sequence. Raises: StoreError."""
     last = (store.get(*SEQUENCES) or {}).get(stretch, 0)
     numbers = range(progress.number + 1, min(progress.number + LOOKED_UP, last) + 1)
     if not numbers:
@@ -133,7 +134,10 @@ def _prove_next(progress: Progress, stretch: str, run: _Run, store: Store) -> Pr
 
 
 def _find_accounts(stretch: str, numbers: Sequence[int], store: Store) -> list[tuple[int, Item]]:
-    """Find the accounts for these numbers, by number. A special account is found only by its lowest address number."""
+    """Find the accounts with these numbers. Return them by number.
+
+    A special account is found only by its lowest address number.
+    """
     if stretch == STRETCHES[0]:
         items = store.batch_get([Account.key(number) for number in numbers])
         return [(number, item) for number, item in zip(numbers, items, strict=True) if item is not None]
@@ -158,7 +162,7 @@ def _is_short(account: Item) -> bool:
 
 
 def _prove_account(account: Item, shared: SharedMovements, store: Store) -> LedgerMismatch | None:
-    """Return the mismatch of an account, or ``None`` if it is consistent. Raises: StoreError."""
+    """Return the mismatch of an account, or ``None`` if the account is consistent. Raises: StoreError."""
     try:
         prove_account(store, account, (), shared)
     except LedgerMismatch as mismatch:
@@ -177,7 +181,7 @@ def _has_time(until: float, clock: Clock) -> Callable[[], bool]:
 
 
 def _save(progress: Progress, store: Store) -> Progress | None:
-    """Save the progress. Return it with its new version, or ``None`` if another run is active."""
+    """Save the progress. Return the progress with its new version, or ``None`` if another run is active."""
     after, put = progress.put()
     saved: Decide[Progress | None] = if_permitted([put], after, lambda _: None)
     return Engine(store).carry_out(saved)
@@ -191,7 +195,7 @@ def _log_findings(progress: Progress, run: _Run, *, ended: bool) -> None:
 
 
 def _first_batch(accounts: Sequence[tuple[int, Item]]) -> Sequence[tuple[int, Item]]:
-    """Return the first accounts: as many as can be proved in parallel, and at least one."""
+    """Return the first accounts: as many as can be checked in parallel, and at least one."""
     rows = list(accumulate(_row_count(item) for _, item in accounts))
     fitting = sum(total <= MOST_ROWS for total in rows)
     return accounts[: max(min(fitting, AT_ONCE), 1)]
@@ -202,7 +206,9 @@ def _row_count(account: Item) -> int:
 
 
 def find_missing(store: Store, shared: SharedMovements, has_time: Callable[[], bool]) -> Iterator[LedgerMismatch]:
-    """Look up the unread rows of shared movements, latest rows first, within the remaining time. Yield mismatches."""
+    """Look up the unread rows of shared movements, latest rows first, within the remaining time. Yield the
+    mismatches.
+    """
     for owner, halves in shared.missing_halves().items():
         waiting = set(halves)
         for row in latest_first(store, owner):

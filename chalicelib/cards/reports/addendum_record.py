@@ -1,7 +1,7 @@
-"""Addendums: details of a transaction that the network sends after its booking.
+"""Addendums: details of a transaction that the network sends after the transaction was booked.
 
 An addendum is stored as a row of its transaction and of its programme manager, in order of recording, and as an item
-under its id. A programme manager's rows are distributed over several partitions, and their positions are reserved.
+under its id. A programme manager's rows are distributed over several partitions, and the rows' positions are reserved.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def of_transaction(number: int) -> Timeline:
 
 
 def of_manager(manager_id: int) -> Sequence[Timeline]:
-    """Return all addendums of a programme manager, by shard."""
+    """Return all addendums of a programme manager, as one timeline per shard."""
     return [Timeline(TABLE, shard, "addendum", _DIGITS) for shard in shards(manager_id)]
 
 
@@ -45,7 +45,7 @@ def addendum_key(number: int) -> Key:
 
 
 def next_at(transaction: Item, at: int) -> int:
-    """Return the time of a transaction's next addendum: ``at``, or just after the last addendum."""
+    """Return the time of a transaction's next addendum, which is ``at`` or just after the last addendum."""
     return max(at, int(transaction.get(_LAST_AT, 0)) + 1)
 
 

@@ -34,8 +34,9 @@ Serializer = Callable[[Item], A]
 def get_cards_activity(
     request: messages.GetCardsActivity, context: RequestContext
 ) -> ActionOutcome[list[messages.CardActivityRecord]]:
-    """The report lists all messages, approved or declined. Rows are in the order of recording. Rows recorded while you
-    page follow those already read. A ``last_id`` that is not in the list is refused with 3012. The list of all cards
+    """The report lists all messages, approved or declined. Rows are in the order of recording. Rows recorded while
+    you read the pages follow the rows already read. A ``last_id`` that is not in the list is refused with 3012. The
+    list of all cards
     shows a row one second after it was recorded.
     """
     if request.card_id is not None:
@@ -55,7 +56,8 @@ def get_financial_authorizes(
     request: messages.GetFinancialAuthorizes, context: RequestContext
 ) -> ActionOutcome[list[messages.FinancialAuthorizeRecord]]:
     """The report lists approved messages that involve money, except reversals and expiries. Rows are in the order of
-    recording. Rows recorded while you page follow those already read. A ``last_id`` that is not in the list is refused
+    recording. Rows recorded while you read the pages follow the rows already read. A ``last_id`` that is not in the
+    list is refused
     with 3012.
     """
     timeline = activity_record.of_card(request.card_id, AUTHORIZES)
@@ -66,7 +68,8 @@ def get_transactions(
     request: messages.GetTransactions, context: RequestContext
 ) -> ActionOutcome[list[messages.TransactionRecord]]:
     """A card and an account that do not belong together are refused with 3002. Rows are in the order of recording. Rows
-    recorded while you page follow those already read. A ``last_id`` that is not in the list is refused with 3012.
+    recorded while you read the pages follow the rows already read. A ``last_id`` that is not in the list is refused
+    with 3012.
     """
     of_card, of_account, wanted, last = _read_items(
         context,
@@ -92,7 +95,8 @@ def get_transactions(
 def get_financial_detail_addendums(
     request: messages.GetFinancialDetailAddendums, context: RequestContext
 ) -> ActionOutcome[list[messages.AddendumRecord]]:
-    """Rows are in the order of recording. Rows recorded while you page follow those already read. A ``last_id`` that is
+    """Rows are in the order of recording. Rows recorded while you read the pages follow the rows already read. A
+    ``last_id`` that is
     not in the list is refused with 3012. The list for all transactions shows a row one second after it was recorded.
     """
     number = request.transaction_id
@@ -116,7 +120,7 @@ def get_financial_detail_addendums(
 def simulate_addendum(
     request: messages.SimulateAddendum, context: RequestContext, *, sequences: Sequences
 ) -> ActionOutcome[messages.NewAddendum]:
-    """The action can be called repeatedly."""
+    """The action can be called repeatedly for the same transaction."""
     [transaction] = _read_items(context, transaction_key(request.transaction_id))
     if transaction is None or not context.can_see(transaction):
         raise Refused(Status.NO_TRANSACTION)
@@ -140,7 +144,9 @@ def _key(kind: Callable[[int], Key], number: int | None) -> Key | None:
 
 
 def _read_items(context: RequestContext, *keys: Key | None) -> list[Item | None]:
-    """Read the items that the request names together with its claim. The item of a missing key is ``None``."""
+    """Read the items that the request names, together with the request's claim. Return ``None`` for each missing
+    key.
+    """
     named = [key for key in keys if key is not None]
     found = iter(context.items(named) if named or context.claim is not None else ())
     return [None if key is None else next(found) for key in keys]
@@ -149,7 +155,7 @@ def _read_items(context: RequestContext, *keys: Key | None) -> list[Item | None]
 def _find_position(
     request: ReportRequest, context: RequestContext, last: Item | None, belongs: Callable[[Item], bool]
 ) -> Position | None:
-    """Return the position of the row ``last_id``, or ``None`` without ``last_id``. Raises: Refused."""
+    """Return the position of the row ``last_id``, or ``None`` if there is no ``last_id``. Raises: Refused."""
     if request.last_id is None:
         return None
     if last is None or last["manager_id"] != context.manager_id or not belongs(last):
@@ -158,7 +164,7 @@ def _find_position(
 
 
 def _in_list_of_all(last: Item | None) -> Item | None:
-    """Return the item of a row, with its time in the list of all cards."""
+    """Return the item of a row. Its time is the time in the list of all cards."""
     return last and {**last, "at": last.get("listed_at", last["at"])}
 
 
@@ -200,10 +206,11 @@ def _card_page(
 def _sharded_page(
     request: ReportRequest, context: RequestContext, timelines: Sequence[Timeline], span: Span, serialize: Serializer[A]
 ) -> ActionOutcome[list[A]]:
-    """Return a page of a list of all cards. It has only rows that no new row can precede.
+    """Return a page of a list of all cards. The page contains only rows that no new row can precede.
 
-    A page that ends before a row still being written reports more rows even if its span is in the past. Otherwise the
-    client would not request the remaining rows.
+    If a page ends before a row that is still being written, the page reports that more rows exist, even if its span is
+    in the
+    past. Otherwise the client would not request the remaining rows.
     """
     certain = context.at - CERTAIN_AFTER
     until = min(span.until, certain)

@@ -38,8 +38,8 @@ def activity(row: Item) -> CardActivityRecord:
 def financial_authorize(row: Item) -> FinancialAuthorizeRecord:
     """Serialize a row of card activity as a financial authorize.
 
-    ``currency_conversion_fee`` is present unless ``holder_amount`` includes it. ``transaction_fee`` is present unless
-    it is a separate transaction.
+    ``currency_conversion_fee`` is present unless ``holder_amount`` includes this fee. ``transaction_fee`` is present
+    unless this fee is a separate transaction.
     """
     row = {**ZEROS, **row}
     apart = None if row["is_conversion_fee_blended"] else row["currency_conversion_fee"] or None
@@ -54,8 +54,9 @@ def financial_authorize(row: Item) -> FinancialAuthorizeRecord:
 def transaction(row: Item) -> TransactionRecord:
     """Serialize a transaction with the network's data and the account's booking.
 
-    The network's data have the record's member names, such as mcc, merchant, acquirer, security checks, risk actions
-    and rules, and ``auth_code``. The booking has the amounts and rates of the conversion, the fees included in
+    The network's data have the record's member names, for example mcc, merchant, acquirer, security checks, risk
+    actions
+    and rules, and ``auth_code``. The booking contains the amounts and rates of the conversion, the fees included in
     ``holder_amount`` (in the account's currency), and the day of recording, which is also the day of settlement.
     """
     network: Mapping[str, Any] = row.get("network") or {}
@@ -75,18 +76,23 @@ def addendum(row: Item) -> AddendumRecord:
 
 
 def _type(row: Item) -> int:
-    """Return the transaction's type. A return's type depends on its direction, as older rows have one type for both."""
+    """Return the transaction's type. The type of a return is derived from its direction, because older rows do not
+    distinguish
+    the two types.
+    """
     kind = int(row["transaction_type"])
     return values.RETURN_TYPES[row["direction"]] if kind in values.RETURNS else kind
 
 
 def _mti(row: Item) -> int:
-    """Return the type of the message that caused a transaction. If missing, it is derived from the transaction type."""
+    """Return the type of the message that caused a transaction. If the type is missing, derive it from the transaction
+    type.
+    """
     return int(row.get("mti", _MTI_OF_TYPE.get(row["transaction_type"], values.PRESENTMENT)))
 
 
 def _identification(row: Item) -> TransactionRecord:
-    """Return the ids. ``transaction_log_id`` is the authorization's id."""
+    """Return the ids of a transaction. ``transaction_log_id`` is the authorization's id."""
     return {
         "transaction_id": row["id"],
         "mti": _mti(row),
@@ -108,9 +114,9 @@ def _identification(row: Item) -> TransactionRecord:
 
 
 def _amounts(row: Item) -> TransactionRecord:
-    """Return the amounts on the account. ``holder_billing_amount`` is at the base rate, without fees.
+    """Return the amounts booked on the account. ``holder_billing_amount`` is at the base rate, without fees.
 
-    A return also refunds the conversion fee, which is always included in its ``holder_amount``.
+    The ``holder_amount`` of a return always includes the conversion fee, because a return also refunds this fee.
     """
     conversion_fee, is_return = row["conversion_fee"], row["transaction_type"] in values.RETURNS
     # what came in bears its cost, and so does its return: in both the amount is less than what was paid in
@@ -135,7 +141,7 @@ def _amounts(row: Item) -> TransactionRecord:
 
 
 def _reconciliation(row: Item) -> TransactionRecord:
-    """Return the amount to reconcile with the network or the provider, in its own currency, without fees.
+    """Return the amount to reconcile with the network or the provider, in the transaction's currency, without fees.
 
     A return always has the full original amount.
     """
@@ -157,7 +163,7 @@ def _day(row: Item) -> int:
 
 
 def _merchant(row: Item, network: Mapping[str, Any]) -> TransactionRecord:
-    """Return the alphabetic country code, and name and place in one line, as on statements (ISO 8583, field 43)."""
+    """Return the alphabetic country code, and the name and place in one line, as on statements (ISO 8583, field 43)."""
     number = network.get("merchant_country", row.get("country") if _mti(row) in _BY_CARD else None)
     country = None if number is None else country_letters()[number]
     if "merchant_name" not in network:

@@ -1,1 +1,1 @@
-"""A request of the card API: envelope, context, idempotency, disclosure."""
+"""Requests of the card API: envelope, context, idempotency, disclosure."""

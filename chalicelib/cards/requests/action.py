@@ -2,7 +2,7 @@
 
 The function's name is the action's name in snake case. Its annotations give the model of the ``request`` and the type
 of the response data. It returns an ``ActionOutcome`` with an object, a list of objects, or ``None`` for empty ``data``.
-The container fills its keyword-only parameters by name.
+The container passes the function's keyword-only parameters by name.
 """
 
 from __future__ import annotations
@@ -40,17 +40,19 @@ class Action(Generic[Q]):
     """One action.
 
     Attributes:
-        handler: the function that carries it out.
-        summary: a one-line description.
-        effect: a read changes no data. A reveal reads one card datum, and a duplicate request runs it again.
+        handler: the function that carries out the action.
+        summary: a one-line description of the action.
+        effect: the kind of the action. A read changes no data. A reveal reads one card datum, and runs again for a
+            duplicate request.
         field: the card datum that a reveal returns.
-        seals: whether the response contains card data, which duplicate requests receive for one day only.
+        seals: whether the response contains card data. Duplicate requests receive this data for one day only.
         creates: whether ``access_level`` is the level of the record that the action creates.
         answers_id: whether the response has the record's ``id`` next to empty data.
         patience: seconds after arrival during which the request is retried on conflicts.
-        late: the function that ends a request undecided by then. Without one, the status is 8003.
-        unrecorded: with ``late``, the function that responds if storage does not respond.
-        spelling: the action's name, if it is not the function's name in camel case.
+        late: the function that ends a request that is undecided after ``patience``. Without this function, the status
+        is 8003.
+        unrecorded: if ``late`` is set, the function that returns a response when storage does not respond.
+        spelling: the action's name, if the name is not the function's name in camel case.
     """
 
     handler: Handler[Q]
@@ -79,13 +81,13 @@ class Action(Generic[Q]):
 
     @property
     def answer(self) -> type[Answer] | None:
-        """The model of ``data`` or of its elements, or ``None`` if ``data`` is empty."""
+        """The model of ``data`` or of the elements of ``data``, or ``None`` if ``data`` is empty."""
         data = get_args(self._data)[0] if self.shape == "list" else self._data
         return data if self.shape in ("object", "list") else None
 
     @property
     def shape(self) -> Shape:
-        """The shape of ``data``: an object, a list, ``[]``, ``{}``, or ``[]`` with an ``id`` next to it."""
+        """The shape of ``data``: an object, a list, ``[]``, ``{}``, or ``[]`` with an ``id`` next to ``data``."""
         if self._data is type(None):
             return "id" if self.answers_id else "empty"
         if get_origin(self._data) is dict:
@@ -94,12 +96,12 @@ class Action(Generic[Q]):
 
     @property
     def is_paged(self) -> bool:
-        """Whether request and response have a ``paginator``."""
+        """Whether the request and the response have a ``paginator``."""
         return "paginator" in self.request.model_fields
 
     @property
     def is_continued(self) -> bool:
-        """Whether the response has ``has_more_records``. The next page starts after the row ``last_id``."""
+        """Whether the response has ``has_more_records``. If so, the next page starts after the row ``last_id``."""
         return "last_id" in self.request.model_fields
 
     @property
@@ -126,15 +128,15 @@ class Undecided(Exception):
 
 @dataclass(frozen=True, slots=True)
 class PendingRequest:
-    """An authorised request on its way through the dispatcher.
+    """An authorised request that the dispatcher is processing.
 
     Attributes:
-        claim: its claim, if it has a reference.
-        queue_place: its place in queues for items.
-        reservation: the place of its row in a list over all cards.
+        claim: the claim of the request's reference, if any.
+        queue_place: the request's place in queues for items.
+        reservation: the reserved position of the request's row in a list of all cards.
         level: the highest access level of records visible to the caller.
         handler: the method that decides the request: the action's handler or late handler.
-        asked_at: when it was dispatched, in Unix seconds.
+        asked_at: the time when the request was dispatched, in Unix seconds.
         attempts: the decision of each attempt.
         is_late: whether ``handler`` is the late handler.
         late_answers: the responses that the late handler tried to record.
@@ -154,7 +156,7 @@ class PendingRequest:
     late_answers: list[str] = field(default_factory=list)
 
     def answered_attempt(self, repeated: Repeated) -> Outcome[Response] | None:
-        """Return the outcome of the attempt that this request's own claim identifies as written."""
+        """Return the outcome of the attempt that the request's claim identifies as written."""
         decided = self.attempts if repeated.is_own else ()
         return next((each for each in decided if each.answer == repeated.answer), None)
 
@@ -169,7 +171,7 @@ class RequestRetry:
     started: int
 
     def wait(self, number: int, failure: Exception, operations: Sequence[Operation]) -> None:
-        """Wait for the next attempt. Raises: Repeated. Refused or Undecided, if no attempt is left."""
+        """Wait for the next attempt. Raises: Repeated. Also raises Refused or Undecided, if no attempt is left."""
         if isinstance(failure, Unanswered):
             self._wait_for_answer(number)
             return
@@ -186,7 +188,7 @@ class RequestRetry:
             self.engine.wait(min(number + 2, 6), place.seconds_left)
 
     def _queue(self, failure: ConditionFailed, operations: Sequence[Operation]) -> None:
-        """Queue for the changed item. Requests do not queue for claims, which are written first."""
+        """Queue for the changed item. Requests do not queue for claims, which are always the first write."""
         self.pending.queue_place.queue_for(operations[failure.failed[0]])
         if self.pending.action.late is None:
             self.pending.reservation.give_up_if_cancelled(failure)

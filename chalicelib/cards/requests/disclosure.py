@@ -21,12 +21,12 @@ from chalicelib.foundation.crypto import signatures
 
 
 def is_absent(credential: Credential, field: CardField) -> bool:
-    """Whether the credential never receives this field, so the field need not be decrypted."""
+    """Whether the credential never receives this field, so that the field need not be decrypted."""
     return credential.modes[field] == ABSENT
 
 
 def disclose(credential: Credential, card_id: int, field: CardField, clear: str) -> str | None:
-    """Return a card value in the form that the credential permits. ``None`` omits the member.
+    """Return a card value in the form that the credential permits. ``None`` means that the member is omitted.
 
     Encrypted values are base64 of RSA-OAEP with SHA-256 and MGF1-SHA-256, labelled ``<card_id>|<field>``.
     """
@@ -34,7 +34,7 @@ def disclose(credential: Credential, card_id: int, field: CardField, clear: str)
 
 
 def disclose_expiry(credential: Credential, card_id: int, year: int, month: int) -> tuple[int | str, int | str] | None:
-    """Return a card's expiry year and month as the credential permits: as numbers, or each encrypted."""
+    """Return a card's expiry year and month as the credential permits, either as numbers or as encrypted values."""
     if is_absent(credential, "expiry"):
         return None
     if credential.modes["expiry"] == PLAIN:
@@ -53,7 +53,7 @@ def encrypt_for_event(catalogue: Catalogue, auth_request_id: int, value: str) ->
 
 
 def audit_reveal(credential: Credential, card_id: int, field: CardField) -> None:
-    """Write the audit log line for a card datum in a response, including stored responses."""
+    """Write the audit log line for a card datum in a response. Stored responses are also logged."""
     mode = credential.modes[field]
     log.audit("card data revealed", credential=credential.identity, card_id=card_id, field=field, mode=mode)
 

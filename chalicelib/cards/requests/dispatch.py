@@ -1,14 +1,15 @@
 """Dispatch of card API requests, from request body to response envelope.
 
 JSON, credentials, call limit, action, version, access and fields are checked in this order, based on the action table.
-A flow then decides, and its writes share one transaction with the claim of the request reference. If another request
+The action's handler then decides. Its writes share one transaction with the claim of the request reference. If another
+request
 used the same reference or changed the same record first, the transaction's conditions fail. The request then gets the
 stored response, or is decided again on the current data.
 
-An action with a deadline of the card network gets a response within 3 seconds, even if storage is slow. After its time
-for decisions, it has a short time to record its late outcome instead. If storage accepts neither, the response is sent,
-and a worker records the outcome by a task. Attempts whose response was lost may have been written, or may be written
-later.
+An action with a deadline of the card network gets a response within 3 seconds, even if storage is slow. If the
+time for decisions has passed, the dispatcher has a short time to record the late outcome instead. If storage accepts
+neither outcome, the response is sent, and a task makes a worker record the outcome. Attempts whose response was lost
+may have been written, or may be written later.
 """
 
 from __future__ import annotations
@@ -68,9 +69,9 @@ _OUTCOME_UNKNOWN = (
 
 @dataclass(frozen=True, slots=True)
 class Dispatcher:
-    """Carries out requests. ``call`` fills the further parameters of an action's functions by name.
+    """Carries out requests. ``call`` passes the further parameters of an action's functions by name.
 
-    ``elsewhere`` maps actions of other URLs to a hint with the URL to call.
+    ``elsewhere`` maps actions of other URLs to a hint that contains the correct URL.
     """
 
     store: Store
@@ -102,7 +103,8 @@ class Dispatcher:
     # -- internals
 
     def _answer_in_time(self, members: Mapping[str, Any], came: float, trusted: Credential | None = None) -> str:
-        """Respond to a request within its action's time limit, if any. ``came`` is its arrival on the monotonic clock.
+        """Respond to a request within its action's time limit, if any. ``came`` is its arrival time on the monotonic
+        clock.
 
         If the caller and the reference remain unknown, no data was written and no outcome is recorded.
         """
@@ -144,7 +146,9 @@ class Dispatcher:
             return envelope.mark_as_repeat(answer)
 
     def _admit(self, members: Mapping[str, Any]) -> Credential:
-        """Return the credential of a request within its call limit. Raises: Refused, StoreError."""
+        """Check the credential and its call limit. Return the credential of the request. Raises: Refused,
+        StoreError.
+        """
         parts = (members.get(name) for name in ("access_key", "access_api_id", "access_api_key"))
         credential = self.credentials.check(*parts)
         if credential is None:
@@ -158,7 +162,9 @@ class Dispatcher:
     def _carry_out(
         self, credential: Credential, action: Action, request: Request, claim: IdempotencyClaim | None, came: float
     ) -> str:
-        """Decide and write, with retries after conflicts. Raises: Refused, Repeated, StoreError."""
+        """Decide a request and write the outcome, with retries after conflicts. Raises: Refused, Repeated,
+        StoreError.
+        """
         queue_place = QueuePlace(self._queues, self.clock, came + action.patience)
         reservation = self.new_reservation()
         now = self.clock.time()
@@ -179,7 +185,9 @@ class Dispatcher:
         return answer if isinstance(answer, str) else answer()
 
     def _retry_in_time(self, pending: PendingRequest, came: float) -> Decided:
-        """Decide in time, record the late outcome, or queue a worker's task. Raises: Refused, Repeated."""
+        """Decide a request in time, record the late outcome, or queue a task for a worker. Raises: Refused,
+        Repeated.
+        """
         until = came + pending.action.patience
         decided = self._try_until(until, lambda: self._retry(pending))
         if decided is None:
@@ -190,7 +198,9 @@ class Dispatcher:
         return decided or Outcome(self._leave_to_worker(pending))
 
     def _try_until(self, until: float, action: Callable[[], T]) -> T | None:
-        """Return the result, or ``None`` without a decision or a response of storage or keys by a monotonic time."""
+        """Try until a monotonic time. Return the result, or ``None`` if there is no decision, or no response of storage
+        or keys.
+        """
         try:
             with tight_deadline(self.clock.monotonic, until):
                 return action()
@@ -201,7 +211,7 @@ class Dispatcher:
             return None
 
     def _leave_to_worker(self, pending: PendingRequest) -> str:
-        """Queue a task for a worker to record the outcome. Return the late response, or the unrecorded one."""
+        """Queue a task that makes a worker record the outcome. Return the late response or the unrecorded response."""
         unrecorded = self._unrecorded_answer(pending.action, pending.request, pending.reservation.made)
         answer = [envelope.success(unrecorded.data, {}), *pending.late_answers][-1]
         caller = {
@@ -233,9 +243,10 @@ class Dispatcher:
             return own
 
     def _decide(self, pending: PendingRequest, facts: Facts) -> Decided:
-        """Return the response and its writes.
+        """Decide a request. Return the response and the writes.
 
-        Raises: EntryGone, Unanswered, Undecided. Repeated or Refused, if another request used the reference first.
+        Raises: EntryGone, Unanswered, Undecided. Also raises Repeated or Refused, if another request used the reference
+        first.
         """
         credential, action = pending.credential, pending.action
         context = RequestContext(
@@ -275,7 +286,10 @@ class Dispatcher:
         return replace(decided, report=lambda: _audit(credential, pending.request, outcome.data))
 
     def _refuse(self, pending: PendingRequest, context: RequestContext, refusal: Refused) -> Decided:
-        """Return a refusal, stored if its status is stored. A duplicate request gets it without another validation."""
+        """Return a refusal. The refusal is stored if its status is one of the stored statuses.
+
+        A duplicate request gets the stored refusal without another validation.
+        """
         context.reservation.release()
         answer: Response = envelope.error(refusal)
         if refusal.status.is_stored:
@@ -297,7 +311,9 @@ class Dispatcher:
         stored: str | None = None,
         whole: str | None = None,
     ) -> Decided:
-        """Return the outcome with its claim as the first write. Without a response to store, the claim is pending."""
+        """Return the outcome with the claim as its first write. If there is no response to store yet, the claim is
+        pending.
+        """
         claim = context.claim
         if claim is None:
             return Outcome(answer, operations, deliveries, proof_of(operations, context.write_id))
@@ -318,14 +334,16 @@ class Dispatcher:
         return answer
 
     def _answer_of_provider(self, asked: ProviderCall) -> str:
-        """Return the response after the provider has replied. Call this at most once. Raises: Refused, StoreError."""
+        """Return the response after the provider has replied. Call this function at most once. Raises: Refused,
+        StoreError.
+        """
         reply = self.call(asked.call, asked.record)
         answer: str = self.call(asked.record_reply, asked.record, reply)
         return answer
 
 
 def _answer_or_error(answer: Callable[[], str]) -> Answer:
-    """Return the response, for success or error."""
+    """Return the response to a request, whether the request succeeds or fails."""
     try:
         return Answer(answer())
     except Refused as error:

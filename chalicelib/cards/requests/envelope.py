@@ -1,9 +1,11 @@
 """The envelope of a request and of a response, and duplicates of requests with a ``request_reference_id``.
 
-A duplicate request is not carried out again and gets the same response: the stored bytes except for ``duplicated``. The
-claim of a reference is an item in the same transaction as the request's effect. The claim stores the response, sealed,
-for 30 days. Card data is omitted from the claim. A second item stores the complete response for one day, for a
-credential whose disclosure modes are unchanged. If the response depends on a provider, the claim remains pending until
+A duplicate request is not carried out again. It gets the same response: the stored bytes except for ``duplicated``. The
+claim of a reference is an item that is written in the same transaction as the request's effect. The claim stores the
+encrypted
+response for 30 days. Card data is omitted from the claim. A second item stores the complete response for one day. Only
+a credential whose disclosure modes are unchanged receives the complete response. If the response depends on a provider,
+the claim remains pending until
 the response is known.
 """
 
@@ -42,7 +44,7 @@ _PREFIX = "card-api#"
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A response: the envelope as text, and the seconds of its header ``Retry-After``, if any."""
+    """A response: the envelope as text, and the seconds of the header ``Retry-After``, if any."""
 
     text: str
     retry_after: int | None = None
@@ -76,7 +78,7 @@ def read_reference(members: Mapping[str, Any]) -> str | None:
 
 
 def success(data: Any, beside: Mapping[str, Any]) -> str:
-    """Return a success envelope. ``beside`` are members next to ``data``, which defaults to ``[]``."""
+    """Return a success envelope. ``beside`` contains members next to ``data``, which defaults to ``[]``."""
     members = "".join(f"{jsontext.dumps(name)}:{jsontext.dumps(value)}," for name, value in beside.items())
     return f'{{"status":"success",{_FIRST},{members}"data":{jsontext.dumps(() if data is None else data)}}}'
 
@@ -87,12 +89,12 @@ def error(refusal: Refused) -> str:
 
 
 def mark_as_repeat(answer: str) -> str:
-    """Return the stored response, marked as duplicated."""
+    """Return the stored response, marked as a duplicate."""
     return answer.replace(_FIRST, _REPEAT, 1)
 
 
 def remove_card_data(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Return response data without the card data that is stored only briefly. Mandatory members are emptied."""
+    """Return response data without the card data that is stored only briefly. Mandatory members become empty."""
     found = ((name, EMPTY_LATER.get(name, value)) for name, value in data.items())
     return {name: value for name, value in found if name not in EXPIRING_MEMBERS or name in EMPTY_LATER}
 
@@ -106,14 +108,14 @@ def remove_expiry(answer: str) -> str:
 
 
 def log_refusal(refusal: Refused) -> None:
-    """Log an error response: its code, its meaning and the fields, but no value from the request."""
+    """Log an error response: the code, its meaning and the fields, but no value from the request."""
     log.info(
         "error response", code=int(refusal.status), title=refusal.status.meaning, fields=list(refusal.fields) or None
     )
 
 
 def log_repeat(answer: str) -> None:
-    """Log the response to a duplicate request, if it is an error."""
+    """If the response to a duplicate request is an error, log the response."""
     if (code := jsontext.loads(answer).get("status_code")) is not None:
         log.info("error response", code=code, title=_MEANINGS.get(code))
 
@@ -122,7 +124,7 @@ def log_repeat(answer: str) -> None:
 class IdempotencyClaim:
     """The claim of a request with a reference: its name, and the digest of the request body.
 
-    ``view`` holds the credential's modes for card data, or ``None`` if the response has no card data. ``attempt``
+    ``view`` contains the credential's modes for card data, or ``None`` if the response has no card data. ``attempt``
     distinguishes identical requests.
     """
 
@@ -146,7 +148,7 @@ class IdempotencyClaim:
 
     @property
     def keys(self) -> list[Key]:
-        """The keys of the claim, and of the complete response if one may exist."""
+        """The keys of the claim, and of the complete response if that item may exist."""
         return [self.key] if self.view is None else [self.key, self.whole.key]
 
 
@@ -154,8 +156,8 @@ class Repeated(Exception):
     """The request was carried out before.
 
     Attributes:
-        answer: the stored response, ``None`` if only the claim is stored.
-        other_view: whether the credential had different modes.
+        answer: the stored response, or ``None`` if only the claim is stored.
+        other_view: whether the credential had different modes at that time.
         is_own: whether an attempt of the same request wrote the claim.
     """
 
@@ -167,7 +169,7 @@ class Repeated(Exception):
 
 
 class Unanswered(DecideAgain):
-    """The request is in progress: its provider's response is missing or not yet stored."""
+    """The request is in progress. The provider's response is missing or not yet stored."""
 
 
 class RequestReferences:
@@ -217,7 +219,10 @@ class RequestReferences:
         raise Repeated(answer, other_view=item.get("view", claim.view) != claim.view, is_own=is_own)
 
     def open_data(self, item: Item) -> Mapping[str, Any]:
-        """Return the response data from an item of the claims' table, or none for another claim or missing data."""
+        """Return the response data in an item of the claims' table.
+
+        Return no data if the item belongs to another claim, or if its data is missing.
+        """
         claim = Claim(KIND, item["claim"], "")
         if not claim.name.startswith(_PREFIX) or (answer := self._claims.open_answer(claim, item)) is None:
             return {}
@@ -227,8 +232,8 @@ class RequestReferences:
     def put_answer(self, claim: IdempotencyClaim, answer: str | None, whole: str | None, now: int) -> list[Put]:
         """Return the writes that claim the reference and store the response.
 
-        They fail for every request but the first. Duplicate requests get ``answer``, or ``whole`` during the first day
-        if passed. Without either, they are carried out again.
+        The writes succeed only for the first request. Duplicate requests get ``answer``. During the first day they get
+        ``whole``, if passed. Without either response, duplicate requests are carried out again.
         """
         members: dict[str, Any] = {"again": True} if answer is None else {}
         if whole is None:
@@ -238,19 +243,27 @@ class RequestReferences:
         return [self._claims.put(claim.stored, answer, members=members), replace(whole_answer, condition=None)]
 
     def claimed_at(self, claim: IdempotencyClaim, item: Item | None, now: int) -> int | None:
-        """Return when another request's claim took the reference, in Unix seconds, or ``None`` if none did."""
+        """Return the time when another request claimed the reference, in Unix seconds, or ``None`` if no request
+        did.
+        """
         if item is None or item["expires_at"] <= now or item["attempt"] == claim.attempt:
             return None
         return int(item["expires_at"]) - KIND.lifetime
 
     def replace_answer(self, claim: IdempotencyClaim, answer: str, now: int) -> Put:
-        """Return the write that stores the response that a request got. It fails if another request has the claim."""
+        """Return the write that replaces the stored response of a request. It fails if another request has the
+        claim.
+        """
         return self._claims.put(claim.stored, answer, is_free(now) | claim.stored.is_own)
 
     def put_claim(self, claim: IdempotencyClaim) -> Put:
-        """Return the write that claims the reference before the response is known. Only the first request succeeds."""
+        """Return the write that claims the reference before the response is known. The write succeeds only for the
+        first request.
+        """
         return self._claims.put(claim.stored, members={"unanswered": True})
 
     def put_late_answer(self, claim: IdempotencyClaim, answer: str) -> Put:
-        """Return the write that adds the response to a claim. It fails for another request's or a completed claim."""
+        """Return the write that adds the response to a claim. It fails if the claim is complete or belongs to another
+        request.
+        """
         return self._claims.put(claim.stored, answer, claim.stored.is_own & Attr("unanswered").exists())

@@ -1,8 +1,9 @@
-"""The context of one attempt at a request (caller, rights and time), its queue, and the flow's decision.
+"""The context of one attempt at a request (caller, rights and time), the queue of the request, and its decision.
 
-Conditional writes determine which of concurrent requests succeeds. The others, and new requests that read the changed
-item, queue for the item before they retry. Otherwise most decisions on a busy account would be discarded. A queue
-exists only while requests of this process wait in it. Requests in other processes wait and retry without a queue.
+Conditional writes determine which of several concurrent requests succeeds. The other requests, and new requests that
+read the changed item, queue for the item before they retry. Otherwise most decisions on a busy account would be
+discarded. A queue exists only while requests of this process wait in it. Requests in other processes wait and retry
+without a queue.
 """
 
 from __future__ import annotations
@@ -47,14 +48,14 @@ class HotKeyQueues:
         self._queues: dict[Name, _Queue] = {}
 
     def open(self, name: Name) -> _Queue:
-        """Join the queue for an item, or open a queue if there is none."""
+        """Join the queue for an item, or open a queue if none exists."""
         with self._guard:
             queue = self._queues.setdefault(name, _Queue(name))
             queue.waiting += 1
             return queue
 
     def join(self, names: Iterable[Name]) -> _Queue | None:
-        """Join the first existing queue for any of the items."""
+        """Join the first existing queue for any of the items, if any."""
         with self._guard:
             queue = next((self._queues[name] for name in names if name in self._queues), None)
             if queue is not None:
@@ -70,12 +71,10 @@ class HotKeyQueues:
 
 @dataclass(slots=True)
 class QueuePlace:
-    """A request's place in at most one queue. The request stops waiting at ``until``.
-
-    ``until`` is a monotonic clock time.
+    """A request's place in at most one queue. The request stops waiting at ``until``, a monotonic clock time.
 
     Attributes:
-        lost_turns: how often the request lost to another process despite queuing.
+        lost_turns: the number of times that another process changed the item first although the request had queued.
     """
 
     queues: HotKeyQueues
@@ -95,7 +94,7 @@ class QueuePlace:
         return self.seconds_left <= 0
 
     def stop_waiting(self) -> None:
-        """Stop waiting."""
+        """End the waiting time of the request."""
         self.leave()
         self.until = min(self.until, self.clock.monotonic())
 
@@ -143,10 +142,11 @@ MOST_TOGETHER = 100
 
 @dataclass(frozen=True, slots=True)
 class ProviderCall:
-    """A provider call between two decisions. The record is written before the call, and the reply afterwards.
+    """A provider call between two decisions. The record is written before the call, and the reply after the call.
 
-    ``call`` takes ``record``, which waits for the reply, and returns the reply. ``record_reply`` takes both and returns
-    the response to the request. Their further parameters are filled by name.
+    ``call`` takes ``record``, which waits for the reply, and returns the reply. ``record_reply`` takes the record and
+    the
+    reply, and returns the response to the request. The container passes their further parameters by name.
     """
 
     call: Callable[..., Any]
@@ -156,9 +156,11 @@ class ProviderCall:
 
 @dataclass(frozen=True, slots=True)
 class ActionOutcome(Generic[D]):
-    """A flow's decision: the response data (``D``, ``None`` if empty), its writes, and the programme entries it uses.
+    """The decision on a request: the response data (``D``, ``None`` if empty), the writes, and the programme entries
+    used.
 
-    ``beside`` are members of the envelope next to ``data``. With a ``provider_call``, the response is known only after
+    ``beside`` contains members of the envelope next to ``data``. With a ``provider_call``, the response is known only
+    after
     the provider's reply. ``events`` are sent to programme managers once, when the outcome is written.
     """
 
@@ -185,7 +187,7 @@ class UnrecordedAnswer:
 
 
 class RefusedWith(Refused):
-    """A refusal with writes, e.g. to count a wrong PIN."""
+    """A refusal with writes, for example to count a wrong PIN."""
 
     def __init__(self, status: Status, operations: Sequence[Operation], message: str = "") -> None:
         super().__init__(status, message)
@@ -200,12 +202,12 @@ class RequestContext:
         action: the action's name.
         is_write: whether the action changes data. Reads do not queue for items.
         level: records above this access level are not visible to the caller.
-        at: the time of the latest read in Unix milliseconds, or of the position that was reserved with it. If the
+        at: the time of the latest read, or of the position reserved with this read, in Unix milliseconds. If the
         request
-            queued, this is later than its arrival.
-        queue_place: the request's place among requests of this process that change the same items.
-        reservation: the position of the request's row in a list of all cards, the same for all attempts.
-        claim: with a ``request_reference_id``, the claim under which duplicate requests find the response.
+            queued, ``at`` is later than the request's arrival.
+        queue_place: the request's place among the requests of this process that change the same items.
+        reservation: the position of the request's row in a list of all cards. All attempts use the same position.
+        claim: the claim under which duplicate requests find the response, if there is a ``request_reference_id``.
         write_id: identifies this attempt in the records that it writes.
         has_read_claim: whether the claim was read.
     """
@@ -234,7 +236,7 @@ class RequestContext:
     def items(self, keys: Sequence[Key], entry: NewEntry | None = None) -> list[Item | None]:
         """Read items with strong consistency. The first read includes the claim.
 
-        With ``entry``, a position for a new row is reserved in the same round trip. Raises: Repeated, Refused.
+        With ``entry``, the same round trip also reserves a position for a new row. Raises: Repeated, Refused.
         """
         if self.is_write:
             self.queue_place.wait_for_others(keys)
@@ -281,6 +283,6 @@ class RequestContext:
 
 
 def page(rows: Sequence[D], paginator: tuple[int, int]) -> ActionOutcome[list[D]]:
-    """Return a page of ``rows`` starting at an offset, and the total number."""
+    """Return a page of ``rows`` that starts at an offset, and the total number of rows."""
     item_count, offset = paginator
     return ActionOutcome([*rows[offset : offset + item_count]], beside={"paginator": {"total_items_count": len(rows)}})

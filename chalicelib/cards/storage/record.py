@@ -44,7 +44,7 @@ class Record:
 
     @property
     def place(self) -> Key:
-        """The record's key."""
+        """The key of the record."""
         return self.key(self.id)
 
     @classmethod
@@ -64,15 +64,17 @@ class Record:
         return Put(table, {**key, **members, "written_by": write_id}, absent("owner"))
 
     def check_unchanged(self) -> Check:
-        """Return the condition that the record has not changed since it was read."""
+        """Return the condition that the record has not changed since the read."""
         return Check(*self.place, Attr("version").eq(self.version))
 
     def with_changes(self: R, **members: Any) -> R:
-        """Return the record with the changes that ``update`` makes for these members."""
+        """Return the record with the changes that ``update`` makes for the same members."""
         return replace(self, version=self.version + 1, **members)
 
     def update(self, write_id: str, **members: Any) -> Update:
-        """Return the write that sets members, and removes ``None`` members. It fails if the record has changed."""
+        """Return the write that sets members. Members that are ``None`` are removed. It fails if the record has
+        changed.
+        """
         return Update(
             *self.place,
             set=without_none(members) | {"written_by": write_id},
@@ -83,18 +85,18 @@ class Record:
 
 
 def or_default(wished: T | None, otherwise: T) -> T:
-    """Return the value, or the default if it is ``None``. 0 is a value."""
+    """Return the value, or the default if the value is ``None``. The value 0 does not select the default."""
     return otherwise if wished is None else wished
 
 
 def without_none(members: A, *nullable: str) -> A:
-    """Return the members of an item or a response without members that are ``None``, except ``nullable`` ones."""
+    """Return the members of an item or a response. Omit members that are ``None``, except ``nullable`` members."""
     return cast(A, {name: value for name, value in members.items() if value is not None or name in nullable})
 
 
 @dataclass(frozen=True)
 class WriteStamp:
-    """The time of a write (Unix milliseconds) and its attempt."""
+    """The time of a write (Unix milliseconds) and the attempt that writes."""
 
     at: int
     write_id: str
@@ -106,7 +108,7 @@ class WriteStamp:
 
 
 def proof_of(operations: Sequence[Operation], write_id: str) -> Proof:
-    """Return the proof that an attempt's writes were applied: its records contain the attempt."""
+    """Return the ``Proof`` that an attempt's writes were applied. A written record contains the attempt's id."""
     keys = [key for key in map(_written_key, operations) if key is not None]
     return Proof(keys, lambda item: item.get("written_by") == write_id)
 

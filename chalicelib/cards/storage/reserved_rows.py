@@ -1,18 +1,20 @@
-"""Reserved positions in lists that writers share without a common guard, such as a programme manager's lists.
+"""Reserved positions in lists that several writers share, for example a programme manager's lists.
 
 The transactions of different cards share no item that orders their rows, and a transaction may be applied long after
-its decision. So a writer reserves its row's position with a placeholder item while it reads the data for its decision.
-Its transaction replaces the placeholder with the row, and fails if the placeholder is missing. A page ends before a
-reserved position (``time_ordered.written_rows``).
+its decision. So a writer reserves the position of its row with a placeholder item while it reads the data for its
+decision. The writer's transaction replaces the placeholder with the row, and fails if the placeholder is missing. A
+page
+ends before a reserved position (``time_ordered.written_rows``).
 
 A reader sees every reservation that precedes the rows it returns. It returns no rows of the last ``CERTAIN_AFTER``
 milliseconds, and a reservation is used only if storage confirmed it within ``CONFIRMED_WITHIN`` of its time. The
 remainder allows for the difference between two clocks. All attempts at a request use the same reservation, so at most
-one is applied. If the reservation is cancelled, no attempt was applied, and further attempts may use a new reservation.
+one attempt is applied. If the reservation is cancelled, no attempt was applied, and further attempts may use a new
+reservation.
 
-A reader cancels a reservation after ``ABANDONED_AFTER``, since its writer is dead or will decide again. A mark remains
-in its place for a day, so that neither the reservation nor its transaction can still be written. A request that finally
-writes no row does the same.
+A reader cancels a reservation after ``ABANDONED_AFTER``, because its writer has stopped or will decide again. A mark
+remains in the position for a day, so that neither the reservation nor its transaction can still be written. A request
+that ends without a row cancels its reservation in the same way.
 """
 
 from __future__ import annotations
@@ -70,7 +72,9 @@ class ReservedRow:
         return Put(table, key | members, Attr(RESERVED_BY).eq(self.token))
 
     def release(self, store: Store) -> None:
-        """Release the position if its row is not written. If this fails, a reader cancels the reservation later."""
+        """Release the position of a row that is not written. If the release fails, a reader cancels the reservation
+        later.
+        """
         table, key = self.place
         try_to(partial(_mark, store, table, key, self.token), "reserved row not released")
 
@@ -80,7 +84,7 @@ class ReservedRow:
         return CANCELLED in item and key.items() <= item.items()
 
     def listed_at(self, at: int) -> int | None:
-        """Return the time of this position, unless it is ``at``, the time of the row's recording."""
+        """Return the time of this position, or ``None`` if this is ``at``, the time when the row was recorded."""
         return None if self.at == at else self.at
 
 
@@ -104,7 +108,8 @@ class RowReservation:
         return self
 
     def make_while(self, read: Callable[[], T], entry: NewEntry) -> T:
-        """Return the result of ``read``, and reserve a position in the same round trip unless one is reserved.
+        """Return the result of ``read``. Reserve a position in the same round trip, unless a position is already
+        reserved.
 
         Raises: StoreError.
         """
@@ -121,7 +126,8 @@ class RowReservation:
             row.release(self.store)
 
     def give_up_if_cancelled(self, failure: ConditionFailed) -> None:
-        """Let the next attempt make a new reservation if a failed transaction indicates that this one was cancelled.
+        """Allow the next attempt to make a new reservation if a failed transaction shows that the reservation was
+        cancelled.
 
         No attempt was or can be written in the cancelled position.
         """
@@ -146,7 +152,7 @@ class RowReservation:
 
 
 def cancel_abandoned(store: Store, table: str, rows: Sequence[Item], now: int) -> None:
-    """Cancel the reservations among ``rows`` that were not used in time. ``now`` is in milliseconds."""
+    """Cancel the reservations among ``rows`` that were not used in time. ``now`` is in Unix milliseconds."""
     old = [row for row in rows if RESERVED_BY in row and _time_of(row) + ABANDONED_AFTER <= now]
     if old:
         together([partial(_cancel, store, table, row) for row in old])
@@ -158,7 +164,9 @@ def _cancel(store: Store, table: str, row: Item) -> None:
 
 
 def _mark(store: Store, table: str, key: Item, token: str) -> bool:
-    """Cancel a reservation. Return false if it was used or cancelled in the meantime. Raises: StoreError."""
+    """Cancel a reservation. Return false if the reservation was used or cancelled in the meantime. Raises:
+    StoreError.
+    """
     return Engine(store).carry_out(if_permitted([_put_mark(table, key, token)], True, lambda _: False))
 
 

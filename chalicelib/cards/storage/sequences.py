@@ -1,7 +1,8 @@
 """Ascending identifiers, which each process reserves in blocks.
 
-Unused numbers of a block are lost, which leaves gaps. No number is issued twice. Across processes, numbers are not in
-order of time. All counters are attributes of one item, and counters that run low are refilled together. So a request
+Unused numbers of a block are lost, which leaves gaps. No number is issued twice. Numbers from different
+processes are not in order of time. All counters are attributes of one item, and counters that are nearly used up are
+refilled together. So a request
 that needs several kinds of numbers waits at most once.
 """
 
@@ -51,7 +52,7 @@ class Sequences:
         self._left: dict[str, range] = {name: range(0) for name in get_args(Name)}
 
     def next(self, name: Name) -> int:
-        """Return a new identifier, starting at 1. Raises: StoreError."""
+        """Return a new identifier. Identifiers start at 1. Raises: StoreError."""
         return self.take(name, 1)[0]
 
     def take(self, name: Name, count: int) -> list[int]:
@@ -74,7 +75,9 @@ class Sequences:
             self._lock.release()
 
     def spare(self, name: Name) -> int:
-        """Return an identifier without a storage call: from the block, or random and far above all counted numbers."""
+        """Return an identifier without a storage call: from the block, or a random number far above all counted
+        numbers.
+        """
         if self._lock.acquire(blocking=False):
             try:
                 left = self._left[name]
@@ -86,7 +89,9 @@ class Sequences:
         return SPARE + secrets.randbelow(SPARE)
 
     def _fill_up(self, wanted: Name) -> None:
-        """Reserve a new block for this counter and all nearly used counters. The remaining numbers are lost."""
+        """Reserve new blocks for this counter and for all nearly used counters. The remaining numbers of their blocks
+        are lost.
+        """
         names = [name for name, left in self._left.items() if name == wanted or len(left) < LOW]
         counted = dict.fromkeys(names, BLOCK)
         try:

@@ -1,6 +1,6 @@
 """Time-ordered rows of a partition, and pages merged from several partitions.
 
-A row's position is the millisecond of its recording and a number, which only distinguishes rows of the same
+A row's position is the millisecond of its recording and a number. The number only distinguishes rows of the same
 transaction. A writer gives each transaction a later millisecond than the last one in the timeline. So new rows always
 follow a page that was already read.
 
@@ -52,7 +52,7 @@ class Span:
 
     @classmethod
     def of_seconds(cls, first: int | None, last: int | None, after: Position | None = None) -> Span:
-        """Return the span from the start of one Unix second to the end of another. Both are optional."""
+        """Return the span from the start of one Unix second to the end of another. Both limits are optional."""
         since = 0 if first is None else first * 1000
         until = _LATEST if last is None else last * 1000 + 999
         return cls(min(since, _LATEST), min(until, _LATEST), after)
@@ -90,8 +90,8 @@ class Rows:
     ) -> Callable[[], Page]:
         """Return a callable that reads at least ``count`` rows before ``before`` in one call, newest first.
 
-        Rows that do not match are omitted. ``next`` is the key of the last row that was read, if there are earlier
-        rows.
+        Rows that do not match are omitted. ``next`` is the key of the last row that was read, if earlier rows
+        exist.
         """
         first = (wanted and wanted.first) or f"{self.name}#"
         end = (wanted and wanted.last) or f"{self.name}#~"
@@ -155,8 +155,9 @@ def page(
 ) -> tuple[list[Item], bool]:
     """Return the first ``count`` visible rows and reserved positions of all timelines, in order.
 
-    Also return whether there are more. Timelines are queried in parallel. Timelines with more rows are queried again if
-    many rows are hidden.
+    Also return whether more rows exist. Timelines are queried in parallel. Timelines with more rows are queried again
+    if
+    many rows are hidden from the caller.
     """
     found: list[Item] = []
     begins = {timeline: timeline.first_part(span) for timeline in timelines}
@@ -179,7 +180,9 @@ def written_rows(rows: Sequence[Item]) -> list[Item]:
 
 
 def _is_included(row: Item, is_shown: Callable[[Item], bool] | None) -> bool:
-    """Whether a page includes the row or reserved position. The visibility is known when the row is written."""
+    """Whether a page includes the row or reserved position. The row's visibility is known only when the row is
+    written.
+    """
     return CANCELLED not in row and (RESERVED_BY in row or is_shown is None or is_shown(row))
 
 
@@ -190,7 +193,7 @@ def _count_certain(found: Sequence[Item], begins: Mapping[Timeline, str]) -> int
 
 
 def _after_part(part: str) -> str:
-    """Return a sort key after ``part`` and all sort keys that start with it."""
+    """Return a sort key that follows ``part`` and all sort keys that start with ``part``."""
     return f"{part}~"
 
 
@@ -200,16 +203,17 @@ def shards(manager_id: int) -> Sequence[str]:
 
 
 def shard_of(manager_id: int, number: int) -> str:
-    """Return the partition of a programme manager's lists of all cards that has the row with this number."""
+    """Return the partition, among a programme manager's lists of all cards, that has the row with this number."""
     return f"manager#{manager_id}#{zlib.crc32(str(number).encode()) % SHARDS}"
 
 
 @dataclass(frozen=True, slots=True)
 class LatestRows:
-    """The latest rows of several lists. ``before`` is the sort key before which the next page begins, or ``None`` at
-    the end.
+    """The latest rows of several lists.
 
-    In a search, a page with fewer rows than requested may be followed by other pages.
+    ``before`` is the sort key before which the next page begins, or ``None`` after the last page. In a search, a page
+    with
+    fewer rows than requested may be followed by other pages.
     """
 
     rows: list[Item]
@@ -221,8 +225,8 @@ def latest_page(
 ) -> LatestRows:
     """Return the last ``count`` rows, or matching rows, of all lists, which must share one name.
 
-    Without a condition, one parallel read of each list is enough. A search reads each list up to three times, deeper
-    each time: about 26,000 rows of a programme manager's lists.
+    Without a condition, one parallel read of each list is enough. A search reads each list up to three times, further
+    back each time. It reads about 26,000 rows of a programme manager's lists.
     """
     found: list[Item] = []
     certain: list[Item] = []

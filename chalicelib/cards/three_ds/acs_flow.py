@@ -30,8 +30,9 @@ from chalicelib.foundation.dynamodb.store import Operation
 def create_card_acs_merchant_whitelist_rule(
     request: CreateCardAcsMerchantWhitelistRule, context: RequestContext, *, sequences: Sequences
 ) -> ActionOutcome[card_records.WhitelistRule]:
-    """If a payment matches every criterion of the rule, and one entry of each list, 3-D Secure does not challenge the
-    cardholder. A ``rule_code`` must be unique among all your rules (2005), including those above your access level.
+    """If a payment matches every criterion of the rule, and at least one entry of each list, 3-D Secure does not
+    challenge the
+    cardholder. A ``rule_code`` must be unique among all your rules (2005), including rules above your access level.
     """
     code = request.rule_code and records.code_key(context.manager_id, request.rule_code)
     items = context.items([Card.key(request.card_id), *([code] if code else [])])
@@ -79,8 +80,8 @@ def simulate_authentication(
 ) -> ActionOutcome[simulator_messages.Authentication]:
     """``outcome`` is ``frictionless`` if a rule of the card exempts the payment, ``rejected`` if the card is not
     active, and ``challenge`` otherwise. A challenge creates a request for ``authenticationConfirm``. No message is sent
-    to the cardholder. The response contains the value. The event to a programme manager that delivers the value
-    contains it encrypted.
+    to the cardholder. The response contains the validation value. If the programme manager delivers validation values,
+    its event contains the encrypted value.
     """
     card = context.find(Card, request.card_id)
     if card.status(context.now) != ACTIVE:
@@ -121,7 +122,7 @@ def _serialize_answer(
 def _event_data(
     request: SimulateAuthentication, asked: records.Authentication, encrypted: str | None
 ) -> ThreeDSecureEvent:
-    """Return the event for a pending request. ``encrypted`` is the validation value, if it is delivered."""
+    """Return the data of the event for a pending request. ``encrypted`` is the validation value, if it is delivered."""
     return {
         "auth_request_id": asked.id,
         "card_id": asked.card_id,

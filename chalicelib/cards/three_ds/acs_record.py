@@ -2,7 +2,7 @@
 
 A payment that matches a whitelist rule needs no challenge. A rule is an item in its card's collection. Each of its
 lists is a separate item, because a list may be 64 KB. A payment must match one entry of every list. If the rule has a
-maximum, only payments in its currency up to that amount match.
+maximum amount, only payments in the rule's currency up to that amount match.
 """
 
 from __future__ import annotations
