@@ -1,8 +1,8 @@
-"""Set-ups of programme managers: small set-ups with unique ids, and one with rates, fees and limits.
+"""Set-ups of programme managers: small set-ups with unique ids, and a set-up with rates, fees and limits.
 
 ``with_tariff`` uses the ids of the demonstration programme, so an issuer creates the same records. Every rate has a
-mark-up of 2.5 %. For 10.00 EUR an account in pounds pays 8.00 plus 0.20 for the conversion. Pounds and yen have no
-rate. By default an account has no fees and no limits. The groups below add them.
+mark-up of 2.5 %. For 10.00 EUR, an account in pounds pays 8.00 plus 0.20 for the conversion. There is no rate between
+pounds and yen. By default, an account has no fees and no limits. The groups in this module add fees and limits.
 """
 
 from __future__ import annotations
@@ -175,7 +175,7 @@ _LIMITS: dict[int, tuple[int, list[Content]]] = {
 
 
 def with_tariff(issuer: Issuer, name: str = "tariff", **members: object) -> Issuer:
-    """Load this programme and return the issuer with a credential. ``members`` override those of the file."""
+    """Load the set-up with a tariff. Return the issuer with a credential. ``members`` override those of the file."""
     content = _content() | members
     loaded(issuer.hub, content)
     return issuer.with_credential(name, manager=content["id"])

@@ -1,4 +1,4 @@
-"""Storage with slow calls whose responses are lost. Each call is executed at once, later or never.
+"""Simulated storage with slow calls and lost responses. Each call is executed at once, later or never.
 
 Each call advances the issuer's clock.
 """
@@ -63,11 +63,11 @@ class SlowStorage:
 
 
 def every(fate: Fate, *names: str) -> Fates:
-    """Return this fate for all calls or for calls with the given names."""
+    """Return the given fate for all calls, or for calls with the given names."""
     return lambda name, request: fate if not names or name in names else "in time"
 
 
 def first(fate: Fate, name: str) -> Fates:
-    """Return this fate for the first call with a name."""
+    """Return the given fate for the first call with a name."""
     left = [fate]
     return lambda made, request: left.pop() if made == name and left else "in time"

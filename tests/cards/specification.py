@@ -30,14 +30,14 @@ Members = dict[str, Member]
 
 @dataclass(frozen=True)
 class Table:
-    """Request and answer of one action. ``answer`` has the members of ``data`` or of an entry in it."""
+    """The request and the answer of one action. ``answer`` lists the members of ``data`` or of an entry in ``data``."""
 
     request: Members
     answer: Members
 
 
 def _read_tables(text: str) -> dict[str, Members]:
-    """Return tables by their headings."""
+    """Return the tables of the specification by heading."""
     lines: dict[str, list[str]] = {}
     for line in (each for each in text.splitlines() if each and not each.startswith("#")):
         if not line.startswith(" "):

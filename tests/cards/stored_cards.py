@@ -1,4 +1,4 @@
-"""Checks of stored cards, claims, set-ups and card use, and a form that compares two runs."""
+"""Checks of stored cards, claims, set-ups and card use, and a normalized form that compares two runs."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ _USED = {
 
 
 class StoredCards:
-    """The stored cards, claims and set-ups, optionally only those of ``holders``."""
+    """The stored cards, claims and set-ups. If ``holders`` is given, only the records of these holders are included."""
 
     def __init__(self, causeway: Causeway, holders: Collection[int] = ()) -> None:
         self._hub = causeway.hub
@@ -85,7 +85,7 @@ class StoredCards:
     def check(self, before: Container[tuple[str, int]] = ()) -> None:
         """Check that every record is complete and every reference is stored at both ends.
 
-        Entries used by records in ``before`` need no used mark.
+        Entries used by records in ``before`` need no mark of use.
         """
         holders, accounts, cards = (self.by_id(kind) for kind in ("holder", "account", "card"))
         for account in accounts.values():
@@ -136,7 +136,7 @@ class StoredCards:
         assert {owner for owner, _ in ordered} <= {f"card#{number}" for number in cards}
 
     def _check_rules(self) -> None:
-        """Check that every rule has all of its lists and every list has its rule."""
+        """Check that every rule has an entry in each of its lists, and that every list entry has a rule."""
         rules = {(row["owner"], row["part"]) for row in self.of("rule")}
         lists = {(row["owner"], f"{row['part']}#{name}") for row in self.of("rule") for name in row.get("lists", ())}
         heads = {(owner, part) for owner, part in rules if part.count("#") == 1}
@@ -159,7 +159,7 @@ class StoredCards:
 
 @dataclass(frozen=True)
 class EmulatorTables:
-    """Reads the emulator's tables without DynamoDB calls and their delay."""
+    """A reader of the emulator's tables that makes no DynamoDB calls and therefore has no delay."""
 
     causeway: Causeway
     _kept: dict[str, list[Item]] = field(default_factory=dict)
@@ -176,7 +176,7 @@ class EmulatorTables:
     def each(
         self, table: str, partition: tuple[str, Any], *, sort_prefix: tuple[str, str], **how: Any
     ) -> Iterator[Item]:
-        """Yield the rows after ``after``, in reverse order with ``newest_first``."""
+        """Yield the rows after ``after``. If ``newest_first`` is true, yield the rows in reverse order."""
         (name, value), (sort, prefix) = partition, sort_prefix
         after = (how.get("after") or {sort: ""})[sort]
         found = [row for row in self._rows(table) if row[name] == value and row[sort].startswith(prefix)]
@@ -193,7 +193,7 @@ class EmulatorTables:
 
 
 def check(causeway: Causeway, before: Collection[tuple[str, int]] = ()) -> None:
-    """Check that all records are consistent and prove the ledger."""
+    """Check that all records are consistent, and check the ledger."""
     StoredCards(causeway).check(before)
     prove_ledger(cast(Store, EmulatorTables(causeway)))
 
@@ -211,7 +211,7 @@ def _is_written(row: Item) -> bool:
 
 
 def _shape(row: Item, ignored: Container[str]) -> str:
-    """Return a row's key by name, its members' names, and the values that are equal in every run."""
+    """Return a row's key by name, the names of its members, and the values that are equal in every run."""
     place = [_name(row[key]) for key in ("owner", "part") if key in row] or row["claim"].endswith("#card-data")
     kept = {name: value for name, value in row.items() if name not in ignored}
     if "network" in row:

@@ -46,7 +46,7 @@ def state(issuer: Issuer, number: int) -> str:
 
 
 def prove(issuer: Issuer) -> None:
-    """Check that every movement balances in each currency and every account is the sum of its gapless rows."""
+    """Check that every movement balances in each currency and every account equals the sum of its rows without gaps."""
     found: dict[str, list[Item]] = defaultdict(list)
     for row in issuer.hub.store.scan("ledger"):
         if row["part"].startswith("movement#"):
@@ -89,7 +89,7 @@ def _prove_account(account: Mapping[str, Any], rows: list[Item]) -> None:
 class StoredMoney:
     """The stored accounts, ledger rows, transactions, payments and orders of the sandbox provider.
 
-    With ``accounts``, only those accounts, which have payments only among themselves.
+    If ``accounts`` is given, only these accounts are included. They have payments only among themselves.
     """
 
     def __init__(self, causeway: Causeway, accounts: Collection[int] = ()) -> None:
@@ -109,7 +109,7 @@ class StoredMoney:
         self.orders = {number: row for number, row in orders.items() if not accounts or number in self.payments}
 
     def check(self, *, at_rest: bool = False) -> None:
-        """Check all invariants. ``at_rest`` also checks that no payment waits for the provider."""
+        """Check all invariants. If ``at_rest`` is true, also check that no payment waits for the provider."""
         for owner, account in self.accounts.items():
             self._check_rows(owner, account)
             self._check_transactions(owner)

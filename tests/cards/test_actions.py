@@ -1,4 +1,4 @@
-"""Every action with all request members and with the minimum, compared with the tables."""
+"""Tests that compare every action with the tables, once with all request members and once with the required members."""
 
 from __future__ import annotations
 
@@ -64,7 +64,10 @@ def _in_words(member: Member, value: Any) -> Any:
 
 @EVERY
 def test_a_repeated_request_without_a_reference_is_executed_again(issuer: Issuer, action: str) -> None:
-    """The service does not deduplicate. A second request fails only because of changes by the first."""
+    """The service does not deduplicate such requests.
+
+    The second request fails only if the first request changed the state.
+    """
     members = whole_requests.whole(action, request_records.create_records(issuer, action))[0]
     expected = {
         "activateCard": 4006,

@@ -72,7 +72,7 @@ _numbers = itertools.count()
 
 
 class AuthorizationHistory(RuleBasedStateMachine):
-    """A holder's cards. Every request has a reference and advances the clock by one second."""
+    """A history of a holder's cards. Every request has a reference and advances the clock by one second."""
 
     def __init__(self, issuer: Issuer) -> None:
         super().__init__()
@@ -149,7 +149,7 @@ class AuthorizationHistory(RuleBasedStateMachine):
 
     @contextlib.contextmanager
     def in_the_way(self, what: str, card: Card, account: Account) -> Iterator[None]:
-        """Block the card, suspend the account or change nothing during the context."""
+        """Within the context, block the card, suspend the account or change nothing."""
         change = {
             "card": partial(self.issuer.data, "changeCardStatus", card_id=card.id),
             "account": partial(self.issuer.data, "changeAccountStatus", account_id=account.id),
@@ -198,7 +198,10 @@ class AuthorizationHistory(RuleBasedStateMachine):
         return low
 
     def ask(self, action: str, card: Card, amounts: tuple[int, int], currency: int, code: str, **members: Any) -> None:
-        """Request an authorization and compare it with the model. ``amounts`` has approved and requested amount."""
+        """Request an authorization and compare it with the model.
+
+        ``amounts`` are the approved and the requested amount.
+        """
         approved, amount = amounts
         use = {"card_id": card.id, "transaction_type": PURCHASE, "amount": amount, "currency_ison": currency}
         answer = self.do(action, OK, **use, **members)
@@ -538,11 +541,11 @@ def issuer(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> Issuer:
 
 
 def test_random_authorization_histories_match_the_model(issuer: Issuer) -> None:
-    """The same few histories run every time. The slow test runs many more."""
+    """Every run uses the same few histories. The slow test runs many more histories."""
     run_histories(issuer, settings(max_examples=4, stateful_step_count=30, derandomize=True))
 
 
 @pytest.mark.faults
 def test_long_random_authorization_histories_match_the_model(issuer: Issuer) -> None:
-    """Different histories run every time."""
+    """Every run uses different histories."""
     run_histories(issuer, settings(max_examples=40, stateful_step_count=50))

@@ -1,4 +1,4 @@
-"""Near-valid and hostile input: the answer is a documented error without values, never an internal error."""
+"""Tests of near-valid and hostile input: the answer is a documented error that contains no values of the request."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def test_a_near_valid_request_is_accepted_or_rejected_with_a_code_between_2001_a
 def test_near_valid_requests_never_cause_an_internal_error(
     issuer: Issuer, lines: Lines, asked: tuple[str, Members]
 ) -> None:
-    """The named records do not exist. Most requests are rejected, and the others succeed."""
+    """The records named in the requests do not exist. Most requests are rejected, and the other requests succeed."""
     action, members = asked
     members.pop("access_key", None)
 

@@ -1,4 +1,4 @@
-"""Designed DynamoDB round trips of every action: at most 2 for reads and 3 for writes."""
+"""Tests of the DynamoDB round trips of every action: at most 2 for reads and 3 for writes."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def issuer(causeway: Causeway) -> Issuer:
 
 
 def test_reads_take_at_most_2_round_trips_and_writes_at_most_3_except_in_listed_cases() -> None:
-    """The test counts calls before the provider call, and parallel calls once."""
+    """The test counts the calls before the provider call. Parallel calls count as one round trip."""
 
     def over(case: Case, calls: list[str]) -> bool:
         together = len(SHARDS) - 1 if (*SHARDS,) == (*(each for each in calls if each == QUERY),) else 0

@@ -29,7 +29,7 @@ flags = st.booleans()
 
 
 class CardHistory(RuleBasedStateMachine):
-    """A physical card in an initial state, which may become virtual and physical again."""
+    """A history of a physical card from an initial state. The card may become virtual and physical again."""
 
     def __init__(self, issuer: Issuer, state: str) -> None:
         super().__init__()
@@ -71,7 +71,7 @@ class CardHistory(RuleBasedStateMachine):
         return "E" if self.stored in "NATR" and self.expiry < (now.year, now.month) else self.stored
 
     def _only_in(self, states: str, otherwise: int | None = OK) -> int | None:
-        """Return the expected code of a write that is permitted in some states only."""
+        """Return the expected code of a write that is permitted only in some states."""
         return FINAL if self.status == "B" else otherwise if self.status in states else WRONG_STATE
 
     def _wrong_today(self, kind: str) -> int:
@@ -267,7 +267,7 @@ class CardHistory(RuleBasedStateMachine):
 
 
 class AccountHistory(RuleBasedStateMachine):
-    """An account without money in an initial state."""
+    """A history of an account without money from an initial state."""
 
     def __init__(self, issuer: Issuer, state: str) -> None:
         super().__init__()
@@ -347,14 +347,14 @@ EACH = pytest.mark.parametrize(
 
 
 def run_histories(issuer: Issuer, history: History, state: str, how: settings) -> None:
-    """Run as many histories as ``how`` specifies. Check that all records are consistent afterwards."""
+    """Run the number of histories that ``how`` specifies. Check afterwards that all records are consistent."""
     run_state_machines(lambda: history(issuer, state), how)
     StoredCards(issuer.causeway).check()
 
 
 @EACH
 def test_random_card_and_account_histories_match_the_model(new_issuer: Issuer, history: History, state: str) -> None:
-    """The same few histories run every time. The slow test runs many more."""
+    """Every run uses the same few histories. The slow test runs many more histories."""
     run_histories(new_issuer, history, state, settings(max_examples=3, stateful_step_count=10, derandomize=True))
 
 
@@ -363,5 +363,5 @@ def test_random_card_and_account_histories_match_the_model(new_issuer: Issuer, h
 def test_long_random_card_and_account_histories_match_the_model(
     new_issuer: Issuer, history: History, state: str
 ) -> None:
-    """Different histories run every time."""
+    """Every run uses different histories."""
     run_histories(new_issuer, history, state, settings(max_examples=10, stateful_step_count=40))

@@ -1,4 +1,4 @@
-"""Concurrent requests: conditional writes ensure one card, one winner and a count of every wrong attempt."""
+"""Tests of concurrent requests: conditional writes create one card, select one winner and count every wrong attempt."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def issuers(new_issuer: Issuer) -> list[Issuer]:
 
 
 def all_do(issuers: Sequence[Issuer], action: str, bodies: Sequence[dict[str, Any]]) -> list[Envelope]:
-    """Send one request per body concurrently, distributed over the processes."""
+    """Send each body as a concurrent request. The requests are distributed over the processes."""
 
     def call(issuer: Issuer, members: dict[str, Any]) -> Callable[[], Envelope]:
         send = issuer.sim if action.startswith("simulate") else issuer.do
@@ -181,7 +181,7 @@ def test_50_parallel_wrong_pins_block_the_pin_after_3_tries(issuers: list[Issuer
 
 
 def test_50_parallel_guesses_including_the_correct_pin_block_the_pin(issuers: list[Issuer]) -> None:
-    """Three consecutive wrong PINs block the PIN. A correct PIN before them resets the count."""
+    """Three consecutive wrong PINs block the PIN. A correct PIN before the third wrong PIN resets the count."""
     issuer = issuers[0]
     card = issuer.card_in("A", card_virtual=0, card_pin=PIN)
     least = {"card_id": card.card_id, "transaction_type": 39, "amount": 0, "currency_ison": EUR}

@@ -1,4 +1,4 @@
-"""Parameters that the container injects by name: each exists and has the expected class."""
+"""Tests of parameters that the container injects by name: each parameter names a part of the annotated class."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_every_injected_parameter_names_a_container_part_of_its_annotated_class(
 
 
 def test_the_checked_functions_include_every_function_passed_to_cards_call() -> None:
-    """Functions passed as an argument or in a partial are included."""
+    """Functions that are passed as an argument or in a partial are included."""
     found = set()
     for module in (each for each in SOURCES if within(each, "chalicelib", "infra")):
         for node in ast.walk(tree(module)):

@@ -1,4 +1,4 @@
-"""The watch over card data: it detects every planted leak and reports no false leak."""
+"""Tests of the leak search for card data: every planted leak is detected, and no false leak is reported."""
 
 from __future__ import annotations
 
@@ -90,14 +90,14 @@ def hub(shared_causeway: Causeway) -> bootstrap.Hub:
 
 @pytest.fixture
 def watch() -> Iterator[Watch]:
-    """Yield a separate watch, so that planted leaks do not fail this test."""
+    """Yield a separate leak watch, so that the planted leaks do not fail this test."""
     watch = Watch()
     with watch.installed():
         yield watch
 
 
 @pytest.mark.parametrize(("kind", "value"), ANYWHERE.values(), ids=ANYWHERE)
-def test_the_watch_finds_card_data_in_every_encoding(seen: Seen, kind: str, value: Any) -> None:
+def test_the_leak_search_finds_card_data_in_every_encoding(seen: Seen, kind: str, value: Any) -> None:
     written = Written()
     written.add("cards", {"owner": "card#987001", "version": 3})
     written.add("cards", {"owner": "note#12", "note": value})
@@ -118,7 +118,7 @@ def test_the_watch_finds_card_data_in_every_encoding(seen: Seen, kind: str, valu
     ]
     + [f"a PIN block of format {number}" for number in (0, 2, 3, 4)],
 )
-def test_the_watch_finds_clear_card_data_among_very_many_cards(seen: Seen, form: str) -> None:
+def test_the_leak_search_finds_clear_card_data_among_very_many_cards(seen: Seen, form: str) -> None:
     generator = random.Random(2026)
     for card in range(2 * MANY):
         seen.note("pan", numbers.new_pan("411111", 16), card)
@@ -205,7 +205,7 @@ def test_a_planted_leak_is_found_in_tables_queues_stored_answers_and_logs(
     assert watch.found() == [], "once told, it is not held against the next test"
 
 
-def test_the_watch_finds_a_clear_3ds_value_in_an_event_and_ignores_an_encrypted_one(watch: Watch) -> None:
+def test_the_leak_search_finds_a_clear_3ds_value_in_an_event_and_ignores_an_encrypted_value(watch: Watch) -> None:
     for value, found in ((VALUE, {"event", "event{}.data.validation_value"}), ("hx0Q3A+w==" * 50, set())):
         watch.note("validation_value", VALUE)
         event_sender.body("three_d_secure.requested", 0, {"auth_request_id": 100000066, "validation_value": value})
@@ -228,7 +228,7 @@ def test_the_final_search_of_the_tables_reports_clear_card_data(hub: bootstrap.H
     watch.search_tables()
 
 
-def test_the_watch_records_the_card_data_that_the_service_seals_opens_and_computes(
+def test_the_leak_search_records_card_data_that_the_service_encrypts_decrypts_and_computes(
     hub: bootstrap.Hub, watch: Watch
 ) -> None:
     data = hub.cards.card_data
@@ -243,7 +243,7 @@ def test_the_watch_records_the_card_data_that_the_service_seals_opens_and_comput
     assert list(watch.seen.pairs()) == [(pan, PIN)]
 
 
-def test_the_watch_records_card_data_in_requests_and_answers(watch: Watch) -> None:
+def test_the_leak_search_records_card_data_in_requests_and_answers(watch: Watch) -> None:
     asked = {"action": "activateCard", "card_pan": PAN, "card_cvc2": CVC2, "card_expiration_year": 2029}
     shown = {"pin": PIN, "acs_password": PASSWORD, "pan": "411111******5914", "validation_value": VALUE}
     answered = {"status": "success", "data": shown}
@@ -309,7 +309,7 @@ def test_the_stack_search_fails_when_it_cannot_decrypt_card_data(hub: bootstrap.
 
 
 def window(watch: Watch, generator: random.Random, leak: str = "", times: int = 1) -> list[Leak]:
-    """Simulate a test that creates cards and writes many digits. ``leak`` is a member with the CVC2."""
+    """Simulate a test that creates cards and writes many digits. ``leak`` names the member that contains the CVC2."""
     for _ in range(times):
         cvc2, pin = f"{generator.randrange(1000):03}", f"{generator.randrange(10_000):04}"
         watch.note("pan", numbers.new_pan("411111", 16))
@@ -339,7 +339,7 @@ def test_digits_that_match_card_data_by_chance_are_no_leak() -> None:
 
 
 @pytest.mark.parametrize(("leak", "place"), [("member", "cards.code"), ("sentence", "cards.note: code #")])
-def test_the_watch_finds_the_cvc2_of_every_card_in_a_member_of_any_name(leak: str, place: str) -> None:
+def test_the_leak_search_finds_the_cvc2_of_every_card_in_a_member_of_any_name(leak: str, place: str) -> None:
     watch, generator = Watch(), random.Random(2026)
     assert [found for _ in range(50) for found in window(watch, generator)] == [], "the member was innocent before"
 
@@ -383,13 +383,13 @@ def test_a_leak_fails_its_test_and_the_run(tmp_path: Path) -> None:
     assert "a card number in clear at log, 'made'.number" in ended.stdout
 
 
-def test_the_watch_executes_at_most_5000_statements_per_test_after_many_tests() -> None:
+def test_the_leak_search_executes_at_most_5000_statements_per_test_after_many_tests() -> None:
     watch, generator = Watch(), random.Random(2026)
     for _ in range(50):
         assert count_statements(lambda: window(watch, generator, times=3)) <= 5000
 
 
-def test_the_watch_searches_log_lines_that_are_not_json(seen: Seen) -> None:
+def test_the_leak_search_includes_log_lines_that_are_not_json(seen: Seen) -> None:
     written = Written()
     add_lines(written, ["Traceback (most recent call last):", f"  '{PAN}'", "[1]", '{"no": "message"}'])
 

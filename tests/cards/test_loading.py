@@ -1,4 +1,4 @@
-"""The card API is imported on its first use, so that it does not delay the first answer of other interfaces."""
+"""Tests of module loading: the card API is imported at its first use and does not delay answers of other interfaces."""
 
 from __future__ import annotations
 

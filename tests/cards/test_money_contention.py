@@ -1,4 +1,4 @@
-"""Concurrent payments: no duplicate or uncovered payment, and every account equals the sum of its rows."""
+"""Tests of concurrent payments: no duplicate or uncovered payment, and every account equals the sum of its rows."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ def test_a_parallel_schedule_retry_and_provider_report_complete_a_payment_once(
 def test_a_schedule_that_completes_a_payment_first_stores_the_answer_of_its_request(
     new_issuer: Issuer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The provider call takes more than a minute. The request returns the answer stored by the schedule."""
+    """The provider call takes more than a minute. The request then returns the answer that the schedule stored."""
     address, other = new_issuer.funded_address(10_000), new_issuer.with_own_clock()
     provider = new_issuer.hub.cards.payment_provider
     submit: Callable[[ProviderOrder], Receipt] = provider.submit
@@ -221,7 +221,7 @@ def test_accounts_equal_the_sum_of_their_ledger_rows_after_mixed_parallel_paymen
         return ways[number % len(ways)]
 
     def patient(call: Callable[[], Envelope]) -> Envelope:
-        """Retry a call only after conflicts and leave pending payments to the schedule."""
+        """Retry a call only after conflicts. Pending payments are left to the schedule."""
         answers = (call() for _ in itertools.count())
         return next(answer for answer in answers if answer.status_code != Status.CONFLICT)
 

@@ -1,6 +1,6 @@
-"""Retries of money movements: the stored answer takes precedence over errors caused by later changes.
+"""Tests of retried money movements: a retry returns the stored answer, even if later changes would cause an error.
 
-The programme manager or the request itself may have changed the records since.
+The programme manager or the request itself may have changed the records meanwhile.
 """
 
 from __future__ import annotations

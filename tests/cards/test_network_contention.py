@@ -1,4 +1,4 @@
-"""Concurrent card use: no double spending, no double release, and a consistent ledger."""
+"""Tests of concurrent card use: no double spending, no double release, and a consistent ledger."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ SLOW = 0.02
 
 @pytest.fixture(autouse=True)
 def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Stop the requests' clock and raise timeouts, so that a slow engine does not end requests."""
+    """Stop the requests' clock and raise timeouts, so that a slow database emulator does not end requests."""
     monkeypatch.setattr(context, "seconds_left", lambda: PATIENCE_SECONDS)
     for name in ("CONNECT_SECONDS", "READ_SECONDS"):
         monkeypatch.setattr(calls, name, PATIENCE_SECONDS)
@@ -74,7 +74,7 @@ def outcomes(answers: Sequence[Envelope]) -> Counter[str]:
 
 
 def check(issuer: Issuer) -> None:
-    """Prove the whole ledger sequentially, because the emulator is not thread-safe."""
+    """Check the whole ledger sequentially, because the emulator is not thread-safe."""
     with patch("chalicelib.foundation.parallel.WIDTH", 1):
         prove_ledger(issuer.hub.store)
 

@@ -44,7 +44,7 @@ def issuer(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> Issuer:
 
 
 class NetworkRun(CaseRun):
-    """Runs a network or report case. A retry returns a byte-identical answer."""
+    """A run of a network or report case. A retry returns a byte-identical answer."""
 
     tables = TABLES
 
@@ -55,7 +55,10 @@ class NetworkRun(CaseRun):
         check(self._causeway, self._known)
 
     def _is_late(self, answer: Envelope, fault: Fault) -> bool:
-        """Return whether the request got code 91. Check that a worker records the decline and releases the hold."""
+        """Return whether the request got code 91.
+
+        If so, check that a worker records the decline and releases the hold.
+        """
         if not (
             self._case.name.startswith("simulateAuthorization") and (answer.data or {}).get("response_code") == "91"
         ):
@@ -87,7 +90,7 @@ class NetworkRun(CaseRun):
 
 
 def work(causeway: Causeway) -> None:
-    """Have a worker process each queued task twice."""
+    """Let a worker process each queued task twice."""
     for task in causeway.queued():
         for _ in range(2):
             causeway.hub.delivery.worker.attempt(task)
@@ -108,7 +111,7 @@ def test_a_storage_fault_neither_loses_nor_duplicates_a_network_write(issuer: Is
 
 
 class Look(NamedTuple):
-    """A page of the web interface and the members of its request about a used card."""
+    """A portal page, and the members of its request about a used card."""
 
     name: str
     action: str
@@ -134,7 +137,7 @@ LOOKS = (
 
 
 class DeskRun:
-    """Runs a portal page about used cards: it returns the unchanged page or an error."""
+    """A run of a portal page about used cards. The run returns the complete page or an error."""
 
     def __init__(self, issuer: Issuer, look: Look) -> None:
         card = issuer.spendable(500)
@@ -214,7 +217,7 @@ LISTS: Mapping[str, Sequence[float]] = {
 
 
 class Run:
-    """A run of the schedule with expired holds, which sends events to the programme manager."""
+    """A run of the schedule with expired holds. The schedule sends events to the programme manager."""
 
     def __init__(self, issuer: Issuer, due: Callable[[Issuer], None]) -> None:
         self._issuer, self._due = issuer, due
@@ -243,11 +246,11 @@ class Run:
             return self._issuer.hub.cards.call(expire_holds)
 
     def _shape(self) -> list[str]:
-        """Return the stored rows independent of the run that wrote them."""
+        """Return the stored rows without values that depend on the run."""
         return [re.sub(r'"(updated_at|last_at)": \d+', "", row) for row in shape(self._issuer.causeway)]
 
     def _settle(self) -> None:
-        """Run the schedule three times, including postponed holds."""
+        """Run the schedule three times, so that postponed holds are also released."""
         for _ in range(3):
             self._issuer.clock.advance(_UNTIL_IT_IS_TRIED_AGAIN)
             self._issuer.hub.cards.call(expire_holds)
@@ -269,7 +272,10 @@ RECOVERIES = tuple(itertools.product((False, True), repeat=2))
 
 
 class Recovery:
-    """A worker that receives the decline of an authorization which storage applied too late or not at all."""
+    """A run of a worker that receives the decline of an authorization.
+
+    Storage applied the authorization late or not at all.
+    """
 
     def __init__(self, issuer: Issuer, *, by_number: bool, lands: bool) -> None:
         self._issuer = issuer
@@ -304,7 +310,7 @@ class Recovery:
         self._issuer.hub.delivery.worker.attempt(self._task)
 
     def _shape(self) -> list[str]:
-        """Return the stored rows independent of the attempt that wrote them."""
+        """Return the stored rows without values that depend on the attempt."""
         return [row for row in shape(self._issuer.causeway) if RESERVED_BY not in row]
 
 
@@ -320,13 +326,13 @@ def test_a_worker_records_a_decline_once_despite_storage_faults(issuer: Issuer, 
 
 
 class ListRun:
-    """Adds a row to the list of all cards after another writer failed, and reads the list.
+    """A run that adds a row to the list of all cards after another writer failed, and then reads the list.
 
-    A further request reserves a row for a card that its caller cannot access.
+    A further request reserves a row for a card that the caller cannot access.
     """
 
     def __init__(self, issuer: Issuer, *, slow: Sequence[float]) -> None:
-        """``slow`` are the delays of the first reservations in seconds."""
+        """Create the run. ``slow`` are the delays of the first reservations in seconds."""
         self._issuer, self._slow = issuer, list[float]()
         self._card = warmed(issuer).spendable(50_00).card_id
         self._hidden = issuer.card_in("A", access_level=30).pan

@@ -1,4 +1,4 @@
-"""Storage and provider faults during payments: money moves once or not at all.
+"""Tests of storage and provider faults during payments: money moves once or not at all.
 
 If the outcome is unknown, a retry gets the answer after the schedule has finished the payment.
 """
@@ -93,7 +93,7 @@ def check(causeway: Causeway) -> None:
 
 
 class MoneyRun(CaseRun):
-    """Runs a case that moves money. The schedule completes unfinished payments."""
+    """A run of a case that moves money. The schedule completes unfinished payments."""
 
     tables = TABLES
 
@@ -144,7 +144,7 @@ def test_a_storage_fault_never_moves_money_twice(issuer: Issuer, case: Case, man
 
 
 class Overtaken(MoneyRun):
-    """A transfer that is changed or finished concurrently, before its request has the provider's answer."""
+    """A transfer that is changed or finished concurrently, before the request receives the provider's answer."""
 
     def __init__(self, issuer: Issuer, case: Case, intrude: Callable[[Issuer, int], object]) -> None:
         self._intrude = intrude
@@ -213,7 +213,7 @@ def failing(issuer: Issuer, method: str, error: Exception) -> Iterator[None]:
 
 
 def silent(name: str) -> Callable[[Issuer], object]:
-    """Return a function that requests a transfer whose provider does not respond."""
+    """Return a function that requests a transfer, for which the provider does not respond."""
 
     def create(issuer: Issuer) -> object:
         return issuer.transfer(
@@ -229,7 +229,7 @@ def silent_return(issuer: Issuer) -> object:
 
 
 def refused_return(issuer: Issuer) -> object:
-    """Request a return that never reaches the provider, which later rejects it."""
+    """Request a return that never reaches the provider. The provider rejects the return later."""
     came = issuer.inbound(issuer.address(), 500, sender_name="Refuse")["epm_transaction_id"]
     with issuer.causeway.storage_gone("put"):
         return issuer.do("inboundReturn", epm_transaction_id=came, reason=1)
@@ -245,7 +245,7 @@ def cut_off(amount: int) -> Callable[[Issuer], object]:
 
 
 def unopened(name: str) -> Callable[[Issuer], object]:
-    """Return a function that requests an address and fails before the provider opens it."""
+    """Return a function that requests an address. The request fails before the provider opens the address."""
 
     def create(issuer: Issuer) -> object:
         wanted = {"account_id": issuer.account(), "epm_method_id": UK, "currency_ison": GBP, "account_name": name}
@@ -362,7 +362,7 @@ ERRORS = {"silent": ProviderSilent("no answer"), "broken": ConnectionError("the 
 
 @pytest.fixture
 def providers(issuer: Issuer) -> Iterator[Callable[..., Failing]]:
-    """Yield a function that replaces the sandbox's provider with a failing one."""
+    """Yield a function that replaces the sandbox's provider with a failing provider."""
     real, parts = issuer.hub.cards.payment_provider, vars(issuer.hub.cards)
 
     def put_in(*fault: Any) -> Failing:
@@ -380,7 +380,7 @@ def providers(issuer: Issuer) -> Iterator[Callable[..., Failing]]:
 def test_a_failing_provider_receives_every_order_once(
     issuer: Issuer, providers: Callable[..., Failing], case: Case, times: int, when: str, error: str
 ) -> None:
-    """The provider fails three times, so the schedule also meets failures and retries."""
+    """The provider fails three times, so that the calls of the schedule also fail and are retried."""
     members = case.members(issuer) | {"request_reference_id": issuer.reference()}
     provider = providers("all", when, ERRORS[error], times)
 

@@ -61,7 +61,7 @@ def as_handled(due: list[Payment]) -> list[Payment]:
 
 
 class PaymentHistory(RuleBasedStateMachine):
-    """A holder's accounts. Every request has a reference and advances the clock by one second."""
+    """A history of a holder's accounts. Every request has a reference and advances the clock by one second."""
 
     def __init__(self, issuer: Issuer) -> None:
         super().__init__()
@@ -140,7 +140,7 @@ class PaymentHistory(RuleBasedStateMachine):
         return self.do("transferToExternalPayment", expected, **members, **to)
 
     def obstacle(self, account: Account, kind: str, amount: int) -> int | None:
-        """Return the code that rejects an outbound payment or a direct debit, or ``OK``."""
+        """Return the code with which an outbound payment or a direct debit is rejected, or ``OK``."""
         if not self.limits.fits(account, amount, self.now + 1, debit=True):
             return LIMIT
         return NO_FUNDS if account.taken(kind, amount) > account.available else OK
@@ -385,11 +385,11 @@ def issuer(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> Issuer:
 
 
 def test_random_payment_histories_match_the_model(issuer: Issuer) -> None:
-    """The same few histories run every time. The slow test runs many more."""
+    """Every run uses the same few histories. The slow test runs many more histories."""
     run_histories(issuer, settings(max_examples=5, stateful_step_count=30, derandomize=True))
 
 
 @pytest.mark.faults
 def test_long_random_payment_histories_match_the_model(issuer: Issuer) -> None:
-    """Different histories run every time."""
+    """Every run uses different histories."""
     run_histories(issuer, settings(max_examples=25, stateful_step_count=50))

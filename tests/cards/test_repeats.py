@@ -1,4 +1,4 @@
-"""Retries take precedence over new errors: the operator may have changed the set-up since the request."""
+"""Tests of retries after a change of the set-up: the stored answer takes precedence over new errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""DynamoDB round trips of each action of the card API and of the simulator in a running process."""
+"""Tests of the DynamoDB round trips of each card API and simulator action in a running process."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Storage faults at every call of every action: the caller gets the correct answer or a retryable error.
+"""Tests of storage faults at every call of every action: the answer is correct or a retryable error.
 
-No write is lost, duplicated or incomplete. With a reference, a retry gets the correct answer.
+No write is lost, duplicated or incomplete. If the request has a reference, a retry gets the correct answer.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def test_a_storage_fault_in_a_multi_batch_read_neither_loses_nor_duplicates_a_wr
 
 
 class CredentialsRun:
-    """Reads a manager's credentials in a process with an empty cache: the list is correct or an error is returned."""
+    """A run that reads a manager's credentials with an empty cache. The result is the correct list or an error."""
 
     def __init__(self, issuer: Issuer) -> None:
         self._causeway = warmed(issuer).causeway
@@ -103,7 +103,7 @@ def test_a_storage_fault_never_changes_the_list_of_credentials(issuer: Issuer) -
 
 
 class UnansweredRun(CaseRun):
-    """Runs a case in which storage applies the transaction but never responds."""
+    """A run of a case in which storage applies the transaction but never responds."""
 
     def _do(self) -> Envelope:
         with Fault(self._causeway, "after", 1, lasting=True, operation="TransactWriteItems"):
@@ -124,7 +124,7 @@ def test_an_event_is_written_once_with_its_cause_and_delivered_despite_storage_f
 
 
 def test_every_fault_was_injected_at_every_storage_call_of_the_card_api() -> None:
-    """Payments, the network and the rolling proof have separate tests."""
+    """Payments, the network and the rolling ledger check have separate tests."""
     if len(TARGETS.runs) < len(MANNERS) * (len(CARD_CASES) + len(_COLD)) + 5:
         pytest.skip("not every case ran here")
 

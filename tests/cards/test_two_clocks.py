@@ -55,7 +55,10 @@ def test_amounts_counted_in_a_limit_window_never_exceed_the_limit(
     amount: int,
     most: int,
 ) -> None:
-    """A movement counts once: in the current window of its process, or in a later window if one has begun."""
+    """A movement counts once.
+
+    It counts in the current window of its process, or in a later window that has already begun.
+    """
     user = new_holder(with_prices(new_issuer), **groups)
     advance_to(new_issuer, midnight, second)
     beside = replace(user, issuer=user.issuer.with_clock_ahead(ahead))

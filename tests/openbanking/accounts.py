@@ -1,4 +1,4 @@
-"""An AISP that reads accounts, immediately or deferred, at banks that fail or limit unattended reads."""
+"""An AISP that reads accounts immediately or deferred, and faults of the bank such as downtimes and read limits."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Aisp:
         return self.read()
 
     def fail(self, times: int = FAILURES) -> None:
-        """Read ``times`` times at an unreachable bank, without opening its circuit."""
+        """Read ``times`` times at an unreachable bank. The failures do not open the circuit of the bank."""
         for _ in range(times):
             assert "retry-after" not in self.list_accounts(UNREACHABLE).headers
 
@@ -109,7 +109,7 @@ class DeferredRead(Aisp):
 
 
 def limit_reads(causeway: Causeway, version: int = 2, limit: int | None = LIMIT) -> None:
-    """Limit unattended reads at a bank. Patch this service, because the stored banks are shared by tests."""
+    """Limit unattended reads at a bank. The limit is set only in this service, because tests share the stored banks."""
     banks, bic = causeway.hub.openbanking.banks, causeway.banks[version].bic
     find = type(banks).find
 

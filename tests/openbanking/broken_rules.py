@@ -1,4 +1,4 @@
-"""Values that violate a member's rule, and boundary values that follow the rule, by the meaning of the member."""
+"""Values that violate the rule of a request member, and boundary values that follow the rule."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ NO_BOOKING_STATUS: dict[str, Any] = {"unknown": "all", "capitals": "BOOKED", "em
 
 
 def meaning(member: Member) -> str:
-    """Return the meaning of a request member, beyond its type."""
+    """Return the meaning of a request member, which determines rules in addition to the type."""
     if member.name.endswith("iban"):
         return "iban"
     if member.name in ("currency", "country", "amount", "payment_scheme", "callback_url", "booking_status"):
@@ -129,7 +129,7 @@ def meaning(member: Member) -> str:
 
 
 def refused_values(member: Member, *, in_query: bool) -> dict[str, Any]:
-    """Return invalid values of a request member, by description. Query values are texts."""
+    """Return invalid values of a request member by description. Values for a query are texts."""
     refused = _BY_MEANING[meaning(member)](member) | _too_long(member)
     if member.requirement == "M" and not in_query and member.name != "payment_scheme":
         refused = {**refused, "null": None}
@@ -174,7 +174,7 @@ def _too_long(member: Member) -> dict[str, Any]:
 
 
 def longest(member: Member, length: int) -> Any:
-    """Return an otherwise valid value of the given length for a member, or ``None`` if impossible."""
+    """Return a value of the given length that is otherwise valid for a member, or ``None`` if no value exists."""
     made = {
         "amount": Number("9" * (length - 2) + ".10"),
         "digits": "0" * length,

@@ -1,8 +1,8 @@
-"""The calls of the storage and of queues, found in the source of the service.
+"""The calls of the store and of queues, found in the source of the service.
 
-A call counts if a request or a job can reach the call. Calls that only the operator's command line reaches do not
-count, unless they concern deliveries. An indirect call counts as well: the place that passes the store, or a method of
-the store, to a function, to an index or to a set of parallel calls.
+A call is included if a request or a job can reach the call. A call that only the operator's command line reaches is
+included only if the call concerns deliveries. Indirect calls are also included. An indirect call passes the store, or a
+method of the store, to a function, to an index or to a set of parallel calls.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Site:
 
 @dataclass(frozen=True)
 class Function:
-    """A function of the source. ``owner`` is its class, or empty."""
+    """A function of the source. ``owner`` is the class of a method, or an empty string."""
 
     module: str
     owner: str
@@ -80,7 +80,7 @@ class Function:
 def call_sites(service: Service = STORE, rooms: tuple[str, ...] = ROOMS) -> frozenset[Site]:
     """Return every call of ``service`` that a request or a job can reach, and all calls about deliveries.
 
-    Calls reached only by the operator's command line are excluded. Calls that seem unreachable are included.
+    Calls that only the operator's command line reaches are excluded. Calls that seem unreachable are included.
     """
     functions = dict(_functions())
     served = {each: node for each, node in functions.items() if not within(each.module, *_GUESTS)}
@@ -115,7 +115,7 @@ def _of(service: Service, functions: Sequence[Function], rooms: tuple[str, ...])
 
 
 def _functions() -> Iterator[tuple[Function, ast.AST]]:
-    """Yield the functions of all modules. The top-level code of a module counts as a function without a name."""
+    """Yield the functions of all modules. The top-level code of a module is a function without a name."""
     for module in [*MODULES, *(name for name in SOURCES if within(name, "infra"))]:
         loaded = ast.Module([], [])
         for node in tree(module).body:
@@ -132,7 +132,10 @@ def _functions() -> Iterator[tuple[Function, ast.AST]]:
 
 
 def _reached(roots: list[Function], functions: dict[Function, ast.AST]) -> set[Function]:
-    """Return the functions that are reachable from ``roots`` by mentions of their names."""
+    """Return the functions that are reachable from ``roots``.
+
+    A function is reachable if a reachable function mentions its name.
+    """
     by_name: dict[tuple[str, str], list[Function]] = {}
     for each in functions:
         by_name.setdefault((each.owner, each.name), []).append(each)
@@ -186,7 +189,10 @@ def _kinds() -> dict[str, set[str]]:
 
 
 def _assigned(nodes: Sequence[ast.AST]) -> Iterator[tuple[str, str]]:
-    """Yield names that stand for members: ``flow`` and ``token_flow`` for ``flow = hub().openbanking.token_flow``."""
+    """Yield the names that refer to members.
+
+    For example, the assignment ``flow = hub().openbanking.token_flow`` yields ``flow`` and ``token_flow``.
+    """
     for node in nodes:
         match node:
             case ast.Assign(targets=[ast.Tuple(elts=names)], value=ast.Tuple(elts=values)):
@@ -201,7 +207,7 @@ def _assigned(nodes: Sequence[ast.AST]) -> Iterator[tuple[str, str]]:
 
 
 def _sites(service: Service, module: str, node: ast.AST) -> Iterator[Site]:
-    """Yield the calls of a service, and the outermost calls that pass the service or its methods on."""
+    """Yield the calls of a service. If a call passes the service or its methods on, yield the outermost such call."""
     if isinstance(node, ast.Call):
         name = _called(service, node)
         hands_on = name is None and any(_hands_on(service, inner) for inner in _passed(node))
@@ -236,7 +242,7 @@ def _known() -> frozenset[Function]:
 
 
 def _called(service: Service, call: ast.Call) -> str | None:
-    """Return the name of the called method if the call is to the service."""
+    """Return the name of the called method if the call is a call of the service."""
     match call.func:
         case ast.Attribute(value=value, attr=name) if _last_name(value) in service.names:
             return name
@@ -275,7 +281,7 @@ def _sites_in(service: Service, module: str) -> tuple[Site, ...]:
 
 
 def _last_name(node: ast.AST) -> str:
-    """Return ``store`` for ``store``, ``self._store`` and ``hub().store``."""
+    """Return the last name of an expression, for example ``store`` for ``self._store`` and ``hub().store``."""
     match node:
         case ast.Attribute(attr=name) | ast.Name(id=name) | ast.Call(func=ast.Attribute(attr=name) | ast.Name(id=name)):
             return str(name).strip("_")

@@ -1,4 +1,4 @@
-"""The service shared by the tests of the protocol's rows."""
+"""The service that the tests of webhooks share."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ from tests.openbanking.relay import Relay
 
 @pytest.fixture(scope="module")
 def relay(shared_causeway: Causeway) -> Iterator[Relay]:
-    """Run one service with a client and a bearer per version for a module. Do not combine with ``causeway``."""
+    """Run one service for all tests of a module, with a client and a bearer per version.
+
+    Do not combine with ``causeway``.
+    """
     causeway = shared_causeway.again()
     relay = Relay(causeway)
     with causeway.installed():

@@ -262,9 +262,9 @@ _OTHER_NAMES = {"iban": "account_id", "account_id": "iban"}
 
 
 def with_value(body: Json, member: Member, value: Any) -> Json:
-    """Set a member of ``body``. Remove the alternative name of an account from a query.
+    """Set a member of ``body``. If a query names an account, remove the account's alternative identifier.
 
-    Also remove a British IBAN that would contradict another account number or sort code.
+    Also remove a British IBAN that would contradict the other account number or sort code.
     """
     body.pop(_OTHER_NAMES.get(member.path, ""), None)
     holder = _holder(body, member)
@@ -297,7 +297,7 @@ def copied(value: Any) -> Any:
 
 
 def spelled(text: str | bytes) -> Any:
-    """Parse JSON with its numbers as written: 0.10 differs from 0.1, and 1 differs from "1"."""
+    """Parse JSON and keep the notation of numbers: 0.10 differs from 0.1, and 1 differs from "1"."""
     return json.loads(text, parse_float=_written, parse_int=_written)
 
 

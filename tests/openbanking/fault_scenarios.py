@@ -1,7 +1,8 @@
-"""Scenarios that run with every fault of every storage call, and their shared assertions.
+"""Scenarios that run with every fault of every storage call, and assertions that the scenarios share.
 
-A scenario prepares a request or a job. The returned function runs the request or job with a fault, continues as
-documented and asserts the outcome. It runs once for each combination of storage call and fault, from the same start.
+A scenario prepares a request or a job and returns a function. The function runs the request or job with a fault,
+continues as documented and asserts the outcome. The function runs once for each combination of storage call and fault,
+each time from the same initial state.
 """
 
 from __future__ import annotations
@@ -77,7 +78,7 @@ class Scenarios:
         self._hit: Counter[tuple[str, bool, Hit]] = Counter()
 
     def __call__(self, *variants: Any) -> Callable[[Callable[..., Run]], Callable[..., Run]]:
-        """Register a scenario, once for each of its variants: the arguments after the service."""
+        """Register a scenario once for each variant. A variant is a set of arguments that follow the service."""
 
         def register(make: Callable[..., Run]) -> Callable[..., Run]:
             for variant in variants or ((),):
@@ -129,7 +130,7 @@ class Scenarios:
                 run(late)
 
     def missed(self, sites: frozenset[Site], modules: Collection[str]) -> list[str]:
-        """Return the untested faults of ``sites``. Skip the test if a scenario did not run."""
+        """Return the untested faults of ``sites``. If a scenario did not run, skip the test."""
         if self.all.keys() - self._ran or self._modules.keys() != {*modules}:
             pytest.skip("not every scenario ran")
         return sorted(f"{site}: {fault}" for fault, hit in self._hits.items() for site in sites - hit)
@@ -140,9 +141,9 @@ scenario = Scenarios()
 
 
 def _faults(causeway: Causeway, untouched: Fault) -> Iterator[tuple[Fault, Hit]]:
-    """Yield the faults of every call of a run without faults. Lasting faults also affect the retries of the call.
+    """Yield the faults of every call that a run without faults makes. Lasting faults also affect retries of the call.
 
-    Only the first of several equal reads is hit, and the first two of several equal writes.
+    The faults affect only the first of several equal reads, and only the first two of several equal writes.
     """
     for number, call in enumerate(untouched.calls, start=1):
         if untouched.calls[:number].count(call) <= (1 if call.reads else 2):
@@ -170,7 +171,7 @@ def lose_first_transaction(causeway: Causeway) -> Fault:
 
 
 def refused(answer: Answer) -> bool:
-    """Return whether a response reports a storage failure as documented, with Retry-After."""
+    """Return whether a response reports a storage failure in the documented form, with Retry-After."""
     if answer.status != 500:
         return False
     body = answer.body
@@ -204,7 +205,7 @@ def status_of_consent(causeway: Causeway) -> str:
 
 
 def records(causeway: Causeway, kind: str = "") -> list[dict[str, Any]]:
-    """Return the deliveries, optionally of a kind. Check that each is complete and indexed while due."""
+    """Return the recorded deliveries, optionally of one kind. Check that each is complete, and indexed if it is due."""
     kept = items(causeway, "deliveries")
     found = [item for item in kept if item["part"] == RECORD and item["kind"].startswith(kind)]
     for record in found:
@@ -228,7 +229,7 @@ def recorded_events(causeway: Causeway) -> list[str]:
 
 
 def attempt_all_due(causeway: Causeway) -> None:
-    """Advance the clock and attempt deliveries until none is due. Check that all slots are free afterwards."""
+    """Advance the clock and attempt deliveries until no delivery is due. Check afterwards that all slots are free."""
     for _ in range(_ROUNDS):
         due = [record for record in records(causeway) if record["state"] == "due"]
         if not due:

@@ -1,7 +1,7 @@
 """Storage faults that affect exactly one call, and snapshots that restore the initial state.
 
-A fault is injected between the store and DynamoDB. It occurs *before* the call arrives, or *after* the call was applied
-(the response is lost), or as a *conflict* with another writer (for a read: throttling).
+A fault is injected between the store and DynamoDB. The fault occurs *before* the call arrives, or *after* the call was
+applied (the response is lost), or as a *conflict* with another writer (for a read: throttling).
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ class Hit:
 
 
 class Fault:
-    """A fault at the ``number``-th storage call within the block. With ``lasting``, its retries fail as well.
+    """A fault at the storage call with the given ``number``. If ``lasting`` is true, retries of the call also fail.
 
-    With ``operation``, only calls of this DynamoDB operation count.
+    If ``operation`` is given, only calls of this DynamoDB operation are counted.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class Fault:
 
     @contextlib.contextmanager
     def resting(self) -> Iterator[None]:
-        """Suspend the fault: calls within the block succeed and are not counted."""
+        """Suspend the fault within the block. Calls in the block succeed and are not counted."""
         self._rests = True
         try:
             yield
@@ -102,7 +102,7 @@ class Fault:
         return answer
 
     def _is_struck(self, method: FrameType) -> bool:
-        """Return whether the fault affects this DynamoDB call. Retries come from the same call of the store."""
+        """Return whether the fault affects this DynamoDB call. Retries have the same call of the store."""
         counted = [call for call in self.calls if self.operation in ("", call.operation)]
         if self._struck is None and len(counted) == self.number:
             self._struck, self.hit = method, self.calls[-1]
@@ -136,7 +136,7 @@ def _module(frame: FrameType) -> str:
 
 
 def _unreachable(number: int, operation: str) -> Exception:
-    """Return an error: DynamoDB is unreachable, or fails internally."""
+    """Return an error which reports that DynamoDB is unreachable or fails internally."""
     ways = (NotSent(operation), NotSent(operation), ErrorResponse(operation, "InternalServerError", status=500))
     return ways[number % len(ways)]
 
@@ -168,7 +168,7 @@ def items(causeway: Causeway, table: str) -> list[dict[str, Any]]:
 
 
 class Snapshot:
-    """The items of some tables and the time, to be restored."""
+    """A snapshot of the items of some tables and of the time, which can be restored."""
 
     def __init__(self, causeway: Causeway, tables: Sequence[str] = JOURNEYS) -> None:
         self._causeway = causeway
@@ -177,7 +177,7 @@ class Snapshot:
         self._lines = len(TRACE)
 
     def restore(self) -> None:
-        """Restore the snapshot, and delete the requests that the banks and the client have received since."""
+        """Restore the snapshot. Delete the requests that the banks and the client received after the snapshot."""
         for name, kept in self._items.items():
             table_of(self._causeway, name).items = _copy(kept)
         vars(self._causeway.clock).update(self._clock)

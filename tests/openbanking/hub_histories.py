@@ -47,7 +47,7 @@ class HubHistory(HubParties):
     # -- calls
 
     def tpp(self, method: str, path: str, body: Any = None, **options: Any) -> Answer:
-        """Make a call of the TPP. All calls use this method, so that another API can be compared."""
+        """Make a call of the TPP. Every TPP call uses this method, so that subclasses can compare another API."""
         return self.causeway.tpp.call(method, path, body, **options)
 
     def _expect(self, answer: Answer, result: Result) -> bool:
@@ -159,7 +159,10 @@ class HubHistory(HubParties):
     @precondition(lambda self: self.model["active"])
     @rule(archives=st.booleans(), returns=st.sampled_from([True, True, True, True, False]))
     def remove_client(self, archives: bool, returns: bool) -> None:
-        """Deactivate or archive the client, optionally until after some refused calls."""
+        """Deactivate or archive the client.
+
+        If ``returns`` is true, make some refused calls and then restore the client.
+        """
         clients, client_id = self.causeway.hub.openbanking.clients, self.causeway.tpp.client_id
         (clients.archive if archives else clients.deactivate)(client_id)
         self.model |= {"active": False, "archived": archives}
@@ -194,7 +197,7 @@ class HubHistory(HubParties):
         lost=lost,
     )
     def pay(self, which: int, key: str, amount: str, bank: str, times: int, lost: Any) -> None:
-        """Pay with a new or a used key, for the same or another body."""
+        """Pay with a new or a used key, and with the same or another body."""
         consent, access = self._pick_access(which, 1)
         for _ in range(times):
             self._pay(consent, access, key, amount, bank, lost)
@@ -265,7 +268,7 @@ class HubHistory(HubParties):
     @precondition(lambda self: self.model["active"])
     @rule(days=st.sampled_from([1, 8, 173]))
     def days_pass(self, days: int) -> None:
-        """Let days pass. Then the PSU approves a new consent."""
+        """Let days pass. Afterwards the PSU approves a new consent."""
         self._deliver_all()
         self._advance(days * DAY)
         self.consent_to(False)
@@ -280,7 +283,7 @@ class HubHistory(HubParties):
     @precondition(lambda self: self.model["active"])
     @rule(refusals=st.sampled_from([0, 0, 0, 1]), forgets=st.sampled_from([False, False, False, True]))
     def deliver(self, refusals: int, forgets: bool) -> None:
-        """Attempt due deliveries, also with lost queue messages. The client may refuse the first events."""
+        """Attempt due deliveries, including those with lost queue messages. The client may refuse the first events."""
         delivery = self.causeway.hub.delivery
         self.refusals = refusals
         if forgets:

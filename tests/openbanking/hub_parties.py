@@ -109,7 +109,7 @@ class HubParties(RuleBasedStateMachine):
 
     @property
     def _is_asked(self) -> bool:
-        """Return whether a request is neither approved nor declined."""
+        """Return whether a request is open, that is, neither approved nor declined."""
         return any(each["state"] == "open" for each in self.model["requests"])
 
     @property
@@ -118,7 +118,7 @@ class HubParties(RuleBasedStateMachine):
         return [consent for consent in self.model["consents"].values() if consent["access"]]
 
     def _pick_bearer(self, which: int) -> dict[str, Any]:
-        """Return a consent, in most cases with a valid latest access token."""
+        """Return a consent. In most cases, its latest access token is valid."""
         usable = [each for each in self._bearers if self.model.bearer(each, [*each["access"]][-1], True) == OK]
         return pick(usable if usable and which % 8 else self._bearers, which // 8)
 
@@ -128,7 +128,7 @@ class HubParties(RuleBasedStateMachine):
 
 
 def pick(choices: Sequence[T], which: int) -> T:
-    """Return the element at a position counted from the end."""
+    """Return the element at the given position, counted from the end."""
     return choices[-1 - which % len(choices)]
 
 

@@ -1,4 +1,4 @@
-"""The documented rules of a client's consents, tokens, payments and events at a bank, as a model in a dictionary.
+"""A model of the documented rules for a client's consents, tokens, payments and events at a bank.
 
 A rule changes the model and returns the expected response: the status, and the code of an error. The model shares no
 code with the service.
@@ -171,7 +171,7 @@ class Model(dict[str, Any]):
             self["notices"].append(consent["bank_token"])
 
     def announce(self) -> None:
-        """Record the events about consents that end, like the job."""
+        """Record the events about the end of consents, like the job of the service."""
         for consent in self["consents"].values():
             while consent["status"] == "authorised" and consent["notices"] and consent["notices"][0][1] <= self["now"]:
                 event, _ = consent["notices"].pop(0)

@@ -45,7 +45,7 @@ class Rules(JWSRegistry):
 
 
 class KeyHolder:
-    """A private key. Assertions refer to it by ``kid``, and proofs contain the public key."""
+    """A private key. Client assertions contain its ``kid``, and DPoP proofs contain its public key."""
 
     def __init__(self, algorithm: str = "ES256", kid: str | None = "key-1") -> None:
         self.algorithm, self.kid = algorithm, kid

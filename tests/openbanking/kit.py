@@ -1,4 +1,4 @@
-"""The parties of open banking: a TPP that calls the service, banks scripted by tests, and the PSU."""
+"""The parties of open banking in tests: a TPP that calls the service, scripted banks, and the PSU."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class ReceivedRequest:
 
 @dataclass
 class Bank:
-    """A bank: its keys, received webhooks and scripted responses (functions of the webhook, or exceptions)."""
+    """A bank: its keys, the received webhooks, and the scripted responses (functions of the webhook, or exceptions)."""
 
     record: bank_record.Bank
     api_key: str
@@ -68,7 +68,7 @@ class Bank:
         return ["account.list", "account.details"] if self.version == 1 else ["accounts"]
 
     def answer(self, sent: ReceivedRequest) -> Reply:
-        """Respond to a webhook as the test scripted."""
+        """Return the response that the test scripted for a webhook."""
         self.received.append(sent)
         answer = self.answers[sent.path](sent)
         if isinstance(answer, Exception):
@@ -111,9 +111,9 @@ class Bank:
 
 @dataclass
 class Receiver:
-    """The server at an Events URL: received events, and scripted responses or exceptions.
+    """The server at an Events URL: the received events, and the scripted responses or exceptions.
 
-    Each call uses the next of ``answers``. Without ``answers``, the server accepts the event.
+    Each call uses the next entry of ``answers``. If ``answers`` is empty, the server accepts the event.
     """
 
     url: str = "http://127.0.0.1:1/events"
@@ -134,7 +134,7 @@ class Receiver:
 
 
 class Tpp:
-    """The client of the service, with its secret if any."""
+    """The client of the service. The client has a secret or no secret."""
 
     def __init__(self, causeway: Causeway) -> None:
         self.causeway = causeway
@@ -158,10 +158,10 @@ class Tpp:
         certificate: str | None = None,
         several: Mapping[str, Sequence[str]] | None = None,
     ) -> Answer:
-        """Send a request. ``client_id`` overrides the id of the client (empty: no header).
+        """Send a request. ``client_id`` overrides the id of the client. If ``client_id`` is empty, omit the header.
 
-        A client with a secret authenticates by HTTP Basic without a bearer. ``certificate`` is the connection's, in
-        PEM.
+        A client with a secret authenticates by HTTP Basic if the call has no bearer. ``certificate`` is the client
+        certificate of the connection in PEM.
         """
         sent = {"x-api-key": self.client_id if client_id is None else client_id}
         sent = {name: value for name, value in sent.items() if value}
@@ -225,7 +225,7 @@ class Tpp:
         return Poller(self, limit)
 
     def send_test_event(self) -> str:
-        """Record a test event. Return its id."""
+        """Record a test event. Return the id of the event."""
         return self.causeway.hub.openbanking.tpp_events.send_test(self.client)
 
 
@@ -263,7 +263,7 @@ class Poller:
 
 @dataclass(frozen=True)
 class Consented:
-    """A saved consent from the bank's side. ``query`` is the query of the callback URL."""
+    """A saved consent as the bank knows it. ``query`` is the query of the callback URL."""
 
     request_url: str
     callback_url: str
@@ -301,7 +301,7 @@ def basic(client_id: str, secret: str) -> str:
 
 
 class WorkerKilled(BaseException):
-    """The simulated death of a worker's process."""
+    """The exception that simulates the death of a worker's process."""
 
 
 def kill_worker(sent: ReceivedRequest) -> Any:
@@ -320,7 +320,7 @@ def accepted_id(answer: Answer) -> str:
 
 
 def error_code(answer: Answer, version: int) -> tuple[int, Any]:
-    """Return the HTTP status and the error code, in version 2 preferably of the additional error."""
+    """Return the HTTP status and the error code. In version 2, prefer the code of the additional error."""
     if version == 1:
         assert set(answer.body) == {"error_code", "message"}
         return answer.status, answer.body["error_code"]

@@ -74,7 +74,10 @@ REFUSAL = {
 
 
 class Pisp:
-    """A TPP with a payment consent at a bank that accepts all orders. ``deferred`` orders are asynchronous."""
+    """A TPP with a payment consent at a bank that accepts all orders.
+
+    If ``deferred`` is true, orders are asynchronous.
+    """
 
     def __init__(
         self,
@@ -106,7 +109,7 @@ class Pisp:
         return pisp
 
     def bank_accepts_all(self) -> None:
-        """Script the bank to accept orders as P-1, P-2 and so on. Each X-Request-Id is one order."""
+        """Script the bank to accept orders as P-1, P-2 and so on. Orders with the same X-Request-Id are one order."""
         self.bank.answers[WEBHOOKS[self.version, self.kind]] = lambda sent: payment_answer(
             self.version, self._payment_id(sent)
         )
@@ -172,7 +175,7 @@ class Pisp:
     # -- deferred payments
 
     def attempt(self, request_id: str) -> None:
-        """Make the next attempt at its due time."""
+        """Advance the clock to the due time and make the next attempt."""
         due_at = self.causeway.delivery(request_id).due_at
         self.causeway.clock.advance(max((due_at or 0) - self.causeway.clock.time(), 0))
         self.causeway.hub.delivery.worker.attempt(request_id)
@@ -181,7 +184,7 @@ class Pisp:
         return self.causeway.tpp.outcome(request_id, self.bearer)
 
     def failure(self, request_id: str) -> tuple[int, str]:
-        """Return the status and title of a failed payment. Check that it is never sent again."""
+        """Return the status and the title of a failed payment. Check that the payment is never sent again."""
         outcome, calls = self.outcome(request_id), self.calls
         assert outcome["state"] == "failed"
         self.causeway.clock.advance(CLAIMED_SECONDS)

@@ -1,4 +1,4 @@
-"""The calls of all rows through one service, with bearers for every scope, shared by the tests of a module."""
+"""A service with bearers for every scope, which makes the calls of all webhooks. The tests of a module share it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _PAID_BY = {"/v2_payment_single_status": "/v2_payment_single", "/v2_payment_bulk
 
 @dataclass
 class Relay:
-    """A service with its bearers. ``call`` makes the call of a row with a scripted bank response."""
+    """A service with its bearers. ``call`` makes the TPP call of a webhook with a scripted bank response."""
 
     causeway: Causeway
     bank_tokens: dict[int, str] = field(default_factory=dict)
@@ -38,7 +38,10 @@ class Relay:
         return self._bearers[tuple(scopes)]
 
     def bearer_for(self, version: int, **accounts: Sequence[str | int]) -> str:
-        """Return a new bearer with all scopes, for ``ibans``, ``account_ids`` or ``account_numbers``."""
+        """Return a new bearer with all scopes.
+
+        The consent contains ``ibans``, ``account_ids`` or ``account_numbers``.
+        """
         scopes = SCOPES[version]
         url = self.causeway.tpp.authorize(version, scopes=scopes)["redirect_url"]
         body = self.causeway.banks[version].consent_body(url, scopes=scopes, **({"ibans": []} | accounts))
@@ -54,7 +57,7 @@ class Relay:
     def read(self, real: Callable[[Any], Any], keys: Any) -> Any:
         """Cache the store's ``batch_get`` of clients and consents, which never change in these tests.
 
-        Most calls of these tests are refused, and the emulator would take most of their time.
+        Most calls of these tests are refused. Without the cache, reads from the emulator would take most of the time.
         """
         if {table for table, _ in keys} - {"clients", "consents"}:
             return real(keys)
@@ -79,7 +82,10 @@ class Relay:
         headers: Mapping[str, str] | None = None,
         raw_query: str | None = None,
     ) -> Answer:
-        """Make the TPP call of ``row``, by default valid. Afterwards ``received`` contains only its requests."""
+        """Make the TPP call of ``row``, by default a valid call.
+
+        Afterwards, ``received`` contains only requests of this call.
+        """
         self._pay_first(row)
         self._forget_payment(row, answer)
         self.causeway.hub.openbanking.bank_client.breaker.record_success(
@@ -107,14 +113,14 @@ class Relay:
         return request
 
     def _pay_first(self, row: Row) -> None:
-        """Make the payment whose status is requested."""
+        """Make the payment whose status the call requests."""
         paid = _PAID_BY.get(row.webhook)
         if paid and paid not in self._known:
             assert self.call(BY_WEBHOOK[paid]).status == 200
             self._known.add(paid)
 
     def _forget_payment(self, row: Row, answer: Any) -> None:
-        """Delete the payment of the example, since all orders have one payment_id."""
+        """Delete the payment of the example, because all example orders have the same payment_id."""
         if row.is_payment:
             given = answer if isinstance(answer, dict) else {}
             payment_id = given.get("payment_id", given.get("paymentId", row.answer["payment_id"]))

@@ -26,7 +26,7 @@ IDENTIFIERS = (
 
 @dataclass(frozen=True)
 class Member:
-    """A line of a table. ``mandatory`` also requires that all enclosing members are mandatory."""
+    """A line of a table. ``mandatory`` is true only if all enclosing members are also mandatory."""
 
     path: str
     requirement: str
@@ -40,7 +40,7 @@ class Member:
 
     @property
     def identifies(self) -> bool:
-        """Return whether the member is an identifier, which in bank responses may be a whole JSON number."""
+        """Return whether the member is an identifier. In bank responses, an identifier may be a whole JSON number."""
         return self.name in IDENTIFIERS or (self.name == "id" and self.type == "AN")
 
     @property
@@ -84,7 +84,7 @@ def _members(lines: str) -> list[Member]:
 
 
 def _below(holder: str, lines: str) -> str:
-    """Return a record's lines as members of ``holder``."""
+    """Return the lines of a record as members of ``holder``."""
     return "\n".join(f"{holder}.{line.strip()}" for line in lines.strip().splitlines())
 
 

@@ -1,4 +1,4 @@
-"""Attacks on a client with the profile ``fapi2``. Every attack fails, and the error reveals no details."""
+"""Tests of attacks on a client with the profile ``fapi2``. Every attack fails, and the error reveals no details."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from tests.openbanking.key_holder import (
 
 @pytest.fixture
 def tpp(causeway: Causeway) -> KeyHolder:
-    """Configure the victim: the service's client, with the profile ``fapi2``."""
+    """Configure the client that the attacks target: the service's client, with the profile ``fapi2``."""
     holder = KeyHolder()
     secure(causeway, holder, security_profile="fapi2")
     return holder
@@ -228,7 +228,7 @@ def test_rs256_is_refused_even_with_the_clients_own_key(causeway: Causeway) -> N
 def test_an_assertion_with_the_kid_of_another_client_is_refused(
     causeway: Causeway, tpp: KeyHolder, thief: KeyHolder
 ) -> None:
-    """Another registered client signs for the victim's client_id with its own key."""
+    """The attacker is another registered client, which signs for the target's client_id with its own key."""
     victim = causeway.tpp.client
     thief.kid = "thief"
     causeway.tpp.client = causeway.hub.openbanking.clients.create(owner="thief@example.com", title="Thief").client
@@ -318,7 +318,7 @@ def test_authorization_responses_and_errors_name_the_issuer_against_mix_up(cause
 
 
 def test_an_assertion_with_the_audience_of_another_server_is_refused(causeway: Causeway, tpp: KeyHolder) -> None:
-    """A malicious server forwards an assertion that it received."""
+    """A malicious server forwards an assertion that the server received from the client."""
     assertion = tpp.assertion(causeway, aud="https://evil.example.com")
 
     assert answered(

@@ -1,4 +1,4 @@
-"""Nearly valid and hostile input: a documented error of the right version, no change, never a 5xx."""
+"""Tests of nearly valid and hostile input: the response is a documented error, and the request changes nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nearly valid and hostile orders, queries, reports and responses: rejected or passed on, without a defect."""
+"""Tests of nearly valid and hostile orders, queries, reports and responses, which must not cause an internal error."""
 
 from __future__ import annotations
 

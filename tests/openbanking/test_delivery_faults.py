@@ -1,4 +1,4 @@
-"""Storage faults at every call of every job: deliveries arrive with one id, payments at most once, without losses.
+"""Tests of storage faults at every call of every job: no delivery is lost, and payments are sent at most once.
 
 After a fault, the time of the attempt expires and due deliveries are attempted again.
 """
@@ -63,7 +63,7 @@ FAILS, GONE = Reply(503, b"", {}, 0.01), Reply(410, b"", {}, 0.01)
 
 
 def during(fault: Fault, job: Callable[[], object]) -> None:
-    """Run a job during the fault. A storage error ends the job."""
+    """Run a job during the fault. If a storage error occurs, the job ends."""
     with fault, contextlib.suppress(StoreError):
         job()
 
@@ -276,7 +276,7 @@ def send_a_deferred_payment_to_a_bank_that(
 
 
 def _holds_its_id(pisp: Pisp) -> bool:
-    """Return whether the only order still claims its X-Request-Id. An unsent order releases the id."""
+    """Return whether the only order still claims its X-Request-Id. An order that was not sent releases the id."""
     (claim,) = [item for item in items(pisp.causeway, "idempotency") if item["claim"].startswith("order#")]
     assert claim["sendings"] in (0, 1)
     return bool(claim["sendings"])

@@ -1,4 +1,4 @@
-"""Random histories of consents, tokens, payments and events, compared with a model of the rules."""
+"""Tests of random histories of consents, tokens, payments and events, compared with a model of the rules."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.openbanking.kit import VERSIONS
 
 @VERSIONS
 def test_12_fixed_client_histories_agree_with_the_model(causeway: Causeway, version: int) -> None:
-    """Run the same 12 histories every time."""
+    """Every run uses the same 12 histories."""
     how = settings(max_examples=12, stateful_step_count=30, derandomize=True)
     run_state_machines(lambda: HubHistory(causeway, version), how)
 
@@ -34,7 +34,7 @@ def test_12_fixed_client_histories_agree_with_the_model(causeway: Causeway, vers
 @pytest.mark.faults
 @VERSIONS
 def test_100_random_client_histories_agree_with_the_model(causeway: Causeway, version: int) -> None:
-    """Run 100 random histories."""
+    """Every run uses 100 random histories."""
     how = settings(max_examples=100, stateful_step_count=60)
     run_state_machines(lambda: HubHistory(causeway, version), how)
 

@@ -1,4 +1,4 @@
-"""Tests of measurements: the bank, the service and the party at fault of each counted request."""
+"""Tests of measurements: each counted request has a bank, a service and, after a failure, the party at fault."""
 
 from __future__ import annotations
 

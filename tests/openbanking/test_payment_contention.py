@@ -1,4 +1,4 @@
-"""Parallel orders with one X-Request-Id in several processes: only one TPP's order reaches the bank."""
+"""Tests of parallel orders with one X-Request-Id in several processes: only one TPP's order reaches the bank."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ WEBHOOK = {1: "/payment_initiation", 2: "/v2_payment_single"}
 
 @dataclass(frozen=True)
 class Tpp:
-    """A client with one bearer, or with a bearer of a one-time consent for each caller."""
+    """A client with one bearer. For one-time consents, the client has a bearer for each caller."""
 
     client_id: str
     bearers: list[str]
@@ -85,7 +85,7 @@ class Contest:
         return Tpp(self.causeway.tpp.client_id, [pair["access_token"] for pair in tokens])
 
     def _take(self, sent: ReceivedRequest) -> Any:
-        """Respond with a payment id derived from the order's request id, so that a retry gets the first payment."""
+        """Respond with a payment id derived from the order's request id, so that a retry returns the first payment."""
         return payment_answer(self.version, sent.headers["X-Request-Id"])
 
 

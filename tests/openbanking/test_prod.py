@@ -1,4 +1,4 @@
-"""Stricter rules in production: secrets and PKCE."""
+"""Tests of the stricter rules in production, which require secrets and PKCE."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parallel unattended reads in several processes: exactly the permitted number reaches the bank."""
+"""Tests of parallel unattended reads in several processes: exactly the permitted number reaches the bank."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Contest:
             hub.openbanking.__dict__["banks"] = causeway.hub.openbanking.banks
 
     def run(self, *ways: Mapping[str, str]) -> Counter[str]:
-        """Read in parallel with alternating headers. Return the numbers of responses by result."""
+        """Read in parallel with alternating headers. Return the number of responses by result."""
         made = [partial(self._made, number, ways[number % len(ways)]) for number in range(MANY)]
         return Counter(at_once(made))
 

@@ -1,4 +1,4 @@
-"""Lone surrogates in JSON, JWTs and bank responses: the documented error, no change, never a 5xx."""
+"""Tests of lone surrogates in JSON, JWTs and bank responses: the documented error, no change, and no 5xx response."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests with a synthetic third version of the bank protocol, which requires only its registration."""
+"""Tests of a synthetic third version of the bank protocol, which only has to be registered."""
 
 from __future__ import annotations
 
@@ -33,31 +33,31 @@ ACCOUNT = {"resource_id": "A-1", "iban": IBAN, "currency": "EUR", "name": "Compt
 
 
 class InitAuthorization(bank_calls.InitAuthorization):
-    """``/bank/v3/init_authorization``."""
+    """The path ``/bank/v3/init_authorization``."""
 
     model_config = ConfigDict(alias_generator=to_pascal)
 
 
 class SaveConsent(bank_calls.SaveConsent):
-    """``/bank/v3/consent``."""
+    """The path ``/bank/v3/consent``."""
 
     model_config = ConfigDict(alias_generator=to_pascal)
 
 
 class RevokeToken(bank_calls.RevokeToken):
-    """``/bank/v3/token/revoke``."""
+    """The path ``/bank/v3/token/revoke``."""
 
     model_config = ConfigDict(alias_generator=to_pascal)
 
 
 class PaymentsStatus(bank_calls.PaymentsStatusV2):
-    """``/bank/v3/payments/status``."""
+    """The path ``/bank/v3/payments/status``."""
 
     model_config = ConfigDict(alias_generator=to_pascal)
 
 
 class ConsentsStatus(bank_calls.ConsentsStatus):
-    """``/bank/v3/consents/status``."""
+    """The path ``/bank/v3/consents/status``."""
 
     model_config = ConfigDict(alias_generator=to_pascal)
 

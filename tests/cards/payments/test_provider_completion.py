@@ -1,4 +1,4 @@
-"""Faults between a request, the provider and the answer: each payment completes once with one answer."""
+"""Tests of faults between a request, the provider and the answer: each payment completes once with one answer."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def nothing(_: ProviderOrder) -> None:
 
 
 class Watched:
-    """The sandbox's provider, with a record of its calls and an optional action in the next order."""
+    """The sandbox's provider, which also records its calls and runs an optional action during the next order."""
 
     def __init__(self, issuer: Issuer) -> None:
         self._provider = issuer.hub.cards.payment_provider
@@ -59,7 +59,10 @@ def provider(new_issuer: Issuer) -> Watched:
 
 @pytest.fixture
 def breaking(new_issuer: Issuer) -> Iterator[Callable[..., Callable[[ProviderOrder], None]]]:
-    """Yield a function that makes the next write fail, either unapplied or applied with a lost response."""
+    """Yield a function that makes the next write fail.
+
+    The write is either not applied, or applied with a lost response.
+    """
     with contextlib.ExitStack() as stack:
 
         def breaks(*, applied: bool) -> Callable[[ProviderOrder], None]:

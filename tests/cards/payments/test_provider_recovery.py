@@ -1,4 +1,4 @@
-"""The schedule that completes waiting payments: every due payment, each independently and never too early."""
+"""Tests of the schedule that completes waiting payments: each due payment separately, and none before its due time."""
 
 from __future__ import annotations
 

@@ -127,7 +127,7 @@ def test_an_accepted_order_can_be_found(provider: Provider, kind: Any) -> None:
 def test_a_duplicate_order_is_executed_once_with_the_same_receipt(
     module_causeway: Causeway, provider: Provider
 ) -> None:
-    """A second instance also returns the first decision, and storage has one row."""
+    """A second instance also returns the receipt of the first instance, and storage has one row."""
     sent = order()
     elsewhere = SandboxProvider(module_causeway.another_process().store)
     first = provider.submit(sent)

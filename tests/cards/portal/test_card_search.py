@@ -72,7 +72,7 @@ def test_the_search_follows_every_change_of_status(portal: Portal, issuer: Issue
 
 
 def test_the_search_finds_a_card_by_the_status_that_a_risk_rule_set(portal: Portal, issuer: Issuer) -> None:
-    """The transaction that changes the card also writes the row of the list."""
+    """The transaction that changes the card also writes the card's row in the list."""
     card = Card.from_item(issuer.hub.store.get(*Card.key(issuer.card_in("A").card_id)) or {})
     issuer.hub.store.transact(update_listed(card, "attempt", stored_status="R"))
 
@@ -105,7 +105,7 @@ SEARCHED_FIRST = {"status", "expiry", "program_id", "holder_id", "last_four"}
 
 
 def write_earlier_row(issuer: Issuer, made: NewCard, kept: set[str], **members: Any) -> None:
-    """Replace a card's row in the list with a row of an earlier version that had fewer members."""
+    """Replace a card's row in the list with a row of an earlier version, which had fewer members."""
     card = Card.from_item(issuer.hub.store.get(*Card.key(made.card_id)) or {})
     row = put_row(card, "", made.pan, "attempt").item
     issuer.hub.store.put("cards", {name: row[name] for name in kept} | members)
@@ -129,7 +129,7 @@ def test_the_search_finds_a_card_whose_row_of_an_earlier_version_has_only_its_id
 def test_the_search_finds_a_card_whose_row_has_no_holder_name_by_its_name(
     portal: Portal, issuer: Issuer, name: str
 ) -> None:
-    """The search matches the name on the card with diacritics, which this row has, and the holder's name."""
+    """The search compares the name on the card including diacritics. This row has no holder's name."""
     person = {"holder_first_name": "Astrid", "holder_last_name": "Björk"}
     made = issuer.card(**HOLDER_BLOCK | person, card_name_line_3="ZOË A")
     write_earlier_row(issuer, made, {*OLDEST_ROW, *SEARCHED_FIRST}, name="zoë a")

@@ -1,4 +1,4 @@
-"""Set-ups as data: stored entries are equal to loaded entries."""
+"""Tests of set-ups as data: an entry that was stored and read equals the loaded entry."""
 
 from __future__ import annotations
 

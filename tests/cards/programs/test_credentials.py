@@ -179,7 +179,7 @@ def test_a_new_key_is_accepted_after_5_seconds_and_wrong_keys_cause_no_earlier_r
 
 
 def test_a_credential_that_cannot_be_read_after_a_minute_raises_store_unavailable(caller: Caller) -> None:
-    """Unlike a cached set-up, a credential may have been removed and cannot be used without storage."""
+    """A cached set-up may be used without storage. A cached credential may have been removed and must not be used."""
     credentials = caller.causeway.another_process().cards.credentials
     assert caller.passes(caller.parts, credentials)
     caller.causeway.clock.advance(60)

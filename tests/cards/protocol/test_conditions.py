@@ -21,7 +21,7 @@ CONDITIONS = [(action, condition) for action in BY_ACTION for condition in EVERY
 def test_a_request_that_breaks_a_condition_between_fields_is_rejected(
     action: str, condition: Needs | NeedsOne | Excludes
 ) -> None:
-    """The test breaks each condition separately. The tests below check the conditions themselves."""
+    """The test breaks each condition separately. The other tests of this module check the conditions themselves."""
     requests = whole_requests.whole(action)
     if isinstance(condition, Excludes):
         values = {name: value for each in requests for name, value in each.items()}
@@ -187,7 +187,7 @@ def test_a_transfer_requires_an_iban_or_a_sort_code_with_an_account_number(
 def test_a_custom_fee_requires_an_account_and_a_currency_for_its_amount(
     given: tuple[str, ...], expected: set[str]
 ) -> None:
-    """The message names the second of two fields of which one is required."""
+    """One of two fields is required. The error message names the second field."""
     whole, _ = whole_requests.whole("createCustomFee")
     mandatory = ("fee_group_id", "fee_code", "description")
     members = {name: value for name, value in whole.items() if name in (*mandatory, *given)}
@@ -248,7 +248,7 @@ def test_one_message_reports_field_faults_and_conditions_together(action: str) -
 
 @pytest.mark.parametrize("action", ["createCard", "changeCardAcsPassword"])
 def test_a_password_has_at_most_318_bytes_in_utf_8(action: str) -> None:
-    """RSA with 3072 bits, OAEP and SHA-256 can encrypt at most this length."""
+    """RSA with 3072 bits, OAEP and SHA-256 can encrypt at most 318 bytes."""
     whole = whole_requests.whole(action)[0]
 
     assert read(action, whole | {"acs_password": "\u6771" * 106})

@@ -1,4 +1,4 @@
-"""The characters that a card bureau prints: letters, digits and the punctuation of its programme."""
+"""Tests of the characters that a card bureau prints: letters, digits and the punctuation of the programme."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every field of every request compared with the specification's tables, without storage."""
+"""Tests that compare every field of every request with the specification's tables, without storage."""
 
 from __future__ import annotations
 
@@ -196,7 +196,7 @@ def test_problems_list_inherited_members_in_the_order_of_their_block(action: str
 
 
 def _beside(name: str, meant: Any) -> Members:
-    """Return the additional changes of a complete request that a member's value requires."""
+    """Return the other changes to a complete request that a value of the member requires."""
     if name == "account_id" and type(meant) is tuple:
         return {"account_owner_id": [5] * len(meant)}
     if name == "account_id" and meant is None:

@@ -216,7 +216,10 @@ def _debit(*, passed: bool = False, cancelled: bool = False, returned: bool = Fa
 
 
 def _return(sender_name: str) -> Callable[[Issuer], int]:
-    """Return a function that returns an inbound payment and returns the id of the return, found in storage."""
+    """Return a function that returns an inbound payment to its sender.
+
+    The function reads the id of the return in storage.
+    """
 
     def create(issuer: Issuer) -> int:
         came = issuer.inbound(issuer.funded_address(FUNDS), 50, sender_name=sender_name)["epm_transaction_id"]
@@ -251,7 +254,7 @@ DIRECT_CREDITS = {"in.S": _in("BACS"), "in.J": _in("BACS", state="S"), "in.R": _
 
 @pytest.fixture(scope="module")
 def standing(issuer: Issuer) -> Mapping[str, int]:
-    """Return a payment in each state for actions that are rejected without a change."""
+    """Return a payment in each state, for actions that are rejected without a change."""
     return {place: made(issuer) for place, made in PLACES.items()}
 
 

@@ -53,7 +53,7 @@ def test_chaps_accepts_any_amount() -> None:
 def test_a_payment_uses_the_first_requested_scheme_that_accepts_its_amount(
     method: int, schemes: list[str], amount: int, expected: str | None
 ) -> None:
-    """The selection skips schemes of another method. Without a requested scheme the default order applies."""
+    """The selection skips schemes of another method. If no scheme is requested, the default order applies."""
     assert choose_scheme(method, schemes, amount) == expected
 
 

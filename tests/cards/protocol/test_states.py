@@ -107,7 +107,7 @@ MOVE_CASES = [(state, asked) for state, row in MOVES.items() for asked in row]
 
 @dataclass(frozen=True)
 class Placed:
-    """A card in a state, and the issuer at the time of that state."""
+    """A card in a given state, and the issuer at the time of this state."""
 
     issuer: Issuer
     records: whole_requests.Records
@@ -121,7 +121,7 @@ def ahead(issuer: Issuer) -> Issuer:
 
 @pytest.fixture(scope="module")
 def standing(issuer: Issuer, ahead: Issuer) -> Mapping[str, Placed]:
-    """Return a card in each state for actions that are rejected without a change."""
+    """Return a card in each state, for actions that are rejected without a change."""
     return {state: placed(issuer, ahead, state) for state in MOVES}
 
 
@@ -341,7 +341,7 @@ def test_an_action_on_money_returns_the_code_for_each_account_state(issuer: Issu
 
 
 def put_into(issuer: Issuer, account: int, state: str) -> None:
-    """Set the stored state of an account, even closed with a balance."""
+    """Set the stored state of an account, even to closed with a balance above zero."""
     issuer.hub.store.update("cards", {"owner": f"account#{account}", "part": "account"}, set={"status": state})
 
 

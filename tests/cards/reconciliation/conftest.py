@@ -1,4 +1,4 @@
-"""Fixtures with a ledger for the proof, and the findings of a proof run."""
+"""Fixtures with a ledger for the ledger check, and the mismatches that a run of the check finds."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FOREVER = float("inf")
 
 @dataclass
 class Ledger:
-    """Two accounts and a special account with mutual payments, and the findings of proof runs."""
+    """A ledger with two accounts, a special account and payments between them, and the mismatches found in it."""
 
     issuer: Issuer
     first: int
@@ -59,7 +59,7 @@ class Ledger:
         return before
 
     def forget_payments_to(self, number: int) -> None:
-        """Delete an account's rows and reset the balance, so that the account alone is consistent."""
+        """Delete an account's rows and reset the balance, so that the account is consistent when checked alone."""
         owner = f"account#{number}"
         for item in self.store.rows("ledger", ("owner", owner)):
             self.store.delete("ledger", {"owner": owner, "part": item["part"]})
@@ -68,7 +68,11 @@ class Ledger:
 
 @pytest.fixture
 def ledger(causeway: Causeway) -> Ledger:
-    """Account 1 receives 1000.00 EUR and pays 40.00 to account 2 and 5.00 to the special account. 30.00 are pending."""
+    """Return a ledger in which account 1 receives 1000.00 EUR and pays 40.00 to account 2 and 5.00 to the special
+    account.
+
+    A payment of 30.00 is pending.
+    """
     issuer = Issuer(causeway)
     first, second = issuer.account(), issuer.account()
     opening = {"epm_method_id": 2, "currency_ison": EUR}

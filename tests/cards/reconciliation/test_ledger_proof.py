@@ -1,4 +1,4 @@
-"""The proof of the ledger: consistent records pass, and every change is reported at its place."""
+"""Tests of the ledger check: consistent records pass, and every change is reported with its place."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def transaction(number: int, amount: int, **members: Any) -> Transaction:
 
 @dataclass
 class Books:
-    """The items of a ledger as written by movements."""
+    """The items of a ledger in the form in which movements write them."""
 
     items: list[Item] = field(default_factory=list)
     written: int = 0
@@ -122,7 +122,7 @@ def lived() -> Lived:
     return Lived(books, stands)
 
 
-def test_rows_add_up_to_balances_holds_and_common_books(lived: Lived) -> None:
+def test_ledger_rows_add_up_to_balances_holds_and_common_books(lived: Lived) -> None:
     fold = folded(lived.books)
 
     fold.compare(lived.item)
@@ -132,7 +132,7 @@ def test_rows_add_up_to_balances_holds_and_common_books(lived: Lived) -> None:
     assert fold.books == {("external", GBP): -96_000, ("fees", GBP): 150, ("pending", GBP): -2_800}
 
 
-def test_an_account_without_rows_has_an_empty_proof() -> None:
+def test_the_ledger_check_of_an_account_without_rows_has_an_empty_result() -> None:
     fold = folded(Books())
 
     fold.compare({"owner": "account#17", **vars(account())})
@@ -141,7 +141,7 @@ def test_an_account_without_rows_has_an_empty_proof() -> None:
     assert fold.books == {}
 
 
-def test_a_proof_in_two_parts_equals_a_proof_of_all_rows(lived: Lived) -> None:
+def test_a_ledger_check_in_two_parts_has_the_same_result_as_a_check_of_all_rows(lived: Lived) -> None:
     whole, parts = folded(lived.books), AccountProof("account#17", GBP)
     shown = lived.books.of("transaction#")
     for rows, with_them in ((lived.rows[:2], shown[:1]), (lived.rows[2:], shown[1:])):
@@ -417,7 +417,7 @@ def place_of(item: Item) -> Item:
 
 @pytest.fixture
 def at_home() -> Books:
-    """Return books in which account 17 pays 21.50 GBP and a fee of 1.00 GBP, and account 18 receives 25.00 EUR."""
+    """Return a ledger in which account 17 pays 21.50 GBP and a fee of 1.00 GBP, and account 18 receives 25.00 EUR."""
     books, payer, payee = Books(), account(), account(18, EUR)
     movement = books.movement("payment at home", epm_transaction_id=3)
     movement.book(payer, -2_150, CONVERSION)
@@ -435,7 +435,7 @@ def the_row(books: Books, number: int) -> Item:
     return row
 
 
-def test_one_account_of_a_shared_movement_counts_the_common_books(at_home: Books) -> None:
+def test_only_one_account_of_a_shared_movement_counts_the_common_books(at_home: Books) -> None:
     payer, payee = folded(at_home), folded(at_home, "account#18", EUR)
 
     assert payer.books == {("conversion", GBP): 2_150, ("conversion", EUR): -2_500, ("fees", GBP): 100}
@@ -444,7 +444,7 @@ def test_one_account_of_a_shared_movement_counts_the_common_books(at_home: Books
 
 
 @pytest.mark.parametrize("order", [(17, 18), (18, 17), (17, 17, 18)])
-def test_a_movement_of_two_accounts_is_complete_with_both_rows(at_home: Books, order: Sequence[int]) -> None:
+def test_a_movement_of_two_accounts_is_complete_with_the_rows_of_both(at_home: Books, order: Sequence[int]) -> None:
     shared = SharedMovements()
     for number in order[:-1]:
         shared.note(f"account#{number}", the_row(at_home, number))
@@ -466,7 +466,7 @@ def test_rows_of_one_movement_with_different_entries_are_a_mismatch(at_home: Boo
         shared.note("account#18", the_row(at_home, 18))
 
 
-def test_a_movement_of_one_account_has_no_missing_half(lived: Lived) -> None:
+def test_a_movement_of_one_account_requires_no_row_of_a_second_account(lived: Lived) -> None:
     shared = SharedMovements()
     for row in lived.rows:
         shared.note("account#17", row)
@@ -491,7 +491,7 @@ def test_a_payee_row_of_zero_after_fees_requires_the_row_of_the_payer() -> None:
     assert shared.missing_halves() == {}
 
 
-def test_shared_movements_above_the_maximum_are_counted_as_left_out(at_home: Books) -> None:
+def test_shared_movements_above_the_maximum_are_counted_as_omitted(at_home: Books) -> None:
     shared = SharedMovements(most=0)
 
     shared.note("account#17", the_row(at_home, 17))

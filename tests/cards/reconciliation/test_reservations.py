@@ -1,4 +1,4 @@
-"""Claims: holding and reserving records agree with the rows of the ledger."""
+"""Tests of amounts held or reserved: the records of payments and disputes agree with the rows of the ledger."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from chalicelib.foundation.dynamodb.store import Item
         (DISPUTE, None, True),
     ],
 )
-def test_a_record_that_differs_from_the_claim_of_its_rows_is_a_mismatch(
+def test_a_record_whose_held_or_reserved_amount_differs_from_its_ledger_rows_is_a_mismatch(
     kind: str, record: Item | None, is_wrong: bool
 ) -> None:
     claim = ReservedAmount(kind, 5)
@@ -52,7 +52,9 @@ def test_a_record_that_differs_from_the_claim_of_its_rows_is_a_mismatch(
         (DISPUTE, {"step": "won", "amount": 1}, False),
     ],
 )
-def test_a_record_with_a_claim_but_no_rows_is_a_mismatch(kind: str, record: Item, is_wrong: bool) -> None:
+def test_a_record_with_a_held_or_reserved_amount_but_no_ledger_rows_is_a_mismatch(
+    kind: str, record: Item, is_wrong: bool
+) -> None:
     claim = ReservedAmount(kind, 5)
 
     assert find_mismatches({}, {claim: record}) == ([claim] if is_wrong else [])

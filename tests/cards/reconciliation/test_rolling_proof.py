@@ -1,4 +1,4 @@
-"""The rolling proof: each round checks every account, mismatches are tracked until repaired, and runs continue."""
+"""Tests of the rolling ledger check: each round checks every account, and mismatches are tracked until repaired."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Tamper = Callable[[Ledger], object]
 # -- rounds
 
 
-def test_a_round_proves_every_account_and_special_account_once(ledger: Ledger, lines: Lines) -> None:
+def test_a_round_checks_every_account_and_special_account_once(ledger: Ledger, lines: Lines) -> None:
     progress = ledger.go_on()
 
     assert progress.is_over is True
@@ -40,10 +40,10 @@ def test_a_round_proves_every_account_and_special_account_once(ledger: Ledger, l
     assert (line["accounts"], line["broken"]) == (3, [])
 
 
-def test_a_special_account_with_several_addresses_is_proved_once(
+def test_a_round_checks_a_special_account_with_several_addresses_once(
     ledger: Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The addresses may be in different steps."""
+    """Several addresses of one special account can occur in different steps of the check."""
     opening = {"epm_method_id": 2, "currency_ison": EUR, "special_account_id": SPECIAL_EUR}
     for _ in range(2):
         ledger.issuer.data("assignExternalPaymentAddressForSpecialAccount", **opening)
@@ -65,7 +65,7 @@ def test_a_round_starts_a_day_after_the_start_of_the_previous_round(ledger: Ledg
     assert progress.proved == 3
 
 
-def test_an_account_created_during_a_round_is_proved_in_the_same_round(
+def test_an_account_created_during_a_round_is_checked_in_the_same_round(
     ledger: Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(rolling_proof, "LOOKED_UP", 1)
@@ -76,7 +76,9 @@ def test_an_account_created_during_a_round_is_proved_in_the_same_round(
     assert ledger.go_on().broken == (f"account#{made}",)
 
 
-def test_progress_shows_the_maximum_age_of_a_proof(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_shows_the_longest_time_since_the_check_of_an_account(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
     clock = ledger.issuer.clock
     ledger.go_on()
     clock.advance(3600)
@@ -110,7 +112,7 @@ def test_progress_shows_the_maximum_age_of_a_proof(ledger: Ledger, monkeypatch: 
         (lambda ledger: ledger.store.update("cards", cards_key(ledger.first), remove=["currency"]), "cannot be read"),
     ],
 )
-def test_a_mismatch_is_logged_and_counted_and_all_accounts_are_proved(
+def test_a_mismatch_is_logged_and_counted_and_all_accounts_are_checked(
     ledger: Ledger, tamper: Tamper, problem: str, lines: Lines, capsys: pytest.CaptureFixture[str]
 ) -> None:
     tamper(ledger)
@@ -159,7 +161,7 @@ def test_a_movement_row_missing_in_another_account_is_a_mismatch(ledger: Ledger)
 
 
 def forge(ledger: Ledger) -> None:
-    """Rename a book in the second account's row. The row still sums to zero."""
+    """Rename a book in the row of the second account. The entries of the row still sum to zero."""
     renamed = [
         ["fees" if book.startswith(f"account#{ledger.first}:") else book, currency, amount]
         for book, currency, amount in ledger.row(f"account#{ledger.second}", 1)["entries"]
@@ -176,7 +178,7 @@ def test_different_rows_of_one_movement_are_found_in_any_read_order(ledger: Ledg
     assert f"account#{ledger.first}" in ledger.go_on().broken
 
 
-def test_an_account_with_too_many_rows_is_logged_and_not_proved(
+def test_an_account_with_too_many_rows_is_logged_and_not_checked(
     ledger: Ledger, lines: Lines, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(rolling_proof, "MOST_ROWS", 3)
@@ -187,10 +189,10 @@ def test_an_account_with_too_many_rows_is_logged_and_not_proved(
 
 
 @pytest.mark.parametrize(("most", "at_once"), [(4, 16), (5, 16), (50_000, 1), (50_000, 2)])
-def test_a_round_proves_all_accounts_in_small_steps(
+def test_a_round_checks_all_accounts_in_small_steps(
     ledger: Ledger, monkeypatch: pytest.MonkeyPatch, most: int, at_once: int
 ) -> None:
-    """The accounts have 4, 1 and 1 rows."""
+    """The three accounts have 4, 1 and 1 rows."""
     monkeypatch.setattr(rolling_proof, "MOST_ROWS", most)
     monkeypatch.setattr(rolling_proof, "AT_ONCE", at_once)
 
@@ -201,7 +203,7 @@ def test_a_round_proves_all_accounts_in_small_steps(
 
 
 def stopped_after(ledger: Ledger, steps: int) -> Progress:
-    """Run the proof with a time limit after ``steps`` steps of one second each."""
+    """Run the check with a time limit that ends the run after ``steps`` steps of one second each."""
     clock, real = ledger.issuer.clock, rolling_proof._prove_next
 
     def step(*arguments: Any) -> Progress:
@@ -251,8 +253,8 @@ def test_one_of_two_concurrent_runs_stops(ledger: Ledger, lines: Lines) -> None:
     assert [line["message"] for line in lines.all()].count("ledger proved") == 1
 
 
-def test_concurrent_payments_cause_no_mismatch(ledger: Ledger) -> None:
-    """Payments run between the queries, reads and writes of the proof."""
+def test_concurrent_payments_cause_no_mismatch_in_the_ledger_check(ledger: Ledger) -> None:
+    """Payments run between the queries, reads and writes of the ledger check."""
     issuer, moved = ledger.issuer, 0
     addresses = {
         item["account_id"]: item
@@ -277,21 +279,21 @@ def test_concurrent_payments_cause_no_mismatch(ledger: Ledger) -> None:
     assert len(movements(issuer, ledger.first)) == 4 + moved
 
 
-def test_the_schedule_runs_the_rolling_proof(ledger: Ledger, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_schedule_runs_the_rolling_ledger_check(ledger: Ledger, capsys: pytest.CaptureFixture[str]) -> None:
     run_schedule(app.handler_map["prove"])
 
     assert metric_values(capsys.readouterr().out, "ProvedAccounts", Stage="local") == [3]
     assert ledger.progress.is_over
 
 
-def test_a_run_ends_before_the_timeout_of_its_function() -> None:
-    """The test uses broken accounts in the last step, read again at 450 rows a second."""
+def test_a_ledger_check_run_ends_before_the_timeout_of_its_function() -> None:
+    """The test assumes inconsistent accounts in the last step, which the run reads again at 450 rows a second."""
     longest = max(rolling_proof.COMPARING_SECONDS, LOOKS * rolling_proof.MOST_ROWS / 450)
 
     assert jobs.PROVING_SECONDS + longest < BY_NAME["prove"].timeout
 
 
-def test_docs_state_the_limits_of_the_rolling_proof() -> None:
+def test_docs_state_the_limits_of_the_rolling_ledger_check() -> None:
     told = {row[0]: row[1] for row in rows(section(OPERATIONS, "### The rolling proof"))}
 
     assert f"{jobs.PROVING_SECONDS // 60} minutes" in told["Run"]

@@ -1,4 +1,4 @@
-"""Storage faults during the proof: they cause no false mismatch, and the round has the same result."""
+"""Tests of storage faults during the ledger check: no false mismatch is reported, and the round has the same result."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def one_after_the_other(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def everything_holds(ledger: Ledger) -> None:
-    """Leave the ledger consistent for the first round."""
+    """Leave the ledger consistent before the first round."""
 
 
 def one_is_broken(ledger: Ledger) -> None:
@@ -37,7 +37,7 @@ def one_is_broken(ledger: Ledger) -> None:
 
 
 def one_was_broken(ledger: Ledger) -> None:
-    """Break an account, find the mismatch and repair it, so that its shared movements are checked again."""
+    """Break an account, find the mismatch and repair the account, so that its shared movements are checked again."""
     settled = ledger.account(ledger.first, settled=1)["settled"]
     ledger.go_on()
     ledger.account(ledger.first, settled=settled)
@@ -51,7 +51,7 @@ PREPARATIONS: tuple[Callable[[Ledger], None], ...] = (everything_holds, one_is_b
 
 
 class Run:
-    """A run with a fault, and the runs after it."""
+    """A run of the ledger check with a fault, and the runs after this run."""
 
     def __init__(self, ledger: Ledger, prepare: Callable[[Ledger], None]) -> None:
         self._ledger, self._prepare = ledger, prepare
@@ -76,13 +76,13 @@ def _end(progress: Progress) -> tuple[bool, int, tuple[str, ...]]:
 
 
 @pytest.mark.parametrize("prepare", PREPARATIONS)
-def test_a_storage_fault_does_not_change_the_result_of_a_round(
+def test_a_storage_fault_does_not_change_the_result_of_a_ledger_check_round(
     ledger: Ledger, prepare: Callable[[Ledger], None]
 ) -> None:
     TARGETS.run(prepare.__name__, Run(ledger, prepare), ledger.issuer.causeway)
 
 
-def test_every_storage_call_of_the_proof_is_tested_with_every_fault() -> None:
+def test_every_storage_call_of_the_ledger_check_is_tested_with_every_fault() -> None:
     if len(TARGETS.runs) < len(PREPARATIONS):
         pytest.skip("not every preparation ran here")
 

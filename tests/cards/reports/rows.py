@@ -1,4 +1,4 @@
-"""Rows of reports in the stored form of network messages, with all members and with the minimum."""
+"""Stored report rows of network messages, with all members and with the required members only."""
 
 from __future__ import annotations
 
@@ -203,7 +203,7 @@ def _rows(lists: Sequence[Timeline], at: int, number: int, row: Row) -> list[Put
 
 
 def paged(report: Callable[..., Envelope], name: str, item_count: int, **members: Any) -> list[list[int]]:
-    """Return the numbers of the rows of each page. ``name`` is the number's member."""
+    """Return the row numbers of each page. ``name`` is the member that contains the number."""
     pages: list[list[int]] = []
     last: dict[str, int] = {}
     while True:

@@ -27,7 +27,7 @@ _halves = itertools.count()
 
 @pytest.fixture
 def minute(issuer: Issuer) -> int:
-    """Return the start of an unused half minute some hours ago in Unix milliseconds."""
+    """Return the start, in Unix milliseconds, of an unused half minute some hours ago."""
     return milliseconds(issuer.clock) - 3 * 3600 * _SECOND + next(_halves) * 30 * _SECOND
 
 
@@ -207,7 +207,7 @@ def test_the_list_of_all_cards_rejects_a_last_id_above_the_access_level(issuer: 
 
 
 def test_the_list_of_all_cards_shows_a_message_after_one_second(issuer: Issuer) -> None:
-    """Concurrent writers may still add a row before a newer row."""
+    """A concurrent writer may still add a row before a newer row."""
     card, now = issuer.card().card_id, milliseconds(issuer.clock)
     old, young = message(issuer, card, now - _SECOND), message(issuer, card, now - _SECOND + 1)
     dates = {"date_from": now // _SECOND - 5, "date_to": now // _SECOND + 5}

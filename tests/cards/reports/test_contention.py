@@ -21,7 +21,7 @@ AHEAD = 7 / (24 * 3600)
 
 
 def decided(issuer: Issuer, action: str, **members: Any) -> int:
-    """Repeat a simulator call until no conflict remains, and return the new number."""
+    """Repeat a simulator call until no conflict remains. Return the new number."""
     answers = (issuer.sim(action, **members) for _ in itertools.count())
     answer = next(each for each in answers if each.status_code != Status.CONFLICT)
     assert answer.status == "success", answer.raw
@@ -29,7 +29,7 @@ def decided(issuer: Issuer, action: str, **members: Any) -> int:
 
 
 def follow(issuer: Issuer, action: str, name: str, is_over: Callable[[], bool], **members: Any) -> list[int]:
-    """Read pages until writing is over and no more rows exist. Returns all row numbers."""
+    """Read pages until the writers have finished and no more rows exist. Return all row numbers."""
     seen: list[int] = []
     while True:
         was_over = is_over()
@@ -44,7 +44,7 @@ def follow(issuer: Issuer, action: str, name: str, is_over: Callable[[], bool], 
 def raced(
     issuer: Issuer, writing: Sequence[Callable[[], int]], reading: Callable[..., list[int]]
 ) -> tuple[set[int], list[int]]:
-    """Write and read concurrently and return the written and the read numbers."""
+    """Write and read concurrently. Return the written numbers and the read numbers."""
     written: list[int] = []
 
     def write(first: int) -> list[int]:

@@ -1,4 +1,4 @@
-"""Lists of all cards with late commits: no page skips a row that may still be committed."""
+"""Tests of lists of all cards with late commits: no page skips a row that may still be committed."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ PAGE = 3
 
 @dataclass
 class Poller:
-    """Reads pages of a list of all cards, from the second of its first request on."""
+    """A client that reads pages of a list of all cards. The list starts at the time of the client's first request."""
 
     issuer: Issuer
     action: str
@@ -67,9 +67,9 @@ class NotWritten(Exception):
 
 @dataclass
 class ListOfAll:
-    """A list of all cards. ``write`` adds a row and returns its id, ``rival`` does the same in a second process.
+    """A list of all cards. ``write`` adds a row and returns its id, and ``rival`` does the same in a second process.
 
-    Both raise: NotWritten.
+    Both functions raise ``NotWritten`` if the write returns an error.
     """
 
     poller: Poller
@@ -113,7 +113,7 @@ def listed(request: pytest.FixtureRequest, issuer: Issuer) -> ListOfAll:
 
 @contextlib.contextmanager
 def landing(after: Callable[[], None]) -> Iterator[None]:
-    """Delay each transaction until ``after`` has run. Transactions within ``after`` are not delayed."""
+    """Delay each transaction until ``after`` has run. Transactions that ``after`` makes are not delayed."""
     transact = Store.transact
 
     def late(self: Store, operations: Sequence[Operation]) -> None:
@@ -232,7 +232,7 @@ def test_cancelling_the_row_of_a_failed_writer_takes_one_more_round_trip(issuer:
 def test_a_transaction_slower_than_15_seconds_fails_and_its_row_is_never_listed(
     issuer: Issuer, listed: ListOfAll
 ) -> None:
-    """A request makes new attempts for only ten seconds."""
+    """A request makes new attempts for ten seconds at most."""
 
     def look() -> None:
         issuer.clock.advance(ABANDONED_AFTER / 1000)
@@ -249,7 +249,7 @@ def test_a_transaction_slower_than_15_seconds_fails_and_its_row_is_never_listed(
 
 
 def test_a_request_reserves_a_new_row_after_a_cancelled_reservation(issuer: Issuer, listed: ListOfAll) -> None:
-    """The cancelling process has a clock that is ahead."""
+    """The process that cancels the reservation has a clock that is ahead."""
     cancel = [lambda: cancel_abandoned(issuer.hub.store, "card-activity", reserved_rows(issuer), 10**13)]
     with landing(lambda: cancel.pop()() if cancel else None):
         row = listed.write()
@@ -260,7 +260,7 @@ def test_a_request_reserves_a_new_row_after_a_cancelled_reservation(issuer: Issu
 
 @pytest.mark.parametrize("milliseconds", [CONFIRMED_WITHIN, CONFIRMED_WITHIN + 1, 8_000])
 def test_a_row_with_a_late_reservation_is_not_skipped(issuer: Issuer, listed: ListOfAll, milliseconds: int) -> None:
-    """A page read before the reservation exists does not contain the reservation."""
+    """A page that is read before the reservation exists does not contain the reservation."""
     other = listed.rival()
     with slow_reservations(issuer, milliseconds, listed.poller.follow):
         late = listed.write()
@@ -374,7 +374,7 @@ def sent_but_not_applied() -> Iterator[list[Sequence[Operation]]]:
 
 @contextlib.contextmanager
 def slow_reservations(issuer: Issuer, milliseconds: int, meanwhile: Callable[[], object]) -> Iterator[None]:
-    """Delay the first reservation by ``milliseconds`` and run ``meanwhile``."""
+    """Delay the first reservation by ``milliseconds``. Run ``meanwhile`` during the delay."""
     put, slow = Store.put, [True]
 
     def slowly(self: Store, table: str, item: Item, condition: Any = None) -> None:
@@ -390,7 +390,7 @@ def slow_reservations(issuer: Issuer, milliseconds: int, meanwhile: Callable[[],
 
 @contextlib.contextmanager
 def late_confirmations(issuer: Issuer) -> Iterator[None]:
-    """Confirm each reservation after the time limit of readers."""
+    """Confirm each reservation after the time limit for which readers wait."""
     put, transact = Store.put, Store.transact
 
     def wait(is_reserving: bool) -> None:

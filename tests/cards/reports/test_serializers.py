@@ -1,4 +1,4 @@
-"""Every member of every report record: its value if present, its omission if missing."""
+"""Tests of the members of report records: a present value is returned, and a missing value is omitted."""
 
 from __future__ import annotations
 
@@ -215,7 +215,7 @@ def test_an_external_payment_without_a_card_shows_a_null_card_id(transaction_typ
 def test_the_billed_amount_excludes_fees_of_debits_and_credits(
     transaction_type: int, direction: str, billed: int
 ) -> None:
-    """Debits include fees, credits deduct fees, and a return equals its original."""
+    """The billed amount of a debit includes fees, a credit deducts fees, and a return equals its original."""
     fees = {"holder_amount": 1088, "fee": 60, "conversion_fee": 28, "conversion_fee_blended": True}
 
     record = serializers.transaction(

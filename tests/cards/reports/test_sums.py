@@ -1,4 +1,4 @@
-"""Sums of rows: by the documented rule, an account's rows add up to its settled balance."""
+"""Tests of sums of rows: an account's rows add up to its settled balance by the documented rule."""
 
 from __future__ import annotations
 
@@ -39,7 +39,10 @@ CREDITS = documented_credits()
 
 
 class Cardholder:
-    """A card account in pounds with a British address, a converting address, and a second account for transfers."""
+    """A cardholder with an account in pounds that has a British address and a converting address.
+
+    A second account takes part in transfers.
+    """
 
     def __init__(self, issuer: Issuer, program: int, fee_group: int) -> None:
         self.card: Holder = new_holder(issuer, FUNDS, card_program_id=program, card_fee_group_id=fee_group)

@@ -23,7 +23,7 @@ WITH_FEES = 304
 
 @dataclass(frozen=True)
 class Money:
-    """A card with a funded account, its address and its payments in order."""
+    """A card with a funded account, the account's address and its payments in order."""
 
     card: NewCard
     address: Any

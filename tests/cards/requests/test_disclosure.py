@@ -24,7 +24,7 @@ PEM = signatures.public_pem(KEY.public_key())
 
 
 def credential(mode: str, **modes: str) -> Credential:
-    """Return a credential with one mode for every field except those in ``modes``."""
+    """Return a credential with the same mode for every field. ``modes`` overrides the mode of single fields."""
     return Credential(
         manager_id=1,
         name="web-shop",

@@ -116,7 +116,7 @@ def test_an_unknown_action_returns_code_1002(issuer: Issuer, action: Any) -> Non
     ],
 )
 def test_the_message_for_an_unknown_action_names_the_closest_match(issuer: Issuer, action: Any, message: str) -> None:
-    """The message quotes at most 50 characters, with question marks for those outside printable ASCII."""
+    """The message quotes at most 50 characters. Characters outside printable ASCII are replaced by question marks."""
     assert issuer.do("getDesign", action=action).message == message
 
 
@@ -253,7 +253,7 @@ ENTRIES_OF = {
 
 @pytest.mark.parametrize("action", ENTRIES_OF)
 def test_existence_is_checked_before_state(issuer: Issuer, action: str) -> None:
-    """The messages name missing entries although a card is blocked and an account is closed."""
+    """The error message names the missing entries, although a card is blocked and an account is closed."""
     made = request_records.create_records(issuer, action, status="B")
     issuer.data("changeAccountStatus", account_id=made.account_id, account_status="C")
     request = whole_requests.whole(action, made)[-1]

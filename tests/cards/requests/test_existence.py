@@ -1,4 +1,4 @@
-"""References of a request: unknown, foreign and inaccessible records and entries are reported as missing."""
+"""Tests of the records and entries that a request names: foreign and inaccessible records are reported as missing."""
 
 from __future__ import annotations
 

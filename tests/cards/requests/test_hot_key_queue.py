@@ -1,4 +1,4 @@
-"""Queues for contended items: a second request waits for the first, and other requests do not wait."""
+"""Tests of queues for contended items: requests for the same item wait for each other, and other requests do not."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_a_put_and_an_update_of_one_item_share_a_queue() -> None:
 
 
 def test_a_request_joins_one_queue_only() -> None:
-    """This prevents a deadlock of two requests that each hold one queue and wait for the other."""
+    """The rule prevents a deadlock of two requests, each of which holds one queue and waits for the other queue."""
     queues = HotKeyQueues()
     place = place_in(queues)
 

@@ -1,4 +1,4 @@
-"""Pending provider calls: a retry waits briefly, gets 8001, and finally gets the stored answer."""
+"""Tests of retries during a provider call: a retry waits briefly, gets 8001, and later gets the stored answer."""
 
 from __future__ import annotations
 

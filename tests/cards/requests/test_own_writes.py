@@ -1,4 +1,4 @@
-"""Lost transaction responses: the request returns its own written answer or reports an unknown outcome."""
+"""Tests of lost transaction responses: the request returns the answer that it wrote, or reports an unknown outcome."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ def test_a_retry_returns_the_first_answer(issuer: Issuer, action: str) -> None:
 
 @EVERY
 def test_a_reference_used_for_another_request_returns_code_8002(issuer: Issuer, action: str) -> None:
-    """A different access level or action makes a different request."""
+    """A request with a different access level or action is a different request."""
     members = request(issuer, action)
     first = call(issuer, action, members)
 
@@ -181,7 +181,7 @@ def test_retries_of_a_mismatch_count_one_attempt(issuer: Issuer) -> None:
 
 
 def test_a_corrected_request_can_reuse_the_reference_of_a_malformed_request(issuer: Issuer) -> None:
-    """Errors 1xxx, 2xxx (including those that depend on the programme) and 8xxx are not stored."""
+    """Errors with codes 1xxx, 2xxx (including those that depend on the programme) and 8xxx are not stored."""
     card, locked = issuer.card(), issuer.card()
     whole = {"card_program_id": 101, "card_country_ison": 276, "card_virtual": 1, "card_name_line_3": "ZOE ONEIL"}
     faults: list[tuple[int, str, Members, Members]] = [

@@ -1,4 +1,4 @@
-"""Due items: each run processes all due items concurrently, and no item delays the others."""
+"""Tests of due items: each run processes all due items concurrently, and no item delays other items."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _numbers = itertools.count(1)
 
 
 class Things:
-    """The items of an index, and a run that processes due items."""
+    """The items of an index, and a run that processes the due items."""
 
     def __init__(self, issuer: Issuer) -> None:
         self.clock, self.store = issuer.clock, issuer.hub.store
@@ -56,7 +56,7 @@ def _key(number: int) -> Item:
 
 @pytest.fixture
 def things(issuer: Issuer) -> Iterator[Things]:
-    """Yield items. Check that the index is empty after the test."""
+    """Yield the items. After the test, check that the index is empty."""
     made = Things(issuer)
     yield made
     made.clock.advance(3600)

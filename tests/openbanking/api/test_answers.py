@@ -69,7 +69,7 @@ def test_every_call_returns_its_documented_response_type(call: OwnCall) -> None:
 
 
 def made_by(value: ast.expr, source: ast.Module) -> str:
-    """Return the name of the function that created a value, also by way of a variable."""
+    """Return the name of the function that created a value, directly or through a variable."""
     if isinstance(value, ast.Name):
         assigned = [node for node in ast.walk(source) if isinstance(node, ast.Assign)]
         (value,) = [node.value for node in assigned if ast.unparse(node.targets[0]) == value.id]

@@ -84,7 +84,7 @@ def test_par_and_introspection_return_oauth_errors(causeway: Causeway, path: str
 
 
 def test_pushed_request_with_an_unknown_bank_returns_400(causeway: Causeway) -> None:
-    """Return 400, although a call to an unknown bank returns 404."""
+    """The endpoint returns 400, although other calls return 404 for an unknown bank."""
     form = {"response_type": "code", "bic": "OTHERXX1", "scope": "accounts"}
 
     answer = causeway.tpp.call("POST", "/oauth/par", form=form)

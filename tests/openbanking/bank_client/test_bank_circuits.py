@@ -1,4 +1,4 @@
-"""Tests of circuits shared by all instances: during an open downtime, a bank gets one probe in 30 s."""
+"""Tests of circuits that all instances share: during an open downtime, a bank gets one probe in 30 seconds."""
 
 from __future__ import annotations
 
@@ -52,13 +52,16 @@ class Instances:
             bootstrap.use(first)
 
     def go_down(self) -> None:
-        """Make five calls of the first instance fail at a hanging bank. Then all instances write their counters."""
+        """Let five calls of the first instance fail at a bank that does not respond.
+
+        Then write the counters of all instances.
+        """
         for _ in range(5):
             assert self.ask(0, HANGS).status == 502
         self.write_counters()
 
     def write_counters(self, numbers: Sequence[int] | None = None) -> None:
-        """Let instances write their counters of a minute in order, each after a read at another bank."""
+        """Let the instances write their counters of one minute in order. Each instance first reads at another bank."""
         self.causeway.clock.advance(WRITE_INTERVAL)
         for number in range(len(self.hubs)) if numbers is None else numbers:
             with self.at(number):
@@ -75,7 +78,7 @@ class Instances:
 
 
 def claims_probe(causeway: Causeway) -> bool:
-    """Try to claim the next probe of the first bank as another instance. Return whether it succeeds."""
+    """Claim the next probe of the first bank as another instance. Return whether the claim succeeds."""
     other = causeway.another_process()
     return claim_probe(other.store, other.clock.real, BIC)[1]
 
@@ -206,7 +209,7 @@ def test_probe_claimed_by_a_clock_ahead_pauses_no_other_instance(causeway: Cause
     other.admit(BIC)
 
 
-def test_circuit_returns_0_1_or_unlimited_as_the_number_of_admitted_calls(causeway: Causeway) -> None:
+def test_a_circuit_admits_no_call_one_probe_or_unlimited_calls(causeway: Causeway) -> None:
     circuits = causeway.hub.openbanking.bank_client.breaker
     assert circuits.calls_admitted(BIC) is None
     open_circuit(causeway, 1)
@@ -222,7 +225,7 @@ def test_circuit_returns_0_1_or_unlimited_as_the_number_of_admitted_calls(causew
 
 
 def test_failed_probe_counts_as_an_opened_circuit(instances: Instances, capsys: pytest.CaptureFixture[str]) -> None:
-    """The repeated count keeps the alarm active while the bank is down."""
+    """The repeated count of openings keeps the alarm active while the bank is down."""
     instances.go_down()
     capsys.readouterr()
 

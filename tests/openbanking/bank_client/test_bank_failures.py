@@ -1,4 +1,4 @@
-"""Tests of bank failures: the responsible party, and the part of the message that is returned."""
+"""Tests of bank failures: the party at fault, and the part of the bank's message that the TPP receives."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_failure_with_a_new_detail_keeps_its_other_fields() -> None:
     assert {name: getattr(clean, name) for name in same} == {name: getattr(failure, name) for name in same}
 
 
-def test_open_circuit_failure_has_reach_never_and_the_seconds_to_wait() -> None:
+def test_open_circuit_failure_reports_that_the_call_was_not_sent_and_the_seconds_to_wait() -> None:
     failure = BankFailed.of_open_circuit(CircuitOpen(30))
 
     assert failure.reach == "never"

@@ -1,4 +1,4 @@
-"""Tests of the circuit breaker: opening, duration of a pause, and the probe."""
+"""Tests of the circuit breaker: opening of a circuit, duration of the pause, and the probe after the pause."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def fail(breaker: Breaker, times: int, key: str = "bank") -> None:
 
 
 def refused_for(call: Callable[[str], None], key: str = "bank") -> int:
-    """Return the seconds until a refused call can be retried."""
+    """Return the number of seconds after which a refused call can be retried."""
     with pytest.raises(CircuitOpen) as caught:
         call(key)
     return caught.value.retry_after
@@ -43,7 +43,7 @@ def test_breaker_limits_are_5_failures_and_30_seconds() -> None:
 
 
 def test_time_limit_of_a_call_is_shorter_than_the_open_time_of_a_circuit() -> None:
-    """A call from before the opening therefore ends before the probe."""
+    """A call that starts before the circuit opens therefore ends before the probe starts."""
     assert TOTAL_SECONDS < OPEN_SECONDS
 
 

@@ -204,7 +204,7 @@ def test_payment_retry_returns_the_stored_response_during_an_open_circuit(causew
 
 
 def test_payment_can_be_retried_when_another_call_claims_the_probe_first(causeway: Causeway) -> None:
-    """Another call claims the probe between the first check and the sending of the payment."""
+    """Another call claims the probe after the first check of this payment and before the payment is sent."""
     pisp = Pisp(causeway, 1, consent_type="one_time")
     open_circuit(causeway, 1)
     causeway.clock.advance(30)

@@ -1,4 +1,7 @@
-"""Simulation of a bank that hangs, in virtual time, with the figures of docs/deployment.md, Limits."""
+"""A simulation, in virtual time, of a bank that does not respond.
+
+The figures are those of docs/deployment.md, Limits.
+"""
 
 from __future__ import annotations
 
@@ -123,7 +126,7 @@ class Instance:
 
 @dataclass
 class Figures:
-    """Counts of the other requests by minute, in total and throttled, and figures of the calls to the bank."""
+    """Counts of the other requests by minute, in total and throttled, and counts of the calls to the bank."""
 
     others: dict[int, int] = field(default_factory=lambda: defaultdict(int))
     throttled: dict[int, int] = field(default_factory=lambda: defaultdict(int))
@@ -143,7 +146,7 @@ class Figures:
 
 
 class Fleet:
-    """Instances that serve other requests, and requests to a bank that hangs from the first second.
+    """A simulated fleet of instances. The fleet serves other requests, and requests to a bank that does not respond.
 
     Args:
         new_parts: creates the circuit parts of an instance.
@@ -191,7 +194,7 @@ class Fleet:
     # -- the requests of others
 
     def _answer_others(self, until: float) -> None:
-        """Let other requests arrive until a time. Each occupies an instance for a while or is throttled."""
+        """Simulate the arrival of other requests until a time. Each request occupies an instance or is throttled."""
         arrive, ends, rate = self._next_other, self._others, self._others_rate
         draw, figures, room = self._random.expovariate, self.figures, REQUESTS - self._calling - self._refusing
         while arrive < until:
@@ -233,7 +236,10 @@ class Fleet:
         self._refusing -= 1
 
     def _pick_idle(self) -> Instance:
-        """Return a random instance that does not wait for the bank, or a new one if all others are busy."""
+        """Return a random instance that does not wait for the bank.
+
+        If all instances are busy, return a new instance.
+        """
         if len(self._instances) <= self._busy:
             return self._add_instance(self._now)
         while (instance := self._random.choice(self._instances)).is_calling:
@@ -247,7 +253,7 @@ class Fleet:
         return instance
 
     def _call(self, instance: Instance) -> None:
-        """Send a call. The bank responds, or the call times out or is cancelled early."""
+        """Simulate a call to the bank. The bank responds, or the call times out or is cancelled early."""
         self.figures.sent.append(self._now)
         instance.is_calling = True
         self._calling += 1
@@ -306,7 +312,7 @@ TARGET = 1.0
 
 @pytest.fixture(scope="module")
 def hanging() -> Figures:
-    """Run the simulation of a bank that hangs all the time."""
+    """Run the simulation of a bank that never responds."""
     return Fleet(partial(SharedCircuits, knows_downtimes=True)).run(MINUTES)
 
 

@@ -1,4 +1,4 @@
-"""Tests of response members: known identifiers become text with snake_case names, others are unchanged."""
+"""Tests of response members: known identifiers become text with snake_case names, and other members are unchanged."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ from tests.openbanking.payments import WEBHOOKS, Pisp, payment_answer
 
 
 class HangingTable:
-    """A context in which one table of the service hangs and receives no writes."""
+    """A context in which one table of the service does not respond and receives no writes."""
 
     def __init__(self, causeway: Causeway, table: str) -> None:
         self._causeway, self._store = causeway, causeway.hub.store
@@ -115,7 +115,7 @@ def test_cancelled_slow_reads_open_the_circuit_of_the_instance(causeway: Causewa
 
 
 def test_cancelled_slow_read_does_not_count_as_a_bank_failure(causeway: Causeway) -> None:
-    """A bank failure requires that the bank does not respond within the full time limit of a call."""
+    """A failure of the bank requires that the bank does not respond within the full time limit of a call."""
     aisp = Aisp(causeway)
 
     def give_up() -> None:
@@ -155,7 +155,7 @@ def test_slow_read_is_cancelled_if_too_many_calls_compete_for_a_slot(
 
 
 def test_read_that_times_out_frees_its_slot(causeway: Causeway) -> None:
-    """Every call to a hanging bank takes a slot before its time limit."""
+    """Every call to a bank that does not respond takes a slot before the time limit of the call."""
     aisp = Aisp(causeway)
     slow_calls = causeway.hub.openbanking.bank_client.slow_calls
 

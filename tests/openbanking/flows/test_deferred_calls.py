@@ -278,7 +278,7 @@ def test_outcome_expires_after_a_day(deferred: DeferredRead) -> None:
 
 
 def asked(deferred: DeferredRead) -> list[int]:
-    """Return the age of the call, in seconds, at each request that the bank received."""
+    """Return the age of the call in seconds at each request that the bank received."""
     ages, began = [], deferred.causeway.clock.time()
     while (delivery := deferred.causeway.delivery(deferred.request_id)).state == "due":
         deferred.causeway.clock.advance(max((delivery.due_at or 0) - deferred.causeway.clock.time(), 0))

@@ -23,7 +23,7 @@ Told = Callable[[ReceivedRequest], Reply]
 
 
 def telling(status: int, body: Any) -> Told:
-    """Return a receiver that echoes all headers of the request in its response headers."""
+    """Return a receiver that copies all headers of the request into its response headers."""
 
     def answer(sent: ReceivedRequest) -> Reply:
         said = " ".join(sent.headers.values())
@@ -89,7 +89,7 @@ KINDS = pytest.mark.parametrize("kind", ATTEMPTED)
 
 
 def attempted(causeway: Causeway, kind: str, version: int, told: Told) -> tuple[list[ReceivedRequest], Delivery]:
-    """Return the requests of one delivery attempt, and the delivery record."""
+    """Attempt a delivery once. Return the requests of the attempt, and the delivery record."""
     sent = ATTEMPTED[kind](causeway, version, told)
     return sent, causeway.recorded(kind)[0]
 

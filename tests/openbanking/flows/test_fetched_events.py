@@ -1,4 +1,4 @@
-"""Tests of events that a client fetches: each is recorded once with its cause and has the body of a sent event."""
+"""Tests of events that a client fetches: an event is recorded once with its cause and equals a sent event."""
 
 from __future__ import annotations
 

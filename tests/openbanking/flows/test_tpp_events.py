@@ -37,7 +37,7 @@ def listening(causeway: Causeway) -> Causeway:
 
 
 def arrived(causeway: Causeway, event: str = "") -> list[Any]:
-    """Deliver all recorded events and check their form. Return the bodies, optionally of one type."""
+    """Deliver all recorded events and check the form of each event. Return the bodies, optionally of one type."""
     queued = set(causeway.queued())
     for each in causeway.recorded("event"):
         assert each.delivery_id in queued
@@ -49,12 +49,12 @@ def arrived(causeway: Causeway, event: str = "") -> list[Any]:
 
 
 def trial(causeway: Causeway) -> str:
-    """Record a test event and return its id."""
+    """Record a test event. Return the id of the event."""
     return causeway.hub.openbanking.tpp_events.send_test(causeway.tpp.client)
 
 
 def cancelled(causeway: Causeway, version: int, **query: str) -> str:
-    """Cancel a request as the PSU. Return the path of the cancel URL, which still redirects."""
+    """Cancel a request as the PSU. Return the path of the cancel URL, which still redirects afterwards."""
     url = causeway.tpp.authorize(version, state="of-the-tpp")["redirect_url"]
     answer = causeway.banks[version].call("/init_authorization", {URL[version]: url}).body
     path = urlsplit(answer.get("cancel_url") or answer["cancelUrl"]).path

@@ -1,4 +1,4 @@
-"""Tests of DPoP proofs: validity for one request, one key and one use, and nonces."""
+"""Tests of DPoP proofs: a proof is valid for one request, one key and one use. Tests of DPoP nonces."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ def test_a_replayed_proof_is_refused(causeway: Causeway, holder: KeyHolder, toke
 def test_the_jti_of_a_proof_is_stored_until_the_proof_expires(
     causeway: Causeway, holder: KeyHolder, token: str
 ) -> None:
-    """A proof issued by a client clock that is ahead is valid for the longest time."""
+    """The proof with the longest validity is issued by a client whose clock is ahead."""
     issued_at = causeway.clock.time() + 60
     holder.read(causeway, token, proof=holder.proof(causeway, "GET", "/tpp/consent", token, iat=issued_at, jti="one"))
 

@@ -114,7 +114,7 @@ def test_a_failed_fetch_is_retried_after_30_seconds(causeway: Causeway, site: Si
 
 @dataclass
 class ConcurrentCallers:
-    """Threads that need keys concurrently. The URL responds when all other threads wait or are done."""
+    """Threads that need keys concurrently. The URL responds when all other threads wait or have finished."""
 
     causeway: Causeway
     keys: KeySets

@@ -1,4 +1,4 @@
-"""Tests of account numbers in consents: storage and comparison follow the same rule, in either order."""
+"""Tests of British account numbers in consents: storing and comparing numbers follow the same rule."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests that provoke every error code of both versions by a request."""
+"""Tests that cause every error code of both versions by a request."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ PROVOCATIONS: list[Provocation] = []
 
 
 def provokes(*codes: Code) -> Callable[[Provoke], Provoke]:
-    """Register a request under the error codes that it returns: numbers in version 1, names in version 2."""
+    """Register a request under the error codes that it returns. Version 1 uses numbers, and version 2 uses names."""
 
     def register(provoke: Provoke) -> Provoke:
         PROVOCATIONS.extend(Provocation(code, 1 if isinstance(code, int) else 2, provoke) for code in codes)

@@ -1,4 +1,4 @@
-"""Tests of the tables of refusals: each sentence is defined once and raised by name with its values."""
+"""Tests of the tables of error texts: each sentence is defined once and raised by name with its values."""
 
 from __future__ import annotations
 

@@ -126,7 +126,7 @@ def test_the_bank_response_reaches_the_tpp_unchanged(relay: Relay, row: Row) -> 
 
 
 def with_oddities(value: Any) -> Any:
-    """Add members of the bank's own to every object of a response."""
+    """Add unknown members to every object of a response."""
     if isinstance(value, dict):
         return {**{name: with_oddities(inner) for name, inner in value.items()}, "ownDetail": dict(ODD)}
     return [with_oddities(inner) for inner in value] if isinstance(value, list) else value
@@ -216,7 +216,7 @@ def test_an_invalid_member_is_refused(relay: Relay, row: Row, subtests: pytest.S
 
 
 def members(*meanings: str, mandatory: bool | None = None) -> Iterable[Any]:
-    """Yield request members by meaning (default: all) and, if ``mandatory`` is given, by requirement."""
+    """Yield request members by meaning (default: all). If ``mandatory`` is given, also filter by requirement."""
     for row, member in itertools.chain.from_iterable(((row, each) for each in row.table.request) for row in ROWS):
         needed = member.requirement == "M" and member.name != "payment_scheme"  # which has a default
         if (not meanings or meaning(member) in meanings) and mandatory in (None, needed):
@@ -267,7 +267,7 @@ def test_a_member_of_maximum_length_is_accepted(relay: Relay, row: Row, member: 
 
 
 def pay_under(relay: Relay, row: Row, payment_id: str) -> str:
-    """Make a payment ``payment_id`` of the kind whose status ``row`` requests."""
+    """Make the payment ``payment_id``. Its kind is the kind whose status the webhook ``row`` requests."""
     paid = BY_WEBHOOK[row.webhook.removesuffix("_status")]
     assert relay.call(paid, answer=paid.answer | {"payment_id": payment_id}).status == 200
     return payment_id

@@ -1,4 +1,4 @@
-"""Tests of free text, which passes unchanged, and of identifiers, which must be printable."""
+"""Tests of free text, which reaches the bank unchanged, and of identifiers, which must be printable."""
 
 from __future__ import annotations
 

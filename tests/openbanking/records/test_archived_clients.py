@@ -18,7 +18,7 @@ from tests.openbanking.kit import ReceivedRequest
 
 @contextmanager
 def another_change_first(store: Store, meanwhile: Callable[[], object]) -> Iterator[None]:
-    """Run ``meanwhile``, a concurrent change, immediately before the next transaction of the store."""
+    """Run a concurrent change, ``meanwhile``, immediately before the next transaction of the store."""
     with pytest.MonkeyPatch.context() as patch:
         transact = store.transact
 

@@ -1,4 +1,4 @@
-"""Tests of retried bank requests: a request id has one stored response and one valid request body."""
+"""Tests of retried bank requests: each request id has one valid request body and one stored response."""
 
 from __future__ import annotations
 

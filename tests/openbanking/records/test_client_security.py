@@ -55,7 +55,7 @@ def test_a_record_without_security_has_the_default_settings(causeway: Causeway, 
 
 
 def test_an_unknown_setting_of_a_newer_release_is_ignored(clients: Clients) -> None:
-    """A stage can therefore be rolled back to this release."""
+    """The setting is ignored so that a stage can be rolled back to this release."""
     assert ClientSecurity.from_item({"security_profile": "fapi2", "unheard_of": 1}).is_fapi2
 
 

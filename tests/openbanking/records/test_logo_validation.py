@@ -1,4 +1,4 @@
-"""Tests of uploaded logos: detection of the media type, and refusal of unsafe or expensive files."""
+"""Tests of uploaded logos: the media type is detected, and unsafe or expensive files are refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests of request ids of orders: a bank gets one order per X-Request-Id, and other orders are refused."""
+"""Tests of the request ids of orders: a bank gets only one order with the same X-Request-Id."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ HOW = pytest.mark.parametrize(
 def pisp_of(
     causeway: Causeway, version: int, kind: str = "single", consent_type: str = "reusable", *, later: bool
 ) -> Pisp:
-    """Return a TPP that sends immediate or, with ``later``, deferred payments."""
+    """Return a TPP that sends payments. If ``later`` is true, the payments are deferred."""
     return Pisp(causeway, version, kind, consent_type, deferred=later)
 
 
@@ -46,7 +46,7 @@ def becomes_another_tpp(causeway: Causeway) -> None:
 
 
 def is_refused_and_nothing_is_spent(pisp: Pisp, key: str | None = "key", **members: Any) -> None:
-    """Check that the used X-Request-Id is refused, and that the same key and consent pay with a new id."""
+    """Check that the used X-Request-Id is refused, and that a new id with the same key and consent is accepted."""
     causeway, calls, recorded = pisp.causeway, pisp.calls, len(pisp.causeway.recorded())
     refused = pisp.pay(key, **members)
     assert error_of(refused)[:2] == USED
@@ -122,7 +122,7 @@ def test_another_payment_call_with_the_same_request_id_is_refused(causeway: Caus
 @KINDS
 @WAYS
 def test_the_bank_gets_the_request_id_in_lower_case(causeway: Causeway, version: int, kind: str, later: bool) -> None:
-    """A bank that compares ids as text would otherwise execute the payment twice."""
+    """A bank that compares the ids as text would otherwise execute the payment twice."""
     pisp, small = pisp_of(causeway, version, kind, later=later), str(uuid.uuid4())
 
     for pisp.request_id in (small, small.upper(), small.title()):

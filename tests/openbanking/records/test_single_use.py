@@ -1,4 +1,4 @@
-"""Tests of single use: one of several requests with an identifier succeeds, also if a storage response is lost."""
+"""Tests of single use: only one of several requests with the same identifier succeeds, even if a response is lost."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_a_used_identifier_expires_with_its_token(causeway: Causeway, uses: Sing
 
 
 def attempt(causeway: Causeway, hubs: list[Any], credentials: TppCredentials, number: int) -> Any:
-    """Authenticate as one of several callers. Return the client, or the error."""
+    """Authenticate as one of several concurrent callers. Return the client, or the error."""
     try:
         return hubs[number % PROCESSES].openbanking.tpp_authentication.authenticate_bearer(credentials)
     except Refusal as refusal:

@@ -34,7 +34,7 @@ def starts_anew(causeway: Causeway) -> None:
 
 
 def shown(causeway: Causeway, fault: Fault, ask: Callable[[], Answer], status: int = 200) -> Answer:
-    """Make a call, and again if the first response reports that the storage did not respond."""
+    """Make a call. If the response reports a storage failure, make the call again."""
     with fault:
         answer = ask()
     location = answer.headers.get("location", "")
@@ -64,7 +64,7 @@ def list_banks_on_the_choice_page(causeway: Causeway) -> Run:
 
 @scenario()
 def choose_another_bank(causeway: Causeway) -> Run:
-    """The URL of the stored request's bank has changed since, which the service treats as another bank."""
+    """The URL of the bank in the stored request has changed. The service therefore treats the bank as another bank."""
     causeway.call("GET", request(causeway, chosen_bic=BIC))
     (item,) = items(causeway, "authorizations")
     causeway.hub.store.put("authorizations", item | {"bic": "ALPHGB21", "api_version": 1, "request_url": _GONE})

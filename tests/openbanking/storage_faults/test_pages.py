@@ -77,7 +77,7 @@ def create_a_client_in_the_web_interface(causeway: Causeway) -> Calls:
 
 @web_request
 def change_a_client_in_the_web_interface(causeway: Causeway) -> Calls:
-    """A form that is submitted again after a lost response is accepted."""
+    """After a lost response, the same form can be submitted again and is accepted."""
     user, client = user_with_client(causeway)
     user.get(f"/clients/{client.client_id}/settings")
     address, fields = user.form("general")
@@ -109,7 +109,7 @@ def look_at_clients_in_the_web_interface(causeway: Causeway) -> Calls:
 
 @web_request
 def look_at_a_journey_in_the_web_interface(causeway: Causeway) -> Calls:
-    """The page reports that the consent of the journey has ended."""
+    """The page of an authorization reports that the consent has ended."""
     owner = f"{new_id()}@example.com"
     user = WebUser.signed_in(causeway, owner)
     state = user.get_tokens(user.create_client())
@@ -184,7 +184,7 @@ def look_at_activity_in_the_web_interface(causeway: Causeway) -> Calls:
 
 @web_request
 def end_a_consent_in_the_web_interface(causeway: Causeway) -> Calls:
-    """The consent has ended when the page reports the end, and the bank is notified once."""
+    """If the page reports the end, the consent has ended and the bank has been notified once."""
     user, causeway.tpp.client = user_with_client(causeway)
     consent_id = causeway.psu.approve(1).bank_token.partition(".")[0]
     place = f"/consents/{consent_id}"
@@ -254,7 +254,7 @@ def set_a_password_by_a_link_in_the_web_interface(causeway: Causeway) -> Calls:
 
 @web_request
 def ask_for_a_new_password_in_the_web_interface(causeway: Causeway) -> Calls:
-    """The mail that the page announces contains a valid link."""
+    """If the page announces a mail, the mail contains a valid link."""
     account = causeway.hub.website.users.add(f"{new_id()}@example.com", terms_accepted=True)
     user = WebUser(causeway)
     user.get("/forgotten")

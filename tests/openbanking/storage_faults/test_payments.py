@@ -77,7 +77,7 @@ def _pisp(causeway: Causeway, version: int, kind: str, consent_type: str, reques
 
 
 def _paid(fault: Fault, pisp: Pisp, key: str | None) -> Answer:
-    """Pay during the fault, and again if the payment is refused before the bank call. Return the response."""
+    """Pay during the fault. If the payment is refused before the bank call, pay again. Return the response."""
     with fault:
         first = pisp.pay(key)
     if pisp.calls == 0:
@@ -187,7 +187,7 @@ def _is_free_for_others(fault: Fault, pisp: Pisp) -> None:
 
 
 def _given_back_or_spent(fault: Fault, pisp: Pisp, failure: str, consent_type: str) -> None:
-    """Check that a one-time consent is restored only if the bank was never reached, and then pays once."""
+    """Check that a one-time consent is restored only if the bank was never reached, and that it then pays once."""
     status, whole = status_of_consent(pisp.causeway), consent_type == "reusable" or failure == "is never reached"
     assert status == ("authorised" if whole else "spent") or (fault.lasting and status == "spent")
     pisp.bank_answers(payment_answer(pisp.version))

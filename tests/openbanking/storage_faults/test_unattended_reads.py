@@ -1,6 +1,6 @@
-"""Storage faults during unattended reads at a bank that limits them.
+"""Storage faults during unattended reads at a bank with a read limit.
 
-Exactly the reads that the bank received are counted, unless a storage response is lost permanently.
+The count equals the number of reads that the bank received, unless a storage response is lost permanently.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Test that scenarios cover every storage call of requests with every fault."""
+"""Test that the scenarios cover every storage call of requests with every fault."""
 
 from __future__ import annotations
 

@@ -233,7 +233,10 @@ def test_bank_page_response_has_the_security_headers(causeway: Causeway) -> None
 
 
 def test_content_security_policy_allows_a_search_to_redirect_to_the_client(causeway: Causeway) -> None:
-    """Browsers also apply ``form-action`` to redirects, and a search redirects after the request has ended."""
+    """Browsers apply ``form-action`` to redirects too.
+
+    After the request has ended, a search redirects to the client.
+    """
     callback = urlsplit(causeway.tpp.client.callback_url)
 
     for page in (open_page(causeway), open_pushed(causeway, pushed(causeway, state="p"))):
@@ -536,7 +539,7 @@ def test_open_request_stored_without_chooses_bank_is_not_replaced(causeway: Caus
 
 
 def test_open_request_with_a_named_bank_stored_as_chosen_repeats_its_redirect(causeway: Causeway, other: str) -> None:
-    """An earlier release stored every browser request with ``chooses_bank``."""
+    """An earlier release stored ``chooses_bank`` in every browser request."""
     open_page(causeway, bic=BIC[2])
     (item,) = stored(causeway)
     causeway.hub.store.put("authorizations", item | {"chooses_bank": True})

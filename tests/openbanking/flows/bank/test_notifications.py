@@ -15,7 +15,7 @@ from tests.openbanking.kit import VERSIONS, Consented, always
 
 
 def ended(causeway: Causeway, version: int) -> tuple[Consented, str]:
-    """Revoke a new consent as the TPP. Return the consent and the id of the delivery to the bank."""
+    """Revoke a new consent as the TPP. Return the consent, and the id of the delivery to the bank."""
     causeway.queued()
     consented = causeway.psu.approve(version)
     tokens = causeway.tpp.call("POST", "/tpp/token", {"code": consented.query["code"]}).body
@@ -25,7 +25,10 @@ def ended(causeway: Causeway, version: int) -> tuple[Consented, str]:
 
 
 def told(causeway: Causeway, version: int, answer: Any) -> Delivery:
-    """Return the delivery record after one attempt, to which the bank responds with ``answer``."""
+    """Attempt the delivery of a revocation notice, to which the bank responds with ``answer``.
+
+    Return the delivery record.
+    """
     _, delivery_id = ended(causeway, version)
     causeway.banks[version].answers["/revoke_token"] = lambda sent: answer
     causeway.hub.delivery.worker.attempt(delivery_id)

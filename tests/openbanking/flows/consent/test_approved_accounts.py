@@ -1,4 +1,4 @@
-"""Tests of account approval: the bank receives no requests about accounts that the PSU did not approve."""
+"""Tests of account approval: the bank receives requests only about accounts that the PSU approved."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ APPROVED: dict[str, dict[str, list[str]]] = {
 
 @pytest.fixture(scope="module")
 def bearers(relay: Relay) -> dict[tuple[int, str], str]:
-    """The access tokens, by version and the kind of account identifiers in the consent."""
+    """Return the access tokens by version and kind of account identifiers in the consent."""
     return {
         (version, kind): relay.bearer_for(version, **accounts)
         for version in (1, 2)
@@ -28,7 +28,7 @@ def bearers(relay: Relay) -> dict[tuple[int, str], str]:
 
 
 def by_iban(row: Row, iban: str) -> Json:
-    """Return the row's request with ``iban`` as the PSU's account."""
+    """Return the request of a webhook row with ``iban`` as the PSU's account."""
     if row.in_query:
         return {"iban": iban}
     if "debtor_account" in row.request:
@@ -48,13 +48,16 @@ def by_number(row: Row, number: str, sort_code: str | None) -> Json:
 
 
 def named(member: str) -> list[Row]:
-    """Return the rows whose requests have ``member`` for the PSU's account. Direct payments have no consent."""
+    """Return the rows whose requests name the PSU's account in ``member``.
+
+    Direct payments are excluded: they have no consent.
+    """
     places = (member, f"account.{member}", f"debtor_account.{member}", f"sender_{member}")
     return [row for row in ROWS if row.token and any(each.path in places for each in row.table.request)]
 
 
 def cases() -> Iterator[object]:
-    """Yield row, kind of the consent's identifiers, request and whether the account was approved."""
+    """Yield row, kind of the consent's identifiers, request, and whether the account was approved."""
     for row in named("iban"):
         yield pytest.param(row, "ibans", by_iban(row, IBAN), True, id=f"{row}-approved IBAN")
         yield pytest.param(row, "ibans", by_iban(row, IBAN.lower()), True, id=f"{row}-approved IBAN in small letters")

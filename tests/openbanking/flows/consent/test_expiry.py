@@ -57,12 +57,12 @@ def stored(causeway: Causeway, consented: Consented) -> Item:
 
 
 def told(causeway: Causeway) -> list[str]:
-    """Return the types of the recorded expiry events, in the order of recording."""
+    """Return the types of the recorded expiry events in the order of recording."""
     return [each.topic for each in causeway.recorded("event") if each.topic.startswith("consent.expir")]
 
 
 def at(causeway: Causeway, seconds: float) -> int:
-    """Run the job ``seconds`` after the start of the service. Return the number of consents advanced."""
+    """Run the job ``seconds`` after the start of the service. Return the number of processed consents."""
     causeway.clock.advance(seconds - (causeway.clock.monotonic() - _BEGAN))
     return causeway.hub.openbanking.call(record_due_events)
 
@@ -255,7 +255,7 @@ def test_restored_consent_gets_its_expiry_events(listening: Causeway) -> None:
 # -- to whom
 
 
-def test_consents_of_a_client_without_an_events_url_advance_without_an_event(causeway: Causeway) -> None:
+def test_consents_of_a_client_without_an_events_url_are_processed_without_an_event(causeway: Causeway) -> None:
     consented = causeway.psu.approve(1)
     assert at(causeway, ANNOUNCED) == 1
     causeway.tpp.set_events_url()  # from now on
@@ -266,7 +266,7 @@ def test_consents_of_a_client_without_an_events_url_advance_without_an_event(cau
     assert not {"notify", NOTIFY.partition, NOTIFY.time} & set(stored(causeway, consented))
 
 
-def test_consent_of_a_deleted_client_advances_without_an_event(causeway: Causeway) -> None:
+def test_consent_of_a_deleted_client_is_processed_without_an_event(causeway: Causeway) -> None:
     causeway.psu.approve(1)
     causeway.hub.store.delete("clients", {"client_id": causeway.tpp.client_id})
 

@@ -16,7 +16,7 @@ NAMED, UNNAMED = True, False
 
 
 def members(causeway: Causeway, named: bool, bank: bool = True) -> dict[str, str]:
-    """Return the parameters of a request, with or without ``redirect_uri`` and bank."""
+    """Return the parameters of an authorization request. ``redirect_uri`` and the bank are optional."""
     return {
         "response_type": "code",
         "client_id": causeway.tpp.client_id,

@@ -28,7 +28,7 @@ def ask(causeway: Causeway, version: int, tokens: Any = None, consent_ids: Any =
 
 
 def told(causeway: Causeway, version: int, tokens: Any = None, consent_ids: Any = None) -> list[Any]:
-    """Return the entries of the response, with the member names of version 1."""
+    """Return the entries of a status response, with the member names of version 1."""
     answer = ask(causeway, version, tokens, consent_ids)
     assert answer.status == 200, answer
     assert set(answer.body) == {"consents"}

@@ -1,4 +1,4 @@
-"""Tests of deferred payments: a bank receives each at most once, and the reported outcome is correct."""
+"""Tests of deferred payments: a bank receives each payment at most once, and the reported outcome is correct."""
 
 from __future__ import annotations
 
@@ -285,7 +285,7 @@ def test_timeout_after_a_failed_connection_leaves_the_outcome_unknown(causeway: 
 
 
 class RefusingQueue:
-    """A queue of deliveries that rejects all messages in selected calls. Delays follow the service's clock."""
+    """A queue of deliveries that rejects all messages of selected calls. Delays follow the service's clock."""
 
     def __init__(self, causeway: Causeway, monkeypatch: pytest.MonkeyPatch, refused: Sequence[int]) -> None:
         self.clock = causeway.clock
@@ -315,7 +315,7 @@ class RefusingQueue:
 def test_deferred_payment_reaches_its_bank_within_5_minutes_if_the_queue_refuses_messages(
     causeway: Causeway, monkeypatch: pytest.MonkeyPatch, refused: Sequence[int], waiting: int
 ) -> None:
-    """The queue rejects the messages of the payment, of its second attempt or of the first sweeps."""
+    """The queue rejects the messages of the payment, of the second attempt or of the first sweeps."""
     pisp, queue = Pisp(causeway, 2, deferred=True), RefusingQueue(causeway, monkeypatch, refused)
     answers: list[Any] = [payment_answer(2), NotReached("nobody is there")]
     pisp.bank.answers[WEBHOOKS[2, "single"]] = lambda sent: answers.pop()

@@ -453,7 +453,7 @@ def test_payment_is_sent_only_if_its_claim_was_written(causeway: Causeway, key: 
 
 @pytest.mark.parametrize("other", ["0", "~"])
 def test_payment_stops_if_another_attempt_spent_the_consent(causeway: Causeway, other: str) -> None:
-    """``other`` identifies the other attempt and sorts before or after every generated id."""
+    """``other`` is the id of the other attempt, which sorts before or after every generated id."""
     pisp = Pisp(causeway, 1, consent_type="one_time")
     key = consent_key(causeway.tpp.call("GET", "/tpp/consent", bearer=pisp.bearer).body["consent_id"])
 
@@ -489,7 +489,7 @@ def test_failed_connection_restores_the_consent_if_the_error_cannot_be_encrypted
 
 
 def test_restored_bearer_keeps_its_expiry_if_it_was_read_during_another_payment(causeway: Causeway) -> None:
-    """A batch read is not transactional, so the consent can be older than its token."""
+    """A batch read is not transactional. The consent that it returns can be older than the token."""
     from chalicelib.openbanking.flows.tpp_authentication import TppAuthentication
 
     pisp = Pisp(causeway, 1, consent_type="one_time")

@@ -20,7 +20,7 @@ from tests.openbanking.relay import Relay
 @VERSIONS
 @KINDS
 @pytest.mark.parametrize("reported", [4711, "4711"])
-def test_numeric_payment_id_and_its_digits_name_one_payment(
+def test_numeric_payment_id_and_its_digits_as_text_identify_the_same_payment(
     causeway: Causeway, version: int, kind: str, reported: Any
 ) -> None:
     causeway.tpp.set_events_url()

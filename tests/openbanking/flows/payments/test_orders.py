@@ -22,7 +22,7 @@ PLACES = {1: ("amount", "currency"), 2: ("instructed_amount",)}
 
 
 def refused(relay: Relay, row: Row, order: Json, said: str = "", code: str = "FORMAT_ERROR") -> Answer:
-    """Check that ``order`` is refused with a title that contains ``said``, before the bank receives a request."""
+    """Check that ``order`` is refused before the bank receives a request. The error title contains ``said``."""
     answer = relay.call(row, order)
     assert error_of(answer)[:2] == (400, code), answer
     assert said in answer.body["title"]
@@ -31,7 +31,10 @@ def refused(relay: Relay, row: Row, order: Json, said: str = "", code: str = "FO
 
 
 def accepted(relay: Relay, row: Row, order: Json) -> Any:
-    """Return the body that the bank received, with numbers in their original notation."""
+    """Send an order that is accepted.
+
+    Return the body that the bank received, with numbers in their original notation.
+    """
     answer = relay.call(row, order)
     assert answer.status == 200, answer
     return spelled(relay.received(row)[0].body)
@@ -44,7 +47,7 @@ def payment(row: Row, order: Json) -> Json:
 
 
 def of(row: Row, amount: Any, currency: str = "EUR", **members: Any) -> Json:
-    """Return an order with one amount."""
+    """Return an order with a single amount."""
     order = row.request
     item = payment(row, order)
     if row.version == 1:
@@ -225,7 +228,7 @@ def test_account_number_without_leading_zeros_matches_its_iban(relay: Relay) -> 
 
 
 def bulk(row: Row, amounts: list[Any], *totals: Any, currency: str = "EUR") -> Json:
-    """Return a bulk order with ``amounts``. Each total is an amount, or an amount with a currency."""
+    """Return a bulk order with ``amounts``. Each total is either an amount, or an amount with a currency."""
     order = of(row, "1", currency)
     first = order["payments"][0]
     order["payments"] = []
@@ -299,7 +302,7 @@ IN_CURRENCIES = pytest.mark.parametrize("row", [*PAYMENTS, *ASKING], ids=str)
 
 
 def over(row: Row, amount: Any, currency: str) -> Json:
-    """Return an order with one amount, or a funds confirmation request for the amount."""
+    """Return an order with a single amount, or a funds confirmation request for this amount."""
     if row in ASKING:
         return row.request | {"instructed_amount": {"amount": amount, "currency": currency}}
     return of(row, amount, currency)
@@ -382,7 +385,7 @@ def schemes_sent(row: Row, sent: Json) -> list[str]:
 
 
 def with_scheme(row: Row, currency: str, scheme: Any) -> Json:
-    """Return an order in a currency, without a scheme if ``scheme`` is ``None``."""
+    """Return an order in a currency. If ``scheme`` is ``None``, the order has no scheme."""
     order = of(row, "1", currency)
     holder = payment(row, order) if row.version == 1 else order
     holder["payment_scheme"] = scheme

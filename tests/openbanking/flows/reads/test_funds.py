@@ -1,4 +1,4 @@
-"""Tests of funds confirmation: all response formats of banks, exact comparison, and no additional data."""
+"""Tests of funds confirmation: response formats of banks, exact comparison, and no additional data in responses."""
 
 from __future__ import annotations
 

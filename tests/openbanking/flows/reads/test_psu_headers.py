@@ -1,4 +1,4 @@
-"""Tests of PSU headers: immediate and deferred calls pass them to the bank unchanged."""
+"""Tests of PSU headers: immediate and deferred calls send the headers to the bank unchanged."""
 
 from __future__ import annotations
 
@@ -126,7 +126,10 @@ def test_psu_headers_are_not_logged_and_are_stored_encrypted(causeway: Causeway,
 def accepted_before(
     causeway: Causeway, version: int, kind: str, topic: str, consent_id: str, body: dict[str, Any]
 ) -> str:
-    """Record a delivery in the format of an earlier release, with the address only. Return its id."""
+    """Record a delivery in the format of an earlier release, which stored only the address.
+
+    Return the id of the delivery.
+    """
     request_id = str(uuid.uuid4())
     recorded = causeway.hub.delivery.outbox.record(
         kind,

@@ -282,7 +282,7 @@ def test_bank_failure_returns_502_with_the_reason(causeway: Causeway, version: i
 
 
 def nested(version: int, depth: int, opening: bytes) -> bytes:
-    """Return a valid bank response with an additional member, nested to ``depth`` levels."""
+    """Return a valid bank response with an additional member that is nested to ``depth`` levels."""
     closing = b"]" if opening == b"[" else b"}"
     inner = opening * (depth - 2) + (b"" if opening == b"[" else b"1") + closing * (depth - 2)
     return b'{"status":"success","accounts":[],"deep":{"inner":%s}}' % inner

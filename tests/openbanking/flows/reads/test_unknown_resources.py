@@ -1,4 +1,4 @@
-"""Tests of accounts and payments unknown to the bank: a caller error, and not a failure of the bank."""
+"""Tests of accounts and payments unknown to the bank, which are errors of the caller and not failures of the bank."""
 
 from __future__ import annotations
 
