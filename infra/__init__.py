@@ -1,1 +1,1 @@
-"""Infrastructure: a stage's resources, the one-machine stack, and the operator's tools."""
+"""Infrastructure code: a stage's resources, the one-machine stack, and the operator's tools."""

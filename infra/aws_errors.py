@@ -1,4 +1,4 @@
-"""Explains AWS errors in sentences, and detects endpoints that are not AWS."""
+"""Explains AWS errors in sentences, and detects endpoints that are not AWS endpoints."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ AWS_ERRORS = (AwsError, ClientError, BotoCoreError, ResponseParserError)
 
 
 def explain(error: Exception, environ: Mapping[str, str] = os.environ) -> str:
-    """Explain the error as a sentence without its full stop.
+    """Explain the error as a sentence without a full stop.
 
-    A response without an AWS error code is a page of a web server, or of an emulator without the service. The
-    sentence then contains the operation and the endpoint of ``environ`` instead of the response.
+    A response without an AWS error code comes from a web server, or from an emulator that lacks the service. For such a
+    response, the sentence contains the operation and the endpoint in ``environ``.
     """
     if isinstance(error, ClientError) and str(error.response["Error"].get("Code", "")).isdigit():
         what = f"{error.operation_name} with HTTP status {error.response['Error']['Code']}"

@@ -1,8 +1,8 @@
 """Computes the cost of a million requests, and the request rates at which limits of AWS and the service are reached.
 
-The input is the resource usage of each request, in ``infra/capacity.csv``, and tables in ``docs/capacity.md``:
-assumptions, limits and prices. Without options, the command updates the cost and rate tables of the page; with
-options, it prints the tables for other assumptions.
+The input is the resource usage of each request in ``infra/capacity.csv``, and the assumptions, limits and prices in
+tables of ``docs/capacity.md``. Without options, the command updates the cost and rate tables of the page. With
+options, the command prints the tables for other assumptions.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """A limit, the request rate per second that reaches it, and how to raise it."""
+    """A limit, the rate of requests per second that reaches the limit, and how to raise the limit."""
 
     name: str
     rate: Decimal
@@ -81,7 +81,7 @@ class Limit:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """The input: work by title, DynamoDB units and service limits by request, unit prices by service and purpose."""
+    """The input: work by title, DynamoDB units and limits by request, and unit prices by service and purpose."""
 
     work: Mapping[str, Work]
     units: Sequence[tuple[str, str, str, Decimal]]  # request, table or index, "read" or "write", units
@@ -114,13 +114,13 @@ def read_figures(page: str) -> Figures:
 
 
 def _rows(page: str, first_head: str) -> list[list[str]]:
-    """Return the rows of the table whose first column heading is ``first_head``."""
+    """Return the rows of the table whose first column has the heading ``first_head``."""
     _, _, rest = page.partition(f"\n| {first_head} |")
     return [line.strip("| ").split(" | ") for line in rest.partition("\n\n")[0].splitlines()[2:]]
 
 
 def _number(cell: str) -> Decimal:
-    """Parse the number in a cell, without its unit."""
+    """Parse the number in a cell. The unit is ignored."""
     return Decimal(re.sub(r"[^\d.]", "", cell))
 
 
@@ -144,7 +144,7 @@ def cost(figures: Figures, work: Work) -> dict[str, Decimal]:
 
 
 def billed_milliseconds(figures: Figures, work: Work) -> int:
-    """Return the billed time: processor time, scaled up for less than one processor, plus waiting time."""
+    """Return the billed time: waiting time, plus processor time scaled up for less than one processor."""
     values = figures.values
     slowness = max(WHOLE_PROCESSOR / _memory(figures, work), Decimal(1))
     processor = work.processor * values["processor time of the floor"] * slowness
@@ -153,7 +153,7 @@ def billed_milliseconds(figures: Figures, work: Work) -> int:
 
 
 def _memory(figures: Figures, work: Work) -> Decimal:
-    """Return the memory in MB of the function that does the work."""
+    """Return the memory size in MB of the function that does the work."""
     name = "memory of `deliver`" if work.trigger == "SQS" else "memory of the function that answers requests"
     return figures.values[name]
 
@@ -162,7 +162,9 @@ def _memory(figures: Figures, work: Work) -> Decimal:
 
 
 def limits(figures: Figures, request: str) -> list[Limit]:
-    """Return the limits of a request, lowest first, for load spread evenly over clients, consents, cards, accounts."""
+    """Return the limits of a request, lowest first. The load is spread evenly over clients, consents, cards and
+    accounts.
+    """
     values, environments = figures.values, _environments(figures, request)
     found = [
         Limit("API Gateway", values["API Gateway, requests"], HIGHER_QUOTA),
@@ -183,7 +185,7 @@ def _environments(figures: Figures, request: str) -> Decimal:
 
 
 def _table_limits(figures: Figures, request: str) -> Iterator[Limit]:
-    """Return the limits of a new table and of any table, each with the first limiting table or index."""
+    """Return the limits of a new table and of any table, each with the first table or index that reaches the limit."""
     for table, name, remedy in (
         ("a new table", "DynamoDB, a new table", TABLE_GROWTH),
         ("a table", "DynamoDB, a table's quota", HIGHER_QUOTA),
@@ -263,13 +265,15 @@ def _round_rate(rate: Decimal) -> str:
 
 
 def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Format a Markdown table. A column is right-aligned if its first cell is a figure."""
+    """Format a Markdown table. A column is right-aligned if its first cell is a number."""
     aligned = ["---:" if re.fullmatch(r"\$?[\d,.]+( s| \([\w-]+\))?", cell) else "---" for cell in rows[0]]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in (heads, aligned, *rows))
 
 
 def replace_tables(page: str, new: Sequence[str]) -> str:
-    """Replace tables of ``page`` by ``new`` tables with the same headings. Raises: ValueError: a table is missing."""
+    """Replace tables of ``page`` with ``new`` tables that have the same headings. Raises: ValueError: a table is
+    missing.
+    """
     for table in new:
         start = page.index(table.partition("\n")[0])
         page = page[:start] + table + page[page.index("\n\n", start) :]
@@ -277,7 +281,7 @@ def replace_tables(page: str, new: Sequence[str]) -> str:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Update the tables of the page. With options, print them instead."""
+    """Update the tables of the page, or print them if options are given."""
     page = PAGE.read_text(encoding="utf-8")
     figures = read_figures(page)
     parser = command.parser("infra.capacity", __doc__)

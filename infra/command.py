@@ -1,4 +1,4 @@
-"""Shared parts of this repository's commands: usage in the help text, and Ctrl-C handling."""
+"""Functions that all commands of this repository share: usage in the help text, and Ctrl-C handling."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ INTERRUPTED = 130
 
 
 def parser(module: str, description: str | None, python: str = PYTHON) -> argparse.ArgumentParser:
-    """Create an argument parser with ``--version`` and a help text that shows how to run ``module`` with ``python``."""
+    """Create an argument parser with ``--version``. The help text shows how to run ``module`` with ``python``."""
     made = argparse.ArgumentParser(
         prog=f"{python} -m {module}", description=(description or "").strip().replace("``", "`")
     )

@@ -20,9 +20,9 @@ class EventMissing(Exception):
 
 
 class EventReceiver:
-    """Receives events at ``url``. Set ``secret``, the signing secret (``whsec_…``), once ``url`` is registered.
+    """Receives events at ``url``. Set ``secret`` to the signing secret (``whsec_…``) after ``url`` is registered.
 
-    ``show`` is called with each awaited event.
+    ``show`` is called with each expected event.
     """
 
     def __init__(self, url: str, show: Callable[[ReceivedEvent], None]) -> None:
@@ -83,7 +83,7 @@ def listen(show: Callable[[ReceivedEvent], None] = lambda _: None) -> Iterator[E
         do_POST = _handle  # noqa: N815 - http.server's name
 
         def log_message(self, format: str, *args: Any) -> None:
-            """Disable logging, because ``show`` prints the event."""
+            """Disable request logging, because ``show`` prints the event."""
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         receiver = EventReceiver(f"http://127.0.0.1:{server.server_port}/events", show)

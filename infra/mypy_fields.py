@@ -1,4 +1,4 @@
-"""A mypy plugin for field types: it treats ``AN[18]`` as a string and ``N[20]`` as a number."""
+"""A mypy plugin for field types, which treats ``AN[18]`` as a string and ``N[20]`` as a number."""
 
 from collections.abc import Callable
 

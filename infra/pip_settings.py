@@ -1,7 +1,7 @@
-"""pip's settings as uv's variables and options: uv reads no configuration of pip.
+"""Converts pip's settings to variables and options for uv, because uv does not read pip's configuration.
 
-Uses only the standard library, because it installs the other packages. As a script, it runs a command with
-these settings, ``python3 -I infra/pip_settings.py uv pip install …``; without a command, it masks the standard input.
+Uses only the standard library, because this module installs the other packages. As a script, it runs a command with
+these settings, ``python3 -I infra/pip_settings.py uv pip install …``. Without a command, it masks the standard input.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ _CREDENTIALS = (re.compile(r"(?<=://)\S*(?=@)"), re.compile(r"[^\s/@:]+:[^\s/@]\
 
 
 class SettingsInvalid(Exception):
-    """pip's configuration cannot be read. The message contains the place but no value, which may be a password."""
+    """pip's configuration cannot be read. The message contains the location but no value, which may be a password."""
 
 
 def mask(text: str) -> str:
-    """Remove users and passwords from the URLs of a text."""
+    """Return a text without users and passwords in its URLs."""
     for credentials in _CREDENTIALS:
         text = credentials.sub("***", text)
     return text
@@ -105,7 +105,7 @@ def _normalize(name: str) -> str:
 
 
 def find_files(environ: Mapping[str, str]) -> list[Path]:
-    """Return pip's configuration files, strongest last: machine, user, this Python, and PIP_CONFIG_FILE."""
+    """Return pip's configuration files, in ascending priority: machine, user, this Python, and PIP_CONFIG_FILE."""
     home, given = Path(environ.get("HOME") or Path.home()), environ.get("PIP_CONFIG_FILE", "")
     if given == os.devnull:
         return []

@@ -1,4 +1,4 @@
-"""Progress of long commands: a rich progress bar on a terminal, occasional plain lines elsewhere."""
+"""The progress of long commands: a rich progress bar on a terminal, otherwise occasional plain lines."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Progress:
     """Reports a command's progress.
 
     Args:
-        stream: usually standard error, separate from the command's output. Without it, no progress is reported.
+        stream: usually standard error, separate from the command's output. If ``None``, no progress is reported.
         clock: returns monotonic seconds.
     """
 
@@ -34,7 +34,7 @@ class Progress:
         self._bar = _bar(stream, clock) if stream is not None and _can_redraw(stream) else None
 
     def step(self, text: str, done: int | None = None, total: int | None = None) -> None:
-        """Report a step immediately, e.g. ``building the layer``."""
+        """Report a step immediately, for example ``building the layer``."""
         if self._bar:
             self._bar.update(self._bar.task_ids[0], description=text, completed=done or 0, total=total)
         elif self._stream is not None:
@@ -50,13 +50,15 @@ class Progress:
         self.step(text, done, total)
 
     def count(self, items: Iterable[T], what: str, total: int | None = None) -> Iterator[T]:
-        """Yield ``items`` and report the current number: ``authorizations 1,200`` or ``walks 3 of 24``."""
+        """Yield ``items`` and report the current number, for example ``authorizations 1,200`` or ``walks 3 of 24``."""
         for number, item in enumerate(items, start=1):
             self.report(f"{what} {number:,}" + ("" if total is None else f" of {total:,}"), number - 1, total)
             yield item
 
     def print(self, text: str) -> None:
-        """Print a line of the command's output immediately, hiding the bar, which would redirect the line."""
+        """Print a line of the command's output immediately. Hide the bar meanwhile, because the bar would redirect the
+        line.
+        """
         if self._bar:
             self._bar.stop()
         print(text, flush=True)
@@ -77,7 +79,7 @@ class Progress:
 
 
 def _can_redraw(stream: TextIO) -> bool:
-    """Whether a bar can be drawn. rich draws none on a dumb terminal."""
+    """Return whether a progress bar can be drawn. rich draws no bar on a dumb terminal."""
     return stream.isatty() and os.environ.get("TERM", "").lower() not in {"dumb", "unknown"}
 
 

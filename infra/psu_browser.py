@@ -1,4 +1,4 @@
-"""A minimal browser: loads pages, fills in forms and submits them. It runs no scripts."""
+"""A minimal browser that loads pages, fills in forms and submits them. The browser runs no scripts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class NavigationFailed(Exception):
 
 @dataclass
 class Form:
-    """A form: its fields and their values, its check boxes, and the label of its button."""
+    """A form: its fields with their values, its check boxes, and the label of its button."""
 
     method: str
     action: str
@@ -111,7 +111,7 @@ class _Reader(HTMLParser):
 
 
 class Browser:
-    """Follows redirects until one leads to ``stops_at``, where the PSU returns to the TPP."""
+    """A browser that follows redirects until a redirect leads to ``stops_at``, where the PSU returns to the TPP."""
 
     def __init__(self, stops_at: str, watch: Callable[[str, str, int, str], None]) -> None:
         self._session = new_session()
@@ -125,7 +125,7 @@ class Browser:
     def submit(
         self, page: BrowserPage, form: Form, fields: Mapping[str, str] | None = None, boxes: bool = False
     ) -> BrowserPage | str:
-        """Submit a form with the values in ``fields``. With ``boxes``, all check boxes are ticked."""
+        """Submit a form with the values in ``fields``. If ``boxes`` is true, all check boxes are selected."""
         sent = list((form.fields | dict(fields or {})).items()) + (form.boxes if boxes else [])
         return self._load(form.method, urljoin(page.url, form.action), sent)
 
@@ -191,7 +191,7 @@ def open_signed_in(browser: Browser, url: str) -> BrowserPage:
 
 
 def require_page(result: BrowserPage | str) -> BrowserPage:
-    """Require a page. Raises: NavigationFailed, if the browser stopped at a URL instead."""
+    """Require that the browser shows a page. Raises: NavigationFailed, if the browser stopped at a URL."""
     if isinstance(result, str):
         raise NavigationFailed(f"the browser arrived at {result}")
     return result

@@ -1,4 +1,4 @@
-"""The repository's folder."""
+"""The path of the repository's folder."""
 
 from __future__ import annotations
 

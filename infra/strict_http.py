@@ -38,7 +38,7 @@ Headers = list[tuple[str, str]]
 
 
 class Unreadable(Exception):
-    """A request is invalid HTTP, too large, or for a different host. Its connection must be closed."""
+    """A request is invalid HTTP, too large, or for a different host. The connection must be closed."""
 
     def __init__(self, status: HTTPStatus, message: str) -> None:
         self.status = status
@@ -57,7 +57,7 @@ class Head(NamedTuple):
         return [value for each, value in self.headers if each.lower() == name]
 
     def encode(self) -> bytes:
-        """Encode the header lines, and the empty line after them."""
+        """Encode the header lines, followed by an empty line."""
         lines = [f"{name}: {value}\r\n".encode("latin-1") for name, value in self.headers]
         return b"".join(lines) + b"\r\n"
 
@@ -66,8 +66,8 @@ class StrictHandler(BaseHTTPRequestHandler):
     """Handles one connection. Subclasses read a request's body with ``read_body``.
 
     Attributes:
-        largest_body: the maximum size of a body in bytes. Larger bodies get 413.
-        reads_chunks: whether ``Transfer-Encoding: chunked`` is supported. Otherwise, it gets 411.
+        largest_body: the maximum size of a body in bytes. Larger bodies get status 413.
+        reads_chunks: whether ``Transfer-Encoding: chunked`` is supported. If not, such requests get status 411.
         hosts: the permitted host names, in lower case; ``None`` for any.
     """
 
@@ -79,7 +79,7 @@ class StrictHandler(BaseHTTPRequestHandler):
     """The body's length in bytes; ``None`` if it comes in chunks."""
 
     def handle_one_request(self) -> None:
-        """Read and handle a request. An error before its headers must not follow the previous request."""
+        """Read and handle a request. An error before the headers must not use data of the previous request."""
         self.requestline, self.command, self.path, self.headers = "", "", "", HTTPMessage()
         self.request_version = self.protocol_version
         try:
@@ -88,7 +88,7 @@ class StrictHandler(BaseHTTPRequestHandler):
             self.refuse(error)
 
     def parse_request(self) -> bool:
-        """Read the request line and the headers. Returns whether there is a request to handle."""
+        """Read the request line and the headers. Return whether there is a request to handle."""
         try:
             head = read_head(self.raw_requestline, self.rfile)
             check_host(head, self.hosts)
@@ -121,7 +121,7 @@ class StrictHandler(BaseHTTPRequestHandler):
 
 
 def read_head(request_line: bytes, lines: io.BufferedIOBase) -> Head:
-    """Read the request line and the headers that follow it. Raises: Unreadable."""
+    """Read the request line and the headers after the request line. Raises: Unreadable."""
     first = _strip_end(request_line)
     if not _REQUEST_LINE.fullmatch(first):
         raise _bad("The request line is not that of HTTP/1.1.")
@@ -145,7 +145,9 @@ def body_length(head: Head, largest: int, reads_chunks: bool = False) -> int | N
 def check_host(head: Head, hosts: frozenset[str] | None) -> None:
     """Check that the request is for this server (RFC 9112, 3.2). Raises: Unreadable.
 
-    A foreign domain whose address was changed to this machine's (DNS rebinding) would let any page read the answers.
+    Otherwise, a foreign domain whose address was changed to this machine's address (DNS rebinding) would let any page
+    read
+    the responses.
     """
     given = head.values("host")
     if len(given) > 1 or (not given and head.version != "HTTP/1.0"):
@@ -157,7 +159,7 @@ def check_host(head: Head, hosts: frozenset[str] | None) -> None:
 
 
 def read_chunks(lines: io.BufferedIOBase, largest: int) -> bytes:
-    """Read a chunked body (RFC 9112, 7.1). Its trailers are dropped. Raises: Unreadable."""
+    """Read a chunked body (RFC 9112, 7.1). Trailers are discarded. Raises: Unreadable."""
     body = bytearray()
     while size := _read_chunk_size(lines):
         if len(body) + size > largest:
@@ -170,7 +172,7 @@ def read_chunks(lines: io.BufferedIOBase, largest: int) -> bytes:
 
 
 def end_connection(connection: socket.socket) -> None:
-    """Shut down sending and read part of the input. Closing with unread data could discard the response."""
+    """Shut down sending and read part of the input, because a close with unread data could discard the response."""
     connection.settimeout(1)
     connection.shutdown(socket.SHUT_WR)
     left = _DRAINED
@@ -179,7 +181,7 @@ def end_connection(connection: socket.socket) -> None:
 
 
 def _read_headers(lines: io.BufferedIOBase) -> Iterator[tuple[str, str]]:
-    """Read headers up to the empty line that ends them. Raises: Unreadable."""
+    """Read headers up to the empty line at their end. Raises: Unreadable."""
     for _ in range(_MOST_HEADERS + 1):
         line = _strip_end(_read_line(lines))
         if not line:
@@ -211,7 +213,7 @@ def _read_line(lines: io.BufferedIOBase) -> bytes:
 
 
 def _strip_end(line: bytes) -> bytes:
-    """Return a line without its end, which may be a single line feed (RFC 9112, 2.2)."""
+    """Return a line without its line ending, which may be a single line feed (RFC 9112, 2.2)."""
     return line.removesuffix(b"\n").removesuffix(b"\r")
 
 

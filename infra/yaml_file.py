@@ -1,4 +1,4 @@
-"""YAML files written by people: strict parsing; faults are sentences that start with their location."""
+"""Strict parsing of YAML files that people write. Faults are sentences that start with their location."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class InvalidYaml(ValueError):
 
 
 class _Loader(SafeLoader):
-    """A stricter YAML loader: 036 is 36, not octal, 0.86 is text, not a binary float, and text is UTF-8.
+    """A stricter YAML loader. 036 is the number 36, not octal. 0.86 is text, not a binary float. Text is UTF-8.
 
     The C parser itself refuses text that is not UTF-8.
     """
@@ -104,7 +104,7 @@ _SENTENCES = {
 
 
 def explain_faults(error: ValidationError) -> Iterator[str]:
-    """Return the faults of a file that does not match its model, each a sentence that starts with its location."""
+    """Return the differences between a file and its model, as sentences that start with their location."""
     return map(_explain, error.errors(include_input=False, include_url=False))
 
 

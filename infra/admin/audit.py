@@ -85,7 +85,7 @@ def verify(
 
 
 def _parse_period(hub: Hub, since: str, until: str | None) -> tuple[int, int]:
-    """Return the first Unix second and the exclusive end. Raises: CommandRefused.
+    """Return the first Unix second of a period and its exclusive end. Raises: CommandRefused.
 
     The end is at most business time, which may be ahead of real time (see ``moved_clock``).
     """
@@ -99,9 +99,9 @@ def _parse_period(hub: Hub, since: str, until: str | None) -> tuple[int, int]:
 
 
 def collect(hub: Hub, since: int, until: int) -> list[dict[str, Any]]:
-    """Return the entries from one Unix second to before a second one, in order.
+    """Return the entries of a period in chronological order. The end of the period is exclusive.
 
-    Each has ``at`` (a timestamp), ``kind`` and, if known, ``by``.
+    Each entry has ``at`` (a timestamp), ``kind`` and, if known, ``by``.
     """
     found = [
         *({"kind": "command", **each} for each in operator_log.entries(hub.store, since, until)),
@@ -113,7 +113,9 @@ def collect(hub: Hub, since: int, until: int) -> list[dict[str, Any]]:
 
 
 def chain(entries: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Yield each entry with the digest of all entries up to it, then a line with the number of entries."""
+    """Yield each entry with a digest of all entries up to and including the entry, then a line with the number of
+    entries.
+    """
     digest, count = _START, 0
     for entry in entries:
         digest, count = _next_digest(digest, entry), count + 1
@@ -123,7 +125,7 @@ def chain(entries: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
 
 
 def find_problem(lines: list[dict[str, Any]], digest: str | None) -> str | None:
-    """Return the problem in exported lines; ``None`` if they are complete and unchanged."""
+    """Return a description of the problem in exported lines; ``None`` if the lines are complete and unchanged."""
     before = _START
     for number, line in enumerate(lines, 1):
         entry = {name: value for name, value in line.items() if name != "digest"}
@@ -136,7 +138,7 @@ def find_problem(lines: list[dict[str, Any]], digest: str | None) -> str | None:
 
 
 def _read_lines(file: Path) -> list[bytes]:
-    """Read the lines of a file. Only line feeds end them, as in JSON Lines. Raises: CommandRefused."""
+    """Read the lines of a file. Only line feeds end a line, as in JSON Lines. Raises: CommandRefused."""
     try:
         text = file.read_bytes()
     except FileNotFoundError:

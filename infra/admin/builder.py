@@ -41,7 +41,7 @@ Examples:
 
 
 class _Program(TyperGroup):
-    """A command group that reports usage errors as JSON if ``--json`` was passed."""
+    """A command group that reports usage errors as JSON if the operator passes ``--json``."""
 
     def main(self, args: Sequence[str] | None = None, **options: Any) -> Any:  # type: ignore[override]
         given = list(sys.argv[1:] if args is None else args)
@@ -58,7 +58,7 @@ class _Program(TyperGroup):
 
 
 def build_program(names: Sequence[str] = COMMANDS) -> typer.Typer:
-    """Build the program with the commands and groups ``names`` of ``COMMANDS``, without importing other commands."""
+    """Build the program with the commands and groups in ``names``, without importing other commands."""
     program = typer.Typer(
         cls=_Program,
         help=_HELP,
@@ -91,4 +91,4 @@ def _read_options(
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
-    """Read the options that come before a command."""
+    """Read the options before the first command name."""

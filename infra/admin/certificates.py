@@ -157,7 +157,7 @@ def explain(
 
 
 def _find_fault(pem: str, openbanking: OpenBankingContainer, bic: str | None) -> str | None:
-    """Return why the service refuses the certificate of a TPP, or of the bank with this BIC; ``None`` if accepted.
+    """Return why the service refuses the certificate of a TPP, or of the bank ``bic``; ``None`` if it is accepted.
 
     Raises: CommandRefused, UnknownBank.
     """
@@ -195,7 +195,7 @@ def _check_subject(name: str, identifier: str | None, roles: Sequence[str], bank
 
 
 def _write(out: Path, name: str, pem: str, key: str) -> dict[str, str]:
-    """Write certificate and key to files that only their owner can read. Raises: CommandRefused."""
+    """Write a certificate and its key to files that only their owner can read. Raises: CommandRefused."""
     files = {"certificate": out / f"{name}.pem", "key": out / f"{name}-key.pem"}
     try:
         for file, content in zip(files.values(), (pem, key), strict=True):
@@ -206,7 +206,7 @@ def _write(out: Path, name: str, pem: str, key: str) -> dict[str, str]:
 
 
 def _certificate_members(pem: str, *, bank: bool) -> dict[str, Any]:
-    """Return a certificate's members for printing; for a bank with its subject as for ``banks update``."""
+    """Return a certificate's members for printing. A bank's certificate has its subject as for ``banks update``."""
     found, parsed = read_certificate(pem), x509.load_pem_x509_certificate(pem.encode())
     return {
         "subject": found.subject,

@@ -12,7 +12,7 @@ from infra.admin.output import ONCE
 
 
 def format_events_secret(made: Registered) -> str:
-    """Format a new events secret for printing; empty if none was created."""
+    """Format a new events secret for printing. Return an empty text if no secret was created."""
     return f"\n\nThe secret of its events: {made.events_secret}\n{ONCE}" if made.events_secret else ""
 
 

@@ -1,4 +1,4 @@
-"""The warning about titles that people could confuse with a different client's title."""
+"""The warning about client titles that people could confuse with another client's title."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from infra.admin.output import Report
 
 
 def with_warning(report: Report, client: Client) -> Report:
-    """Add the clients of other owners whose titles look similar. Archived clients are ignored."""
+    """Add a warning to the report if clients of other owners have similar titles. Archived clients are ignored."""
     found = sorted(_find_lookalikes(client), key=lambda each: each.client_id)
     data = {**report.data, "lookalikes": [{"client_id": each.client_id, "title": each.title} for each in found]}
     lines = [f"Warning: the title looks like that of the client {each.client_id}: {each.title}" for each in found]

@@ -1,4 +1,4 @@
-"""The program with all its commands. Running a command builds only the required parts."""
+"""The program with all commands. Each run of a command builds only the required parts."""
 
 from __future__ import annotations
 

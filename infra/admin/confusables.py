@@ -1,4 +1,4 @@
-"""Titles that people could confuse: a reduced form of Unicode's skeletons (UTS #39, section 4)."""
+"""Finds titles that people could confuse, with a reduced form of Unicode's skeletons (UTS #39, section 4)."""
 
 from __future__ import annotations
 

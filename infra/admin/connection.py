@@ -1,4 +1,4 @@
-"""Selects the stage that commands work on: from the environment, or the running local stack."""
+"""Selects the stage for commands from the environment or the running local stack."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class StageUnknown(Exception):
 
 
 def connect() -> bootstrap.Hub:
-    """Return the hub of the selected stage, whose log gets the command. Raises: StageUnknown, InvalidSetting."""
+    """Return the hub of the selected stage. Its log records the command. Raises: StageUnknown, InvalidSetting."""
     if variables := settings_of_local_stack(os.environ):
         stackfile.point_at_stack(os.environ, variables)
     hub = bootstrap.hub()
@@ -34,8 +34,8 @@ def settings_of_local_stack(environ: Mapping[str, str]) -> dict[str, str]:
     """Return the local stack's environment variables; empty if ``environ`` sets a deployed stage or an endpoint.
 
     Raises:
-        StageUnknown: the stage is local, but no endpoint is set and no stack runs; or AWS credentials are set without a
-            stage, so a deployed stage may be meant.
+        StageUnknown: the stage is local, but no endpoint is set and no stack runs. Or AWS credentials are set without a
+            stage, so that a deployed stage may be intended.
     """
     stage = environ.get("STAGE") or ""
     if stage not in ("", "local"):

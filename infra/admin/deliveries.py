@@ -118,7 +118,7 @@ def resend(
 
 
 def _resend_waiting(hub: Hub, party: Party) -> Report:
-    """Send everything that waits for a bank, a client or a programme manager."""
+    """Send all deliveries that wait for a bank, a client or a programme manager."""
     places = {"bank": party.bic, "client": party.client_id, "manager": party.manager_id}
     receiver = next(f"{kind}#{number}" for kind, number in places.items() if number is not None)
     resent, skipped = hub.delivery.journal.resend_waiting(receiver)

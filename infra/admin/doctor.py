@@ -50,14 +50,14 @@ def doctor(
 
 
 def find_all(examination: Examination) -> Iterator[Finding]:
-    """Yield the findings of all checks and of the ledger."""
+    """Yield the findings of all checks, including the ledger check."""
     yield from examination.find()
     for broken in ledger_verification.find_all(examination.hub.store, examination.progress):
         yield Finding(LEDGER.name, str(broken))
 
 
 def _print_all(examination: Examination, output: FindingsText) -> Report:
-    """Print each finding immediately, and a summary after the end, even after an error."""
+    """Print each finding immediately. Print a summary at the end, even after an error."""
     resume, failure = True, None
     try:
         with examination.progress as progress:

@@ -53,7 +53,7 @@ _NOT_FOUND = {"NotFoundException", "ResourceNotFoundException"}
 def explain_error(error: Exception, *spoken: type[Exception]) -> str | None:
     """Return the sentence for the operator; ``None`` for an unexpected error.
 
-    ``spoken`` are further errors whose message is printed.
+    ``spoken`` contains further error classes whose message is printed.
     """
     if not isinstance(error, (*_SPOKEN, *spoken, StoreError, AwsError, ClientError, BotoCoreError)):
         return None

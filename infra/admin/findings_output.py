@@ -1,4 +1,4 @@
-"""The output of ``doctor``: each finding immediately, as lines or as part of one JSON document."""
+"""The output of ``doctor``, which prints each finding immediately, as text or as part of one JSON document."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NOT_COMPARED = "earlier tables and items were not compared"
 
 
 class FindingsText:
-    """Findings as lines, below the inconsistency and its remedy.
+    """Findings as text lines, below the inconsistency and its remedy.
 
     Args:
         start: the position at which the examination began.
@@ -34,7 +34,7 @@ class FindingsText:
         self._explained = set[str]()
 
     def add(self, finding: Finding) -> str:
-        """Count a finding. Returns its output."""
+        """Count a finding and return its output."""
         state = _state_of(finding)
         self.counts[state] += 1
         heading, self._heading = self._heading, f"{finding.check} {state}"
@@ -47,11 +47,11 @@ class FindingsText:
 
     @property
     def left(self) -> int:
-        """The number of findings that were not repaired."""
+        """Return the number of findings that were not repaired."""
         return self.counts["mendable"] + self.counts["left"]
 
     def _explain(self, finding: Finding, state: State) -> list[str]:
-        """Return the heading of a finding, in full only the first time."""
+        """Return the heading of a finding. Only the first heading of a check contains the explanation."""
         if self._heading in self._explained:
             return [f"{finding.check}:"]
         self._explained.add(self._heading)
@@ -84,7 +84,7 @@ class FindingsText:
 
 
 class FindingsDocument(FindingsText):
-    """Findings as the first member of a JSON document, one a line. The document is complete after ``end``."""
+    """Findings as the first member of a JSON document, one per line. ``end`` completes the document."""
 
     def add(self, finding: Finding) -> str:
         before = "," if self.counts else '{"findings": [\n'

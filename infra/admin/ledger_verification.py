@@ -1,6 +1,6 @@
 """Verifies the whole ledger while the service runs: accounts, rows, transactions, and reserved amounts.
 
-Rows are read in pages and only a few accounts in parallel, to leave capacity for the service.
+Rows are read in pages, and only a few accounts are read in parallel, so that the service has enough read capacity.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ READS_AT_ONCE = 4
 class ProofTotals:
     """Totals of a verification: accounts, rows and transactions, and balances by book and currency.
 
-    The accounts' own books are added up by kind of account, e.g. ``("account:settled", 978)``. ``left_out`` counts
-    shared movements that were not compared, because too many were open at the same time.
+    Balances of the accounts' own books are totalled by kind of account, for example ``("account:settled", 978)``.
+    ``left_out`` counts shared movements that were not compared because too many movements were open at the same time.
     """
 
     accounts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(KINDS, 0))
@@ -71,7 +71,7 @@ class ProofTotals:
 
 @contextmanager
 def retry_reads(store: Store) -> Iterator[None]:
-    """Increase the number of read attempts. One failed read must not abort a verification of minutes."""
+    """Increase the number of read attempts, so that one failed read does not abort a long verification."""
     before = store.read_sendings, store.patience
     store.read_sendings, store.patience = SENDINGS, inf
     try:
@@ -144,7 +144,9 @@ def _raise_first(mismatches: Iterable[LedgerMismatch]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Reference:
-    """A reference to ``key``: its owner, the problem if the target is missing, and the target's required members."""
+    """A reference from a record to ``key``, with its owner, the problem if the target is missing, and the target's
+    members.
+    """
 
     owner: str
     problem: str
@@ -156,7 +158,7 @@ class _Reference:
 
 
 def find_dangling_refs(store: Store, progress: Progress = SILENT) -> None:
-    """Find ids and card list entries without their transaction, and rows without an account.
+    """Find ids and card list entries without a transaction, and rows without an account.
 
     Raises: LedgerMismatch, at the first mismatch.
     """
@@ -198,7 +200,7 @@ def _reference_of_card_list(item: Item) -> _Reference:
 def claims_by_account(
     store: Store, progress: Progress = SILENT
 ) -> tuple[dict[str, list[ReservedAmount]], list[LedgerMismatch]]:
-    """Return all reserved amounts by account, and the authorizations with a missing or late expiry."""
+    """Return all reserved amounts by account, and the authorizations whose expiry is missing or late."""
     found, wrong = dict[str, list[ReservedAmount]](), list[LedgerMismatch]()
     for item in progress.count(store.scan(ExternalPayment.table), "records of external payments"):
         if item["part"] == ExternalPayment.kind and item.get("held"):

@@ -1,9 +1,10 @@
-"""The operator's log: one item per command that changes something, written before the change.
+"""The operator's log, with one item per command that changes data. The item is written before the change.
 
-An item means that a command was started. It may have been refused.
+An item means that a command was started. The command may have been refused.
 
-Items are in the table ``website``, a partition for each UTC day (``audit#2026-11-28``), sorted by time. They hold the
-command, its arguments and the names of its options, whose values may be secret, and expire after five years.
+The table ``website`` stores the items in one partition per UTC day (``audit#2026-11-28``), sorted by time. An item has
+the command, its arguments and the names of its options. Values of options are omitted because they may be secret. Items
+expire after five years.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ READING = frozenset(
 
 @dataclass(slots=True)
 class Command:
-    """The command that is running: its words, its arguments, and the names of the options on the command line."""
+    """The running command: its words, its arguments, and the names of its options on the command line."""
 
     words: str
     arguments: Sequence[str] = ()
@@ -48,7 +49,7 @@ running: ContextVar[Command | None] = ContextVar("running", default=None)
 
 
 def record(hub: Hub) -> None:
-    """Write the running command to the stage's log, once, if it changes data."""
+    """Record the running command once in the stage's log, if the command changes data."""
     command = running.get()
     if command is None or command.recorded or not command.changes:
         return
@@ -67,7 +68,7 @@ def record(hub: Hub) -> None:
 
 
 def entries(store: Store, since: int, until: int) -> Iterator[Mapping[str, object]]:
-    """Yield the commands from one Unix second to before a second one, in order."""
+    """Yield the commands of a period in chronological order. The end of the period is exclusive."""
     day = datetime.fromtimestamp(since, UTC)
     while day.timestamp() <= until + 24 * 3600:
         for item in store.each(TABLE, ("owner", _partition(int(day.timestamp())))):
@@ -77,7 +78,7 @@ def entries(store: Store, since: int, until: int) -> Iterator[Mapping[str, objec
 
 
 def caller(hub: Hub) -> str:
-    """Return the operator: the AWS identity or, for the local stack, the account of this machine."""
+    """Return the operator: the AWS identity or, for the local stack, the user account of this machine."""
     if hub.settings.is_local:
         try:
             return getpass.getuser()

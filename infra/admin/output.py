@@ -1,4 +1,4 @@
-"""Shared by all commands: output, errors, and time arguments."""
+"""Shared functions of all commands: output, errors, and time arguments."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ LONGEST_OVERLAP = 30 * OVERLAP
 
 
 def command_group(explained: str) -> typer.Typer:
-    """Create a command group with ``explained`` as its help text."""
+    """Create a command group with the help text ``explained``."""
     return typer.Typer(no_args_is_help=True, rich_markup_mode=None, help=explained)
 
 
 class CommandRefused(Exception):
-    """A refused command. The message is one sentence for the operator."""
+    """A command was refused. The message is one sentence for the operator."""
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """A command's result: ``data`` for JSON, ``text`` for the terminal. The exit code is 1 unless ``good``.
+    """A command's result: ``data`` for JSON, ``text`` for the terminal. If ``good`` is false, the exit code is 1.
 
     ``printed`` means that the command has already printed the whole result.
     """
@@ -54,9 +54,9 @@ class Report:
 
 
 def command(group: typer.Typer, name: str) -> Callable[[Callable[..., Report]], Callable[..., None]]:
-    """Decorate a function as a command of a group: print its report, and expected errors as one sentence.
+    """Decorate a function as a command of a group. Print the command's report, and expected errors as one sentence.
 
-    Every command has the option ``--json``, whose value is passed to a parameter ``as_json``.
+    Every command has the option ``--json``, whose value is passed to the parameter ``as_json``.
     """
 
     def add(work: Callable[..., Report]) -> Callable[..., None]:
@@ -87,7 +87,7 @@ def command(group: typer.Typer, name: str) -> Callable[[Callable[..., Report]], 
 
 
 def _running_command(group: typer.Typer, name: str, context: typer.Context) -> operator_log.Command:
-    """Return the command for the operator's log, with the values of arguments but only the names of options."""
+    """Return the command for the operator's log, with the values of arguments and only the names of options."""
     words = f"{group.info.name} {name}" if isinstance(group.info.name, str) else name
     passed = [each for each in context.command.params if _is_passed(context, each.name) and each.name != _AS_JSON.name]
     values = {each.name: context.params[each.name] for each in passed}
@@ -99,13 +99,15 @@ def _running_command(group: typer.Typer, name: str, context: typer.Context) -> o
 
 
 def _is_passed(context: typer.Context, name: str | None) -> bool:
-    """Whether a parameter is on the command line, so its value is not a default."""
+    """Return whether a parameter is on the command line, so that its value is not a default."""
     source = context.get_parameter_source(name or "")
     return source is not None and source.name == "COMMANDLINE"
 
 
 def _spell_option(option: Any, value: object) -> str:
-    """Return the longest name of an option, such as ``--api-version``; for a switch, the name for its value."""
+    """Return the longest name of an option, such as ``--api-version``. For a switch, return the name for the given
+    value.
+    """
     return str(max(option.secondary_opts if value is False and option.secondary_opts else option.opts, key=len))
 
 
@@ -154,7 +156,7 @@ def parse_span(text: str) -> int:
 
 
 def parse_time(text: str, now: int, latest: int | None = None) -> int:
-    """Parse a timestamp or a time span before ``now`` to Unix seconds.
+    """Parse a timestamp, or a time span before ``now``, to Unix seconds.
 
     Raises:
         CommandRefused: the time is invalid, or later than ``latest`` (default: ``now``).
@@ -169,7 +171,7 @@ def parse_time(text: str, now: int, latest: int | None = None) -> int:
 
 
 def overlap_option(explained: str) -> Any:
-    """Return the option ``--overlap SECONDS`` of a rotation, with ``explained`` as its help text."""
+    """Return the option ``--overlap SECONDS`` of a rotation, with the help text ``explained``."""
     return typer.Option(min=0, max=LONGEST_OVERLAP, metavar="SECONDS", help=explained)
 
 
@@ -177,7 +179,7 @@ EventsOverlap = Annotated[int, overlap_option("How long events are also signed w
 
 
 def format_new_secret(subject: str, secret: str | None, use: str, old_until: str | None) -> str:
-    """Format the new secret of ``subject``. ``use`` is its verb, e.g. ``signs``."""
+    """Format the new secret of ``subject``. ``use`` is a verb for the secret's use, for example ``signs``."""
     before = f"together with the old one until {old_until}" if old_until else "alone"
     return f"The new secret of {subject}: {secret}\n{ONCE}\nIt {use} from now on, {before}."
 

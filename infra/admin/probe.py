@@ -26,7 +26,7 @@ _LONGEST = 200
 def probe(hub: Hub, bank: Bank) -> dict[str, Any]:
     """Request the accounts from a bank without a consent.
 
-    Returns details of the request and the response: ``reachable``, ``accepted`` (the bank did not reject the API
+    Return details of the request and the response: ``reachable``, ``accepted`` (the bank did not reject the API
     key or the signature), ``api_key_fingerprint`` (the first digits of the key's SHA-256), ``signed_with`` and
     ``public_keys`` (key ids), ``certificate_subject`` (of the bank's TLS certificate), ``milliseconds``, ``status``
     and ``answer``.
@@ -62,7 +62,7 @@ def probe(hub: Hub, bank: Bank) -> dict[str, Any]:
 
 
 def _classify_answer(form: AnswerForm, reply: Reply) -> tuple[bool, str | None, str]:
-    """Return whether a response has the format of the bank's API version, its error code, and its message."""
+    """Return whether a response has the format of the bank's API version, and its error code and message."""
     try:
         body = jsontext.loads(reply.body)
     except jsontext.InvalidJson:
@@ -76,7 +76,9 @@ def _classify_answer(form: AnswerForm, reply: Reply) -> tuple[bool, str | None, 
 
 
 def certificate_subject(url: str, ca_file: str | None = None) -> str | None:
-    """Return the subject of the TLS certificate at an https address, issued by ``ca_file`` or a public authority."""
+    """Return the subject of the TLS certificate of an https address. ``ca_file`` or a public authority must have issued
+    it.
+    """
     parts = urlsplit(url)
     if parts.scheme != "https" or not parts.hostname:
         return None

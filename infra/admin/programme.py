@@ -148,7 +148,7 @@ def _report_dry_run(plans: list[LoadPlan]) -> Report:
 
 
 def _report_load(plans: list[LoadPlan], error: str | None = None) -> Report:
-    """Report the changes made and the parts of new credentials. With ``error``, the file was loaded only in part."""
+    """Report the changes made and the secrets of new credentials. With ``error``, the file was loaded only in part."""
     data = _plan_members(plans, done=True) | ({"error": error} if error else {})
     texts = [_format_plan(plan) + _format_secrets(plan) for plan in plans] + ([f"Error: {error}"] if error else [])
     return Report(data, "\n\n".join(texts), good=error is None)
@@ -190,7 +190,7 @@ def _format_value(value: Any) -> str:
 
 
 def _format_secrets(plan: LoadPlan) -> str:
-    """Format new credentials and a new events secret for printing; empty if none were created."""
+    """Format new credentials and a new events secret for printing. Return an empty text if none were created."""
     made = [f"Credential {name}:\n{_format_credential(_secret_parts(secret))}" for name, secret in plan.secrets.items()]
     parts = [*made, _ONCE] if made else []
     parts += [f"The secret of its events: {plan.events_secret}\n{ONCE}"] if plan.events_secret else []
@@ -203,7 +203,7 @@ def _secret_parts(secret: CredentialSecret) -> dict[str, str]:
 
 
 def _format_credential(parts: dict[str, str]) -> str:
-    """Format a credential's parts under their names in a request body."""
+    """Format a credential's parts with the member names of a request body."""
     return "\n".join(f"  {name:<15} {value}" for name, value in parts.items())
 
 

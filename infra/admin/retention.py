@@ -114,7 +114,7 @@ def _steps(hub: Hub, due: Iterable[T], remove_one: Callable[[Hub, T], None]) -> 
 
 
 def _report(person: Person, removed: list[str]) -> Report:
-    """Report the removed data of a person, and the remaining data with the reasons."""
+    """Report the removed data of a person, and the remaining data with the reasons for their retention."""
     stays = kinds_of_person(person)
     members = [{"name": kind.name, "data": kind.data, "kept": kind.retention, "reason": kind.reason} for kind in stays]
     done = ["Removed:", *_describe([BY_NAME[name] for name in removed])] if removed else ["Nothing was left to remove."]
@@ -123,7 +123,7 @@ def _report(person: Person, removed: list[str]) -> Report:
 
 
 def _describe(kinds: Iterable[Kind], detail: Callable[[Kind], str] | None = None) -> Iterator[str]:
-    """Format each kind with its data on one line, and its detail below, in lines of at most 120 columns."""
+    """Format each kind and its data on one line, with its detail below, in lines of at most 120 columns."""
     for kind in kinds:
         yield f"  {kind.name:<{_NAME_WIDTH}}{kind.data}"
         if detail is not None:
@@ -134,7 +134,7 @@ def _describe(kinds: Iterable[Kind], detail: Callable[[Kind], str] | None = None
 
 
 def _removal(kind: Kind) -> str:
-    """Format the removal of a kind with the wording of docs/reference/retention.md."""
+    """Format the removal of a kind as in docs/reference/retention.md."""
     on_request = "Removed" if kind.on_request else "Stays"
     return f"Kept: {kind.retention}. Then removed by: {kind.removal}. On request: {on_request}."
 

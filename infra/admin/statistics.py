@@ -141,7 +141,7 @@ def export(
 
 
 def _describe_left_out(records: Sequence[DayRecord]) -> str:
-    """Format the omitted days: ``90 made-up days of 4 banks (360 rows)``. For one bank, a day is a row."""
+    """Format the omitted days, for example ``90 made-up days of 4 banks (360 rows)``. For one bank, a day is a row."""
     days = _pluralize(len({record.day for record in records}), "made-up day")
     banks = len({record.bic for record in records})
     return days if banks == 1 else f"{days} of {banks} banks ({_pluralize(len(records), 'row')})"
@@ -180,7 +180,7 @@ def _normalize_bic(hub: Hub, text: str) -> str:
 
 
 def _banks_to_ingest(hub: Hub, bic: str | None, days: DayRange | None) -> Sequence[ExpectedBank]:
-    """Return all registered banks, or the bank with this BIC, which may have been removed."""
+    """Return all registered banks, or the bank ``bic``, which may have been removed."""
     registered = expected_banks(hub.openbanking.banks)
     if bic is None:
         return registered
@@ -192,14 +192,14 @@ def _banks_to_ingest(hub: Hub, bic: str | None, days: DayRange | None) -> Sequen
 
 
 def _explain_no_record(bic: str, banks: Sequence[ExpectedBank], days: DayRange | None) -> str:
-    """Explain why a bank has no record of these days."""
+    """Explain why a bank has no record of the selected days."""
     if banks and days and days.until < banks[0].since:
         return f"{bic} was registered on {banks[0].since}: there are no records for earlier days"
     return _explain_unknown(bic)
 
 
 def _find_records(hub: Hub, days: DayRange, bank: str | None) -> list[DayRecord]:
-    """Return the daily records of one bank or all. Raises: CommandRefused: the bank is unregistered without records."""
+    """Return the daily records of one or all banks. Raises: CommandRefused: no records of an unregistered bank."""
     if bank is None:
         return list(day_records.records_of_all(hub.store, days.since, days.until))
     bic = _normalize_bic(hub, bank)

@@ -1,4 +1,4 @@
-"""The trace command: the log lines of a request, and the records that they refer to.
+"""The trace command, which shows the log lines of a request, and the records that the lines refer to.
 
 Log lines are read from the local stack's log file, or from CloudWatch Logs.
 """
@@ -189,7 +189,7 @@ _TOGETHER = 100
 
 
 def _find_records(hub: Hub, lines: Sequence[LogLine], more: Collection[str]) -> dict[str, list[dict[str, Any]]]:
-    """Read the records that log lines refer to, by kind. ``more`` are additional delivery ids."""
+    """Read the records that log lines refer to, grouped by kind. ``more`` contains additional delivery ids."""
     store, now = hub.store, hub.clock.time()
     said = [line.members for line in lines]
     ids = [*more, *_collect(said, "delivery_id"), *(each for one in said for each in one.get("delivery_ids", ()))]
@@ -213,7 +213,7 @@ def _collect(said: Iterable[Mapping[str, Any]], name: str) -> list[str]:
 
 
 def _read_items(store: Store, keys: Iterable[tuple[str, Item]]) -> list[Item]:
-    """Read the items that exist. Duplicate keys are read once."""
+    """Read items, and return those that exist. Duplicate keys are read once."""
     different = list({repr(key): key for key in keys}.values())
     batches = pieces(different, _TOGETHER)
     return [item for batch in batches for item in store.batch_get(batch) if item is not None]
@@ -234,7 +234,7 @@ def _readable_value(name: str, value: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class LogLine:
-    """A log line. ``members`` excludes the members that all lines share."""
+    """A log line. ``members`` excludes the members that all log lines share."""
 
     request_id: str
     at: datetime
@@ -252,19 +252,19 @@ class LocalLog:
 
     @property
     def place(self) -> str:
-        """The log's location for display."""
+        """Return the location of the log for display."""
         return str(self.path)
 
     def lines(self, request_id: str, since: int) -> Sequence[LogLine]:
         """Yield the log lines of a request since a Unix time, in chronological order.
 
-        Includes the lines of a delivery that was sent as ``request_id``.
+        Includes the lines of a delivery whose request id is ``request_id``.
         """
         texts = (text for text in logfile.read_lines(self.path) if request_id in text)
         return _sort_lines([_parse_line(text, logfile.API, request_id) for text in texts], since)
 
     def search(self, messages: Sequence[str], since: int, until: int) -> Iterator[tuple[dict[str, Any], int]]:
-        """Yield the members and times of all lines with one of these messages, up to but not including ``until``."""
+        """Yield the members and times of all lines with one of the messages, before the time ``until``."""
         return _select_lines(logfile.read_lines(self.path), messages, since, until)
 
 
@@ -284,7 +284,7 @@ class CloudWatchLog:
         return _sort_lines([line for lines in groups for line in lines], since)
 
     def search(self, messages: Sequence[str], since: int, until: int) -> Iterator[tuple[dict[str, Any], int]]:
-        """Yield the members and times of all lines with one of these messages, up to but not including ``until``."""
+        """Yield the members and times of all lines with one of the messages, before the time ``until``."""
         pattern = " || ".join(f'($.message = "{message}")' for message in messages)
         for group in self._groups():
             pages = self.client.get_paginator("filter_log_events").paginate(
@@ -295,7 +295,7 @@ class CloudWatchLog:
 
     @property
     def _api_group(self) -> str:
-        """Return the log group of the API function, and the name prefix of the other functions' groups."""
+        """Return the log group of the API function, and the name prefix of the log groups of the other functions."""
         return f"/aws/lambda/{self.prefix}"
 
     def _groups(self) -> Iterator[str]:
@@ -315,12 +315,12 @@ class CloudWatchLog:
 
 
 def stage_log(prefix: str) -> CloudWatchLog:
-    """Return the CloudWatch logs of the stage with this resource name prefix."""
+    """Return the CloudWatch logs of the stage with the resource name prefix ``prefix``."""
     return CloudWatchLog(boto3.client("logs", config=_CONFIG), prefix)
 
 
 def _parse_line(text: str, function: str, request_id: str) -> LogLine | None:
-    """Parse a log line; ``None`` if it is not JSON or belongs to a different request."""
+    """Parse a log line. Return ``None`` if the line is not JSON or belongs to a different request."""
     try:
         said = json.loads(text)
         if request_id not in (said["request_id"], said.get("sent_as")):

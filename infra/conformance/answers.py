@@ -1,4 +1,4 @@
-"""Strict parsing of a bank's responses, with the same models and formats as in the hub."""
+"""Parses a bank's responses strictly, with the same models and formats as the hub."""
 
 from __future__ import annotations
 
@@ -23,9 +23,10 @@ class Reading:
     """A parsed success response.
 
     Attributes:
-        members: in snake_case; empty if the response cannot be parsed.
+        members: the members in snake case; empty if the response cannot be parsed.
         faults: the reasons why the response is unusable.
-        deviations: faults that the hub logs and accepts: lengths, characters, optional members, duplicate notations.
+        deviations: faults that the hub logs and accepts, in lengths, characters, optional members or duplicate
+        notations.
     """
 
     members: Mapping[str, Any]
@@ -48,7 +49,7 @@ def read_object(reply: Reply) -> dict[str, Any] | None:
 
 
 def is_refusal(version: Version, webhook: Webhook, reply: Reply) -> bool:
-    """Whether the hub treats a response as an error: by its status, or by an error's members with a success status."""
+    """Return whether the hub treats a response as an error, by its status or by error members in a success response."""
     if not 200 <= reply.status < 300:
         return True
     found = read_object(reply) or {}
@@ -56,7 +57,7 @@ def is_refusal(version: Version, webhook: Webhook, reply: Reply) -> bool:
 
 
 def error_forms(version: Version, webhook: Webhook) -> list[AnswerForm]:
-    """Return the permitted error formats: the version's format and, if different, the webhook's."""
+    """Return the permitted error formats: the format of the version and, if different, the format of the webhook."""
     return list(dict.fromkeys([form_of(version, webhook), version.answers]))
 
 
@@ -83,7 +84,7 @@ def read(version: Version, webhook: Webhook, request: Mapping[str, Any], reply: 
 
 
 def _problems(webhook: Webhook, request: Mapping[str, Any], members: dict[str, Any]) -> tuple[list[str], list[str]]:
-    """Return the faults and deviations of a response from its model."""
+    """Return the differences between a response and its model, as faults and deviations."""
     try:
         (webhook.expected(request) if webhook.expected else webhook.answer).read(members, most=None)
     except InvalidMessage as error:

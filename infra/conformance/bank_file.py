@@ -1,6 +1,6 @@
-"""The file that describes a bank under test, ``bank.yaml``: its format, defaults and checks.
+"""The file ``bank.yaml``, which describes a bank under test: format, defaults and validation.
 
-Every fault is reported with its location. Of the file's content, only the paths of other files are quoted.
+Every fault is reported with its location. Reports quote only paths of other files from the file's content.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Fault = tuple[str, str]
 
 
 class InvalidBankFile(ValueError):
-    """The file is unusable. Each of ``faults`` is a sentence that starts with its location and contains no secret."""
+    """The file is unusable. Each of ``faults`` is a sentence that starts with the location and contains no secret."""
 
     def __init__(self, faults: Iterable[str]) -> None:
         self.faults = tuple(faults)
@@ -116,7 +116,7 @@ class Part(BaseModel):
 
 
 class HubPart(Part):
-    """The kit's own addresses and key."""
+    """The addresses and the key of the kit."""
 
     listen: Annotated[str, AfterValidator(_check_listen)] = LISTEN
     public_url: BaseUrl | None = None
@@ -124,7 +124,7 @@ class HubPart(Part):
 
 
 class AccountPart(Part):
-    """An account of the PSU: the identifiers that the bank uses."""
+    """An account of the PSU, with the identifiers that the bank uses."""
 
     account_id: Text | None = None
     iban: Iban | None = None
@@ -135,14 +135,14 @@ class AccountPart(Part):
 
 
 class CustomerPart(Part):
-    """The PSU of the test. Payments are made from the first account."""
+    """The PSU of the test. Payments are made from the PSU's first account."""
 
     accounts: Annotated[list[AccountPart], Field(min_length=1)]
     scopes: Annotated[list[str], Field(min_length=1)] | None = None
 
 
 class PsuPart(Part):
-    """The PSU at the bank's pages: a person with a browser, or a command."""
+    """How the PSU acts on the bank's pages: a person with a browser, or a command."""
 
     mode: Literal["browser", "script"] = "browser"
     command: Text | None = None
@@ -167,7 +167,7 @@ class PaymentPart(Part):
 
 
 class LimitsPart(Part):
-    """The kit's timeouts in seconds: for the PSU, and for a status report or a revocation."""
+    """The kit's timeouts in seconds, for the PSU, and for a status report or a revocation."""
 
     psu: Seconds = 300
     report: Seconds = 30
@@ -202,7 +202,7 @@ _CREDITORS = {
 
 @dataclass(frozen=True, slots=True)
 class BankUnderTest:
-    """A bank as described by its file, with loaded keys. ``private_key`` is ``None`` if the kit creates its own."""
+    """A bank as described by its file, with loaded keys. If ``private_key`` is ``None``, the kit creates a key."""
 
     version: Version
     bic: str
@@ -224,7 +224,7 @@ class BankUnderTest:
     limits: LimitsPart
 
     def in_other_currency(self) -> BankUnderTest | None:
-        """Return the bank with payments in a currency of none of its accounts; ``None`` without such a currency."""
+        """Return the bank with payments in a currency that no account has; ``None`` if no such currency exists."""
         held = {account.currency for account in self.accounts}
         other = next((currency for currency in _CREDITORS if currency not in held), None)
         if other is None:
@@ -263,7 +263,7 @@ def parse(text: str, folder: Path) -> BankUnderTest:
 
 
 class _Keys:
-    """Loads keys: PEM text, or the path of a file. Collects the faults."""
+    """Loads keys from PEM text or from a file, and collects the faults."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

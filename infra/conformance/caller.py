@@ -1,4 +1,4 @@
-"""The kit's calls to the bank: webhooks, signed as by the hub, or deliberately invalid in one respect."""
+"""The kit's calls to the bank: signed webhooks as the hub sends them, or webhooks with one deliberate fault."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ Change = Callable[[Headers], None]
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A webhook that was sent, and its reply or failure.
+    """A webhook that the kit sent, with the response or the failure.
 
-    ``note`` describes the request's variation.
+    ``note`` describes how the request differs from a valid request.
     """
 
     path: str
@@ -48,7 +48,7 @@ class Call:
 
     @property
     def evidence(self) -> Evidence:
-        """Format the exchange as text."""
+        """Return the recorded exchange as text."""
         lines = [f"POST {self.path}", *_header_lines(self.headers), "", shorten(self.body.decode("utf-8", "replace"))]
         note = [f"# {self.note}"] if self.note else []
         return Evidence("\n".join([*note, *lines]), self._received())
@@ -72,9 +72,9 @@ def shorten(text: str) -> str:
 
 @dataclass(slots=True)
 class Caller:
-    """Sends webhooks to the bank, each on its own connection. It retries only after status 429.
+    """Sends webhooks to the bank, each on a separate connection. Only calls with status 429 are retried.
 
-    ``paused`` has the paths whose calls timed out. They are not called again.
+    ``paused`` contains the paths whose calls timed out. These paths are not called again.
     """
 
     base_url: str
@@ -105,9 +105,9 @@ class Caller:
             token: the ``X-Auth-Token``, if any.
             body: replaces the JSON of ``members``.
             signed: the bytes to sign instead of the body.
-            key: the signing key instead of the kit's.
-            change: changes the headers last.
-            note: the request's variation, for the report.
+            key: the signing key instead of the kit's key.
+            change: changes the headers after all other steps.
+            note: describes how the request differs from a valid request, for the report.
         """
         content = jsontext.dumps(members).encode() if body is None else body
         headers = {
@@ -137,7 +137,9 @@ class Caller:
         return call
 
     def _post_in_time(self, path: str, headers: Headers, body: bytes) -> Reply:
-        """Post a request. If the bank limits the rate, retry at the time set by the bank. Raises: OutboundError."""
+        """Post a request. If the bank limits the rate, retry after the time that the bank specifies. Raises:
+        OutboundError.
+        """
         for _ in range(_RATE_TRIES):
             reply = self.outbound.post(f"{self.base_url}{path}", body, headers, repeat=False, fresh=True)
             if reply.seconds > self.outbound.total_seconds:  # it arrived before anybody looked at the clock

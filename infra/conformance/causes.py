@@ -1,4 +1,4 @@
-"""Explains why a step failed, and identifies the check that fails for this reason."""
+"""Explains why a step failed, and identifies the check that fails for the same reason."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ ABOUT_THE_CALLER = (
 
 
 def failing_check(call: ReceivedCall) -> str:
-    """Return the id of the check that fails because of a call that the kit refused."""
+    """Return the id of the check that fails because the kit refused a call."""
     assert call.refusal is not None
     fault = call.refusal.fault
     if fault is Fault.HEADERS:
@@ -42,13 +42,13 @@ def failing_check(call: ReceivedCall) -> str:
 
 
 def refused(call: ReceivedCall) -> str:
-    """Explain why the kit refused a call, and which check fails for this reason."""
+    """Explain why the kit refused a call, and which check fails for the same reason."""
     assert call.refusal is not None
     return f"the kit refused {call.path}: {call.refusal.message}: see {failing_check(call)}"
 
 
 def not_initiated(authorization: Authorization, calls: Sequence[ReceivedCall]) -> str:
-    """Explain why no ``init_authorization`` for an authorization succeeded; empty after a success."""
+    """Explain why no ``init_authorization`` call for an authorization succeeded. Return "" after a success."""
     if any(call.refusal is None for call in authorization.initiated):
         return ""
     return _why_missing("initiate", authorization.initiated, calls, "init_authorization was not called", "initiated")
@@ -63,7 +63,7 @@ def no_consent(authorization: Authorization, calls: Sequence[ReceivedCall]) -> s
 def _why_missing(
     name: str, about: Sequence[ReceivedCall], calls: Sequence[ReceivedCall], otherwise: str, check: str
 ) -> str:
-    """Explain why no call ``name`` succeeded: the refusal of the last call, or its absence."""
+    """Explain why no call ``name`` succeeded: the last call was refused, or there was no call."""
     made = about or [call for call in calls if call.name == name]
     if made and made[-1].refusal is not None:
         return refused(made[-1])

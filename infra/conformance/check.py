@@ -1,4 +1,4 @@
-"""Checks: their rows and their results."""
+"""A check, as a row of a table, and its result."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ class Check:
     """One rule of the protocol.
 
     Attributes:
-        check_id: group and name, such as ``accounts.answer-form``.
+        check_id: group and name, for example ``accounts.answer-form``.
         rule: the rule in a few words.
-        paragraph: the specification's paragraph with the rule.
-        expected: what a conforming bank does.
+        paragraph: the paragraph of the specification that contains the rule.
+        expected: the behaviour of a conforming bank.
         run: checks the bank. Raises: CheckFailed, CheckSkipped.
-        path: the path of the checked webhook or call; empty without one.
+        path: the path of the checked webhook or call; empty for other checks.
     """
 
     check_id: str
@@ -41,18 +41,18 @@ class Check:
 
     @property
     def name(self) -> str:
-        """The part of the id after the first dot."""
+        """Return the part of the id after the first dot."""
         return self.check_id.partition(".")[2]
 
     @property
     def group(self) -> str:
-        """The part of the id before the dot."""
+        """Return the part of the id before the first dot."""
         return self.check_id.partition(".")[0]
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """A check's outcome with masked texts. ``problem`` is the reason for a failure or skip, empty after a success."""
+    """A check's outcome. Secrets in its texts are masked. ``problem`` is the reason for a failure or skip."""
 
     check: Check
     outcome: Outcome
@@ -65,12 +65,12 @@ class Result:
 
     @property
     def is_blocked(self) -> bool:
-        """Whether a mandatory check could not run because an earlier step failed."""
+        """Return whether a mandatory check could not run because an earlier step failed."""
         return self.skip == "blocked" and self.check.level == "mandatory"
 
     @property
     def exchange(self) -> list[tuple[str, str]]:
-        """The labelled requests and responses, in order."""
+        """Return the labelled requests and responses in chronological order."""
         sent, received = ("the kit's answer", self.sent), ("the bank's call", self.received)
         if not self.by_bank:
             sent, received = ("sent", self.sent), ("received", self.received)

@@ -1,7 +1,7 @@
-"""Simulates the PSU at a demonstration bank for the conformance kit, as ``psu.command`` of ``bank.yaml``.
+"""Simulates the PSU at a demonstration bank for the conformance kit, as ``psu.command`` in ``bank.yaml``.
 
-``.venv/bin/python -m infra.conformance.demo_psu BASE_URL`` is the command. The kit adds ``consent URL approve`` or
-``refuse``, ``payment URL confirm`` or ``refuse``, or ``revoke``. The customer is the first of the sign-in page.
+The command is ``.venv/bin/python -m infra.conformance.demo_psu BASE_URL``. The kit appends ``consent URL approve`` or
+``refuse``, ``payment URL confirm`` or ``refuse``, or ``revoke``. The PSU is the first customer on the sign-in page.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def refuse(browser: Browser, url: str) -> BrowserPage:
-    """Refuse on the first page."""
+    """Refuse the request on the first page."""
     page = require_page(browser.open(url))
     return require_page(browser.submit(page, _form_to(page, "/refuse")))
 

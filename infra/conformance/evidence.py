@@ -1,4 +1,4 @@
-"""The evidence of a check, and the reasons for a failed or skipped check."""
+"""The recorded exchange of a check, and the exceptions for failed and skipped checks."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ Skip = Literal["", "inapplicable", "blocked", "unplayed"]
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """Requests and responses as readable, unmasked text.
+    """The recorded exchange of a check: requests and responses as readable, unmasked text.
 
     Attributes:
-        by_bank: whether ``received`` is a call of the bank, and ``sent`` the kit's response.
+        by_bank: whether ``received`` is a call from the bank, and ``sent`` is the kit's response.
     """
 
     sent: str = ""
@@ -23,7 +23,7 @@ class Evidence:
 
 
 class CheckFailed(Exception):
-    """The bank violated the rule. ``expected`` overrides the row's text, ``received`` ends with the fault."""
+    """The bank violated the rule. ``expected`` overrides the text of the check. ``received`` ends with the fault."""
 
     def __init__(self, evidence: Evidence, problem: str) -> None:
         self.evidence = evidence
@@ -32,7 +32,7 @@ class CheckFailed(Exception):
 
 
 class CheckSkipped(Exception):
-    """The check is skipped. The message contains the reason. This class means that the rule does not apply."""
+    """The check is skipped. The message contains the reason. This base class means that the rule does not apply."""
 
     kind: Skip = "inapplicable"
 
@@ -44,6 +44,6 @@ class CheckBlocked(CheckSkipped):
 
 
 class CheckUnplayed(CheckSkipped):
-    """The PSU's part was not run, because it is unsupported or was skipped."""
+    """The PSU's action was not performed, because it is unsupported or was skipped."""
 
     kind: Skip = "unplayed"

@@ -1,7 +1,7 @@
-"""The simulated hub of the kit: authorization requests, consents, tokens and payments, and the bank's calls.
+"""The simulated hub of the kit: authorization requests, consents, tokens, payments, and the bank's calls.
 
-The hub checks calls in the real hub's order, refuses them with the same codes and messages, and records all data for
-the checks.
+The order of validation, the error codes and the messages are the same as in the real hub. The simulated hub records
+all data for the checks.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ _PAGE = (
 
 
 class Hub:
-    """The state of the kit's simulated hub, and its responses to the bank. Its methods are thread-safe."""
+    """The state of the simulated hub, and its responses to the bank. All methods are thread-safe."""
 
     def __init__(self, bank: BankUnderTest, key: RSAPrivateKey, masking: Masking, clock: Clock) -> None:
         self.bank = bank
@@ -124,7 +124,7 @@ class Hub:
         return authorization
 
     def observe(self, call: Call) -> None:
-        """Record the payment in a response, so that the bank may report its status."""
+        """Record the payment in a response, so that the bank may report the payment's status."""
         try:
             found = jsontext.loads(call.reply.body) if call.reply else None
         except jsontext.InvalidJson:
@@ -136,7 +136,7 @@ class Hub:
                 self.changed.notify_all()
 
     def wait_for(self, condition: Callable[[], bool], seconds: float) -> bool:
-        """Wait at most ``seconds`` until ``condition`` holds. Returns whether it does."""
+        """Wait at most ``seconds`` until ``condition`` is true. Return whether it became true."""
         with self.changed:
             return self.changed.wait_for(condition, seconds)
 
@@ -227,7 +227,7 @@ class Hub:
         return HttpAnswer(status, "application/json", text)
 
     def _read(self, call: BankCall | None, body: bytes) -> tuple[Any, Any, InvalidMessage | None]:
-        """Parse a body. Returns its members and the validated request, or the faults of its members."""
+        """Parse a body. Return its members, and either the validated request or the faults of the members."""
         assert call is not None
         try:
             members = jsontext.loads(body)
@@ -264,7 +264,7 @@ class Hub:
             raise Refusal(Fault.NOT_JSON, "the body is not valid JSON")
 
     def _perform(self, call: BankCall, request_id: str, body: bytes, request: Any) -> Mapping[str, Any]:
-        """Return the response members, or those of the first request with this id. Raises: Refusal."""
+        """Return the response members. A duplicate request gets the first response. Raises: Refusal."""
         earlier = None if call.is_read else self._answers.get((call.path, request_id))
         if earlier is not None and earlier[0] != body:
             raise refusals.REQUEST_ID_USED()
@@ -374,7 +374,7 @@ class Hub:
 
 
 def content_type(headers: Mapping[str, str]) -> str:
-    """Return the media type of a body; JSON if the header is absent."""
+    """Return the media type of a body; JSON if the header is missing."""
     return headers.get("content-type", "application/json").partition(";")[0].strip().lower() or "application/json"
 
 

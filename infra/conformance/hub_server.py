@@ -18,7 +18,7 @@ _READ_SECONDS = 20
 
 
 class PortTaken(Exception):
-    """The kit cannot listen on its port. The message contains the reason."""
+    """The kit cannot listen on the port. The message contains the reason."""
 
 
 class _Server(ThreadingHTTPServer):
@@ -56,12 +56,12 @@ class _Handler(StrictHandler):
         self.wfile.write(content)
 
     def log_message(self, format: str, *args: object) -> None:
-        """Disable request logging: URLs contain codes."""
+        """Disable request logging, because URLs contain codes."""
 
 
 @contextmanager
 def serving(hub: Hub) -> Iterator[None]:
-    """Serve ``hub`` at its address. Raises: PortTaken."""
+    """Run an HTTP server for ``hub`` at its address. Raises: PortTaken."""
     host, port = hub.bank.listen
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:

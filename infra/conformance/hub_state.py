@@ -25,13 +25,13 @@ class HttpAnswer:
 
 @dataclass(frozen=True, slots=True)
 class ReceivedCall:
-    """A call of the bank.
+    """A call from the bank.
 
     Attributes:
         call: the row of ``BANK_CALLS``; ``None`` if the version has no such action.
-        members: the parsed body; ``None`` if it is not a JSON object.
-        request: the validated request; ``None`` if it is invalid.
-        field_problem: the reason why it is invalid.
+        members: the parsed body; ``None`` if the body is not a JSON object.
+        request: the validated request; ``None`` if the request is invalid.
+        field_problem: the reason why the request is invalid.
         refusal: the reason for the kit's refusal; ``None`` after a success.
     """
 
@@ -53,7 +53,7 @@ class ReceivedCall:
 
     @property
     def evidence(self) -> Evidence:
-        """Return the kit's response as ``sent``, and the bank's call as ``received``."""
+        """Return the exchange: the bank's call as ``received``, and the kit's response as ``sent``."""
         lines = [f"{name}: {'***' if name in HIDDEN_HEADERS else value}" for name, value in self.headers.items()]
         text = shorten(self.body.decode("utf-8", "replace"))
         return Evidence(
@@ -67,9 +67,9 @@ class Authorization:
 
     Attributes:
         initiated, saved: the bank's calls, the latest last.
-        cancelled: the query with which the cancel URL was opened; ``None`` if it was not opened.
-        callback_url: the URL in the response to ``consent``; empty before.
-        arrivals: the queries with which the PSU's browser reached the callback.
+        cancelled: the query with which the PSU's browser opened the cancel URL, if it did; otherwise ``None``.
+        callback_url: the URL in the response to ``consent``; empty before this response.
+        arrivals: the queries with which the PSU's browser opened the callback URL.
     """
 
     request: AuthorizationRequest

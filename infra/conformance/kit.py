@@ -1,4 +1,4 @@
-"""Assembles the kit (key, hub, caller, PSU), checks that the bank is reachable, and runs the checks."""
+"""Creates the parts of the kit (key, hub, caller and PSU), checks that the bank is reachable, and runs the checks."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ class CannotRun(Exception):
 
 
 def load_key(bank: BankUnderTest, folder: Path) -> RSAPrivateKey:
-    """Load the hub's key from the bank's file, or from ``folder``, where the first run creates it.
+    """Load the hub's key from the bank's file, or from ``folder``. The first run creates the key in ``folder``.
 
-    Banks cache the hub's public keys for up to 60 s, so they would refuse a new key for every run.
+    Banks cache the hub's public keys for up to 60 s, so a bank would refuse a new key in every run.
 
     Raises:
         CannotRun: the key cannot be read or written.
@@ -57,7 +57,7 @@ def load_key(bank: BankUnderTest, folder: Path) -> RSAPrivateKey:
 def open_session(
     bank: BankUnderTest, key: RSAPrivateKey, output: TextIO, *, psu: Psu | None = None, limits: Limits | None = None
 ) -> Iterator[Session]:
-    """Open a session with a bank while the hub serves. Raises: PortTaken, CannotRun."""
+    """Start the simulated hub and open a session with a bank. Raises: PortTaken, CannotRun."""
     limits = limits or Limits(report=bank.limits.report)
     outbound = Outbound(public_only=False, total_seconds=limits.answer, ca_file=bank.ca_file)
     session = make_session(bank, key, output, outbound, psu, limits)
@@ -69,7 +69,7 @@ def open_session(
 def make_session(
     bank: BankUnderTest, key: RSAPrivateKey, output: TextIO, outbound: Outbound, psu: Psu | None, limits: Limits
 ) -> Session:
-    """Create a session with a bank, without serving its hub."""
+    """Create a session with a bank without starting the simulated hub."""
     masking = Masking()
     masking.add(bank.api_key)
     masking.add_pem(_private_pem(key))
@@ -97,7 +97,7 @@ def _say_to(output: TextIO) -> Callable[[str], None]:
 
 
 def _require_reachable(session: Session) -> None:
-    """Require a connection to the bank. Raises: CannotRun."""
+    """Require that the bank is reachable. Raises: CannotRun."""
     probed = session.version.webhooks[0]
     call = session.caller.send(probed, {}, token=None)
     session.caller.paused.clear()
@@ -118,7 +118,7 @@ def run(session: Session, checks: Sequence[Check], show: Callable[[Result], None
 
 
 def _narrowed(bank: BankUnderTest) -> str:
-    """Return the scopes and webhooks of the version that the file excludes."""
+    """Return the scopes and webhooks of the version that the bank's file excludes."""
     parts = []
     if set(bank.scopes) != set(bank.version.scopes):
         parts.append(f"in the scopes {', '.join(bank.scopes)}")

@@ -12,7 +12,7 @@ _SHORTEST = 8
 
 
 class Masking:
-    """The secrets of a run. Every text of the output is masked."""
+    """The secrets of a run, which are masked in all texts of the output."""
 
     def __init__(self) -> None:
         self._secrets: set[str] = set()
@@ -32,7 +32,7 @@ class Masking:
         self.add(*(line for line in pem.splitlines() if not line.startswith("-----")))
 
     def mask(self, text: str) -> str:
-        """Replace every secret in ``text`` with ``***``."""
+        """Return ``text`` with every secret replaced by ``***``."""
         if len(self._longest_first) != len(self._spellings):  # threads of the hub add some meanwhile
             self._longest_first = sorted(self._spellings, key=len, reverse=True)
         first = bisect_left(self._longest_first, -len(text), key=lambda spelling: -len(spelling))

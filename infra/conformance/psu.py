@@ -1,8 +1,8 @@
-"""The PSU: a person who follows instructions in a browser, or a command.
+"""The PSU of the test: a person who follows instructions in a browser, or a command.
 
 The command is called as ``COMMAND consent URL approve``, ``COMMAND consent URL refuse``, ``COMMAND payment URL
-confirm``, ``COMMAND payment URL refuse`` or ``COMMAND revoke``. The exit code is 0 for done, 3 for not supported, and
-any other for failed.
+confirm``, ``COMMAND payment URL refuse`` or ``COMMAND revoke``. Exit code 0 means done, 3 means not supported, and any
+other code means failed.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Task:
     Attributes:
         url: the page to open; empty for ``revoke``.
         decision: ``approve``, ``confirm`` or ``refuse``; empty for ``revoke``.
-        is_done: whether the kit has seen the outcome, such as the browser's return.
+        is_done: returns whether the kit has observed the outcome, for example the return of the browser.
     """
 
     action: Action
@@ -59,7 +59,7 @@ class PsuOutcome:
 
 
 class Psu(Protocol):
-    """The PSU who decides at the bank's pages."""
+    """The PSU who decides on the bank's pages."""
 
     def act(self, task: Task) -> PsuOutcome:
         """Carry out a task."""
@@ -99,7 +99,7 @@ class ScriptPsu:
 
 
 def _end_of(output: str) -> str:
-    """Return the last characters of an output, from the start of a line if possible."""
+    """Return the last characters of an output, if possible from the start of a line."""
     if len(output) <= _OUTPUT:
         return output
     line = output.find("\n", -_OUTPUT - 1) + 1
@@ -107,7 +107,7 @@ def _end_of(output: str) -> str:
 
 
 class BrowserPsu:
-    """A person who follows instructions on the terminal. On a terminal, ``s`` and Enter skip a step."""
+    """A person who follows instructions on the terminal. If input is a terminal, ``s`` and Enter skip a step."""
 
     def __init__(self, seconds: float, output: TextIO, wait: Callable[[Callable[[], bool], float], bool]) -> None:
         self._seconds = seconds

@@ -1,4 +1,4 @@
-"""The reports of a run: JSON, JUnit XML and HTML. All texts are already masked."""
+"""Writes the reports of a run as JSON, JUnit XML and HTML. Secrets in all texts are already masked."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NAME = "report"
 
 
 def write(run: Run, folder: Path) -> list[Path]:
-    """Write all reports to ``folder``, each atomically. Returns the files. Raises: OSError."""
+    """Write all reports to ``folder``, each atomically. Return the files. Raises: OSError."""
     folder.mkdir(parents=True, exist_ok=True)
     texts = {"html": report_html.render(run), "json": as_json(run), "xml": as_junit(run)}
     files = []
@@ -30,7 +30,7 @@ def write(run: Run, folder: Path) -> list[Path]:
 
 
 def as_json(run: Run) -> str:
-    """Return the report as JSON. A skipped check has its reason in ``received``."""
+    """Return the report as JSON. For a skipped check, ``received`` contains the reason."""
     content = {
         "bank": run.bic,
         "version": run.version,
@@ -98,5 +98,5 @@ def _explain(result: Result) -> str:
 
 
 def _xml(text: str) -> str:
-    """Remove the characters that XML 1.0 does not allow."""
+    """Remove characters that XML 1.0 does not allow."""
     return "".join(each if each in "\t\n\r" or each.isprintable() else "?" for each in text)

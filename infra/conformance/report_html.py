@@ -1,4 +1,4 @@
-"""The HTML report of a run: one file without scripts, in the reader's colour scheme, failures first."""
+"""The HTML report of a run: one file without scripts that follows the reader's colour scheme. Failures come first."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def _parts(run: Run, title: str) -> Iterator[str]:
 
 
 def _section(name: str, results: list[Result], unfolded: Collection[str] = ()) -> Iterator[str]:
-    """Render a part with a heading. The results whose ids are in ``unfolded`` are open."""
+    """Render a section with a heading. The results whose ids are in ``unfolded`` are initially open."""
     if results:
         yield f"<h2>{escape(name)}</h2>\n"
         yield from (_row(result, result.check.check_id in unfolded) for result in results)

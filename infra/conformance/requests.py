@@ -1,4 +1,4 @@
-"""Valid requests to a bank under test, for every webhook of its version, built from its file."""
+"""Builds valid requests to a bank under test from its file, for every webhook of its version."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ class Examples:
     """The valid requests of a version.
 
     Attributes:
-        account: identifies an account; ``None`` if the file has no suitable identifier.
-        funds: asks whether an account covers an amount.
-        history: asks for the first page of an account's payments or transactions.
-        orders: by kind of payment, without ``payment_scheme``, which is the same for all.
+        account: requests an account; ``None`` if the file has no suitable identifier.
+        funds: requests whether an account covers an amount.
+        history: requests the first page of an account's payments or transactions.
+        orders: the payment orders by kind, without ``payment_scheme``, which is the same for all orders.
     """
 
     account: Callable[[AccountPart], Members | None]

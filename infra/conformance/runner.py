@@ -1,4 +1,4 @@
-"""A run: the selected checks in order, each with its outcome and masked evidence."""
+"""Runs the selected checks in order and records the outcome and masked exchange of each check."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ KIT_FAILED = "this check could not be made, which is a fault of the kit"
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A finished run. ``started_at`` is a timestamp, ``seconds`` the duration.
+    """A finished run. ``started_at`` is a timestamp, and ``seconds`` is the duration.
 
     Attributes:
-        is_full: whether all checks of the version were chosen.
-        narrowed: the exclusions of the bank's file, such as scopes.
+        is_full: whether all checks of the version were selected.
+        narrowed: the exclusions in the bank's file, for example scopes.
     """
 
     bic: str
@@ -36,22 +36,22 @@ class Run:
 
     @property
     def has_failed(self) -> bool:
-        """Whether a mandatory check failed."""
+        """Return whether a mandatory check failed."""
         return any(result.fails_run for result in self.results)
 
     @property
     def blocked(self) -> list[Result]:
-        """The mandatory checks that could not run because an earlier step failed."""
+        """Return the mandatory checks that could not run because an earlier step failed."""
         return [result for result in self.results if result.is_blocked]
 
     @property
     def is_good(self) -> bool:
-        """Whether no mandatory check failed or was blocked."""
+        """Return whether no mandatory check failed or was blocked."""
         return not self.has_failed and not self.blocked
 
     @property
     def unplayed(self) -> list[Result]:
-        """The mandatory checks that did not run because the PSU's part was not run."""
+        """Return the mandatory checks that did not run because the PSU's action was not performed."""
         return [result for result in self.results if result.skip == "unplayed" and result.check.level == "mandatory"]
 
 
@@ -66,7 +66,7 @@ def run_checks(session: Session, checks: Iterable[Check], show: Callable[[Result
 
 
 def run_check(session: Session, check: Check) -> Result:
-    """Run one check. An error of the kit itself neither ends the run nor counts against the bank."""
+    """Run one check. An internal error of the kit does not end the run and is not a failure of the bank."""
     started = time.monotonic()
     outcome: Outcome = "passed"
     evidence, problem = Evidence(), ""

@@ -10,11 +10,11 @@ from infra.conformance.check import Check
 
 
 class UnknownChecks(ValueError):
-    """A part of the selection matches no check, or the selection is empty. The message contains it and the groups."""
+    """The selection is empty, or a part of it matches no check. The message contains the part and the groups."""
 
 
 def select(checks: Sequence[Check], only: str) -> list[Check]:
-    """Return the checks that ``only`` selects, in order; all checks if it is empty.
+    """Return the checks that ``only`` selects, in order; all checks if ``only`` is empty.
 
     A part is an id (``accounts.answer-form``), the beginning of ids up to a dot (``accounts``) or a pattern with
     ``*`` or ``?`` (``*.signature-*``).
@@ -32,7 +32,7 @@ def select(checks: Sequence[Check], only: str) -> list[Check]:
 
 
 def _explain(checks: Sequence[Check], unknown: Sequence[str]) -> str:
-    """Explain why a selection is refused, with the closest name for each unknown part, and the groups."""
+    """Explain why a selection is refused, with the most similar name for each unknown part, and the groups."""
     groups = list(dict.fromkeys(check.group for check in checks))
     names = [*groups, *(check.check_id for check in checks)]
     said = ", ".join(

@@ -1,6 +1,6 @@
-"""One run against a bank: steps shared by checks, each run once, on first use.
+"""One run against a bank. Checks share steps, and each step runs once, on first use.
 
-A failed step raises ``CheckSkipped`` in checks that depend on it. The check of the step itself examines the step's
+If a step fails, checks that depend on the step raise ``CheckSkipped``. The check of the step itself examines the
 results and fails.
 """
 
@@ -53,7 +53,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """An authorization attempt: its state at the kit's hub, and the outcome of the PSU's part."""
+    """An authorization attempt: its state at the simulated hub, and the outcome of the PSU's task."""
 
     authorization: Authorization
     outcome: PsuOutcome
@@ -62,10 +62,10 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class PlayedPayment:
-    """A payment that was initiated and decided by the PSU.
+    """A payment that was initiated, and on which the PSU has decided.
 
     Attributes:
-        returned: the query with which the browser returned; ``None`` without a return.
+        returned: the query with which the browser returned; ``None`` if the browser did not return.
         report_check: the id of the check that fails if no status is reported.
     """
 
@@ -109,11 +109,11 @@ class Session:
 
     @cached_property
     def other_key(self) -> RSAPrivateKey:
-        """Create a key that is not the hub's."""
+        """Create a key that differs from the hub's key."""
         return signatures.load_private_key(signatures.generate_private_pem(), own=True)
 
     def once(self, key: object, step: Callable[[], T]) -> T:
-        """Run ``step`` once and return its result. A failed step fails again with the same reason."""
+        """Run ``step`` once and return its result. If the step failed, later calls fail with the same reason."""
         if key not in self._taken:
             try:
                 self._taken[key] = step()
@@ -141,7 +141,7 @@ class Session:
         return scopes
 
     def attempt(self, name: ConsentName) -> Attempt:
-        """Return the authorization ``name``, run once. Raises: CheckSkipped, if the PSU's part is not supported."""
+        """Return the authorization ``name``, which runs once. Raises: CheckSkipped: the PSU's task is unsupported."""
         if name not in self._attempts:
             kind: ConsentType = "one_time" if name == "one-time" else "reusable"
             authorization = self.hub.open_authorization(self.scopes_of(name), kind)
@@ -168,7 +168,7 @@ class Session:
         return token
 
     def no_consent(self, name: ConsentName) -> str:
-        """Explain why there is no consent ``name``."""
+        """Explain why the consent ``name`` does not exist."""
         found = self.attempt(name)
         authorization = found.authorization
         if name != "main" and self._attempts.get("main") and self.attempt("main").authorization.token:
@@ -177,7 +177,7 @@ class Session:
         return causes.no_consent(authorization, self.hub.calls)
 
     def ended_token(self) -> str:
-        """Return a token whose end the bank has acknowledged. Raises: CheckSkipped."""
+        """Return a token whose revocation the bank has acknowledged. Raises: CheckSkipped."""
         return self.once("ended", self._end_token)
 
     def _end_token(self) -> str:
@@ -189,7 +189,7 @@ class Session:
         return self.token("ended")
 
     def end_at_bank(self) -> tuple[str, ReceivedCall | None, PsuOutcome]:
-        """Have the PSU end the consent at the bank. Returns the token, the bank's call, and the PSU's outcome.
+        """Have the PSU end the consent at the bank. Return the token, the bank's call, and the PSU's outcome.
 
         Raises:
             CheckSkipped.
@@ -216,14 +216,14 @@ class Session:
     # -- webhooks
 
     def require_offered(self, webhook: Webhook) -> None:
-        """Require an offered webhook. Raises: CheckSkipped: the file excludes it or its scope."""
+        """Require that the bank offers a webhook. Raises: CheckSkipped: the file excludes the webhook or its scope."""
         if webhook.path in self.bank.not_offered:
             raise CheckSkipped(f"not_offered has {webhook.path}")
         if webhook.scope is not None and webhook.scope.name not in self.bank.scopes:
             raise CheckSkipped(f"customer.scopes does not have {webhook.scope}")
 
     def request(self, subject: Subject) -> Members:
-        """Return the valid request. Raises: CheckSkipped: it cannot be built."""
+        """Return the valid request. Raises: CheckSkipped: the request cannot be built."""
         self.require_offered(subject.webhook)
         members = subject.request(self)
         try:
@@ -240,7 +240,7 @@ class Session:
         return self.token() if subject.webhook.sends_token and kind_sends else None
 
     def send(self, subject: Subject, members: Mapping[str, Any] | None = None, **variation: Any) -> Call:
-        """Send a webhook: the valid request with its token, unless varied (see ``Caller.send``).
+        """Send a webhook. By default, send the valid request with its token (see ``Caller.send`` for variations).
 
         Raises:
             CheckSkipped: the request cannot be built, or the bank no longer responds to this webhook.
@@ -253,11 +253,11 @@ class Session:
         return self.caller.send(subject.webhook, request, token=token, **variation)
 
     def good(self, subject: Subject) -> Call:
-        """Send the valid request of a subject once. Raises: CheckSkipped."""
+        """Send the valid request of a subject once, and return the call. Raises: CheckSkipped."""
         return self.once(("good", subject.name), lambda: self.send(subject))
 
     def good_answer(self, subject: Subject) -> Mapping[str, Any]:
-        """Return the members of the response to the valid request. Raises: CheckSkipped: it is unusable."""
+        """Return the members of the response to the valid request. Raises: CheckSkipped: the response is unusable."""
         call = self.good(subject)
         return self.read(subject, call)
 
@@ -271,12 +271,12 @@ class Session:
     # -- payments
 
     def order(self, *amounts: str) -> tuple[str, Order]:
-        """Create an order. Returns its id, and the order with a ``callback_url`` that contains the id."""
+        """Create an order. Return its id, and the order with a ``callback_url`` that contains the id."""
         order_id = new_id()
         return order_id, Order(amounts, f"{self.bank.public_url}{CALLBACK}?{ORDER}={order_id}")
 
     def played(self, subject: Subject, decision: Decision) -> PlayedPayment:
-        """Return a payment that the PSU confirmed or refused, run once. Raises: CheckSkipped."""
+        """Return a payment that the PSU confirmed or refused. The payment runs once. Raises: CheckSkipped."""
         return self.once(("played", subject.name, decision), lambda: self._play(subject, decision))
 
     def _play(self, subject: Subject, decision: Decision) -> PlayedPayment:
@@ -309,14 +309,16 @@ class Session:
         return PlayedPayment(call, str(answer["payment_id"]), order_id, decision, outcome, returned, report_check)
 
     def is_page(self, url: object) -> bool:
-        """Whether the hub would send a PSU's browser to ``url``. Only banks at http addresses may use http."""
+        """Return whether the hub would redirect a PSU's browser to ``url``. Only banks with http addresses may use
+        http.
+        """
         return is_confirmation_url(url, local=self.bank.base_url.startswith("http:"))
 
     def reports(self, payment: PlayedPayment, is_awaited: Callable[[Any], bool] = bool) -> list[StatusReport]:
-        """Return the reports of a payment's status. Waits once for a status that ``is_awaited`` accepts.
+        """Return the status reports of a payment. Wait once for a status that ``is_awaited`` accepts.
 
         Raises:
-            CheckBlocked: the bank's report was refused, or not awaited after an earlier missing report.
+            CheckBlocked: the bank's report was refused, or the kit does not wait because an earlier report is missing.
         """
         self.await_report(payment, is_awaited)
         found = self.hub.reports_of(payment.payment_id)
@@ -332,7 +334,7 @@ class Session:
         return []
 
     def await_report(self, payment: PlayedPayment, is_awaited: Callable[[Any], bool] = bool) -> None:
-        """Wait once for the report of a status. After a missing report, wait only briefly for other payments."""
+        """Wait once for the report of a status. After a missing report, waits for other payments are short."""
 
         def has_come() -> bool:
             if self.refused_report(payment):
@@ -348,13 +350,13 @@ class Session:
             self._unreported.append(payment)
 
     def _patience(self) -> float:
-        """Return the seconds to wait for a report: fewer after a missing report, 0 if the bank has never reported."""
+        """Return the seconds to wait for a report: few after a missing report, 0 if the bank has sent no report."""
         if not self._unreported:
             return self.limits.report
         return self.limits.arrival if any(call.name == "report_status" for call in self.hub.calls) else 0.0
 
     def refused_report(self, payment: PlayedPayment) -> ReceivedCall | None:
-        """Return the last report of a payment, if the kit refused all of its reports."""
+        """Return the last report of a payment if the kit refused all reports of the payment."""
         if self.hub.reports_of(payment.payment_id):
             return None
         named = payment.payment_id.encode()
@@ -362,7 +364,7 @@ class Session:
         return made[-1] if made and made[-1].refusal is not None else None
 
     def _wait(self, condition: Callable[[], bool], what: str, seconds: float | None = None) -> None:
-        """Wait for the bank for at most ``seconds`` (default: ``limits.report``). After a while, print a message."""
+        """Wait for the bank for at most ``seconds`` (default: ``limits.report``). A long wait prints a message."""
         limit = self.limits.report if seconds is None else seconds
         quiet = min(limit, QUIET_SECONDS)
         if not self.hub.wait_for(condition, quiet) and limit > quiet:

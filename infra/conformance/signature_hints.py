@@ -15,7 +15,7 @@ _OTHER_KEY = (
 
 
 def hint(keys: Sequence[RSAPublicKey], body: bytes, signature: str) -> str:
-    """Describe which other bytes ``signature`` signs instead of ``body``. Without a match, suggest a different key."""
+    """Describe the other bytes that ``signature`` signs instead of ``body``. If none match, suggest a different key."""
     return next((said for said, other in _attempts(body) if verify(keys, other, signature)), _OTHER_KEY)
 
 

@@ -1,4 +1,4 @@
-"""Valid requests in an unusual form: white space, escaped letters, amounts as numbers."""
+"""Serialises valid requests in an unusual notation: white space, escaped letters, amounts as numbers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _HIGHEST = 0xFFFF
 
 
 def respell(members: Mapping[str, Any]) -> bytes:
-    """Serialise ``members`` as JSON with lossless numbers as amounts and an escaped letter in each text."""
+    """Serialise ``members`` as JSON with an escaped letter in each text. Amounts are numbers if no digit is lost."""
     return _spell(members).encode()
 
 

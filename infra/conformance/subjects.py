@@ -16,7 +16,7 @@ from infra.conformance.requests import EXAMPLES, Members, Order
 
 
 class RequestSource(Protocol):
-    """The part of a run from which valid requests are built."""
+    """The part of a run that provides the data for valid requests."""
 
     bank: BankUnderTest
     version: Version

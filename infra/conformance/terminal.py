@@ -83,7 +83,7 @@ def first_line(text: str) -> str:
 
 
 def summary(run: Run) -> str:
-    """Return the verdict, the counts of a run, and the limits of the verdict."""
+    """Return the verdict, the counts of a run, and the limitations of the verdict."""
     joined = ": " if run.is_full else "; "
     lines = [f"{printable(verdict(run))}{joined}{counts(run)}"]
     if run.is_full and not run.has_failed and (run.blocked or run.unplayed):

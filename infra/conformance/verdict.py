@@ -1,4 +1,4 @@
-"""The result of a bank's run, in words for the terminal and the report."""
+"""The result of a bank's run in words, for the terminal and the report."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from infra.conformance.runner import Run
 
 
 def verdict(run: Run) -> str:
-    """Return one sentence without a full stop. Only a full run, without skipped applicable checks, says «conforms»."""
+    """Return one sentence without a full stop. Only a full run without skipped applicable checks «conforms»."""
     if not run.is_full:
         return f"{run.bic}, version {run.version}, {_counted(len(run.results), 'chosen check')}: {grounds(run)}"
     if run.has_failed:
@@ -18,7 +18,7 @@ def verdict(run: Run) -> str:
 
 
 def grounds(run: Run) -> str:
-    """Return the number of failed or, without failures, blocked mandatory checks, and the reason of the first block."""
+    """Return the number of failed mandatory checks. Without failures, describe the checks that could not run."""
     if run.has_failed:
         return f"{_counted(run.count('failed', 'mandatory'), 'mandatory check')} failed"
     if run.blocked:
@@ -29,7 +29,7 @@ def grounds(run: Run) -> str:
 
 
 def counts(run: Run) -> str:
-    """Return the results by outcome, and the duration."""
+    """Return the number of results for each outcome, and the duration."""
     failed, advised = run.count("failed", "mandatory"), run.count("failed", "advice")
     blocked = sum(result.skip == "blocked" for result in run.results)
     because = f" ({blocked} of them because a step before failed)" if blocked else ""

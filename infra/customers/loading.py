@@ -33,7 +33,7 @@ class InvalidCustomers(ValueError):
 
 
 class TooManyCustomers(Exception):
-    """The change is too large for one transaction, or the customers for their list."""
+    """The change is too large for one transaction, or the number of customers exceeds the limit."""
 
 
 class CustomersChanged(Exception):
@@ -55,7 +55,9 @@ class BankChange:
 
     @property
     def operations(self) -> list[Operation]:
-        """Return the writes. A bank without changes is checked, so that concurrent loads of the same customers fail."""
+        """Return the writes. A bank without changes gets a condition check, so that concurrent loads of its customers
+        fail.
+        """
         if self.added or self.removed:
             return directory.replace_customers(self.bank, self.found, self.added, self.removed)
         return [directory.check_unchanged(self.bank, self.found)]
@@ -93,7 +95,7 @@ def load(hub: Services, text: str) -> list[BankChange]:
 
 
 def delete(hub: Services, ids: Collection[str]) -> list[BankChange]:
-    """Delete customers at every bank. Returns the change at each. Their consents and payments remain, and are refused.
+    """Delete customers at every bank, and return the change at each bank. Later calls with their consents are refused.
 
     Raises:
         UnknownCustomers, TooManyCustomers, CustomersChanged, StoreError: no data was changed.
@@ -124,7 +126,7 @@ def _parse(text: str) -> list[CustomerPart]:
 
 
 def _plan_load(bank: DemoBank, found: LoadedCustomers, parts: Sequence[CustomerPart]) -> BankChange:
-    """Return the change at one bank. A customer without an account at this bank is removed."""
+    """Return the planned change at one bank. A customer without an account at this bank is removed."""
     added = [building.build_customer(bank.profile, part) for part in parts if bank.profile.bic in part.banks]
     left = [part.id for part in parts if bank.profile.bic not in part.banks and part.id in found.customers]
     return BankChange(bank, found, added, left)

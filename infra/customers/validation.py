@@ -79,7 +79,7 @@ def _wrong_amount(member: str, amount: str, currency: str) -> Iterator[Fault]:
 
 
 def _find_taken(bic: str, customers: Sequence[CustomerPart], stored: Mapping[str, Customer]) -> Iterator[Fault]:
-    """Yield the account numbers and IBANs that a different account of a bank has."""
+    """Yield the account numbers and IBANs that another account of the bank already has."""
     ids = {customer.id for customer in customers}
     others = [*CUSTOMERS[BANKS[bic].name].values(), *(each for each in stored.values() if each.customer_id not in ids)]
     taken = [account for other in others for account in other.accounts]

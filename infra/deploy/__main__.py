@@ -78,14 +78,14 @@ def deploy_functions(stage: str) -> None:
 
 
 def _has_consumer(client: Any, stage: str) -> bool:
-    """Whether the queue has a consumer. Chalice creates it early, and cannot create it twice."""
+    """Return whether the queue has a consumer. Chalice creates it early, and cannot create it twice."""
     pages = client.get_paginator("list_event_source_mappings").paginate()
     called = pages.search("EventSourceMappings[].FunctionArn")
     return f"causeway-{stage}-deliver" in (arn.rpartition(":")[2] for arn in called)
 
 
 def keep_log(client: Any, stage: str) -> None:
-    """Set the retention of the API function's log. Chalice sets it for a log with a different name."""
+    """Return whether the queue has a consumer. Chalice creates the consumer early, and cannot create it twice."""
     group, days = f"/aws/lambda/causeway-{stage}", chalice_command.stage_settings(stage)["log_retention_in_days"]
     _create_log(client, group)
     client.put_retention_policy(logGroupName=group, retentionInDays=days)

@@ -26,7 +26,7 @@ _MODE = 0o644 << 16
 
 
 class CompileFailed(Exception):
-    """A module cannot be compiled. The message is Python's."""
+    """A module cannot be compiled. The message is Python's error message."""
 
 
 def compile_modules(folder: Path, place: str) -> None:

@@ -56,7 +56,9 @@ def stage_settings(stage: str) -> dict[str, Any]:
 
 
 def find_placeholder(stage: str) -> str | None:
-    """Return the problem with the stage's address in ``.chalice/config.json``, without a full stop, or ``None``."""
+    """Describe the problem with the stage's address in ``.chalice/config.json``, without a full stop; ``None`` if
+    valid.
+    """
     address = stage_settings(stage)["environment_variables"]["PUBLIC_URL"]
     if not f".{urlsplit(address).hostname}".endswith(f".{_PLACEHOLDER}"):
         return None
@@ -64,7 +66,7 @@ def find_placeholder(stage: str) -> str | None:
 
 
 def is_recorded(stage: str) -> bool:
-    """Whether this machine has a record of the stage's deployment by Chalice."""
+    """Return whether this machine has a record of the stage's deployment by Chalice."""
     return _record_path(stage).is_file()
 
 
@@ -85,7 +87,7 @@ def _record_path(stage: str) -> Path:
 def project_copy() -> Iterator[Path]:
     """Create a temporary copy of the application for Chalice.
 
-    Otherwise, compiled files would be packaged and make equal packages differ.
+    Without the copy, compiled files would be packaged, and packages of equal sources would differ.
     """
     with tempfile.TemporaryDirectory(prefix="causeway-application-") as place:
         project = Path(place) / "causeway"

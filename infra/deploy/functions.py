@@ -1,9 +1,8 @@
 """The Lambda functions, one row each: trigger, resources and alarms.
 
 To add a scheduled job, write a function in its package's ``jobs``, and add a row here and its rights in ``policies``.
-This command then writes ``.chalice/config.json`` and the policies beside it. They are in git because Chalice reads
-them.
-``tests/infra/test_functions.py`` reports missing alarms and documents.
+This command then writes ``.chalice/config.json`` and the policies beside it. These files are in git because Chalice
+reads them. ``tests/infra/test_functions.py`` reports missing alarms and documents.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ CONFIG = ROOT / ".chalice" / "config.json"
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A function with its own policy, ``.chalice/policy-<stage>-<name>.json``.
+    """A Lambda function with its own policy, ``.chalice/policy-<stage>-<name>.json``.
 
     Attributes:
         name: its handler's name and the end of ``causeway-<stage>-<name>``; empty for the function behind API Gateway.
@@ -31,7 +30,7 @@ class Function:
         memory: in MB.
         timeout: in seconds.
         alarms: the alarms for its failures or missing runs, by name without the stage prefix.
-        stages: the deployed stages that have it.
+        stages: the deployed stages that include the function.
     """
 
     name: str
@@ -46,7 +45,7 @@ class Function:
         return self.trigger.startswith(("rate(", "cron("))
 
     def policy(self, stage: str) -> str:
-        """The name of the function's policy file."""
+        """Return the name of the function's policy file."""
         return f"policy-{stage}{self.name and f'-{self.name}'}.json"
 
 
@@ -68,7 +67,7 @@ BY_NAME: Mapping[str, Function] = {each.name: each for each in FUNCTIONS}
 
 
 def configure(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Return Chalice's configuration with the functions of the table. All other settings are unchanged."""
+    """Return Chalice's configuration with the functions of the table. All other settings remain unchanged."""
     sizes = {
         each.name: {"lambda_memory_size": each.memory, "lambda_timeout": each.timeout}
         for each in FUNCTIONS

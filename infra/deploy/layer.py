@@ -174,7 +174,7 @@ def _pip(command: str, *arguments: str) -> None:
 
 
 def is_left_out(name: str) -> bool:
-    """Whether a file of the locked wheels, a path below ``site-packages``, is excluded from the layer."""
+    """Return whether the layer excludes a file of the locked wheels. The path is relative to ``site-packages``."""
     package, _, inside = name.partition("/")
     service = _SERVICE_DATA.match(name)
     return (
@@ -197,9 +197,9 @@ def remove_unused(packages: Path) -> None:
 
 
 def _remove_documentation(model: Path) -> None:
-    """Empty the documentation of a service model: two thirds of the data that a new client parses.
+    """Remove the documentation from a service model: two thirds of the data that each new client parses.
 
-    The members remain, because botocore requires them for endpoint parameters.
+    The empty members remain, because botocore requires them for endpoint parameters.
     """
     found = json.loads(gzip.decompress(model.read_bytes()))
     model.write_bytes(gzip.compress(json.dumps(_without_texts(found), separators=(",", ":")).encode(), mtime=0))

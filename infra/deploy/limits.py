@@ -36,7 +36,7 @@ _QUOTA = "L-B99A9384"
 
 
 class LimitsNotPossible(Exception):
-    """The account cannot have the configured reservations. The message contains the numbers and the remedy."""
+    """The account cannot provide the configured reservations. The message contains the numbers and the remedy."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,10 +49,10 @@ class Pin:
 
 
 def read(file: Path, markers: Mapping[str, str] | None = None) -> dict[str, Pin]:
-    """Read the pins of a lock by normalised name. Of several pins, the one for ``markers`` is returned.
+    """Read the pins of a lock by normalised name. If a distribution has several pins, ``markers`` selects one.
 
     Args:
-        markers: values of environment markers (PEP 508). Missing values are the running Python's.
+        markers: values of environment markers (PEP 508). Missing values default to those of the running Python.
 
     Raises:
         LockFailed: a line lacks a version or hashes.

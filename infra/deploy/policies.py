@@ -1,4 +1,4 @@
-"""The IAM policies: the rights of each function, from which the policies of every stage are written.
+"""The IAM policies. The policies of every stage are written from the rights of each function.
 
 A function has the rights that its calls need, on resources of its own stage. In prod, rights of the demonstration banks
 are omitted. ``tests/infra/test_permissions.py`` compares these rights with the calls.
@@ -19,7 +19,7 @@ _DEMONSTRATION_BANKS = f"{_APPLICATION}-demo-banks"
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A statement that allows ``actions`` of ``service`` on ``resources``. ``{stage}`` represents the stage's name."""
+    """A policy statement that allows ``actions`` of ``service`` on ``resources``. ``{stage}`` is the stage's name."""
 
     name: str
     service: str

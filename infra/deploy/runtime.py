@@ -21,11 +21,11 @@ _OLDEST_GLIBC = 17
 
 
 class WrongPython(Exception):
-    """The running Python version is not the deployed one. The message contains the remedy."""
+    """The running Python version differs from the deployed version. The message contains the remedy."""
 
 
 def check_python() -> None:
-    """Check that this is the deployed Python version. Raises: WrongPython."""
+    """Check that the running Python version is the deployed version. Raises: WrongPython."""
     version = ".".join(map(str, sys.version_info[:2]))
     if version != PYTHON:
         raise WrongPython(

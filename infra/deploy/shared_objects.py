@@ -32,7 +32,7 @@ def _is_elf(path: Path) -> bool:
 
 
 def problems(folder: Path, processor: str) -> Iterator[str]:
-    """Return why shared objects below ``folder`` would not load in Lambda, one sentence without a full stop per reason.
+    """Return the reasons why shared objects below ``folder`` would not load in Lambda, as sentences without full stops.
 
     Args:
         processor: ``arm64`` or ``x86_64``.
@@ -62,13 +62,13 @@ def needed_libraries(elf: ELFFile) -> list[str]:
 
 
 def needed_glibc(elf: ELFFile) -> list[str]:
-    """Return a shared object's required glibc versions (``.gnu.version_r``), such as ``GLIBC_2.28``; no weak ones."""
+    """Return the glibc versions that a shared object requires (``.gnu.version_r``), without weak requirements."""
     sections = [section for section in elf.iter_sections() if isinstance(section, GNUVerNeedSection)]
     needed = [each for section in sections for _, versions in section.iter_versions() for each in versions]
     return sorted({each.name for each in needed if each.name.startswith("GLIBC_") and not each["vna_flags"] & _WEAK})
 
 
 def _has(version: str) -> bool:
-    """Whether the runtime's glibc has a version of symbols. ``GLIBC_ABI_DT_RELR`` is a feature of version 2.36."""
+    """Return whether the runtime's glibc has a symbol version. ``GLIBC_ABI_DT_RELR`` is a feature of version 2.36."""
     found = re.fullmatch(r"GLIBC_(\d+)\.(\d+)(?:\.\d+)?", version)
     return found is not None and (int(found[1]), int(found[2])) <= runtime.GLIBC

@@ -37,13 +37,13 @@ def deploy_stack(
     pause: int,
     tags: Sequence[Mapping[str, str]] = (),
 ) -> bool:
-    """Create the stack ``name``, or update it to ``template``. Returns whether anything changed.
+    """Create the stack ``name``, or update it to ``template``. Return whether anything changed.
 
-    Until CloudFormation has finished, the resources in progress are printed to standard error every 30 seconds.
+    Every 30 seconds until CloudFormation has finished, the resources in progress are printed to standard error.
 
     Args:
         client: a boto3 CloudFormation client.
-        pause: seconds between polls of the stack, which is polled 360 times.
+        pause: seconds between polls of the stack. The maximum is 360 polls.
         tags: tags of the stack and all its resources.
 
     Raises:
@@ -137,7 +137,7 @@ def _describe_progress(client: Any, name: str) -> str:
 
 
 def _find_cause(client: Any, name: str) -> str:
-    """Return the failure reason of the first resource that was not merely cancelled."""
+    """Return the failure reason of the first resource whose failure was not a mere cancellation."""
     events = list(_recent_events(client, name))
     failed = [event for event in events if event["ResourceStatus"].endswith("_FAILED")]
     causes = [event for event in failed if not event.get("ResourceStatusReason", "").endswith(_CANCELLED)]

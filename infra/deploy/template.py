@@ -129,7 +129,7 @@ class Template:
         return {name: member for name, member in members.items() if member is not _OMITTED}
 
     def condition(self, name: str) -> bool:
-        """Whether a named condition is true. Raises: TemplateError."""
+        """Return whether a named condition is true. Raises: TemplateError."""
         if name not in self._template.get("Conditions", {}):
             raise TemplateError(f"no such condition: {name}")
         return bool(self.resolve(self._template["Conditions"][name]))
@@ -248,7 +248,7 @@ def _resolve(value: Any, decided: Mapping[str, bool]) -> Any:
 
 
 def _keep(entry: Parts, decided: Mapping[str, bool]) -> bool:
-    """Whether a resource or output exists. A resolved condition is removed from it."""
+    """Return whether a resource or output exists, and remove its resolved condition."""
     if entry.get("Condition") not in decided:
         return True
     return decided[entry.pop("Condition")]
@@ -293,7 +293,7 @@ def _leave_out(members: Parts, defaults: Mapping[str, Any]) -> None:
 
 
 def _abbreviate(metrics: list[list[Any]]) -> None:
-    """Replace the parts that a metric shares with the previous one by "."."""
+    """Replace the parts that a metric shares with the previous metric by "."."""
     before: Sequence[str] = ()
     for metric in metrics:
         names = [name for name in metric if isinstance(name, str)]

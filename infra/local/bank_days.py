@@ -1,7 +1,7 @@
 """Synthetic statistics for a new stack: 90 days of each demonstration bank for the performance pages.
 
-The records are marked as made up. The pages display the mark; exports and averages omit the records. A day's figures
-depend only on the bank and the day, except outages and slow days, which are spread over the whole range.
+The records are marked as synthetic. The pages display the mark, and exports and averages omit the records. Figures
+depend only on the bank and the day, except that outages and slow days are spread over the whole range.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ _WHOLE = sum(_SHARES.values())
 
 @dataclass(frozen=True, slots=True)
 class BankBehaviour:
-    """The behaviour of a bank.
+    """The simulated behaviour of a bank.
 
     Attributes:
         outages: the number of outages.
         longest: the longest duration of an outage, in minutes.
-        slowness: the response times, as a multiple of the usual ones.
+        slowness: the factor by which response times exceed the usual times.
         failed_share: the share of requests with an error response.
     """
 
@@ -95,9 +95,9 @@ def _made_up_day(
 
 
 def _counts(calls: int, service: Service, behaviour: BankBehaviour, outage: Span | None, chance: Random) -> CallCounts:
-    """Generate the outcomes of a service's calls. During an outage, five requests get no response until the bank counts
-    as down,
-    then an occasional one. Other requests are not sent.
+    """Generate the outcomes of a service's calls. The first five requests in an outage get no response.
+
+    The bank then counts as down: a few requests get no response, and the others are not sent.
     """
     seconds = outage[1] - outage[0] if outage else 0
     unanswered = 5 + seconds // _UNANSWERED_EVERY if outage and service == "AISP" else 0

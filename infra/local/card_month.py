@@ -1,4 +1,4 @@
-"""Converts ``card_month.yaml``, a new stack's month of card use, to the steps of the player."""
+"""Converts ``card_month.yaml``, which describes a month of card use, to steps of the simulation."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ Members = dict[str, Any]
 
 
 def steps() -> list[Step]:
-    """Return all steps of the month. The player sorts them."""
+    """Return all steps of the month, unsorted. The simulation sorts the steps."""
     story = parse_yaml(_FILE.read_text(encoding="utf-8"))
     return [step for card, entries in story["cards"].items() for each in entries for step in _read(story, card, each)]
 
 
 def _read(story: Mapping[str, Any], card: str, entry: Mapping[str, Any]) -> Iterator[Step]:
-    """Return the step of an entry, or the authorization and the clearing of a purchase."""
+    """Return the step of an entry. For a purchase, return the authorization and the clearing."""
     entries = _purchase(story, card, entry) if "pay" in entry else [entry]
     for each in entries:
         day, at = each["on"].split()
@@ -46,7 +46,7 @@ def _read(story: Mapping[str, Any], card: str, entry: Mapping[str, Any]) -> Iter
 
 
 def _purchase(story: Mapping[str, Any], card: str, entry: Mapping[str, Any]) -> Iterator[Members]:
-    """Return the entries of a purchase: its authorization and, unless declined or left open, its clearing."""
+    """Return the entries of a purchase: the authorization and, unless it is declined or left open, the clearing."""
     others, day = dict(entry), int(entry["on"].split()[0])
     merchant, cleared, after = others.pop("pay"), others.pop("cleared", entry["amount"]), others.pop("after", 1)
     currency, reading = (story["merchants"][merchant][name] for name in ("currency", "read"))
@@ -61,7 +61,7 @@ def _purchase(story: Mapping[str, Any], card: str, entry: Mapping[str, Any]) -> 
 
 
 def _members(story: Mapping[str, Any], entry: Mapping[str, Any]) -> Members:
-    """Return the members of an entry, with full data of people and merchants."""
+    """Return the members of an entry, with the complete data of people and merchants."""
     members = {name: value for name, value in entry.items() if name not in _ABOUT_STEPS}
     if "person" in members:
         members |= {f"holder_{name}": value for name, value in story["people"][members.pop("person")].items()}

@@ -1,9 +1,9 @@
-"""Simulates card use in the past: steps of a programme manager and of the card network, through the service's actions.
+"""Simulates past card use by a programme manager and the card network, through the service's actions.
 
-The player is a second ``Hub`` on the same data, whose clock is set to the time of each step. Every step has a fixed
-request reference, so a step completed before a crash returns its first response and has no further effect in a second
-run with the same start. A payment without a provider response at the process's end is completed first, as the schedule
-would do a minute later.
+The simulation uses a second ``Hub`` on the same data, whose clock is set to the time of each step. Every step has a
+fixed request reference. If a step completed before a crash, a second run with the same start gets the first response,
+and the step has no further effect. A payment without a provider response at the end of the process is completed first,
+as the schedule would do a minute later.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class StepFailed(Exception):
 
 
 class PastClock(Clock):
-    """A clock that changes only by ``move_to``. Durations are real."""
+    """A clock that only ``move_to`` changes. Durations are measured in real time."""
 
     def __init__(self, start: datetime) -> None:
         self._now = start
@@ -74,7 +74,7 @@ class Step:
 
 
 class CardPlayer:
-    """Runs steps for one programme manager on the data of ``hub``, from midnight (UTC) of the day of ``start``."""
+    """Runs steps for one programme manager on the data of ``hub``. The first day is the UTC day of ``start``."""
 
     def __init__(self, hub: Hub, manager_id: int, start: datetime) -> None:
         self._start = datetime.combine(start.astimezone(UTC).date(), time(), UTC)
@@ -85,7 +85,7 @@ class CardPlayer:
         self._responses: dict[str, Any] = {}
 
     def play(self, steps: Iterable[Step], is_stopped: Callable[[], bool] = lambda: False) -> bool:
-        """Run the steps in chronological order, until ``is_stopped``. Returns whether all steps ran.
+        """Run the steps in chronological order until ``is_stopped`` returns true. Return whether all steps ran.
 
         Raises: StepFailed.
         """
@@ -110,7 +110,7 @@ class CardPlayer:
         return data
 
     def _request(self, step: Step) -> Any:
-        """Return the response to a step."""
+        """Send the request of a step and return the response."""
         cards = self._hub.cards
         dispatcher = cards.api if step.action in cards.api.actions else cards.simulator
         asked = {
@@ -122,7 +122,7 @@ class CardPlayer:
         return jsontext.loads(dispatcher.answer_internally(self.credential, asked))
 
     def _finish_payments(self) -> None:
-        """Query the provider for each payment of an earlier process without its response."""
+        """Query the provider about each payment that an earlier process left without the provider's response."""
         clock = PastClock(self._clock.now() + timedelta(seconds=ASKING_SECONDS))
         _past_hub(self._present, clock).cards.call(finish_due_payments, clock.monotonic() + RUN_SECONDS)
 
@@ -139,9 +139,9 @@ class CardPlayer:
 
 
 def _past_hub(present: Hub, clock: PastClock) -> Hub:
-    """Create a service in the past, with the storage, keys and configuration of the present service.
+    """Create a service in the past that shares the storage, keys and configuration of the present service.
 
-    Keys and configuration are cached by the present time, and therefore remain valid.
+    Keys and configuration remain valid, because they are cached by present time.
     """
     past = Hub(present.settings, clock)
     past.store, past.keyring = present.store, present.keyring
@@ -150,7 +150,7 @@ def _past_hub(present: Hub, clock: PastClock) -> Hub:
 
 
 def credential(manager_id: int) -> Credential:
-    """Create a credential in memory with all rights. No response discloses card data."""
+    """Create a credential in memory that has all rights. Responses to this credential contain no card data."""
     from chalicelib.cards.programs.credentials import Credential
     from chalicelib.cards.protocol.card_records import ABSENT, CARD_FIELDS
 

@@ -1,4 +1,4 @@
-"""The certificate of a caller in API Gateway's format: ``requestContext.identity.clientCert``."""
+"""The certificate of a caller in API Gateway's format, ``requestContext.identity.clientCert``."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def describe_certificate(certificate: x509.Certificate) -> dict[str, Any]:
 
 
 def format_name(name: x509.Name) -> str:
-    """Format a name in API Gateway's notation: in the certificate's order, the reverse of RFC 4514."""
+    """Format a name in API Gateway's notation, which has the certificate's order, the reverse of RFC 4514."""
     return ",".join(part.rfc4514_string() for part in name.rdns)
 
 

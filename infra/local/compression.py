@@ -1,4 +1,4 @@
-"""Compression of responses as API Gateway does it with ``minimum_compression_size``."""
+"""Compresses responses like API Gateway with ``minimum_compression_size``."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def compress(content: bytes, headers: dict[str, Any], accepted: Sequence[str] | 
 
 
 def accepts_gzip(accept_encoding: str) -> bool:
-    """Whether an ``Accept-Encoding`` allows gzip (RFC 9110 §12.5.3): by its name, or else by ``*``."""
+    """Return whether an ``Accept-Encoding`` allows gzip (RFC 9110 §12.5.3), by name or otherwise by ``*``."""
     weights = {
         found[1].lower().removeprefix("x-"): float(found[2] or 1)
         for entry in accept_encoding.split(",")
@@ -40,18 +40,18 @@ def accepts_gzip(accept_encoding: str) -> bool:
 
 
 def _vary(headers: dict[str, Any]) -> None:
-    """Tell caches that the response depends on ``Accept-Encoding``."""
+    """Add ``Accept-Encoding`` to the header ``Vary``, because the response depends on it."""
     known = [entry.strip() for entry in _value(headers, "Vary").split(",") if entry.strip()]
     if not {"*", "accept-encoding"} & {entry.lower() for entry in known}:
         headers[_name(headers, "Vary")] = ", ".join([*known, "Accept-Encoding"])
 
 
 def _name(headers: Mapping[str, Any], name: str) -> str:
-    """Return the name of a header in the response's notation."""
+    """Return the name of a header as written in the response."""
     return next((given for given in headers if given.lower() == name.lower()), name)
 
 
 def _value(headers: Mapping[str, Any], name: str) -> str:
-    """Return a header's value, or an empty string. Values of a repeated header are joined."""
+    """Return a header's value, or an empty string. The values of a repeated header are joined."""
     value = headers.get(_name(headers, name)) or ""
     return value if isinstance(value, str) else ", ".join(value)

@@ -1,7 +1,7 @@
-"""The development CA: certificates for the local stack's https address, and for TPPs and banks that test mutual TLS.
+"""The development CA, which issues certificates for the local stack, and for TPPs and banks that test mutual TLS.
 
-It is created on first use, next to the stack's file: ``.local/tls/ca.pem`` and ``ca-key.pem``. Only its owner can read
-the files. Do not trust it outside this machine.
+The CA is created on first use in the folder of the stack's file: ``.local/tls/ca.pem`` and ``ca-key.pem``. Only the
+owner can read the files. Do not trust the CA outside this machine.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class ClientSubject:
     roles: tuple[Role, ...] = ()
 
     def name(self) -> x509.Name:
-        """The subject's name, from the country to the common name."""
+        """Return the subject's name, from the country to the common name."""
         identifier = self.organization_identifier
         attributes = [(NameOID.ORGANIZATION_NAME, self.common_name), (NameOID.COMMON_NAME, self.common_name)]
         if identifier:
@@ -60,7 +60,7 @@ class ClientSubject:
         return x509.Name([x509.NameAttribute(oid, value) for oid, value in attributes])
 
     def extensions(self) -> Extensions:
-        """The extension ``qcStatements`` with the roles, if any."""
+        """Return the extension ``qcStatements`` with the roles, if any."""
         if self.organization_identifier and self.roles:
             country, authority = self.organization_identifier[3:].split("-")[:2]
             statement = encode_statement(self.roles, authority, f"{country}-{authority}")
@@ -80,17 +80,19 @@ class DevelopmentCa:
 
     @property
     def file(self) -> Path:
-        """The CA's certificate."""
+        """Return the path of the CA's certificate."""
         return self.folder / CA
 
     def issue_client(self, subject: ClientSubject, days: int) -> tuple[str, str]:
-        """Issue a client certificate. Returns it and its private key, in PEM."""
+        """Issue a client certificate. Return the certificate and its private key in PEM."""
         key = ec.generate_private_key(ec.SECP256R1())
         extensions = (*_leaf(ExtendedKeyUsageOID.CLIENT_AUTH), *subject.extensions())
         return _pem(self._sign(subject.name(), key, days, extensions)), _key_pem(key)
 
     def server_files(self) -> tuple[Path, Path]:
-        """Return the files of a certificate for ``HOSTS`` and of its private key, renewed in its last month."""
+        """Return the files of a certificate for ``HOSTS`` and of its private key. Renew the certificate in its last
+        month.
+        """
         certificate, key = self.folder / SERVER, self.folder / SERVER_KEY
         if not (certificate.exists() and key.exists() and self._is_current(certificate)):
             self._create_server(certificate, key)

@@ -44,12 +44,12 @@ class DynamoDBEngine(ABC):
     @staticmethod
     @abstractmethod
     def program() -> list[str]:
-        """Return the start of the command: the program and its fixed arguments. Raises: EngineFailed: it is missing."""
+        """Return the program and its fixed arguments. Raises: EngineFailed: the program is missing."""
 
     @staticmethod
     @abstractmethod
     def _options(port: int, data: Path | None) -> list[str]:
-        """Return the remaining options of the command."""
+        """Return the remaining arguments of the command."""
 
     def __enter__(self) -> Self:
         return self
@@ -67,7 +67,7 @@ class DynamoDBEngine(ABC):
         return self._child.pid
 
     def wait(self) -> str:
-        """Wait until the engine is ready. Returns its address. Raises: EngineFailed."""
+        """Wait until the engine is ready, and return its address. Raises: EngineFailed."""
         deadline = time.monotonic() + _READY_SECONDS
         while time.monotonic() < deadline and not self._child.has_ended():
             if is_dynamodb(self.url):
@@ -83,7 +83,7 @@ class DynamoDBEngine(ABC):
         self._errors.close()
 
     def _explain_failure(self) -> str:
-        """Explain why the engine did not start: its last output line, and the location of its data."""
+        """Explain why the engine did not start, with its last output line and the location of its data."""
         self._errors.seek(0)
         lines = self._errors.read().decode(errors="replace").strip().splitlines()
         reason = f": {lines[-1].strip().removeprefix('error: ').rstrip('.')}" if lines else ""
@@ -96,7 +96,7 @@ class DynamoDBEngine(ABC):
 
 
 def is_dynamodb(url: str) -> bool:
-    """Whether DynamoDB is listening. Each of its responses has the header ``x-amzn-RequestId``."""
+    """Return whether DynamoDB is listening. Each DynamoDB response has the header ``x-amzn-RequestId``."""
     try:
         with urlopen(url, timeout=5) as response:
             return "x-amzn-RequestId" in response.headers

@@ -1,6 +1,6 @@
-"""DynamoDB Local: Amazon's engine, for behaviour that an emulator cannot verify.
+"""DynamoDB Local, Amazon's engine, for tests of behaviour that an emulator cannot verify.
 
-Maven fetches it once, into ``.local/dynamodb-local``.
+Maven downloads the engine once into ``.local/dynamodb-local``.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def fetch_engine(folder: Path = INSTALLED) -> Path:
 
 
 def find_java() -> str:
-    """Find a sufficiently recent Java. Raises: EngineFailed."""
+    """Return a Java program of a sufficient version. Raises: EngineFailed."""
     found = shutil.which("java")
     if found is None:
         raise EngineFailed(f"DynamoDB Local needs Java {OLDEST_JAVA} or later, but there is no java on this machine")

@@ -1,6 +1,6 @@
-"""dynoxide, a DynamoDB engine in a single program on SQLite, several times faster than the built-in emulator.
+"""dynoxide, a DynamoDB engine in a single program on SQLite, which is several times faster than the built-in emulator.
 
-``make install-dynoxide`` builds it with cargo and installs it in cargo's folder, usually ``~/.cargo/bin``.
+``make install-dynoxide`` builds the program with cargo and installs it in cargo's folder, usually ``~/.cargo/bin``.
 """
 
 from __future__ import annotations
@@ -37,7 +37,9 @@ class Dynoxide(DynamoDBEngine):
 
 
 def installed_version() -> str | None:
-    """Return the version of the program on the PATH; ``None`` if it is missing, ``"unknown"`` if unreadable."""
+    """Return the version of the program on the PATH; ``None`` if there is no program, ``"unknown"`` if it is
+    unreadable.
+    """
     program = shutil.which(_PROGRAM)
     if program is None:
         return None
@@ -49,7 +51,7 @@ def installed_version() -> str | None:
 
 
 def find_program() -> str:
-    """Return the path of the tested version. Raises: EngineFailed, if the PATH has none, or a different version."""
+    """Return the path of the program. Raises: EngineFailed, if the PATH has no program or an untested version."""
     version = installed_version()
     if version is None:
         raise EngineFailed(f"there is no {_PROGRAM} on the PATH: {_INSTALL}, with cargo")

@@ -1,10 +1,11 @@
-"""The AWS emulator: moto's server in a separate process.
+"""The AWS emulator, which runs moto's server in a separate process.
 
 Requests run one at a time, because moto's backends are not thread-safe and concurrent conditional transactions would
-interleave. ``sqs`` handles calls for messages instead. Connections are persistent, and Nagle's algorithm is off.
+interleave. The module ``sqs`` handles calls for messages instead of moto. Connections are persistent, and Nagle's
+algorithm is off.
 
-The command prints its address when it is ready, and exits when its standard input closes. If it cannot start, or can no
-longer save its state, it prints the reason in one sentence, and exits with 1.
+The command prints its address when it is ready, and exits when its standard input closes. If the emulator cannot start,
+or can no longer save its state, it prints the reason in one sentence and exits with code 1.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ Environ = dict[str, Any]
 
 
 class Emulator:
-    """Calls moto's WSGI application, one request at a time, or handles a call for messages.
+    """Calls moto's WSGI application for one request at a time. Calls for messages are handled without moto.
 
     ``now`` returns the time at which messages become visible.
     """
@@ -152,7 +153,7 @@ def load_moto() -> Callable[..., Iterable[bytes]]:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Serve until standard input closes."""
+    """Serve requests until standard input closes."""
     parser = command.parser("infra.local.emulator", __doc__)
     parser.add_argument("--port", type=int, default=0, help="default: any free one")
     parser.add_argument("--state", type=Path, help="keep tables, queues, secrets and key material in this file")

@@ -48,7 +48,7 @@ class StateUnusable(Exception):
 
 
 def _end(error: StateUnusable) -> NoReturn:
-    """Print the reason, and exit this process from within a request."""
+    """Print the reason and exit this process. Called during a request."""
     with contextlib.suppress(OSError):
         print(error, flush=True)
     os._exit(1)
@@ -92,7 +92,7 @@ class EmulatorState:
             raise sqlite3.DatabaseError(found)
 
     def restore(self) -> None:
-        """Restore the secrets, and have moto restore keys and tables on creation."""
+        """Restore the secrets, and make moto restore keys and tables when they are created."""
         _derive_keys(bytes.fromhex(self._seed()))
         for region, name, value in self._rows("secret"):
             _backend("secretsmanager", region).create_secret(
@@ -110,7 +110,7 @@ class EmulatorState:
         _after_creation("moto.dynamodb.models", "DynamoDBBackend.create_table", self._fill_table)
 
     def record_call(self, target: str, body: bytes) -> None:
-        """Save the changes of the call ``target`` (``DynamoDB_20120810.PutItem``, for example) with its ``body``."""
+        """Save the changes of the call ``target`` (for example ``DynamoDB_20120810.PutItem``). ``body`` is its body."""
         service, _, action = target.rpartition(".")
         if action.startswith(_READING):
             return
@@ -160,7 +160,7 @@ class EmulatorState:
         return self._file.execute(f"SELECT place, key, value FROM entries WHERE kind = ?{where}", values).fetchall()  # noqa: S608 - no value is part of it
 
     def _seed(self) -> str:
-        """The seed from which key material and key ids are derived."""
+        """Return the seed from which key material and key ids are derived."""
         if not self._rows("seed"):
             self._write([("seed", "", "", secrets.token_hex(32))])
         return self._rows("seed")[0][2]
@@ -197,7 +197,7 @@ _REMEDY = f"restore a copy of it, or {_FRESH}"
 
 
 def _touched(action: str, request: Mapping[str, Any]) -> Iterator[tuple[str, Key]]:
-    """Return the tables and keys of a writing call. A put's key is in its item."""
+    """Return the tables and keys that a writing call changes. A put has its key in the item."""
     if action == _TRANSACTION:
         for (operation,) in (each.values() for each in request["TransactItems"]):
             yield operation["TableName"], operation.get("Key") or operation.get("Item") or {}
@@ -257,13 +257,13 @@ def _backends(service: str) -> list[Any]:
 
 
 def _backend_of(table: str) -> Any:
-    """Return the DynamoDB backend with this table."""
+    """Return the DynamoDB backend that contains this table."""
     (found,) = [backend for backend in _backends("dynamodb") if table in backend.tables]
     return found
 
 
 def _after_creation(module: str, method: str, fill: Callable[[Any], None]) -> None:
-    """Patch a creating method of moto so that its result is filled from the saved state."""
+    """Patch a method of moto that creates objects, so that the saved state is added to the result."""
     from importlib import import_module
 
     owner, _, name = method.partition(".")

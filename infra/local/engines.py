@@ -39,7 +39,7 @@ class Engines:
     """The engines of a stack, which start when the object is created.
 
     Args:
-        environ: the process's environment, modified to point to the engines.
+        environ: the environment of the process. It is modified to point to the engines.
         engine: one of ``ENGINES``.
         folder: the parent of the engines' data folders.
         fresh: whether to remove existing data first.
@@ -80,12 +80,14 @@ class Engines:
 
     @property
     def prefix(self) -> str | None:
-        """The prefix of all resource names (``RESOURCE_PREFIX``); ``None`` keeps the template's names."""
+        """Return the prefix of all resource names (``RESOURCE_PREFIX``); ``None`` if the template's names are used."""
         return self._environ.get("RESOURCE_PREFIX")
 
     @property
     def dynamodb_engine(self) -> str | None:
-        """The separate DynamoDB engine, one of ``DYNAMODB_ENGINES`` or ``endpoint``; ``None`` without one."""
+        """Return the separate DynamoDB engine, one of ``DYNAMODB_ENGINES`` or ``endpoint``; ``None`` if it is not
+        separate.
+        """
         if self._dynamodb is not None:
             return self._engine
         return "endpoint" if self.has_own_dynamodb else None
@@ -106,14 +108,16 @@ class Engines:
             self._environ["AWS_ENDPOINT_URL_DYNAMODB"] = self._dynamodb.wait()
 
     def environment(self) -> dict[str, str]:
-        """Return the variables that other processes need to use these engines, with credentials only if fake."""
+        """Return the variables with which other processes use these engines. Credentials are included only if they are
+        fake.
+        """
         names = (*_SHARED, *SETTINGS, *endpoints(self._environ))
         shared = {name: self._environ[name] for name in names if name in self._environ}
         fake = all(self._environ.get(name) == value for name, value in _FAKE_CREDENTIALS.items())
         return shared | (_FAKE_CREDENTIALS if fake else {})
 
     def has_failed(self, seconds: float = 0) -> bool:
-        """Whether an engine that this stack started has exited, or exits within ``seconds``."""
+        """Return whether an engine that this stack started has exited, or exits within ``seconds``."""
         deadline = time.monotonic() + seconds
         while not (has_failed := bool(self._ended_engines())) and time.monotonic() < deadline:
             time.sleep(0.05)
@@ -123,7 +127,7 @@ class Engines:
         return [each for each in (self._emulator, self._dynamodb) if each and each.has_ended()]
 
     def failure(self, seconds: float = 0) -> str | None:
-        """Return why an engine that this stack started has exited; ``None`` if none exits within ``seconds``."""
+        """Return the reason why an engine of this stack has exited; ``None`` if no engine exits within ``seconds``."""
         if not self.has_failed(seconds):
             return None
         first = self._ended_engines()[0]
@@ -185,7 +189,7 @@ def _lock(data: Path) -> IO[str]:
 
 
 def _prepare(data: Path, *, fresh: bool, has_keys: bool) -> None:
-    """Remove the data if ``fresh``. Otherwise, if it ``has_keys``, refuse tables without the keys to read them."""
+    """Remove the data if ``fresh`` is true. Otherwise, refuse stored tables if the keys to read them are missing."""
     files = [file for file in data.iterdir() if file.name != _LOCK]
     if fresh:
         for file in files:
@@ -198,7 +202,7 @@ def _prepare(data: Path, *, fresh: bool, has_keys: bool) -> None:
 
 
 def _read_address(emulator: ChildProcess) -> str:
-    """Read the emulator's address, which it prints when ready. Otherwise, it prints the reason for its failure."""
+    """Read the address that the emulator prints when it is ready, or the reason for its failure."""
     try:
         line = emulator.first_line()
     except ChildFailed as error:
@@ -209,9 +213,9 @@ def _read_address(emulator: ChildProcess) -> str:
 
 
 def choose_engine(environ: Mapping[str, str]) -> tuple[str, str]:
-    """Choose the default engine of a stack. Returns the engine and a remark for the user, which may be empty.
+    """Choose the default engine of a stack. Return the engine and a remark for the user, which may be empty.
 
-    It is dynoxide if the PATH has the tested version and ``environ`` sets no running engine.
+    The default is dynoxide if the PATH has the tested version and ``environ`` specifies no running engine.
     """
     if environ.get("LOCALSTACK") == "1" or any(name in environ for name in _HONOURED):
         return ENGINES[0], ""
@@ -227,13 +231,13 @@ def choose_engine(environ: Mapping[str, str]) -> tuple[str, str]:
 
 
 def check_engine(engine: str) -> None:
-    """Check the name of an engine. Raises: EngineFailed, if it is unknown."""
+    """Check that an engine's name is known. Raises: EngineFailed, if it is unknown."""
     if engine not in ENGINES:
         raise EngineFailed(f"ENGINE must be one of {', '.join(ENGINES)}, not {engine!r}")
 
 
 def _bypass_proxies(environ: MutableMapping[str, str]) -> None:
-    """Exclude this machine from proxies."""
+    """Exclude this machine's addresses from proxies."""
     for name in ("NO_PROXY", "no_proxy"):
         hosts = [host for host in environ.get(name, "").split(",") if host]
         environ[name] = ",".join(dict.fromkeys([*hosts, "127.0.0.1", "localhost"]))

@@ -1,7 +1,8 @@
-"""Runs queue consumers and schedules as Lambda would, which ``chalice local`` does not do.
+"""Runs queue consumers and schedules as Lambda would. ``chalice local`` does not run them.
 
-They are discovered on the Chalice application. A message is deleted if its handler returns, and remains in the queue if
-the handler raises, so visibility timeouts, redrive and the dead-letter queue behave as deployed.
+The consumers and schedules are found on the Chalice application. A message is deleted if its handler returns. If the
+handler raises, the message remains in the queue. Visibility timeouts, redrive and the dead-letter queue therefore
+behave as in a deployment.
 """
 
 from __future__ import annotations
@@ -69,7 +70,7 @@ class CronSchedule:
     years: frozenset[int]
 
     def after(self, moment: datetime) -> datetime:
-        """Return the first due time after ``moment`` (UTC). Raises: InvalidSchedule: none exists within five years."""
+        """Return the first due time after ``moment`` (UTC). Raises: InvalidSchedule: no due time within five years."""
         when = moment.astimezone(UTC).replace(second=0, microsecond=0) + timedelta(minutes=1)
         last = when.year + _YEARS_AHEAD
         while when.year <= last:
@@ -148,9 +149,9 @@ class EventRunner:
         timeouts: the timeout of each deployed function in seconds, by name; ``""`` is the default.
         region: the region in the events' ARNs.
         sqs: a boto3 SQS client; by default, configured from the environment.
-        now: returns the current time, for rate expressions.
-        business_now: returns business time, for cron expressions; by default ``now``.
-        is_resting: whether schedules are currently suspended.
+        now: returns the current time for rate expressions.
+        business_now: returns business time for cron expressions; by default ``now``.
+        is_resting: returns whether schedules are currently suspended.
     """
 
     def __init__(

@@ -32,7 +32,7 @@ _TROUBLED = BankBehaviour(outages=9, longest=150, slowness=2.4, failed_share=0.0
 
 
 def begin(hub: Hub, previous: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    """Store the days of a new stack. Returns the state of its first data; ``None`` if the stack never was new.
+    """Store the synthetic days of a new stack. Return the state of its first data; ``None`` if there is no such state.
 
     Args:
         previous: the content of an earlier stack's seed file on the same data; ``None`` for a new stack.
@@ -51,8 +51,8 @@ class CardMonth:
     Args:
         first_data: the state of the month.
         report: called with the new state when the month is complete.
-        time_stopped: suspends schedules and moves of time during the simulation. A job in the present would release
-            a hold of the past before the step that collects it.
+        time_stopped: suspends schedules and clock advances during the simulation. Otherwise, a job in the present could
+            release a past hold before the step that clears it.
     """
 
     def __init__(
@@ -97,7 +97,7 @@ class CardMonth:
 
 
 def play_month(hub: Hub, manager_id: int, started: int, is_stopped: Callable[[], bool] = lambda: False) -> bool:
-    """Simulate the month that ends on the day before ``started``. Returns whether it is complete.
+    """Simulate the month that ends on the day before ``started``. Return whether the month is complete.
 
     Raises: StepFailed.
     """
@@ -116,14 +116,14 @@ def _resume(hub: Hub, first_data: Mapping[str, Any] | None) -> dict[str, Any] | 
 
 
 def has_cards(hub: Hub) -> bool:
-    """Whether the card API has ever issued an id on this data."""
+    """Return whether the card API has ever issued an id on this data."""
     from chalicelib.cards.storage.sequences import SEQUENCES
 
     return hub.store.get(*SEQUENCES) is not None
 
 
 def behaviours() -> dict[str, BankBehaviour]:
-    """Return the behaviours of the demonstration banks, all of which are on the performance pages."""
+    """Return the simulated behaviours of the demonstration banks on the performance pages."""
     from chalicelib.demo_bank.profiles import PROFILES
 
     return {profile.bic: _TROUBLED if profile.plays_faults else USUAL for profile in PROFILES}

@@ -1,4 +1,4 @@
-"""HTTP sessions with the running stack, for accompanying tools."""
+"""HTTP sessions with the running stack, for other tools of this repository."""
 
 from __future__ import annotations
 

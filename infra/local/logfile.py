@@ -1,8 +1,8 @@
 """The stack's log file in JSON Lines, which ``trace`` reads.
 
-It is stored beside the stack's file (``stack.log.jsonl`` beside ``stack.json``). Its lines are those of standard output
-with an additional member ``function``, named like the log groups of a deployed stage. A new stack appends to the file.
-A file that is too large is rotated, and one older file is retained.
+The file is stored beside the stack's file (``stack.log.jsonl`` beside ``stack.json``). It has the lines of standard
+output with an additional member ``function``, which is named like the log groups of a deployed stage. A new stack
+appends to the file. A file that is too large is rotated, and one older file is retained.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class LogFile(logging.Handler):
             self._report(error)
 
     def _report(self, error: OSError) -> None:
-        """Report once that lines are missing from the file. Standard output has them."""
+        """Report once that lines are missing from the file. Standard output contains all lines."""
         if not self._is_incomplete:
             print(f"causeway: {self._path} cannot be written ({error.strerror}): lines are missing.", file=sys.stderr)
         self._is_incomplete = True
@@ -67,7 +67,7 @@ class LogFile(logging.Handler):
         self._open()
 
     def _open(self) -> None:
-        """Open the file at its end. Complete a line left incomplete by a full disk or a killed stack."""
+        """Open the file for appending. Complete the last line if a full disk or a killed stack left it incomplete."""
         self._path.touch(mode=0o600)
         self.stream = self._path.open("a+b", buffering=0)
         self._size = self.stream.seek(0, io.SEEK_END)
@@ -88,7 +88,7 @@ def log_as(name: str) -> Iterator[None]:
 
 
 def is_api() -> bool:
-    """Whether this thread's log lines are currently attributed to the API."""
+    """Return whether this thread's log lines are currently attributed to the API."""
     return _function.get() == API
 
 

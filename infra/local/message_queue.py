@@ -25,7 +25,7 @@ class Message:
     Attributes:
         attributes: the message attributes, as sent.
         received: the number of deliveries.
-        visible_at: the currently known time from which it can be received.
+        visible_at: the time from which the message can be received, as currently known.
     """
 
     message_id: str
@@ -43,7 +43,7 @@ _Entry = tuple[float, int, Message]
 
 
 class MessageQueue:
-    """The messages of one queue. ``lock`` is held in every call, and released only while ``wait`` waits."""
+    """The messages of one queue. Every call holds ``lock``. Only ``wait`` releases it while it waits."""
 
     def __init__(self, lock: threading.Lock, now: Callable[[], float]) -> None:
         self._now = now
@@ -81,7 +81,7 @@ class MessageQueue:
         self._enter(message)
 
     def take(self) -> Message | None:
-        """Return the message that has been visible for longest. The caller hides or removes it."""
+        """Return the message that has been visible for longest. The caller then hides or removes the message."""
         self._uncover()
         while self._visible:
             _, number, message = self._visible.popleft()
@@ -119,7 +119,7 @@ class MessageQueue:
                 self._earlier.notify()
 
     def _uncover(self) -> None:
-        """Move the messages that have become visible, and wake a consumer for each."""
+        """Move delayed messages that have become visible, and wake a consumer for each of them."""
         now = self._now()
         while self._hidden and (self._hidden[0][0] <= now or self._hidden[0][1] != self._hidden[0][2].entry):
             entry = heapq.heappop(self._hidden)

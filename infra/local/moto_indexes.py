@@ -26,7 +26,9 @@ _PREFIX_TYPES = ("S", "B")
 
 
 class Keys(NamedTuple):
-    """The attributes of an index or a table: those of the partition key, the sort key, and the query order."""
+    """The attributes of an index or table: those of the partition key and of the sort key, and those for the query
+    order.
+    """
 
     partition: tuple[str, ...]
     sort: tuple[str, ...]
@@ -42,7 +44,7 @@ class SortedIndex:
         self._entries: dict[tuple[Value | None, ...], tuple[tuple[Value, ...], Entry]] = {}
 
     def put(self, place: Place, item: Any | None) -> None:
-        """Index the item now stored at ``place`` instead of the previous one."""
+        """Index the item that is now stored at ``place``, and remove the previous item from the index."""
         name = tuple(value and _value(value) for value in place)
         if name in self._entries:
             partition, entry = self._entries.pop(name)
@@ -61,7 +63,9 @@ class SortedIndex:
 
 
 def patch_queries() -> None:
-    """Make queries search a sorted index, created by the first query of its kind and updated by each write."""
+    """Patch moto so that queries search a sorted index. The first query of its kind creates the index; writes update
+    it.
+    """
     tables: Any = import_module("moto.dynamodb.models.table")
     table_class, largest_page = tables.Table, tables.RESULT_SIZE_LIMIT
     real_query, real_put, real_delete = table_class.query, table_class.put_item, table_class.delete_item
@@ -101,7 +105,7 @@ def update_indexes(table: Any, place: Place) -> None:
 
 
 def _indexes_of(table: Any) -> dict[Keys, SortedIndex]:
-    """Return the indexes of a table's items. A table with replaced items (a restored backup) has none yet."""
+    """Return the indexes of a table's items. A table restored from a backup has no indexes yet."""
     members: dict[str, Any] = vars(table)
     if members.get("indexed_items") is not table.items:
         members |= {"indexed_items": table.items, "sorted_indexes": {}}
@@ -121,7 +125,7 @@ def index_of(table: Any, keys: Keys) -> SortedIndex:
 
 
 def _check_operands(asked: Mapping[str, Any]) -> None:
-    """Refuse a prefix that is neither text nor binary, as DynamoDB does. moto fails instead."""
+    """Refuse a prefix that is neither text nor binary, as DynamoDB does. moto alone raises another error."""
     if asked["range_comparison"] == "BEGINS_WITH":
         for operand in asked["range_objs"]:
             if operand.type not in _PREFIX_TYPES:
@@ -132,7 +136,7 @@ def _check_operands(asked: Mapping[str, Any]) -> None:
 
 
 def _search(table: Any, asked: Mapping[str, Any], largest_page: int) -> list[Any] | None:
-    """Return the items for a query: those of its page and the next one; ``None`` for a query that moto refuses."""
+    """Return the items for a query: those of its page and the next item; ``None`` for a query that moto refuses."""
     keys = _keys(table, asked.get("index_name"))
     if keys is None:
         return None
@@ -166,9 +170,9 @@ def _keys(table: Any, index_name: str | None) -> Keys | None:
 def _window(
     entries: Sequence[Entry], keys: Keys, equal: Mapping[str, Any], asked: Mapping[str, Any]
 ) -> tuple[range, bool]:
-    """Return the numbers of the entries that a query visits, and whether it can stop after a page.
+    """Return the numbers of the entries that a query visits, and whether the query can stop after a page.
 
-    They match its key conditions, and include one more entry, by which moto detects a further page.
+    The entries match the query's key conditions. One more entry is included so that moto detects a further page.
     """
     first, last, is_exact = 0, len(entries), True
     if entries and (comparison := asked["range_comparison"]):
@@ -191,13 +195,13 @@ def _window(
 
 
 def _is_single(keys: Keys, asked: Mapping[str, Any]) -> bool:
-    """Whether a query compares only the first attribute of the sort key."""
+    """Return whether a query compares only the first attribute of the sort key."""
     conditions = asked.get("range_key_conditions") or ()
     return len(keys.sort) > 0 and [name for name, *_ in conditions] in ([], [keys.sort[0]])
 
 
 def _matching_range(entries: Sequence[Entry], comparison: str, operands: Sequence[Any]) -> tuple[int, int] | None:
-    """Return the range of the matching entries; ``None`` if only moto can compare."""
+    """Return the range of the matching entries; ``None`` if only moto can compare the values."""
     if any(each.type != entries[0][0][0][0] for each in operands):
         return None
     low, high = _value(operands[0]), _value(operands[-1])
@@ -221,7 +225,7 @@ def _matching_range(entries: Sequence[Entry], comparison: str, operands: Sequenc
 
 
 def _first_of(entry: Entry) -> Value:
-    """Return the first sort key."""
+    """Return the first sort key of a range."""
     return entry[0][0]
 
 

@@ -38,7 +38,7 @@ def patch_moto() -> None:
 def _copy_changed_items_only() -> None:
     """Make transactions back up only the items that they may restore, instead of whole tables for each operation.
 
-    An update works on a copy of its item, so backed-up items are unchanged.
+    An update works on a copy of its item, so the backed-up items remain unchanged.
     """
     tables: Any = import_module("moto.dynamodb.models")
     backends: Any = tables.DynamoDBBackend
@@ -47,7 +47,7 @@ def _copy_changed_items_only() -> None:
     class Copying:
         @staticmethod
         def deepcopy(value: Any) -> Any:
-            """Copy a value, but return a table itself, which moto restores. Its items are restored separately."""
+            """Copy a value, but return a table itself without a copy. The table's items are restored separately."""
             return value if isinstance(value, tables.Table) else copy.deepcopy(value)
 
     def update_item(backend: Any, table_name: str, key: dict[str, Any], *arguments: Any, **options: Any) -> Any:
@@ -90,7 +90,7 @@ def _place(table: Any, key: dict[str, Any]) -> Place:
 
 
 def _stored_items(backend: Any, transact_items: list[dict[str, Any]]) -> Iterator[tuple[Any, Place, Any]]:
-    """Return the tables, places and items of a transaction, without malformed operations, which moto refuses."""
+    """Return the tables, places and items of a transaction. Malformed operations, which moto refuses, are omitted."""
     for operation in (operation for each in transact_items for operation in each.values()):
         table, key = backend.tables.get(operation.get("TableName")), operation.get("Key") or operation.get("Item")
         if table is not None and key and set(table.table_key_attrs) <= key.keys():
@@ -110,13 +110,13 @@ def _set_item(table: Any, place: Place, item: Any) -> None:
 
 
 def _remember_less() -> None:
-    """Disable moto's list of all objects ever created, which includes copies of tables."""
+    """Disable moto's list of all created objects, which includes copies of tables."""
     model: Any = import_module("moto.core.common_models").BaseModel
     model.__new__ = lambda cls, *_, **__: object.__new__(cls)
 
 
 def _look_up_less() -> None:
-    """Cache moto's lookup of its own methods and packages, and match requests against used services first."""
+    """Cache moto's lookup of its methods and packages, and match requests against used services first."""
     responses: Any = import_module("moto.core.responses")
     responses.method_names_from_class = cache(responses.method_names_from_class)
     backends: Any = import_module("moto.backends")
@@ -126,7 +126,7 @@ def _look_up_less() -> None:
 
 
 def _read_models_once() -> None:
-    """Share botocore's parsed files among all sessions; moto creates new sessions for the same regions."""
+    """Share botocore's parsed files among all sessions, because moto creates new sessions for the same regions."""
     session: Any = import_module("botocore.session")
     session.create_loader = cache(session.create_loader)
 
@@ -146,7 +146,7 @@ def _read_expressions_once() -> None:
 
 
 def _try_fewer_names() -> None:
-    """Parse and serialise attribute values directly. moto searches each for all ten types in many notations."""
+    """Parse and serialise attribute values directly. moto searches each value for all ten types in many notations."""
     parsers: Any = import_module("moto.core.parse").BaseJSONParser
     serializers: Any = import_module("moto.core.serialize").BaseJSONSerializer
     real_parse, real_structure = parsers._parse_structure, serializers._serialize_type_structure

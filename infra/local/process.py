@@ -1,7 +1,7 @@
-"""Child processes of the stack. Each exits when its standard input, a pipe from this process, closes.
+"""Child processes of the stack. Each child exits when its standard input, a pipe from this process, closes.
 
-The parent keeps the pipe open without writing. When the parent exits, even by SIGKILL, the pipe closes. For programs
-that ignore their standard input, this file is also a script, which must start fast: ``python process.py java …``.
+The parent keeps the pipe open without writing. When the parent exits, even by SIGKILL, the pipe closes. This file is
+also a script for programs that ignore their standard input: ``python process.py java …``. The script must start fast.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class ChildProcess:
 
     @property
     def exit_code(self) -> int | None:
-        """The exit code; ``None`` while the program runs."""
+        """Return the exit code; ``None`` while the program runs."""
         return self._process.poll()
 
     def has_ended(self) -> bool:
@@ -66,13 +66,15 @@ class ChildProcess:
         return line
 
     def last_line(self) -> str:
-        """Return the last line that an ended program printed after its first; empty without such a line."""
+        """Return the last line that an ended program printed after its first line; empty if there is no such line."""
         assert self._process.stdout is not None
         lines = bytes(self._process.stdout.read()).decode().strip().splitlines()
         return lines[-1] if lines else ""
 
     def stop(self, grace: float = GRACE + 1) -> int:
-        """Close the pipe and wait for the program to exit. Kill it after ``grace`` seconds. Returns its exit code."""
+        """Close the pipe and wait for the program to exit. Kill the program after ``grace`` seconds. Return its exit
+        code.
+        """
         if self._process.stdin:
             self._process.stdin.close()
         _wait_or_kill(self._process, grace)
@@ -92,7 +94,7 @@ def guarded_command(*command: str) -> list[str]:
 
 
 def call_with_parents_end(work: Callable[[], object]) -> None:
-    """Call ``work`` in a background thread when standard input closes."""
+    """Call ``work`` in a background thread when standard input closes, which means that the parent has ended."""
 
     def watch() -> None:
         with contextlib.suppress(OSError):
@@ -104,7 +106,7 @@ def call_with_parents_end(work: Callable[[], object]) -> None:
 
 
 def exit_with_parent() -> None:
-    """Exit this process when its standard input closes. For children that run Python."""
+    """Exit this process when its standard input closes. Used by children that run Python."""
     call_with_parents_end(lambda: os._exit(0))
 
 
@@ -121,7 +123,7 @@ def run_guarded(command: Sequence[str]) -> int:
 
 
 def _wait_or_kill(child: subprocess.Popen[Any], grace: float) -> None:
-    """Wait for a child to exit. Kill it after ``grace`` seconds."""
+    """Wait for a child to exit, and kill it after ``grace`` seconds."""
     try:
         child.wait(grace)
     except subprocess.TimeoutExpired:

@@ -31,12 +31,12 @@ def create_resources(*, emulated: bool, dynamodb_apart: bool, prefix: str = STAC
     """Create missing resources. Idempotent on engines with persistent data.
 
     Args:
-        emulated: the endpoint is the bundled emulator.
-        dynamodb_apart: DynamoDB has a separate endpoint (``AWS_ENDPOINT_URL_DYNAMODB``).
-        prefix: the prefix of all names, including the CloudFormation stack's.
+        emulated: whether the endpoint is the bundled emulator.
+        dynamodb_apart: whether DynamoDB has a separate endpoint (``AWS_ENDPOINT_URL_DYNAMODB``).
+        prefix: the prefix of all names, including the name of the CloudFormation stack.
 
     Raises:
-        StackFailed: CloudFormation refused the template, or an existing table does not match it.
+        StackFailed: CloudFormation refused the template, or an existing table does not match the template.
     """
     source, tags = compact_template(prefix)
     local = template.Template(source, Stage=STAGE)
@@ -84,7 +84,7 @@ def make_tables(dynamodb: Any, source: template.Template) -> None:
 
 
 def expire_items(dynamodb: Any, source: template.Template) -> None:
-    """Enable missing item expiry on the attributes in the template."""
+    """Enable item expiry on the template's attributes where it is missing."""
     for table, attribute in source.expiry_attributes().items():
         state = dynamodb.describe_time_to_live(TableName=table)["TimeToLiveDescription"]
         if state.get("TimeToLiveStatus") not in ("ENABLED", "ENABLING"):
@@ -127,7 +127,7 @@ def _make_secrets(manager: Any, source: template.Template) -> None:
 
 
 def _key_schemas(table: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the key schemas of a table and its indexes, which cannot simply be changed later."""
+    """Return the key schemas of a table and its indexes. Key schemas of an existing table cannot simply be changed."""
     indexes = {index["IndexName"]: index["KeySchema"] for index in table.get("GlobalSecondaryIndexes", ())}
     return {"": table["KeySchema"], **indexes}
 

@@ -72,7 +72,7 @@ def seed_user(hub: Hub, before: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _seed_client(hub: Hub, owner: str, before: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the previous client if its callback still points to this service, or create a client."""
+    """Return the previous client if its callback still points to this service. Otherwise, create a client."""
     from chalicelib.openbanking.records.clients import UnknownClient
 
     if before:
@@ -94,7 +94,7 @@ def _seed_client(hub: Hub, owner: str, before: Mapping[str, Any]) -> dict[str, A
 def seed_programmes(hub: Hub, before: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Create the two programme managers of the demonstration file, with known credentials.
 
-    Credentials whose secrets are unknown are replaced.
+    Credentials with unknown secrets are replaced.
     """
     from chalicelib.cards.programs import credentials
     from infra.programme import file, loading

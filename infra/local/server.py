@@ -55,7 +55,7 @@ _all_headers: ContextVar[Mapping[str, list[str]]] = ContextVar("all_headers", de
 
 
 class ApiHandler(StrictHandler, ChaliceRequestHandler):
-    """Handles one connection: reads requests, passes them to the gateway, writes the responses."""
+    """Handles one connection: reads requests, passes them to the gateway, and writes the responses."""
 
     disable_nagle_algorithm = True
     wbufsize = -1
@@ -132,7 +132,7 @@ class ApiHandler(StrictHandler, ChaliceRequestHandler):
         return "Causeway"
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Disable logging: the application logs requests without their URLs, which may contain codes."""
+        """Disable request logging, because URLs may contain codes. The application logs requests without their URLs."""
 
 
 class Gateway(LocalGateway):
@@ -156,7 +156,7 @@ class Gateway(LocalGateway):
         return event
 
     def _has_user_defined_options_method(self, lambda_event: Any) -> bool:
-        """Pass OPTIONS to the application like any other method, because no route allows other origins."""
+        """Return true, so that the application handles OPTIONS like any other method. No route allows other origins."""
         return True
 
 
@@ -189,7 +189,7 @@ class ApiServer(ThreadingMixIn, HTTPServer):
         self.server_activate()
 
     def finish_request(self, request: Any, client_address: Any) -> None:
-        """Handle a connection in its own thread: the TLS handshake, if any, then its requests."""
+        """Handle a connection in its own thread: the TLS handshake, if any, and then the requests."""
         if self._tls is None:
             super().finish_request(request, client_address)
         elif secured := _shake_hands(request, self._tls):
@@ -201,7 +201,7 @@ class ApiServer(ThreadingMixIn, HTTPServer):
 
     @contextmanager
     def in_flight(self) -> Iterator[None]:
-        """Count a request as in flight, from its headers to the last byte of its response."""
+        """Count a request as in flight from its headers to the last byte of its response."""
         number = next(self._numbers)
         with self._changed:
             self._running.add(number)
@@ -217,9 +217,9 @@ class ApiServer(ThreadingMixIn, HTTPServer):
         return len(self._running)
 
     def drain(self, timeout: float) -> bool:
-        """Wait for the current requests in flight. Returns whether all of them ended within ``timeout`` seconds.
+        """Wait for the current requests in flight. Return whether all of them ended within ``timeout`` seconds.
 
-        New requests are still served: a relayed request needs the demonstration banks, which also run on this server.
+        New requests are still served, because a relayed request needs the demonstration banks on the same server.
         """
         with self._changed:
             begun = set(self._running)
@@ -244,7 +244,7 @@ def build_server(
     tls: ssl.SSLContext | None = None,
     own_urls: Iterable[str] = (),
 ) -> ApiServer:
-    """Build a server for ``application``, started by ``serve_forever``. ``/health`` returns ``stack_id`` in a header.
+    """Build a server for ``application``, which ``serve_forever`` starts. ``/health`` returns ``stack_id`` in a header.
 
     Bodies are compressed from the configured ``minimum_compression_size`` on. Requests must be for this machine or for
     the hosts of ``own_urls``, at any port.
@@ -255,7 +255,9 @@ def build_server(
 
 
 def _shake_hands(connection: socket.socket, tls: ssl.SSLContext) -> ssl.SSLSocket | None:
-    """Perform the TLS handshake. Returns the connection, or ``None`` after closing it, e.g. if a client uses http."""
+    """Perform the TLS handshake. Return the connection, or ``None`` after closing it, for example if a client uses
+    http.
+    """
     connection.settimeout(HANDSHAKE_SECONDS)
     secured = tls.wrap_socket(connection, server_side=True, do_handshake_on_connect=False)
     try:
@@ -274,7 +276,7 @@ def _read_client_cert(secured: ssl.SSLSocket) -> dict[str, Any] | None:
 
 
 def _close_secured(secured: ssl.SSLSocket) -> None:
-    """Close a connection with TLS's closing message, so that the client can detect truncation."""
+    """Close a connection with a TLS closing message, so that the client can detect truncation."""
     with suppress(OSError, ValueError):
         secured.settimeout(1)
         secured.unwrap()

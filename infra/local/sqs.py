@@ -1,7 +1,7 @@
-"""The SQS calls for messages. moto, which scans a queue in each such call, only stores the queues.
+"""The SQS calls for messages. moto only stores the queues, because moto scans a queue in each of these calls.
 
-They use a separate lock, so senders and receivers never wait for table users, or vice versa. A call is saved before it
-is executed, and saves only the messages that it adds or removes.
+The calls use a separate lock, so that senders and receivers never wait for table users, or vice versa. A call is saved
+before execution. Only the messages that it adds or removes are saved.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class SavedMessages(Protocol):
 
 
 class SqsError(Exception):
-    """A call that SQS refuses, with its codes in the JSON protocol and, if different, in the query protocol."""
+    """A call that SQS refuses, with the error code of the JSON protocol and, if different, of the query protocol."""
 
     def __init__(self, code: str, message: str, query_code: str = "") -> None:
         super().__init__(message)
@@ -52,7 +52,7 @@ class Sqs:
     """The messages of all queues that moto has created.
 
     Args:
-        saved: the storage of messages; by default only memory.
+        saved: the storage of messages; by default memory.
         now: returns the time at which messages become visible.
     """
 
@@ -75,7 +75,7 @@ class Sqs:
         }
 
     def handles(self, target: str) -> bool:
-        """Whether the call ``target`` (``AmazonSQS.SendMessage``, for example) concerns messages."""
+        """Return whether the call ``target`` (for example ``AmazonSQS.SendMessage``) concerns messages."""
         return target.startswith(_TARGET) and target.removeprefix(_TARGET) in self._calls
 
     def answer(self, target: str, body: bytes) -> Answer:
@@ -111,7 +111,7 @@ class Sqs:
         return {"Successful": [{"Id": number, **_sent(message)} for number, message in messages.items()], "Failed": []}
 
     def _receive_message(self, settings: Any, queue: MessageQueue, request: Request) -> dict[str, Any]:
-        """Take messages. Without messages, release the lock and wait until one becomes visible."""
+        """Take messages. If there are none, release the lock and wait until a message becomes visible."""
         count = _number(request, "MaxNumberOfMessages", 1, 1, _LARGEST_BATCH)
         seconds = _number(request, "WaitTimeSeconds", settings.receive_message_wait_time_seconds, 0, LONGEST_WAIT)
         hidden = _number(request, "VisibilityTimeout", settings.visibility_timeout, 0, _LONGEST_VISIBILITY)
@@ -160,7 +160,7 @@ class Sqs:
     # -- internals
 
     def _find(self, name: str) -> tuple[Any, MessageQueue]:
-        """Return a queue's settings and messages: initially the saved messages, none if the queue was recreated."""
+        """Return a queue's settings and messages. Initially, these are the saved messages."""
         settings = _settings(name)
         known, former = self._queues.get(name, (None, None))
         if former is not None and known is settings:

@@ -1,7 +1,8 @@
 """The one-machine stack, which ``make run`` starts.
 
-The engines start in separate processes while this one imports the application. The command then creates the resources
-and the seed data, and starts the server, the consumers and the schedules. The child processes exit with this one.
+The engines start in separate processes while this process imports the application. The command then creates the
+resources and the seed data, and starts the server, the consumers and the schedules. The child processes exit with this
+process.
 """
 
 from __future__ import annotations
@@ -75,7 +76,7 @@ class StackOptions:
 
 
 class Stack:
-    """A stack in this process: call ``start``, then ``wait``, then ``stop``."""
+    """A stack in this process. Call ``start``, then ``wait``, then ``stop``."""
 
     def __init__(self, options: StackOptions) -> None:
         self._options = options
@@ -157,7 +158,9 @@ class Stack:
             print("causeway: the documents could not be rendered: `make docs` shows why.", file=sys.stderr)
 
     def _play_card_month(self, content: Mapping[str, Any], seed_file: Path) -> None:
-        """Start the simulation of a new stack's month of card use. Both files record its completion."""
+        """Start the simulation of a new stack's month of card use. Both the stack file and the seed file record its
+        completion.
+        """
         from chalicelib.bootstrap import hub
         from infra.local.first_data import CardMonth
 
@@ -205,7 +208,7 @@ class Stack:
             _say_at_once("ending…")
 
     def stop(self) -> None:
-        """Wait for requests in flight, then stop everything, child processes last, and remove the stack's file."""
+        """Wait for requests in flight, then stop everything and remove the stack's file. Child processes stop last."""
         if self._card_month:
             self._card_month.stop()
         if self._renderer:
@@ -223,7 +226,7 @@ class Stack:
             print(f"ended{where}", flush=True)
 
     def _close(self, server: ApiServer) -> None:
-        """Close the server after the requests in flight, waiting at most ``DRAIN_SECONDS``."""
+        """Close the server after the requests in flight. Wait at most ``DRAIN_SECONDS``."""
         deadline = time.monotonic() + DRAIN_SECONDS
         if not server.drain(0.5) and not self._options.quiet:
             _say_at_once(
@@ -235,7 +238,7 @@ class Stack:
         server.server_close()
 
     def _refuse_a_second(self) -> None:
-        """Refuse to overwrite the file of a running stack, which other tools use. Raises: StartFailed."""
+        """Check that no other stack is running, so that its file is not overwritten. Raises: StartFailed."""
         file = self._options.file
         if other := stackfile.find_running(file):
             raise StartFailed(
@@ -300,7 +303,7 @@ def _run_in_thread(work: Callable[[Engines], None], engines: Engines) -> Future[
 
 
 def _is_log_for_people(environ: Mapping[str, str]) -> bool:
-    """Whether standard output is readable text instead of JSON. Raises: StartFailed."""
+    """Return whether standard output is readable text instead of JSON. Raises: StartFailed."""
     try:
         return terminal_log.wants_text(environ.get(terminal_log.VARIABLE, ""), is_terminal=sys.stdout.isatty())
     except ValueError as error:

@@ -77,7 +77,7 @@ def read(path: Path | None = None) -> dict[str, Any] | None:
 
 
 def find_running(path: Path | None = None) -> dict[str, Any] | None:
-    """Return the file's content if its stack responds, else ``None``. The process id may belong to another program."""
+    """Return the file's content if its stack responds, otherwise ``None``. Another program may have the process id."""
     content = read(path)
     return content if content and _answers(content) else None
 
@@ -117,12 +117,12 @@ def endpoints(environ: Mapping[str, str]) -> list[str]:
 
 
 def display_path(path: Path) -> str:
-    """Return a path relative to the repository, if it is inside the repository."""
+    """Return a path relative to the repository if the path is inside the repository."""
     return str(path.relative_to(ROOT) if path.is_relative_to(ROOT) else path)
 
 
 def _answers(content: Mapping[str, Any]) -> bool:
-    """Whether the server at the stack's port is this stack. Stacks of earlier versions have no id."""
+    """Return whether the server at the stack's port is this stack. Stacks of earlier versions have no id."""
     variables = content.get("environment")
     port = variables.get("PORT") if isinstance(variables, dict) else None
     if not port:

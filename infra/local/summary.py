@@ -48,7 +48,7 @@ def summary_rows(content: Mapping[str, Any], file: Path) -> list[tuple[str, str]
 
 
 def _clock_rows(content: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return business time, if it was moved on this data."""
+    """Return the row of business time if business time was moved on this data."""
     from chalicelib.bootstrap import hub
     from chalicelib.foundation.clock import timestamp
     from chalicelib.website.display_text import elapsed
@@ -60,7 +60,7 @@ def _clock_rows(content: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def tls_rows(content: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return how clients trust the service's certificate, if it uses TLS."""
+    """Return the rows that explain how clients trust the service's certificate; empty without TLS."""
     if "ca_file" not in content:
         return []
     file = stackfile.display_path(Path(content["ca_file"]))
@@ -71,7 +71,7 @@ def tls_rows(content: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def _customers(content: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return login rows for the demonstration banks. The passwords are public, as the banks' pages display them."""
+    """Return login rows for the demonstration banks. The passwords are public: the banks' pages display them."""
     from chalicelib.demo_bank.customers import CUSTOMERS
     from chalicelib.demo_bank.profiles import PROFILES
 
@@ -84,7 +84,7 @@ def _customers(content: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def _tour_command(file: Path) -> str:
-    """Return the command of a tour on the stack with this file, which may not be the tour's default stack."""
+    """Return the command that runs a tour on the stack with this file, which may not be the tour's default stack."""
     is_default = file == stackfile.location({})
     return "make tour" if is_default else f"{stackfile.VARIABLE}={stackfile.display_path(file)} make tour"
 

@@ -1,4 +1,4 @@
-"""Stores the compiled templates of pages, so that only the first of several stacks compiles them."""
+"""Stores the compiled templates of pages, so that several stacks share them."""
 
 from __future__ import annotations
 
@@ -19,9 +19,11 @@ FOLDER = ROOT / ".local" / "templates"
 
 
 class TemplateCache(jinja2.FileSystemBytecodeCache):
-    """Compiled templates in ``folder``. A template that cannot be stored, e.g. on a full disk, is compiled again.
+    """Compiled templates in ``folder``. A template that cannot be stored, for example on a full disk, is compiled
+    again.
 
-    A change of a file in ``code`` also invalidates them, because filters of constants are evaluated in advance.
+    A change of a file in ``code`` also invalidates the templates, because filters of constants are evaluated at compile
+    time.
     """
 
     def __init__(self, folder: Path = FOLDER, code: Path = ROOT / "chalicelib") -> None:

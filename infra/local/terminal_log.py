@@ -1,7 +1,7 @@
 """The stack's log on a terminal: one readable line per request, and problems in colour.
 
-All other lines, such as schedules and deliveries, are in the log file. Without a terminal, or with ``LOG_FORMAT=json``,
-standard output contains the same JSON lines as on AWS.
+The log file contains all other lines, for example those of schedules and deliveries. Without a terminal, or with
+``LOG_FORMAT=json``, standard output contains the same JSON lines as on AWS.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class TerminalLog(logging.Handler):
             self._console.print(_describe_request(record, members, bank, request_id))
 
     def _wait_seconds(self, record: logging.LogRecord) -> float:
-        """Return the time to wait for an engine's exit, which may have caused ``record``."""
+        """Return the time to wait for an engine's exit, which may be the cause of ``record``."""
         now = self._clock()
         if now < self._next_wait or not _is_connection_failure(record):
             return 0
@@ -68,7 +68,7 @@ class TerminalLog(logging.Handler):
 
 
 def wants_text(chosen: str, *, is_terminal: bool) -> bool:
-    """Whether to write readable text to standard output, according to ``LOG_FORMAT``. Raises: ValueError."""
+    """Return whether to write readable text to standard output, according to ``LOG_FORMAT``. Raises: ValueError."""
     if chosen not in {"", "json", "text"}:
         raise ValueError(f"{VARIABLE} must be json or text, not {chosen}")
     return chosen == "text" or (is_terminal and not chosen)
@@ -107,7 +107,7 @@ def _describe_problem(record: logging.LogRecord, members: Mapping[str, object], 
 
 
 def _is_connection_failure(record: logging.LogRecord) -> bool:
-    """Whether a record logs an exception of a connection to AWS or to an engine."""
+    """Return whether a record logs an exception of a connection to AWS or to an engine."""
     error = record.exc_info[1] if record.exc_info else None
     while error and not isinstance(error, NotSent | NoAnswer | HTTPClientError):
         error = error.__cause__ or error.__context__

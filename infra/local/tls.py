@@ -1,4 +1,4 @@
-"""TLS for the local stack (``make run TLS=1``): its address, its certificate, and both sides' trusted authorities."""
+"""TLS for the local stack (``make run TLS=1``): the stack's address, its certificate, and the trusted authorities."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ VALID_SECONDS = 600.0
 
 
 class TokenRefused(Exception):
-    """The token belongs to a different request, or to a request in progress. ``code`` is DynamoDB's."""
+    """The token belongs to a different request, or to a request in progress. ``code`` is DynamoDB's error code."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
@@ -45,11 +45,11 @@ class TransactionTokens:
 
     @contextmanager
     def transaction(self, token: str | None, members: Any) -> Iterator[bool]:
-        """Yield whether to execute the transaction. It is complete when the block ends without an error.
+        """Yield whether to execute the transaction. The transaction is complete when the block ends without an error.
 
         Args:
             token: ``None`` for a transaction that is always executed.
-            members: its ``TransactItems``; binary values are bytes or base64.
+            members: the transaction's ``TransactItems``; binary values are bytes or base64.
 
         Raises: TokenRefused.
         """
@@ -67,7 +67,7 @@ class TransactionTokens:
             del self._in_progress[token]
 
     def completed(self, token: str) -> Completed | None:
-        """Return the transaction with this token, if it has completed and the token is valid."""
+        """Return the completed transaction with this token; ``None`` if there is none, or the token has expired."""
         self._forget_expired()
         return self._completed.get(token)
 
@@ -76,7 +76,7 @@ class TransactionTokens:
         self._completed[token] = completed
 
     def _begin(self, token: str, digest: str) -> bool:
-        """Whether the token is new. Raises: TokenRefused."""
+        """Return whether the token is new. Raises: TokenRefused."""
         with self._lock:
             completed = self.completed(token)
             known = completed.digest if completed else self._in_progress.get(token)
@@ -102,7 +102,7 @@ class TransactionTokens:
 
 
 def tokens_of(backend: Any) -> TransactionTokens:
-    """Return the tokens of one of moto's DynamoDB backends, with the same lifetime."""
+    """Return the tokens of one of moto's DynamoDB backends. The tokens exist as long as the backend."""
     tokens: TransactionTokens = vars(backend).setdefault("transaction_tokens", TransactionTokens())
     return tokens
 

@@ -30,7 +30,7 @@ def compare_heads(before: Mapping[str, Any], after: Mapping[str, Any]) -> Differ
 
 
 def compare_entries(before: Entry, after: Entry) -> Differences:
-    """Return the differences between two versions of an entry; for a group, including its entries and their order."""
+    """Return the differences between two versions of an entry. For a group, include the entries and their order."""
     member = ENTRIES_OF.get(type(before))
     if member is None:
         return compare_members(members(before), members(after))

@@ -49,7 +49,7 @@ class LoadConflict(Exception):
 
 @dataclass(frozen=True, slots=True)
 class PlannedChange:
-    """An addition, change or removal. For ``differences``, see the module of that name."""
+    """An addition, change or removal. The module ``differences`` describes the format of ``differences``."""
 
     what: What
     kind: str
@@ -60,18 +60,18 @@ class PlannedChange:
 
     @property
     def title(self) -> str:
-        """A readable name of the changed record."""
+        """Return a readable name of the changed record."""
         own = "" if self.name == self.id else f" ({self.name})"
         return f"{self.kind.replace('_', ' ')} {self.id}{own}"
 
     @property
     def needs_unused(self) -> bool:
-        """Whether the change requires an unused entry: a removal, or a change of a member in ``_STAYS``."""
+        """Return whether the change requires an unused entry: a removal, or a change of a member in ``_STAYS``."""
         return self.kind in KINDS and (self.what == "remove" or _STAYS.get(self.kind) in self.differences)
 
     @property
     def goes_before(self) -> bool:
-        """Whether the change may be written early: true for new entries, because nothing refers to them yet."""
+        """Return whether the change may be written early. Only new entries may, because nothing refers to them yet."""
         return self.kind in KINDS and self.what == "add"
 
 
@@ -93,11 +93,11 @@ class LoadPlan:
 
     @property
     def refused_changes(self) -> list[PlannedChange]:
-        """The changes that are not allowed because their entries are in use."""
+        """Return the changes that are not allowed because their entries are in use."""
         return [each for each in self.changes if each.needs_unused and (each.kind, each.id) in self.found.used]
 
     def operations(self, *, before: bool) -> list[tuple[Operation, PlannedChange]]:
-        """Return the writes that may run first if ``before``, otherwise the remaining writes."""
+        """Return the early writes if ``before`` is true, otherwise the remaining writes."""
         wanted = [each for each in self.changes if each.goes_before == before]
         return [(operation, each) for each in wanted for operation in each.operations]
 

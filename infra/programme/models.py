@@ -110,7 +110,7 @@ class Part(BaseModel):
 
 
 class NamedPart(Part):
-    """An entry that others refer to by its id."""
+    """An entry that other entries refer to by its id."""
 
     id: Id
     name: Name

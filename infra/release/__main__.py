@@ -1,8 +1,8 @@
-"""Makes a release: performs the mechanical steps, commits, and tags ``v1.2.3``. Nothing is pushed.
+"""Makes a release: performs the mechanical steps, commits, and tags ``v1.2.3``. The command pushes nothing.
 
 The section "Next version" of both changelogs becomes the release's section. The marks and removed lines of the contract
 are deleted. The version and the initial data of later versions are written. The tree must be clean, the version greater
-than the current one, and the changelog must list changes. A failed release is undone.
+than the current version, and the changelog must list changes. A failed release is undone.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class ReleaseRefused(Exception):
 
 
 def make_release(root: Path, version: str, day: date) -> None:
-    """Make the release ``version`` of the repository at ``root``, or change no files. Raises: ReleaseRefused."""
+    """Make the release ``version`` of the repository at ``root``. Or change no files. Raises: ReleaseRefused."""
     if _numbers(version) <= _numbers(VERSION):
         raise ReleaseRefused(f"{version} is not greater than the present version, {VERSION}")
     if _git(root, "tag", "--list", f"v{version}"):

@@ -11,11 +11,11 @@ _SECTION = re.compile(rf"^{re.escape(NEXT)}\n(?P<content>.*?)(?=^## |\Z)", re.MU
 
 
 class ChangelogInvalid(Exception):
-    """A changelog cannot be read. The message contains the missing part."""
+    """A changelog cannot be read. The message names the missing part."""
 
 
 def next_version(text: str) -> str:
-    """Return the content of the next version's section; empty without changes. Raises: ChangelogInvalid."""
+    """Return the content of the next version's section; empty if there are no changes. Raises: ChangelogInvalid."""
     found = _SECTION.search(text)
     if found is None:
         raise ChangelogInvalid(f"there is no section {NEXT!r}")
@@ -30,7 +30,7 @@ def notes(content: str) -> list[str]:
 
 
 def release(text: str, version: str, day: date, *, without: str = "") -> str:
-    """Convert the next version's section to a release's. ``without`` is the text of an empty section.
+    """Convert the next version's section to the section of a release. ``without`` is the text of an empty section.
 
     Raises:
         ChangelogInvalid: the section is missing or empty.

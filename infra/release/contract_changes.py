@@ -1,7 +1,8 @@
-"""Prints the changes of the contract that the changelog still has to name.
+"""Prints the changes of the contract that the changelog does not mention yet.
 
-Callers of the last release rely on its lines, so removed and changed lines must be named. New obligations of callers of
-a known operation must be named, too: a mandatory member, a rule, or restricted values. Other new lines break no caller.
+Callers of the last release rely on its lines, so the changelog must mention removed and changed lines. It must also
+mention new obligations of callers of a known operation: mandatory members, rules, or restricted values. Other new lines
+break no caller.
 """
 
 from __future__ import annotations
@@ -32,11 +33,11 @@ class Line:
     """A line of a contract.
 
     Attributes:
-        text: the line.
-        operation: its operation, such as ``POST /tpp/authorize``; empty for a shared schema.
+        text: the text of the line.
+        operation: the line's operation, such as ``POST /tpp/authorize``; empty for a shared schema.
         label: the action, or the alternative of a body; empty if there is none.
-        member: its member, header or status; empty for the operation itself.
-        name: its value or way to authenticate, otherwise its member.
+        member: the line's member, header or status; empty for the operation itself.
+        name: the line's value or authentication method, otherwise its member.
     """
 
     text: str
@@ -69,23 +70,23 @@ class Line:
 
     @property
     def schema(self) -> str:
-        """The schema of the line; empty if it belongs to an operation."""
+        """Return the schema of the line; empty if the line belongs to an operation."""
         return "" if self.operation else re.split(r"[.\[\s]", self.text, maxsplit=1)[0]
 
     @property
     def kind(self) -> str:
-        """The type of a member, or the name of its schema."""
+        """Return the type of a member, or the name of its schema."""
         return self.content.partition(",")[0]
 
     @property
     def is_sent_by_callers(self) -> bool:
-        """Whether the line is part of a request, or of a response to a webhook."""
+        """Return whether the line is part of a request, or of a response to a webhook."""
         return (" response " if self.operation.startswith("webhook ") else " request ") in self.text
 
     def is_named(self, note: str, api: str, *, is_new: bool) -> bool:
-        """Whether a note of the changelog quotes the line's name, and its operation, action or API.
+        """Return whether a changelog note quotes the line's name, and its operation, action or API.
 
-        A note can also name new values by their member, and a rule by any of its members.
+        A note can also mention new values by their member, and a rule by any of its members.
         """
         quoted = {*_CODE.findall(note)}
         names = {self.name, self.member} if is_new else {self.name}
@@ -109,7 +110,7 @@ class _Release:
                 self._actions[line.operation].add(line.label)
 
     def is_new_obligation(self, line: Line, new_places: Container[str]) -> bool:
-        """Whether a new line adds an obligation for callers. New actions and optional members do not."""
+        """Return whether a new line adds an obligation for callers. New actions and optional members add none."""
         if line.operation:
             actions = self._actions.get(line.operation, set())
             is_new_action = f" request body({line.label})" in line.place and bool(actions) and line.label not in actions
@@ -124,7 +125,7 @@ class _Release:
 
 
 def unnamed_changes(document: str, released: Iterable[str], present: Iterable[str], notes: Iterable[str]) -> list[str]:
-    """Return the changes between two contracts that no note of the changelog names, as lines of a diff."""
+    """Return the changes between two contracts that no note of the changelog mentions, as lines of a diff."""
     before, now, notes = [*map(Line.read, released)], [*map(Line.read, present)], list(notes)
     release = _Release(before)
     gone = {f"`{operation}`" for operation in release.operations - {line.operation for line in now}}
@@ -154,7 +155,7 @@ def _schemas_sent_by_callers(lines: Iterable[Line]) -> set[str]:
 
 
 def find_unnamed(document: str) -> list[str]:
-    """Return the marked changes of a contract file that the changelog's next version does not name."""
+    """Return the marked changes of a contract file that the changelog's next version does not mention."""
     text = (PLACE / f"{document}.txt").read_text("utf-8")
     notes = changelog.notes(changelog.next_version(CHANGELOG.read_text("utf-8")))
     return unnamed_changes(document, marks.released_lines(text), marks.present_lines(text), notes)

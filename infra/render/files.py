@@ -1,4 +1,4 @@
-"""All rendered files: the OpenAPI documents, and the pages of the documentation."""
+"""All rendered files: the OpenAPI documents and the pages of the documentation."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from infra.render.openapi import documents
 
 
 def texts() -> Mapping[str, str]:
-    """The text of each file, by its name in the folder. Raises: LinkError."""
+    """Return the text of each file, by its name in the folder. Raises: LinkError."""
     return {
         **{f"{openapi_documents.FOLDER}/{name}.json": documents.text(name) for name in documents.DOCUMENTS},
         **{f"{docs_index.FOLDER}/{name}": text for name, text in site.texts().items()},

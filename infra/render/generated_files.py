@@ -1,4 +1,4 @@
-"""Generated files in git: files that differ from the generated content are written, or listed."""
+"""Updates generated files in git. Files that differ from the generated content are written, or only listed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def update_files(texts: Mapping[Path, str], obsolete: Sequence[Path] = (), *, check: bool) -> list[Path]:
-    """Write the files that differ and delete the ``obsolete`` files, unless ``check``. Returns both."""
+    """Write changed files and delete the ``obsolete`` files, unless ``check`` is true. Return both lists."""
     outdated = [file for file, text in texts.items() if not file.exists() or file.read_text("utf-8") != text]
     if not check:
         for file in outdated:

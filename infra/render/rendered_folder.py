@@ -1,4 +1,4 @@
-"""The folder of rendered files, written atomically after a change of its inputs, by one process at a time.
+"""The folder of rendered files. One process at a time writes it, atomically, after a change of its inputs.
 
 Uses only the standard library, so that the inputs are compared quickly.
 """
@@ -35,7 +35,7 @@ def compute_fingerprint(root: Path = ROOT) -> str:
 
 
 def is_current(fingerprint: str, folder: Path = rendered_files.FOLDER) -> bool:
-    """Whether the folder was rendered from inputs with this fingerprint."""
+    """Return whether the folder was rendered from inputs with this fingerprint."""
     try:
         return (folder / rendered_files.FINGERPRINT).read_text("utf-8") == fingerprint
     except FileNotFoundError:
@@ -43,7 +43,7 @@ def is_current(fingerprint: str, folder: Path = rendered_files.FOLDER) -> bool:
 
 
 def update(build: Callable[[], Mapping[str, str]], root: Path = ROOT, folder: Path = rendered_files.FOLDER) -> bool:
-    """Write the files that ``build`` returns, unless the inputs are unchanged. Returns whether they were written.
+    """Write the files that ``build`` returns, unless the inputs are unchanged. Return whether the files were written.
 
     A process that waits for a rendering process does not render again. Readers see the old or the new folder, or no
     folder

@@ -1,4 +1,4 @@
-"""The modules of the SDK that the reference imports: those of this repository, whichever package is installed."""
+"""Imports modules of the SDK from this repository for the reference, even if another version is installed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SOURCE = ROOT / "sdk" / "src"
 
 
 def load(name: str) -> ModuleType:
-    """A module of the package, which it needs no dependencies to import."""
+    """Import and return a module of the package. The module must not need dependencies."""
     sys.path.insert(0, str(SOURCE))
     try:
         return importlib.import_module(f"causeway.{name}")

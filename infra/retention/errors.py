@@ -1,4 +1,4 @@
-"""The error of retention commands."""
+"""The error that retention commands raise."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Removes the data of card holders: what no law keeps on request, the rest five years after the last account closed."""
+"""Removes the data of card holders: on request, data without a legal retention duty; after five years, the rest.
+
+The five years begin when the last account is closed.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +53,9 @@ class HolderRecords:
                 )
 
     def ended_at(self, now: int) -> int | None:
-        """Return when the last account was closed, in Unix seconds; ``None`` if any is open, or without accounts."""
+        """Return when the last account was closed, in Unix seconds; ``None`` if an account is open or there is no
+        account.
+        """
         if any(self.obstacles(now)):
             return None
         return max((each.updated_at for each in self.accounts), default=None)
@@ -122,7 +127,7 @@ def _remove_secrets(hub: Hub, card: Card) -> bool:
 
 
 def _has_password(data: CardData, card: Card) -> bool:
-    """Whether a card has a password, even if no key can decrypt it."""
+    """Return whether a card has a password, even if no key can decrypt the password."""
     try:
         return bool(decrypt_password(card, data))
     except Unsealable:
@@ -137,7 +142,7 @@ def _remove_names(store: Store, card: Card) -> None:
 
 
 def _remove_parts(store: Store, card: Card, prefix: str) -> bool:
-    """Delete the items of a card whose sort key has this prefix. Returns whether there were any."""
+    """Delete the items of a card whose sort key has this prefix. Return whether there were any items."""
     rows = store.rows(TABLE, ("owner", f"card#{card.id}"), sort_prefix=("part", prefix))
     for row in rows:
         store.delete(TABLE, {"owner": row["owner"], "part": row["part"]})
@@ -149,7 +154,7 @@ def _is_named(found: HolderRecords) -> bool:
 
 
 def _read(store: Store, holder_id: int | None = None) -> Iterator[HolderRecords]:
-    """Read all holders, or one. Reads the whole table of cards, because a holder's cards have no index."""
+    """Read all holders, or one holder. Reads the whole table of cards, because there is no index by holder."""
     holders: dict[int, Holder] = {}
     accounts: dict[int, list[Account]] = {}
     cards: dict[int, list[Card]] = {}

@@ -1,4 +1,4 @@
-"""The kinds of personal data that the service stores: one row each, for the command, the document and the tests."""
+"""The kinds of personal data that the service stores. The command, the document and the tests use these rows."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ class Kind:
     """A kind of data.
 
     Attributes:
-        name: its name in commands.
+        name: the kind's name in commands.
         data: a readable description.
         place: table and item, as in docs/data.md.
         retention: the retention period.
-        removal: the job or command that removes it after this period.
+        removal: the job or command that removes the data after this period.
         reason: the law or the purpose of the retention.
-        on_request: whether a command of ``retention`` removes it immediately on a person's request.
+        on_request: whether a command of ``retention`` removes the data immediately on a person's request.
     """
 
     name: str

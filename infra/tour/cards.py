@@ -25,7 +25,7 @@ _HOLDER = {f"{what}_{name}": value for what in ("holder", "delivery") for name, 
 
 
 class CardTour:
-    """Calls the card API at ``base`` with a programme manager's ``credential``. ``receiver`` gets the events."""
+    """Calls the card API at ``base`` with a programme manager's ``credential``. ``receiver`` receives the events."""
 
     def __init__(
         self, base: str, credential: Mapping[str, Any], client: httpx.Client, receiver: EventReceiver, guide: Guide
@@ -127,7 +127,9 @@ class CardTour:
     # -- requests
 
     def _call(self, action: str, refused: Status | None = None, **members: Any) -> Any:
-        """Call an action. Returns the data. Raises: TourFailed, if its status code is not ``refused`` or success."""
+        """Call an action and return the data. Raises: TourFailed, if the status code is neither ``refused`` nor
+        success.
+        """
         path = "/simulator" if action.startswith("simulate") else "/api"
         body = {**self._credential, "action": action, "api_version": API_VERSION, **members}
         envelope = self._client.post(f"{self._base}{path}", json=body).json()
@@ -153,7 +155,7 @@ class CardTour:
         return answer
 
     def respond(self, shop: str, amount: int, **members: Any) -> Any:
-        """Return the network's answer to a request of a shop."""
+        """Return the network's response to a shop's request."""
         use = {"transaction_type": _PURCHASE, **_members(shop, amount), **self._card, **members}
         return self._call("simulateAuthorization", **use)
 

@@ -1,4 +1,4 @@
-"""The tour's output: a line for each step with its outcome, or in detail every request, response, event and page."""
+"""The tour's output: one line per step with its outcome. In detail mode, every request, response, event and page."""
 
 from __future__ import annotations
 
@@ -58,7 +58,9 @@ class Guide:
             print(f"  {text:<{_STEP_WIDTH}}", end="  ", flush=True)
 
     def say(self, outcome: str, who: str, what: str, *lines: str) -> None:
-        """Print a person's action, with more lines, in detail. Otherwise, store the outcome for the end of the step."""
+        """Print a person's action. In detail mode, print further lines; otherwise, store the outcome for the end of the
+        step.
+        """
         if self._detail:
             print(f"  {self._colour('magenta', who)} {what}".rstrip())
             for line in "\n".join(lines).splitlines():
@@ -67,7 +69,7 @@ class Guide:
             self._outcomes.append(outcome)
 
     def event(self, received: ReceivedEvent) -> None:
-        """Print a verified event."""
+        """Print an event whose signature was verified."""
         name = received.event.type
         data = format_json(received.event.to_json()["data"])
         self.say(f"{name}, verified", "EVENT", f"{name}  verified webhook-id {received.id}", data)
@@ -77,7 +79,7 @@ class Guide:
         self.say("done", "PSU", f"{method} {url}  {status} {title}")
 
     def http_client(self, who: str) -> httpx.Client:
-        """Create a client of the running stack that prints the requests of ``who``, and the responses."""
+        """Create a client of the running stack that prints the requests of ``who`` and the responses."""
         authorities = ssl.create_default_context(cafile=os.environ.get("OUTBOUND_CA_FILE") or None)
 
         def request(sent: httpx.Request) -> None:
@@ -93,7 +95,7 @@ class Guide:
         return httpx.Client(trust_env=False, verify=authorities, timeout=30, event_hooks=hooks)
 
     def _end_step(self) -> None:
-        """Print the last outcomes of the step, with counts for repeated ones."""
+        """Print the last outcomes of the step. Repeated outcomes are counted."""
         if self._is_in_step and not self._detail:
             counts = Counter(self._outcomes)
             if len(counts) > 1:

@@ -41,7 +41,7 @@ _CHOICES = ("LOCALSTACK", "AWS_ENDPOINT_URL", "ENGINE", "TLS")
 
 
 def run(stack: Mapping[str, Any], hub: Hub, guide: Guide) -> None:
-    """Run the tour on a running stack, which ``hub`` also uses. Raises: one of ``_FAILURES``."""
+    """Run the tour on the running stack, which ``hub`` also uses. Raises: one of ``_FAILURES``."""
     base = stack["base_url"]
     with listen(guide.event) as receiver, guide.http_client("TPP") as http:
         with _register_client(hub, stack, receiver, guide) as client:
@@ -120,7 +120,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def explain_own_stack(environ: Mapping[str, str]) -> str:
-    """Explain why the tour does not use the user's own stack, and how to change this."""
+    """Explain why the tour does not use the user's own stack, and how to select this stack."""
     file, content = stackfile.location(environ), stackfile.read(stackfile.location(environ))
     path = stackfile.display_path(file)
     found = f"the stack of {path} does not respond at {content.get('base_url')}" if content else f"there is no {path}"

@@ -38,7 +38,7 @@ class TppTour:
         self._payments_callback = f"{tpp.base_url}/payments/callback"
 
     def play(self, bank: Mapping[str, Any]) -> None:
-        """Run the journey at ``bank``, an entry of the stack file."""
+        """Run the scenario at ``bank``, an entry of the stack file."""
         self._guide.chapter(f"{bank['name']} ({bank['bic']}, version {bank['api_version']})")
         consent = self._authorize(bank)
         account = self._read(consent)
@@ -59,7 +59,7 @@ class TppTour:
         return self._tpp.redeem_callback(callback, state=asked.state, code_verifier=verifier)
 
     def _read(self, consent: sdk.Consent) -> Account:
-        """Read the PSU's accounts. Returns the first account."""
+        """Read the PSU's accounts and return the first account."""
         step = self._guide.step
         step("The TPP reads the accounts; the hub queries the bank with a signed webhook")
         account = next(consent.accounts())
@@ -116,7 +116,9 @@ class TppTour:
         self._find_at_bank(bank, "Revoked", "revoked")
 
     def _find_at_bank(self, bank: Mapping[str, Any], cell: str, state: str) -> None:
-        """Wait until the bank's list of consents has ``cell`` next to the TPP: a button, or the consent's state."""
+        """Wait until the bank's list of consents shows ``cell`` next to the TPP. ``cell`` is a button or the consent's
+        state.
+        """
         deadline = time.monotonic() + SECONDS
         while open_signed_in(self._psu, f"{bank['domain']}/consents").text_after(self._title) != [cell]:
             if time.monotonic() > deadline:
@@ -136,7 +138,7 @@ def funds_request(account: Account) -> sdk.FundsRequestV1 | sdk.FundsRequestV2:
 
 
 def _order(account: Account, callback: str) -> sdk.SinglePaymentV1 | sdk.SinglePaymentV2:
-    """Build a payment of 12.50 to a bookshop, in the format of the account's version."""
+    """Build a payment order of 12.50 to a bookshop, in the format of the account's version."""
     price, currency, shop = Decimal("12.50"), account.currency, "Oak Street Books"
     if isinstance(account, sdk.AccountV1):
         iban = "GB33BUKB20201555555555"

@@ -1,4 +1,4 @@
-"""The checks of the kit, by version. To add one, add a row to the module of its subject."""
+"""The checks of the kit, by version. To add a check, add a row to the module of its subject."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from infra.conformance.subjects import subjects_of
 
 
 def checks_of(version: Version) -> list[Check]:
-    """Return all checks of a version, in the order in which they run.
+    """Return all checks of a version in the order of execution.
 
-    Checks that end a consent run after all checks that need it. First, the kit ends a consent, whose token later checks
-    expect to be refused. Last, the PSU ends a consent at the bank.
+    Checks that end a consent run after all checks that need the consent. First, the kit ends a consent. Later checks
+    expect that the token of this consent is refused. Last, the PSU ends a consent at the bank.
     """
     found = [*connection.checks(version), *authorization.checks(version)]
     for subject in subjects_of(version):

@@ -21,7 +21,7 @@ from infra.conformance.subjects import Subject, subjects
 
 
 def checks(version: Version, subject: Subject) -> list[Check]:
-    """Return the checks of one webhook's contents."""
+    """Return the checks of one webhook's response content."""
     rows = list(_ROWS.get(subject.name, ()))
     if "account_id" in subject.webhook.request.model_fields:
         rows.append(_UNKNOWN_ACCOUNT)
@@ -57,7 +57,7 @@ def _complete(session: Session, subject: Subject) -> Evidence:
 
 
 def _is_listed(account: Mapping[str, Any], listed: Mapping[str, Any], id_member: str) -> bool:
-    """Whether all identifiers present in both are equal, and at least one is present in both."""
+    """Return whether all identifiers that both objects have are equal. At least one identifier must be in both."""
     pairs = [
         (value, str(listed[named]).replace(" ", ""))
         for name, value in account.items()

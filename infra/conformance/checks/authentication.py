@@ -1,4 +1,4 @@
-"""Checks of every webhook's caller: API key, signature, request id, and the consent of the token."""
+"""Checks of the authentication of every webhook: API key, signature, request id, and the consent of the token."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _NARROW = "X-Auth-Token is of a consent without the scope"
 
 
 def checks(version: Version, subject: Subject) -> list[Check]:
-    """Return the checks of a webhook's caller."""
+    """Return the authentication checks of a webhook."""
     return [*_authentication_checks(version, subject), *_token_checks(version, subject)]
 
 
@@ -89,7 +89,7 @@ _Row = tuple[str, str, str, Level, Run]
 
 
 def _similar_keys(subject: Subject, paragraph: str) -> list[_Row]:
-    """Return check rows for a truncated API key, an extended one, and one with inverted letter case."""
+    """Return checks with a truncated API key, an extended API key, and an API key with inverted letter case."""
     rows: list[tuple[str, str, Callable[[str], str]]] = [
         ("key-shortened", "with the beginning of the X-Api-Key", lambda key: key[:-1]),
         ("key-longer", "with an X-Api-Key that only begins with the right one", lambda key: f"{key}0"),
@@ -140,7 +140,7 @@ def _other_key(session: Session, subject: Subject) -> Evidence:
 
 
 def _other_bytes(session: Session, subject: Subject) -> Evidence:
-    """Send the hub's signature of the body with an additional line break."""
+    """Send a body with the hub's signature of other bytes: the body plus a line break."""
     members = session.request(subject)
     body = jsontext.dumps(members).encode()
     call = session.send(subject, members, body=body, signed=body + b"\n", note="the signature is over other bytes")
@@ -148,7 +148,7 @@ def _other_bytes(session: Session, subject: Subject) -> Evidence:
 
 
 def _other_spelling(session: Session, subject: Subject) -> Evidence:
-    """Send members in an unusual notation with the hub's signature of their compact JSON."""
+    """Send members in an unusual notation, with the hub's signature of the compact JSON."""
     members = session.request(subject)
     body, signed = spelling.respell(members), jsontext.dumps(members).encode()
     call = session.send(subject, members, body=body, signed=signed, note="the signature is over another spelling")
@@ -211,7 +211,7 @@ def _send_unknown(session: Session, subject: Subject) -> Call:
 
 
 def _similar_tokens(subject: Subject, paragraph: str) -> list[tuple[str, str, str, Run]]:
-    """Return check rows for an active token with a wrong secret, a truncated one, and inverted letter case."""
+    """Return checks with variants of an active token: wrong secret, truncated, and inverted letter case."""
     rows: list[tuple[str, str, Callable[[str], str]]] = [
         (
             "token-other-secret",

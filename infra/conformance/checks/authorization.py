@@ -23,7 +23,7 @@ Run = Callable[[Session], Evidence]
 
 
 def checks(version: Version) -> list[Check]:
-    """Return the checks of consents that the PSU approves and refuses."""
+    """Return the checks of consents that the PSU approves or refuses."""
     rows: list[tuple[str, str, str, Level, str, Run]] = [
         (
             "consent.initiated",
@@ -134,7 +134,7 @@ def checks(version: Version) -> list[Check]:
 
 
 def ending_checks(version: Version) -> list[Check]:
-    """Return the checks of a consent that the PSU ends at the bank. They run last."""
+    """Return the checks of a consent that the PSU ends at the bank. These checks run last."""
     return [
         Check(
             "end-at-bank.reported",
@@ -159,7 +159,7 @@ def ending_checks(version: Version) -> list[Check]:
 
 
 def evidence_of(attempt: Attempt, received: ReceivedCall | None = None) -> Evidence:
-    """Return the requests and responses of an authorization: the bank's latest call unless ``received`` is given."""
+    """Return the requests and responses of an authorization, by default with the bank's latest call."""
     authorization = attempt.authorization
     found = received or next(reversed([*authorization.initiated, *authorization.saved]), None)
     sent = f"The PSU opened {authorization.request.request_url} to {attempt.decision}."
@@ -201,7 +201,7 @@ def _saved(session: Session) -> Evidence:
 
 
 def _require_initiated(session: Session, attempt: Attempt) -> None:
-    """Require a successful call of ``init_authorization``. Raises: CheckBlocked."""
+    """Require a successful ``init_authorization`` call. Raises: CheckBlocked."""
     if why := causes.not_initiated(attempt.authorization, session.hub.calls):
         raise CheckBlocked(why)
 

@@ -1,4 +1,4 @@
-"""Checks of the bank's calls to the hub: headers, signature and members, for every call of the version."""
+"""Checks of the bank's calls to the hub: headers, signature and members of every call in the version."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ _CAUSED = {"initiate": "see consent.initiated", "revoke_token": "see end-at-bank
 
 
 def _why_absent(session: Session, name: str) -> CheckSkipped:
-    """Explain why no call of this name was received."""
+    """Explain why the kit received no call with this name."""
     if name in _NOT_CAUSED:
         return CheckSkipped(_NOT_CAUSED[name])
     if name == "save_consent":
@@ -125,7 +125,7 @@ def _why_absent(session: Session, name: str) -> CheckSkipped:
 
 
 def _require_accepted(calls: list[ReceivedCall]) -> None:
-    """Require an accepted call. Raises: CheckBlocked: a different check reports the fault, or no call was accepted."""
+    """Require an accepted call. Raises: CheckBlocked: another check reports the fault, or no call was accepted."""
     none_accepted = all(call.refusal is not None for call in calls)
     for call in calls:
         matters = call.refusal is not None and (none_accepted or call.refusal.fault not in _UNRELATED)
@@ -134,7 +134,7 @@ def _require_accepted(calls: list[ReceivedCall]) -> None:
 
 
 def _cause(session: Session, name: str) -> None:
-    """Run the steps during which a bank makes a call. Raises: CheckSkipped."""
+    """Run the steps during which a bank makes the call. Raises: CheckSkipped."""
     if name in ("initiate", "save_consent"):
         session.attempt("main")
     if name == "revoke_token":

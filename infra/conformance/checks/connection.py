@@ -23,7 +23,7 @@ _LOCAL = ("127.0.0.1", "localhost", "::1")
 
 
 def checks(version: Version) -> list[Check]:
-    """Return the checks of both addresses of the file."""
+    """Return the checks of the two addresses in the bank's file."""
     return [
         *_checks_of("webhooks", "base_url", lambda session: session.bank.base_url),
         *_checks_of("pages", "authorization_url", lambda session: session.bank.authorization_url),
@@ -70,7 +70,7 @@ def _is_public(url: str) -> Evidence:
 
 
 def _endpoint(url: str) -> tuple[str, int]:
-    """Return the TLS endpoint of the bank. Raises: CheckSkipped: the address is not https."""
+    """Return the TLS endpoint of the bank. Raises: CheckSkipped: the address does not use https."""
     parts = urlsplit(url)
     if parts.scheme != "https" or parts.hostname is None:
         raise CheckSkipped("the address is not https, which only the local stage allows")
@@ -104,7 +104,7 @@ def _old_handshake(url: str) -> Evidence:
 
 
 def _connect(host: str, port: int, context: ssl.SSLContext) -> str:
-    """Return the negotiated protocol of a handshake. Raises: OSError."""
+    """Perform a TLS handshake and return the negotiated protocol. Raises: OSError."""
     with (
         socket.create_connection((host, port), _SECONDS) as plain,
         context.wrap_socket(plain, server_hostname=host) as wrapped,

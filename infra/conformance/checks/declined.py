@@ -1,4 +1,4 @@
-"""Checks of payments above the balance or in a different currency, and of the reports of failed payments."""
+"""Checks of payments above the balance or in another currency, and of the reports of failed payments."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _CURRENCY_RULE = RULES.format(section="Webhooks")
 
 
 def checks(subject: Subject) -> list[Check]:
-    """Return the checks of a kind of payment for which the bank knows the account."""
+    """Return the checks of a payment kind for which the bank knows the account."""
     return [
         row(
             subject,
@@ -57,7 +57,7 @@ def checks(subject: Subject) -> list[Check]:
 
 
 def evidence_of(payment: PlayedPayment) -> Evidence:
-    """Format the order, the PSU's decision and the return as text."""
+    """Return the order, the PSU's decision and the return to the TPP as text."""
     order = payment.call.evidence
     part = f"\n\nThe PSU's part: {payment.outcome.text}" if payment.outcome.text else ""
     back = "did not come back" if payment.returned is None else f"came back with {dict(payment.returned)}"
@@ -65,12 +65,12 @@ def evidence_of(payment: PlayedPayment) -> Evidence:
 
 
 def is_failure_of(session: Session) -> Callable[[object], bool]:
-    """Whether a status means that the payment failed or was cancelled."""
+    """Return a function that tells whether a status means that the payment failed or was cancelled."""
     return session.once("is failure", lambda: lambda status: session.version.statuses.read(status) in FAILED)
 
 
 def _order_too_much(session: Session, subject: Subject) -> tuple[Call, str]:
-    """Order an amount above the balance. Returns the response and the order's id. Raises: CheckSkipped."""
+    """Order an amount above the balance. Return the response and the order's id. Raises: CheckSkipped."""
     return session.once(("too much", subject.name), lambda: _send_too_much(session, subject))
 
 
@@ -87,7 +87,7 @@ def _declined(session: Session, subject: Subject) -> Evidence:
 
 
 def _require_declined(session: Session, subject: Subject, call: Call, order_id: str, check: str) -> Evidence:
-    """Require that an order is refused, or fails after the PSU's confirmation. Raises: CheckFailed."""
+    """Require that the bank refuses an order, or that the payment fails after confirmation. Raises: CheckFailed."""
     if call.reply is None:
         raise CheckFailed(call.evidence, "there is no response")
     if answers.is_refusal(session.version, subject.webhook, call.reply):
@@ -123,7 +123,7 @@ def _declined_form(session: Session, subject: Subject) -> Evidence:
 
 
 def _is_certain(session: Session, subject: Subject, reply: Reply) -> bool:
-    """Whether the hub treats a refusal as certain, so that the bank has no payment."""
+    """Return whether the hub considers a refusal certain, so that no payment exists at the bank."""
     found, form = answers.read_object(reply) or {}, answers.form_of(session.version, subject.webhook)
     is_error = found.get(form.code) is not None or found.get("status") == "error"
     return is_error and reply.status < SERVER_ERROR and reply.status not in _UNDECIDED

@@ -1,4 +1,4 @@
-"""Checks of the form of errors, for every webhook."""
+"""Checks of the format of errors, for every webhook."""
 
 from __future__ import annotations
 

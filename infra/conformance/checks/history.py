@@ -1,4 +1,4 @@
-"""Checks of payments and transactions in responses: statuses, days, values, signs."""
+"""Checks of payments and transactions in responses: statuses, dates, values and signs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _PAYMENT_TYPES = ("Bank transfer", "Card transfer", "Internal transfer", "Load",
 
 
 def checks(version: Version, subject: Subject) -> list[Check]:
-    """Return the checks of one webhook's contents."""
+    """Return the checks of one webhook's response content."""
     return content_rows.build(version, subject, _ROWS.get(subject.name, ()))
 
 
@@ -94,7 +94,7 @@ _SENDER, _RECEIVER = ("sender_data", "debtor_account"), ("receiver_data", "credi
 
 
 def _direction(session: Session, parties: list[Any]) -> int:
-    """Return 1 if the file's account receives a payment, -1 if it sends it, 0 if unknown."""
+    """Return 1 if the account in the file receives a payment, -1 if the account sends the payment, 0 if unknown."""
 
     def is_own(names: tuple[str, ...]) -> bool:
         found = [each.get(name) for each in parties if isinstance(each, dict) for name in names]
@@ -136,7 +136,7 @@ def _only(status: str) -> RunOnSubject:
 
 
 def _both(session: Session, subject: Subject) -> Evidence:
-    """Check that ``both`` contains all entries of ``booked`` and ``pending``, on any page."""
+    """Check that a request for ``both`` returns all entries of ``booked`` and ``pending``, on any page."""
     everything = keyed_pages(session, subject, "both", PAGE_LIMIT)
     if not everything.is_complete:
         raise CheckSkipped("there are too many transactions to read them all")
@@ -150,7 +150,7 @@ def _both(session: Session, subject: Subject) -> Evidence:
 
 
 def _one_day(session: Session, subject: Subject) -> Evidence:
-    """Check booked transactions between two days, taken from a transaction in the first response."""
+    """Check that a request for a single day returns only transactions booked on that day."""
     _, answer = answered(session, subject)
     days = [_booking_day(each) for each in answer["transactions"].get("booked") or ()]
     day = next((each for each in days if each), None)

@@ -1,4 +1,4 @@
-"""Shared assertions: whether a bank refused a call, and in which format."""
+"""Assertions that checks share: whether a bank refused a call, and in which format."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def require_refused(session: Session, subject: Subject, call: Call) -> Evidence:
 
 
 def require_answer(session: Session, subject: Subject, call: Call) -> Mapping[str, Any]:
-    """Return the members of the response to a further valid request. Raises: CheckFailed: it is unusable."""
+    """Return the members of the response to an additional valid request. Raises: CheckFailed: it is unusable."""
     if call.reply is None:
         raise CheckFailed(call.evidence, "there is no response")
     reading = answers.read(session.version, subject.webhook, call.members, call.reply)
@@ -38,7 +38,7 @@ def require_answer(session: Session, subject: Subject, call: Call) -> Mapping[st
 
 
 def refusal_of(session: Session, subject: Subject, call: Call, refused_by: str) -> Mapping[str, Any] | None:
-    """Return the members of a refusal; ``None`` if it is not a JSON object.
+    """Return the members of a refusal; ``None`` if the refusal is not a JSON object.
 
     Args:
         refused_by: the name of the webhook's check that fails if the bank does not refuse the call.
@@ -54,14 +54,14 @@ def refusal_of(session: Session, subject: Subject, call: Call, refused_by: str) 
 
 
 def demand(holds: bool, evidence: Evidence, problem: str) -> Evidence:
-    """Require a condition. Raises: CheckFailed."""
+    """Require that a condition holds. Raises: CheckFailed."""
     if not holds:
         raise CheckFailed(evidence, problem)
     return evidence
 
 
 def service_to_bank(version: Version, path: str) -> str:
-    """Return the paragraph of a webhook."""
+    """Return the specification's paragraph about a webhook."""
     return f"Specification, Service to bank, version {version}: {path}"
 
 

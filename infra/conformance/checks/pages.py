@@ -1,4 +1,4 @@
-"""Checks of paged lists: size, duplicate or missing entries, the last page, the order."""
+"""Checks of paged lists: page size, duplicate or missing entries, the last page, and the order."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def transactions(answer: Mapping[str, Any]) -> list[Entry]:
 
 
 def entry_id(entry: Entry) -> str:
-    """Return the identity of a payment or transaction: its id, or else all its members."""
+    """Return the identity of a payment or transaction: its id, or all its members if it has no id."""
     given = entry.get("id", entry.get("transaction_id"))
     return str(given) if isinstance(given, str | int) else jsontext.dumps(entry)
 
@@ -52,8 +52,8 @@ class Pages:
     """Consecutive pages of one list.
 
     Attributes:
-        pages: each with its call.
-        is_complete: whether they include the last page of the list.
+        pages: the pages, each with its call.
+        is_complete: whether the last page of the list is included.
     """
 
     pages: tuple[tuple[Call, Mapping[str, Any]], ...]
@@ -64,7 +64,7 @@ class Pages:
         return self.pages[-1][0]
 
     def entries(self, entries_of: Callable[[Mapping[str, Any]], list[Entry]]) -> list[list[Entry]]:
-        """The entries of each page."""
+        """Return the entries of each page."""
         return [entries_of(answer) for _, answer in self.pages]
 
 
@@ -77,12 +77,14 @@ def _payments(answer: Mapping[str, Any]) -> list[Entry]:
 
 
 def _size(count: int, *, is_all: bool) -> int:
-    """Return a page size that divides a list into a few pages. ``is_all`` means that it has ``count`` entries."""
+    """Return a page size that divides a list into a few pages. With ``is_all``, the list has ``count`` entries."""
     return max(1, -(-count // _PARTS)) if is_all else PAGE_LIMIT // 2
 
 
 def numbered_pages(session: Session, subject: Subject, record_count: int = 0) -> Pages:
-    """Return the pages of version 1's payments, by default in several pages. Raises: CheckSkipped, CheckFailed."""
+    """Return the pages of payments of version 1. By default, the list has several pages. Raises: CheckSkipped,
+    CheckFailed.
+    """
     key = ("pages", subject.name, record_count)
     return session.once(key, lambda: _read_numbered(session, subject, record_count))
 
@@ -99,14 +101,14 @@ def _read_numbered(session: Session, subject: Subject, record_count: int) -> Pag
 
 
 def _is_last(page: Mapping[str, Any], size: int) -> bool:
-    """Whether a page of payments has fewer entries than the limit that the bank applied."""
+    """Return whether a page has fewer payments than the limit that the bank applied."""
     applied = str(page["paginator"].get("limit"))
     limit = min(size, int(applied)) if applied.isdecimal() else size
     return len(page["payments"]) < max(limit, 1)
 
 
 def keyed_pages(session: Session, subject: Subject, booking_status: str = "both", page_size: int = 0) -> Pages:
-    """Return the pages of version 2's transactions, by default with a size that divides them.
+    """Return the pages of transactions of version 2. By default, the page size divides the list into several pages.
 
     Raises:
         CheckSkipped, CheckFailed.
@@ -132,7 +134,7 @@ def _read_keyed(session: Session, subject: Subject, booking_status: str, page_si
 
 
 def _key_of(answer: Mapping[str, Any]) -> str:
-    """Return the page key of a response; empty if it has no usable key."""
+    """Return the page key of a response; empty if the response has no usable key."""
     given = answer.get("page_key")
     return str(given) if isinstance(given, str | int) else ""
 
@@ -164,7 +166,7 @@ def _past_the_end(session: Session, subject: Subject) -> Evidence:
 
 
 def _small_transactions(session: Session, subject: Subject) -> Evidence:
-    """Check small pages. ``page_size`` may count booked and pending transactions together or separately."""
+    """Check pages with a small size. ``page_size`` may count booked and pending transactions together or separately."""
     call, answer = answered(session, subject, page_size=1)
     found = answer["transactions"]
     longest = max(len(found.get(name) or ()) for name in ("booked", "pending"))
@@ -182,7 +184,7 @@ def _no_entry_twice(pages: Pages, entries: list[list[Entry]]) -> Evidence:
 
 
 def _no_entry_lost(pages: Pages, large: Pages, entries_of: Callable[[Mapping[str, Any]], list[Entry]]) -> Evidence:
-    """Check that small pages have the same entries as large pages or one complete page."""
+    """Check that small pages contain the same entries as large pages or as one complete page."""
     if not large.is_complete or (not pages.is_complete and len(pages.pages) == _MOST_PAGES):
         raise CheckSkipped(f"{_MOST_PAGES} pages do not reach the last")
     wanted, given = (
@@ -236,7 +238,7 @@ def _payments_in_order(session: Session, subject: Subject) -> Evidence:
 
 
 def _is_booked(payment: Entry) -> bool:
-    """Whether a payment is settled. Pending payments may come first."""
+    """Return whether a payment is settled. Lists may start with pending payments."""
     return payment.get("status") is None or str(payment["status"]) == str(_SETTLED)
 
 

@@ -1,4 +1,4 @@
-"""Checks of payments: order, duplicates, the PSU's decision, redirects, status reports and status queries."""
+"""Checks of payments: orders, duplicates, the PSU's decision, redirects, status reports and status queries."""
 
 from __future__ import annotations
 
@@ -198,7 +198,7 @@ def _repeat_in_capitals(session: Session, subject: Subject) -> Evidence:
 
 
 def _send_twice(session: Session, subject: Subject, spell: Callable[[str], str], note: str) -> Evidence:
-    """Send one order twice, first with an id in lower case, then with the id as converted by ``spell``."""
+    """Send one order twice. The first id is in lower case. ``spell`` converts the second id."""
     members, request_id = session.request(subject), _uuid_with_letters()
     first = session.read(subject, session.send(subject, members, request_id=request_id))
     call = session.send(subject, members, request_id=spell(request_id), note=note)
@@ -306,7 +306,7 @@ def _reported(decision: Decision) -> RunOnSubject:
 
 
 def _require_accepted(session: Session, payment: PlayedPayment) -> None:
-    """Require an accepted report. Raises: CheckBlocked: it was refused for a fault that other checks report."""
+    """Require an accepted report. Raises: CheckBlocked: the report has a fault that other checks report."""
     if call := session.refused_report(payment):
         raise CheckBlocked(causes.refused(call))
 
@@ -319,7 +319,7 @@ def _require_decided(session: Session, payment: PlayedPayment) -> None:
 
 
 def _return_check(payment: PlayedPayment) -> str:
-    """Return the id of the check that fails if the browser does not return from a payment."""
+    """Return the id of the check that fails if the browser does not return after a payment."""
     return f"{payment.report_check.partition('.')[0]}.{DECIDED[payment.decision]}-returned"
 
 

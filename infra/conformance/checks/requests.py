@@ -1,6 +1,6 @@
-"""Checks of request validation: a bank refuses requests that do not match the table of members.
+"""Checks of request validation: a bank must refuse requests that violate the member tables.
 
-The hub never sends such requests, so the specification does not require refusals, and all rows are advice.
+The hub never sends such requests, so the specification does not require refusals. All these checks are advisory.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def _send_mistyped(subject: Subject, path: Path) -> Callable[[Session], Evidence
 
 
 def _changed(value: Any, path: Path, change: Callable[[Any, str], object]) -> Any:
-    """Return a copy of a request in which ``change`` modified the member at ``path``. Raises: CheckSkipped."""
+    """Return a copy of a request. ``change`` has modified the member at ``path``. Raises: CheckSkipped."""
     first, *rest = path
     copied = list(value) if isinstance(value, list) else dict(value)
     place: Any = int(first) if isinstance(copied, list) else first

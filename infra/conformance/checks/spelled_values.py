@@ -30,7 +30,7 @@ def checks(version: Version, subject: Subject) -> list[Check]:
 
 
 def has_blanks(iban: object) -> bool:
-    """Whether an IBAN is not in the electronic format (ISO 13616): capitals without blanks."""
+    """Return whether an IBAN is not in the electronic format (ISO 13616), which has capital letters and no blanks."""
     return isinstance(iban, str) and iban != "".join(iban.split()).upper()
 
 

@@ -1,4 +1,4 @@
-"""Checks of every webhook's response format. Checks of the caller and of errors are separate modules."""
+"""Checks of the response format of every webhook. Checks of authentication and errors are in separate modules."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _GOOD = "A good request is answered in the form of the reference"
 
 
 def checks(version: Version, subject: Subject) -> list[Check]:
-    """Return the checks of one webhook. ``revoke_token``'s valid request runs last, because it ends the consent."""
+    """Return the checks of one webhook. The valid request of ``revoke_token`` ends the consent, so it runs last."""
     good = [*_answer_checks(version, subject), *_spelling_checks(subject)]
     bad = authentication.checks(version, subject)
     first, last = (bad, good) if subject.role == "revocation" else (good, bad)
@@ -65,7 +65,7 @@ def _answer_checks(version: Version, subject: Subject) -> list[Check]:
 
 
 def _replied(session: Session, subject: Subject) -> Call:
-    """Return the valid call, if the bank responded at all. Raises: CheckSkipped."""
+    """Return the valid call if the bank sent any response. Raises: CheckSkipped."""
     call = session.good(subject)
     if call.reply is None:
         raise CheckBlocked(f"there is no response: see {subject.name}.answer-time")
@@ -111,7 +111,7 @@ def _content_type(session: Session, subject: Subject) -> Evidence:
 
 
 def _spelling_checks(subject: Subject) -> Iterator[Check]:
-    """Return the notation checks; none for ``revoke_token``, whose single valid request ends the consent."""
+    """Return the notation checks. There are none for ``revoke_token``, whose only valid request ends the consent."""
     if subject.role != "revocation":
         yield row(
             subject,

@@ -1,7 +1,7 @@
 """Writes the contract of each API: one line for each operation, member and value.
 
-Changes since the last release are marked: a new line with ``+``, a removed line with ``-``. With
-``--check``, lists the outdated files instead.
+Changes since the last release are marked with ``+`` for a new line and ``-`` for a removed line. With ``--check``, the
+command only lists the outdated files.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ PLACE = ROOT / "contract"
 
 
 def texts(folder: Path) -> dict[Path, str]:
-    """Return the content of each document's file. The released lines in ``folder`` are the base of the marks."""
+    """Return the content of each document's file. Changes are marked relative to the released lines in ``folder``."""
     files = {folder / f"{name}.txt": contract(load(name)) for name in DOCUMENTS}
     return {file: marks.join_lines(marks.mark_changes(_released_lines(file), lines)) for file, lines in files.items()}
 

@@ -1,7 +1,8 @@
 """The lines of a contract: one for each operation, member, type, length, obligation, value and error code.
 
-A line has its place, two spaces, and the facts about the place. It omits descriptions and examples. The members of a
-body are listed with its operation. The members of a schema that other members name are listed once, with the schema.
+A line has its place, two spaces, and the facts about the place. Descriptions and examples are omitted. The members of a
+body are listed with its operation. The members of a schema that other members refer to are listed once, with the
+schema.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ class _Contract:
         yield from (f"pattern {name}  {pattern}" for name, pattern in sorted(self._patterns.items()))
 
     def _named_schemas(self) -> Iterator[str]:
-        """Return the schemas that members name, in the document's order, including nested ones."""
+        """Return the schemas that members refer to, in the document's order, including nested schemas."""
         schemas = self._document["components"]["schemas"]
         written: dict[str, list[str]] = {}
         while pending := self._named - written.keys():
@@ -90,7 +91,7 @@ class _Contract:
             )
 
     def _value(self, place: str, schema: Schema, obligation: str, *, inline: bool = False) -> Iterator[str]:
-        """Yield the lines of a value. With ``inline``, the members of a named schema are listed at its place."""
+        """Yield the lines of a value. If ``inline`` is true, list the members of a named schema in place."""
         alternatives = schema.get("oneOf") or schema.get("anyOf") or ()
         if "$ref" in schema and inline:
             yield from self._value(place, self._resolve(schema), obligation, inline=True)
@@ -106,7 +107,7 @@ class _Contract:
             yield from self._inside(place, schema, inline=inline)
 
     def _narrowed_values(self, place: str, schema: Schema) -> Iterator[str]:
-        """Return the values of a named schema that a place allows, such as the codes of one status."""
+        """Return the values of a named schema that a place allows, for example the codes of one status."""
         for name, member in schema.get("properties", {}).items():
             yield from (_line(f"{place}.{name}", f"value {each}") for each in _values(member))
 
@@ -193,14 +194,14 @@ def _values(schema: Schema) -> Iterator[str]:
 
 
 def _label(reference: str) -> str:
-    """Return a named schema as the label of an alternative. For a response to an action, the label is the action."""
+    """Return the name of a schema as the label of an alternative. For a response to an action, return the action."""
     name = reference.rpartition("/")[2]
     action = name.removesuffix("Response")
     return name if action == name else action[0].lower() + action[1:]
 
 
 def _is_rule(schema: Schema) -> bool:
-    """Whether an alternative only requires members of the enclosing value."""
+    """Return whether an alternative only requires members of the enclosing value."""
     return "required" in schema and not {"$ref", "type", "enum", "const"} & schema.keys()
 
 

@@ -1,4 +1,4 @@
-"""The pages of the open banking reference, one per OpenAPI document, with all calls, webhooks and events."""
+"""Renders the pages of the open banking reference, one per OpenAPI document, with all calls, webhooks and events."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _parts(document: Json) -> Iterator[str]:
 
 
 def _types(text: str) -> str:
-    """The table of the types that occur in ``text``."""
+    """Return the table of the types that occur in ``text``."""
     found = [each for each in TYPE_NOTES if re.search(each.column, text)]
     return table(("Type", "Meaning"), [(f"`{each.sample}`", each.meaning) for each in found])
 
@@ -50,5 +50,5 @@ def _contents(operations: list[Operation]) -> str:
 
 
 def anchor(heading: str) -> str:
-    """The anchor of a heading, in the format of GitHub and of the site."""
+    """Return the anchor of a heading, in the format of GitHub and of the site."""
     return re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")

@@ -82,7 +82,7 @@ def _row(rows: Rows) -> tuple[str, ...]:
 
 
 def _stands(rows: Rows) -> str:
-    """Return the rules of a check, with links to the sections that explain them in each version."""
+    """Return the rules of a check, with links to the sections that explain the rules in each version."""
     links: dict[str, dict[str, Version]] = {}
     for version, check in rows.items():
         for rule in check.paragraph.split("; "):

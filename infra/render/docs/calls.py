@@ -29,7 +29,7 @@ class Refusal(NamedTuple):
 
 
 class Operation(NamedTuple):
-    """A call, a webhook or an event. ``name`` is the heading."""
+    """A call, a webhook or an event. ``name`` is its heading."""
 
     name: str
     body: Json
@@ -47,7 +47,7 @@ class CallPages:
         self.webhooks = [Operation(name, item["post"]) for name, item in document["webhooks"].items()]
 
     def render(self, operations: Sequence[Operation], level: int = 2) -> str:
-        """Render the operations under headings of ``level``, followed by the refusals that most of them share."""
+        """Render the operations under headings of ``level``, followed by the refusals that most operations share."""
         common = self._common_refusals(operations)
         parts = [part for each in operations for part in self._operation(each, level, common)]
         if common:
@@ -55,7 +55,7 @@ class CallPages:
         return "\n\n".join(parts)
 
     def headers(self, operations: Sequence[Operation]) -> str:
-        """The table of the operations' request headers."""
+        """Return the table of the operations' request headers."""
         found = {each["name"]: each for operation in operations for each in self._parameters(operation, "header")}
         rows = [(f"`{name}`", *_describe(each, each["schema"])) for name, each in found.items()]
         return table(("Header", "Type", "Meaning"), rows)
@@ -115,7 +115,7 @@ class CallPages:
         return [each for each in found if each["in"] == place]
 
     def _resolve(self, schema: Json) -> Json:
-        """Resolve a reference; members next to the reference take precedence."""
+        """Resolve a reference. Members next to the reference take precedence over the referenced members."""
         if "$ref" not in schema or is_named(schema):
             return schema
         found: Any = self._document
@@ -124,7 +124,7 @@ class CallPages:
         return {**found, **{name: value for name, value in schema.items() if name not in {"$ref", "properties"}}}
 
     def _variants(self, schema: Json) -> list[tuple[str, Json]]:
-        """The variants of a body, each with a suffix for its table's heading."""
+        """Return the variants of a body, each with a suffix for the heading of its table."""
         variants = schema.get("anyOf") or schema.get("oneOf") or [schema]
         found = []
         for each in variants:
@@ -153,7 +153,7 @@ class CallPages:
         ]
 
     def _common_refusals(self, operations: Sequence[Operation]) -> list[Refusal]:
-        """The refusals shared by most operations, in order of first occurrence."""
+        """Return the refusals that most operations share, in order of first occurrence."""
         counts = Counter(refusal for operation in operations for refusal in set(self._refusals(operation)))
         refusing = sum(1 for operation in operations if self._refusals(operation))
         firsts = dict.fromkeys(refusal for operation in operations for refusal in self._refusals(operation))
@@ -165,7 +165,7 @@ def _need(required: bool) -> str:
 
 
 def _describe(member: Json, schema: Json) -> tuple[str, str]:
-    """The type and the meaning of a member, or of a parameter with its schema."""
+    """Return the type and the meaning of a member, or of a parameter with its schema."""
     meaning, notation = split_note(schema, member.get("description", ""))
     default = f"Default `{schema['default']}`" if "default" in schema else ""
     return notation or type_notation(schema), ". ".join(filter(None, (meaning, default)))

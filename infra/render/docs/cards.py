@@ -1,4 +1,4 @@
-"""The pages of the card API reference: all actions, events, value lists, states and status codes."""
+"""Renders the pages of the card API reference: all actions, events, value lists, states and status codes."""
 
 from __future__ import annotations
 
@@ -210,7 +210,7 @@ def _rule(model: Model, name: str) -> str:
 
 
 def _values(rule: OneOfRule | CodeWordRule) -> str:
-    """The values, or a link to their list if there are many."""
+    """Return the values of a list, or a link to the list if there are many values."""
     if len(rule.meanings) <= _FEW:
         return ", ".join(f"`{value}` {text}" for value, text in rule.meanings.items())
     name = next(name for name, meanings in tables.LISTS.items() if rule.meanings.items() <= meanings.items())
@@ -218,12 +218,12 @@ def _values(rule: OneOfRule | CodeWordRule) -> str:
 
 
 def _link(name: str) -> str:
-    """A link to a value list."""
+    """Return a link to a value list."""
     return f"see [{name}]({_VALUES}#{_anchor(name)})"
 
 
 def _anchor(title: str) -> str:
-    """The anchor of a heading."""
+    """Return the anchor of a heading."""
     return re.sub("[^a-z0-9_-]", "", title.lower().replace(" ", "-"))
 
 

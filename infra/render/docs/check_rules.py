@@ -1,4 +1,4 @@
-"""The page and section of docs/ that explain the rule of a check."""
+"""Finds the page and section of docs/ that explain the rule of a check."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page of the operator's commands and make targets, generated from their help texts."""
+"""Renders the page of the operator's commands and make targets from their help texts."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def render() -> str:
 
 
 def _make_targets() -> str:
-    """The targets listed by ``make help``."""
+    """Return the targets that ``make help`` lists."""
     found = re.findall("^([a-z-]+):.*## (.+)$", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
     return table(("Target", "Purpose"), [(f"`make {name}`", meaning) for name, meaning in found])
 

@@ -1,4 +1,4 @@
-"""Renders a document as the HTML of its page, or of its page and the parts of that page."""
+"""Renders a document as the HTML of its page. A long page is divided into several parts."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _breakable(name: re.Match[str]) -> str:
 
 
 class Renderer:
-    """Renders a page without its title: adds anchors and scrollable tables, and rewrites links to pages of the site.
+    """Renders a page without its title, adds anchors and scrollable tables, and rewrites links to pages of the site.
 
     In place of its parts, a divided page has lists of their sections, with the anchors that lead to the parts.
     """
@@ -49,11 +49,11 @@ class Renderer:
         }
 
     def render(self, text: str) -> str:
-        """The HTML at the page's own address. Raises: LinkError."""
+        """Return the HTML at the page's own address. Raises: LinkError."""
         return self.render_all(text)[self._page]
 
     def render_all(self, text: str) -> Mapping[str, str]:
-        """The HTML of the page and its parts, by name. Raises: LinkError."""
+        """Return the HTML of the page and its parts, by name. Raises: LinkError."""
         found = sections(text)
         divided = parts(self._page, found)
         whole = "".join(self._list(each) if each in divided else self._html(each.tokens) for each in found)
@@ -62,21 +62,21 @@ class Renderer:
     # -- pages and parts
 
     def _part(self, section: Section) -> str:
-        """A part without its title; the headings below are raised by one level."""
+        """Render a part without its title. The headings in the part are raised by one level."""
         self._current, self._raised = part_name(self._page, section), 1
         text = self._html(section.tokens[3:])
         self._current, self._raised = self._page, 0
         return text
 
     def _list(self, section: Section) -> str:
-        """The sections of a part, with links to them."""
+        """Render the list of a part's sections, with links."""
         part, *below = section.headings
         about = f"<p>{self._inline(part.paragraph.children)}</p>\n" if part.paragraph else ""
         rows = "".join(f'<li id="{each.anchor}">{self._row(each)}</li>\n' for each in below)
         return f'<h2 id="{part.anchor}">{self._link(part)}</h2>\n{about}<ul class="sections">\n{rows}</ul>\n'
 
     def _row(self, heading: Heading) -> str:
-        """Render the link to a section, and its first sentence, unless this introduces content of other parts."""
+        """Render the link to a section, and its first sentence unless it introduces content of other parts."""
         about = _SENTENCE_END.split(heading.paragraph.content if heading.paragraph else "", maxsplit=1)[0]
         is_complete = about and not about.endswith(":")
         return f"{self._link(heading)}{f'<p>{self._markdown.renderInline(about)}</p>' if is_complete else ''}"
@@ -105,7 +105,9 @@ class Renderer:
         return f'<pre tabindex="0"><code class="language-{language}">{content}</code></pre>\n'
 
     def _code(self, tokens: Sequence[Token], index: int, options: OptionsDict, env: EnvType) -> str:
-        """Render code in a sentence. A long path or name may break, so that a column of code leaves room for others."""
+        """Render code in a sentence. A long path or name may be broken, so that a column of code leaves space for
+        others.
+        """
         content = escapeHtml(tokens[index].content)
         return f"<code>{_LONG_NAME.sub(_breakable, content)}</code>"
 
@@ -125,7 +127,7 @@ class Renderer:
         return self._place(page, fragment)
 
     def _place(self, page: str, fragment: str) -> str:
-        """The address of an anchor, or of a page or part; of an anchor on the same page, the anchor only."""
+        """Return the address of an anchor, page or part. For an anchor on the same page, return only the anchor."""
         target, anchor_id = resolve(page, fragment)
         if target == self._current and anchor_id:
             return f"#{anchor_id}"

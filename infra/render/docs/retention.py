@@ -1,4 +1,4 @@
-"""The page of personal data: kinds, retention periods and reasons, by person."""
+"""The page of personal data: kinds, retention periods and reasons, by type of person."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ def _asynchronous_classes(found: Iterable[Entry]) -> Iterator[str]:
 
 
 def _advice() -> Iterator[str]:
-    """The tables of advice by code, from ``advice`` of the errors."""
+    """Return the tables of advice by code, from ``advice`` of the errors."""
     errors = load("errors")
     for title, head, texts in (
         ("Advice by code, for TPPs", "Reason code, OAuth code, code or status", errors.ADVICE),
@@ -77,7 +77,7 @@ def _codes_by_advice(texts: Mapping[Any, str]) -> list[tuple[str, str]]:
 
 
 def mark_code(advice: str) -> str:
-    """An advice, with its code marked."""
+    """Return an advice in which the code is marked."""
     return _CODE_IN_ADVICE.sub(r"`\g<0>`", advice)
 
 
@@ -88,7 +88,7 @@ class Names:
         self._notation: Notation = sdk_layout.notation(package)
 
     def contents(self, rows: Iterable[tuple[str, str, str]]) -> str:
-        """A table of contents: name, heading and docstring of each."""
+        """Return a table of contents with the name, heading and docstring of each entry."""
         cells = [(f"[`{name}`](#{anchor(to)})", self._notation.first_sentence(text)) for name, to, text in rows]
         return table(("", "Purpose"), cells)
 
@@ -154,7 +154,7 @@ class Names:
         return f"{', '.join(codes)}."
 
     def method(self, name: str, method: Method) -> Iterator[str]:
-        """A method or property of an object that is called ``name``."""
+        """Render a method or property of an object with the variable name ``name``."""
         if isinstance(method, griffe.Attribute):
             yield _block(f"{name}.{method.name}: {self._notation.code(method.annotation)}")
             yield from self._notation.prose(docstring(method))
@@ -216,7 +216,7 @@ class MainClass(Names):
         return name, name, _capitalize(decorated[3]) if decorated else text
 
     def _sections(self) -> Mapping[str, list[Method]]:
-        """The methods by the comments of the source; inherited ones are with the payments."""
+        """Return the methods by section comment of the source. Inherited methods are in the section of payments."""
         found: dict[str, list[Method]] = {}
         for each in sdk_source.methods(self._node):
             found.setdefault(sdk_source.section_of(each), []).append(each)
@@ -232,7 +232,7 @@ def _names_of(function: griffe.Function) -> set[str]:
 
 
 def _has_own_text(method: Method) -> bool:
-    """Whether a method has a docstring other than a reference to a different class."""
+    """Return whether a method has a docstring that does not merely refer to a different class."""
     text = docstring(method)
     return bool(text) and not text.startswith("See ")
 
@@ -242,5 +242,5 @@ def _capitalize(text: str) -> str:
 
 
 def _block(code: str) -> str:
-    """A signature: no block of Python, because it is no program."""
+    """Return a signature as a code block. The block is not marked as Python, because a signature is no program."""
     return f"```text\n{code}\n```"

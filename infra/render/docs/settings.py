@@ -1,4 +1,4 @@
-"""The settings page: all environment variables that the service reads."""
+"""Renders the settings page, which lists all environment variables that the service reads."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ _SUMMARY_END = re.compile(r"(?<=\.) ")
 
 
 def texts() -> dict[str, str]:
-    """The text of each file of the site, by its name. Raises: LinkError."""
+    """Return the text of each file of the site, by file name. Raises: LinkError."""
     sources = {page: source_of(page) for page in page_names()}
     found = {f"{page}.md": markdown_copy(page, text) for page, text in sources.items()}
     for page, text in sources.items():
@@ -38,7 +38,7 @@ def texts() -> dict[str, str]:
 
 
 def markdown_copy(page: str, text: str) -> str:
-    """A page's Markdown, whose links lead to the copies of other pages."""
+    """Return a page's Markdown with links to the Markdown copies of other pages."""
 
     def rewrite(link: re.Match[str]) -> str:
         found = page_of(page, link[1])
@@ -55,7 +55,7 @@ def _index(sources: Mapping[str, str]) -> dict[str, object]:
 
 
 def _entry(page: str, text: str) -> dict[str, object]:
-    """A page's title and first sentence, and its parts, if it is divided."""
+    """Return the menu entry of a page: its title, its first sentence and, for a divided page, its parts."""
     tokens = markdown().parse(text.partition("\n## ")[0])
     headings = (plain(content) for opened, content in pairwise(tokens) if opened.type == "heading_open")
     paragraphs = (content for opened, content in pairwise(tokens) if opened.type == "paragraph_open")
@@ -65,7 +65,7 @@ def _entry(page: str, text: str) -> dict[str, object]:
 
 
 def _part_entry(page: str, section: Section) -> dict[str, object]:
-    """A part's title, and the anchors of the page that it has."""
+    """Return the menu entry of a part: its title, and the anchors of the page that are in the part."""
     title, *below = section.headings
     anchors = [each.anchor for each in below]
     return {"page": part_name(page, section), "title": plain(title.title), "anchors": anchors}

@@ -110,14 +110,14 @@ def page_names() -> Iterator[str]:
 
 
 def file_of(page: str) -> str:
-    """The file of a page, relative to the repository; a generated page has none, but links as if it had."""
+    """Return the file of a page, relative to the repository. The file of a generated page does not exist."""
     return PACKAGE_PAGES.get(page, f"docs/{page}.md")
 
 
 def page_of(page: str, target: str) -> str | None:
-    """The page, or other file of ``docs``, to which a link of a page leads, if there is one.
+    """Return the page or other file of ``docs`` that a link leads to; ``None`` if there is none.
 
-    Generated pages exist at ``/docs`` only: documents link to them as ``/docs/reference/settings``.
+    Generated pages exist at ``/docs`` only. Documents link to them with addresses such as ``/docs/reference/settings``.
     """
     if target.startswith(ADDRESS):
         name = target.removeprefix(ADDRESS)
@@ -132,5 +132,5 @@ def page_of(page: str, target: str) -> str | None:
 
 
 def is_generated(page: str) -> bool:
-    """Whether a page is generated from the code, and so has no file in the repository."""
+    """Return whether a page is generated from the code, and therefore has no file in the repository."""
     return page.startswith(GENERATED) and page in set(page_names())

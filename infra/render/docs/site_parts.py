@@ -1,4 +1,4 @@
-"""The parts of long pages: sections of the second level that the site shows at addresses below their page."""
+"""The parts of long pages. A part is a section of the second level with its own address below the page's address."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _PART = 2
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """A heading with its anchor, and the paragraph right below it, if there is one."""
+    """A heading with its anchor, and the paragraph directly below it, if any."""
 
     level: int
     anchor: str
@@ -33,14 +33,14 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A heading of the second level with all below it; the introduction of a page has no heading."""
+    """A heading of the second level with all content below it. The introduction of a page has no heading."""
 
     tokens: Sequence[Token]
     headings: Sequence[Heading]
 
     @property
     def is_group(self) -> bool:
-        """Whether it has sections of its own, so that it is a part of a divided page."""
+        """Return whether a section has subsections, so that it is a part of a divided page."""
         return len(self.headings) > 1 and self.headings[0].level == _PART
 
 
@@ -50,7 +50,7 @@ def markdown() -> MarkdownIt:
 
 @cache
 def sections(text: str) -> Sequence[Section]:
-    """The sections of a document without its title, whose headings have anchors as on GitHub."""
+    """Return the sections of a document without its title. Their headings have anchors as on GitHub."""
     tokens = markdown().parse(_TITLE.sub("", text))
     _set_anchors(tokens)
     begins = [index for index, each in enumerate(tokens) if each.type == "heading_open" and _level(each) == _PART]
@@ -59,7 +59,7 @@ def sections(text: str) -> Sequence[Section]:
 
 
 def parts(page: str, found: Iterable[Section]) -> list[Section]:
-    """Those sections of a page that have addresses of their own."""
+    """Return the sections of a page that have their own addresses."""
     return [each for each in found if each.is_group] if page in DIVIDED else []
 
 
@@ -68,7 +68,7 @@ def part_name(page: str, section: Section) -> str:
 
 
 def resolve(page: str, fragment: str) -> tuple[str, str]:
-    """The page or part that has an anchor of a page, and the anchor there; empty for the begin of a part."""
+    """Return the page or part that contains an anchor, and the anchor there; empty for the beginning of a part."""
     part = _parts_by_anchor(page).get(fragment) if page in DIVIDED else None
     if part is None:
         return page, fragment
@@ -76,7 +76,7 @@ def resolve(page: str, fragment: str) -> tuple[str, str]:
 
 
 def plain(inline: Token) -> str:
-    """The text of a heading or a paragraph, without markup."""
+    """Return the text of a heading or a paragraph, without markup."""
     return "".join(
         each.content if each.type in {"text", "code_inline"} else " " * (each.type == "softbreak")
         for each in inline.children or ()
@@ -90,7 +90,7 @@ def _parts_by_anchor(page: str) -> Mapping[str, str]:
 
 
 def _set_anchors(tokens: Sequence[Token]) -> None:
-    """Set the anchors of headings as their ids; repeated ones are numbered, as on GitHub."""
+    """Set the anchors of headings as their ids. Repeated anchors are numbered, as on GitHub."""
     seen: Counter[str] = Counter()
     for opened, title in pairwise(tokens):
         if opened.type == "heading_open":

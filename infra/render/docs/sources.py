@@ -1,4 +1,4 @@
-"""The Markdown of every page: written by people, or generated from the code."""
+"""The Markdown of every page, which is written by hand or generated from the code."""
 
 from __future__ import annotations
 

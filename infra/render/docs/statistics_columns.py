@@ -1,4 +1,4 @@
-"""The page of the statistics' columns: those of a bank's days, and those of the overview of all banks."""
+"""Renders the page of the statistics' columns: daily records of a bank, and the overview of all banks."""
 
 from __future__ import annotations
 

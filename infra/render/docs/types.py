@@ -23,7 +23,7 @@ class TypeNote(NamedTuple):
 
     @property
     def column(self) -> str:
-        """A pattern that matches the notation in a table."""
+        """Return a pattern that matches the notation in a table."""
         return rf"\| (list of )?{re.sub('[0-9]+', '[0-9]+', self.sample)} \|"
 
 
@@ -108,7 +108,7 @@ _FEW = 6
 
 
 def split_note(schema: Schema, description: str) -> tuple[str, str | None]:
-    """A field's meaning, and the notation of its rule if the description ends with one."""
+    """Return a field's meaning, and the notation of its rule if the description ends with a rule."""
     for note in TYPE_NOTES:
         found = re.search(rf"(?:^|\. ){note.pattern}(?=$|\.)", description)
         if found:
@@ -119,7 +119,7 @@ def split_note(schema: Schema, description: str) -> tuple[str, str | None]:
 
 
 def type_notation(schema: Schema) -> str:
-    """The type of a value with its length or bounds, e.g. ``text 255``."""
+    """Return the type of a value with its length or bounds, for example ``text 255``."""
     if _name(schema) in _NAMED:
         return _NAMED[_name(schema)]
     if "const" in schema:
@@ -135,7 +135,7 @@ def type_notation(schema: Schema) -> str:
 
 
 def is_named(schema: Schema) -> bool:
-    """Whether a reference is to a schema with its own notation, and is therefore not resolved."""
+    """Return whether a reference leads to a schema with its own notation, and is therefore not resolved."""
     return _name(schema) in _NAMED
 
 

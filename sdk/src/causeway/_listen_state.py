@@ -52,7 +52,7 @@ class ListenState:
         return cls(base_url=base_url, client_id=client_id, secret=secret)
 
     def is_done(self, entry: EventEntry) -> bool:
-        """Whether an event was forwarded, or has failed permanently."""
+        """Return whether an event was forwarded, or has failed permanently."""
         if self.skip_before is not None and entry.created_at < self.skip_before:
             return True
         return key_of(entry) in self.handled

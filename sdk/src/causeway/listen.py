@@ -56,7 +56,7 @@ class Reply:
 
     @property
     def is_good(self) -> bool:
-        """Whether the receiver has accepted the event."""
+        """Return whether the receiver has accepted the event."""
         return self.status is not None and httpx.codes.is_success(self.status)
 
     @property
@@ -205,7 +205,7 @@ class Listener:
             _waiting.sleep(wait)
 
     def _restart(self, error: CausewayError) -> bool:
-        """Whether the hub no longer knows the position of the last run, so that it must be found again."""
+        """Return whether the hub no longer knows the position of the last run, so that it must be found again."""
         if self.state.after is None or getattr(error, "status", 0) != 400:
             return False
         self._show("the hub no longer knows the place of the last event: looking for it from the oldest one")

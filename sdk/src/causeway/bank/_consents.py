@@ -138,5 +138,5 @@ def digest(token: str) -> str:
 
 
 def is_one_time(request_url: str) -> bool:
-    """Whether the TPP requests a single payment only."""
+    """Return whether the TPP requests a single payment only."""
     return parse_qs(urlsplit(request_url).query).get("consent_type") == ["one_time"]

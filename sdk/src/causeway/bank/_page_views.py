@@ -267,7 +267,7 @@ class PageViews:
         return list(await self.functions.call("accounts", Call(psu=psu)))
 
     async def _is_for(self, value: Values, psu: str) -> bool:
-        """Whether a page belongs to this PSU. A direct payment is assigned to the PSU who decides."""
+        """Return whether a page belongs to this PSU. A direct payment is assigned to the PSU who decides."""
         if value.get("psu", psu) != psu:
             return False
         if value["kind"] != "payment":

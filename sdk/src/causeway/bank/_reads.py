@@ -76,7 +76,7 @@ async def transactions(functions: Functions, call: Call) -> Record:
 
 
 async def funds(functions: Functions, call: Call) -> Record:
-    """Whether an account covers an amount."""
+    """Return whether an account covers an amount."""
     request: Any = call.request
     of = await _account(functions, call, request.account)
     money = request.instructed_amount

@@ -78,7 +78,7 @@ class HubKeys:
         self._lock = asyncio.Lock()
 
     async def verify(self, body: bytes, signature: str) -> bool:
-        """Whether the hub signed exactly this body. Fetches the keys again before refusing a signature.
+        """Return whether the hub signed exactly this body. Fetches the keys again before refusing a signature.
 
         Raises ``ConnectionLost`` if they cannot be fetched.
         """
@@ -130,7 +130,7 @@ def read_keys(pems: bytes) -> Iterable[RSAPublicKey]:
 
 
 def verify(keys: Iterable[RSAPublicKey], body: bytes, signature: str) -> bool:
-    """Whether one of the keys signed exactly this body."""
+    """Return whether one of the keys signed exactly this body."""
     try:
         signed = base64.b64decode(signature, validate=True)
     except ValueError:

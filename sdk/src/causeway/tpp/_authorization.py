@@ -60,5 +60,5 @@ def code_of_callback(url: str, *, state: str, issuer: str) -> str:
 
 
 def _is_same(found: str, expected: str) -> bool:
-    """Whether a value is the expected value. False if no value is expected."""
+    """Return whether a value is the expected value. False if no value is expected."""
     return expected != "" and hmac.compare_digest(found.encode(), expected.encode())

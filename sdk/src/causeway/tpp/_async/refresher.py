@@ -72,7 +72,7 @@ class AsyncTokenRefresher:
             return None if self.tokens is used else self.tokens
 
     def _needs_refresh(self, used: Tokens) -> bool:
-        """Whether no newer tokens are available, or they are about to expire, too."""
+        """Return whether no newer tokens are available, or they are about to expire, too."""
         return self.tokens is used or self.tokens.is_due(_waiting.now())
 
     async def _adopt_stored(self) -> None:

@@ -107,7 +107,7 @@ class AsyncTransport:
     async def _repair(
         self, request: Request, attempt: Attempt, progress: Progress, session: AsyncSession | None
     ) -> bool:
-        """Whether an immediate retry may succeed, because an old token or nonce was replaced."""
+        """Return whether an immediate retry may succeed, because an old token or nonce was replaced."""
         if self._nonce and not progress.nonce_sent and nonce_demanded(attempt):
             progress.nonce_sent = True
             return True
@@ -199,5 +199,5 @@ def read(response: httpx.Response) -> Attempt:
 
 
 def bearer_refused(attempt: Attempt) -> bool:
-    """Whether the hub refused the access token."""
+    """Return whether the hub refused the access token."""
     return attempt.outcome == 401 and attempt.member("code") == "AUTHENTICATION_REQUIRED" and not proof_refused(attempt)
