@@ -4,7 +4,8 @@ Each has two records: ``token#<digest of the token>`` has all data, with the tok
 ``given#<customer>#…`` lists a customer's consents, newest first. ``ends#<time>#<digest>`` has the time at which the
 bank itself ends a consent, if any. ``days`` has the validity in days that the service set for the latest consent.
 
-A consent that the bank revokes, at the customer's request or at its end time, first ends at the bank. The bank then
+If the bank revokes a consent, at the customer's request or at the consent's end time, the consent first ends at the
+bank. The bank then
 notifies the service. The customer or the scheduled job retries a failed notification.
 """
 
@@ -42,7 +43,7 @@ class DemoConsent:
     ``hub_notified`` is false until the service has been notified that the bank ended the consent. ``payment_id``
     is the payment of a used one-time consent, otherwise empty. ``last_used_at`` is the first use on the latest day
     (UTC)
-    with a use. It is missing for unused consents, and for uses before it was recorded.
+    with a use. It is missing for unused consents, and for uses before this member existed.
     """
 
     record: str
@@ -67,7 +68,9 @@ class DemoConsent:
         return tuple(account for account in customer.accounts if account.account_id in self.account_ids)
 
     def accounts_to_pay_from(self, customer: Customer) -> tuple[CustomerAccount, ...]:
-        """Return the approved accounts or, without any, all accounts of the customer, who chooses when paying."""
+        """Return the approved accounts. If there are none, return all accounts of the customer, who then chooses when
+        paying.
+        """
         return self.accounts(customer) if self.account_ids else customer.accounts
 
 
@@ -122,7 +125,7 @@ def consent_days(bank: DemoBank) -> int:
 
 
 def put_consent_days(bank: DemoBank, valid_until: int) -> list[Operation]:
-    """Return the write that stores a new validity of consents in days, if it changed."""
+    """Return the write that stores a new validity of consents in days, if the validity changed."""
     said = round((valid_until - bank.clock.time()) / _DAY)
     return [Put(TABLE, bank.key(_DAYS) | {"days": said})] if said != consent_days(bank) else []
 
@@ -164,7 +167,9 @@ def record_use(bank: DemoBank, consent: DemoConsent) -> None:
 
 
 def mark_revoked(bank: DemoBank, record: str, *, hub_notified: bool) -> bool:
-    """Mark a consent as revoked. ``hub_notified`` is whether the service knows. Returns whether the consent exists."""
+    """Mark a consent as revoked. ``hub_notified`` is whether the service was notified. Returns whether the consent
+    exists.
+    """
     changes = {"status": "revoked", "told": hub_notified}
     try:
         bank.store.update(TABLE, bank.key(record), set=changes, condition=Attr("token").exists())
@@ -206,7 +211,7 @@ def revoke(bank: DemoBank, consent: DemoConsent, seconds: float = READ_SECONDS) 
     """End a consent at the bank, then at the service. ``seconds`` is the time limit for its response.
 
     Raises:
-        HubRefusal, HubUnreachable: it has ended at the bank, but the service has not confirmed the end.
+        HubRefusal, HubUnreachable: the consent has ended at the bank, but the service has not confirmed the end.
     """
     if consent.status == "active":
         mark_revoked(bank, consent.record, hub_notified=False)
@@ -220,7 +225,7 @@ def revoke(bank: DemoBank, consent: DemoConsent, seconds: float = READ_SECONDS) 
 
 
 def _unseal_token(bank: DemoBank, consent: DemoConsent) -> str | None:
-    """Return the token of a consent; ``None`` if its sealing key was replaced."""
+    """Return the token of a consent, or ``None`` if the key that encrypts tokens was replaced."""
     with contextlib.suppress(Unsealable):
         return bank.unseal(consent.sealed_token, consent.record)
     return None

@@ -42,7 +42,7 @@ class CustomerSession:
 
 
 def find_session(visit: Visit) -> CustomerSession | None:
-    """Return the session of the browser's cookie; ``None`` without a session or after deletion of the customer."""
+    """Return the session of the browser's cookie, or ``None`` without a session or if the customer was deleted."""
     bank, cookie = visit.bank, visit.read_cookie(COOKIE)
     item = bank.store.get(TABLE, _session_key(bank, cookie)) if cookie else None
     if item is None or item["expires_at"] <= bank.clock.real.time():
@@ -52,7 +52,7 @@ def find_session(visit: Visit) -> CustomerSession | None:
 
 
 def find_form_session(visit: Visit) -> CustomerSession | None:
-    """Return the session of the browser's cookie, if the submitted form has its token."""
+    """Return the session of the browser's cookie, if the submitted form contains the session's token."""
     session = find_session(visit)
     is_own = session and hmac.compare_digest(visit.field("form_token").encode(), session.form_token.encode())
     return session if is_own else None
@@ -82,7 +82,9 @@ def begin_session(visit: Visit, customer: Customer) -> Sequence[str]:
 
 
 def require_session(view: Callable[[Visit, CustomerSession], Response]) -> Callable[[Visit], Response]:
-    """Wrap a form that requires a signed-in customer. Without a session or form token, redirect to the sign-in."""
+    """Wrap a view of a form that requires a signed-in customer. Without a session or form token, redirect to the
+    sign-in form.
+    """
 
     @wraps(view)
     def view_if_signed_in(visit: Visit) -> Response:

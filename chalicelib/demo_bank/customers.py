@@ -32,7 +32,8 @@ class CustomerAccount:
         account_id: the bank's own id: digits at bank one, a UUID at bank two.
         number: unique at the bank. Transaction ids start with it.
         iban: ``None`` for a card account.
-        opening: the balance before the first transaction, in minor units. A loaded account has it in its book.
+        opening: the balance before the first transaction, in minor units. For a loaded account, the book contains this
+            balance.
         scale: the size of transactions, as a percentage of an average household's.
         is_closed: whether webhooks and payments do not find the account after the PSU's approval.
     """
@@ -119,7 +120,7 @@ def _german_account(
     *,
     blz: str = _BLZ,
 ) -> CustomerAccount:
-    """Create an account of bank two. Currencies of one multicurrency account share the IBAN of ``root``."""
+    """Create an account of bank two. The currency accounts of one multicurrency account share the IBAN of ``root``."""
     account_id, bban = str(uuid5(NAMESPACE_URL, f"demo-bank-two/{number}/{currency}")), f"{blz}{root or number}"
     iban = None if kind == "card" else make_iban("DE", bban)
     schemes = () if kind == "card" else ("SCT", "SCTI") if currency == "EUR" else ("SWIFT",)

@@ -2,7 +2,8 @@
 
 Loaded customers have two kinds of records: ``customers`` lists a bank's loaded customers with their accounts, so that
 account numbers are unique, and ``book#<account>`` has an account's book. Customers are written together with the list.
-The write fails if the list's ``revision`` has changed since it was read. The fault banks have no loaded customers.
+The write fails if the list's ``revision`` has changed since it was read. The banks that simulate faults have no loaded
+customers.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ class NewCustomer:
 
 
 def find_customer(bank: DemoBank, customer_id: str) -> Customer | None:
-    """Return the customer with this id. Only loaded customers require a read."""
+    """Return the customer with this id. Storage is read only for loaded customers."""
     built_in = CUSTOMERS[bank.profile.name].get(customer_id)
     return built_in or read_loaded(bank).customers.get(customer_id)
 
@@ -64,7 +65,7 @@ def all_accounts(bank: DemoBank) -> list[CustomerAccount]:
 
 
 def find_account(bank: DemoBank, account_id: str) -> CustomerAccount | None:
-    """Return the account with this id. Only loaded accounts require a read."""
+    """Return the account with this id. Storage is read only for loaded accounts."""
     built_in = CUSTOMERS[bank.profile.name].values()
     return _account(built_in, account_id) or _account(read_loaded(bank).customers.values(), account_id)
 
@@ -88,7 +89,7 @@ def read_loaded(bank: DemoBank) -> LoadedCustomers:
 
 
 def read_book(bank: DemoBank, account: CustomerAccount) -> AccountBook | None:
-    """Return the book of a loaded account; ``None`` if the account is built in or was deleted."""
+    """Return the book of a loaded account, or ``None`` if the account is built in or was deleted."""
     item = bank.store.get(TABLE, bank.key(_book_id(account))) if account.kind == "loaded" else None
     return parse_book(item["book"]) if item else None
 
@@ -150,7 +151,10 @@ def _dump_customer(customer: Customer) -> dict[str, Any]:
 
 @lru_cache(maxsize=4)
 def _parse_customers(bank: BankName, text: str) -> Mapping[str, Customer]:
-    """Parse the customers by id. The result is cached, because a request reads the list of up to 500 several times."""
+    """Parse the customers by id.
+
+    The result is cached, because one request reads the list of up to 500 customers several times.
+    """
     found = (_parse_customer(bank, members) for members in jsontext.loads(text))
     return MappingProxyType({customer.customer_id: customer for customer in found})
 

@@ -1,9 +1,10 @@
-"""Confirmation durations: stored with each confirmation, reported to the service once a day.
+"""Confirmation durations, which are stored with each confirmation and reported to the service once a day.
 
-A bank whose version supports this call reports the previous day's averages (daily_performance): for
-consents from the customer's arrival to confirmation, for payments from initiation to confirmation.
-Every confirmation has its own record, ``took#<day>#<kind>#<id>``, so confirmations do not contend.
-``told#<day>`` has the time of the next report for the day.
+A bank whose version supports this call reports the previous day's averages (daily_performance). For consents, the
+duration is from the customer's arrival to confirmation. For payments, it is from initiation to confirmation. Every
+confirmation has its own record, ``took#<day>#<kind>#<id>``, so confirmations do not contend. ``told#<day>`` has the
+time
+of the next report for the day.
 """
 
 from __future__ import annotations
@@ -28,7 +29,9 @@ RETENTION_SECONDS = 40 * 86_400
 
 
 def put_duration(bank: DemoBank, kind: ConfirmationKind, identifier: str, begun_at: int) -> list[Operation]:
-    """Return the write of a confirmation's duration, for its transaction; empty at a bank without reports."""
+    """Return the write of a confirmation's duration, for the confirmation's transaction, or none at a bank without
+    reports.
+    """
     if not bank.profile.protocol.reports_performance:
         return []
     now = bank.clock.time()
@@ -63,7 +66,9 @@ def report_yesterday(bank: DemoBank) -> int | None:
 
 
 def _average_durations(bank: DemoBank, day: date) -> tuple[int | None, int | None]:
-    """Return the means of consents and of payments, in milliseconds; ``None`` without confirmations of that kind."""
+    """Return the mean durations of consents and of payments, in milliseconds. A mean is ``None`` without
+    confirmations.
+    """
     rows = bank.store.rows(TABLE, ("bank", bank.profile.name), sort_prefix=("id", f"took#{day.isoformat()}#"))
     kinds: tuple[ConfirmationKind, ConfirmationKind] = ("consent", "payment")
     consents, payments = ([row for row in rows if row["id"].startswith(_prefix(day, kind))] for kind in kinds)

@@ -58,7 +58,10 @@ def current_statement(bank: DemoBank, account: CustomerAccount) -> Statement:
 
 
 def refresh(bank: DemoBank, order: DemoPaymentOrder) -> DemoPaymentOrder:
-    """Return the current order. First cancel an expired or ownerless open order, or settle a due confirmed order."""
+    """Return the current order.
+
+    First, cancel an open order that has expired or whose customer was deleted, or settle a due confirmed order.
+    """
     for _ in range(_TRIES):
         now = bank.clock.time()
         try:

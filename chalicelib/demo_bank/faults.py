@@ -1,4 +1,4 @@
-"""Faults by name: the customers of the fault banks. A customer's fault applies to every matching call.
+"""Faults by name: the customers of the fault banks. A customer's fault applies to every call that the fault concerns.
 
 A fault either replaces a webhook's response (``effect``), gives every payment a test reference
 (``payment_reference``), ends consents (``consent_seconds``), or is in the customer's accounts.
@@ -40,7 +40,7 @@ class SandboxFault:
         effect: replaces the response to a webhook about the customer's accounts and payments.
         needs_token: whether the effect concerns only calls with a consent's token.
         payment_reference: the test reference that all the customer's payments have.
-        consent_seconds: the seconds after which the bank ends the customer's consents; 0: never.
+        consent_seconds: the seconds after which the bank ends the customer's consents, or 0 for never.
     """
 
     name: str
@@ -179,6 +179,8 @@ FAULTS_BY_NAME: Mapping[str, SandboxFault] = {fault.name: fault for fault in FAU
 
 
 def payment_reference(named: str, customer_id: str) -> str:
-    """Return the test reference of a payment: its own, or that of its customer's fault; empty if there is none."""
+    """Return the test reference of a payment, or otherwise of its customer's fault, or an empty text if there is
+    none.
+    """
     fault = FAULTS_BY_NAME.get(customer_id)
     return named or (fault.payment_reference if fault else "")

@@ -62,7 +62,9 @@ def _balance(call: WebhookCall) -> dict[str, Any]:
 
 
 def _funds_confirmation(call: WebhookCall) -> dict[str, Any]:
-    """Return the available balance, for the service to compare. A different currency gets a negative response."""
+    """Return the available balance, which the service compares. A request in another currency gets a negative
+    response.
+    """
     request: payment_messages.FundsRequest = call.request
     account = _find_account(call.accounts_to_pay_from, request.account)
     if account.currency != request.instructed_amount.currency:
@@ -140,7 +142,7 @@ def _payment_record(
 ) -> dict[str, Any]:
     """Return a version 1 payment record. ``amount`` is negative for debits.
 
-    A confirmed payment is reported as pending until it is settled. The balance then includes it.
+    A confirmed payment is reported as pending until it is settled. After that, the balance includes the payment.
     """
     created_on = entry.created_on or min(entry.booked_on, call.bank.clock.now().date())
     status = _CONFIRMED if entry.status is None else entry.status

@@ -151,7 +151,10 @@ def _build_order(
 
 
 def _credits(bank: DemoBank, instruction: PaymentInstruction) -> list[Credit]:
-    """Return the credits of an instruction to accounts of this bank. Accounts in other currencies count as external."""
+    """Return the amounts of an instruction that are credited to accounts of this bank.
+
+    Accounts in other currencies are treated as accounts at other banks.
+    """
     found: dict[str, Credit] = {}
     known = _accounts_by_identifier(all_accounts(bank))
     for line in instruction.lines:
@@ -163,7 +166,10 @@ def _credits(bank: DemoBank, instruction: PaymentInstruction) -> list[Credit]:
 
 
 def _accounts_by_identifier(accounts: Iterable[CustomerAccount]) -> Mapping[str, list[CustomerAccount]]:
-    """Index the accounts by IBAN, BBAN and number, because a bulk has up to 1,000 payments and a bank many accounts."""
+    """Map IBANs, BBANs and numbers to accounts.
+
+    The mapping is needed because a bulk has up to 1,000 payments and a bank has many accounts.
+    """
     found: dict[str, list[CustomerAccount]] = defaultdict(list)
     for account in accounts:
         for identifier in filter(None, (account.iban, account.bban, account.number)):

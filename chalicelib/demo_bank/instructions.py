@@ -40,13 +40,13 @@ class AccountIdentifiers:
 
     @property
     def members(self) -> dict[str, str]:
-        """Return the known identifiers as response members for all versions."""
+        """Return the known identifiers as members of a response in any version."""
         members = {"iban": self.iban, "bban": self.bban, "account_number": self.number, "sort_code": self.sort_code}
         return {name: value for name, value in members.items() if value}
 
     @property
     def label(self) -> str:
-        """Describe the account as readable text; empty without identifiers."""
+        """Describe the account as readable text, or return an empty text without identifiers."""
         return self.iban or self.bban or f"{self.sort_code} {self.number}".strip()
 
 

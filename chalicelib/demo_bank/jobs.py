@@ -16,7 +16,7 @@ demo_bank_jobs: Jobs[Services] = Jobs(__name__)
 
 @demo_bank_jobs.schedule(Rate(1, unit=Rate.MINUTES), name="settle")
 def settle(event: Any) -> None:
-    """Every minute: settle due payments, cancel expired ones, and resend missed reports."""
+    """Settle due payments, cancel expired payments, and resend missed reports. This job runs every minute."""
     from chalicelib.demo_bank import clearing  # the interface registers this job and never runs it
 
     clearing.run_due_work(demo_bank_jobs.parts())

@@ -1,12 +1,11 @@
-"""A PSU's journey through the bank's pages: one record per journey, each step a conditional write.
+"""A PSU's journey through the bank's pages. A journey is one record, and each step is a conditional write.
 
-``open`` → ``signed_in`` → ``confirming`` → ``consenting`` → ``approved``. The first three may also end
-as ``refused``, ``consenting`` as ``failed`` (the service refused). While it is unknown whether the
+``open`` → ``signed_in`` → ``confirming`` → ``consenting`` → ``approved``. The first three states may also end as
+``refused``, and ``consenting`` may end as ``failed`` (the service refused the consent). While it is unknown whether the
 service received the consent, the journey remains ``consenting``, and the same consent can be resent.
 
-A journey is identified by the id in its page URLs and bound to the browser whose cookie matches the
-stored digest. The id itself is not stored, and sensitive values (URLs with codes and cancel secrets)
-are sealed.
+A journey is identified by the id in its page URLs and bound to the browser whose cookie matches the stored digest. The
+id itself is not stored, and sensitive values (URLs with codes and cancel secrets) are encrypted.
 """
 
 from __future__ import annotations

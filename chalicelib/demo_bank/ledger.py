@@ -6,7 +6,7 @@ first of a month, the previous month's payments are reversed, so that sandbox ac
 funds and a twelve-month statement is complete.
 
 A debit reads the account's debit count, ``turn#<account>``, before its entries, and increments it
-together with its entry. Of two debits based on the same balance, only one succeeds.
+together with its entry. If two debits are based on the same balance, only one of them succeeds.
 """
 
 from __future__ import annotations
@@ -161,7 +161,7 @@ def read_debit_count(bank: DemoBank, account_id: str) -> int:
 
 
 def update_debit_count(bank: DemoBank, account_id: str, taken: int) -> Operation:
-    """Increment the debit count. The write fails after a new debit since ``taken`` was read."""
+    """Increment the debit count. The write fails if another debit was recorded after ``taken`` was read."""
     condition = Attr("taken").eq(taken) if taken else absent("bank")
     return Update(TABLE, bank.key(_debit_count_id(account_id)), add={"taken": 1}, condition=condition)
 

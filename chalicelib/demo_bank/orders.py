@@ -116,7 +116,9 @@ class DemoPaymentOrder:
 
     @property
     def test_reference(self) -> str:
-        """The payment's test reference: its own, or that of its customer's fault; empty if there is none."""
+        """The payment's test reference, or otherwise that of its customer's fault, or an empty text if there is
+        none.
+        """
         return faults.payment_reference(self.test, self.customer_id)
 
     @property
@@ -125,7 +127,7 @@ class DemoPaymentOrder:
 
     @property
     def due_at(self) -> int:
-        """Return the time of the order's next step; 0 without a next step."""
+        """Return the time of the order's next step, or 0 without a next step."""
         times = [self.confirm_by] if self.state == "open" else [self.settles_at] if self.state == "confirmed" else []
         return min([*times, *([self.report_at] if self.reports else [])], default=0)
 
@@ -139,11 +141,11 @@ class DemoPaymentOrder:
         return f"{self.callback_url}{joint}{urlencode(outcome)}"
 
     def customer(self, bank: DemoBank) -> Customer | None:
-        """The debtor; ``None`` if unknown, or deleted."""
+        """The debtor, or ``None`` if the debtor is unknown or was deleted."""
         return find_customer(bank, self.customer_id) if self.customer_id else None
 
     def account(self, bank: DemoBank) -> CustomerAccount | None:
-        """The debtor account; ``None`` if unknown, or no longer the customer's."""
+        """The debtor account, or ``None`` if the account is unknown or no longer belongs to the customer."""
         if not self.customer_id:
             return find_account(bank, self.account_id) if self.account_id else None
         customer = self.customer(bank)

@@ -161,7 +161,7 @@ SCOPE_TEXTS: Mapping[str, ScopeText] = {
 
 
 def scope_text(scope: str) -> ScopeText:
-    """Return a scope's description in plain words, or the name of an unknown scope."""
+    """Return a scope's description in plain words. For an unknown scope, return its name."""
     return SCOPE_TEXTS.get(scope, ScopeText(scope, "A permission that this page cannot describe."))
 
 

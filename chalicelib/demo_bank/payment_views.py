@@ -97,7 +97,9 @@ def sign_in(visit: Visit, order: DemoPaymentOrder) -> Response:
 
 
 def payer_step(step: Callable[[Visit, DemoPaymentOrder, CustomerSession], Response]) -> PaymentStepView:
-    """Wrap a form that requires a signed-in customer. Without a session or form token, redirect to the sign-in."""
+    """Wrap a view of a form that requires a signed-in customer. Without a session or form token, redirect to the
+    sign-in form.
+    """
 
     @wraps(step)
     def checked(visit: Visit, order: DemoPaymentOrder) -> Response:
@@ -146,7 +148,7 @@ def confirm_payment(visit: Visit, order: DemoPaymentOrder, session: CustomerSess
 
 @payment_step
 def refuse_payment(visit: Visit, order: DemoPaymentOrder) -> Response:
-    """Refuse the payment. The link alone suffices, because no data is shown and no money moves."""
+    """Refuse the payment. The link alone is sufficient, because no data is displayed and no money moves."""
     return _cancel_payment(visit, order, "The customer refused")
 
 
@@ -171,8 +173,8 @@ def _payer_session(order: DemoPaymentOrder, session: CustomerSession | None) -> 
 def _may_pay(order: DemoPaymentOrder, customer: Customer) -> bool:
     """Whether this customer may pay.
 
-    With a consent, only its customer may pay. Otherwise, the owner of the requested account may pay, or
-    any customer without a requested account.
+    If the payment has a consent, only the consent's customer may pay. Otherwise, the owner of the requested account may
+    pay. If no account was requested, any customer may pay.
     """
     if order.consent:
         return order.customer_id == customer.customer_id
@@ -180,7 +182,10 @@ def _may_pay(order: DemoPaymentOrder, customer: Customer) -> bool:
 
 
 def _payable_accounts(visit: Visit, order: DemoPaymentOrder, session: CustomerSession) -> list[CustomerAccount]:
-    """Return the possible debtor accounts: right currency, approved by any consent, not a receiver's account."""
+    """Return the possible debtor accounts.
+
+    They have the right currency, are approved by the consent, if any, and are not a receiver's account.
+    """
     consent = consents.get_consent(visit.bank, order.consent)
     found = consent.accounts_to_pay_from(session.customer) if consent else session.customer.accounts
     receiving = {credit.account_id for credit in order.credits}

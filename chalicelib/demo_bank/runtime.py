@@ -162,7 +162,7 @@ class DemoBank:
         return hmac.digest(self.credentials().storage_key, message, "sha256")
 
     def _read_or_reuse(self, read: Callable[[], T], before: tuple[int, T] | None) -> T:
-        """Return the result of ``read``. If it fails, reuse the previous result for one more period."""
+        """Return the result of ``read``. If ``read`` fails, reuse the previous result for one more period."""
         try:
             return read()
         except NotInstalled:

@@ -19,7 +19,7 @@ _LOGOS = Path(__file__).parent / "static"
 def install(host: Services, banks: Banks) -> list[Bank]:
     """Register the banks with the service and store their credentials in the banks' own secret.
 
-    Idempotent. Lost or rotated keys are replaced, and changed addresses are updated.
+    The installation is idempotent. Lost or rotated keys are replaced, and changed addresses are updated.
 
     Raises:
         InvalidBank: the service does not accept an address or key.

@@ -1,7 +1,7 @@
 """Generated transactions for every account, derived from its number: a year, or ``MANY_TRANSACTIONS`` if it is busy.
 
-A generator seeded with the account's number and the month creates the transactions of a month, so
-they never change. Each month's transactions add up to zero: the remainder is transferred away on the
+A generator seeded with the account's number and the month creates the transactions of a month. So the transactions
+never change. Each month's transactions add up to zero: the remainder is transferred away on the
 28th. A statement therefore starts with one constant opening entry, twelve whole months back, and the
 balance is the sum of its entries. Amounts are integers in minor units, negative for debits.
 

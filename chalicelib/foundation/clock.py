@@ -1,4 +1,4 @@
-"""Time as a parameter, so that tests can move it."""
+"""Time as a parameter, so that tests can change the time."""
 
 from __future__ import annotations
 
@@ -12,16 +12,18 @@ holds is still held so long after its time.
 
 
 class Clock:
-    """The system clock. ``time`` and ``now`` agree; use ``monotonic`` for durations only."""
+    """The system clock. ``time`` and ``now`` return the same time. Use ``monotonic`` for durations only."""
 
     @property
     def real(self) -> Clock:
-        """The clock that is never moved: for signatures, proofs, TLS, sessions, cookies and one-time links."""
+        """The clock that is never advanced. Used for signatures, proofs, TLS, sessions, cookies and one-time links."""
         return self
 
     @property
     def offset_seconds(self) -> int:
-        """The difference between business time and ``real``; 0 unless the clock was moved (``moved_clock``)."""
+        """The difference between business time and ``real``, which is 0 unless the clock was advanced
+        (``moved_clock``).
+        """
         return 0
 
     def time(self) -> int:

@@ -36,8 +36,9 @@ class _Limit:
 class CapturedHeaders:
     """The unredacted headers of the latest call to another party. Redact them before logging or storing them.
 
-    Errors are translated before they reach the caller, and a defect can end a call at any point, so headers returned
-    with results would be lost after a failure. Outside ``capturing``, no headers are recorded.
+    Headers are stored here and not returned with results, because a failure would lose them: errors are translated
+    before they reach the caller, and a defect can end a call at any point. Outside ``capturing``, no headers are
+    recorded.
 
     Attributes:
         sent: the request headers, set when the first byte is sent.
@@ -111,18 +112,18 @@ def tight_deadline(monotonic: Callable[[], float], until: float) -> AbstractCont
 
 
 def unlimited() -> AbstractContextManager[None]:
-    """Remove the deadline in this context, for work of minutes on one machine."""
+    """Remove the deadline in this context, for work that takes minutes on one machine."""
     return _changed(limit=None)
 
 
 def leave_time(monotonic: Callable[[], float]) -> None:
-    """Leave ``RECORD_SECONDS`` to record an effect, even if the deadline of the request is earlier."""
+    """Reserve ``RECORD_SECONDS`` for recording an effect, even if the deadline of the request is earlier."""
     if seconds_left() < RECORD_SECONDS:
         _current.set(replace(current(), limit=_Limit(monotonic, monotonic() + RECORD_SECONDS, None, is_tight=True)))
 
 
 def seconds_left() -> float:
-    """Return the seconds until the deadline, negative after it, infinite without a deadline."""
+    """Return the seconds until the deadline. They are negative after the deadline, and infinite without a deadline."""
     return min((limit.until - limit.monotonic() for limit in _limits()), default=inf)
 
 

@@ -1,7 +1,7 @@
-"""Business time of the one-machine stack, which its operator may move forward.
+"""Business time of the one-machine stack, which its operator can advance.
 
-The table ``demo-banks`` stores the offset, and every process reads it once a second. The offset never decreases, so a
-process that reads an old value never moves back in time.
+The table ``demo-banks`` stores the offset from real time, and every process reads the offset once a second. The offset
+never decreases, so a process that reads an old value never moves back in time.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ class MovedClock(Clock):
 
     @property
     def offset_seconds(self) -> int:
-        """Return the latest known offset. It is unchanged if storage fails.
+        """Return the latest known offset. The offset is unchanged if storage fails.
 
-        One thread reads it. Other threads use the known offset, but wait for the first read.
+        One thread reads the offset. Other threads use the known offset, but wait for the first read.
         """
         if self._is_old() and self._reading.acquire(blocking=self._read_at is None):
             try:
@@ -55,7 +55,7 @@ class MovedClock(Clock):
         return self._offset
 
     def move_to(self, offset_seconds: int) -> None:
-        """Use an offset in this process immediately. An offset below the known one is ignored."""
+        """Use an offset in this process immediately. An offset below the known offset is ignored."""
         with self._moving:
             self._offset = max(self._offset, offset_seconds)
 
@@ -82,12 +82,15 @@ class MovedClock(Clock):
 
 
 class ClockBusy(Exception):
-    """Another process or request is moving the clock."""
+    """Another process or request is advancing the clock."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClockOffset:
-    """The stored offset. A move claims the row, and each step renews the claim, so only one move runs at a time."""
+    """The stored offset.
+
+    A clock advance claims the stored row, and each step renews the claim. So only one clock advance runs at a time.
+    """
 
     store: Store
 
@@ -97,7 +100,7 @@ class ClockOffset:
         return int(item.get("offset_seconds", 0))
 
     def claim(self, move_id: str, now: int) -> int:
-        """Begin a move at the real time ``now``. Returns the initial offset. Raises: ClockBusy, StoreError.
+        """Begin a clock advance at the real time ``now``. Returns the initial offset. Raises: ClockBusy, StoreError.
 
         A claim older than ``CLAIMED_SECONDS`` belongs to a terminated process and is replaced. A retry after a lost
         response
@@ -112,17 +115,21 @@ class ClockOffset:
         return int(claimed.get("offset_seconds", 0))
 
     def write(self, move_id: str, offset_seconds: int, now: int) -> None:
-        """Store one step of a move. Raises: ClockBusy, if a different move has taken over; StoreError."""
+        """Store one step of a clock advance. Raises: ClockBusy, if a different clock advance has taken over;
+        StoreError.
+        """
         members = {"offset_seconds": offset_seconds, "claimed_until": now + CLAIMED_SECONDS}
         self._update(move_id, members, ())
 
     def end(self, move_id: str, offset_seconds: int | None = None) -> None:
-        """End a move with its last step. Raises: ClockBusy, if a different move has taken over; StoreError."""
+        """End a clock advance with its last step. Raises: ClockBusy, if a different clock advance has taken over;
+        StoreError.
+        """
         members = {} if offset_seconds is None else {"offset_seconds": offset_seconds}
         self._update(move_id, members, ("move_id", "claimed_until"))
 
     def give_up(self, move_id: str) -> None:
-        """Release the claim of a failed move, if storage is available. Otherwise the claim expires."""
+        """Release the claim of a failed clock advance, if storage is available. Otherwise the claim expires."""
         with suppress(ClockBusy, StoreError):
             self.end(move_id)
 

@@ -39,7 +39,9 @@ def together(calls: Sequence[Callable[[], T]]) -> list[T]:
 
 
 def in_time(call: Callable[[], T]) -> T:
-    """Return the result of a call without its own timeout. With a deadline, run it in a thread, left at the deadline.
+    """Return the result of a call that has no timeout of its own.
+
+    With a deadline, the call runs in a thread, and the caller stops waiting for this thread at the deadline.
 
     Raises: TimeoutError.
     """

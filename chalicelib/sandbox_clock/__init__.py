@@ -1,1 +1,1 @@
-"""The movable clock of the one-machine stack."""
+"""The clock of the one-machine stack, which can be advanced."""

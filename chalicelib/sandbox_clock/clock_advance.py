@@ -1,7 +1,7 @@
-"""Moves business time forward, hour by hour, and runs the work due in each hour.
+"""Advances business time hour by hour, and runs the work that is due in each hour.
 
-Each step first stores the new offset, which every process then uses. An interrupted move has moved time partly, but
-loses no work, because due work remains due.
+Each step first stores the new offset, which every process then uses. An interrupted clock advance has advanced time in
+part, but loses no work, because due work remains due.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ NextDue = Callable[[int, int], int | None]
 class ScheduledWork:
     """The service's scheduled jobs.
 
-    While the clock is moved, a job runs only at hours with due work.
+    During a clock advance, a job runs only at hours with due work.
 
     Attributes:
         name: the name of the job's deployed function.
@@ -44,7 +44,7 @@ class ScheduledWork:
 
 @dataclass(frozen=True, slots=True)
 class BusinessTime:
-    """The time after a move: Unix seconds, and the difference from real time."""
+    """The time after a clock advance: Unix seconds, and the difference from real time."""
 
     now: int
     offset_seconds: int
@@ -55,7 +55,9 @@ class OutOfRange(ValueError):
 
 
 class ClockAdvance:
-    """Moves the clock of this process and, through storage, of all others, and runs the scheduled jobs meanwhile."""
+    """Advances the clock of this process and, through storage, of all other processes, and runs the scheduled jobs
+    meanwhile.
+    """
 
     def __init__(self, clock: MovedClock, offset: ClockOffset, work: Sequence[ScheduledWork]) -> None:
         self._clock = clock
@@ -65,12 +67,12 @@ class ClockAdvance:
 
     @property
     def is_stopped(self) -> bool:
-        """Whether the schedules of the process are suspended by a move or by ``stopped``."""
+        """Whether the schedules of the process are suspended by a clock advance or by ``stopped``."""
         return self._stopped.locked()
 
     @contextmanager
     def stopped(self) -> Iterator[None]:
-        """Suspend the schedules and moves of time in this context. A move waits for its end."""
+        """Suspend the schedules and clock advances in this context. A clock advance waits until the context ends."""
         with self._stopped:
             yield
 
@@ -78,12 +80,12 @@ class ClockAdvance:
         return BusinessTime(self._clock.time(), self._clock.offset_seconds)
 
     def advance(self, seconds: int) -> BusinessTime:
-        """Move business time forward by ``seconds``, from 1 to ``MOST_SECONDS``.
+        """Advance business time by ``seconds``, from 1 to ``MOST_SECONDS``.
 
         Raises:
-            OutOfRange: time has not moved.
-            ClockBusy: a different move is running. If it took over the claim of this move, time has moved partly.
-            StoreError: storage failed. Time may have moved partly.
+            OutOfRange: time has not been advanced.
+            ClockBusy: a different clock advance is running. If it took over the claim, time has been advanced in part.
+            StoreError: storage failed. Time may have been advanced in part.
         """
         if not 0 < seconds <= MOST_SECONDS:
             raise OutOfRange(f"time moves forward only, by at most {MOST_SECONDS // DAY_SECONDS} days")
@@ -114,7 +116,7 @@ class ClockAdvance:
             self._log_move(before)
 
     def _log_move(self, before: BusinessTime) -> None:
-        """Log how far time has moved, even if the move failed."""
+        """Log how far time was advanced, even if the clock advance failed."""
         reached = self.now()
         if reached.offset_seconds > before.offset_seconds:
             log.warning(
@@ -126,7 +128,7 @@ class ClockAdvance:
 
 
 class _Agenda:
-    """The work due during one move, by hours from its start."""
+    """The work due during one clock advance, by hours from its start."""
 
     def __init__(self, work: Sequence[ScheduledWork], start: int, seconds: int) -> None:
         self._work = work

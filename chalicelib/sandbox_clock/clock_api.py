@@ -1,4 +1,6 @@
-"""``/sandbox/clock``: business time of the one-machine stack. Anyone can read it; the operator's key permits moves."""
+"""``/sandbox/clock``: business time of the one-machine stack. Anyone can read the time. Advances need the operator's
+key.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,7 @@ class NotOperator(Exception):
 
 
 class InvalidAdvance(ValueError):
-    """The body is not a valid advance. The message contains the reason."""
+    """The body is not a valid request for a clock advance. The message contains the reason."""
 
 
 def answer_failure(error: Exception) -> Response:
@@ -51,7 +53,7 @@ def _refuse(status: int, code: str, sentence: str, headers: Mapping[str, str] | 
 
 
 def serve(clock: ClockContainer, incoming: Incoming) -> Response:
-    """``GET`` returns business time. ``POST`` moves it, and responds after all due work has run."""
+    """``GET`` returns business time. ``POST`` advances business time, and responds after all due work has run."""
     return _move(clock, incoming) if incoming.method == "POST" else _answer_time(clock.advance.now())
 
 
@@ -71,7 +73,7 @@ def _require_key(key: str | None, authorization: str) -> None:
 
 
 def read_seconds(body: object) -> int:
-    """Parse the seconds of ``{"advance": duration}``. Raises: InvalidAdvance."""
+    """Parse the duration in ``{"advance": duration}`` and return its seconds. Raises: InvalidAdvance."""
     given = body.get("advance") if isinstance(body, dict) and len(body) == 1 else None
     if not isinstance(given, str):
         raise InvalidAdvance(_EXAMPLE)

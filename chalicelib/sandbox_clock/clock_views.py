@@ -1,4 +1,4 @@
-"""The page ``/clock``: business time, and a form that moves it forward."""
+"""The page ``/clock``: business time, and a form that advances business time."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def show_clock(visit: Visit, clock: ClockContainer, problem: str = "", status: i
 
 
 def move_clock(visit: Visit, clock: ClockContainer) -> Response:
-    """``POST /clock``: move business time, then show the page again."""
+    """``POST /clock``: advance business time, then show the page again."""
     seconds = {unit.name: unit.seconds for unit in UNITS}.get(visit.field("unit"), 0)
     number = visit.field("number").strip()
     if not (number.isascii() and number.isdecimal() and len(number) <= 5 and seconds):

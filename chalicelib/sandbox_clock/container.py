@@ -1,4 +1,4 @@
-"""The movable clock of the one-machine stack, and the scheduled work of all packages by name."""
+"""Wires the clock of the one-machine stack, and the scheduled work of all packages by name."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class ClockContainer(Container):
-    """The parts of the movable clock. ``shared`` has a ``MovedClock``."""
+    """The parts of the adjustable clock. ``shared`` has a ``MovedClock``."""
 
     advance: ClockAdvance = part("chalicelib.sandbox_clock.clock_advance")
     offset: ClockOffset = part("chalicelib.foundation.moved_clock")

@@ -1,4 +1,4 @@
-"""The routes of the movable clock. The API and the page are loaded on the first request."""
+"""The routes of the adjustable clock. The API and the page are loaded on the first request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The scheduled work of a sandbox: the jobs that run while time is moved, and their due times."""
+"""The scheduled work of a sandbox: the jobs that run during a clock advance, and their due times."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def _end(clock: Clock) -> float:
 
 
 class LedgerProof:
-    """Due according to its schedule, unless a whole round was proved since this process last wrote to the ledger."""
+    """The ledger check, due by its schedule unless a full round passed since this process last wrote to the ledger."""
 
     def __init__(self, call: Call, clock: Clock, writes: WriteCounts) -> None:
         self._call = call
@@ -85,7 +85,7 @@ class LedgerProof:
         return None if self._count_writes() == self._proved else self._call(next_proof_due, until)
 
     def _count_writes(self) -> int:
-        """Count the writes that a proof covers, without its own progress."""
+        """Count the writes that affect a ledger check. Writes of the check's own progress are not counted."""
         return self._writes.of("ledger", "cards") - self._writes.of("ledger/proof")
 
 
@@ -124,11 +124,12 @@ def next_ingest(after: int, until: int) -> int | None:
 
 
 class DeliverySweep:
-    """The sweeper's work during moves: queues due deliveries, except to banks with an open circuit.
+    """The sweeper's work during clock advances: queues due deliveries, except to banks with an open circuit.
 
-    A circuit's pause passes in real time, of which a move takes little. A delivery to a bank with an open circuit would
+    A circuit's pause passes in real time, and a clock advance takes little real time. A delivery to a bank with an open
+    circuit would
     be
-    postponed every hour. Instead, it remains due until the circuit admits a call or the move ends.
+    postponed every hour. Instead, the delivery remains due until the circuit admits a call or the clock advance ends.
 
     Args:
         sweep: queues due deliveries (``sweeper.sweep``).
@@ -147,12 +148,14 @@ class DeliverySweep:
         self._left_out: list[Delivery] = []
 
     def run(self) -> bool:
-        """Queue the due deliveries. Returns whether there were any."""
+        """Queue the due deliveries. Returns whether any delivery was due."""
         self._swept_at, self._left_out = self._clock.time(), []
         return self._sweep(0, self._choose) > 0
 
     def next_due(self, after: int, until: int) -> int | None:
-        """Return the next run's time. Deliveries omitted by the latest run count while their bank may be called."""
+        """Return the time of the next run. Deliveries that the latest run omitted are included if their bank may be
+        called.
+        """
         if not self._left_out or any(
             self._circuits.calls_admitted(each.concerned_bank) != 0 for each in self._left_out
         ):
@@ -170,7 +173,9 @@ class DeliverySweep:
         return [each for each in deliveries if each.give_up_at < self._swept_at or self._is_admitted(each, room)]
 
     def _is_admitted(self, delivery: Delivery, room: dict[str, int | None]) -> bool:
-        """Whether the circuit of the delivery's bank admits one more call. If so, the delivery uses it."""
+        """Whether the circuit of the delivery's bank admits one more call. If so, this call is reserved for the
+        delivery.
+        """
         if not delivery.receiver.startswith("bank#"):
             return True
         bic = delivery.concerned_bank

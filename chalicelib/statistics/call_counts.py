@@ -236,7 +236,7 @@ class HourlyCounters:
             self.latencies[service].bank.add(milliseconds)
 
     def include(self, other: HourlyCounters) -> None:
-        """Add other counters of the same hour."""
+        """Add the counters of another process for the same hour."""
         for minute, tallies in other.minutes.items():
             for service, tally in tallies.items():
                 self.minutes[minute][service].include(tally)

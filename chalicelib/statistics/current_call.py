@@ -38,7 +38,7 @@ class CurrentCall:
         exchanges: its requests to banks.
         fault: the party responsible for a failure, ``None`` if there is none or it is not known yet.
         status: the HTTP status of the response, ``None`` if there is none.
-        method, route, request_id: the request's. The route is the template of its path.
+        method, route, request_id: the method, route and id of the request. The route is the template of its path.
         client_id: the client that a TPP's request named, if this client exists.
         code: the error code of a refusal.
         ends_downtime: whether a bank that was known to be down has responded.
@@ -86,7 +86,7 @@ def record_concern(bic: str, service: Service) -> None:
 
 
 def clear_concern() -> None:
-    """Exclude a repeated response, which was already counted."""
+    """Exclude a duplicate request's response from the counts, because the first response was already counted."""
     if (call := current().measured) is not None:
         call.concern = None
 

@@ -22,9 +22,7 @@ REMEMBERED = 16  # today's hours are remembered of so many banks, those that wer
 
 @dataclass(frozen=True, slots=True)
 class DayToDate:
-    """Today's figures up to the Unix second ``at``. ``is_whole`` is false if there was too much data to read for a
-    page.
-    """
+    """Today's figures up to the Unix second ``at``. ``is_whole`` is false if a page could not read all of the data."""
 
     at: int
     summary: Summary

@@ -35,7 +35,7 @@ class BankFigures:
     """A bank's figures for some days.
 
     Attributes:
-        days: days with a record.
+        days: the number of days with a record.
         used_days: days with requests to the bank, for which availability is known.
         made_up_days: days whose figures are synthetic.
         down_seconds: downtime.
@@ -178,7 +178,7 @@ def _read_rows(store: Store, days: Sequence[date], bics: Sequence[str]) -> dict[
 
 
 def _put(store: Store, day: date, rows: Mapping[str, Row], stored: DayOverview | None) -> bool:
-    """Store a day's rows. Return ``False`` if another overview was stored since ``stored``."""
+    """Store a day's rows. Return ``False`` if another overview was stored after ``stored`` was read."""
     if stored and stored.rows == rows:
         return True
     overview = DayOverview(rows, stored.revision + 1 if stored else 1)

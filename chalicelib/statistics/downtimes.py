@@ -1,8 +1,8 @@
 """Open downtimes: the banks that are down now, recorded when an instance writes its counters.
 
 A bank is down from the fifth consecutive request without a response until the next response, otherwise until midnight
-UTC (see ``downtime_spans``). One partition has a row for each bank that is or recently was down, so that a list of all
-banks takes one query.
+UTC (see ``downtime_spans``). One partition has a row for each bank that is or recently was down, so that reading all
+of them takes one query.
 
 A bank that is down receives one probe in ``PROBE_SECONDS`` from all instances together. A row for each bank records the
 time of the latest probe and whether the bank responded. The instance that sends a probe writes the row first, on
@@ -190,8 +190,8 @@ def claim_probe(store: Store, clock: Clock, bic: str, over: Probe | None = None)
 
     Returns the stored probe, and whether the caller claimed it.
 
-    A probe in the future was sent by an instance whose clock is ahead, and does not count. ``over`` does not count
-    either: its pause has passed according to the caller, whose clock may have been set back.
+    A probe in the future was sent by an instance whose clock is ahead, and is ignored. The probe ``over`` is also
+    ignored: its pause has passed according to the caller, whose clock may have been set back.
 
     Raises: StoreError.
     """

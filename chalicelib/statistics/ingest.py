@@ -35,7 +35,7 @@ RUN_SECONDS = 840  # the schedule begins no other bank after so long
 
 
 class DayRefused(ValueError):
-    """A day that cannot be ingested. The message gives the reason."""
+    """A day cannot be ingested. The message gives the reason."""
 
     def __init__(self, day: date, why: str) -> None:
         self.day = day
@@ -43,7 +43,7 @@ class DayRefused(ValueError):
 
 
 class IngestIncomplete(Exception):
-    """Days of these banks could not be ingested. The days of all other banks were ingested."""
+    """The days of these banks could not be ingested. The days of all other banks were ingested."""
 
     def __init__(self, bics: Sequence[str]) -> None:
         self.bics = tuple(bics)

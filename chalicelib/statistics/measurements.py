@@ -147,7 +147,10 @@ class Measurements:
         self._hours: set[int] = set()
 
     def has_none(self, hour: int) -> bool:
-        """Whether this process counted no calls in an hour that began during its lifetime, by its first Unix second."""
+        """Whether this process counted no calls in the hour that begins at ``hour`` (Unix seconds).
+
+        False if the hour began before the process started to count.
+        """
         with self._lock:
             return hour >= self._since and hour not in self._hours | self._gathered.hours
 

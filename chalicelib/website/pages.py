@@ -50,7 +50,7 @@ class Visit(pages.Visit):
 
     @property
     def email(self) -> str | None:
-        """The email of the signed-in user; ``None`` if nobody is signed in."""
+        """The email of the signed-in user, or ``None`` without a signed-in user."""
         return self.session.email if self.read_cookie(COOKIE) else None
 
     @property

@@ -34,7 +34,7 @@ RENDERING_SECONDS = 3
 
 
 def show_home(visit: Visit) -> Response:
-    """``GET /``: the introduction or, for signed-in users, their own start page."""
+    """``GET /``: show the introduction or, for signed-in users, their own start page."""
     if visit.email is not None:
         return start_views.show_start(visit)
     return page(

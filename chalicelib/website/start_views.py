@@ -29,7 +29,7 @@ STEPS = 3
 
 @dataclass(frozen=True, slots=True)
 class NextStep:
-    """An action that the user has not done yet, and the text of its link."""
+    """An action that the user has not yet completed, and the text of its link."""
 
     icon: str
     title: str

@@ -1,5 +1,6 @@
-"""AWS calls without boto3's clients, which take a third of a cold start and retry calls invisibly.
+"""AWS calls without boto3's clients, because boto3 takes a third of a cold start and retries calls invisibly.
 
-``calls`` sends all AWS calls. botocore finds unusual credentials and endpoints. SES and S3, which few functions call,
-use boto3 clients (see ``boto3_clients``).
+The module ``calls`` sends the AWS calls. botocore finds unusual credentials and endpoints. Calls of SES and S3, which
+few
+functions need, use boto3 clients (see ``boto3_clients``).
 """

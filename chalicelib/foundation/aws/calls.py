@@ -1,4 +1,4 @@
-"""Sends all AWS calls: a signed request of a JSON protocol, sent once.
+"""Sends AWS calls. Each call is a signed request of a JSON protocol, which is sent once.
 
 The store retries DynamoDB calls, because only the store knows whether a retry is safe. ``send_twice`` retries calls of
 services for which duplicate execution is acceptable. A call that AWS refused because of its signature (an expired
@@ -64,7 +64,7 @@ class Call:
 
 
 class RepeatBudget:
-    """Limits retries of throttled calls. Retries from many threads would multiply the traffic.
+    """Limits retries of throttled calls, because retries from many threads would multiply the traffic.
 
     Retries take tokens, and successful calls return them. Thread-safe.
     """
@@ -82,7 +82,9 @@ class RepeatBudget:
             return True
 
     def give_back(self, repeats: int) -> None:
-        """Return the tokens of a successful call's retries; without retries, return one token."""
+        """Return the tokens that the retries of a successful call took. If the call had no retries, return one
+        token.
+        """
         if self._left < self._capacity:  # another thread's change is noticed by the next call
             with self._lock:
                 self._left = min(self._capacity, self._left + (COST * repeats or 1))
@@ -216,7 +218,9 @@ def _post(call: Call, body: bytes, endpoint: environment.Endpoint, headers: Mapp
 
 
 def _reason(error: Exception) -> str:
-    """Return the reason of an error; for a value error, only its name, because its message quotes the request."""
+    """Return the reason of an error. For a value error, return only its name, because its message quotes the
+    request.
+    """
     return str(error) if isinstance(error, OSError) and str(error) else type(error).__name__
 
 

@@ -105,7 +105,7 @@ def _endpoint_of_botocore(service: str, region: str | None, *settings: Any) -> E
 
 @lru_cache(maxsize=64)
 def _asked_of_botocore(service: str, region: str | None, *_settings: Any) -> Endpoint:
-    """Return botocore's endpoint, found by preparing a request that is not sent."""
+    """Return botocore's endpoint. Prepares a request that is not sent."""
     from botocore.config import Config
     from botocore.exceptions import BotoCoreError, NoRegionError
 

@@ -80,4 +80,4 @@ def _sentence(error: str, request_id: str) -> str:
 
 
 class SecretChanged(Exception):
-    """The secret was changed concurrently; the other change takes precedence."""
+    """The secret was changed concurrently. The other change takes precedence."""

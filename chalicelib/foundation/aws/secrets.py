@@ -15,7 +15,7 @@ class Secrets:
     """Secrets, uncached; frequent readers cache them (see ``keyring``)."""
 
     def get(self, name: str) -> dict[str, Any]:
-        """Return the members of a secret; empty for a new secret. Raises: AwsError."""
+        """Return the members of a secret, or no members for a new secret. Raises: AwsError."""
         try:
             answer = send_twice("secretsmanager", "GetSecretValue", {"SecretId": name})
         except ErrorResponse as refusal:

@@ -1,6 +1,6 @@
 """Event signing: the headers of Standard Webhooks (https://www.standardwebhooks.com), symmetric scheme v1.
 
-Each receiver has one or two signing secrets, stored sealed, oldest first.
+Each receiver has one or two signing secrets, which are stored encrypted, oldest first.
 """
 
 from __future__ import annotations

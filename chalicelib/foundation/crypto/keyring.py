@@ -1,6 +1,6 @@
 """The service's own keys, signing keys and data keys, and the vault, which seals values with the data keys.
 
-All keys are stored in one secret, ``{"signing_keys": [{"pem", "active_from"}], "data_keys": [{"id", "wrapped",
+The keys are stored in one secret, ``{"signing_keys": [{"pem", "active_from"}], "data_keys": [{"id", "wrapped",
 "created_at"}]}``, oldest first; data keys of earlier releases have no ``created_at``. Data keys are wrapped by the KMS
 key; each process unwraps a data key once. There are at most two signing keys: the newest with a past ``active_from``
 (Unix seconds) signs, and both are published so that banks have a key before its first use.

@@ -40,7 +40,7 @@ def hash_password(password: str) -> str:
 
 
 def verify(known: str | None, password: str) -> bool:
-    """Whether a password matches a stored hash. Without a hash, returns ``False`` after the same time."""
+    """Whether a password matches a stored hash. Without a hash, return ``False`` after the same time."""
     from argon2.exceptions import VerifyMismatchError
 
     nobodys = nobodys_hash()  # created by the first call of any kind, so that timing reveals nothing

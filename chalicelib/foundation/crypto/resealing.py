@@ -2,7 +2,8 @@
 
 On the operator's request, a scheduled job reads all tables with sealed values, page by page, and replaces the values of
 older keys. Each replacement is conditional on the value that was read, so it never overwrites a concurrent change. The
-next pass finds skipped values. After an interruption, the next run resumes with the page that was not recorded.
+next pass finds values that were skipped. After an interruption, the next run resumes with the page that was not
+recorded.
 
 The progress is one item, replaced after every page of a table. A pass reads all tables with sealed values. When it
 ends, each older data key without values is unused since the start of the pass. Passes repeat until a pass finds no

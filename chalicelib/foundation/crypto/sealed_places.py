@@ -18,7 +18,8 @@ class SealedPlace:
         table: the table's short name.
         key: the attributes of the table's key.
         attribute: the attribute's name.
-        context: the context of the values in an item; ``None`` if the values cannot be resealed and will expire.
+        context: the encryption context of the values in an item, or ``None`` if the values cannot be resealed and
+            will expire.
     """
 
     table: str

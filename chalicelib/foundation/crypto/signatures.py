@@ -64,8 +64,8 @@ def load_private_key(pem: str, *, own: bool = False) -> RSAPrivateKey:
     """Load a private key from PEM.
 
     Args:
-        own: this service generated the key, so skip the check of its primes, which is the slowest step in a cold
-            start.
+        own: whether this service generated the key. If true, the check of the key's primes is skipped, because this
+            check is the slowest step in a cold start.
 
     Raises:
         InvalidKey: not PEM, not RSA, or too short.

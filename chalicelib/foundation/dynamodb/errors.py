@@ -43,7 +43,7 @@ class ConditionFailed(StoreError):
 
 
 class Busy(StoreError):
-    """DynamoDB refused the call, even after retries, because of concurrent calls. The caller may decide again later."""
+    """Concurrent calls caused DynamoDB to refuse the call, even after retries. The caller may decide again later."""
 
 
 class Conflict(Busy):
@@ -59,7 +59,7 @@ class Throttled(Busy):
 
 
 class StoreUnavailable(StoreError):
-    """DynamoDB was unreachable or refused the call; a write may or may not have been applied."""
+    """DynamoDB was unreachable or refused the call. A write may or may not have been applied."""
 
 
 class NeverSent(StoreUnavailable):

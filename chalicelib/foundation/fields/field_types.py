@@ -107,7 +107,7 @@ def rule_in(field: FieldInfo) -> ValueRule:
 
 
 def check_length(length: int, longest: int, shortest: int = 0, unit: str = "characters") -> None:
-    """Reject a length outside its bounds. Without a minimum, only the empty text is too short."""
+    """Reject a length outside its bounds. If there is no minimum, only the empty text is too short."""
     if (shortest or 1) <= length <= longest:
         return
     if not shortest:
@@ -274,7 +274,7 @@ PRINTABLE = Characters(
 
 
 def is_visible(text: str) -> bool:
-    """Whether a person can have written a text, and can see it."""
+    """Whether a text has only characters that people write, and at least one visible character."""
     return (text.isprintable() or is_written(text)) and not (text.isspace() if text.isascii() else is_blank(text))
 
 

@@ -67,7 +67,7 @@ def _route(url: str, proxy: str | None) -> tuple[_Route, str]:
 
 
 class BodyTooLarge(OSError):
-    """The response exceeds the permitted size."""
+    """The response is larger than the permitted size."""
 
 
 def read_body(response: http.client.HTTPResponse, largest: int, content: bytearray | None = None) -> bytes:
@@ -117,7 +117,7 @@ class Connections:
     ) -> Iterator[http.client.HTTPResponse]:
         """Send a request within the limits of ``exchange``. Read the response inside the context.
 
-        With ``fresh``, the request uses a new connection, which is not reused. A ``proxy`` is used for https.
+        If ``fresh`` is true, the request uses a new connection, which is not reused. A ``proxy`` is used for https.
 
         Raises: OSError, http.client.HTTPException, ValueError.
         """

@@ -48,7 +48,7 @@ class TimedOut(OutboundError):
 
 
 class GivenUp(OutboundError):
-    """The caller ended a slow call before its time limit."""
+    """The caller ended a slow call before the call's time limit."""
 
 
 class ResponseTooLarge(OutboundError):
@@ -103,10 +103,11 @@ class Outbound:
         fresh: bool = False,
         slow_check: SlowCheck | None = None,
     ) -> Reply:
-        """POST ``body``. With ``repeat``, retry once after ``NotReached`` or ``ConnectionDropped``.
+        """Post ``body``. If ``repeat`` is true, retry once after ``NotReached`` or ``ConnectionDropped``.
 
-        With ``fresh``, the request uses a new connection. A persistent connection may have closed while the process was
-        frozen, so it would be unknown whether the request arrived. The check of ``slow_check`` may raise ``GivenUp``.
+        If ``fresh`` is true, the request uses a new connection. If a persistent connection was closed while the process
+        was
+        frozen, it would be unknown whether the request arrived. The check of ``slow_check`` may raise ``GivenUp``.
 
         Raises:
             OutboundError: see its subclasses.
@@ -126,7 +127,7 @@ class Outbound:
             raise first from None  # the first request may have been seen
 
     def get(self, url: str, *, largest: int, total_seconds: float) -> Reply:
-        """GET a document of at most ``largest`` bytes within ``total_seconds``, over a new connection.
+        """Get a document of at most ``largest`` bytes within ``total_seconds``, over a new connection.
 
         Raises:
             OutboundError: see its subclasses.

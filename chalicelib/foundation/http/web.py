@@ -228,7 +228,10 @@ class _ViewCall(RestAPIEventHandler):
 
 
 class RestApi(Chalice):
-    """An application whose views receive the request. Chalice stores it where other threads overwrite it."""
+    """An application whose views receive the request as a parameter.
+
+    Chalice itself stores the request in an attribute that other threads overwrite.
+    """
 
     def __call__(self, event: Any, context: Any) -> dict[str, Any]:
         call = _ViewCall(self.routes, self.api, self.log, self.debug, self._get_middleware_handlers("http"))

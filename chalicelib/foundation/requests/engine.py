@@ -62,7 +62,9 @@ class DefaultRetry:
     busy_attempts: int = 1
 
     def wait(self, number: int, failure: Exception, _: Sequence[Operation]) -> None:
-        """Wait before each round except the first, whose failure came with the current data. Raises: StoreError."""
+        """Wait before each round except the first. The first round follows a failure that returned current data.
+        Raises: StoreError.
+        """
         if isinstance(failure, Busy) and number + 1 >= self.busy_attempts:
             raise failure
         if number + 1 >= ATTEMPTS:

@@ -85,7 +85,7 @@ class Facts:
         return self._with({_name(key): item for key, item in zip(keys, items, strict=True)})
 
     def after(self, operations: Sequence[Operation], failure: ConditionFailed) -> Facts:
-        """Return the facts of the next decision. A failed condition contains the current stored item."""
+        """Return the facts for the next decision. They include the current stored items of failed conditions."""
         return self._with({self._name_of(operations[each]): failure.items[each] for each in failure.failed})
 
     def _with(self, items: Mapping[_Name, Item | None]) -> Facts:

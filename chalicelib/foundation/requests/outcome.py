@@ -32,7 +32,7 @@ NO_DELIVERIES = _NoDeliveries()
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """Evidence that an attempt was written: an item that only the attempt creates, or for which ``is_own`` is true."""
+    """The proof that an attempt was written: an item that only the attempt creates, or for which ``is_own`` is true."""
 
     keys: Sequence[Key]
     is_own: Callable[[Item], bool] = lambda _: True
@@ -50,10 +50,10 @@ class Outcome(Generic[A]):
         answer: the response, or the error to raise after all writes.
         writes: conditional writes, applied in one transaction with the writes of ``deliveries``.
         deliveries: the deliveries to send.
-        proof: evidence of the write after a lost response; by default a row of ``deliveries``.
-        is_repeatable: whether its one update is idempotent, so that it needs no transaction.
-        is_overwritten: whether others may overwrite its single put; it is then written in a transaction.
-        report: writes log lines and counts, once the writes are done.
+        proof: the item that proves the write after a lost response. The default is a row of ``deliveries``.
+        is_repeatable: whether the single update is idempotent, so that no transaction is needed.
+        is_overwritten: whether others may overwrite the single put. If true, the put is written in a transaction.
+        report: a function that writes log lines and counts after the writes.
     """
 
     answer: A | Exception

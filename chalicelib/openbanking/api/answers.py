@@ -64,7 +64,10 @@ def error_response(route: str, refusal: Refusal, request_id: str, now: int) -> R
 
 
 def _oauth_status(status: int) -> int:
-    """Return the HTTP status of an OAuth error: 401 for the client, 429 above its limit, else 400 (RFC 6749 §5.2)."""
+    """Return the HTTP status of an OAuth error (RFC 6749 §5.2).
+
+    The status is 401 if the client is refused, 429 if its call limit is exceeded, and otherwise 400.
+    """
     return status if status in (401, 429) or status >= 500 else 400
 
 
@@ -103,7 +106,7 @@ def failure_answer(clock: Clock, incoming: Incoming, error: Exception) -> Respon
 
 
 def _in_scheme(challenge: str, incoming: Incoming) -> str:
-    """Return the challenge in the scheme of the request: DPoP for a caller that uses DPoP (RFC 9449 §7.1)."""
+    """Return the challenge in the scheme of the request, which is DPoP for a caller that uses DPoP (RFC 9449 §7.1)."""
     if scheme_of(incoming) == "dpop":
         challenge = challenge.replace("Bearer ", "DPoP ", 1)
     return f"{challenge}, {_ALGORITHMS}" if challenge.startswith("DPoP ") else challenge
@@ -114,7 +117,9 @@ def _is_of_bank(route: str) -> bool:
 
 
 def _challenge(refusal: Refusal, route: str) -> dict[str, str]:
-    """Return the challenge for a 401 (RFC 9110 §15.5.2): the refusal's challenge, or the call's."""
+    """Return the challenge for a 401 (RFC 9110 §15.5.2). The challenge of the refusal precedes the challenge of the
+    call.
+    """
     if refusal.challenge is None and _is_of_bank(route):
         return {"WWW-Authenticate": API_KEY_CHALLENGE}
     return {"WWW-Authenticate": _CHALLENGES[refusal.challenge or ("bearer" if route in NEEDING_TOKEN else "basic")]}

@@ -92,7 +92,7 @@ def read_pushed_request(
 
 
 def _read_members(openbanking: OpenBankingContainer, incoming: Incoming, as_form: bool) -> Any:
-    """Return the members of a form or JSON body. Raises: UnreadableBody, or first the Refusal of an unknown client."""
+    """Return the members of a form or JSON body. Raises: UnreadableBody, or Refusal if the client is unknown."""
     try:
         return incoming.form(repeatable=REPEATABLE) if as_form else incoming.json()
     except UnreadableBody:
@@ -137,7 +137,10 @@ def _secret_method(basic_secret: str | None) -> AuthMethod:
 
 
 def _read_assertion(incoming: Incoming, members: Mapping[str, Any]) -> str | None:
-    """Return the client assertion, or an empty text, which matches no client, if not of RFC 7523. Raises: Refusal."""
+    """Return the client assertion.
+
+    If the assertion is not of the type of RFC 7523, return an empty text, which matches no client. Raises: Refusal.
+    """
     sent, kind = members.get("client_assertion"), members.get("client_assertion_type")
     if (sent or kind) and kind != ASSERTION_TYPE:
         return ""

@@ -50,7 +50,9 @@ def read_answer(version: Version, webhook: Webhook, request: Mapping[str, Any], 
 
 
 def parse_reply(form: AnswerForm, reply: Reply, unknown: Collection[str] = ()) -> dict[str, Any]:
-    """Return the members of a success response without ``status``. ``unknown`` is the webhook's. Raises: BankFailed."""
+    """Return the members of a success response without ``status``. ``unknown`` is as in ``Webhook``. Raises:
+    BankFailed.
+    """
     try:
         answer = jsontext.loads(reply.body)
     except jsontext.InvalidJson:
@@ -117,7 +119,9 @@ def _normalise_answer(webhook: Webhook, answer: dict[str, Any], form: AnswerForm
 
 
 def _check_model(webhook: Webhook, request: Mapping[str, Any], answer: dict[str, Any]) -> None:
-    """Reject a response that ``is_fatal`` calls unusable. Log and accept other deviations."""
+    """Check a response against its model. Reject deviations for which ``is_fatal`` is true. Log and accept other
+    deviations.
+    """
     try:
         (webhook.expected(request) if webhook.expected else webhook.answer).read(answer, most=None)
     except InvalidMessage as error:
@@ -132,7 +136,9 @@ def _check_model(webhook: Webhook, request: Mapping[str, Any], answer: dict[str,
 
 
 def _form_of_error(answer: dict[str, Any]) -> AnswerForm | None:
-    """Return the format of an error sent with a success status. Only versions without ``status`` have such errors."""
+    """Return the format of an error that was sent with a success status. Only versions without ``status`` have such
+    errors.
+    """
     forms = (version.answers for version in VERSIONS.values() if not version.answers.says_status)
     return next((form for form in forms if form.code in answer and form.text in answer), None)
 

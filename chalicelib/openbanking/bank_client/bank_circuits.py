@@ -3,7 +3,7 @@
 Calls are admitted by an instance's own circuit breaker, and by the open downtimes that all instances share. While a
 bank's downtime is open, all instances that have read it send together one call, the probe, in ``PROBE_SECONDS``. An
 instance reads the downtimes when it writes its counters, once a minute, so admission needs no storage while a bank
-responds. Pauses pass in real time, also while business time is moved.
+responds. Pauses pass in real time, also during a clock advance.
 
 A call that has waited for ``SLOW_SECONDS`` takes one of the bank's slots, or is abandoned if there is none. So an
 unresponsive bank cannot occupy all instances. The limit needs no downtime or open circuit, and does not affect calls
@@ -78,8 +78,8 @@ class _Circuit:
 class Breaker:
     """Pauses calls to a party that repeatedly fails, then admits a single call as a probe, by key. Thread-safe.
 
-    Each process has its own state and counts only its own failures. Pauses pass in real time, also while business time
-    is moved.
+    Each process has its own state and counts only its own failures. Pauses pass in real time, also during a clock
+    advance.
 
     The caller reports each admitted call with ``record_success`` or ``record_failure``. After ``OPEN_SECONDS`` an open
     circuit admits one call, the probe. If the probe does not report within ``OPEN_SECONDS``, another probe is admitted.

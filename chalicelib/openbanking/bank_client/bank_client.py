@@ -228,7 +228,10 @@ def _failure_of(error: OutboundError) -> BankFailed:
 
 
 def _outcome_of(failure: BankFailed) -> Outcome:
-    """Return the outcome to count for a failed request. A request abandoned by this service is no bank failure."""
+    """Return the outcome to count for a failed request.
+
+    A request that this service abandoned does not count as a failure of the bank.
+    """
     if failure.not_asked or failure.given_up:
         return "not_asked"
     return "answered" if failure.is_unusable_answer else "unanswered"

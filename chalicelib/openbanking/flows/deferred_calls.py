@@ -104,7 +104,7 @@ def read_client_and_consent(
 ) -> tuple[Client, Consent | None, list[Item | None]]:
     """Read an accepted call's client (possibly inactive), its valid consent, and the items under ``keys``.
 
-    A one-time consent may be spent by any attempt with ``or_spent``, otherwise only by the attempt ``spent_by``.
+    If ``or_spent`` is true, a one-time consent may be spent by any attempt, otherwise only by the attempt ``spent_by``.
 
     Raises:
         Refusal.

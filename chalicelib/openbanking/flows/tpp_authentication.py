@@ -255,7 +255,7 @@ class TppAuthentication:
         return _Found(_find_caller(items[0]), items[1 : len(keys) + 1], presented)
 
     def _check_client(self, found: _Found, credentials: TppCredentials) -> list[Use]:
-        """Check the client's proof by its method. Return the identifiers to use up. Raises: Refusal."""
+        """Check the client's credential by its method. Return the identifiers to use up. Raises: Refusal."""
         security = found.client.security
         self._check_secret(found.client, credentials)
         if security.needs_certificate:
@@ -318,7 +318,7 @@ class TppAuthentication:
 
 
 def _refuse_token(client: Client, reason: str) -> Refusal:
-    """Return the refusal of a token that may be stolen. Only the log has the reason."""
+    """Return the refusal of a token that may be stolen. Only the log contains the reason."""
     security_refusals.record("wrong_key", "token refused", client_id=client.client_id, reason=reason)
     return refusals.BEARER_INVALID()
 

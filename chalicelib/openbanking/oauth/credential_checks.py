@@ -1,6 +1,6 @@
 """Verification of assertions, proofs and certificates, and the resulting refusals.
 
-A caller learns that a credential was refused, but not why. The reason is in the log.
+A caller is informed that a credential was refused, but not of the reason. The log contains the reason.
 """
 
 from __future__ import annotations

@@ -44,7 +44,9 @@ class NonceNeeded(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """A verified proof: the thumbprint of its key (RFC 7638), and its identifier, which must then be used up."""
+    """A verified proof: the thumbprint of its key (RFC 7638), and its identifier. The caller must use up this
+    identifier.
+    """
 
     jkt: str
     use: SingleUse

@@ -23,7 +23,7 @@ from chalicelib.openbanking.records.single_use import SingleUse
 
 
 class ClientAssertions:
-    """Verifies assertions. ``issuer`` is this service's identifier, its public URL.
+    """Verifies assertions. ``issuer`` is this service's identifier, which is its public URL.
 
     ``token_endpoints`` are the addresses of the token endpoint.
     """
@@ -35,7 +35,7 @@ class ClientAssertions:
         self._token_endpoints = token_endpoints
 
     def verify(self, client: Client, assertion: str, endpoints: Collection[str]) -> SingleUse:
-        """Verify an assertion of ``client``. Its identifier must then be used up.
+        """Verify an assertion of ``client``. The caller must then use up the assertion's identifier.
 
         Outside the profile ``fapi2``, ``aud`` may also name the token endpoint, or the called endpoint, whose addresses
         are ``endpoints`` (RFC 7523 §3, RFC 9126 §2).

@@ -31,7 +31,7 @@ class TppCredentials:
         certificate: the client certificate of the connection, in PEM.
         address: the IP address of the caller, empty if unknown.
         method, endpoints: the request's method, and the addresses of its endpoint, to which proofs are bound.
-        good_request_id: false if the ``X-Request-Id`` is not a UUID.
+        good_request_id: whether the request id is usable. It is false if the ``X-Request-Id`` is not a UUID.
     """
 
     client_id: str | None

@@ -65,7 +65,8 @@ class BankAnswers:
         *,
         members: Mapping[str, str] | None = None,
     ) -> Outcome[A]:
-        """Return the outcome with this response, stored for duplicates. It fails if a response is already stored.
+        """Return the outcome with this response, stored for duplicates. The outcome's write fails if a response is
+        already stored.
 
         ``members`` name the changes of the request: ``saved_consent`` or ``ended_consent``.
         """

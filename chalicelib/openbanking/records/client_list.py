@@ -2,7 +2,8 @@
 
 The index ``newest`` has every client under its owner, sorted by the time of its creation. The index is not sharded,
 because a user creates few clients per second. A page takes one query, or two if its filter excludes many of the first
-rows. A query ends at 1 MB, so a page may examine fewer clients than ``EXAMINED``. The index may lag behind. A complete
+rows. A query ends at 1 MB of data, so a page may examine fewer clients than ``EXAMINED``. The index may lag behind. A
+complete
 Client ID is read from the table instead, strongly consistent.
 """
 
@@ -96,11 +97,13 @@ class ClientList:
         return ClientPage(found, following, is_cut=True, examined=examined)
 
     def choices(self, owner: str, chosen: str = "", *, active: bool = False) -> ClientPage:
-        """Return the newest clients that are not archived, and the ``chosen`` client, with ``active`` only active ones.
+        """Return the newest clients that are not archived, and the ``chosen`` client. If ``active`` is true, omit
+        inactive clients.
 
-        The result has at most ``CHOICES`` and the chosen client, which may be archived and is read separately if
-        missing. If some of the newest ``CHOICES`` are excluded, twice that number is examined. If all are excluded,
-        ``EXAMINED`` clients are examined.
+        The result has at most ``CHOICES`` clients and the chosen client. The chosen client may be archived, and is read
+        separately if it is not among the others. If some of the newest ``CHOICES`` clients are excluded, twice that
+        number is
+        examined. If all are excluded, ``EXAMINED`` clients are examined.
         """
         wanted = ClientFilter(active=active or None)
         rows = self._query(owner, CHOICES)

@@ -33,9 +33,8 @@ class ClientSecurity:
     """A client's security settings.
 
     Attributes:
-        auth_method: ``token_endpoint_auth_method`` (RFC 7591). It is ``None`` for clients that use their secret, if
-        any,
-            by either method.
+        auth_method: ``token_endpoint_auth_method`` (RFC 7591). It is ``None`` for clients that send their secret, if
+            any, by either method.
         jwks, jwks_uri: the public keys of ``private_key_jwt``: a key set, or its address.
         tls_client_auth_subject_dn: the subject of the client's certificate (RFC 4514).
         organization_identifier: the identifier in the PSD2 certificate that every call needs (ETSI TS 119 495,

@@ -168,7 +168,7 @@ class Orders:
     def update_unknown(self, order: Order, attempt: str, payment_id: str | None = None) -> Update:
         """Return the write for an attempt with an unknown outcome. It fails if the order's outcome is known.
 
-        ``payment_id`` is the one in the bank's unusable response.
+        ``payment_id`` is the id in the bank's unusable response.
         """
         named = {"payment_id": payment_id} if payment_id is not None else {}
         return Update(
@@ -180,7 +180,7 @@ class Orders:
     def update_not_accepted(self, order: Order, attempt: str, *, sent: bool, alone: bool) -> Update:
         """Return the write for an attempt that the bank refused or, unless ``sent``, that never reached the bank.
 
-        With ``alone``, it resolves the order, and fails if another attempt's outcome is unknown.
+        If ``alone`` is true, the write resolves the order, and fails if another attempt's outcome is unknown.
         """
         counted: dict[str, Any] = {} if sent else {"sendings": -1}
         if not alone:

@@ -80,7 +80,10 @@ class PushedRequests:
         return f"{REQUEST_URI}{credential}", Put(table, item, absent("authorization_id"))
 
     def update_to_keep(self, pushed: PushedRequest) -> tuple[PushedRequest, Update]:
-        """Return the request extended for the choice of a bank, and the write, which fails unless first and in time."""
+        """Return the request extended for the choice of a bank, and its write.
+
+        The write fails if the request was already extended or the time to do so has passed.
+        """
         now = self._clock.time()
         update = Update(
             *pushed_key(pushed.pushed_id),

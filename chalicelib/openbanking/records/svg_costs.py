@@ -159,7 +159,9 @@ class Drawing:
         return own * self._lengths.scale(element.name, element.view_box)
 
     def _is_far(self, element: _Element, scale: float) -> bool:
-        """Whether an element is larger than browsers draw at once. ``scale`` includes the element's own scale."""
+        """Whether an element is larger than the size that browsers draw at once. ``scale`` includes the element's own
+        scale.
+        """
         if element.name not in _PAINTED:
             return False
         extent = max(element.extent, self._lengths.styled, self._lengths.stroke_width)

@@ -114,7 +114,7 @@ def sign_in(visit: Visit) -> Response:
 
 
 def sign_out_form(visit: Visit) -> Response:
-    """``GET /sign-out``: ask for confirmation, because following a link must not sign anyone out."""
+    """``GET /sign-out``: ask for confirmation, because a link alone must not sign a user out."""
     return visit.redirect("/") if visit.email is None else page(visit, "sign_out.html")
 
 

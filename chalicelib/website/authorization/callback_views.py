@@ -98,10 +98,10 @@ def continue_journey(visit: Visit) -> Response:
 
 
 def payment_callback(visit: Visit) -> Response:
-    """``GET /payments/callback``: show the status in the URL and, because that can be forged, the status at the bank.
+    """``GET /payments/callback``: show the payment status in the URL, and the status at the bank.
 
-    The bank is queried, within limits, if the payment's callback_url contained its ``bic``. The page reloads
-    until the status is final.
+    The status at the bank is shown because the URL can be forged. The bank is queried, within limits, if the payment's
+    callback_url contained its ``bic``. The page reloads until the status is final.
     """
     from chalicelib.openbanking.flows.payments.callback_status import find_payment_status
 
@@ -216,7 +216,7 @@ def _journey_steps(journey: Journey) -> list[tuple[str, int | None]]:
 def _journey_calls(
     visit: Visit, journey: Journey, client: Client, secrets: Mapping[str, str]
 ) -> Mapping[str, Sequence[SampleCall]]:
-    """Return the calls of a journey: those already ``made``, and the possible ``next`` ones."""
+    """Return the calls of a journey: the calls already ``made``, and the possible ``next`` calls."""
     if "code" not in secrets:
         return {}
     base = visit.website.shared.settings.public_url

@@ -1,6 +1,7 @@
 """The web interface as a TPP: authorization, tokens and revocation for its users' clients.
 
-It takes the same steps as any TPP. It sends exactly the request that the page displays, because ``state`` and the code
+The web interface takes the same steps as any TPP. It sends exactly the request that the page displays, because
+``state`` and the code
 verifier are derived from the draft in the page.
 """
 

@@ -226,7 +226,10 @@ def offered_actions(shown: Mapping[str, Any]) -> list[CardAction]:
 
 
 def _has_another_group(form: CardAction, shown: Mapping[str, Any]) -> bool:
-    """Whether the programme allows a group other than the card's current group, which may no longer be allowed."""
+    """Whether the programme allows a group other than the card's current group.
+
+    The current group itself may no longer be allowed.
+    """
     current = _current_group(form, shown)
     return any(group != current for group in shown["groups"][form.kind])
 

@@ -23,24 +23,24 @@ class InvalidAmount(ValueError):
 
 
 def amount_text(amount: int, currency: int) -> str:
-    """``1,234.50`` for 123450 euro cents."""
+    """Format an amount with separators: ``1,234.50`` for 123450 euro cents."""
     decimals = minor_units().get(currency, 0)
     text = f"{Decimal(abs(amount)).scaleb(-decimals):,.{decimals}f}"
     return f"{_MINUS}{text}" if amount < 0 else text
 
 
 def decimal_amount(amount: int, currency: int) -> Decimal:
-    """``1234.50`` for 123450 euro cents, with all of the currency's decimals."""
+    """Format an amount with all decimals of its currency: ``1234.50`` for 123450 euro cents."""
     return Decimal(amount).scaleb(-minor_units().get(currency, 0))
 
 
 def currency_code(currency: int) -> str:
-    """``EUR`` for 978."""
+    """Return the alphabetic currency code: ``EUR`` for 978."""
     return currency_numbers().get(currency, str(currency))
 
 
 def money(amount: int, currency: int) -> str:
-    """``1,234.50 EUR`` for 123450 euro cents."""
+    """Format an amount with its currency: ``1,234.50 EUR`` for 123450 euro cents."""
     return f"{amount_text(amount, currency)} {currency_code(currency)}"
 
 
@@ -99,7 +99,7 @@ def is_approved(number: str) -> bool:
 
 
 def response_tag(row: Mapping[str, Any]) -> str:
-    """Return the colour tag for a message's response. The end of a hold is neither positive nor negative."""
+    """Return the colour tag for a message's response. The release of a hold gets a neutral colour."""
     if not is_approved(row["response_code"]):
         return "bad"
     return "plain" if row["authorize_type"] in _RELEASES else "good"

@@ -18,24 +18,24 @@ _SPANS = 3  # downtimes of a day that are listed
 
 
 def day(day: date) -> str:
-    """``21 Nov 2026``."""
+    """Format a day: ``21 Nov 2026``."""
     return f"{day:%-d %b %Y}"
 
 
 def short_day(day: date) -> str:
-    """``21 Nov``."""
+    """Format a day without its year: ``21 Nov``."""
     return f"{day:%-d %b}"
 
 
 def percent(number: Decimal | None) -> str:
-    """``99.931 %``, ``100 %``."""
+    """Format a percentage: ``99.931 %``, ``100 %``."""
     if number is None:
         return DASH
     return f"{number:.0f} %" if number == number.to_integral_value() else f"{number} %"
 
 
 def duration(milliseconds: Decimal | None) -> str:
-    """``12.3 ms``, ``1,250 ms``."""
+    """Format a duration in milliseconds: ``12.3 ms``, ``1,250 ms``."""
     if milliseconds is None:
         return DASH
     if milliseconds < _EXACT_BELOW:
@@ -44,14 +44,14 @@ def duration(milliseconds: Decimal | None) -> str:
 
 
 def seconds(milliseconds: Decimal | int | None) -> str:
-    """``41.3 s``."""
+    """Format a duration in seconds: ``41.3 s``."""
     if milliseconds is None:
         return DASH
     return f"{(Decimal(milliseconds) / 1000).quantize(Decimal('0.1'), ROUND_HALF_UP):,} s"
 
 
 def downtime(seconds: int | None) -> str:
-    """``4 min 30 s`` or ``2 h 5 min``: the two largest units."""
+    """Format a downtime in its two largest units: ``4 min 30 s`` or ``2 h 5 min``."""
     if seconds is None:
         return DASH
     hours, minutes, rest = seconds // 3600, seconds % 3600 // 60, seconds % 60
@@ -66,12 +66,12 @@ def down_times(spans: Sequence[Span]) -> str:
 
 
 def group_thousands(number: int) -> str:
-    """``12,345``."""
+    """Format a number with thousands separators: ``12,345``."""
     return f"{number:,}"
 
 
 def day_range(days: DayRange) -> str:
-    """``21 Nov 2026``, or with a dash ``16 - 22 Nov 2026``, ``30 Nov - 6 Dec 2026``."""
+    """Format a range of days: ``21 Nov 2026``, or with a dash ``16 - 22 Nov 2026``, ``30 Nov - 6 Dec 2026``."""
     since, until = days.since, days.until
     if since == until:
         return day(until)
@@ -82,7 +82,7 @@ def day_range(days: DayRange) -> str:
 
 
 def availability_text(period: Period) -> str:
-    """``99.688 %, down 4 min 30 s``."""
+    """Describe an availability and downtime: ``99.688 %, down 4 min 30 s``."""
     down = f", down {downtime(period.summary.down_seconds)}" if period.summary.down_seconds else ""
     return f"{percent(period.summary.availability)}{down}{made_up_text(period)}"
 
@@ -133,13 +133,13 @@ def describe_latency(known: Sequence[Sequence[Decimal]], periods: Sequence[Perio
 
 
 def _count_known(known: int, periods: Sequence[Period]) -> str:
-    """``On 2 of 9 days``, ``In 51 of 53 weeks``."""
+    """Describe how many periods have figures: ``On 2 of 9 days``, ``In 51 of 53 weeks``."""
     is_daily = all(period.is_day for period in periods)
     return f"{'On' if is_daily else 'In'} {known} of {len(periods)} {'days' if is_daily else 'weeks'}"
 
 
 def report_text(reports: Reports) -> str:
-    """``consent 41.3 s, payment 23.8 s``."""
+    """Describe the reported durations: ``consent 41.3 s, payment 23.8 s``."""
     return f"consent {seconds(reports.consent)}, payment {seconds(reports.payment)}"
 
 
@@ -156,7 +156,9 @@ def describe_reports(
 
 
 def count_days(records: Sequence[DayRecord], days: DayRange) -> str:
-    """``100 days: 10 measured, 85 made up, 5 without figures``; ``30 days, all measured``."""
+    """Count the days by kind: ``100 days: 10 measured, 85 made up, 5 without figures``, or ``30 days, all
+    measured``.
+    """
     made_up = sum(record.made_up for record in records)
     counts = {"measured": len(records) - made_up, "made up": made_up, "without figures": len(days) - len(records)}
     text = [f"{number} {what}" for what, number in counts.items() if number]

@@ -92,7 +92,7 @@ def record_success(subjects: Subjects, *, keyring: Keyring, clock: Clock, engine
 
 
 def _key(keyring: Keyring, name: str, whom: str, now: int) -> Item:
-    """Return the key of a counter. The address or account cannot be read from it."""
+    """Return the key of a counter. The key does not reveal the address or account."""
     secret = keyring.derived_keys("website/attempts")[-1]
     hidden = hmac.digest(secret, whom.encode(), "sha256").hex()
     return {"owner": f"{name}#{hidden}", "part": f"attempts#{now // LIMITS[name].seconds}"}
@@ -104,7 +104,9 @@ def _too_many(limits: Sequence[str], retry_after: int) -> TooManyAttempts:
 
 
 def client_network(address: str) -> str:
-    """Return the network to count attempts for: an IPv4 address, or the /64 of an IPv6 address, which has one owner."""
+    """Return the network for which attempts are counted: an IPv4 address, or the /64 of an IPv6 address, which has one
+    owner.
+    """
     try:
         parsed = ipaddress.ip_address(address)
     except ValueError:

@@ -8,8 +8,8 @@ changes. For this purpose the cookie contains the user's email; cookies of earli
 read.
 
 For each account that signed in, the browser also keeps a signed cookie, which does not sign anyone in. Failed sign-ins
-from such a browser are counted separately (see ``attempts``), so that strangers who guess passwords cannot lock it
-out.
+from such a browser are counted separately (see ``attempts``), so that strangers who guess passwords cannot lock this
+browser out.
 """
 
 from __future__ import annotations

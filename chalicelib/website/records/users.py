@@ -1,7 +1,7 @@
 """Users of the web interface, who can own clients (specification, Web interface records).
 
 A user is *identified* if the operator created the account, or if an emailed link confirmed the address. Users who
-registered in a sandbox, or before addresses were confirmed, can sign in as usual, but their address is unverified.
+registered in a sandbox, or before addresses were confirmed, can sign in as usual, but their addresses are unverified.
 """
 
 from __future__ import annotations

@@ -83,7 +83,7 @@ def offer_banks(
     banks: Banks,
     open_downtimes: OpenDowntimes,
 ) -> BankChoice:
-    """Return the banks that provide all scopes of a validated request and match the search. No data is stored.
+    """Return the banks that provide all scopes of a validated request and match the search. Does not store data.
 
     Args:
         public_url: the service's address.

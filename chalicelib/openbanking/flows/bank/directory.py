@@ -64,7 +64,9 @@ def _entry(bank: Bank, public_url: str, average: int | None, *, is_reachable: bo
 
 
 def is_named(bank: Bank, text: str) -> bool:
-    """Whether a bank's name or BIC contains a text, in any case, or its BIC in the other notation is the text."""
+    """Whether a bank's name or BIC contains a text, ignoring case, or whether the text is the other notation of its
+    BIC.
+    """
     wanted = spellings(text.upper()) or (text.upper(),)
     return text.casefold() in bank.name.casefold() or any(each in bank.bic for each in wanted)
 

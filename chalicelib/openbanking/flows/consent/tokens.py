@@ -318,7 +318,7 @@ def _describe_revoked(consent: Consent, by: EndedBy) -> ConsentRevoked:
 
 
 def describe_consent(consent: Consent) -> ConsentAnswer:
-    """Return a consent in the format of ``GET /tpp/consent``."""
+    """Describe a consent in the format of ``GET /tpp/consent``."""
     return {
         "consent_id": consent.consent_id,
         "status": consent.status,
@@ -337,7 +337,7 @@ def _report_end(consent: Consent, by: EndedBy) -> None:
 
 
 def _refuse(row: refusals.RefusalRow, client: Client, reason: str) -> Refusal:
-    """Return the refusal of a possible attack. Only the log has the reason."""
+    """Return the refusal of a request that may be an attack. Only the log contains the reason."""
     security_refusals.record("wrong_key", "token request refused", client_id=client.client_id, reason=reason)
     return row()
 

@@ -287,7 +287,7 @@ def _report_reused(payment: Payment | None) -> None:
 
 
 def _without(payment: Payment | None) -> Facts:
-    """Return the assumption of the first attempt: the new payment's id is not stored yet."""
+    """Return the assumption with which the first attempt starts: the new payment's id is not stored yet."""
     return Facts([payment_key(payment.bic, payment.payment_id)], [None]) if payment else Facts()
 
 

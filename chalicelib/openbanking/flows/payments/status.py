@@ -239,7 +239,7 @@ def _state_of(order: RecordedOrder, now: int) -> OrderState:
 
 
 def _was_made_with(item: Item | None, consent: Consent | None) -> bool:
-    """Whether an item is a payment initiated with this consent."""
+    """Whether an item is a payment that was initiated with this consent."""
     return item is not None and consent is not None and item.get("consent_id") == consent.consent_id
 
 
@@ -251,7 +251,10 @@ def _queried_key(bic: str, query: Mapping[str, str]) -> tuple[str, Item]:
 
 
 def _is_callers_order(lookup: PaymentLookup, found: RecordedOrder) -> bool:
-    """Whether an order is the calling client's. Direct orders need no bearer. A spent bearer sees its own order."""
+    """Whether the order belongs to the calling client.
+
+    Direct orders need no bearer. With a spent bearer, only the order that spent the consent is visible.
+    """
     order, consent = found.order, lookup.consent
     if order.client_id != lookup.client.client_id:
         return False
