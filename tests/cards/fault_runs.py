@@ -1,4 +1,4 @@
-"""Repeated runs of a case from one initial state, each run with a different storage fault.
+"""Repeated runs of a case from the same initial state, each with a different storage fault.
 
 ``CaseRun`` runs a case that finishes at once. ``Targets`` creates the faults and records the calls that they hit.
 """

@@ -1,4 +1,4 @@
-"""Creation of the records named in complete requests, in the state that each action needs."""
+"""Functions that create the records named in complete requests, in the state that each action needs."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ def _with_authorization(issuer: Issuer, action: str, records: Records) -> Record
 
 
 def _with_rows(issuer: Issuer, action: str, records: Records) -> Records:
-    """Add rows for a report: one as the page's start, and one with every member."""
+    """Add two rows for a report: the row before the requested page, and a row with every member."""
     at = milliseconds(issuer.clock) - 5000
     if action in ("getCardsActivity", "getFinancialAuthorizes"):
         first = message(issuer, records.card_id, at)

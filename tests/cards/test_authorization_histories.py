@@ -141,7 +141,7 @@ class AuthorizationHistory(RuleBasedStateMachine):
         assert (data["available_balance"], data["settled_balance"]) == (account.available, account.settled)
 
     def any_authorization(self, data: Any) -> Authorization:
-        """Draw a requested authorization, usually a held one."""
+        """Draw a requested authorization, usually an authorization with a hold."""
         held = [each for each in self.authorizations if each.state == "H"]
         is_any = not held or data.draw(st.sampled_from([False, False, False, True]))
         authorization: Authorization = data.draw(st.sampled_from(self.authorizations if is_any else held))

@@ -1,4 +1,4 @@
-"""Bodies with credentials and card data: neither API Gateway nor the service logs them."""
+"""Tests that neither API Gateway nor the service logs bodies, which contain credentials and card data."""
 
 from __future__ import annotations
 

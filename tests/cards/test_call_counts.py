@@ -48,7 +48,7 @@ def test_reads_take_at_most_2_round_trips_and_writes_at_most_3_except_in_listed_
 
 
 @pytest.mark.parametrize("reference", [False, True])
-def test_a_transfer_makes_2_reads_and_1_transaction_before_it_calls_the_provider(
+def test_a_transfer_makes_2_reads_and_1_transaction_before_the_provider_call(
     issuer: Issuer, reference: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     members = of_transfer()(issuer) | ({"request_reference_id": issuer.reference()} if reference else {})
@@ -122,7 +122,7 @@ def test_a_card_takes_at_most_3_round_trips_when_all_reserved_identifiers_are_us
         assert len(calls) <= MOST["write"], calls
 
 
-def test_the_first_use_of_catalogue_entries_adds_one_round_trip_and_the_second_none(
+def test_the_first_use_of_catalogue_entries_adds_a_round_trip_and_later_uses_add_none(
     issuer: Issuer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     waves: list[int] = []

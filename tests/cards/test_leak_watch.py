@@ -274,7 +274,7 @@ def test_sealed_card_data_is_no_leak(hub: bootstrap.Hub, watch: Watch, lines: Li
 # -- the running stack
 
 
-def test_the_stack_search_finds_the_data_of_stored_cards_in_logs(
+def test_the_leak_search_of_the_stack_finds_data_of_stored_cards_in_logs(
     hub: bootstrap.Hub, watch: Watch, tmp_path: Path
 ) -> None:
     key = {"owner": f"card#{CARD}", "part": "card"}
@@ -294,7 +294,7 @@ def test_the_stack_search_finds_the_data_of_stored_cards_in_logs(
         hub.store.delete("cards", key)
 
 
-def test_the_stack_search_fails_when_it_cannot_decrypt_card_data(hub: bootstrap.Hub) -> None:
+def test_the_leak_search_of_the_stack_fails_if_card_data_cannot_be_decrypted(hub: bootstrap.Hub) -> None:
     key = {"owner": "card#5", "part": "card"}
     hub.store.put("cards", key | {"pan": b"sealed in another way"})
 

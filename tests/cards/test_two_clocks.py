@@ -1,4 +1,4 @@
-"""Limits, holds, payments and card lists in two processes whose clocks differ by five seconds."""
+"""Tests of limits, holds, payments and card lists in two processes whose clocks differ by five seconds."""
 
 from __future__ import annotations
 

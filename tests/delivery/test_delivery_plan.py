@@ -35,7 +35,7 @@ def test_results_fetched_by_a_tpp_are_stored_for_one_day(kind: str) -> None:
 
 
 @pytest.mark.parametrize(("kind", "slot"), [(kind, slot) for kind in PLANS for slot in range(len(PLANS[kind].waits))])
-def test_the_jitter_of_a_wait_is_at_most_a_fifth_in_both_directions(kind: str, slot: int) -> None:
+def test_the_jitter_changes_a_wait_by_at_most_20_percent(kind: str, slot: int) -> None:
     plan = PLANS[kind]
     decided = plan.waits[slot]
     waits = {wait_after(plan, slot + 1, None) for _ in range(DRAWN)}

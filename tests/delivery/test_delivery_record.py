@@ -83,7 +83,7 @@ def test_a_card_event_is_indexed_only_by_its_programme_manager(causeway: Causewa
 
 @pytest.mark.parametrize("second", WRITES)
 @pytest.mark.parametrize("first", WRITES)
-def test_one_of_two_writes_based_on_the_same_read_fails(causeway: Causeway, first: str, second: str) -> None:
+def test_the_second_of_two_writes_based_on_the_same_read_fails(causeway: Causeway, first: str, second: str) -> None:
     read = causeway.delivery(record_delivery(causeway))
     write(causeway, read, first)
 

@@ -157,7 +157,7 @@ def test_a_reader_with_a_clock_set_back_receives_no_event_twice(causeway: Causew
 # -- what a cursor remembers
 
 
-def test_a_decoded_cursor_equals_the_encoded_one() -> None:
+def test_a_cursor_is_unchanged_after_encoding_and_decoding() -> None:
     reading = Reading((1_772_442_000_123, "0123456789abcdef012345"), frozenset({"0" * 16, "f" * 16, "00" * 7 + "01"}))
 
     assert Reading.decode(reading.encode()) == reading
@@ -281,7 +281,7 @@ def test_a_body_moved_to_another_receiver_or_event_cannot_be_decrypted(causeway:
         Reader(reader.log, "client#other").page()
 
 
-def test_an_expired_event_is_not_returned_before_dynamodb_removes_it(causeway: Causeway, reader: Reader) -> None:
+def test_an_expired_event_that_dynamodb_has_not_yet_removed_is_not_returned(causeway: Causeway, reader: Reader) -> None:
     write(causeway)
 
     causeway.clock.advance(RETENTION_SECONDS)

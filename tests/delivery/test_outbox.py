@@ -1,4 +1,4 @@
-"""The outbox: deliveries are recorded in the transaction of their cause, and queued at least once."""
+"""Tests of the outbox: deliveries are recorded in the transaction of their cause, and queued at least once."""
 
 from __future__ import annotations
 

@@ -99,7 +99,7 @@ def sites_of_requests() -> frozenset[Site]:
 
 
 def _wires(function: Function) -> bool:
-    """Return whether a function only passes the store on to the objects that use it."""
+    """Return whether a function only passes the store to the objects that use the store."""
     return matches(function.module, (*CONTAINERS, *BOOTSTRAP))
 
 
@@ -254,7 +254,7 @@ def _passed(call: ast.Call) -> list[ast.AST]:
 
 
 def _hands_on(service: Service, node: ast.AST) -> bool:
-    """Return whether a node mentions a service or its method without a call."""
+    """Return whether a node refers to a service or to a method of the service without a call."""
     match node:
         case ast.Call(func=ast.Attribute(value=value)) if _called(service, node) is None:
             return any(_hands_on(service, inner) for inner in [value, *_passed(node)])

@@ -183,7 +183,7 @@ def refused(answer: Answer) -> bool:
 
 
 def completed(fault: Fault, call: Callable[[], Answer], status: int = 200) -> Answer:
-    """Make a call during the fault and retry it after a storage failure. Return the response."""
+    """Make a call during the fault. After a storage failure, retry the call. Return the response."""
     with fault:
         answer = call()
     if refused(answer):

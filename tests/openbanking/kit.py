@@ -218,7 +218,7 @@ class Tpp:
         return update.events_secret
 
     def poll_events(self, limit: int | None = None) -> Poller:
-        """Change the client to fetching its events, with authentication by a secret."""
+        """Configure the client to fetch its events, with authentication by a secret."""
         clients = self.causeway.hub.openbanking.clients
         self.client_secret = clients.rotate_secret(self.client_id, 0).secret
         self.client = clients.update(self.client_id, events="poll").client

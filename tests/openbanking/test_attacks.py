@@ -302,7 +302,7 @@ def test_a_used_request_uri_is_refused(causeway: Causeway, tpp: KeyHolder) -> No
 # -- mix-up and downgrade
 
 
-def test_authorization_responses_and_errors_name_the_issuer_against_mix_up(causeway: Causeway, tpp: KeyHolder) -> None:
+def test_authorization_responses_and_errors_contain_the_issuer(causeway: Causeway, tpp: KeyHolder) -> None:
     """Every authorization response contains the issuer (RFC 9207), also in errors."""
     opened = open_pushed(causeway, tpp.push(causeway).body["request_uri"])
     saved = causeway.banks[2].call("/consent", causeway.banks[2].consent_body(opened.headers["location"]))

@@ -97,7 +97,7 @@ def test_exchanging_a_code_takes_two_round_trips(warm: Causeway, version: int) -
     assert calls == ["BatchGetItem", "TransactWriteItems"]
 
 
-def test_a_refresh_takes_two_round_trips_and_its_retry_takes_one(warm: Causeway) -> None:
+def test_a_refresh_takes_two_round_trips_and_a_retried_refresh_takes_one_round_trip(warm: Causeway) -> None:
     refresh = {"refresh_token": warm.tpp.tokens(1)["refresh_token"]}
 
     with record_calls(warm) as calls:
@@ -446,7 +446,7 @@ def test_a_deferred_read_is_accepted_in_two_round_trips(warm: Causeway, row: Row
 @VERSIONS
 @pytest.mark.parametrize("kind", ["single", "bulk", "direct"])
 @pytest.mark.parametrize("key", ["key-1", None])
-def test_a_deferred_payment_is_accepted_in_two_round_trips_and_its_repeat_in_one(
+def test_a_deferred_payment_takes_two_round_trips_and_a_retry_takes_one_round_trip(
     warm: Causeway, version: int, kind: str, key: str | None
 ) -> None:
     pisp = Pisp(warm, version, kind, "one_time")
@@ -462,7 +462,7 @@ def test_a_deferred_payment_is_accepted_in_two_round_trips_and_its_repeat_in_one
         assert calls == ["BatchGetItem"]
 
 
-def test_polling_a_deferred_request_takes_one_read_and_two_with_an_answer(warm: Causeway) -> None:
+def test_polling_a_deferred_request_takes_one_read_and_a_second_read_if_a_response_exists(warm: Causeway) -> None:
     row, relay = BY_WEBHOOK["/accounts"], Relay(warm)
     bearer = relay.bearer(1)
     request_id = relay.call(row, headers=LATER).body["request_id"]

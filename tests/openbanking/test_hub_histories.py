@@ -25,7 +25,7 @@ from tests.openbanking.kit import VERSIONS
 
 
 @VERSIONS
-def test_12_fixed_client_histories_agree_with_the_model(causeway: Causeway, version: int) -> None:
+def test_twelve_fixed_random_histories_of_a_client_match_the_model(causeway: Causeway, version: int) -> None:
     """Every run uses the same 12 histories."""
     how = settings(max_examples=12, stateful_step_count=30, derandomize=True)
     run_state_machines(lambda: HubHistory(causeway, version), how)
@@ -33,7 +33,7 @@ def test_12_fixed_client_histories_agree_with_the_model(causeway: Causeway, vers
 
 @pytest.mark.faults
 @VERSIONS
-def test_100_random_client_histories_agree_with_the_model(causeway: Causeway, version: int) -> None:
+def test_one_hundred_random_histories_of_a_client_match_the_model(causeway: Causeway, version: int) -> None:
     """Every run uses 100 random histories."""
     how = settings(max_examples=100, stateful_step_count=60)
     run_state_machines(lambda: HubHistory(causeway, version), how)
@@ -128,7 +128,7 @@ def run_steps(history: HubHistory, steps: Callable[[HubHistory], None]) -> None:
 
 
 @pytest.mark.parametrize("name", DEFECTS)
-def test_each_invariant_of_client_histories_detects_its_defect(
+def test_each_invariant_of_the_history_test_detects_the_corresponding_defect(
     causeway: Causeway, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     place, attribute, defect, steps, found = DEFECTS[name]
@@ -141,7 +141,9 @@ def test_each_invariant_of_client_histories_detects_its_defect(
     TRACE.end()  # the lines of a service with a defect may break the rules of logs, too
 
 
-def test_random_client_histories_detect_a_defect(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_random_histories_of_a_client_detect_an_injected_defect(
+    causeway: Causeway, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(consents.Consent, "state", lambda *_: "authorised")
     how = settings(max_examples=60, stateful_step_count=20, derandomize=True, phases=[Phase.generate])
 

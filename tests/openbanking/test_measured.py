@@ -47,7 +47,7 @@ SERVICES = {
 # -- the protocol's rows
 
 
-def test_every_webhook_counts_under_the_service_of_its_call() -> None:
+def test_every_webhook_call_is_counted_under_the_service_of_its_tpp_call() -> None:
     assert {call.name: call.service for call in RELAYED} == SERVICES
     for call in RELAYED:
         assert {webhook.service for webhook in webhooks_of(call).values()} == {call.service}
@@ -56,7 +56,7 @@ def test_every_webhook_counts_under_the_service_of_its_call() -> None:
     assert REVOKE_TOKEN.service == "authorization"
 
 
-def test_a_webhook_without_a_service_raises_lookup_error() -> None:
+def test_measuring_a_webhook_without_a_service_raises_lookup_error() -> None:
     row = replace(REVOKE_TOKEN, part_of=None)
 
     with pytest.raises(LookupError, match="/revoke_token"):
@@ -113,7 +113,7 @@ def test_a_failure_at_the_bank_counts_once_for_the_party_at_fault(
 
 
 @BOTH_VERSIONS
-def test_a_call_with_an_open_circuit_counts_as_not_asked(causeway: Causeway, version: int) -> None:
+def test_a_call_refused_by_an_open_circuit_is_counted_as_not_sent_to_the_bank(causeway: Causeway, version: int) -> None:
     aisp = Aisp(causeway, version)
     open_circuit(causeway, version)
 
@@ -151,7 +151,9 @@ def test_a_read_above_the_banks_limit_counts_as_a_caller_failure(causeway: Cause
 
 
 @BOTH_VERSIONS
-def test_a_limited_read_with_an_open_circuit_counts_as_not_asked(causeway: Causeway, version: int) -> None:
+def test_a_limited_read_refused_by_an_open_circuit_is_counted_as_not_sent_to_the_bank(
+    causeway: Causeway, version: int
+) -> None:
     limit_reads(causeway, version)
     aisp = Aisp(causeway, version)
     open_circuit(causeway, version)

@@ -39,7 +39,7 @@ def test_payments_and_status_requests_count_as_pisp(causeway: Causeway, version:
     ],
     ids=["never sent", "unknown", "refused", "unusable"],
 )
-def test_a_failed_payment_counts_once_and_its_idempotent_repeat_is_not_counted(
+def test_a_failed_payment_is_counted_once_and_its_idempotent_retry_is_not_counted(
     causeway: Causeway, version: int, kind: str, answer: Any, expected: dict[str, int]
 ) -> None:
     pisp = Pisp(causeway, version, kind)
@@ -104,7 +104,9 @@ def test_a_payment_with_a_used_one_time_consent_counts_as_a_caller_failure(cause
 
 @VERSIONS
 @KINDS
-def test_a_payment_with_an_open_circuit_counts_as_not_asked(causeway: Causeway, version: int, kind: str) -> None:
+def test_a_payment_refused_by_an_open_circuit_is_counted_as_not_sent_to_the_bank(
+    causeway: Causeway, version: int, kind: str
+) -> None:
     pisp = Pisp(causeway, version, kind)
     open_circuit(causeway, version)
 

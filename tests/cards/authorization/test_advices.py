@@ -1,4 +1,4 @@
-"""simulateAdvice and forced response codes: decisions made outside the service are recorded unchanged."""
+"""Tests of simulateAdvice and forced response codes, which record decisions made outside the service."""
 
 from __future__ import annotations
 

@@ -187,7 +187,7 @@ def test_an_unknown_card_number_returns_14_and_is_not_recorded(strict_issuer: Is
 # -- accounts, conversion and fees
 
 
-def test_an_authorization_uses_the_account_in_its_currency_or_the_first(strict_issuer: Issuer) -> None:
+def test_an_authorization_uses_the_account_in_the_purchase_currency_or_the_first_account(strict_issuer: Issuer) -> None:
     user = cardholder_with_euros(strict_issuer)
 
     answers = [user.request_authorization(10_00, currency) for currency in (GBP, EUR, USD)]

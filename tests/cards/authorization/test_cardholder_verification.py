@@ -1,4 +1,4 @@
-"""PIN, CVC2 and expiry: wrong entries count whenever they are verified, even if another check declines."""
+"""Tests of PIN, CVC2 and expiry: a wrong entry is counted if it is verified, even if another check declines."""
 
 from __future__ import annotations
 

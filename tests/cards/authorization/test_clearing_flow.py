@@ -1,4 +1,4 @@
-"""simulateClearing: every clearing is booked and releases the hold of its authorization."""
+"""Tests of simulateClearing: every clearing is booked and releases the hold of its authorization."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ def test_a_clearing_of_a_different_amount_is_booked_and_releases_the_whole_hold(
     assert (card.balances(), card.hold(link)) == ((available, 0, 0, available), ("C", 0, 0))
 
 
-def test_partial_clearings_release_their_shares_and_the_final_one_the_rest(issuer: Issuer) -> None:
+def test_partial_clearings_release_their_shares_and_the_final_clearing_releases_the_rest(issuer: Issuer) -> None:
     card = new_holder(issuer, 100_00)
     link = link_of(card.authorize(30_00))
 
@@ -288,7 +288,7 @@ def test_a_clearing_without_authorization_is_booked_under_its_own_link(issuer: I
     assert set(row["network"]["security_checks"].values()) == {0}
 
 
-def test_a_clearing_debits_the_account_in_its_currency_or_the_first(issuer: Issuer) -> None:
+def test_a_clearing_debits_the_account_in_the_clearing_currency_or_the_first_account(issuer: Issuer) -> None:
     card = new_holder(issuer, 100_00, euros=100_00)
     assert card.euros is not None
 
@@ -528,7 +528,7 @@ def test_merchant_data_of_a_clearing_override_those_of_the_authorization(issuer:
         ([(10_00, 0), (50_00, 0), (5_00, 0)], (1, 65_00)),
     ],
 )
-def test_limits_count_one_use_with_the_cleared_and_held_amount(
+def test_limits_count_an_authorization_once_with_its_cleared_and_held_amount(
     issuer: Issuer, collected: list[tuple[int, int]], counted: tuple[int, int]
 ) -> None:
     card = new_holder(issuer, 100_00, **LIMITED)

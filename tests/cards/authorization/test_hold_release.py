@@ -418,7 +418,7 @@ def test_two_concurrent_reversals_release_a_hold_once(issuer: Issuer) -> None:
     assert (card.balances(), card.limit_usage(A_DAY)) == ((100_00, 0, 0, 100_00), [(0, 0)])
 
 
-def test_a_concurrent_increment_and_reversal_both_apply(issuer: Issuer) -> None:
+def test_a_concurrent_increment_and_reversal_are_both_applied(issuer: Issuer) -> None:
     card = new_holder(issuer, 100_00, **LIMITED)
     link = str(card.authorize(40_00)["trans_link"])
 

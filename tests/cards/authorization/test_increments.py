@@ -1,4 +1,4 @@
-"""simulateIncrement: the checks of an increased amount and its records."""
+"""Tests of simulateIncrement: the checks of an increased amount, and the records of the increment."""
 
 from __future__ import annotations
 

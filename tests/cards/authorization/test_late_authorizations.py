@@ -83,7 +83,7 @@ def timed(issuer: Issuer) -> Iterator[list[float]]:
 
 
 def finish(issuer: Issuer) -> int:
-    """Run the job that adds late declines to their cards' lists, and return its count."""
+    """Run the job that adds late declines to their cards' lists. Return the number of added declines."""
     done: int = issuer.hub.cards.call(expire_holds)
     return done
 

@@ -320,7 +320,7 @@ def test_a_refund_without_a_purchase_has_a_new_link_and_no_maximum(issuer: Issue
     assert row["description"] == "Shop"
 
 
-def test_a_refund_credits_the_account_in_its_currency_or_the_first(issuer: Issuer) -> None:
+def test_a_refund_credits_the_account_in_the_refund_currency_or_the_first_account(issuer: Issuer) -> None:
     card = new_holder(issuer, 0, euros=0)
 
     card.refund(None, 10_00, EUR)

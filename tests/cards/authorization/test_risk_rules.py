@@ -1,4 +1,4 @@
-"""Risk rules: both sides of every boundary, rolling windows to the second, and combined actions."""
+"""Tests of risk rules: values on both sides of every boundary, windows exact to the second, and combined actions."""
 
 from __future__ import annotations
 

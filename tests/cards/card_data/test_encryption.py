@@ -1,4 +1,7 @@
-"""Card data encryption: each value is bound to its card and field, looked up by keyed hash, with random ciphertext."""
+"""Tests of card data encryption: a ciphertext is random and valid only for its card and field.
+
+A card is found by a keyed hash of its number.
+"""
 
 from __future__ import annotations
 

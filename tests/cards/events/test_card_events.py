@@ -219,7 +219,7 @@ def test_a_3ds_challenge_sends_an_event_with_the_merchant_and_without_the_valida
     assert asked["validation_value"]
 
 
-def test_a_delivering_manager_receives_the_encrypted_validation_value_and_confirms_with_it(heard: Listener) -> None:
+def test_a_manager_that_delivers_values_can_confirm_with_the_encrypted_value_of_the_event(heard: Listener) -> None:
     issuer, (key, public_pem) = heard.issuer, key_pair()
     card = issuer.card_in("A")
     heard.forget()
@@ -407,7 +407,7 @@ def test_an_outbound_payment_rejected_by_the_provider_sends_a_rejected_event(hea
     assert "reason" in rejected
 
 
-def test_the_schedule_sends_the_events_of_the_payments_it_completes(heard: Listener) -> None:
+def test_the_schedule_sends_events_for_the_payments_that_the_schedule_completes(heard: Listener) -> None:
     issuer = heard.issuer
     address = issuer.address()
     came = issuer.inbound(address, 900, sender_name="Lost Bob")["epm_transaction_id"]

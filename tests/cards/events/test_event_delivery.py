@@ -57,7 +57,7 @@ def test_a_standard_webhook_library_verifies_an_event(causeway: Causeway, secret
 
 
 @pytest.mark.parametrize(("elapsed", "old_counts"), [(OVERLAP - 1, True), (OVERLAP, False)])
-def test_both_secrets_verify_during_a_rotation_overlap_and_only_the_new_secret_afterwards(
+def test_new_secret_verifies_events_at_once_and_old_secret_until_the_overlap_ends(
     causeway: Causeway, secret: str, elapsed: int, old_counts: bool
 ) -> None:
     at_the_machines_time(causeway, later=elapsed)
@@ -176,7 +176,7 @@ def test_an_event_adds_no_round_trip_to_its_request(causeway: Causeway, secret: 
     assert (calls, len(causeway.recorded("card_event")) - before) == ([LOOK, WRITE], 1)
 
 
-def test_each_programme_manager_has_a_secret_of_its_own(causeway: Causeway, secret: str) -> None:
+def test_each_programme_manager_has_a_separate_event_secret(causeway: Causeway, secret: str) -> None:
     with causeway.manager_wants_events(OTHER_MANAGER) as other:
         pass
 

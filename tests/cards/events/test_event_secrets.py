@@ -1,4 +1,4 @@
-"""Event secrets: the first Events URL creates a secret, and the operator rotates it."""
+"""Tests of event secrets: the first Events URL creates a secret, and the operator rotates the secret."""
 
 from __future__ import annotations
 

@@ -96,7 +96,7 @@ def test_a_single_card_id_is_accepted_instead_of_a_list(issuer: Issuer) -> None:
     assert issuer.do("getAccounts", account_id=account, card_id=card.card_id).status == "success"
 
 
-def test_get_accounts_returns_a_list_by_card_by_account_and_by_both(issuer: Issuer) -> None:
+def test_get_accounts_returns_a_list_for_a_card_id_for_an_account_id_and_for_both_ids(issuer: Issuer) -> None:
     card = issuer.card(card_currency_ison=[GBP, EUR])
 
     by_card = issuer.data("getAccounts", card_id=card.card_id)

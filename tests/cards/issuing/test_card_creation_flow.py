@@ -1,4 +1,4 @@
-"""createCard: values of a new card, its accounts and its holder from the request or the programme."""
+"""Tests of createCard: a new card, its accounts and its holder get values of the request or of the programme."""
 
 from __future__ import annotations
 

@@ -100,7 +100,7 @@ def test_participation_in_scheme_account_updates_is_switched_on_and_off(issuer: 
         (ONLINE, {22: "Night"}),
     ],
 )
-def test_get_design_returns_each_name_under_both_members(
+def test_get_design_returns_each_design_name_in_two_response_members(
     issuer: Issuer, programme: int, designs: dict[int, str]
 ) -> None:
     assert issuer.data("getDesign", program_id=programme) == [

@@ -1,4 +1,4 @@
-"""Conversion of amounts: exact until the one rounding, which rounds halves away from zero."""
+"""Tests of the conversion of amounts: the result is exact and is rounded once, with halves away from zero."""
 
 from __future__ import annotations
 
@@ -256,7 +256,10 @@ def test_both_amounts_of_a_conversion_are_rounded_the_same_way(
 @settings(max_examples=100)
 @given(st.lists(AMOUNTS, min_size=1, max_size=9), RATES)
 def test_payments_in_parts_never_gain_from_rounding(amounts: list[int], rate: Decimal) -> None:
-    """Partial credits are at most one debit of the sum. Partial debits are at least one credit of the sum."""
+    """The credits of parts never exceed one debit of the sum.
+
+    The debits of parts are at least one credit of the sum.
+    """
     rates = Catalogue(1, "", rates={(EUR, JPY): Rate(rate, Decimal(0))})
 
     def moved(amount: int, *, debit: bool) -> int:

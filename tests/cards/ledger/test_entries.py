@@ -1,4 +1,4 @@
-"""The ledger: every written movement balances in each currency, and balances follow from the entries."""
+"""Tests of the ledger: each movement balances in each currency, and balances follow from the entries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Transactions: account rows in the order of recording, and lookup items by id."""
+"""Tests of transactions: rows of an account in the order of recording, and lookup items by id."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Returns: permitted actions for each payment, single full returns, and rejected returns."""
+"""Tests of returns: the permitted actions for each payment, full returns, and rejected returns."""
 
 from __future__ import annotations
 

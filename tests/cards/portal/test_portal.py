@@ -1,4 +1,4 @@
-"""The portal: users of a programme manager see its cards without a credential and only masked numbers."""
+"""Tests of the portal: users see their programme manager's cards without a credential, with masked numbers only."""
 
 from __future__ import annotations
 

@@ -95,7 +95,7 @@ def test_entries_stored_before_fees_and_limits_existed_can_still_be_read() -> No
     assert entry("account_programme", kept) == MANAGERS[0].catalogue.account_programmes[501]
 
 
-def test_a_rate_applies_in_one_direction_and_is_1_within_a_currency() -> None:
+def test_an_exchange_rate_applies_in_one_direction_and_is_1_between_equal_currencies() -> None:
     rate = Rate(Decimal("0.86"), Decimal("1.5"))
     catalogue = Catalogue(1, "Small", rates={(978, 826): rate})
 
@@ -104,7 +104,7 @@ def test_a_rate_applies_in_one_direction_and_is_1_within_a_currency() -> None:
     assert catalogue.rate(826, 826) == Rate(Decimal(1), Decimal(0))
 
 
-def test_a_country_belongs_to_every_region_that_lists_it() -> None:
+def test_a_country_belongs_to_every_region_that_lists_the_country() -> None:
     catalogue = Catalogue(1, "Small", regions={2: Region(2, "A", (276, 826)), 5: Region(5, "B", (826,))})
 
     assert [catalogue.regions_by_country.get(country, set()) for country in (276, 826, 840)] == [{2}, {2, 5}, set()]

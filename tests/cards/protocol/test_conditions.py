@@ -133,7 +133,7 @@ def test_a_business_holder_requires_a_business_name(action: str) -> None:
     assert required(action, whole | {"holder_type": None}) == set()
 
 
-def test_a_card_currency_excludes_account_ids_unless_it_is_empty() -> None:
+def test_a_card_currency_with_account_ids_is_rejected_unless_the_currency_is_empty() -> None:
     virtual = whole_requests.whole("createCard")[1]
 
     assert refusal("createCard", virtual | {"card_currency_ison": 978})[0] == EXCLUDED

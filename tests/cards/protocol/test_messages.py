@@ -37,7 +37,7 @@ def as_sent(value: Any) -> Any:
 # -- the tables
 
 
-def test_every_action_has_a_table_and_whole_requests() -> None:
+def test_every_action_has_a_specification_table_and_complete_example_requests() -> None:
     assert set(TABLES) == set(EVERY_ACTION) == set(EVERY_ACTION)
 
 
@@ -64,7 +64,7 @@ def test_an_answer_has_the_members_of_its_table(action: str) -> None:
 
 
 @EVERY
-def test_the_whole_requests_of_an_action_contain_every_member_of_its_table(action: str) -> None:
+def test_the_example_requests_of_an_action_contain_every_member_of_its_table(action: str) -> None:
     requests = whole_requests.whole(action)
 
     assert set().union(*requests) == set(TABLES[action].request)

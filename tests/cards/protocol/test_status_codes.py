@@ -1,4 +1,4 @@
-"""Every ``status_code`` of the interface with its causes and message."""
+"""Tests of every ``status_code`` of the interface, with the causes and the message of the code."""
 
 from __future__ import annotations
 

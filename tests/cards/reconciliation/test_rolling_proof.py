@@ -243,7 +243,7 @@ def test_a_run_continues_a_failed_run_from_its_saved_progress(ledger: Ledger, mo
     assert ledger.go_on().proved == 3
 
 
-def test_one_of_two_concurrent_runs_stops(ledger: Ledger, lines: Lines) -> None:
+def test_one_of_two_concurrent_ledger_check_runs_stops(ledger: Ledger, lines: Lines) -> None:
     with ledger.issuer.causeway.meanwhile("put", ledger.go_on):
         given_way = ledger.go_on()
 

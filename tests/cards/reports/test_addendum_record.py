@@ -1,4 +1,4 @@
-"""Addendums: the network sends them for a transaction, and getFinancialDetailAddendums lists them."""
+"""Tests of addendums, which the network sends for a transaction and getFinancialDetailAddendums lists."""
 
 from __future__ import annotations
 

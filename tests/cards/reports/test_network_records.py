@@ -1,4 +1,4 @@
-"""The network's messages in the reports: every record has the members of its table."""
+"""Tests of network messages in the reports: every record has the members of its table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""getTransactions: by card, by account, by both or by transaction id, for every kind of transaction."""
+"""Tests of getTransactions by card, by account, by card and account, and by transaction id."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_transactions_of_a_card_and_of_an_account_are_listed_in_order(issuer: Is
     assert ids(issuer, **money.of_card, **money.of_account) == money.came
 
 
-def test_a_card_lists_transactions_of_both_accounts_and_an_account_only_its_own(issuer: Issuer) -> None:
+def test_a_card_lists_transactions_of_all_its_accounts_and_an_account_lists_only_its_own(issuer: Issuer) -> None:
     card = issuer.card()
     other = issuer.account(holder_id=card.holder_id, cards=[card.card_id], currency_ison=GBP)
     accounts = [card.account_id, other, card.account_id]

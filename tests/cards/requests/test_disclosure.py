@@ -1,4 +1,4 @@
-"""Disclosure: each credential has card data modes, and each reveal writes an audit line without the value."""
+"""Tests of disclosure: each credential has card data modes, and each reveal writes an audit line without the value."""
 
 from __future__ import annotations
 

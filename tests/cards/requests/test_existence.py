@@ -117,7 +117,7 @@ def test_a_limit_group_of_another_type_returns_code_3005(issuer: Issuer, action:
 
 @pytest.fixture(scope="module")
 def foreign(issuer: Issuer) -> Mapping[str, Any]:
-    """Return records of the other programme manager by the members that name them."""
+    """Return records of the other programme manager by the request members that name the records."""
     other = issuer.as_caller("other")
     holder = other.holder(**HOLDER_DETAILS | {"holder_limit_group_id": 1221})
     card = other.card(card_program_id=1101, holder_id=holder)

@@ -171,7 +171,7 @@ def test_a_retry_that_times_out_returns_the_answer_stored_meanwhile(
     assert is_repeat(*answers)
 
 
-def test_retries_of_a_mismatch_count_one_attempt(issuer: Issuer) -> None:
+def test_retries_of_a_request_with_wrong_data_count_as_one_wrong_attempt(issuer: Issuer) -> None:
     action, members, *_ = wrong_data(issuer)
     members |= {"request_reference_id": issuer.reference()}
 

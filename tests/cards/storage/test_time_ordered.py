@@ -1,4 +1,4 @@
-"""Timelines: order, date spans and combined pages of several lists."""
+"""Tests of rows ordered by time: their order, date spans, and combined pages of several lists."""
 
 from __future__ import annotations
 

@@ -289,7 +289,7 @@ def asked(deferred: DeferredRead) -> list[int]:
 
 
 @pytest.mark.parametrize("version", [1, 2])
-def test_failed_bank_call_is_retried_until_it_succeeds(causeway: Causeway, version: int) -> None:
+def test_failed_bank_call_is_retried_until_a_retry_succeeds(causeway: Causeway, version: int) -> None:
     deferred = DeferredRead(causeway, version)
     for failure in (UNREACHABLE, TimedOut("no answer came in time"), Reply(503, b"", {}, 0)):
         deferred.bank_answers(failure)

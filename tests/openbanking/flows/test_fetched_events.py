@@ -255,7 +255,9 @@ def test_full_last_page_returns_has_more_false(causeway: Causeway) -> None:
     assert [poller.page()["has_more"] for _ in range(2)] == [False, False]
 
 
-def test_new_event_appears_at_once_and_repeats_only_for_the_same_cursor(causeway: Causeway, poller: Poller) -> None:
+def test_new_event_is_returned_at_once_and_returned_again_only_for_the_same_cursor(
+    causeway: Causeway, poller: Poller
+) -> None:
     poller.page()
     before = poller.after
     event_id = causeway.tpp.send_test_event()

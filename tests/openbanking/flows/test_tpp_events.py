@@ -406,7 +406,7 @@ def rotated(causeway: Causeway, overlap: int) -> str:
 
 
 @pytest.mark.parametrize(("elapsed", "old_counts"), [(0, True), (OVERLAP - 1, True), (OVERLAP, False)])
-def test_both_secrets_verify_during_the_rotation_overlap_and_only_the_new_one_after(
+def test_new_secret_verifies_events_at_once_and_old_secret_until_the_overlap_ends(
     causeway: Causeway, elapsed: int, old_counts: bool
 ) -> None:
     at_the_machines_time(causeway, later=elapsed)

@@ -87,7 +87,7 @@ def test_text_that_is_not_a_certificate_is_invalid() -> None:
         read_roles("PSP_AI")
 
 
-def test_each_service_requires_one_role_and_psp_as_covers_none() -> None:
+def test_each_service_requires_one_psd2_role_and_the_role_psp_as_permits_no_service() -> None:
     assert dict(ROLES_BY_SERVICE) == {"AISP": "PSP_AI", "PISP": "PSP_PI", "CBPII": "PSP_IC"}
     assert missing_roles({"PSP_AI", "PSP_IC"}, ["AISP", "CBPII"]) == set()
     assert missing_roles({"PSP_AI"}, ["AISP", "PISP"]) == {"PSP_PI"}

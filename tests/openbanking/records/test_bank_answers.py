@@ -50,7 +50,9 @@ def test_a_request_id_used_to_revoke_one_token_cannot_revoke_another(causeway: C
 
 
 @VERSIONS
-def test_concurrent_revocations_of_two_tokens_with_one_request_id_refuse_one(causeway: Causeway, version: int) -> None:
+def test_one_of_two_concurrent_revocations_of_two_tokens_with_one_request_id_is_refused(
+    causeway: Causeway, version: int
+) -> None:
     (first, first_bearer), (second, second_bearer) = approved(causeway, version), approved(causeway, version)
     request_id = str(uuid.uuid4())
 

@@ -219,7 +219,9 @@ def test_changing_one_field_of_a_bank_keeps_its_other_fields(banks: Banks, bic: 
 # -- keys
 
 
-def test_a_new_api_key_is_used_at_once_in_the_process_that_created_it(banks: Banks, bic: str, first_key: str) -> None:
+def test_a_new_api_key_is_used_at_once_in_the_process_that_created_the_key(
+    banks: Banks, bic: str, first_key: str
+) -> None:
     assert shown(banks, bic) == first_key
 
     key = banks.rotate_api_key(bic)

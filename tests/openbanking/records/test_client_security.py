@@ -177,7 +177,7 @@ def test_changing_to_a_secret_authentication_method_creates_a_secret(
     assert clients.update(made.client_id, security={"auth_method": method}).secret is None
 
 
-def test_jwks_uri_and_jwks_replace_each_other(clients: Clients) -> None:
+def test_setting_jwks_uri_removes_jwks_and_setting_jwks_removes_jwks_uri(clients: Clients) -> None:
     made = create(clients, **BY_KEY)
 
     changed = clients.update(made.client_id, security={"jwks_uri": "https://tpp.example.com/jwks"}).client

@@ -314,7 +314,9 @@ def test_the_old_client_secret_is_valid_for_the_chosen_overlap(causeway: Causewa
         assert not rotated.client.accepts_secret(None, at)
 
 
-def test_calls_accept_both_client_secrets_until_the_old_one_ends(causeway: Causeway, clients: Clients) -> None:
+def test_calls_accept_the_old_and_new_client_secret_until_the_old_secret_ends(
+    causeway: Causeway, clients: Clients
+) -> None:
     made = clients.create(owner="a@example.com", title="Careful", secret=True)
     causeway.tpp.client = made.client
     rotated = clients.rotate_secret(made.client.client_id, 3600)
@@ -431,7 +433,7 @@ def test_an_update_without_effect_writes_no_history(clients: Clients, made: Regi
     assert clients.history(made.client) == []
 
 
-def test_a_client_record_in_the_first_format_can_be_read(causeway: Causeway, clients: Clients) -> None:
+def test_a_client_record_in_the_oldest_storage_format_can_be_read(causeway: Causeway, clients: Clients) -> None:
     """The first format has one ``callback_url``, one ``secret_digest`` and no revision."""
     client_id, secret = "a5c2a7ae-4a9c-4d94-9f9f-0d1a1e6c7f10", "s" * 43
     old = {
@@ -500,7 +502,7 @@ def test_restoring_an_active_client_changes_nothing(clients: Clients, made: Regi
     assert clients.restore(made.client.client_id) == made.client
 
 
-def test_calls_of_an_archived_client_are_refused_until_it_is_restored_and_activated(causeway: Causeway) -> None:
+def test_calls_of_an_archived_client_are_refused_until_the_client_is_restored_and_activated(causeway: Causeway) -> None:
     clients, client_id = causeway.hub.openbanking.clients, causeway.tpp.client_id
     token = causeway.tpp.tokens(1)["access_token"]
     statuses = []

@@ -1,4 +1,4 @@
-"""Storage faults during reads at a slow or unavailable bank: each read succeeds or returns a documented error."""
+"""Tests of storage faults during reads at a slow or unavailable bank: the result is the data or a documented error."""
 
 from __future__ import annotations
 

@@ -791,7 +791,7 @@ def test_client_title_is_escaped_on_the_bank_page(causeway: Causeway) -> None:
 # -- what it costs
 
 
-def test_bank_page_takes_one_storage_read_and_a_second_if_it_has_a_state(causeway: Causeway) -> None:
+def test_bank_page_takes_one_storage_read_and_a_second_read_for_a_request_with_a_state(causeway: Causeway) -> None:
     open_page(causeway)
 
     for state, wanted in ((None, ["BatchGetItem"]), ("s", ["BatchGetItem"] * 2)):

@@ -1,4 +1,4 @@
-"""Tests of consent expiry: TPPs get one event a week before the end and one at the end."""
+"""Tests of consent expiry: a TPP gets one event a week before the end of a consent, and a second event at the end."""
 
 from __future__ import annotations
 
@@ -286,7 +286,7 @@ def test_expiry_events_are_queued(listening: Causeway) -> None:
 
 
 def multiplied(causeway: Causeway, count: int) -> list[str]:
-    """Store ``count`` copies of a PSU's consent. Return their ids."""
+    """Store ``count`` copies of a PSU's consent. Return the ids of the copies."""
     original = stored(causeway, causeway.psu.approve(1))
     names = [f"{number:022x}" for number in range(count)]
     puts = [{"PutRequest": {"Item": pack(original | {"consent_id": name} | NOTIFY.entry(name))}} for name in names]

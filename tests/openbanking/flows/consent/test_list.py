@@ -124,7 +124,9 @@ def test_consent_list_includes_consents_at_inactive_and_removed_banks(causeway: 
 # -- states
 
 
-def test_expiry_changes_an_authorised_consent_and_keeps_revoked_and_spent_ones(causeway: Causeway) -> None:
+def test_expiry_changes_the_status_of_authorised_consents_but_not_of_revoked_or_spent_consents(
+    causeway: Causeway,
+) -> None:
     authorised = approved(causeway)
     revoked = causeway.tpp.tokens(1)
     causeway.tpp.call("POST", "/tpp/token/revoke", {"token": revoked["access_token"]})
@@ -215,7 +217,7 @@ def test_payment_of_a_one_time_consent_changes_the_last_use(causeway: Causeway) 
     assert (before, listed(causeway)[0]["last_used_on"]) == ("2026-03-02", "2026-03-03")
 
 
-def test_consent_stored_without_a_last_use_gets_one_with_the_next_refresh(causeway: Causeway) -> None:
+def test_next_refresh_sets_the_last_use_of_a_consent_stored_without_a_last_use(causeway: Causeway) -> None:
     tokens = causeway.tpp.tokens(1)
     causeway.hub.store.update(*consent_key(tokens["consent_id"]), remove=["last_used_on"])
 

@@ -1,4 +1,7 @@
-"""Tests of ``redirect_uri``: a code requires the value of its authorization request (RFC 6749, section 4.1.3)."""
+"""Tests of ``redirect_uri``: a code can be redeemed only with the ``redirect_uri`` of its authorization request.
+
+See RFC 6749, section 4.1.3.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests of the status query for consents: the status of each consent, and protection of other banks' consents."""
+"""Tests of the status query for consents: the status of each consent, and protection of consents at other banks."""
 
 from __future__ import annotations
 
@@ -92,7 +92,9 @@ def test_status_of_a_revoked_consent_shows_the_time_and_the_party(causeway: Caus
 
 
 @VERSIONS
-def test_expiry_changes_an_authorised_consent_and_keeps_a_spent_one(causeway: Causeway, version: int) -> None:
+def test_expiry_changes_the_status_of_an_authorised_consent_but_not_of_a_spent_consent(
+    causeway: Causeway, version: int
+) -> None:
     token, _ = approved(causeway, version)
     pisp = Pisp(causeway, version, consent_type="one_time")
     pisp.pay()

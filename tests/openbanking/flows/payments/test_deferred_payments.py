@@ -542,7 +542,7 @@ def test_concurrent_immediate_and_deferred_orders_reach_the_bank_once(causeway: 
 
 @pytest.mark.parametrize("applied", [True, False], ids=["applied", "not applied"])
 @pytest.mark.parametrize(("key", "consent_type"), [("key-1", ONE_TIME), (None, "reusable")])
-def test_deferred_order_returns_202_only_if_it_was_written(
+def test_deferred_order_returns_202_only_if_the_order_was_written(
     causeway: Causeway, key: str | None, consent_type: str, applied: bool
 ) -> None:
     pisp = Pisp(causeway, 1, consent_type=consent_type, deferred=True)

@@ -440,7 +440,9 @@ def test_repeated_bank_response_with_one_payment_id_keeps_the_payment_history(ca
 
 @pytest.mark.parametrize("key", [None, "key-1"])
 @pytest.mark.parametrize("applied", [True, False])
-def test_payment_is_sent_only_if_its_claim_was_written(causeway: Causeway, key: str | None, applied: bool) -> None:
+def test_payment_is_sent_to_the_bank_only_if_its_claim_was_written_to_storage(
+    causeway: Causeway, key: str | None, applied: bool
+) -> None:
     pisp = Pisp(causeway, 1, consent_type="one_time")
 
     with causeway.answer_lost("transact", applied=applied):
@@ -488,8 +490,8 @@ def test_failed_connection_restores_the_consent_if_the_error_cannot_be_encrypted
     assert pisp.pay("key-2").status == 200
 
 
-def test_restored_bearer_keeps_its_expiry_if_it_was_read_during_another_payment(causeway: Causeway) -> None:
-    """A batch read is not transactional. The consent that it returns can be older than the token."""
+def test_bearer_read_during_another_payment_keeps_its_expiry_after_the_consent_is_restored(causeway: Causeway) -> None:
+    """A batch read is not transactional, so that the consent can be older than its token."""
     from chalicelib.openbanking.flows.tpp_authentication import TppAuthentication
 
     pisp = Pisp(causeway, 1, consent_type="one_time")
@@ -537,7 +539,7 @@ def test_payment_response_without_a_confirmation_url_returns_502(causeway: Cause
     assert pisp.pay().status == 502
 
 
-def test_payment_id_in_both_spellings_takes_the_snake_case_value(causeway: Causeway) -> None:
+def test_payment_id_in_camel_case_and_snake_case_takes_the_snake_case_value(causeway: Causeway) -> None:
     pisp = Pisp(causeway, 2)
     pisp.bank_answers(payment_answer(2) | {"paymentId": "P-2"})
 

@@ -111,7 +111,9 @@ def test_failed_read_has_no_reason_code(causeway: Causeway) -> None:
 
 
 @KINDS
-def test_hub_sends_status_queries_to_a_version_2_bank_until_it_returns_a_status(causeway: Causeway, kind: str) -> None:
+def test_hub_sends_status_queries_to_a_version_2_bank_until_the_bank_returns_a_status(
+    causeway: Causeway, kind: str
+) -> None:
     causeway.tpp.set_events_url()
     pisp = with_unknown_outcome(causeway, kind=kind)
     path = "/v2_payment_bulk_status" if kind == "bulk" else STATUS
