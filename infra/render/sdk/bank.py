@@ -125,7 +125,7 @@ def literals() -> str:
     """Return the source of the module of named enumerations."""
     found = []
     for values, name in named_choices().items():
-        found.append(source.alias(name, f"Literal[{', '.join(map(repr, values))}]", enumeration(name)["description"]))
+        found.append(source.alias(name, source.literal(values), enumeration(name)["description"]))
     found += [source.alias(name, "str", text) for name, text in texts().items()]
     return source.module("Values that members can have.", found, {})
 

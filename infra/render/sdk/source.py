@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -93,6 +94,15 @@ def _default(member: Member) -> str:
     if member.secret:
         return f" = field({f'default={value}, ' if value else ''}repr=False)"
     return f" = {value}" if value else ""
+
+
+def literal(values: Iterable[object]) -> str:
+    """Return the type of some values. Many of them are lines of several values."""
+    listed = ", ".join(json.dumps(value, ensure_ascii=False) for value in values)
+    if len(listed) < WIDTH // 2:
+        return f"Literal[{listed}]"
+    lines = textwrap.indent("\n".join(textwrap.wrap(f"{listed},", WIDTH - 4)), " " * 4)
+    return f"Literal[\n{lines}\n]  # fmt: skip"
 
 
 def alias(name: str, annotation: str, text: str) -> str:

@@ -142,9 +142,7 @@ def literals() -> str:
     """Return the source of the module of named enumerations."""
     choices = [
         source.alias(
-            name,
-            f"Literal[{', '.join(map(repr, values))}]",
-            schemas()[ALIASES[name][0]]["properties"][ALIASES[name][1]]["description"],
+            name, source.literal(values), schemas()[ALIASES[name][0]]["properties"][ALIASES[name][1]]["description"]
         )
         for values, name in named_choices().items()
     ]

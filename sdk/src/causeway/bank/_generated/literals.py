@@ -11,26 +11,9 @@ PaymentStatusV1 = Literal[0, 1, 2, 3, 4]
 
 
 PaymentStatusV2 = Literal[
-    "ACCC",
-    "ACCP",
-    "ACSC",
-    "ACSP",
-    "ACTC",
-    "ACWC",
-    "ACWP",
-    "RCVD",
-    "PDNG",
-    "RJCT",
-    "CANC",
-    "ACFC",
-    "PATC",
-    "PART",
-    0,
-    1,
-    2,
-    3,
-    4,
-]
+    "ACCC", "ACCP", "ACSC", "ACSP", "ACTC", "ACWC", "ACWP", "RCVD", "PDNG", "RJCT", "CANC", "ACFC", "PATC",
+    "PART", 0, 1, 2, 3, 4,
+]  # fmt: skip
 """The payment's status as a code, or as a number, since the protocol's table specifies type N. `ACCC`:
 Settlement on the creditor account completed; `ACCP`: Customer profile check passed; `ACSC`: Settlement on the
 debtor account completed; `ACSP`: Accepted for execution; `ACTC`: Technical validation passed, usually pending
@@ -55,60 +38,31 @@ version 2, single payments only.
 
 
 ErrorCodeV1 = Literal[
-    4000, 4001, 4002, 4003, 4004, 4005, 4200, 4201, 4202, 4203, 4204, 4205, 4300, 4301, 4302, 4303, 4305, 4306, 4307
-]
+    4000, 4001, 4002, 4003, 4004, 4005, 4200, 4201, 4202, 4203, 4204, 4205, 4300, 4301, 4302, 4303, 4305,
+    4306, 4307,
+]  # fmt: skip
 """The error code."""
 
 
 ErrorCodeV2 = Literal[
-    "INTERNAL_SERVER_ERROR",
-    "PAYMENT_SCHEME_INVALID",
-    "ASPSP_UNKNOWN_ERROR",
-    "PARAMETER_NOT_CONSISTENT",
-    "FORMAT_ERROR",
-    "HEADERS_ERROR",
-    "SERVICE_BLOCKED",
-    "RESOURCE_UNKNOWN",
-    "WRONG_CREDENTIALS",
-    "AUTHENTICATION_REQUIRED",
-    "API_ACTION_DOES_NOT_EXIST",
-    "SSL_CREDENTIALS_NOT_FOUND",
-    "REQUEST_ID_NOT_UUID",
-    "ACCESS_EXCEEDED",
-]
+    "INTERNAL_SERVER_ERROR", "PAYMENT_SCHEME_INVALID", "ASPSP_UNKNOWN_ERROR", "PARAMETER_NOT_CONSISTENT",
+    "FORMAT_ERROR", "HEADERS_ERROR", "SERVICE_BLOCKED", "RESOURCE_UNKNOWN", "WRONG_CREDENTIALS",
+    "AUTHENTICATION_REQUIRED", "API_ACTION_DOES_NOT_EXIST", "SSL_CREDENTIALS_NOT_FOUND",
+    "REQUEST_ID_NOT_UUID", "ACCESS_EXCEEDED",
+]  # fmt: skip
 """The error code."""
 
 
 AdditionalErrorCode = Literal[
-    "ASPSP_ERROR_DESC",
-    "EXTRA_FIELDS_PROVIDED",
-    "INVALID_DATE_FORMAT",
-    "INVALID_MODEL_TYPE",
-    "INVALID_PAYMENT_ID_FORMAT",
-    "INVALID_PAYMENT_STATUS_FORMAT",
-    "AUTHORIZATION_REQUEST_URL_DOES_NOT_EXIST",
-    "AUTHORIZATION_REQUEST_URL_NOT_VALID",
-    "AUTHORIZATION_SCOPE_DOES_NOT_EXIST",
-    "AUTHORIZATION_SCOPE_NOT_CORRECT",
-    "AUTHORIZATION_IBAN_NOT_VALID",
-    "AUTHORIZATION_SELECTED_WRONG_SCOPE",
-    "AUTHORIZATION_ACCOUNT_IDENTIFIERS_MISSING",
-    "AUTHORIZATION_TOKEN_NOT_VALID",
-    "INTERNAL_SERVER_ERROR",
-    "PAYMENT_SCHEME_INVALID",
-    "ASPSP_UNKNOWN_ERROR",
-    "PARAMETER_NOT_CONSISTENT",
-    "FORMAT_ERROR",
-    "HEADERS_ERROR",
-    "SERVICE_BLOCKED",
-    "RESOURCE_UNKNOWN",
-    "WRONG_CREDENTIALS",
-    "AUTHENTICATION_REQUIRED",
-    "API_ACTION_DOES_NOT_EXIST",
-    "SSL_CREDENTIALS_NOT_FOUND",
-    "REQUEST_ID_NOT_UUID",
-    "ACCESS_EXCEEDED",
-]
+    "ASPSP_ERROR_DESC", "EXTRA_FIELDS_PROVIDED", "INVALID_DATE_FORMAT", "INVALID_MODEL_TYPE",
+    "INVALID_PAYMENT_ID_FORMAT", "INVALID_PAYMENT_STATUS_FORMAT", "AUTHORIZATION_REQUEST_URL_DOES_NOT_EXIST",
+    "AUTHORIZATION_REQUEST_URL_NOT_VALID", "AUTHORIZATION_SCOPE_DOES_NOT_EXIST",
+    "AUTHORIZATION_SCOPE_NOT_CORRECT", "AUTHORIZATION_IBAN_NOT_VALID", "AUTHORIZATION_SELECTED_WRONG_SCOPE",
+    "AUTHORIZATION_ACCOUNT_IDENTIFIERS_MISSING", "AUTHORIZATION_TOKEN_NOT_VALID", "INTERNAL_SERVER_ERROR",
+    "PAYMENT_SCHEME_INVALID", "ASPSP_UNKNOWN_ERROR", "PARAMETER_NOT_CONSISTENT", "FORMAT_ERROR",
+    "HEADERS_ERROR", "SERVICE_BLOCKED", "RESOURCE_UNKNOWN", "WRONG_CREDENTIALS", "AUTHENTICATION_REQUIRED",
+    "API_ACTION_DOES_NOT_EXIST", "SSL_CREDENTIALS_NOT_FOUND", "REQUEST_ID_NOT_UUID", "ACCESS_EXCEEDED",
+]  # fmt: skip
 """The error code."""
 
 
@@ -124,38 +78,24 @@ not its token.
 
 
 ScopeV1 = Literal[
-    "account.list",
-    "account.balance",
-    "account.details",
-    "account.payments",
-    "account.payment",
-    "payment.init",
-    "card_based.funds_confirmations",
-]
+    "account.list", "account.balance", "account.details", "account.payments", "account.payment",
+    "payment.init", "card_based.funds_confirmations",
+]  # fmt: skip
 """The approved scopes: exactly those requested."""
 
 
 ScopeV2 = Literal[
-    "accounts", "accounts.balances", "accounts.transactions", "payments.single", "payments.bulk", "funds_confirmations"
-]
+    "accounts", "accounts.balances", "accounts.transactions", "payments.single", "payments.bulk",
+    "funds_confirmations",
+]  # fmt: skip
 """The approved scopes: exactly those requested."""
 
 
 Scope = Literal[
-    "account.list",
-    "account.balance",
-    "account.details",
-    "account.payments",
-    "account.payment",
-    "payment.init",
-    "card_based.funds_confirmations",
-    "accounts",
-    "accounts.balances",
-    "accounts.transactions",
-    "payments.single",
-    "payments.bulk",
-    "funds_confirmations",
-]
+    "account.list", "account.balance", "account.details", "account.payments", "account.payment",
+    "payment.init", "card_based.funds_confirmations", "accounts", "accounts.balances",
+    "accounts.transactions", "payments.single", "payments.bulk", "funds_confirmations",
+]  # fmt: skip
 """The scopes that the PSU is asked to approve."""
 
 

@@ -7,20 +7,10 @@ from __future__ import annotations
 from typing import Literal
 
 Scope = Literal[
-    "account.list",
-    "account.balance",
-    "account.details",
-    "account.payments",
-    "account.payment",
-    "payment.init",
-    "card_based.funds_confirmations",
-    "accounts",
-    "accounts.balances",
-    "accounts.transactions",
-    "payments.single",
-    "payments.bulk",
-    "funds_confirmations",
-]
+    "account.list", "account.balance", "account.details", "account.payments", "account.payment",
+    "payment.init", "card_based.funds_confirmations", "accounts", "accounts.balances",
+    "accounts.transactions", "payments.single", "payments.bulk", "funds_confirmations",
+]  # fmt: skip
 """The scope's name."""
 
 
@@ -39,90 +29,48 @@ version 2, single payments only.
 
 
 ErrorCode = Literal[
-    "INTERNAL_SERVER_ERROR",
-    "PAYMENT_SCHEME_INVALID",
-    "ASPSP_UNKNOWN_ERROR",
-    "PARAMETER_NOT_CONSISTENT",
-    "FORMAT_ERROR",
-    "HEADERS_ERROR",
-    "SERVICE_BLOCKED",
-    "RESOURCE_UNKNOWN",
-    "WRONG_CREDENTIALS",
-    "AUTHENTICATION_REQUIRED",
-    "API_ACTION_DOES_NOT_EXIST",
-    "SSL_CREDENTIALS_NOT_FOUND",
-    "REQUEST_ID_NOT_UUID",
-    "ACCESS_EXCEEDED",
-]
+    "INTERNAL_SERVER_ERROR", "PAYMENT_SCHEME_INVALID", "ASPSP_UNKNOWN_ERROR", "PARAMETER_NOT_CONSISTENT",
+    "FORMAT_ERROR", "HEADERS_ERROR", "SERVICE_BLOCKED", "RESOURCE_UNKNOWN", "WRONG_CREDENTIALS",
+    "AUTHENTICATION_REQUIRED", "API_ACTION_DOES_NOT_EXIST", "SSL_CREDENTIALS_NOT_FOUND",
+    "REQUEST_ID_NOT_UUID", "ACCESS_EXCEEDED",
+]  # fmt: skip
 """The error code."""
 
 
 AdditionalErrorCode = Literal[
-    "ASPSP_ERROR_DESC",
-    "EXTRA_FIELDS_PROVIDED",
-    "INVALID_DATE_FORMAT",
-    "INVALID_MODEL_TYPE",
-    "INVALID_PAYMENT_ID_FORMAT",
-    "INVALID_PAYMENT_STATUS_FORMAT",
-    "AUTHORIZATION_REQUEST_URL_DOES_NOT_EXIST",
-    "AUTHORIZATION_REQUEST_URL_NOT_VALID",
-    "AUTHORIZATION_SCOPE_DOES_NOT_EXIST",
-    "AUTHORIZATION_SCOPE_NOT_CORRECT",
-    "AUTHORIZATION_IBAN_NOT_VALID",
-    "AUTHORIZATION_SELECTED_WRONG_SCOPE",
-    "AUTHORIZATION_ACCOUNT_IDENTIFIERS_MISSING",
-    "AUTHORIZATION_TOKEN_NOT_VALID",
-    "INTERNAL_SERVER_ERROR",
-    "PAYMENT_SCHEME_INVALID",
-    "ASPSP_UNKNOWN_ERROR",
-    "PARAMETER_NOT_CONSISTENT",
-    "FORMAT_ERROR",
-    "HEADERS_ERROR",
-    "SERVICE_BLOCKED",
-    "RESOURCE_UNKNOWN",
-    "WRONG_CREDENTIALS",
-    "AUTHENTICATION_REQUIRED",
-    "API_ACTION_DOES_NOT_EXIST",
-    "SSL_CREDENTIALS_NOT_FOUND",
-    "REQUEST_ID_NOT_UUID",
-    "ACCESS_EXCEEDED",
-]
+    "ASPSP_ERROR_DESC", "EXTRA_FIELDS_PROVIDED", "INVALID_DATE_FORMAT", "INVALID_MODEL_TYPE",
+    "INVALID_PAYMENT_ID_FORMAT", "INVALID_PAYMENT_STATUS_FORMAT", "AUTHORIZATION_REQUEST_URL_DOES_NOT_EXIST",
+    "AUTHORIZATION_REQUEST_URL_NOT_VALID", "AUTHORIZATION_SCOPE_DOES_NOT_EXIST",
+    "AUTHORIZATION_SCOPE_NOT_CORRECT", "AUTHORIZATION_IBAN_NOT_VALID", "AUTHORIZATION_SELECTED_WRONG_SCOPE",
+    "AUTHORIZATION_ACCOUNT_IDENTIFIERS_MISSING", "AUTHORIZATION_TOKEN_NOT_VALID", "INTERNAL_SERVER_ERROR",
+    "PAYMENT_SCHEME_INVALID", "ASPSP_UNKNOWN_ERROR", "PARAMETER_NOT_CONSISTENT", "FORMAT_ERROR",
+    "HEADERS_ERROR", "SERVICE_BLOCKED", "RESOURCE_UNKNOWN", "WRONG_CREDENTIALS", "AUTHENTICATION_REQUIRED",
+    "API_ACTION_DOES_NOT_EXIST", "SSL_CREDENTIALS_NOT_FOUND", "REQUEST_ID_NOT_UUID", "ACCESS_EXCEEDED",
+]  # fmt: skip
 """The error code."""
 
 
 OAuthErrorCode = Literal[
-    "invalid_client",
-    "invalid_grant",
-    "invalid_request",
-    "invalid_scope",
-    "unsupported_grant_type",
-    "invalid_dpop_proof",
-    "use_dpop_nonce",
-    "server_error",
-    "temporarily_unavailable",
-    "unsupported_response_type",
-    "request_not_supported",
-    "request_uri_not_supported",
+    "invalid_client", "invalid_grant", "invalid_request", "invalid_scope", "unsupported_grant_type",
+    "invalid_dpop_proof", "use_dpop_nonce", "server_error", "temporarily_unavailable",
+    "unsupported_response_type", "request_not_supported", "request_uri_not_supported",
     "registration_not_supported",
-]
+]  # fmt: skip
 """The RFC 6749 error code."""
 
 
-ReasonCode = Literal["outcome_unknown", "not_sent", "refused_by_bank", "bad_answer"]
+ReasonCode = Literal[
+    "outcome_unknown", "not_sent", "refused_by_bank", "bad_answer",
+]  # fmt: skip
 """Why a payment failed: `outcome_unknown` (the bank may have it), `not_sent`, `refused_by_bank`, or
 `bad_answer` (the bank's response cannot be used, and it may have the payment); absent from other errors.
 """
 
 
 EventType = Literal[
-    "consent.authorised",
-    "consent.cancelled",
-    "consent.revoked",
-    "consent.expiring",
-    "consent.expired",
-    "payment.status_changed",
-    "test",
-]
+    "consent.authorised", "consent.cancelled", "consent.revoked", "consent.expiring", "consent.expired",
+    "payment.status_changed", "test",
+]  # fmt: skip
 """The event type."""
 
 
