@@ -183,7 +183,7 @@ class Issuer:
     # -- calls
 
     def body(self, action: str, /, **members: Any) -> dict[str, Any]:
-        """Return a complete request body. ``members`` can override those of the envelope."""
+        """Return a complete request body. ``members`` override the secrets, the action and the API version."""
         envelope = {**self.secrets[self.caller], "action": action, "api_version": "1.2"}
         return {name: value for name, value in (envelope | members).items() if value is not LEFT_OUT}
 
@@ -201,7 +201,7 @@ class Issuer:
         return self.send(jsontext.dumps(self.body(action, **members)).encode(), simulator=True)
 
     def data(self, action: str, /, **members: Any) -> Any:
-        """Call an action of either API, check that it succeeds and return its data."""
+        """Call an action of the card API or of the simulator. Check that the call succeeds, and return its data."""
         answer = (self.sim if action.startswith("simulate") else self.do)(action, **members)
         assert answer.status == "success", answer.raw
         return answer.data
@@ -278,7 +278,7 @@ class Issuer:
         return self.authorization(card_id=card_id, transaction_type=0, amount=amount, **members)
 
     def clearing(self, asked: Mapping[str, Any], amount: int, **members: Any) -> Any:
-        """Clear the authorization of the answer ``asked`` in euros."""
+        """Clear, in euros, the authorization that the answer ``asked`` approved."""
         least = {"trans_link": asked["trans_link"], "amount": amount, "currency_ison": EUR}
         return self.data("simulateClearing", **least | members)
 
@@ -341,7 +341,7 @@ class Issuer:
         return int(answer.data["id"])
 
     def result(self, epm_transaction_id: int, result: str, **members: Any) -> Any:
-        """Simulate the provider's report of an outbound payment."""
+        """Simulate a report of the provider about an outbound payment."""
         return self.data("simulateOutboundResult", epm_transaction_id=epm_transaction_id, result=result, **members)
 
     def mandate(self, address: Mapping[str, Any], **members: Any) -> int:

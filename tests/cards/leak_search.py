@@ -82,7 +82,7 @@ class Seen:
             yield from _base64("PIN block", bytes.fromhex(block))
 
     def pairs(self) -> Iterator[tuple[str, str]]:
-        """Yield card numbers with their cards' PINs."""
+        """Yield each card number with the PINs of the card."""
         for pans, pins in self.by_card.values():
             yield from product(pans, pins)
 
@@ -294,7 +294,7 @@ def _stands(needle: Needle, text: str) -> bool:
 
 
 def _said(written: Written, seen: Seen) -> Iterator[Leak]:
-    """Find short numbers after their name in a sentence."""
+    """Find short numbers that follow the name of the value in a sentence."""
     for kind in _LENGTHS_OF:
         values = seen.fields[kind]
         if values and not values.isdisjoint(SAID.findall(written.whole["text"])):

@@ -127,7 +127,7 @@ class Watch:
         self.note("pin", pin, pan)
 
     def _asked(self, event: Mapping[str, Any], answer: Mapping[str, Any]) -> None:
-        """Record card data in valid and invalid requests and their answers."""
+        """Record card data in requests and answers. Requests may be invalid."""
         if (event.get("requestContext") or {}).get("resourcePath") in INTERFACES:
             self._members(event["body"])
             self._members(answer["body"])

@@ -238,7 +238,7 @@ class Transaction:
     blended: int = 0
 
     def bare(self, amount: int) -> int:
-        """Return the disputed amount without its share of blended fees."""
+        """Return the disputed amount without the proportional part of blended fees."""
         return share(self.shown - self.blended, amount, self.shown)
 
 
@@ -329,6 +329,6 @@ class Limits:
         self.countries -= Counter((place, of.country) for place in counted.countries)
 
     def shown(self, owner: str, now: int) -> Mapping[str, tuple[int, int]]:
-        """Return an owner's current usage by entry: count and amount."""
+        """Return the current usage of an owner by entry: count and amount."""
         places = {entry.key: (owner, entry.key, entry.start(now)) for entry in ENTRIES if entry.duration}
         return {key: (self.used.counts[place], self.used.amounts[place]) for key, place in places.items()}

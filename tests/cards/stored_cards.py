@@ -66,7 +66,7 @@ class StoredCards:
         self._programmes = {(row["owner"], row["part"]): row for row in all_items(causeway, "programmes")}
 
     def of(self, part: str) -> list[Item]:
-        """Return the rows whose sort key starts with this name."""
+        """Return the rows with sort keys that start with the given name."""
         return [row for row in self._rows if _name(row["part"]) == part]
 
     def by_id(self, kind: str) -> Mapping[int, Item]:

@@ -209,7 +209,7 @@ class StoredMoney:
             assert not payment["held"] or payment["state"] == "P", f"payment {number} is over, and still holds"
 
     def _check_returns(self) -> None:
-        """Check that a payment is returned at most once and never above its amount."""
+        """Check that each payment is returned at most once, and never with more than the amount of the payment."""
         live = [row for row in self.payments.values() if row.get("returns") and row["state"] in "PS"]
         assert max(Counter(row["returns"] for row in live).values(), default=1) == 1
         by_original = {row["returns"]: row for row in live}

@@ -79,7 +79,7 @@ _HALF_ALONE = re.compile(rf"{re.escape(ESCAPED)}(?!\\ud[c-f])")
 
 
 def as_sent(members: Members) -> Members:
-    """Return the members as the service parses them, without unpaired surrogates, which are rejected earlier."""
+    """Return the members in parsed form. Unpaired surrogates are replaced, because the service rejects them earlier."""
     text = _HALF_ALONE.sub("?", jsontext.dumps(members))
     return dict(jsontext.loads(text))
 
@@ -125,7 +125,7 @@ def test_near_valid_requests_never_cause_an_internal_error(
 
 @pytest.fixture(scope="module")
 def standing(issuer: Issuer) -> Mapping[Any, Any]:
-    """Return records of a funded account, keyed by the placeholder ids that they replace."""
+    """Return records of a funded account by the placeholder ids that the records replace."""
     records = asdict(request_records.create_records(issuer, "changeDDExternalPaymentStatus"))
     return {value: records[name] for name, value in asdict(whole_requests.NO_RECORDS).items()}
 

@@ -48,7 +48,7 @@ def issuers(new_issuer: Issuer) -> list[Issuer]:
 
 
 def cards_of_one_account(issuer: Issuer, balance: int, **members: Any) -> list[NewCard]:
-    """Create active cards that share an account in euros with ``balance``."""
+    """Create active cards that share an account in euros. The account has the balance ``balance``."""
     first = issuer.spendable(balance, card_currency_ison=[EUR], **members)
     shared = {"account_id": [first.account_id], "account_owner_id": [first.holder_id], "holder_id": first.holder_id}
     return [first, *(issuer.card_in("A", **shared, **members) for _ in range(CARDS - 1))]

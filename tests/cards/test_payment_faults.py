@@ -323,7 +323,7 @@ Reply = TypeVar("Reply")
 
 
 class Failing:
-    """The sandbox's provider, with one method that fails ``times`` times before or after the call."""
+    """The sandbox's provider with a method that fails ``times`` times, before or after its execution."""
 
     def __init__(self, provider: Provider, method: str, when: str, error: Exception, times: int) -> None:
         self._provider = provider

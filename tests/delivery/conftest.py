@@ -133,7 +133,7 @@ def contest(calls: Sequence[Callable[[], Any]]) -> list[Any]:
 
 
 def dead_letters(causeway: Causeway) -> list[str]:
-    """Remove all messages from the dead-letter queue. Return their ids."""
+    """Remove all messages from the dead-letter queue. Return the delivery ids in the messages."""
     return causeway.queued("deliveries-dead")
 
 

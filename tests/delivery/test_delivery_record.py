@@ -1,4 +1,4 @@
-"""Delivery records: conditional writes and indexes."""
+"""Tests of delivery records: conditional writes and indexes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The event log: late writes, the content of a cursor, and concurrent writers and readers."""
+"""Tests of the event log: late writes, the content of a cursor, and concurrent writers and readers."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Reader:
 
 
 def write(causeway: Causeway, at: float | None = None, receiver: str = RECEIVER) -> str:
-    """Write an event with the recording time ``at``, or with the current time. Return its id."""
+    """Write an event with the recording time ``at``, by default the current time. Return the id of the event."""
     moment = milliseconds(causeway.clock) if at is None else int(at * 1000)
     event_id, put = causeway.hub.delivery.event_log.put_event(receiver, "test", "{}", moment)
     causeway.hub.store.transact([put])

@@ -201,7 +201,7 @@ class Simulation:
         return self.arrived[name].total()
 
     def pace(self, name: str) -> list[int]:
-        """Return the deliveries of a receiver in every second until its last delivery."""
+        """Return the number of deliveries of a receiver in every second until the last delivery."""
         return [self.arrived[name][second] for second in range(max(self.arrived[name], default=-1) + 1)]
 
     # -- inside

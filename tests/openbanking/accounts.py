@@ -121,7 +121,7 @@ def limit_reads(causeway: Causeway, version: int = 2, limit: int | None = LIMIT)
 
 
 def know_downtime(causeway: Causeway) -> None:
-    """Store an open downtime of the first bank and add it to the instance's known downtimes."""
+    """Store an open downtime of the first bank. Add the downtime to the known downtimes of the instance."""
     now, bic = causeway.clock.time(), causeway.banks[1].bic
     downtime = Downtime(bic, is_open=True, latest=now, computed_at=now, ends_at=midnight_after(now))
     causeway.hub.store.put(call_counts.TABLE, downtime.to_item())

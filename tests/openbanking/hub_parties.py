@@ -118,7 +118,7 @@ class HubParties(RuleBasedStateMachine):
         return [consent for consent in self.model["consents"].values() if consent["access"]]
 
     def _pick_bearer(self, which: int) -> dict[str, Any]:
-        """Return a consent. In most cases, its latest access token is valid."""
+        """Return a consent. In most cases, the latest access token of the consent is valid."""
         usable = [each for each in self._bearers if self.model.bearer(each, [*each["access"]][-1], True) == OK]
         return pick(usable if usable and which % 8 else self._bearers, which // 8)
 

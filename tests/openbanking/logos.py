@@ -41,7 +41,7 @@ def _chunk(kind: bytes, data: bytes) -> bytes:
 
 
 def group(content: str, times: int, attributes: str = 'id="a"') -> str:
-    """Return a group that repeats its content."""
+    """Return a group that contains the given content several times."""
     return f"<g {attributes}>{content * times}</g>"
 
 

@@ -1,4 +1,4 @@
-"""Measurements of consents, from the authorization endpoint to the end, and calls that are not counted."""
+"""Tests of measurements of consents, from the authorization endpoint to the end, and of calls that are not counted."""
 
 from __future__ import annotations
 

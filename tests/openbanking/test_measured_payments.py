@@ -1,4 +1,4 @@
-"""Measurements of payments and of payment status requests."""
+"""Tests of the measurements of payments and of payment status requests."""
 
 from __future__ import annotations
 

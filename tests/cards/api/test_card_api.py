@@ -1,4 +1,4 @@
-"""``POST /api`` and ``POST /simulator`` over HTTP."""
+"""Tests of ``POST /api`` and ``POST /simulator`` over HTTP."""
 
 from __future__ import annotations
 

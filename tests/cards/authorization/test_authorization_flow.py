@@ -1,4 +1,4 @@
-"""simulateAuthorization: held amounts, limit counts, records and answers."""
+"""Tests of simulateAuthorization: held amounts, limit counts, records and answers."""
 
 from __future__ import annotations
 

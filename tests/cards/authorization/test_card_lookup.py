@@ -1,4 +1,4 @@
-"""Card lookup by current and old numbers, and for credentials with a lower access level."""
+"""Tests of card lookup by current and old numbers, and by credentials with a lower access level."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""simulateDispute: the disputed amount is credited at once and reserved until the dispute is won or lost."""
+"""Tests of simulateDispute: the disputed amount is credited at once and reserved until the dispute is won or lost."""
 
 from __future__ import annotations
 

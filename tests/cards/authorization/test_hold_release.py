@@ -1,4 +1,4 @@
-"""simulateReversal and simulateExpiry: the released amount returns to the balance and to the limits."""
+"""Tests of simulateReversal and simulateExpiry, which return the released amount to the balance and to the limits."""
 
 from __future__ import annotations
 

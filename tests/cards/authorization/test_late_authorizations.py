@@ -1,4 +1,4 @@
-"""Authorizations during write conflicts: the network gets an answer in time and every record is completed later."""
+"""Tests of authorizations during write conflicts: the network gets an answer in time, and records follow later."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""simulateRefund: refunds credit at most the cleared amount, only to accounts that accept credits."""
+"""Tests of simulateRefund: refunds credit at most the cleared amount, and only to accounts that accept credits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Usage groups: allowed and blocked cases of every channel, merchant category and country."""
+"""Tests of usage groups: allowed and blocked cases of every channel, merchant category and country."""
 
 from __future__ import annotations
 

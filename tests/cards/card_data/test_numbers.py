@@ -1,4 +1,4 @@
-"""Card numbers: the programme's BIN, unpredictable digits and a check digit."""
+"""Tests of card numbers, which consist of the programme's BIN, unpredictable digits and a check digit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Verification values, compared with published examples and with the psec package."""
+"""Tests that compare verification values with published examples and with the psec package."""
 
 from __future__ import annotations
 

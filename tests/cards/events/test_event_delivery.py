@@ -1,4 +1,4 @@
-"""Delivery of card events: signed, sent to the current Events URL, and retried until delivered."""
+"""Tests of the delivery of card events, which are signed, sent to the current Events URL, and retried."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def secret(causeway: Causeway) -> Iterator[str]:
 
 
 def an_event(causeway: Causeway) -> str:
-    """Create a card and return the id of its undelivered event."""
+    """Create a card, which records an event. Return the id of the event, which is not yet delivered."""
     Issuer(causeway).card()
     *_, latest = causeway.recorded("card_event")
     return latest.delivery_id

@@ -1,4 +1,4 @@
-"""Accounts: creation, display, programme changes and group assignments."""
+"""Tests of accounts: creation, display, programme changes and group assignments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cards: activation checks, groups, account-updater participation, designs, PIN and password."""
+"""Tests of cards: activation checks, groups, account-updater participation, designs, PIN and password."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""reissueCard: a replacement card with the same or a new number and PIN."""
+"""Tests of reissueCard, which replaces a card by a card with the same or a new number and PIN."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Custom fees: payer, amount and record, and the lists of fees and fee groups."""
+"""Tests of custom fees: payer, amount and record, and the lists of fees and fee groups."""
 
 from __future__ import annotations
 

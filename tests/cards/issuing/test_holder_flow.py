@@ -1,4 +1,4 @@
-"""Holders: registered values, and updates that replace, keep or clear fields."""
+"""Tests of holders: registered values, and updates that replace, keep or clear fields."""
 
 from __future__ import annotations
 

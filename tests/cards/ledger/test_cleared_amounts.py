@@ -1,4 +1,4 @@
-"""Refunds never exceed the cleared amount, for any division and rounding."""
+"""Tests of refunds, which never exceed the cleared amount, for any division into parts and any rounding."""
 
 from __future__ import annotations
 

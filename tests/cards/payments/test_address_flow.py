@@ -1,4 +1,4 @@
-"""External payment addresses: creation, displayed members and status changes."""
+"""Tests of external payment addresses: creation, displayed members and status changes."""
 
 from __future__ import annotations
 

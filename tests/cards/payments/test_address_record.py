@@ -1,4 +1,4 @@
-"""External payment addresses: lookup by bank-account number, and uniqueness of the numbers."""
+"""Tests of external payment addresses: lookup by bank-account number, and uniqueness of the numbers."""
 
 from __future__ import annotations
 

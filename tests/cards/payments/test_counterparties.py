@@ -1,4 +1,4 @@
-"""Counterparties of external payments in events and in rows of types 60 to 64."""
+"""Tests of the counterparties of external payments in events and in transaction rows of types 60 to 64."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Mandates and direct debits: authorized creditors, payment decisions and processing at the cut-off."""
+"""Tests of mandates and direct debits: authorized creditors, payment decisions and processing at the cut-off."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Payments between two addresses of this service: booked at once without the payment provider."""
+"""Tests of payments between two addresses of this service, which are booked at once without the payment provider."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The modulus check: published examples and edge cases."""
+"""Tests of the modulus check for British account numbers: published examples and edge cases."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.faults
 
 
 def silent(issuer: Issuer, count: int) -> list[int]:
-    """Create payments whose provider does not respond and return their ids."""
+    """Create payments to which the provider does not respond. Return the ids of the payments."""
     address = issuer.funded_address(10_000)
     answers = [issuer.transfer(address, 100, destination_account_name="Silent") for _ in range(count)]
     assert [answer.status_code for answer in answers] == [8001] * count

@@ -33,7 +33,7 @@ def back(issuer: Issuer, number: int, action: str = INBOUND, **members: Any) -> 
 
 
 def of_every_kind(issuer: Issuer, address: Any) -> dict[str, int]:
-    """Create payments of one address and return their ids by kind and state."""
+    """Create payments of one address. Return the ids of the payments by kind and state."""
     found = {"settled in": issuer.inbound(address, 10_000)["epm_transaction_id"]}
     found["direct credit"] = issuer.inbound(address, 100, scheme="BACS")["epm_transaction_id"]
     found["pending out"] = issuer.pending_payment(address, 100)

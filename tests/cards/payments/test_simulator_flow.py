@@ -1,4 +1,4 @@
-"""Inbound payments and results of payments through the simulator."""
+"""Tests of inbound payments and of payment results that the simulator creates."""
 
 from __future__ import annotations
 

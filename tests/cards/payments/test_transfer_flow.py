@@ -1,4 +1,4 @@
-"""Outbound payments: holds, bookings, payment schemes and payments within this service."""
+"""Tests of outbound payments: holds, bookings, payment schemes and payments within this service."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Searches of the portal: cards by name, number, holder and status, and activity by response, type and time."""
+"""Tests of portal searches: cards by name, number, holder and status, and activity by response, type and time."""
 
 from __future__ import annotations
 

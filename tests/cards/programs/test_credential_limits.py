@@ -1,4 +1,4 @@
-"""The rate limit of a credential: 8004 with Retry-After before any other check and without a stored answer."""
+"""Tests of the rate limit of a credential, which is checked first and returns 8004 with Retry-After."""
 
 from __future__ import annotations
 

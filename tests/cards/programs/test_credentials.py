@@ -1,4 +1,4 @@
-"""Credentials of programme managers: three parts, at most two live keys, and no clear text in storage."""
+"""Tests of credentials of programme managers: three parts, at most two active keys, and no plain text in storage."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Set-ups as used by requests: cached for a minute, with protection of used entries."""
+"""Tests of the set-ups that requests use: they are cached for a minute, and used entries are protected."""
 
 from __future__ import annotations
 

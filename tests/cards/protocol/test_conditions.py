@@ -1,4 +1,4 @@
-"""Conditions between the fields of a request: required, excluded and ignored fields."""
+"""Tests of the conditions between the fields of a request: required, excluded and ignored fields."""
 
 from __future__ import annotations
 

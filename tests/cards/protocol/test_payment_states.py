@@ -1,4 +1,4 @@
-"""The states of external payment addresses, mandates and payments."""
+"""Tests of the states of external payment addresses, mandates and payments."""
 
 from __future__ import annotations
 

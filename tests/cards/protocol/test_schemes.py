@@ -1,4 +1,4 @@
-"""Schemes of external payments: selection by method and amount, and the SEPA countries."""
+"""Tests of the schemes of external payments: selection by method and amount, and the SEPA countries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The states of cards, accounts and PINs: every action from every state, compared with the documented tables."""
+"""Tests of the states of cards, accounts and PINs: every action from every state, compared with the documentation."""
 
 from __future__ import annotations
 

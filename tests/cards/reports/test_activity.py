@@ -1,4 +1,4 @@
-"""getCardsActivity and getFinancialAuthorizes: visible messages, order and paging."""
+"""Tests of getCardsActivity and getFinancialAuthorizes: visible messages, order and paging."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Report paging during concurrent writes: the pages contain exactly the final list."""
+"""Tests of report paging during concurrent writes: the pages contain exactly the rows of the final list."""
 
 from __future__ import annotations
 

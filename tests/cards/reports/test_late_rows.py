@@ -361,7 +361,7 @@ def _written(answer: Envelope, name: str) -> int:
 
 @contextlib.contextmanager
 def sent_but_not_applied() -> Iterator[list[Sequence[Operation]]]:
-    """Lose every transaction before it is applied, and yield the lost transactions."""
+    """Lose every transaction before storage applies the transaction. Yield the lost transactions."""
     sent: list[Sequence[Operation]] = []
 
     def lose(self: Store, operations: Sequence[Operation]) -> None:

@@ -1,4 +1,4 @@
-"""The dispatch of requests: order of checks, access rights, and answers to internal failures."""
+"""Tests of the dispatch of requests: order of checks, access rights, and answers to internal failures."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ ASKING = (
 
 @contextmanager
 def silence() -> Iterator[None]:
-    """Make every provider call time out before it is received."""
+    """Let every provider call time out before the provider receives the call."""
     with ExitStack() as patches:
         for name in ("open_address", "submit"):
             patches.enter_context(patch.object(SandboxProvider, name, side_effect=ProviderSilent("nobody there")))

@@ -1,4 +1,4 @@
-"""``request_reference_id``: a duplicate request is executed once and gets the stored answer."""
+"""Tests of ``request_reference_id``: a duplicate request is executed once and gets the stored answer."""
 
 from __future__ import annotations
 

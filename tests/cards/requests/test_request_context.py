@@ -1,4 +1,4 @@
-"""Pages of lists that are completely in memory."""
+"""Tests of the pages of lists that are completely in memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""3-D Secure: whitelist rules, frictionless outcomes and the cardholder's responses."""
+"""Tests of 3-D Secure: whitelist rules, frictionless outcomes and the cardholder's responses."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ HANGS = TimedOut("no answer came in time")
 
 
 class Instances:
-    """Several instances of the service with the same banks and TPPs, and a TPP that reads through them."""
+    """Several instances of the service with the same banks and TPPs, and a TPP that reads through the instances."""
 
     def __init__(self, causeway: Causeway, count: int = 3) -> None:
         self.causeway = causeway
@@ -85,7 +85,7 @@ def claims_probe(causeway: Causeway) -> bool:
 
 @pytest.fixture
 def instances(causeway: Causeway) -> Instances:
-    """Create instances that have just written their counters."""
+    """Create instances of the service. Each instance has just written its counters."""
     made = Instances(causeway)
     for number in range(len(made.hubs)):
         assert made.ask(number).status == 200

@@ -64,7 +64,7 @@ def cancelled(causeway: Causeway, version: int, **query: str) -> str:
 
 
 def consent_of(causeway: Causeway, consented: Consented) -> Consent:
-    """Return the saved consent. The first part of its code is its id."""
+    """Return the saved consent. The first part of the authorization code is the id of the consent."""
     item = causeway.hub.store.get(*consent_key(consented.query["code"].split(".")[0]))
     assert item is not None
     return Consent.from_item(item)

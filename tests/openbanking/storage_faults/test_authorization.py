@@ -1,4 +1,4 @@
-"""Storage faults during authorization and token requests: a retry completes without duplicates."""
+"""Tests of storage faults during authorization and token requests: a retry completes the request without duplicates."""
 
 from __future__ import annotations
 

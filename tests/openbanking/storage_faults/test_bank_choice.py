@@ -1,4 +1,4 @@
-"""Storage faults during the choice of a bank and in lists of banks."""
+"""Tests of storage faults during the choice of a bank and in lists of banks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Storage faults during client authentication: a retry uses a new assertion and a new proof."""
+"""Tests of storage faults during client authentication: a retry uses a new assertion and a new proof."""
 
 from __future__ import annotations
 

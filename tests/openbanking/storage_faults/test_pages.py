@@ -1,4 +1,4 @@
-"""Storage faults during requests of the web interface."""
+"""Tests of storage faults during requests of the web interface."""
 
 from __future__ import annotations
 

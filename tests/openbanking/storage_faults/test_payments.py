@@ -1,4 +1,4 @@
-"""Storage faults during immediate and deferred payments, and during bank reports."""
+"""Tests of storage faults during immediate and deferred payments, and during bank reports."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ OTHER = "GAMMDE2L"
 
 @pytest.fixture
 def other(causeway: Causeway) -> Iterator[str]:
-    """Register a second bank of version 2, with HTML in its name."""
+    """Register a second bank of version 2. The name of the bank contains HTML."""
     new = NewBank(
         bic=OTHER,
         name='<script>alert("G")</script> Gamma & Söhne',

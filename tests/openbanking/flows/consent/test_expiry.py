@@ -46,7 +46,7 @@ def listening(causeway: Causeway) -> Causeway:
 
 
 def consent_id(consented: Consented) -> str:
-    """Return the id of the saved consent, the first part of its code."""
+    """Return the id of the saved consent, which is the first part of the authorization code."""
     return consented.query["code"].split(".")[0]
 
 

@@ -49,7 +49,7 @@ def pages(causeway: Causeway, **query: object) -> Iterator[Any]:
 
 
 def approved(causeway: Causeway, version: int = 1, **members: Any) -> str:
-    """Create a consent and return its id."""
+    """Create a consent. Return the id of the consent."""
     return causeway.psu.approve(version, **members).bank_token.partition(".")[0]
 
 

@@ -22,7 +22,7 @@ PLACES = {1: ("amount", "currency"), 2: ("instructed_amount",)}
 
 
 def refused(relay: Relay, row: Row, order: Json, said: str = "", code: str = "FORMAT_ERROR") -> Answer:
-    """Check that ``order`` is refused before the bank receives a request. The error title contains ``said``."""
+    """Check that ``order`` is refused before the bank receives a request and that the title contains ``said``."""
     answer = relay.call(row, order)
     assert error_of(answer)[:2] == (400, code), answer
     assert said in answer.body["title"]
