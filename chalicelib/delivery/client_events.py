@@ -44,7 +44,7 @@ class ClientSearch:
 
     Attributes:
         client_id: the client.
-        type: the type of an event or the kind of a call. Empty means any type.
+        type: the type of an event or the kind of a call. An empty text means any type.
         state: the state, or ``None`` for any state.
         since: the earliest time of recording in Unix seconds, inclusive.
         until: the latest time of recording in Unix seconds, inclusive.

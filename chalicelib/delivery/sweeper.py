@@ -47,7 +47,8 @@ def sweep(
 ) -> int:
     """Queue the due deliveries whose turn it is: first those with a waiting caller, then the longest due.
 
-    ``first`` is how many seconds a delivery must have been due if no caller waits for it. It is 0 after a clock
+    ``first`` is the number of seconds for which a delivery must have been due if no caller waits for the delivery. It
+    is 0 after a clock
     advance,
     because the queue's delays do not follow the clock advance. ``choose`` omits deliveries that would only be
     postponed. Returns the

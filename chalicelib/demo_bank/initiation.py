@@ -94,7 +94,7 @@ def _read_instruction(call: WebhookCall, kind: Kind) -> PaymentInstruction:
 
 
 def _debtor_account(call: WebhookCall, instruction: PaymentInstruction) -> CustomerAccount | None:
-    """Return the debtor account of a request; ``None`` if the customer chooses it. Raises: Refusal."""
+    """Return the debtor account of a request, or ``None`` if the customer chooses it. Raises: Refusal."""
     bank = call.bank
     allowed = call.accounts_to_pay_from if call.consent else all_accounts(bank)
     if instruction.debtor is None:

@@ -114,7 +114,7 @@ class UnpayableAmount(ValueError):
 
 
 def minor_digits(currency: str) -> int:
-    """Return the decimal places of a currency (ISO 4217), e.g. 2 for EUR, 0 for JPY."""
+    """Return the decimal places of a currency (ISO 4217), for example 2 for EUR, 0 for JPY."""
     return decimals()[currency]
 
 

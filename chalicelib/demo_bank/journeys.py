@@ -52,7 +52,7 @@ class PsuJourney:
     Attributes:
         journey_id: unguessable; part of the page URLs.
         request_url: the OAuth2 authorization URL with which the PSU arrived.
-        result: the URL to which the finished journey redirects; empty before.
+        result: the URL to which the finished journey redirects, or an empty text before the end.
         attempts: number of wrong key codes.
         begun_at: when the PSU arrived, Unix seconds.
         claimed_at: when the consent was last sent to the service, Unix seconds.
@@ -79,7 +79,7 @@ class PsuJourney:
 
     @property
     def customer_id(self) -> str:
-        """The customer's id; empty before sign-in."""
+        """The customer's id, or an empty text before the sign-in."""
         return self.customer.customer_id if self.customer else ""
 
     @property

@@ -28,7 +28,7 @@ class OpaqueToken:
 
     @classmethod
     def parse(cls, text: str, parts: int) -> OpaqueToken | None:
-        """Parse a credential with exactly ``parts`` identifiers; ``None`` if the format does not match."""
+        """Parse a credential with exactly ``parts`` identifiers. Return ``None`` if the format does not match."""
         if not _CREDENTIAL.fullmatch(text):
             return None
         ids, _, secret = text.partition(".")
@@ -66,7 +66,7 @@ def is_uuid(text: str) -> bool:
 
 
 def read_uuid(text: str) -> str | None:
-    """Parse a UUID in hyphenated form, and convert it to lower case; ``None`` if it is not a UUID."""
+    """Parse a UUID in hyphenated form, and convert it to lower case. Return ``None`` if it is not a UUID."""
     try:
         found = str(uuid.UUID(text))
     except ValueError:

@@ -38,9 +38,10 @@ class Settings:
     URLs from them, never from a request. ``mtls_url`` is TPPs' address with mutual TLS, ``None`` if they use none.
     ``tpp_ca_bundle`` and ``bank_ca_bundle`` are a file's path or ``s3://bucket/key``, ``None`` if no certificate of a
     TPP or a bank is trusted. ``outbound_ca_file`` has the authorities that the service's own calls trust, ``None`` for
-    the public ones. ``operator_key`` permits its holder to move the clock of the one-machine stack. ``client_calls``
+    the public ones. ``operator_key`` permits its holder to advance the clock of the one-machine stack. ``client_calls``
     and ``credential_calls`` are the calls that a client, and a credential of the card API, may make in a minute in each
-    process, unless its record has a limit of its own. ``cloudfront_secrets`` are the SHA-256 digests, in hex, of the
+    process, unless the record of the client or credential has its own limit. ``cloudfront_secrets`` are the SHA-256
+    digests, in hex, of the
     secrets with which CloudFront proves that a request comes from it; empty if visitors connect directly.
     ``security_contact`` is a URL (``mailto:`` or ``https:``) for reports of vulnerabilities. Lifetimes are in seconds.
     """
@@ -127,7 +128,7 @@ class Settings:
 
     @property
     def own_urls(self) -> tuple[str, ...]:
-        """Return the addresses of this service: the public one, and those of banks and of mutual TLS."""
+        """Return the addresses of this service: the public address, and the addresses for banks and for mutual TLS."""
         return (self.public_url, self.bank_api_url, *([self.mtls_url] if self.mtls_url else []))
 
     @property

@@ -248,7 +248,9 @@ class HourlyCounters:
             self.latencies[service].include(latencies)
 
     def replies(self) -> Iterator[tuple[int, bool, int]]:
-        """Return, per Unix second in order, whether its requests got a response, and how many got none."""
+        """For each Unix second in order, return whether its requests got a response, and the number of requests that
+        got none.
+        """
         for minute in sorted(self.answered_in.keys() | self.unanswered_at.keys()):
             bits, missing = self.answered_in.get(minute, 0), self.unanswered_at.get(minute, Counter[int]())
             for second in range(60):

@@ -123,7 +123,7 @@ def write_csv(names: Sequence[str], given: Iterable[Row]) -> str:
 
 
 def _escape_formula(value: Value) -> Value:
-    """Escape text that a spreadsheet would read as a formula, e.g. in a bank's name."""
+    """Escape text that a spreadsheet would read as a formula, for example in a bank's name."""
     return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULAS) else value
 
 

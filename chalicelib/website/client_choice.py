@@ -26,7 +26,7 @@ class ClientChoice:
 
 
 def choose_client(client_list: ClientList, owner: str, wanted: str, last: str, *, active: bool = False) -> ClientChoice:
-    """Return the owner's clients and the one to show. With ``active``, include only active clients.
+    """Return the owner's clients and the client to show. If ``active`` is true, include only active clients.
 
     ``last`` is used only if it is among the offered clients, so it costs no read and grants no access.
     """

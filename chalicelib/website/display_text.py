@@ -141,7 +141,7 @@ def payment_headline(status: object) -> str:
 
 
 def payment_status(status: object) -> str:
-    """The meaning of a payment status of any protocol version; empty if unknown."""
+    """The meaning of a payment status of any protocol version, or an empty text if the status is unknown."""
     meanings = [version.statuses.meanings for version in VERSIONS.values()]
     names = {str(status): meaning for each in meanings for status, meaning in each.items()}
     return names.get(str(status), "")
@@ -162,7 +162,7 @@ def calendar_day(day: str) -> str:
 
 
 def span(seconds: int) -> str:
-    """A duration in the largest unit that fits, e.g. ``15 minutes``."""
+    """A duration in the largest unit that fits, for example ``15 minutes``."""
     for unit, length in (("day", 86400), ("hour", 3600), ("minute", 60)):
         if seconds >= length:
             count = seconds // length
@@ -171,7 +171,9 @@ def span(seconds: int) -> str:
 
 
 def elapsed(seconds: int) -> str:
-    """Format a duration in days, hours and minutes, e.g. ``7 days and 2 hours``, or in seconds below a minute."""
+    """Format a duration in days, hours and minutes, for example ``7 days and 2 hours``, or in seconds below a
+    minute.
+    """
     parts = []
     for unit, length in (("day", 86400), ("hour", 3600), ("minute", 60)):
         count, seconds = divmod(seconds, length)

@@ -25,9 +25,9 @@ Patterns = Sequence[re.Pattern[str]]
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """The text of a page up to the next heading; ``anchor`` is empty before the first one.
+    """The text of a page up to the next heading; ``anchor`` is empty before the first heading.
 
-    ``document`` is the title of the page, and of the part, that contains it; empty for a page.
+    ``document`` is the title of the page, and of the part, that contains the section. It is empty for a page.
     """
 
     page: str
@@ -73,7 +73,7 @@ def has_too_many(words: str) -> bool:
 def search(words: str) -> Sequence[SearchResult]:
     """Return the sections that contain all of ``words``, in the order of ``Rank``.
 
-    Empty without words or with too many words (see ``has_too_many``).
+    Return no sections without words or with too many words (see ``has_too_many``).
     """
     wanted = [_patterns(word) for word in _distinct_words(words)]
     if not 0 < len(wanted) <= MOST_WORDS:
@@ -98,7 +98,7 @@ def _patterns(word: str) -> Patterns:
 
 
 def _rank(section: Section, wanted: Sequence[Patterns]) -> Rank | None:
-    """Rank a section by its title or its whole text, whichever is lower; ``None`` if a word is missing."""
+    """Rank a section by its title or its whole text, whichever is lower. Return ``None`` if a word is missing."""
     ranks = []
     if (grade := _grade(section.lower_text, wanted)) is not None:
         ranks.append(Rank(grade == _PART, True, False, grade))
@@ -108,7 +108,7 @@ def _rank(section: Section, wanted: Sequence[Patterns]) -> Rank | None:
 
 
 def _grade(text: str, wanted: Sequence[Patterns]) -> int | None:
-    """Return the worst grade of all words in ``text``; ``None`` if a word is missing."""
+    """Return the worst grade of all words in ``text``, or ``None`` if a word is missing."""
     if not all(patterns[_PART].search(text) for patterns in wanted):
         return None
     return max(next(grade for grade, each in enumerate(patterns) if each.search(text)) for patterns in wanted)

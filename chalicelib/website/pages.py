@@ -85,7 +85,7 @@ class Visit(pages.Visit):
 
     @property
     def cookie_to_set(self) -> Sequence[str]:
-        """The ``Set-Cookie`` values for a new session; empty if the browser already has a session."""
+        """The ``Set-Cookie`` values for a new session, or none if the browser already has a session."""
         known = "session" not in self.__dict__ or self.session.cookie == self.read_cookie(COOKIE)
         return () if known else self.session_cookie(self.session)
 
@@ -120,7 +120,7 @@ class Visit(pages.Visit):
     def client_cookie(self, client: Client | None) -> Sequence[str]:
         """Return the ``Set-Cookie`` values that store the client of a page or, with ``None``, delete it.
 
-        Empty if the cookie is unchanged. An archived client is not stored.
+        Return no values if the cookie is unchanged. An archived client is not stored.
         """
         client_id = client.client_id if client else ""
         if client_id == self.last_client_id or (client and client.is_archived):

@@ -166,7 +166,7 @@ def _payment_callback_page(visit: Visit) -> str:
 
 
 def _access_token(visit: Visit, journey: Journey) -> str:
-    """Return the access token of a journey; empty if it is invalid or expired."""
+    """Return the access token of a journey, or an empty text if the token is invalid or expired."""
     if journey.stage != "tokens" or (journey.access_valid_until or 0) <= visit.website.shared.clock.time():
         return ""
     return visit.website.journeys.unseal_secrets(journey).get("access_token", "")

@@ -43,7 +43,7 @@ def simulate_clearing(
     request: SimulateClearing, context: RequestContext, *, sequences: Sequences
 ) -> ActionOutcome[Cleared]:
     """The clearing is booked regardless of status and balance, at the current rates and fees (5003 without a rate).
-    Merchant details in the request replace the earlier ones.
+    Merchant details in the request replace the earlier details.
     """
     authorization, card_context = _read_authorization(request, context, values.PURCHASE, sequences)
     use, tally = _use_at_shop(authorization.card_use, request), CounterChanges()
@@ -69,7 +69,8 @@ def simulate_clearing(
 def simulate_refund(
     request: SimulateRefund, context: RequestContext, *, sequences: Sequences
 ) -> ActionOutcome[Cleared]:
-    """The account must be A or R (4003). With ``trans_link``, the currency must be that of a clearing (5003), and the
+    """The account must be A or R (4003). With ``trans_link``, the currency must be the currency of a clearing (5003),
+    and the
     amount at most the amount cleared in this currency, less earlier refunds and disputes (5004). Without a clearing,
     the refund is
     refused with 4008.

@@ -118,7 +118,7 @@ def _choose_pin(request: ReissueCard, card: Card, virtual: int, card_data: CardD
 
 
 def _choose_programme(request: ReissueCard, context: RequestContext, card: Card, virtual: int) -> CardProgramme:
-    """Return the requested programme, or the card's current one. Raises: Refused."""
+    """Return the requested programme, or the card's current programme. Raises: Refused."""
     if request.card_program_id is None and virtual != card.virtual:
         raise refused_field("card_program_id", "required", "is required when the card's type changes")
     return group_resolution.card_programme(context.catalogue, or_default(request.card_program_id, card.program_id))

@@ -217,7 +217,8 @@ class CardProgramme(_Named):
     """A card programme: defaults for cards, and for accounts and holders created with a card.
 
     ``bin`` has 6 to 8 digits, and a PAN has ``pan_length`` (16 to 19) digits. ``virtual`` and ``physical`` specify the
-    allowed kinds of card. Without ``countries``, all are allowed. ``validity_months`` is the default validity.
+    allowed kinds of card. Without ``countries``, all countries are allowed. ``validity_months`` is the default
+    validity.
     ``country_change`` is whether a holder's country may change. ``auto_conversion`` is whether cards may convert
     currencies, and whether they do by default. ``bureau_characters`` are the characters that its card bureau can print.
     """

@@ -236,7 +236,7 @@ class RequestContext:
     def items(self, keys: Sequence[Key], entry: NewEntry | None = None) -> list[Item | None]:
         """Read items with strong consistency. The first read includes the claim.
 
-        With ``entry``, the same round trip also reserves a position for a new row. Raises: Repeated, Refused.
+        If ``entry`` is passed, the same round trip also reserves a position for a new row. Raises: Repeated, Refused.
         """
         if self.is_write:
             self.queue_place.wait_for_others(keys)

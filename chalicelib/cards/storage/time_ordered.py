@@ -1,7 +1,8 @@
 """Time-ordered rows of a partition, and pages merged from several partitions.
 
 A row's position is the millisecond of its recording and a number. The number only distinguishes rows of the same
-transaction. A writer gives each transaction a later millisecond than the last one in the timeline. So new rows always
+transaction. A writer gives each transaction a later millisecond than the last transaction in the timeline. So new rows
+always
 follow a page that was already read.
 
 API clients read forward from the first row with ``page``. The web interface reads the latest rows first with

@@ -63,7 +63,7 @@ def endpoint(service: str) -> Endpoint:
 
 
 def region() -> str | None:
-    """Return the region of this process's calls; ``None`` if the environment does not set a region."""
+    """Return the region of this process's calls, or ``None`` if the environment does not set a region."""
     return next(filter(None, map(os.environ.get, _REGIONS)), None)
 
 
@@ -134,7 +134,7 @@ class _StoppedError(Exception):
 
 
 def credentials(*, instead_of: Credentials | None = None) -> Credentials:
-    """Return the credentials of the next call, excluding the expired ones in ``instead_of``.
+    """Return the credentials of the next call, excluding the expired credentials in ``instead_of``.
 
     Raises:
         NotConfigured: no credentials exist, or AWS refuses them.

@@ -51,7 +51,7 @@ class SecretStore(Protocol):
     """The storage of the secret."""
 
     def get(self, name: str) -> dict[str, Any]:
-        """Return the secret's members; empty for a new secret."""
+        """Return the secret's members, or no members for a new secret."""
 
     def put(self, name: str, value: dict[str, Any], replacing: dict[str, Any] | None = None) -> None:
         """Replace the secret if its value is still ``replacing``. Raises: SecretChanged."""
@@ -144,7 +144,7 @@ def derived_key(key: bytes, purpose: str) -> bytes:
 
 
 class Keyring(WrappedKeys):
-    """Loads the keys on first use and checks for new ones once a minute."""
+    """Loads the keys on first use and checks for new keys once a minute."""
 
     always_there = "signing_keys"
 
@@ -276,7 +276,7 @@ class Unsealable(Exception):
 
 
 def data_key_id(value: object) -> int | None:
-    """Return the data key id in the header of a sealed value; ``None`` if ``value`` has no such header.
+    """Return the data key id in the header of a sealed value, or ``None`` if ``value`` has no such header.
 
     Other bytes may begin like a header, so compare the id with existing keys.
     """

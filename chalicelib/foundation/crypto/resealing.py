@@ -54,7 +54,7 @@ class ResealingProgress:
         data_key: the key that reseals values.
         requested_at: when the operator requested resealing.
         pass_at: the earliest start of the pass; once the pass has started, its start.
-        table: the table to read next; ``None`` before a pass starts and after all passes.
+        table: the table to read next, or ``None`` before a pass starts and after all passes.
         after: the key of the last item read in the table.
         read: items read in this pass; ``resealed``: values resealed in this pass.
         found: values of older keys found in this pass, by key; ``left``: values found in the previous pass.
@@ -132,8 +132,8 @@ class KeyStatus:
     Attributes:
         created_at: 0 for a key of an earlier release.
         is_newest: whether it seals new values.
-        values_left: values found by the last complete pass; ``None`` before such a pass.
-        unused_since: since when the key has no values; ``None`` if it has values, or no pass has completed.
+        values_left: values found by the last complete pass, or ``None`` before such a pass.
+        unused_since: since when the key has no values, or ``None`` if it has values, or no pass has completed.
         removable_at: when the key can be removed, if it has no values until then.
     """
 
@@ -170,7 +170,7 @@ class Resealing:
         self.tables = tuple(dict.fromkeys(place.table for place in places))
 
     def progress(self) -> ResealingProgress | None:
-        """Return the progress; ``None`` if resealing was never requested."""
+        """Return the progress, or ``None`` if resealing was never requested."""
         item = self._store.get(*PROGRESS)
         return ResealingProgress.from_item(item) if item else None
 

@@ -86,7 +86,7 @@ def verify(token: UnverifiedJwt, keys: Sequence[Key], algorithms: Collection[str
 
 
 def read_time(claims: Mapping[str, Any], name: str) -> int | Decimal | None:
-    """Read a claim of Unix seconds (RFC 7519 §2); ``None`` if the claim is missing. Raises: InvalidJwt."""
+    """Read a claim of Unix seconds (RFC 7519 §2). Return ``None`` if the claim is missing. Raises: InvalidJwt."""
     value = claims.get(name)
     if value is None or (isinstance(value, int | Decimal) and not isinstance(value, bool)):
         return value

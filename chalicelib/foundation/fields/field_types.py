@@ -180,7 +180,7 @@ class _SizedRule(ValueRule):
     """A text with a maximum length and an optional minimum length, parsed by ``accept``.
 
     Attributes:
-        longest: the maximum length; ``None`` if ``accept`` checks the length.
+        longest: the maximum length, or ``None`` if ``accept`` checks the length.
         shortest: the minimum length; 0 if only the empty text is too short.
     """
 
@@ -305,7 +305,7 @@ DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
 def read_day(text: str) -> str | None:
-    """Parse a date, YYYY-MM-DD; ``None`` for any other text."""
+    """Parse a date, YYYY-MM-DD. Return ``None`` for any other text."""
     try:
         return date.fromisoformat(text).isoformat() if DAY.fullmatch(text) else None
     except ValueError:

@@ -143,7 +143,8 @@ class WholeRule(ValueRule):
 class DigitsRule(ValueRule):
     """An identifier of digits, with a maximum length.
 
-    With ``width``, a JSON number is converted to text of at least that many digits, with its leading zeros restored.
+    If ``width`` is set, a JSON number is converted to text of at least that many digits, with its leading zeros
+    restored.
     """
 
     longest: int
@@ -268,7 +269,8 @@ class NumberWordRule(OneOfRule):
 class CodeWordRule(ValueRule):
     """One of several strings, each with a meaning, of exactly ``length`` characters.
 
-    With ``shortest``, the length is between ``shortest`` and ``length``, numbers are accepted, and case is ignored.
+    If ``shortest`` is set, the length is between ``shortest`` and ``length``, numbers are accepted, and case is
+    ignored.
     """
 
     meanings: Mapping[str, str]

@@ -28,13 +28,13 @@ def currency_numbers() -> dict[int, str]:
 
 @cache
 def minor_units() -> dict[int, int]:
-    """Decimal places by numeric currency code, e.g. 2 for 978 (EUR)."""
+    """Decimal places by numeric currency code, for example 2 for 978 (EUR)."""
     return {number: decimals for number, _, decimals in _currencies()}
 
 
 @cache
 def decimals() -> dict[str, int]:
-    """Decimal places by alphabetic currency code, e.g. 2 for EUR."""
+    """Decimal places by alphabetic currency code, for example 2 for EUR."""
     return {letters: minor_units()[number] for number, letters in currency_numbers().items()}
 
 

@@ -84,7 +84,7 @@ class Outbound:
 
     Args:
         public_only: refuse private addresses (all stages except the local one).
-        ca_file: the authorities to trust, in PEM; ``None`` for the public authorities.
+        ca_file: the authorities to trust, in PEM, or ``None`` for the public authorities.
     """
 
     def __init__(self, *, public_only: bool, total_seconds: float = TOTAL_SECONDS, ca_file: str | None = None) -> None:

@@ -67,7 +67,7 @@ class Visit:
 
     @cached_property
     def fields(self) -> list[tuple[str, str]]:
-        """Return the form fields of a POST or the query of a GET; empty if the form cannot be parsed."""
+        """Return the form fields of a POST or the query of a GET, or no fields if the form cannot be parsed."""
         if not self.is_post:
             return list(self.incoming.query)
         if len(self.incoming.body) > BODY_BYTES:
@@ -235,7 +235,7 @@ def heroicon(name: str, size: int) -> str:
 
 @dataclass(frozen=True)
 class Templates:
-    """The templates in ``folders`` (the first match wins) and the shared ones; ``filters`` by name."""
+    """The templates in ``folders`` (the first match wins) and the shared templates. ``filters`` are filters by name."""
 
     compiled: ClassVar[BytecodeCache | None] = None
     """Where compiled templates are kept between processes; a Lambda function has no place for them."""

@@ -61,7 +61,7 @@ class UnreadableBody(ValueError):
 class Incoming:
     """One request: headers by lower-case name, the query as name-value pairs, and the raw body.
 
-    ``request_id`` is the UUID of ``X-Request-Id`` in lower case, or a new one. ``repeated_headers`` names the headers
+    ``request_id`` is the UUID of ``X-Request-Id`` in lower case, or a new UUID. ``repeated_headers`` names the headers
     that were sent more than once. ``identity`` has API Gateway's data on the connection: the address, and the
     certificate of mutual TLS.
 
@@ -114,7 +114,7 @@ class Incoming:
         return self.route.format_map({name: quote(value, safe="") for name, value in self.uri.items()})
 
     def visitor_address(self, cloudfront_secrets: Collection[str]) -> str:
-        """The IP address of the visitor; empty if unknown.
+        """The IP address of the visitor, or an empty text if the address is unknown.
 
         By default, it is the connection's address. Behind CloudFront, a header contains it. Any client can send that
         header, so it is read only with a secret that the distribution adds and one of these digests matches.

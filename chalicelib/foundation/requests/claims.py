@@ -27,7 +27,7 @@ class ClaimKind:
 
     Attributes:
         lifetime: the seconds for which a claim is stored.
-        digest: the member with the digest of the request; ``None`` without digests.
+        digest: the member with the digest of the request, or ``None`` without digests.
         answer: the member with the sealed response.
     """
 
@@ -76,7 +76,7 @@ class Claims:
         self.clock = clock
 
     def find(self, claim: Claim, item: Item | None) -> Item | None:
-        """Return the stored claim of the same request; ``None`` if the name is free. Raises: AnotherRequest."""
+        """Return the stored claim of the same request, or ``None`` if the name is free. Raises: AnotherRequest."""
         if item is None or item["expires_at"] <= self.clock.time():
             return None
         if claim.kind.digest is not None and item[claim.kind.digest] != claim.digest:
@@ -84,7 +84,7 @@ class Claims:
         return item
 
     def open_answer(self, claim: Claim, item: Item) -> str | None:
-        """Return the response in a stored claim; ``None`` before the response is stored."""
+        """Return the response in a stored claim, or ``None`` before the response is stored."""
         sealed = item.get(claim.kind.answer)
         return None if sealed is None else self._vault.unseal(sealed, claim.name)
 

@@ -253,7 +253,7 @@ class Engine:
             self._store.transact([update])
 
     def _find_own(self, attempts: Sequence[Outcome[A]]) -> Outcome[A] | None:
-        """Return the attempt that was written although its response was lost; ``None`` if no proof exists."""
+        """Return the attempt that was written although its response was lost, or ``None`` if no proof exists."""
         proofs = [(each, each.written_proof) for each in reversed(attempts)]
         candidates = [(each, proof, key) for each, proof in proofs if proof is not None for key in proof.keys]
         candidates = candidates[:_MOST_READ]
@@ -269,7 +269,7 @@ class Engine:
 def _find_written(
     attempts: Sequence[Outcome[A]], operations: Sequence[Operation], failure: ConditionFailed
 ) -> Outcome[A] | None:
-    """Return the written attempt, according to the items of failed conditions; ``None`` if no item shows it."""
+    """Return the written attempt, according to the items of failed conditions, or ``None`` if no item shows it."""
     failed = [(operations[position], failure.items[position]) for position in failure.failed]
     proofs = [(each, each.written_proof) for each in reversed(attempts)]
     return next(

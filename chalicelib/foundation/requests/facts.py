@@ -32,7 +32,7 @@ class NotRead(Exception):
 
 
 class Facts:
-    """Items by their keys, ``None`` for those that do not exist.
+    """Items by their keys. The value is ``None`` for items that do not exist.
 
     ``watched`` are keys of unread items that puts may find.
     """
@@ -72,7 +72,7 @@ class Facts:
         return self.find(kind, key) if self.has(key) else assumed
 
     def item_of(self, write: Operation) -> Item:
-        """Return the known item that a write would change or replace; empty without a known item."""
+        """Return the known item that a write would change or replace, or an empty item if no such item is known."""
         return self._items.get(self._name_of(write)) or {}
 
     def permits(self, *writes: Operation) -> bool:

@@ -209,7 +209,7 @@ class _Normaliser:
 
 
 def _format_place(place: Place) -> str:
-    """Format a path, e.g. ``transactions.booked.0.amount``."""
+    """Format a path, for example ``transactions.booked.0.amount``."""
     parts: list[str] = []
     while place is not None:
         place, part = place

@@ -167,7 +167,9 @@ class BankCircuits:
             self._require_due_probe(bic)
 
     def calls_admitted(self, bic: str) -> int | None:
-        """Return how many calls to a bank may begin now: 0 in a pause, 1 as a probe, or ``None`` for any number."""
+        """Return the number of calls to a bank that may begin now: 0 in a pause, 1 as a probe, or ``None`` without a
+        limit.
+        """
         try:
             self.require_closed(bic)
         except CircuitOpen:
@@ -227,7 +229,8 @@ class BankCircuits:
 def limit_slow_call(slow_calls: SlowCalls, bic: str, *, may_give_up: bool) -> Iterator[SlowCheck]:
     """Return the check of a call to a bank, which raises ``GivenUp``.
 
-    The check reserves time for later steps, in which the call's slot is freed first. Without ``may_give_up``, the call
+    The check reserves time for later steps, in which the call's slot is freed first. If ``may_give_up`` is false, the
+    call
     takes a slot, but continues if no slot is free. Every call continues if storage fails or does not respond.
     """
     taken: list[Slot] = []

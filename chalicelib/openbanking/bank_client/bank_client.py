@@ -184,8 +184,8 @@ class BankClient:
     def send(self, outgoing: PreparedRequest, *, once: bool = False) -> Reply:
         """Post a prepared request. Retry once if the connection is refused or dropped.
 
-        With ``once``, for payments, use a new connection and never retry or stop before the time limit. If the request
-        has less time left, it is not sent.
+        If ``once`` is true, as for payments, use a new connection and never retry or stop before the time limit. If the
+        request has less time left, do not send the request.
 
         Raises:
             BankFailed: no complete response was received, or calls to the bank are paused.

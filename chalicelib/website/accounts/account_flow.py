@@ -184,7 +184,7 @@ def change_password(user: User, current: str, password: str, *, users: Users, en
 
     Raises:
         WrongPassword: ``current`` is wrong, or the user was changed concurrently.
-        InvalidUser: the new password is unacceptable or the same as the current one.
+        InvalidUser: the new password is unacceptable or the same as the current password.
     """
     reason = passwords.problem(user.email, password)
     if reason:

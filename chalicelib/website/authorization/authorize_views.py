@@ -125,7 +125,7 @@ def _scopes_by_service(bank: Bank) -> list[tuple[str, list[tuple[Scope, str]]]]:
 
 
 def _calls_of_scope(version: Version, scope: Scope) -> str:
-    """The calls that require a scope, e.g. ``GET /tpp/accounts``."""
+    """The calls that require a scope, for example ``GET /tpp/accounts``."""
     tables = [(call.method, call) for call in RELAYED] + [("POST", call) for call in PAYMENTS]
     rows = [(f"{method} {call.path}", version.webhook_by_call.get(call)) for method, call in tables]
     return ", ".join(name for name, webhook in rows if webhook and webhook.scope == scope)

@@ -89,7 +89,7 @@ _BEFORE = re.compile("([0-9]{1,13})-([0-9]{1,20})")
 
 @for_linked_users
 def list_cards(visit: Visit, manager_id: int) -> Response:
-    """``GET /cards``: list the newest cards that match the filter, or those before the card ``before``."""
+    """``GET /cards``: list the newest cards that match the filter, or the matching cards before the card ``before``."""
     wanted, position = read_card_filter(visit.field), id_member("before", visit.field("before"))
     found = visit.website.portal.read(manager_id, LIST_CARDS, item_count=CARDS, **_members(wanted), **position)
     programmes = {str(number): name for number, name in found["programmes"].items()}
@@ -110,7 +110,9 @@ def list_cards(visit: Visit, manager_id: int) -> Response:
 
 @for_linked_users
 def list_activity(visit: Visit, manager_id: int) -> Response:
-    """``GET /cards/activity``: list the latest network messages that match the filter, or those before ``before``."""
+    """``GET /cards/activity``: list the latest network messages that match the filter, or the messages before
+    ``before``.
+    """
     wanted, before = read_activity_filter(visit.field), _BEFORE.fullmatch(visit.field("before"))
     position = {"before_at": before[1], "before_id": before[2]} if before else {}
     found = visit.website.portal.read(manager_id, LIST_ACTIVITY, item_count=_MESSAGES, **_members(wanted), **position)

@@ -106,7 +106,7 @@ def response_tag(row: Mapping[str, Any]) -> str:
 
 
 def risk_summary(actions: list[Mapping[str, int]]) -> str:
-    """Summarise the actions that risk rules took on a message. Empty without such actions."""
+    """Summarise the actions that risk rules took on a message, or return an empty text without such actions."""
     return ", ".join(words for name, words in RISK.items() if any(each.get(name) for each in actions))
 
 
@@ -117,7 +117,7 @@ def bank_details(account: Mapping[str, Any], prefix: str = "") -> str:
 
 
 def purpose(row: Mapping[str, Any]) -> str:
-    """Return the merchant, counterparty or description of a transaction. Empty if unknown."""
+    """Return the merchant, counterparty or description of a transaction, or an empty text if all are unknown."""
     if row["mti"] == _DISPUTED:
         return str(row["description"]).capitalize()
     return _first(row, "merchant", "counterparty_name", *_WORDS)

@@ -1,6 +1,6 @@
 """The page of a card and the form for a new card, for users linked to the programme manager.
 
-A card's page has the forms of the simulator and those that manage the card. Each form carries out an action of the
+A card's page has the forms of the simulator and the forms that manage the card. Each form carries out an action of the
 card API as the programme manager, once per draft. All data comes from the card API's portal, which exposes only
 masked card numbers.
 """

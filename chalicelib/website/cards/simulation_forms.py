@@ -1,6 +1,6 @@
 """The simulator's forms on the page of a card: choices, parsing, and results.
 
-The value of an offer consists of an id and the currency of its amounts, e.g. ``000000000012.978``.
+The value of an offer consists of an id and the currency of its amounts, for example ``000000000012.978``.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ def read_members(simulation: Simulation, card_id: int, written: FieldReader) -> 
 
 
 def refusals_by_field(labels: Mapping[str, str], message: str) -> dict[str, str]:
-    """Return the errors in a refusal by member; empty if any error concerns a member without a label.
+    """Return the errors in a refusal by member, or no errors if any error concerns a member without a label.
 
     Labels replace member names. The page says when a field is required.
     """
@@ -126,7 +126,7 @@ def _with_labels(reason: str, labels: Mapping[str, str]) -> str:
 
 
 def _field_problem(field: FormField, text: str) -> str:
-    """Return the error in a single field; empty if the field is valid."""
+    """Return the error in a single field, or an empty text if the field is valid."""
     if not text:
         return "" if field.optional or field.kind == "check" else f"{field.label} is missing."
     if field.digits and not re.fullmatch(f"[0-9]{{{field.digits}}}", text):
@@ -298,13 +298,13 @@ def _balances(data: Members, currency: int | None) -> str:
 
 
 def _currency_of_authorization(trans_link: str, shown: Members) -> int | None:
-    """The currency of an authorization's account; ``None`` if the page does not show the authorization."""
+    """The currency of an authorization's account, or ``None`` if the page does not show the authorization."""
     accounts = {account["id"]: account["currency_ison"] for account in shown["accounts"]}
     found = (each["account_id"] for each in shown["authorizations"] if each["trans_link"] == trans_link)
     return accounts.get(next(found, None))
 
 
 def _currency_of_transaction(number: int, shown: Members) -> int | None:
-    """The currency of a transaction's account; ``None`` if the page does not show the transaction."""
+    """The currency of a transaction's account, or ``None`` if the page does not show the transaction."""
     booked = ((account, row) for account in shown["accounts"] for row in account["transactions"])
     return next((account["currency_ison"] for account, row in booked if row["transaction_id"] == number), None)

@@ -1,6 +1,6 @@
 """The simulator's forms as data: the fields of each action.
 
-The choices of a field are fixed, or they are offers: existing records shown on the card's page, e.g. held
+The choices of a field are fixed, or they are offers: existing records shown on the card's page, for example held
 authorizations.
 """
 

@@ -40,7 +40,7 @@ Values = Mapping[str, str]
 
 @dataclass(frozen=True, slots=True)
 class ClientForm:
-    """A form for one group of settings. With ``is_sandbox``, the owner has the operator's permissions.
+    """A form for one group of settings. If ``is_sandbox`` is true, the owner has the operator's permissions.
 
     Attributes:
         tab: the form's page, as a path after the client's URL.

@@ -97,7 +97,9 @@ def _show_tokens(client: Client) -> Values:
 
 
 def _read_tokens(client: Client, values: Values, is_sandbox: bool) -> Details:
-    """Read the chosen settings. With a profile, read only those that differ from the profile's requirements."""
+    """Read the chosen settings. If there is a profile, read only the settings that differ from the profile's
+    requirements.
+    """
     if values["security_profile"] not in PROFILES or values["bound_tokens"] not in BINDINGS:
         raise InvalidClient("security_profile", "choose one of the profiles, and what tokens are bound to")
     profile, shown = values["security_profile"] or None, _show_tokens(client)

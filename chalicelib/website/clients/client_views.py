@@ -66,7 +66,7 @@ def list_clients(visit: Visit) -> Response:
 def create_client(visit: Visit) -> Response:
     """``POST /clients/new``: show the client and, once, its secrets. A duplicate form creates no second client.
 
-    With ``authorize_at``, the BIC of a bank, continue to the authorization request of a client without secrets.
+    If ``authorize_at`` is passed, the BIC of a bank, continue to the authorization request of a client without secrets.
     """
     settings, identity = visit.website.shared.settings, _derive_identity(visit)
     try:
@@ -202,7 +202,7 @@ def _derive_identity(visit: Visit) -> Identity:
 
 
 def _read_credentials(visit: Visit) -> CredentialList | None:
-    """Read the card API credentials of the linked programme manager; ``None`` without a linked manager."""
+    """Read the card API credentials of the linked programme manager. Return ``None`` without a linked manager."""
     manager_id = visit.signed_in_user.manager_id
     if manager_id is None:
         return None

@@ -78,7 +78,7 @@ def _is_unreadable(text: str | None) -> bool:
 
 
 def _seconds(text: str | None) -> int | None:
-    """Convert a date and time in UTC, as submitted by a browser, to Unix seconds; ``None`` if invalid."""
+    """Convert a date and time in UTC, as submitted by a browser, to Unix seconds. Return ``None`` if invalid."""
     try:
         moment = datetime.fromisoformat(text or "")
     except ValueError:

@@ -54,7 +54,7 @@ class ShownAttempt:
 
 @dataclass(frozen=True, slots=True)
 class Inspection:
-    """A delivery's bodies; ``None`` for a body that is not stored. Attempts are newest first."""
+    """A delivery's bodies, or ``None`` for a body that is not stored. Attempts are newest first."""
 
     payload: ShownBody | None
     outcome: ShownBody | None

@@ -90,7 +90,7 @@ def receiver_url(public_url: str, client_id: str, name: str) -> str:
 
 
 def chosen_behaviour(public_url: str, client: Client) -> str:
-    """Return the behaviour of the client's Events URL; empty for another receiver's URL."""
+    """Return the behaviour of the client's Events URL, or an empty text for another receiver's URL."""
     urls = {receiver_url(public_url, client.client_id, name): name for name in BEHAVIOURS}
     return urls.get(client.events_url or "", "")
 

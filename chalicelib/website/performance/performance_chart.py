@@ -134,7 +134,7 @@ class _Canvas:
         ]
 
     def made_up(self, known: Iterable[int]) -> list[ChartPath]:
-        """Draw the line below the synthetic days; ``None`` without such days."""
+        """Draw the line below the synthetic days. Return ``None`` without such days."""
         step = self.axis.step
         numbers = [number for number in sorted(known) if self.periods[number].made_up]
         lines = (f"M{number * step:.4g} {_MARKED_AT}h{step:.3g}" for number in numbers)
@@ -195,7 +195,9 @@ def availability_chart(periods: Sequence[Period]) -> PerformanceChart | None:
 
 
 def latency_chart(title: str, periods: Sequence[Period], side: Side) -> PerformanceChart | None:
-    """Draw a line for each of ``PERCENTILES`` over the periods with measurements; ``None`` without measurements."""
+    """Draw a line for each of ``PERCENTILES`` over the periods with measurements. Return ``None`` without
+    measurements.
+    """
     histograms = {number: getattr(period.summary.latency, side) for number, period in enumerate(periods)}
     known = {number: _percentiles(histogram) for number, histogram in histograms.items() if histogram.count}
     if not known:
@@ -221,7 +223,7 @@ def latency_chart(title: str, periods: Sequence[Period], side: Side) -> Performa
 
 
 def report_chart(periods: Sequence[Period]) -> PerformanceChart | None:
-    """Draw a line for each of the bank's two reported durations, in seconds; ``None`` without reports."""
+    """Draw a line for each of the bank's two reported durations, in seconds. Return ``None`` without reports."""
     reports = {number: period.reports for number, period in enumerate(periods)}
     consent = {number: each.consent / 1000 for number, each in reports.items() if each.consent is not None}
     payment = {number: each.payment / 1000 for number, each in reports.items() if each.payment is not None}

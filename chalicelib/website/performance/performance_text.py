@@ -95,7 +95,7 @@ def made_up_text(period: Period) -> str:
 
 
 def latency_text(found: Sequence[Decimal]) -> str:
-    """Milliseconds for each of ``PERCENTILES``, e.g. ``p50 108 ms, p95 431 ms, p99 3,158 ms``."""
+    """Milliseconds for each of ``PERCENTILES``, for example ``p50 108 ms, p95 431 ms, p99 3,158 ms``."""
     pairs = zip(PERCENTILES, found, strict=True)
     return ", ".join(f"p{percentile} {duration(milliseconds)}" for percentile, milliseconds in pairs)
 
@@ -113,7 +113,7 @@ def describe_availability(periods: Sequence[Period]) -> str:
 
 
 def describe_made_up(known: Sequence[Period]) -> str:
-    """Describe the synthetic days in a sentence that starts with a space; empty without such days."""
+    """Describe the synthetic days in a sentence that starts with a space, or return an empty text without such days."""
     made_up = sum(period.made_up for period in known)
     if not made_up:
         return ""
@@ -133,7 +133,7 @@ def describe_latency(known: Sequence[Sequence[Decimal]], periods: Sequence[Perio
 
 
 def _count_known(known: int, periods: Sequence[Period]) -> str:
-    """Describe how many periods have figures: ``On 2 of 9 days``, ``In 51 of 53 weeks``."""
+    """Describe the number of periods with figures: ``On 2 of 9 days``, ``In 51 of 53 weeks``."""
     is_daily = all(period.is_day for period in periods)
     return f"{'On' if is_daily else 'In'} {known} of {len(periods)} {'days' if is_daily else 'weeks'}"
 

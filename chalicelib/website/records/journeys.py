@@ -42,11 +42,11 @@ class Journey:
     Attributes:
         returned_at: when the browser returned from the bank; ``code_at``: when it returned with a code.
         exchanging_since: when the code exchange started; ``exchanged_at``: when it completed.
-        refreshes: the number of token refreshes; ``refreshed_at``: the time of the last one.
+        refreshes: the number of token refreshes; ``refreshed_at``: the time of the last refresh.
             ``refreshing_since`` is set during a refresh.
         access_valid_until: when the access token expires; ``valid_until``: when the consent expires.
         ended_at: when the user ended the consent here, or when its end was detected.
-        ended_by: ``user`` if the user ended it here, ``expired``, or who revoked it (see ``EndedBy``); ``None`` if
+        ended_by: ``user`` if the user ended it here, ``expired``, or who revoked it (see ``EndedBy``). ``None`` if
         unknown,
             also for journeys that ended before this was stored.
         sealed: the encrypted secrets (see ``Journeys.unseal_secrets``).

@@ -52,7 +52,7 @@ def issue_secret(
 
 
 def find_secret(purpose: Purpose, secret: str, store: Store, clock: Clock) -> OneTimeSecret | None:
-    """Return the record of a secret; ``None`` if it is unknown, used or expired."""
+    """Return the record of a secret, or ``None`` if it is unknown, used or expired."""
     if purpose != "code" and not _SECRET.fullmatch(secret):
         return None
     item = store.get(TABLE, _key(purpose, secret))

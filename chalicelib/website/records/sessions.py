@@ -72,7 +72,7 @@ class Sessions:
         return self._signed_session(secret, user)
 
     def find(self, cookie: str) -> Session | None:
-        """Return the session of a cookie; ``None`` if the cookie is forged or the session has ended or expired."""
+        """Return the session of a cookie, or ``None`` if the cookie is forged or the session has ended or expired."""
         from itsdangerous import BadSignature
 
         try:
@@ -128,7 +128,7 @@ def sign_browser(email: str, browser: str | None = None, *, keyring: Keyring, cl
 
 
 def find_browser(email: str, value: str, *, keyring: Keyring, clock: Clock) -> str | None:
-    """Return the id of a browser that signed in to this account before; ``None`` if invalid or expired."""
+    """Return the id of a browser that signed in to this account before, or ``None`` if invalid or expired."""
     found = _VALUE.fullmatch(value)
     if found is None or clock.real.time() >= int(found[2]) + BROWSER_LIFETIME:
         return None

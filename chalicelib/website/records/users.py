@@ -150,7 +150,7 @@ class Users:
         return self._change(email, remove=["manager_id"])
 
     def authenticate(self, email: str, password: str) -> User | None:
-        """Return the user with this email and password, who may be inactive; ``None`` if either is wrong.
+        """Return the user with this email and password, who may be inactive, or ``None`` if either is wrong.
 
         Every call takes the same time.
         """

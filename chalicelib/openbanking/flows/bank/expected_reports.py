@@ -14,7 +14,9 @@ def expected_banks(banks: Banks) -> list[ExpectedBank]:
 
 
 def _expected_bank(bank: Bank) -> ExpectedBank:
-    """Return an expected bank. Without ``registered_at``, its registration is the creation of its oldest API key."""
+    """Return an expected bank. Without ``registered_at``, the registration time is the creation time of the bank's
+    oldest API key.
+    """
     registered = bank.registered_at or min(int(entry["created_at"]) for entry in bank.api_keys)
     return ExpectedBank(
         bank.bic, bank.name, is_active=bank.active, reports=bank.version.reports_performance, since=day_of(registered)

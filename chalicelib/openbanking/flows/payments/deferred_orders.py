@@ -52,7 +52,7 @@ def send_deferred_order(dispatch: Dispatch, *, call: Call, clock: Clock, metrics
 
     Raises:
         Undeliverable: final, unless the bank was provably never reached. If an earlier attempt was interrupted, or
-            this one raises an unexpected error while sending, the outcome is unknown and the order is not sent
+            this attempt raises an unexpected error while sending, the outcome is unknown and the order is not sent
             again.
     """
     delivery, members = dispatch.delivery, jsontext.loads(dispatch.body)
