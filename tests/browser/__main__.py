@@ -1,4 +1,7 @@
-"""Screenshots of all pages, wide and narrow, light and dark, from a separate stack. Some update docs/images."""
+"""Take screenshots of all pages in a wide and a narrow window, in light and dark mode, from a separate stack.
+
+Some of the screenshots also replace images in docs/images.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,7 @@ OF_DOCUMENTS = Path("docs") / "images"
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command. Return the exit code 1 if a page has errors or no pages are found."""
+    """Run the command. Return exit code 1 if a page has errors or if no page is found."""
     parser = command.parser("tests.browser", __doc__)
     parser.add_argument("--only", default="", help="walks whose name begins so, for example website or bank-one")
     only = parser.parse_args(arguments).only
@@ -57,7 +60,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def picture(browser: Browser, stack: dict[str, object], walk: Walk, folder: Path) -> list[str]:
-    """Write the screenshots of a walk's pages. Return the browser's errors."""
+    """Write the screenshots of a scenario's pages. Return the errors that the browser reported."""
     try:
         with window.open_window(browser, stack) as opened:
             for name in walk.pages(opened):
@@ -78,7 +81,7 @@ def _picture(page: Page, width: int, file: Path) -> None:
 
 
 def _write_image(page: Page, file: Path) -> None:
-    """Write a screenshot of a page on a wide screen."""
+    """Write a screenshot of a page in a wide window."""
     with seen_at(page, WIDTHS[0]), shown_in(page, SCHEMES[0]):
         page.evaluate("scrollTo(0, 0)")
         page.screenshot(path=file)

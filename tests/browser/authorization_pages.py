@@ -1,4 +1,4 @@
-"""Walks over the pages of an authorization or a payment: web interface, bank choice and bank pages."""
+"""Browser scenarios for authorizations and payments: the web interface, the bank choice and the bank pages."""
 
 from __future__ import annotations
 
@@ -104,9 +104,9 @@ def _bank_choice(window: Window) -> Iterator[str]:
 
 
 def _show_choice(window: Window, count: int, **search: str) -> None:
-    """Render the choice among ``count`` banks with the code of the stack.
+    """Render the bank choice page with ``count`` banks.
 
-    Some banks have a logo, some are down, and one has a long name.
+    Some banks have a logo, some are unavailable, and one bank has a long name.
     """
     with patch.dict(os.environ, window.stack["environment"]):
         hub = Hub(Settings.from_environment(window.stack["environment"]))
@@ -238,7 +238,7 @@ def _customer(window: Window, version: int) -> Iterator[str]:
 
 
 def _faults(window: Window, version: int) -> Iterator[str]:
-    """Open the pages of a fault bank that differ from the pages of other banks."""
+    """Open the pages of a fault bank that differ from the pages of the other banks."""
     domain = window.bank(version, faults=True)["domain"]
     window.open(domain)
     yield "welcome"

@@ -1,4 +1,4 @@
-"""Fixtures for browser tests: Chromium, windows, and a TPP's web application."""
+"""Fixtures for browser tests: Chromium, browser windows, and the web application of a TPP."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ def window(windows: Windows) -> Window:
 
 @contextmanager
 def serve_application(pages: Mapping[str, str]) -> Iterator[str]:
-    """Serve ``pages``, HTML by path, until the end of the block, and yield the origin. Other paths return an empty
-    page.
+    """Serve ``pages``, which maps paths to HTML, until the end of the block. Yield the origin of the server.
 
-    The pages declare an empty icon, so that no browser requests an icon while the server stops.
+    Other paths return an empty page. The pages declare an empty icon, so that no browser requests an icon while
+    the server stops.
     """
 
     class Handler(BaseHTTPRequestHandler):
@@ -59,7 +59,7 @@ def serve_application(pages: Mapping[str, str]) -> Iterator[str]:
             self.wfile.write(body)
 
         def log_message(self, format: str, *args: object) -> None:
-            """Log nothing."""
+            """Suppress the request log."""
 
     with serving(ThreadingHTTPServer(("127.0.0.1", 0), Handler)) as server:
         yield f"http://127.0.0.1:{server.server_port}"

@@ -1,4 +1,4 @@
-"""Helpers for the API explorer in a browser: opening and executing calls on the screens."""
+"""Helpers for the API explorer in a browser: they open and execute calls on the API screens."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _CREDENTIAL = {"access_key": "Access key", "access_api_id": "API id", "access_ap
 
 @dataclass(frozen=True)
 class Executed:
-    """An executed call: status and body of the response, the summary line, and the command displayed before."""
+    """An executed call: the status and body of its response, its summary line, and the command displayed before it."""
 
     status: str
     body: Any
@@ -27,7 +27,7 @@ class Executed:
 
 
 def screen(window: Window, name: str, operation: str = "") -> None:
-    """Open a screen, optionally at an operation."""
+    """Open an API screen, optionally at a given operation."""
     window.open(f"/specifications/{name}{f'#{operation}' if operation else ''}")
     ready(window)
 
@@ -38,14 +38,14 @@ def ready(window: Window) -> None:
 
 
 def opened(page: Page, operation: str) -> Locator:
-    """Open an operation from the list. Return its request form."""
+    """Select an operation in the list. Return its request form."""
     page.locator(f'a[data-operation="{operation}"]').click()
     page.locator(f'a[data-operation="{operation}"][aria-current]').wait_for()
     return page.get_by_role("form", name="Request", exact=True)
 
 
 def execute(page: Page, press: str = "Execute") -> Executed:
-    """Execute the open operation with its default values, or press a next step."""
+    """Execute the selected operation with its default values, or press the button of a next step."""
     command = sample(page, "curl")
     page.get_by_role("button", name=press, exact=True).click()
     return answered(page, command)
@@ -62,19 +62,19 @@ def answered(page: Page, command: str = "") -> Executed:
 
 
 def executed(page: Page, operation: str) -> Executed:
-    """Open an operation, and execute it with its default values."""
+    """Select an operation, and execute it with its default values."""
     opened(page, operation)
     return execute(page)
 
 
 def sample(page: Page, language: str) -> str:
-    """Return the request as a program."""
+    """Return the code sample of the request in the selected language."""
     page.locator(".code-tabs").get_by_label(language, exact=True).check()
     return str(page.locator(".x-sample code").text_content())
 
 
 def body(page: Page) -> Any:
-    """Return the request body of the JSON view."""
+    """Return the request body from the JSON view."""
     show(page, "JSON")
     found = json.loads(page.get_by_label("Request body as JSON").input_value())
     show(page, "Form")
@@ -82,7 +82,7 @@ def body(page: Page) -> Any:
 
 
 def show(page: Page, view: str) -> None:
-    """Switch the body to the form view or the JSON view."""
+    """Switch the request body to the form view or the JSON view."""
     page.locator(".x-switch").get_by_label(view, exact=True).check()
 
 
@@ -95,7 +95,7 @@ def lock(window: Window, client_id: str, token: str = "") -> None:
 
 
 def enter_credential(window: Window, **parts: str) -> None:
-    """Enter a programme manager's credential: the stack's credential, with ``parts`` replaced."""
+    """Enter a programme manager's credential. ``parts`` replace parts of the stack's credential."""
     credential = {**window.stack["programme"]["credentials"]["full"], **parts}
     for part, label in _CREDENTIAL.items():
         window.fill(label, credential[part])
@@ -121,7 +121,7 @@ def authorized(window: Window, version: int) -> None:
 
 
 def go_to_screen(window: Window, title: str) -> None:
-    """Follow the tab of a different screen."""
+    """Follow the tab of another API screen."""
     window.page.get_by_role("navigation", name="API specifications").get_by_role("link", name=title).click()
     window.page.wait_for_url(f"**/specifications/{title.lower()}")
     ready(window)

@@ -1,4 +1,4 @@
-"""Checks of a page, each of which returns findings (accessibility, dark mode, width, layout shift), and walks."""
+"""Page checks that return findings (accessibility, dark mode, width, layout shift), and the class for scenarios."""
 
 from __future__ import annotations
 
@@ -90,10 +90,10 @@ Steps = Callable[[Window], Iterator[str]] | Mapping[str, str]
 
 @dataclass(frozen=True)
 class Walk:
-    """A sequence of pages, each reached from the previous page.
+    """A scenario: a sequence of pages, each opened from the previous page.
 
     Attributes:
-        rows: the addresses of the web interface that some of the pages have.
+        rows: the addresses in the web interface's ``PAGES`` that the scenario visits.
     """
 
     name: str
@@ -102,14 +102,17 @@ class Walk:
 
     @property
     def page_names(self) -> list[str]:
-        """Return the page names, unique among all walks. Read them from the source, as ``steps`` need a browser."""
+        """Return the page names, which are unique among all scenarios.
+
+        Read the names from the source code, because running ``steps`` requires a browser.
+        """
         if isinstance(self.steps, Mapping):
             return [f"{self.name}-{name}" for name in self.steps]
         source = inspect.getsource(self.steps.func if isinstance(self.steps, partial) else self.steps)
         return [f"{self.name}-{name}" for name in re.findall(r'yield "([\w-]+)"', source)]
 
     def pages(self, window: Window) -> Iterator[str]:
-        """Guide a window along a walk. Yield the name of each page when it is displayed."""
+        """Run the scenario in a window. Yield the name of each page after it is displayed."""
         names = self._open_each(self.steps, window) if isinstance(self.steps, Mapping) else self.steps(window)
         for name in names:
             yield f"{self.name}-{name}"
@@ -122,13 +125,13 @@ class Walk:
 
 
 def row_of(address: str) -> str | None:
-    """Return the row of the web interface's ``PAGES`` that an address belongs to."""
+    """Return the entry of the web interface's ``PAGES`` that matches an address."""
     path = urlsplit(address).path
     return next((row for row in PAGES if re.fullmatch(re.sub(r"{\w+}", "[^/]+", row), path)), None)
 
 
 def findings(page: Page) -> list[str]:
-    """Return all findings of a page that has just loaded, and leave the page unchanged."""
+    """Run all checks on a page that has just loaded. Return their findings, and restore the state of the page."""
     wide = [line for width in (NARROW, *_widths(page)) for line in too_wide(page, width)]
     of_looks = [*bright_in_the_dark(page), *wide, *cut_off(page), *crooked(page)]
     return [*heavy(page), *shifted(page), *inaccessible(page), *of_looks]
@@ -141,9 +144,9 @@ def heavy(page: Page) -> list[str]:
 
 
 def inaccessible(page: Page, *, besides: Collection[str] = ()) -> list[str]:
-    """Return the findings of axe-core of any impact, at the current and at phone width, in light and in dark mode.
+    """Return the accessibility findings of axe-core, at the current and at phone width, in light and in dark mode.
 
-    Skip the rules ``besides``, which third-party parts violate. Light and dark mode differ only in their colours.
+    Skip the rules in ``besides``, which third-party parts violate. Dark mode runs only the colour rules.
     """
     if not page.evaluate("() => 'axe' in window"):
         page.evaluate(AXE_SCRIPT)
@@ -164,14 +167,14 @@ def _lines(seen: str, rule: Mapping[str, Any]) -> Iterator[str]:
 
 
 def bright_in_the_dark(page: Page) -> list[str]:
-    """Return a finding if the background is bright in dark mode."""
+    """Return a finding if the page background is bright in dark mode."""
     with shown_in(page, "dark"):
         brightness = page.evaluate(_BACKGROUND)
     return [f"dark: the background is bright, up to {brightness} of 255"] if brightness > _DARK else []
 
 
 def too_wide(page: Page, width: int = NARROW) -> list[str]:
-    """Return the elements that make a page scroll horizontally on a screen of ``width`` pixels."""
+    """Return the elements that cause horizontal scrolling on a screen of ``width`` pixels."""
     with seen_at(page, width):
         return [f"wider than {width} pixels: {element}" for element in page.evaluate(_WIDE)]
 
@@ -184,7 +187,10 @@ def _widths(page: Page) -> tuple[int, int]:
 
 
 def cut_off(page: Page) -> list[str]:
-    """Return the elements whose content is cut off horizontally without a cue, at the current and at phone width."""
+    """Return the elements whose content is cut off horizontally without a visual cue.
+
+    Check the current width and the width of a phone.
+    """
     found = []
     for width in _widths(page):
         with seen_at(page, width):
@@ -200,7 +206,7 @@ def crooked(page: Page) -> list[str]:
 def shifted(page: Page) -> list[str]:
     """Return the layout shifts since the page began to load, except shifts after user input.
 
-    Ignore shifts below 0.001, which a partially painted row causes. The Core Web Vitals accept up to 0.1.
+    Ignore shifts below 0.001, which a partially painted row causes. The Core Web Vitals limit is 0.1.
     """
     return [f"layout shift of {shift}" for shift in page.evaluate(_SHIFTS)]
 

@@ -1,4 +1,4 @@
-"""A PSU at the demonstration banks in a browser, and the TPP requests that redirect to the banks."""
+"""A PSU at the demonstration banks in a browser, and the TPP requests that redirect the PSU to the banks."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def request_without_bank(window: Window, **more: str) -> str:
 
 
 def pushed_request_without_bank(window: Window) -> str:
-    """Push an authorization request without a bank. Return the address that opens the request."""
+    """Push an authorization request without a bank. Return the address that opens the pushed request."""
     members = {"response_type": "code", "scope": "accounts accounts.transactions", "state": new_id()}
     answer = window.tpp.send_form("/oauth/par", members)
     assert answer.status_code == 201, answer.text
@@ -78,7 +78,7 @@ def sign_in(window: Window, version: int) -> None:
 
 
 def enter_key_code(window: Window, button: str) -> None:
-    """Type the key code that the page displays, and press the button."""
+    """Type the key code that the page displays, and press the confirmation button."""
     window.page.locator("#key_code").fill(window.page.locator("#sent").inner_text())
     window.press(button)
 
@@ -89,7 +89,7 @@ def tick_accounts(window: Window) -> None:
 
 
 def approve(window: Window, version: int) -> None:
-    """Sign in, approve everything, and return to the application."""
+    """Sign in, approve all requested access, and return to the application."""
     sign_in(window, version)
     tick_accounts(window)
     window.press("Continue")
@@ -97,25 +97,25 @@ def approve(window: Window, version: int) -> None:
 
 
 def confirm(window: Window, version: int) -> None:
-    """Sign in, confirm a payment with a debtor account, and return to the application."""
+    """Sign in, choose a debtor account, confirm a payment, and return to the application."""
     sign_in(window, version)
     enter_key_code(window, "Confirm")
 
 
 def refuse(window: Window, address: str) -> None:
-    """Open an address of the bank, refuse, and return to the application."""
+    """Open an address of the bank, refuse the request, and return to the application."""
     window.open(address)
     window.press(re.compile("and go back to"))
 
 
 def ask_to_revoke(window: Window) -> None:
-    """Choose to revoke the latest consent in the list. The bank asks for a confirmation."""
+    """Request the revocation of the latest consent in the list. The bank then displays a confirmation page."""
     with window.page.expect_navigation():
         window.page.get_by_role("link", name=re.compile("^Revoke the consent")).first.click()
 
 
 def revoke(window: Window) -> None:
-    """Revoke the latest consent in the list."""
+    """Revoke the latest consent in the list, and confirm the revocation."""
     ask_to_revoke(window)
     window.press("Revoke the consent")
 

@@ -1,4 +1,4 @@
-"""The bank choice: from an application's request over the search back to the application."""
+"""Browser tests of the bank choice page: search, keyboard use, logos, and the redirects to bank and application."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ with_and_without_javascript = pytest.mark.parametrize("javascript", [True, False
 
 @with_and_without_javascript
 @pytest.mark.parametrize("way", [psu.request_without_bank, psu.pushed_request_without_bank], ids=["plain", "pushed"])
-def test_a_user_searches_for_a_bank_chooses_it_and_approves(windows: Windows, javascript: bool, way: object) -> None:
+def test_a_psu_searches_for_a_bank_chooses_the_bank_and_approves_a_consent(
+    windows: Windows, javascript: bool, way: object
+) -> None:
     window = windows(javascript=javascript)
     assert callable(way)
     window.open(way(window))
@@ -66,7 +68,7 @@ def test_the_bank_list_is_filtered_while_typing(windows: Windows) -> None:
     assert not window.page.locator("a.choice").first.is_visible()
 
 
-def test_cancelling_the_bank_choice_returns_to_the_application(windows: Windows) -> None:
+def test_cancelling_the_bank_choice_redirects_to_the_application(windows: Windows) -> None:
     window = windows()
     window.open(psu.request_without_bank(window, state="kept"))
 
@@ -77,8 +79,10 @@ def test_cancelling_the_bank_choice_returns_to_the_application(windows: Windows)
     assert "state=kept" in window.page.url
 
 
-def test_a_search_redirects_to_the_application_after_the_consent(window: Window, operator: bootstrap.Hub) -> None:
-    """Chromium also applies ``form-action`` to redirects after a form. The page's policy allows these redirects."""
+def test_a_bank_search_ends_with_a_redirect_to_the_application_after_the_consent(
+    window: Window, operator: bootstrap.Hub
+) -> None:
+    """Chromium also applies ``form-action`` to the redirects that follow a form. The policy allows these redirects."""
     with serve_application({"/back": "Back"}) as shop:
         create = operator.openbanking.clients.create
         client = create(owner="browser@example.com", title="Shop", callback_urls=[f"{shop}/back"]).client

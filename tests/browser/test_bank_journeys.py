@@ -1,4 +1,4 @@
-"""The pages of the demonstration banks: consents, payments and revocations in a browser."""
+"""Browser tests of the demonstration banks' pages: consents, payments and revocations."""
 
 from __future__ import annotations
 
@@ -29,7 +29,9 @@ def query(window: Window) -> dict[str, str]:
 
 @both_banks
 @with_and_without_javascript
-def test_an_approving_psu_returns_with_an_authorization_code(windows: Windows, version: int, javascript: bool) -> None:
+def test_a_psu_who_approves_returns_with_an_authorization_code(
+    windows: Windows, version: int, javascript: bool
+) -> None:
     window = windows(javascript=javascript)
     window.open(psu.authorization(window, version))
 
@@ -41,7 +43,7 @@ def test_an_approving_psu_returns_with_an_authorization_code(windows: Windows, v
 
 
 @both_banks
-def test_a_refusing_psu_returns_without_an_authorization_code(window: Window, version: int) -> None:
+def test_a_psu_who_refuses_returns_without_an_authorization_code(window: Window, version: int) -> None:
     psu.refuse(window, psu.authorization(window, version))
 
     assert window.page.url.startswith(f"{window.tpp.callback}?")
@@ -51,7 +53,9 @@ def test_a_refusing_psu_returns_without_an_authorization_code(window: Window, ve
 
 @both_banks
 @with_and_without_javascript
-def test_a_confirming_psu_sees_the_payment_status_of_the_bank(windows: Windows, version: int, javascript: bool) -> None:
+def test_a_psu_who_confirms_a_payment_sees_the_payment_status_of_the_bank(
+    windows: Windows, version: int, javascript: bool
+) -> None:
     window = windows(javascript=javascript)
     window.open(psu.direct_payment(window, version))
 
@@ -99,7 +103,9 @@ def test_a_psu_can_approve_with_the_keyboard_alone(window: Window, version: int)
 def test_the_callback_redirects_to_an_application_at_another_origin(
     window: Window, operator: bootstrap.Hub, version: int
 ) -> None:
-    """Chromium also applies ``form-action`` to redirects after a form. The pages' policies allow these redirects."""
+    """Chromium also applies ``form-action`` to the redirects that follow a form. The policies of the pages allow
+    these redirects.
+    """
     callback = "http://application.example/back"
     client = operator.openbanking.clients.create(
         owner="browser@example.com", title="Elsewhere", callback_urls=[callback]
@@ -118,10 +124,12 @@ def test_the_callback_redirects_to_an_application_at_another_origin(
 
 
 @both_banks
-def test_an_application_receives_the_message_of_its_callback_window(
+def test_an_application_receives_the_postmessage_of_its_callback_window(
     window: Window, operator: bootstrap.Hub, version: int
 ) -> None:
-    """No page of the flow may set a Cross-Origin-Opener-Policy that separates the window from the application."""
+    """No page of the flow may set a Cross-Origin-Opener-Policy header, which would separate the callback window from
+    the application.
+    """
     pages = {"/back": "<script>opener.postMessage(location.search, '*')</script>"}
     with serve_application(pages) as shop:
         callback = f"{shop}/back"
@@ -143,7 +151,9 @@ def test_an_application_receives_the_message_of_its_callback_window(
 
 
 @both_banks
-def test_a_customer_without_a_button_signs_in_by_name(window: Window, operator: bootstrap.Hub, version: int) -> None:
+def test_a_customer_without_a_sign_in_button_signs_in_by_name(
+    window: Window, operator: bootstrap.Hub, version: int
+) -> None:
     names = [f"guest-{number:02}" for number in range(MOST_SHOWN + 1)]
     people = [
         customer(name, [account(f"{63_000_000 + number}")], banks=[window.bank(version)["bic"]], name=f"Guest {name}")

@@ -1,4 +1,4 @@
-"""The Cards screen: each action runs with a credential that is entered once and stored in the tab."""
+"""The Cards screen: each action runs with a credential that the user enters once and that the tab stores."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.pages
 LABELS = {"access_key": "Access key", "access_api_id": "API id", "access_api_key": "API key"}
 
 
-def test_card_actions_run_without_input_with_the_credential_in_every_body(window: Window) -> None:
+def test_card_actions_run_without_input_and_send_the_entered_credential(window: Window) -> None:
     page, parts = window.page, window.stack["programme"]["credentials"]["full"]
     screen(window, "cards")
     lock_credential(window)
@@ -26,7 +26,7 @@ def test_card_actions_run_without_input_with_the_credential_in_every_body(window
         assert done.body["status"] == ("success" if action in ACTIONS else "error")  # there is no such card yet
 
 
-def test_ids_of_responses_prefill_other_actions_and_each_request_has_a_new_reference(window: Window) -> None:
+def test_response_ids_prefill_other_card_actions_and_each_request_has_a_new_reference(window: Window) -> None:
     page = window.page
     screen(window, "cards")
     lock_credential(window)

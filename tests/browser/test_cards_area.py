@@ -1,4 +1,4 @@
-"""The Cards area: issuing a card, simulating the network, and statements, also with the keyboard alone."""
+"""The Cards area in a browser: card issuing, the network simulator, and statements, also with the keyboard alone."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_the_balance_chart_has_a_description(window: Window) -> None:
     assert box["width"] > 600
 
 
-def test_only_one_form_is_open_at_a_time_and_reachable_with_the_keyboard(window: Window) -> None:
+def test_only_one_card_form_is_open_at_a_time_and_all_forms_are_reachable_with_the_keyboard(window: Window) -> None:
     user.sign_in_as_issuer(window)
     window.open(f"/cards/{user.new_card(window)}")
     forms = window.page.locator(".card-forms details")

@@ -1,4 +1,4 @@
-"""Each page check detects its defect."""
+"""Each page check detects the defect for which it is written."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_a_valid_page_has_no_findings(window: Window) -> None:
         "a line that is too long",
     ],
 )
-def test_each_check_detects_its_defect(
+def test_each_page_check_detects_its_defect(
     window: Window, check: Callable[[Page], list[str]], body: str, finding: str
 ) -> None:
     window.show(body)
@@ -81,7 +81,7 @@ def test_scrollable_regions_with_a_cue_and_ellipses_are_not_reported_as_cut_off(
     assert not cut_off(window.page)
 
 
-def test_a_layout_shift_is_detected(window: Window) -> None:
+def test_a_layout_shift_is_reported(window: Window) -> None:
     window.show(GOOD)
     assert not shifted(window.page)
 
@@ -90,7 +90,7 @@ def test_a_layout_shift_is_detected(window: Window) -> None:
     assert re.search(r"layout shift of 0\.\d+: \w", "\n".join(shifted(window.page)))
 
 
-def test_a_check_restores_the_state_of_the_page(window: Window) -> None:
+def test_a_page_check_restores_the_state_of_the_page(window: Window) -> None:
     window.show(GOOD)
     seen = "() => [innerWidth, matchMedia('(prefers-color-scheme: dark)').matches]"
     window.page.emulate_media(color_scheme="dark")

@@ -1,4 +1,4 @@
-"""Managing a client and revoking a consent with the keyboard alone, with and without JavaScript."""
+"""Client management and consent revocation with the keyboard alone, with and without JavaScript."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ pytestmark = pytest.mark.pages
 
 
 def open_tab(window: Window, name: str) -> None:
-    """Open a tab of a client."""
+    """Open a tab of a client's page."""
     tabs = window.page.get_by_role("navigation", name="Client", exact=True)
     window.enter_at(tabs.get_by_role("link", name=name, exact=True))
 
@@ -136,8 +136,8 @@ def test_a_consent_is_revoked_with_the_keyboard_alone(window: Window) -> None:
     assert page.get_by_role("link", name="End this consent").count() == 0
 
 
-def test_the_second_of_two_concurrent_edits_is_rejected_and_can_be_saved_again(windows: Windows) -> None:
-    """The rejected form contains the entered values. Saved again, it overwrites the first edit."""
+def test_the_second_of_two_concurrent_edits_is_rejected_and_can_then_be_saved(windows: Windows) -> None:
+    """The rejected form contains the entered values. Saving this form again overwrites the first edit."""
     window = windows()
     user.register(window)
     client_id = user.create_client(window, "Before")

@@ -1,4 +1,4 @@
-"""The clock page of a stack whose time is moved, and the notice about moved time on all pages."""
+"""The clock page of a stack with a movable clock, and the notice about a moved clock on all pages."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.pages
 
 @pytest.fixture(scope="module")
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
-    """Start a separate stack for this module, because moved time cannot be reset on the shared stack."""
+    """Start a separate stack for this module, because the shared stack cannot reset a moved clock."""
     with separate_stack(tmp_path_factory.mktemp("clock")) as started:
         yield started.content
 
@@ -33,7 +33,7 @@ def move(window: Window, number: str, unit: str) -> None:
     window.press("Move time")
 
 
-def test_no_page_mentions_moved_time_before_the_first_move(window: Window) -> None:
+def test_no_page_mentions_a_moved_clock_before_the_first_clock_advance(window: Window) -> None:
     window.open("/")
     assert "Time has been moved" not in window.page.content()
     window.open("/clock")
@@ -41,7 +41,7 @@ def test_no_page_mentions_moved_time_before_the_first_move(window: Window) -> No
     assert window.page.title().startswith("Sign in")
 
 
-def test_a_move_by_the_form_is_announced_on_every_page(window: Window) -> None:
+def test_a_clock_advance_in_the_form_is_announced_on_every_page(window: Window) -> None:
     user.register(window)
     window.follow("Clock")
     assert ahead_by(window) == "Not moved"
@@ -60,7 +60,7 @@ def test_a_move_by_the_form_is_announced_on_every_page(window: Window) -> None:
         assert not findings(window.page)
 
 
-def test_the_move_message_is_not_shown_on_the_next_visit(window: Window) -> None:
+def test_the_clock_advance_message_is_not_shown_on_the_next_visit(window: Window) -> None:
     user.register(window)
     window.open("/clock")
     move(window, "1", "hours")
@@ -70,7 +70,7 @@ def test_the_move_message_is_not_shown_on_the_next_visit(window: Window) -> None
     assert window.page.get_by_role("status").count() == 0
 
 
-def test_a_clock_move_of_more_than_400_days_is_rejected(window: Window) -> None:
+def test_a_clock_advance_of_more_than_400_days_is_rejected(window: Window) -> None:
     user.register(window)
     window.open("/clock")
     before = ahead_by(window)
@@ -84,7 +84,7 @@ def test_a_clock_move_of_more_than_400_days_is_rejected(window: Window) -> None:
     assert not findings(window.page)
 
 
-def test_the_clock_can_be_moved_by_keyboard_and_without_javascript(windows: Windows) -> None:
+def test_the_clock_can_be_advanced_by_keyboard_and_without_javascript(windows: Windows) -> None:
     window = windows()
     email = user.register(window)
     page = window.page

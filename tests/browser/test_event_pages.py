@@ -1,4 +1,4 @@
-"""Event pages: updates without a reload, the built-in receiver, and resending with the keyboard."""
+"""Event pages: updates without a reload, the built-in receiver, and resending events with the keyboard."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ HIDDEN = f"Object.defineProperty(document, 'hidden', {{ configurable: true, get:
 SEEN = f"delete document.hidden; {_CHANGE}"
 
 
-def test_new_events_appear_without_a_reload_and_without_an_external_receiver(window: Window) -> None:
+def test_new_events_are_shown_without_a_reload_and_without_an_external_receiver(window: Window) -> None:
     user.register(window)
     user.create_client(window)
     user.go_to(window, "Events")
@@ -63,7 +63,7 @@ def test_the_event_list_does_not_poll_while_the_page_is_hidden(window: Window) -
         page.evaluate(SEEN)
 
 
-def test_the_event_list_polls_less_often_after_failures_and_reports_a_sign_out(window: Window) -> None:
+def test_the_event_list_polls_less_often_after_failures_and_reports_a_signed_out_session(window: Window) -> None:
     page, latest, asked = window.page, "**/deliveries/latest?*", list[str]()
 
     def fail(route: Route) -> None:
@@ -89,7 +89,7 @@ def test_the_event_list_polls_less_often_after_failures_and_reports_a_sign_out(w
 
 
 def create_fetching_client(window: Window, operator: Hub) -> str:
-    """Register a user and create a client that fetches its events. Return the Client ID."""
+    """Register a user and create a client that fetches events by polling. Return the Client ID."""
     user.register(window)
     client_id = user.create_client(window)
     operator.openbanking.clients.update(client_id, events="poll")
@@ -97,12 +97,12 @@ def create_fetching_client(window: Window, operator: Hub) -> str:
 
 
 def record_event(operator: Hub, client_id: str, event: str, at: int) -> None:
-    """Record an event for the client, at a time in Unix milliseconds."""
+    """Record an event for the client. ``at`` is the time in Unix milliseconds."""
     _, put = operator.delivery.event_log.put_event(client_receiver(client_id), event, "{}", at)
     operator.store.transact([put])
 
 
-def test_rows_found_by_a_filter_remain_when_new_rows_appear(window: Window, operator: Hub) -> None:
+def test_filtered_event_rows_remain_when_new_events_are_shown(window: Window, operator: Hub) -> None:
     page, client_id = window.page, create_fetching_client(window, operator)
     now = milliseconds(operator.clock)
     record_event(operator, client_id, "consent.revoked", now - 10_000)
@@ -119,7 +119,7 @@ def test_rows_found_by_a_filter_remain_when_new_rows_appear(window: Window, oper
     assert (again.value.status, page.locator("tbody tr").count()) == (204, 2)
 
 
-def test_older_rows_remain_when_new_rows_replace_the_latest_rows(window: Window, operator: Hub) -> None:
+def test_older_event_rows_remain_when_new_rows_replace_the_latest_rows(window: Window, operator: Hub) -> None:
     page, client_id = window.page, create_fetching_client(window, operator)
     now = milliseconds(operator.clock)
     for number in range(25):
@@ -180,7 +180,7 @@ def test_the_event_page_does_not_poll_while_the_page_is_hidden(window: Window) -
         page.clock.run_for(100)
 
 
-def test_the_event_page_shows_a_reload_link_after_half_an_hour(window: Window) -> None:
+def test_the_event_page_shows_a_reload_link_after_30_minutes(window: Window) -> None:
     page = window.page
     user.register(window)
     user.create_client(window, events_url="http://127.0.0.1:9/events")
@@ -196,7 +196,7 @@ def test_the_event_page_shows_a_reload_link_after_half_an_hour(window: Window) -
         page.get_by_role("link", name="Reload").click()
 
 
-def test_each_built_in_receiver_of_the_settings_responds_as_labelled(window: Window) -> None:
+def test_each_built_in_receiver_in_the_settings_returns_the_labelled_response(window: Window) -> None:
     page = window.page
     user.register(window)
     user.create_client(window)

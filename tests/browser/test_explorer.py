@@ -1,4 +1,4 @@
-"""The API explorer: synchronised forms and JSON, search, shortcuts, and next steps after a response."""
+"""The API explorer: synchronised form and JSON views, search, shortcuts, and next steps after a response."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def direct_payment(window: Window) -> None:
 # -- the form
 
 
-def test_form_and_json_are_synchronised(window: Window) -> None:
+def test_form_and_json_views_are_synchronised(window: Window) -> None:
     page = window.page
     direct_payment(window)
     page.get_by_label("reference", exact=True).fill("TEST-PENDING")
@@ -110,7 +110,7 @@ def test_the_rules_of_a_field_are_shown_and_violations_are_reported(window: Wind
     assert bic.get_attribute("aria-invalid") == "true"
 
 
-def test_the_example_of_a_different_version_fills_the_form_of_its_schema(window: Window) -> None:
+def test_selecting_a_version_2_example_fills_the_version_2_form(window: Window) -> None:
     page = window.page
     direct_payment(window)
     page.get_by_label("Example", exact=True).select_option(label="A version 2 bank")
@@ -129,7 +129,7 @@ def test_headers_of_an_explorer_call_can_be_edited(window: Window) -> None:
     assert "-H 'PSU-IP-Address: 203.0.113.7'" in execute(page).command
 
 
-def test_typed_values_are_restored_when_an_operation_is_reopened(window: Window) -> None:
+def test_entered_values_are_restored_when_an_operation_is_reopened(window: Window) -> None:
     page = window.page
     direct_payment(window)
     page.get_by_label("reference", exact=True).fill("Rent")
@@ -142,7 +142,7 @@ def test_typed_values_are_restored_when_an_operation_is_reopened(window: Window)
 # -- search, keyboard, addresses
 
 
-def test_operations_are_found_by_words_of_their_name_and_group(window: Window) -> None:
+def test_operations_are_found_by_words_of_their_name_or_group(window: Window) -> None:
     page = window.page
     screen(window, "cards")
     search, links = page.get_by_label("Search operations"), page.locator("a[data-operation]:visible")
@@ -171,7 +171,7 @@ def test_shortcuts_focus_the_search_and_execute_a_call(window: Window) -> None:
     assert answered(page).status == "200"
 
 
-def test_the_focus_moves_to_the_response_or_stays_on_the_execute_button(window: Window) -> None:
+def test_focus_moves_to_the_response_or_remains_on_the_execute_button(window: Window) -> None:
     page = window.page
     authorized(window, 2)
     execute(page)
@@ -184,7 +184,7 @@ def test_the_focus_moves_to_the_response_or_stays_on_the_execute_button(window: 
     assert page.evaluate("() => document.activeElement.textContent") == "Execute"
 
 
-def test_each_operation_has_its_own_address_and_browser_history_works(window: Window) -> None:
+def test_each_operation_has_its_own_address_in_the_browser_history(window: Window) -> None:
     page = window.page
     screen(window, "payments", "payment_status")
     assert page.locator("#operation-title").inner_text() == "Read a payment's status"
@@ -220,7 +220,7 @@ def test_a_response_shows_status_times_headers_and_foldable_json(window: Window)
     assert account.locator(".json-folded").first.inner_text() == "6"
 
 
-def test_a_payment_reaches_its_final_status_without_copying_ids(window: Window) -> None:
+def test_a_payment_is_followed_to_its_final_status_without_copying_ids(window: Window) -> None:
     page = window.page
     authorized(window, 2)
     go_to_screen(window, "Payments")
@@ -265,7 +265,7 @@ def test_a_payment_gets_a_new_idempotency_key_unless_it_is_retried_explicitly(wi
     assert keys[0] != keys[1] == keys[2]
 
 
-def test_the_outcome_of_an_asynchronous_call_is_fetched_by_one_click(window: Window) -> None:
+def test_the_outcome_of_an_asynchronous_call_is_requested_with_one_click(window: Window) -> None:
     page = window.page
     authorized(window, 2)
     opened(page, "accounts")
@@ -310,7 +310,7 @@ def test_a_double_click_on_a_next_step_sends_one_request(window: Window) -> None
     assert answered(page).body == {"state": "running"}
 
 
-def test_the_next_page_of_a_list_is_fetched_by_one_click(window: Window) -> None:
+def test_the_next_page_of_a_list_is_requested_with_one_click(window: Window) -> None:
     page = window.page
     screen(window, "authorization", "banks")
     lock(window, window.stack["client"]["client_id"])

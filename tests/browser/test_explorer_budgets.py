@@ -1,4 +1,4 @@
-"""Budgets of the API screens: transferred bytes, and elements that each *Execute* adds."""
+"""Budgets of the API screens: the transferred bytes, and the elements that each *Execute* adds."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ COUNT_ADDED = """() => {
 
 
 @pytest.mark.parametrize("name", SCREENS)
-def test_a_screen_with_its_document_is_within_the_transfer_budget(window: Window, name: str) -> None:
+def test_an_api_screen_with_its_openapi_document_is_within_the_transfer_budget(window: Window, name: str) -> None:
     cdp, sizes = _session(window), dict[str, float]()
     addresses: dict[str, str] = {}
     cdp.on("Network.responseReceived", lambda event: addresses.update({event["requestId"]: event["response"]["url"]}))
@@ -41,7 +41,7 @@ def test_a_screen_with_its_document_is_within_the_transfer_budget(window: Window
     assert sum(loaded.values()) <= WIRE_BYTES, loaded
 
 
-def test_the_document_is_loaded_once_for_all_screens(window: Window) -> None:
+def test_the_openapi_document_is_loaded_once_for_all_screens(window: Window) -> None:
     cdp, cached = _session(window), list[bool]()
 
     def note(event: dict[str, Any]) -> None:

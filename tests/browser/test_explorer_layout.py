@@ -1,4 +1,4 @@
-"""The columns of the API explorer: their widths, the visible column, and folded long content."""
+"""The layout of the API explorer: column widths, column visibility, and folded long content."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_form_and_response_have_enough_width_beside_the_menu(windows: Windows) -
         assert entry.evaluate("element => element.scrollWidth <= element.clientWidth"), entry.inner_text()
 
 
-def test_a_balance_is_visible_in_the_explorer_without_scrolling(windows: Windows) -> None:
+def test_a_balance_response_is_visible_in_the_explorer_without_scrolling(windows: Windows) -> None:
     window = windows(width=1280)
     page = window.page
     authorized(window, 1)
@@ -53,7 +53,7 @@ def test_a_balance_is_visible_in_the_explorer_without_scrolling(windows: Windows
     assert page.evaluate("() => scrollY") == 0
 
 
-def test_program_and_response_have_no_nested_scrollbars(windows: Windows) -> None:
+def test_code_sample_and_response_have_no_nested_scrollbars(windows: Windows) -> None:
     window = windows(width=1280)
     page = window.page
     screen(window, "payments", "direct_payment_initiation")
@@ -66,7 +66,7 @@ def test_program_and_response_have_no_nested_scrollbars(windows: Windows) -> Non
         assert block.evaluate("element => element.scrollHeight <= element.clientHeight + 2")
 
 
-def test_locked_credentials_are_one_line_that_expands(windows: Windows) -> None:
+def test_stored_credentials_are_shown_in_one_line_that_expands(windows: Windows) -> None:
     window = windows(width=1280)
     page = window.page
     authorized(window, 1)

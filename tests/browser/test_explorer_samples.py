@@ -1,4 +1,4 @@
-"""The explorer's code samples in curl, Python and JavaScript have the same effect as *Execute*."""
+"""The explorer's code samples in curl, Python and JavaScript have the same effect as the *Execute* button."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ ACTIONS = ("getDesign", "createHolder", "getHolder", "createAccount", "createCar
 
 
 class Programs:
-    """Run the programs of the open operation, and store the Python programs."""
+    """Run the code samples of the selected operation, and store the Python samples for type checks."""
 
     def __init__(self, page: Page, folder: Path) -> None:
         self.page = page
@@ -50,7 +50,7 @@ class Programs:
         folder.mkdir()
 
     def run(self, operation: str) -> None:
-        """Run all three programs, and check that each succeeds."""
+        """Run the code samples in all three languages, and check that each of them succeeds."""
         self.run_curl()
         self._renew_key()
         self.run_javascript()
@@ -58,7 +58,10 @@ class Programs:
         self.run_python(operation)
 
     def _renew_key(self) -> None:
-        """Get a new key for a payment. The package serializes the body differently, which requires a separate key."""
+        """Execute a payment, so that the form gets a new Idempotency-Key.
+
+        The body of the Python package is serialized differently and does not match the previous key.
+        """
         if self.page.get_by_label("Idempotency-Key").count():
             execute(self.page)
 
@@ -87,7 +90,7 @@ class Programs:
 
 @pytest.fixture
 def programs(window: Window, tmp_path: Path) -> Iterator[Programs]:
-    """Yield the programs of a window's page. Check the types of the Python programs at the end."""
+    """Yield the code samples of a window's page. Check the types of the Python samples at the end."""
     require("curl")
     made = Programs(window.page, tmp_path / "programs")
     yield made
@@ -96,7 +99,7 @@ def programs(window: Window, tmp_path: Path) -> Iterator[Programs]:
 
 @cache
 def operations() -> Mapping[str, str]:
-    """Return the tag of each operation of the document."""
+    """Return the tag of each operation in the OpenAPI document."""
     document: Mapping[str, Any] = json.loads(load_document("tpp", "http://hub.example").text)
     return {each["operationId"]: each["tags"][0] for found in document["paths"].values() for each in found.values()}
 
@@ -105,7 +108,7 @@ def of_screen(name: str) -> list[str]:
     return [operation for operation, tag in operations().items() if tag == name and operation not in APART]
 
 
-def test_the_programs_of_every_operation_succeed_at_a_version_2_bank(window: Window, programs: Programs) -> None:
+def test_the_code_samples_of_every_operation_succeed_at_a_version_2_bank(window: Window, programs: Programs) -> None:
     page = window.page
     authorized(window, 2)
     for operation in of_screen("Account"):
@@ -130,7 +133,7 @@ def test_the_programs_of_every_operation_succeed_at_a_version_2_bank(window: Win
     programs.run("token_revoke")
 
 
-def test_the_programs_of_every_operation_succeed_at_a_version_1_bank(window: Window, programs: Programs) -> None:
+def test_the_code_samples_of_every_operation_succeed_at_a_version_1_bank(window: Window, programs: Programs) -> None:
     page = window.page
     authorized(window, 1)
     for operation in ("accounts", "account", "account_balance", "funds_confirmations", "account_payments"):
@@ -149,7 +152,7 @@ def test_the_programs_of_every_operation_succeed_at_a_version_1_bank(window: Win
         programs.run(operation)
 
 
-def test_the_programs_of_token_operations_succeed(window: Window, programs: Programs) -> None:
+def test_the_code_samples_of_token_operations_succeed(window: Window, programs: Programs) -> None:
     page = window.page
     user.register(window)
     user.create_client(window)
@@ -172,7 +175,9 @@ def test_the_programs_of_token_operations_succeed(window: Window, programs: Prog
     assert page.locator("#access-token").input_value() == tokens["access_token"] != before
 
 
-def test_the_programs_of_event_operations_succeed(window: Window, programs: Programs, operator: bootstrap.Hub) -> None:
+def test_the_code_samples_of_event_operations_succeed(
+    window: Window, programs: Programs, operator: bootstrap.Hub
+) -> None:
     made = operator.openbanking.clients.create(owner="explorer@example.com", title="Poller", secret=True, events="poll")
     screen(window, "authorization", "events")
     window.fill("Client secret (if it has one)", str(made.secret))
@@ -181,7 +186,7 @@ def test_the_programs_of_event_operations_succeed(window: Window, programs: Prog
     programs.run("events")
 
 
-def test_the_programs_of_card_actions_succeed(window: Window, programs: Programs) -> None:
+def test_the_code_samples_of_card_actions_succeed(window: Window, programs: Programs) -> None:
     page = window.page
     screen(window, "cards")
     lock_credential(window)
@@ -191,8 +196,8 @@ def test_the_programs_of_card_actions_succeed(window: Window, programs: Programs
         assert execute(page).body["status"] == "success"
 
 
-def test_every_documented_operation_has_a_program_test(window: Window) -> None:
-    """The other tests run the operations of each screen and the operations in ``APART``."""
+def test_every_documented_operation_has_a_code_sample_test(window: Window) -> None:
+    """Check that the other tests run every operation: the operations of each screen and of ``APART``."""
     assert {*of_screen("Account"), *of_screen("Payments"), *of_screen("Authorization"), *APART} == operations().keys()
     for name in ("authorization", "account", "payments"):
         screen(window, name)

@@ -1,6 +1,6 @@
-"""A TPP developer opens the web interface without instructions, and gets tokens and a balance.
+"""A TPP developer uses the web interface without instructions to get tokens and a balance.
 
-``make test`` runs the way to a balance at one bank. ``make test-pages`` runs the other tests.
+``make test`` runs the test that reads a balance at one bank. ``make test-pages`` runs the other tests.
 """
 
 from __future__ import annotations

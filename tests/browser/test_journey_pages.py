@@ -1,4 +1,4 @@
-"""Pages that update themselves: a consent revoked at the bank, and a payment until its final status."""
+"""Pages that update without a reload: a consent revoked at the bank, and a payment until its final status."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.browser.window import Window
 pytestmark = pytest.mark.pages
 
 
-def test_a_journey_page_shows_a_revocation_at_the_bank_without_a_reload(window: Window) -> None:
+def test_a_journey_page_shows_a_consent_revocation_at_the_bank_without_a_reload(window: Window) -> None:
     user.register(window)
     user.create_client(window)
     user.authorize(window, 2)
@@ -31,7 +31,7 @@ def test_a_journey_page_shows_a_revocation_at_the_bank_without_a_reload(window: 
 
 
 @pytest.mark.parametrize("version", [1, 2])
-def test_a_submitted_payment_form_shows_the_final_status_without_copying(window: Window, version: int) -> None:
+def test_a_submitted_payment_form_shows_the_final_status_without_copied_ids(window: Window, version: int) -> None:
     user.register(window)
     user.create_client(window)
     user.authorize(window, version)
@@ -55,7 +55,7 @@ def test_a_submitted_payment_form_shows_the_final_status_without_copying(window:
     assert not window.page.locator("[data-live]").count()
 
 
-def test_the_page_of_a_payment_without_status_requests_does_not_poll(window: Window) -> None:
+def test_the_page_of_a_payment_that_allows_no_status_requests_does_not_poll(window: Window) -> None:
     window.open("/payments/callback?payment_id=5f6c1f0e&status=4&bic=DEMOGB21")
 
     assert window.page.locator("script[src*=live]").count() == 0

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.pages
 
 
 @pytest.mark.parametrize("walk", WALKS, ids=lambda walk: walk.name)
-def test_a_page_is_accessible_in_light_and_dark_mode_fits_a_phone_and_has_no_layout_shift(
+def test_a_page_is_accessible_fits_a_phone_and_has_no_layout_shift_in_light_and_dark_mode(
     window: Window, walk: Walk
 ) -> None:
     found, met, names = [], set(), []
@@ -27,7 +27,7 @@ def test_a_page_is_accessible_in_light_and_dark_mode_fits_a_phone_and_has_no_lay
     assert set(walk.rows) <= met
 
 
-def test_every_page_of_the_web_interface_belongs_to_a_walk() -> None:
+def test_every_page_of_the_web_interface_belongs_to_a_browser_scenario() -> None:
     pages = {row for row, methods in PAGES.items() if "GET" in methods}
 
     assert {row for walk in WALKS for row in walk.rows} == pages

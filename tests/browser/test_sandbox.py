@@ -1,4 +1,4 @@
-"""The web interface for a TPP developer: clients, tokens, events and deliveries."""
+"""The web interface for TPP developers: clients, tokens, events and event deliveries."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.pages
 
 
 @pytest.mark.parametrize("version", [1, 2])
-def test_a_refusal_at_the_bank_shows_advice_to_the_developer(window: Window, version: int) -> None:
+def test_a_refused_consent_at_the_bank_shows_advice_to_the_developer(window: Window, version: int) -> None:
     user.register(window)
     user.create_client(window)
     user.refuse(window, version)
@@ -30,7 +30,7 @@ def test_a_refusal_at_the_bank_shows_advice_to_the_developer(window: Window, ver
     assert window.bank(version)["name"] in window.page.title()
 
 
-def test_the_shown_request_updates_with_the_form(window: Window) -> None:
+def test_the_displayed_request_is_updated_when_the_form_changes(window: Window) -> None:
     user.register(window)
     client_id = user.create_client(window)
     user.choose_bank(window, 1)

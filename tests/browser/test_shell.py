@@ -27,7 +27,7 @@ def test_the_phone_menu_opens_without_javascript_and_lists_every_entry(windows: 
     assert window.page.url.endswith("/clients")
 
 
-def test_a_wide_screen_has_the_menu_at_the_left(window: Window) -> None:
+def test_a_wide_screen_shows_the_menu_on_the_left(window: Window) -> None:
     user.register(window)
     menu = window.page.get_by_role("navigation", name="Main")
 
@@ -54,7 +54,7 @@ def test_open_menus_are_accessible_and_close_with_escape(window: Window) -> None
     assert is_focused(account.locator("summary"))
 
 
-def test_an_email_is_shown_on_wide_screens_and_hidden_in_the_menu_on_phones(window: Window) -> None:
+def test_the_user_email_is_shown_on_wide_screens_and_hidden_in_the_phone_menu(window: Window) -> None:
     email = user.register(window)
     shown = window.page.locator(".account .email")
     assert shown.inner_text() == email
@@ -67,7 +67,7 @@ def test_an_email_is_shown_on_wide_screens_and_hidden_in_the_menu_on_phones(wind
     assert window.page.locator(".panel strong").inner_text() == email
 
 
-def test_a_message_is_shown_once(window: Window) -> None:
+def test_a_message_is_shown_only_once(window: Window) -> None:
     user.register(window)
     assert window.page.get_by_role("status").inner_text() == "Your account has been created, and you are signed in."
 
@@ -106,7 +106,7 @@ def test_the_documentation_is_searched_while_typing(window: Window) -> None:
     assert "Argon2id" in window.page.locator(".results").inner_text()
 
 
-def test_chart_values_are_readable_with_the_keyboard(window: Window) -> None:
+def test_chart_values_are_readable_by_keyboard(window: Window) -> None:
     window.open(f"/performance?bic={window.bank(2)['bic']}")
     tips = window.page.locator(".chart-tips").first.locator("li")
     window.tab_to(tips.last)
@@ -120,7 +120,7 @@ def test_chart_values_are_readable_with_the_keyboard(window: Window) -> None:
     assert is_focused(tips.first)
 
 
-def test_the_move_time_button_shows_a_busy_state(window: Window) -> None:
+def test_the_clock_advance_button_shows_a_busy_state(window: Window) -> None:
     user.register(window)
     window.open("/clock")
     window.page.evaluate("() => addEventListener('submit', event => event.preventDefault())")

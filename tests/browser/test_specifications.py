@@ -1,4 +1,4 @@
-"""The API specification screens: each call runs with credentials that are entered once and remain private."""
+"""The API specification screens: calls run with credentials that the user enters once and that remain private."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.pages
 
 
 @pytest.mark.parametrize(("version", "operation"), [(1, "account_balance"), (2, "account_transactions")])
-def test_accounts_and_payments_run_with_the_token_of_a_journey_without_input(
+def test_account_and_payment_calls_run_with_the_token_of_a_journey_without_input(
     window: Window, version: int, operation: str
 ) -> None:
     authorized(window, version)

@@ -1,4 +1,4 @@
-"""Walks over pages: their documented names, the README images, and the screenshot command."""
+"""Browser scenarios: their documented names, the README images, and the screenshot command."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ COMMAND = (ROOT / "tests" / "browser" / "__main__.py").read_text("utf-8")
 MAKEFILE = (ROOT / "Makefile").read_text("utf-8")
 
 
-def test_every_documented_walk_name_matches_a_walk() -> None:
+def test_every_documented_scenario_name_matches_a_scenario() -> None:
     named = re.findall(r"make screenshots ONLY=([\w-]+)", EVERYTHING)
     named += re.findall(r"^screenshots:.*ONLY=([\w-]+)", MAKEFILE, re.MULTILINE)
     named += re.findall(r"for example ([\w-]+) or ([\w-]+)", COMMAND)[0]
@@ -28,11 +28,11 @@ def test_every_documented_walk_name_matches_a_walk() -> None:
     assert [name for name in named if not any(walk.name.startswith(name) for walk in WALKS)] == []
 
 
-def test_walk_names_are_unique() -> None:
+def test_scenario_names_are_unique() -> None:
     assert len({walk.name for walk in WALKS}) == len(WALKS)
 
 
-def test_the_images_of_the_readme_are_screenshots_of_walks() -> None:
+def test_the_images_of_the_readme_are_screenshots_of_scenarios() -> None:
     pages = {name for walk in WALKS for name in walk.page_names}
     files = {file.stem for file in (ROOT / "docs" / "images").iterdir()}
 
@@ -40,12 +40,12 @@ def test_the_images_of_the_readme_are_screenshots_of_walks() -> None:
     assert set(IMAGES.values()) == files == set(re.findall(r"docs/images/([\w-]+)\.png", EVERYTHING))
 
 
-def test_an_unknown_walk_name_exits_with_1_and_lists_the_names(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unknown_scenario_name_exits_with_1_and_lists_the_valid_names(capsys: pytest.CaptureFixture[str]) -> None:
     assert command.main(["--only", "nothing"]) == 1
     assert re.search("no walk's name begins with nothing; there are .*website-visitor", capsys.readouterr().err)
 
 
-def test_every_walk_is_reported_when_it_starts(
+def test_every_scenario_is_reported_when_it_starts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -73,5 +73,5 @@ def test_every_walk_is_reported_when_it_starts(
         ("http://127.0.0.1:8000/nowhere", None),
     ],
 )
-def test_an_address_belongs_to_exactly_one_row(address: str, row: str | None) -> None:
+def test_a_page_address_matches_exactly_one_entry_of_the_page_list(address: str, row: str | None) -> None:
     assert row_of(address) == row

@@ -1,4 +1,4 @@
-"""Errors in a window fail the test unless the test allows them."""
+"""Browser errors in a window fail the test unless the test allows these errors."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ STRICT = "default-src 'none'; style-src 'self'"
     ],
     ids=["a script", "a style", "an error", "an exception", "a request to elsewhere", "a missing picture", "a failure"],
 )
-def test_an_error_in_a_page_fails_the_test(
+def test_a_browser_error_in_a_page_fails_the_test(
     browser: Browser, stack: dict[str, Any], body: str, options: dict[str, Any], complaint: str
 ) -> None:
     with pytest.raises(AssertionError, match=complaint), open_window(browser, stack) as window:
@@ -47,7 +47,7 @@ def test_a_test_can_ignore_an_expected_error(window: Window) -> None:
     window.page.wait_for_function("() => document.title === '401'")
 
 
-def test_a_test_can_allow_an_application_at_another_origin(window: Window) -> None:
+def test_a_test_can_allow_requests_to_an_application_at_another_origin(window: Window) -> None:
     address = "http://application.example/back"
     window.may_reach(address)
     window.page.route(address, lambda route: route.fulfill(body="Back"))
@@ -64,7 +64,7 @@ def test_no_script_runs_in_a_window_without_javascript(windows: Windows) -> None
     assert window.page.get_by_text("Nothing runs").is_visible()
 
 
-def test_tab_to_reaches_focusable_elements_only(window: Window) -> None:
+def test_tab_navigation_reaches_focusable_elements_only(window: Window) -> None:
     window.show('<a href="/">A link</a> <button>A button</button> <a>No link</a>')
 
     window.tab_to(window.page.get_by_role("button"))

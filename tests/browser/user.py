@@ -43,7 +43,11 @@ def sign_out(window: Window) -> None:
 
 
 def mailed_link(window: Window, email: str) -> str:
-    """Return the path of the link in the mail to an address. Raises: AssertionError, if no mail arrives."""
+    """Return the path of the link in the mail to an address.
+
+    Raises:
+        AssertionError: if no mail arrives.
+    """
 
     def look() -> str:
         for file in Path(window.stack["mails"]).glob("*.txt"):
@@ -70,7 +74,7 @@ def create_client(
 
 
 def go_to(window: Window, entry: str) -> None:
-    """Follow an entry of the main menu. Open the menu first on a narrow screen."""
+    """Follow an entry of the main menu. On a narrow screen, open the menu first."""
     button = window.page.locator("summary[aria-label=Menu]")
     if button.is_visible() and window.page.locator("details.drawer[open]").count() == 0:
         button.click()
@@ -85,7 +89,7 @@ def choose_bank(window: Window, version: int) -> None:
 
 
 def run_request(window: Window) -> None:
-    """Send the request, and continue to the bank."""
+    """Send the displayed request, and continue to the bank."""
     window.press("Run and go to the bank")
 
 
@@ -97,14 +101,18 @@ def authorize(window: Window, version: int) -> None:
 
 
 def refuse(window: Window, version: int) -> None:
-    """Request an authorization, refuse at the bank, and return."""
+    """Request an authorization, refuse the request at the bank, and return."""
     choose_bank(window, version)
     run_request(window)
     window.press(re.compile("and go back to"))
 
 
 def reload_until(window: Window, wanted: Locator) -> None:
-    """Reload the page until it contains an element. Raises: AssertionError, if the element does not appear."""
+    """Reload the page until it contains an element.
+
+    Raises:
+        AssertionError: if the element does not appear.
+    """
 
     def look() -> bool:
         if wanted.count():
@@ -116,7 +124,7 @@ def reload_until(window: Window, wanted: Locator) -> None:
 
 
 def save(window: Window, action: str, **fields: str) -> None:
-    """Fill in fields of a client's form by their ids, and press the button with the value ``action``."""
+    """Fill in the fields of a client's form by their ids, and press the button with the value ``action``."""
     for name, value in fields.items():
         window.page.locator(f"#{name}").fill(value)
     with window.page.expect_navigation():
@@ -132,7 +140,7 @@ def sign_in_as_issuer(window: Window) -> None:
 
 
 def new_card(window: Window, **members: Any) -> int:
-    """Create a virtual card of a new holder without activating the card."""
+    """Create a virtual card for a new holder, and leave the card inactive."""
     members = {
         **HOLDER_BLOCK,
         "card_program_id": EVERYDAY,

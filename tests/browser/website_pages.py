@@ -1,4 +1,4 @@
-"""Walks over the pages of the web interface, the Cards area and the documentation."""
+"""Browser scenarios for the web interface, the Cards area and the documentation."""
 
 from __future__ import annotations
 
@@ -309,7 +309,7 @@ def _cards(window: Window) -> Iterator[str]:
 
 
 def _clock(window: Window) -> Iterator[str]:
-    """Visit the clock page without moving time, because all walks share one stack."""
+    """Visit the clock page without a clock advance, because all scenarios share one stack."""
     user.register(window)
     window.follow("Clock")
     yield "form"
@@ -341,7 +341,7 @@ def _performance(window: Window) -> Iterator[str]:
 
 
 def _measure(window: Window, bic: str) -> None:
-    """Store a bank's figures for the last 370 days and the current morning."""
+    """Store a bank's statistics for the last 370 days and for the current morning."""
     with patch.dict(os.environ, window.stack["environment"]):
         hub = Hub(Settings.from_environment(window.stack["environment"]))
         today = hub.clock.now().date()

@@ -51,7 +51,7 @@ Colours = Literal["light", "dark"]
 
 @contextmanager
 def launched() -> Iterator[Browser]:
-    """Start Chromium in headless mode with an empty profile, which is removed afterwards."""
+    """Start Chromium in headless mode with an empty profile. Remove the profile afterwards."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=_EXECUTABLE, args=_FLAGS, chromium_sandbox=False)
         try:
@@ -61,7 +61,7 @@ def launched() -> Iterator[Browser]:
 
 
 def wait_for_requests(page: Page) -> None:
-    """Wait until every request of the page has reached its route."""
+    """Wait until the route handlers have received every request of the page."""
     page.route("**/heard", lambda route: route.fulfill(status=204))
     with page.expect_response("**/heard"):
         page.evaluate("void fetch('/heard')")
@@ -71,7 +71,7 @@ class Window:
     """A browser context without cookies or history, and its Playwright page.
 
     Attributes:
-        stack: the content of the running stack's file.
+        stack: the parsed JSON file of the running stack.
         tpp: the predefined client of the stack.
     """
 
@@ -93,7 +93,7 @@ class Window:
     # -- actions
 
     def open(self, address: str) -> None:
-        """Open an address, or a path of the service."""
+        """Open an address or a path of the service."""
         self.page.goto(urljoin(self.stack["base_url"], address))
 
     def press(self, name: str | re.Pattern[str]) -> None:
@@ -122,7 +122,11 @@ class Window:
             self.page.locator("tbody a").first.click()
 
     def tab_to(self, wanted: Locator) -> None:
-        """Move to a field, button or link with the Tab key. Raises: AssertionError, if Tab does not reach it."""
+        """Move to a field, button or link with the Tab key.
+
+        Raises:
+            AssertionError: if the Tab key does not reach the element.
+        """
         for _ in range(_TABS):
             self.page.keyboard.press("Tab")
             if is_focused(wanted):
@@ -140,13 +144,13 @@ class Window:
         self.enter()
 
     def bank(self, version: int, *, faults: bool = False) -> Mapping[str, Any]:
-        """Return the demonstration bank or the fault bank of a version from the stack's file."""
+        """Return the demonstration bank or the fault bank of a version from the stack's JSON file."""
         banks = self.stack["fault_banks" if faults else "banks"]
         found: Mapping[str, Any] = next(bank for bank in banks if bank["api_version"] == version)
         return found
 
     def show(self, body: str, *, policy: str = "default-src * 'unsafe-inline'", status: int = 200) -> None:
-        """Open a page with this content at an address of the service. ``policy`` is its Content-Security-Policy."""
+        """Open a page with this content at an address of the service, with ``policy`` as Content-Security-Policy."""
         content = f'<!doctype html><html lang="en"><head><title>Made up</title></head><body>{body}</body></html>'
         headers = {"Content-Type": "text/html; charset=utf-8", "Content-Security-Policy": policy}
         self.page.route("**/favicon.ico", lambda route: route.fulfill(status=204))
@@ -161,11 +165,11 @@ class Window:
     # -- errors
 
     def may_reach(self, address: str) -> None:
-        """Allow requests to the origin of this address, for example of an application that the PSU returns to."""
+        """Allow requests to the origin of this address, for example to an application to which the PSU returns."""
         self._origins.add(origin(address))
 
     def forgive(self, text: str) -> None:
-        """Ignore complaints with this text, which the test expects."""
+        """Ignore recorded errors that contain this text and that the test expects."""
         self._forgiven.append(text)
 
     @property
@@ -173,7 +177,7 @@ class Window:
         """Return console errors (including Content-Security-Policy violations), exceptions, and requests to other
         origins.
 
-        The console error for a page that the service returns with a 4xx status does not count.
+        Omit the console error for a page that the service returns with a 4xx status.
         """
         heard = [
             f"console: {text} ({url})"
@@ -213,7 +217,7 @@ def open_window(
     """Open a window until the end of the block.
 
     Raises:
-        AssertionError: at the end, with all complaints, if any were recorded.
+        AssertionError: at the end, if errors were recorded. The message lists all errors.
     """
     context = browser.new_context(
         viewport={"width": width, "height": HEIGHT},

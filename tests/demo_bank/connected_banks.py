@@ -24,11 +24,11 @@ CUSTOMERS = {"one": "carys", "two": "sofia"}
 
 
 class Wires(Outbound):
-    """Connect calls of the service to the routes of the banks. A bank that pauses too long times out.
+    """Connect calls of the service to the routes of the banks. Calls to a bank with too long a pause time out.
 
-    The service's receiver gets the events.
+    The receiver of the service gets the events.
 
-    ``pauses`` contains the simulated pauses of the banks in seconds.
+    ``pauses`` lists the simulated pauses of the banks in seconds.
     """
 
     def __init__(self, causeway: Causeway) -> None:
@@ -66,7 +66,7 @@ def connect_banks(causeway: Causeway) -> Iterator[Causeway]:
 
 @contextmanager
 def wire_banks(causeway: Causeway) -> Iterator[None]:
-    """Connect the service to present and future demonstration banks in both directions."""
+    """Connect the service and the demonstration banks in both directions, including banks that are created later."""
     causeway.hub.__dict__["outbound"] = Wires(causeway)
     causeway.hub.__dict__.pop("openbanking", None)
     causeway.hub.__dict__.pop("delivery", None)

@@ -1,4 +1,4 @@
-"""The counterparts of a demonstration bank: a scripted hub, and the browser of a PSU."""
+"""The counterparts of a demonstration bank: a hub with scripted responses, and the browser of a PSU."""
 
 from __future__ import annotations
 
@@ -54,10 +54,11 @@ class Reply:
 
 @dataclass
 class ScriptedHub:
-    """The hub that the bank calls. It responds in the format of the version and records the calls.
+    """A hub with scripted responses for calls of the bank. It uses the format of the bank's version and records the
+    calls.
 
     ``errors`` maps paths to (status, body) or an exception. ``during_consent`` runs while a consent is saved.
-    Every response takes ``answer_seconds``. ``timeouts`` are the timeouts of the bank's calls.
+    Each response takes ``answer_seconds``. ``timeouts`` contains the timeouts of the bank's calls.
     """
 
     settings: Settings
@@ -140,7 +141,7 @@ class Browser:
         return self._go("GET", urljoin(self.bank.domain, url), None)
 
     def submit(self, action: str, *, follow: bool = True, fields: list[tuple[str, str]] | None = None) -> Reply:
-        """Send the first form for ``action`` on the page with its hidden fields and ``fields``."""
+        """Send the first form on the page whose action is ``action``, with its hidden fields and ``fields``."""
         form = next(form for form in _Page(self.page.text).forms if form[0].endswith(action))
         body = urlencode([*form[1], *(fields or [])]).encode()
         return self._go("POST", urljoin(self.page.url, form[0]), body, follow)
@@ -152,7 +153,7 @@ class Browser:
         return self.submit("/choose", fields=[("account", account) for account in self.offered()[:count]])
 
     def offered(self) -> list[str]:
-        """Return the accounts that the page offers."""
+        """Return the accounts that the current page offers for selection."""
         return _Page(self.page.text).checkboxes
 
     def key_code(self) -> str:
@@ -199,7 +200,7 @@ class Browser:
 
 
 class _Page(HTMLParser):
-    """Parse the addresses and hidden fields of a page's forms, and the values of the check boxes."""
+    """Parse the addresses and hidden fields of a page's forms, and the values of the checkboxes."""
 
     def __init__(self, text: str) -> None:
         super().__init__()

@@ -47,7 +47,7 @@ DIRECT = {"one": "/direct_payment_initiation", "two": "/v2_payment_direct_single
 
 
 class SingleBank:
-    """A bank with its routes, its table, a scripted hub, and payments that a TPP initiates and a PSU confirms."""
+    """A demonstration bank with routes, table and scripted hub, and helpers that make and confirm payments."""
 
     def __init__(self, name: BankName, mock: responses.RequestsMock, **environment: str) -> None:
         self.profile: Profile = BY_NAME[name]
@@ -78,7 +78,7 @@ class SingleBank:
 
     @property
     def single_path(self) -> str:
-        """Return the webhook path of a single payment."""
+        """Return the webhook path for single payments."""
         return SINGLE[self.profile.name]
 
     @property
@@ -91,7 +91,7 @@ class SingleBank:
         return f"{self.profile.authorization_url(self.settings.public_url)}?{urlencode(query)}"
 
     def call(self, method: str, url: str, body: bytes | None = None, headers: Mapping[str, str] | None = None) -> Reply:
-        """Make an HTTP request as API Gateway passes it to the function."""
+        """Pass an HTTP request to the function in the format of API Gateway."""
         parts = urlsplit(url)
         target = parts.path + (f"?{parts.query}" if parts.query else "")
         gateway = LocalGateway(self.app, Config())
@@ -129,7 +129,7 @@ class SingleBank:
     def approve(
         self, customer: str, accounts: int = 99, scopes: list[str] | None = None, *, is_one_time: bool = False
     ) -> str:
-        """Store a customer's consent for the first accounts, as after a journey. Return its token."""
+        """Store a customer's consent for the first accounts, as an authorization journey does. Return its token."""
         token = f"consent.{uuid.uuid4().hex}"
         found = find_customer(self.runtime, customer)
         assert found is not None
@@ -158,7 +158,7 @@ class SingleBank:
         return self.approve(customer or self.customer, scopes=list(self.profile.protocol.scopes), **options)
 
     def single(self, amount: Any = "12.50", *, sender: bool = True, **members: Any) -> dict[str, Any]:
-        """Return a single payment from the customer's first account, with parameters that fit either version."""
+        """Return a single payment from the customer's first account, with parameters valid in both versions."""
         name = self.profile.name
         scheme, to = members.pop("scheme", INSTANT[name]), members.pop("to", AWAY[name])
         reference = members.pop("reference", "Invoice 17")
@@ -184,7 +184,7 @@ class SingleBank:
         return body | ({"debtor_account": {"iban": self.account().iban}} if sender else {}) | members
 
     def bulk(self, amounts: list[str], **members: Any) -> dict[str, Any]:
-        """Return a bulk payment to one receiver."""
+        """Return a bulk payment to a single receiver."""
         items = [self.single(amount, sender=False, **members) for amount in amounts]
         total = sum(map(Decimal, amounts))
         dropped = ("callback_url",) if self.profile.version == 1 else ("callback_url", "payment_scheme")
@@ -203,7 +203,7 @@ class SingleBank:
         }
 
     def ask(self, path: str, members: Any, given: str | None, **headers: Any) -> Any:
-        """Send a webhook and validate the response with the protocol's model. Return its members."""
+        """Send a webhook, and validate the response with the protocol's model. Return the members of the response."""
         reply = self.webhook(path, members, token=given, **headers)
         assert reply.status == 200, reply
         webhook = next(row for row in self.profile.protocol.webhooks if row.path == path)
@@ -217,7 +217,7 @@ class SingleBank:
         return self.ask(self.single_path, self.single(**options), given or self.token())
 
     def at_confirmation(self, answer: Any, customer: str = "") -> Browser:
-        """Return a browser at the page that requests the key code."""
+        """Return a browser that displays the page for the key code."""
         browser = self.browser()
         browser.open(answer["confirmation_url"])
         browser.pay_as(customer or self.customer)
@@ -229,7 +229,7 @@ class SingleBank:
         return outcome(self.at_confirmation(self.initiate(given, **options)).pay())
 
     def either(self, first: Any, second: Any) -> Any:
-        """Return the first value at the version 1 bank, and the second value at the version 2 bank."""
+        """Return ``first`` for the version 1 bank and ``second`` for the version 2 bank."""
         return first if self.profile.version == 1 else second
 
     def payment_status(self, payment_id: str, given: str) -> Any:
@@ -244,7 +244,7 @@ class SingleBank:
         return [body[member] for _, body, _ in self.hub.received("/payments/status")]
 
     def balances(self, given: str, whose: CustomerAccount | None = None) -> tuple[Decimal, Decimal]:
-        """Return booked and available balance from the webhooks."""
+        """Return the booked and the available balance from the webhooks."""
         whose = whose or self.account()
         if self.profile.version == 1:
             (row,) = self.ask("/account_balance", {"account_id": whose.account_id}, given)["accounts"]
@@ -256,7 +256,7 @@ class SingleBank:
         return found["interimBooked"], found["interimAvailable"]
 
     def history(self, given: str, whose: CustomerAccount | None = None) -> list[tuple[str, bool, Decimal]]:
-        """Return all listed transactions of all pages: id, whether it is booked, and amount."""
+        """Return id, booked flag and amount of each transaction on all pages."""
         whose = whose or self.account()
         if self.profile.version == 1:
             rows: list[Any] = []
@@ -292,7 +292,7 @@ def outcome(reply: Reply) -> dict[str, str]:
 
 
 def code(reply: Reply) -> tuple[int, Any]:
-    """Return HTTP status and code of an error."""
+    """Return the HTTP status and the code of an error response."""
     return reply.status, reply.body.get("error_code", reply.body.get("code"))
 
 

@@ -1,4 +1,4 @@
-"""Balances and funds confirmations: every kind of balance, and the current amounts."""
+"""Balances and funds confirmations: every balance type, and the current amounts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ FUNDS = {"one": "/funds_confirmations", "two": "/v2_funds_confirmations"}
 
 
 def has_funds(bank: SingleBank, given: str, amount: object, currency: str = "") -> Any:
-    """Return the response about funds of the customer's first account."""
+    """Return the bank's funds confirmation for the customer's first account."""
     name = bank.profile.name
     asked = {
         "account": {"iban": bank.account().iban},

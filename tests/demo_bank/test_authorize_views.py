@@ -23,7 +23,7 @@ def customer(bank: SingleBank) -> str:
 
 
 def cancelled(bank: SingleBank, reply: Reply) -> str:
-    """Return the reason in the redirect to the cancel address."""
+    """Return the reason in the query of the redirect to the cancel address."""
     assert reply.status == 303
     assert reply.location.startswith(f"{bank.settings.bank_api_url}/bank/cancel/cancel-secret?")
     assert query_of(reply.location)["error"] == "access_denied"
@@ -62,7 +62,7 @@ def test_the_first_page_shows_the_client_and_describes_the_scopes(bank: SingleBa
     assert "See which accounts you have" in page.text
 
 
-def test_a_visit_without_a_request_returns_400_without_a_call(bank: SingleBank) -> None:
+def test_the_first_page_without_an_authorization_request_returns_400_without_a_call(bank: SingleBank) -> None:
     page = bank.browser().open(f"{bank.domain}/authorize")
     assert page.status == 400
     assert not bank.hub.calls
@@ -163,7 +163,7 @@ def test_choosing_accounts_again_does_not_reset_the_key_code_attempts(bank: Sing
     assert "one more try" in browser.confirm("not it", follow=True).text
 
 
-def test_a_key_code_is_valid_for_the_chosen_accounts_only(bank: SingleBank) -> None:
+def test_a_key_code_is_valid_only_for_the_chosen_accounts(bank: SingleBank) -> None:
     browser = bank.browser().at_confirmation(customer(bank), 2)
     stale = browser.page
     code = browser.key_code()
@@ -199,7 +199,7 @@ def test_the_confirmation_page_shows_the_end_of_access(bank: SingleBank) -> None
     assert "For one payment only" not in page.text
 
 
-def test_the_confirmation_page_of_a_one_time_consent_shows_one_payment_only(bank: SingleBank) -> None:
+def test_the_confirmation_page_of_a_one_time_consent_states_that_one_payment_is_allowed(bank: SingleBank) -> None:
     browser = bank.browser().arrive(consent_type="one_time")
     browser.sign_in(customer(bank))
 
@@ -207,7 +207,7 @@ def test_the_confirmation_page_of_a_one_time_consent_shows_one_payment_only(bank
 
 
 def test_the_confirmation_page_shows_the_changed_validity_days_of_consents(bank: SingleBank) -> None:
-    """The operator can change the number of days for which a bank's consents are valid."""
+    """The operator can change the number of days for which consents of a bank are valid."""
     bank.hub.consent_days = 30
     first = bank.browser().at_confirmation(customer(bank))
     assert "(180 days)" in first.page.text
@@ -243,7 +243,7 @@ def test_a_callback_url_cannot_change_the_content_security_policy(bank: SingleBa
     }  # fmt: skip
 
 
-def test_the_table_contains_no_secret_in_plain_text(bank: SingleBank) -> None:
+def test_the_bank_table_contains_no_secret_in_plain_text(bank: SingleBank) -> None:
     browser = bank.browser().at_confirmation(customer(bank))
     journey = query_of(browser.page.url)["journey"]
     code = browser.key_code()

@@ -1,4 +1,4 @@
-"""Account books: rules generate the same transactions on every machine and at any time."""
+"""Account books: the booking rules generate the same transactions on every machine and at any time."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_a_monthly_rule_books_on_29_february_only_in_leap_years() -> None:
     assert days(rule("month", 29, date(2100, 2, 1)), date(2100, 3, 31)) == ["02-28", "03-29"]  # not a leap year
 
 
-def test_a_monthly_rule_begins_in_the_next_month_if_its_day_has_passed() -> None:
+def test_a_monthly_rule_begins_in_the_next_month_if_its_day_of_the_month_has_passed() -> None:
     assert days(rule("month", 5, date(2026, 1, 6)), date(2026, 3, 4)) == ["02-05"]
     assert days(rule("month", 5, date(2025, 12, 6)), date(2026, 1, 5)) == ["01-05"]
     assert days(rule("month", 6, date(2026, 1, 6)), date(2026, 1, 31)) == ["01-06"]
@@ -69,7 +69,7 @@ def test_a_random_amount_depends_on_account_rule_and_day() -> None:
     assert drawn[0] != wide.amount("61000001", 3, START)
 
 
-def test_a_random_amount_includes_both_bounds() -> None:
+def test_a_random_amount_can_equal_its_lower_and_upper_bound() -> None:
     narrow = rule("day", lowest=1, highest=2)
     assert {narrow.amount("61000001", 0, day) for day in narrow.days(date(2026, 2, 28))} == {1, 2}
 
@@ -86,7 +86,7 @@ BOOK = AccountBook(
 )
 
 
-def test_entries_are_sorted_with_unique_numbers_per_day() -> None:
+def test_account_book_entries_are_sorted_and_have_unique_numbers_per_day() -> None:
     found = BOOK.entries("61000001", date(2026, 2, 10))
     assert [(entry.day, entry.number) for entry in found] == sorted((entry.day, entry.number) for entry in found)
     assert [(entry.number, entry.amount) for entry in found if entry.day == date(2026, 2, 10)] == [
@@ -97,18 +97,18 @@ def test_entries_are_sorted_with_unique_numbers_per_day() -> None:
     assert len({entry[:2] for entry in found}) == len(found)
 
 
-def test_a_later_day_adds_entries_and_changes_no_existing_entry() -> None:
+def test_a_later_day_adds_account_book_entries_and_changes_no_existing_entry() -> None:
     earlier, later = (BOOK.entries("61000001", date(2026, month, 20)) for month in (2, 12))
     assert later[: len(earlier)] == earlier
     assert all(isinstance(entry, BookEntry) and entry.day > date(2026, 2, 20) for entry in later[len(earlier) :])
     assert len(later) - len(earlier) == 10  # the salary of ten more months
 
 
-def test_a_book_is_unchanged_after_serialization_and_parsing() -> None:
+def test_an_account_book_is_unchanged_after_serialization_and_parsing() -> None:
     assert parse_book(dump_book(BOOK)) == BOOK
 
 
-def test_a_book_stored_by_an_earlier_version_is_parsed() -> None:
+def test_an_account_book_stored_by_an_earlier_version_is_parsed() -> None:
     text = (
         '{"opening": 5, "opened_on": "2026-01-01", "rules": [],'
         ' "transactions": [["2026-01-02", 7, {"counterparty": "a", "text": "b"}]]}'
@@ -118,6 +118,6 @@ def test_a_book_stored_by_an_earlier_version_is_parsed() -> None:
 
 
 @pytest.mark.parametrize("every", ["day", "week", "month"])
-def test_a_rule_generates_each_day_once(every: str) -> None:
+def test_a_booking_rule_generates_each_day_once(every: str) -> None:
     found = days(rule(every, 3), date(2026, 12, 31))
     assert len(set(found)) == len(found) >= 12

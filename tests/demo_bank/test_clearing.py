@@ -1,4 +1,4 @@
-"""Due payments are settled every minute, and a failing payment does not delay other payments."""
+"""Due payments are settled every minute. A failing payment does not delay other payments."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def expired(bank: SingleBank, count: int) -> list[str]:
     return ids
 
 
-def test_failing_payments_are_postponed_without_delaying_others(
+def test_failing_payments_are_postponed_without_delaying_other_payments(
     bank: SingleBank, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     at, real = get_bank(bank.profile.name, bank), execution.refresh
@@ -63,7 +63,7 @@ def test_a_postponed_payment_is_removed_from_the_due_index_after_its_completion(
     assert len(bank.reported_statuses()) == 1
 
 
-def test_a_run_stops_at_its_time_limit_and_the_next_run_continues(bank: SingleBank) -> None:
+def test_a_clearing_run_stops_at_its_time_limit_and_the_next_run_continues(bank: SingleBank) -> None:
     at = get_bank(bank.profile.name, bank)
     ids = expired(bank, 4)
     bank.hub.answer_seconds = 4

@@ -1,4 +1,4 @@
-"""The front page, and the pages on which customers see and revoke consents, and see accounts and payments."""
+"""The bank's front page, and the pages for a customer's consents, accounts and payments."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_a_customer_sees_only_their_own_consents(bank: SingleBank) -> None:
 
 
 def last_used(page: Reply) -> str:
-    """Return the last use of the newest consent on the page."""
+    """Return the displayed last use of the newest consent."""
     found = re.search(r"<dt>Last used</dt><dd>([^<]*)</dd>", page.text)
     assert found is not None
     return found[1]
@@ -138,7 +138,7 @@ def test_revoking_a_consent_notifies_the_service_and_invalidates_the_token(bank:
     assert works(bank, ({token, other} - {revoked}).pop())
 
 
-def test_a_failed_revocation_notice_can_be_sent_again(bank: SingleBank) -> None:
+def test_a_failed_revocation_notice_can_be_sent_again_by_the_customer(bank: SingleBank) -> None:
     token = approved(bank)
     bank.hub.errors["/token/revoke"] = requests.ConnectionError("away")
     browser = signed_in(bank)
@@ -294,7 +294,7 @@ def test_a_customer_cannot_see_an_account_of_another_customer(bank: SingleBank) 
     assert "Sign in to see balances" in bank.browser().open(url).text
 
 
-def test_one_sign_in_gives_access_to_accounts_and_consents(bank: SingleBank) -> None:
+def test_one_sign_in_gives_access_to_account_and_consent_pages(bank: SingleBank) -> None:
     browser = signed_in_to_accounts(bank)
     assert "My consents" in browser.open(f"{bank.domain}/consents").text
     assert "Sign out" in browser.page.text
@@ -303,7 +303,7 @@ def test_one_sign_in_gives_access_to_accounts_and_consents(bank: SingleBank) -> 
     assert "Sign in to see balances" in browser.open(f"{bank.domain}/my-accounts").text
 
 
-def test_a_wrong_password_shows_the_sign_in_page_of_the_requested_page(bank: SingleBank) -> None:
+def test_a_wrong_password_shows_the_sign_in_page_for_the_requested_page(bank: SingleBank) -> None:
     browser = bank.browser()
     browser.open(f"{bank.domain}/my-accounts")
     page = browser.submit("/my-accounts", fields=[("username", "ada"), ("password", "wrong")])

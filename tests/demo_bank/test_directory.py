@@ -1,4 +1,4 @@
-"""Loaded and built-in customers: lookup, and atomic replacement and deletion."""
+"""Loaded and built-in customers: lookup, atomic replacement, and deletion."""
 
 from __future__ import annotations
 
@@ -55,7 +55,9 @@ def test_accounts_in_different_currencies_have_different_ids(bank: SingleBank) -
     assert len(books(bank)) == 1
 
 
-def test_looking_up_built_in_customers_takes_no_read(bank: SingleBank, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lookup_of_built_in_customers_makes_no_storage_read(
+    bank: SingleBank, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def refuse(_: DemoBank) -> directory.LoadedCustomers:
         raise AssertionError("read")
 
@@ -66,7 +68,7 @@ def test_looking_up_built_in_customers_takes_no_read(bank: SingleBank, monkeypat
     assert directory.read_book(bank.runtime, built_in.accounts[0]) is None
 
 
-def test_customers_are_parsed_once_until_a_load_changes_them(bank: SingleBank) -> None:
+def test_loaded_customers_are_parsed_once_until_the_next_load(bank: SingleBank) -> None:
     loading.load(bank, customer_file(customer("noor")))
     before = directory.read_loaded(bank.runtime).customers
     assert directory.read_loaded(bank.runtime).customers is before
@@ -84,14 +86,14 @@ def test_a_change_based_on_an_outdated_customer_list_is_rejected(bank: SingleBan
     assert list(directory.read_loaded(bank.runtime).customers) == ["kenji", "noor"]
 
 
-def test_a_change_based_on_an_empty_list_is_rejected_after_a_load(bank: SingleBank) -> None:
+def test_a_change_based_on_an_empty_customer_list_is_rejected_after_a_load(bank: SingleBank) -> None:
     empty = directory.read_loaded(bank.runtime)
     loading.load(bank, customer_file(customer("noor")))
     with pytest.raises(ConditionFailed):
         bank.store.transact(directory.replace_customers(bank.runtime, empty, removed=["kenji"]))
 
 
-def test_books_of_replaced_and_deleted_accounts_are_deleted(bank: SingleBank) -> None:
+def test_account_books_of_replaced_and_deleted_accounts_are_deleted(bank: SingleBank) -> None:
     loading.load(bank, customer_file(customer(accounts=[account(), account("61000002")])))
     assert len(books(bank)) == 2
     loading.load(bank, customer_file(customer(accounts=[account("61000002"), account("61000003")])))

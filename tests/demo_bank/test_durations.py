@@ -1,4 +1,4 @@
-"""The version 2 bank reports daily how long its customers take to confirm."""
+"""The version 2 bank sends a daily report of its customers' confirmation times."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def told(bank: SingleBank) -> list[Any]:
 
 
 def consent(bank: SingleBank, seconds: float) -> None:
-    """Confirm a consent after this many seconds."""
+    """Confirm a consent this many seconds after its request."""
     browser = bank.browser().at_confirmation("lena")
     bank.clock.advance(seconds)
     assert browser.confirm().status == 303
@@ -33,7 +33,7 @@ def payment(bank: SingleBank, seconds: float) -> None:
     assert bank.at_confirmation(answer).pay().status == 303
 
 
-def test_the_average_durations_of_a_day_are_reported_on_the_next_day(two: SingleBank) -> None:
+def test_average_confirmation_times_of_a_day_are_reported_on_the_next_day(two: SingleBank) -> None:
     for seconds in (30, 61, 62):
         consent(two, seconds)
     payment(two, 20)
@@ -50,7 +50,7 @@ def test_the_average_durations_of_a_day_are_reported_on_the_next_day(two: Single
     assert headers["X-Signature"]
 
 
-def test_a_day_is_reported_only_once(two: SingleBank) -> None:
+def test_the_confirmation_times_of_a_day_are_reported_only_once(two: SingleBank) -> None:
     for _ in range(3):
         clearing.run_due_work(two)
         two.clock.advance(3600)
@@ -58,7 +58,7 @@ def test_a_day_is_reported_only_once(two: SingleBank) -> None:
     assert [body["date"] for body in told(two)] == ["2026-03-01"]
 
 
-def test_a_report_omits_durations_without_confirmations(two: SingleBank) -> None:
+def test_a_daily_report_omits_averages_without_confirmations(two: SingleBank) -> None:
     consent(two, 0)
     two.clock.advance(DAY)
 
@@ -81,7 +81,7 @@ def test_a_confirmation_counts_for_the_day_of_its_approval(two: SingleBank) -> N
 
 
 @pytest.mark.parametrize("failure", [requests.ConnectionError("away"), (401, {"code": "ERROR", "title": "no"})])
-def test_a_failed_report_is_retried_after_a_delay(two: SingleBank, failure: Any) -> None:
+def test_a_failed_daily_report_is_retried_after_a_delay(two: SingleBank, failure: Any) -> None:
     two.hub.errors[PATH] = failure
     for _ in range(3):
         clearing.run_due_work(two)
@@ -96,7 +96,7 @@ def test_a_failed_report_is_retried_after_a_delay(two: SingleBank, failure: Any)
     assert [body["date"] for body in told(two)] == ["2026-03-01"] * 2
 
 
-def test_a_rejected_consent_does_not_count_as_confirmation(two: SingleBank) -> None:
+def test_a_rejected_consent_does_not_count_as_a_confirmation(two: SingleBank) -> None:
     two.hub.errors["/consent"] = (400, {"code": "FORMAT_ERROR", "title": "no"})
     browser = two.browser().at_confirmation("lena")
     browser.confirm()
@@ -107,7 +107,7 @@ def test_a_rejected_consent_does_not_count_as_confirmation(two: SingleBank) -> N
     assert told(two) == [{"date": "2026-03-02"}]
 
 
-def test_a_version_1_bank_reports_no_durations(one: SingleBank) -> None:
+def test_a_version_1_bank_reports_no_confirmation_times(one: SingleBank) -> None:
     browser = one.browser().at_confirmation("ada")
     assert browser.confirm().status == 303
     payment(one, 1)

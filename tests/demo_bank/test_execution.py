@@ -1,4 +1,4 @@
-"""Execution of payments: confirmed, settled, rejected or expired, and never duplicated."""
+"""Payment execution: payments are confirmed, settled, rejected or expired, and never duplicated."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_a_payment_to_an_account_at_the_same_bank_is_credited(bank: SingleBank) 
     assert bank.reported_statuses() == bank.either([4], ["ACSP", "ACSC", "ACCC"])
 
 
-def test_a_bulk_of_1000_payments_is_one_debit_with_one_status(bank: SingleBank) -> None:
+def test_a_bulk_payment_of_1000_payments_is_one_debit_with_one_status(bank: SingleBank) -> None:
     name = bank.profile.name
     given, receiver = bank.token(), bank.account(OTHER[name])
     before = bank.balances(given)[0]
@@ -86,7 +86,7 @@ def test_a_bulk_of_1000_payments_is_one_debit_with_one_status(bank: SingleBank) 
         assert code(bank.webhook("/v2_payment_single_status", asked, token=given))[0] == 404
 
 
-def test_the_second_of_two_simultaneous_payments_is_rejected_without_funds(
+def test_the_second_of_two_simultaneous_payments_is_rejected_for_insufficient_funds(
     bank: SingleBank, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     given = bank.token()
@@ -108,7 +108,7 @@ def test_the_second_of_two_simultaneous_payments_is_rejected_without_funds(
     assert bank.balances(given) == bank.sums(given)
 
 
-def test_a_double_click_pays_once_and_redirects_to_the_same_callback(
+def test_a_double_click_makes_one_payment_and_redirects_to_the_same_callback(
     bank: SingleBank, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     given = bank.token()

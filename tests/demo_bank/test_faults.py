@@ -1,4 +1,4 @@
-"""Faults by name: the result of each fault for a TPP, at both fault banks."""
+"""Simulated faults, selected by name: the result of each fault for a TPP at both fault banks."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def either(bank: str, first: Any, second: Any) -> Any:
 
 
 def expected(bank: str, fault: str) -> str:
-    """Return the expected details of the error."""
+    """Return the error details that the fault is expected to cause."""
     return ALWAYS_FAIL.get(fault) or str(either(bank, *CODES[fault]))
 
 
@@ -70,7 +70,7 @@ def account_of(bank: str, fault: str) -> CustomerAccount:
 
 
 def data_calls(causeway: Causeway, bank: str, fault: str, bearer: str) -> dict[str, Answer]:
-    """Return the responses to every data call about the customer's first account, made at intervals of 31 seconds."""
+    """Make every data call for the customer's first account at intervals of 31 seconds. Return the responses."""
     account = account_of(bank, fault)
     named = f"account_id={account.account_id}"
     lists = either(bank, f"account_payments?{named}", f"account_transactions?{named}&booking_status=both")
@@ -113,7 +113,7 @@ def wires(causeway: Causeway) -> Wires:
 # -- the table
 
 
-def test_only_the_fault_banks_have_a_customer_per_fault() -> None:
+def test_only_fault_banks_have_one_customer_per_fault() -> None:
     for profile in PROFILES:
         names = set(CUSTOMERS[profile.name])
         assert names & set(FAULTS_BY_NAME) == (set(FAULTS_BY_NAME) if profile.plays_faults else set())
@@ -129,7 +129,7 @@ def test_account_identifiers_of_a_fault_bank_are_unique(bank: BankName) -> None:
 
 
 @each_bank
-def test_the_sign_in_and_the_front_page_explain_every_fault(connected: Causeway, bank: str) -> None:
+def test_the_sign_in_page_and_the_front_page_explain_every_fault(connected: Causeway, bank: str) -> None:
     psu = Psu(connected, bank, "slow")
     sign_in = psu.look(psu.arrive(authorize(connected, bank)["redirect_url"]))
     front = connected.call("GET", f"/demo-bank/{bank}").text
@@ -281,7 +281,7 @@ def test_many_accounts_and_transactions_are_returned_in_pages(connected: Causewa
 
 
 @each_bank
-def test_a_long_account_list_is_preselected_and_shows_no_balances(connected: Causeway, bank: str) -> None:
+def test_all_accounts_of_a_long_list_are_preselected_without_balances(connected: Causeway, bank: str) -> None:
     psu = Psu(connected, bank, "many")
     psu.arrive(authorize(connected, bank)["redirect_url"])
     looks: list[str] = []
@@ -336,7 +336,7 @@ def test_the_bank_revokes_a_consent_after_a_day_and_the_tpp_receives_an_event(co
 
 
 def deliver_events(causeway: Causeway) -> list[Any]:
-    """Deliver the waiting events. Return the events that the TPP's receiver gets."""
+    """Deliver the pending events. Return the events that the TPP's receiver got."""
     received: list[Any] = []
     bank_wires = wires(causeway)
 
@@ -373,7 +373,7 @@ def test_payments_are_rejected_with_the_error_code_of_the_bank(connected: Causew
 
 @each_bank
 @pytest.mark.parametrize("fault", ["down", "nonsense", "rate-limited", "refuses-payments"])
-def test_a_bulk_payment_has_the_fault_of_its_payer(connected: Causeway, bank: str, fault: str) -> None:
+def test_a_bulk_payment_triggers_the_fault_of_its_payer(connected: Causeway, bank: str, fault: str) -> None:
     bearer = bearer_of(connected, bank, fault)
     account = account_of(bank, fault)
     back = f"{connected.hub.settings.public_url}/payments/callback"
@@ -423,7 +423,7 @@ FIRST_STATUS = {
 
 @each_bank
 @pytest.mark.parametrize("fault", list(FIRST_STATUS))
-def test_the_fault_of_a_direct_payment_follows_the_signed_in_customer(
+def test_a_direct_payment_triggers_the_fault_of_the_signed_in_customer(
     connected: Causeway, bank: str, fault: str
 ) -> None:
     asked = payment(connected, bank, bic=BICS[bank])
@@ -435,8 +435,10 @@ def test_the_fault_of_a_direct_payment_follows_the_signed_in_customer(
 
 @each_bank
 @pytest.mark.parametrize("fault", ["slow", "silent", "down", "rate-limited", "nonsense", "token-refused"])
-def test_the_status_of_a_direct_payment_has_the_fault_of_its_payer(connected: Causeway, bank: str, fault: str) -> None:
-    """The service requests no status from version 1 banks."""
+def test_the_status_request_of_a_direct_payment_triggers_the_fault_of_its_payer(
+    connected: Causeway, bank: str, fault: str
+) -> None:
+    """The service requests no payment status from version 1 banks."""
     is_asked = bool(BY_NAME[bank].protocol.payment_status)
     asked = payment(connected, bank, bic=BICS[bank])
     started = connected.tpp.call("POST", "/tpp/direct_payment_initiation", asked)

@@ -1,4 +1,4 @@
-"""The response to an initiation, and the checks that only the bank can make."""
+"""Payment initiation: the bank's response, and the checks that only the bank can make."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_an_account_of_another_customer_is_rejected_as_debtor(bank: SingleBank) 
     assert code(reply) == bank.either((400, 4001), (404, "RESOURCE_UNKNOWN"))
 
 
-def test_a_payment_in_a_currency_other_than_the_accounts_is_rejected(bank: SingleBank) -> None:
+def test_a_payment_in_a_currency_other_than_the_account_currency_is_rejected(bank: SingleBank) -> None:
     name = bank.profile.name
     if bank.profile.version == 1:
         body = bank.single(scheme="SCT") | {"currency": "EUR"}
@@ -92,14 +92,14 @@ def test_a_payment_to_the_debtor_account_is_rejected(bank: SingleBank) -> None:
     assert reply.status == 400
 
 
-def test_a_bulk_body_of_four_megabytes_is_accepted(bank: SingleBank) -> None:
+def test_a_bulk_payment_body_of_four_megabytes_is_accepted(bank: SingleBank) -> None:
     raw = jsontext.dumps(bank.bulk(["0.01"] * 10)).encode()
     path = BULK[bank.profile.name]
     assert bank.webhook(path, raw=raw + b" " * (4_100_000 - len(raw)), token=bank.token()).status == 200
     assert bank.webhook(path, raw=raw + b" " * 5_000_000, token=bank.token()).status == 400
 
 
-def test_a_one_time_token_initiates_one_payment_and_reads_its_status(bank: SingleBank) -> None:
+def test_a_one_time_token_can_initiate_one_payment_and_read_its_status(bank: SingleBank) -> None:
     name = bank.profile.name
     scopes = bank.either(["payment.init"], ["payments.single"])
     given = bank.approve(CUSTOMER[name], scopes=scopes, is_one_time=True)
@@ -113,7 +113,7 @@ def test_a_one_time_token_initiates_one_payment_and_reads_its_status(bank: Singl
         assert bank.payment_status(answer["payment_id"], given) == "ACSC"
 
 
-def test_the_consent_type_of_the_request_is_stored_with_the_consent(bank: SingleBank) -> None:
+def test_the_requested_consent_type_is_stored_with_the_consent(bank: SingleBank) -> None:
     bank.hub.scopes = bank.either(["payment.init"], ["payments.single"])
     browser = bank.browser().arrive(consent_type="one_time")
     browser.sign_in(bank.customer)
@@ -124,7 +124,7 @@ def test_the_consent_type_of_the_request_is_stored_with_the_consent(bank: Single
     assert bank.webhook(path, bank.single(), token=bank.hub.token).status == 401
 
 
-def test_the_status_of_a_consented_payment_requires_its_token(two: SingleBank) -> None:
+def test_the_status_of_a_payment_with_consent_requires_the_consent_token(two: SingleBank) -> None:
     asked = {"payment_id": two.initiate()["payment_id"]}
     assert code(two.webhook("/v2_payment_single_status", asked)) == (401, "AUTHENTICATION_REQUIRED")
     assert code(two.webhook("/v2_payment_single_status", asked, token=two.token())) == (404, "RESOURCE_UNKNOWN")
@@ -186,7 +186,7 @@ def test_a_creditor_is_found_by_sort_code_and_account_number(one: SingleBank) ->
     assert one.balances(one.token("bilal"), receiver)[0] == before + PAID
 
 
-def test_a_direct_payment_checks_funds_only_after_the_customer_confirms(two: SingleBank) -> None:
+def test_funds_of_a_direct_payment_are_checked_after_the_customer_confirms(two: SingleBank) -> None:
     more = two.balances(two.token())[1] + Decimal("0.01")
     answer = two.ask(DIRECT["two"], two.single(str(more)), None)
     assert answer["status"] == "ACTC"
@@ -196,7 +196,7 @@ def test_a_direct_payment_checks_funds_only_after_the_customer_confirms(two: Sin
     assert two.webhook(DIRECT["two"], two.single(to=two.account().iban)).status == 400
 
 
-def test_a_direct_payment_with_a_debtor_account_is_confirmed_by_its_owner_only(two: SingleBank) -> None:
+def test_a_direct_payment_with_a_debtor_account_can_be_confirmed_only_by_the_account_owner(two: SingleBank) -> None:
     answer = two.ask(DIRECT["two"], two.single(), None)
     assert answer["status"] == "ACTC"
     browser = two.browser()

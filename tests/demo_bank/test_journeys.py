@@ -1,4 +1,4 @@
-"""A PSU's journey is completed once, in the browser that started the journey, within its lifetime."""
+"""A PSU completes an authorization journey once, in the browser that started it, before it expires."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_a_retry_after_a_lost_response_sends_the_same_consent_and_request_id(ban
     assert headers["X-Request-Id"] == second_headers["X-Request-Id"]
 
 
-def test_an_interrupted_submission_can_be_retried_after_a_delay(
+def test_an_interrupted_consent_submission_can_be_retried_after_a_delay(
     bank: SingleBank, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     browser = bank.browser().at_confirmation(customer(bank))
@@ -137,7 +137,7 @@ def test_two_journeys_in_one_browser_are_independent(bank: SingleBank) -> None:
     assert browser.confirm().status == 303
 
 
-def test_a_journey_expires_after_half_an_hour(bank: SingleBank) -> None:
+def test_a_journey_expires_after_30_minutes(bank: SingleBank) -> None:
     browser = bank.browser().at_confirmation(customer(bank))
     bank.clock.advance(journeys.LIFETIME)
     page = browser.confirm()
@@ -145,7 +145,7 @@ def test_a_journey_expires_after_half_an_hour(bank: SingleBank) -> None:
     assert "This session is over" in page.text
 
 
-def test_a_journey_with_a_lost_storage_key_has_expired(bank: SingleBank) -> None:
+def test_a_journey_whose_storage_key_was_lost_has_expired(bank: SingleBank) -> None:
     browser = bank.browser().at_confirmation(customer(bank))
     bank.secret[bank.profile.name]["storage_key"] = "cd" * 32
     bank.clock.advance(61)

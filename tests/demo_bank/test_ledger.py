@@ -1,4 +1,4 @@
-"""The ledger: the balance equals the sum of the entries in this month, the next month, and a year later."""
+"""The ledger: the balance equals the sum of the entries in the current month, the next month, and a year later."""
 
 from __future__ import annotations
 

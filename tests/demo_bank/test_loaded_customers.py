@@ -48,7 +48,7 @@ def accounts(bank: SingleBank) -> tuple[CustomerAccount, ...]:
 
 
 def balances(bank: SingleBank, given: str, of: CustomerAccount) -> list[str]:
-    """Return the balances as written: booked in version 1, booked and available in version 2."""
+    """Return the balances as strings: booked in version 1, booked and available in version 2."""
     if bank.profile.version == 1:
         found = bank.ask("/account_balance", {"account_id": of.account_id}, given)["accounts"]
         return [str(each["balance"]) for each in found]
@@ -57,7 +57,7 @@ def balances(bank: SingleBank, given: str, of: CustomerAccount) -> list[str]:
 
 
 def transactions(bank: SingleBank, given: str, of: CustomerAccount) -> list[tuple[str, bool]]:
-    """Return amounts as written, and whether each transaction is pending."""
+    """Return the amount of each transaction as a string, and whether the transaction is pending."""
     asked: Content = {"account_id": of.account_id}
     if bank.profile.version == 1:
         found = bank.ask("/account_payments", asked | {"record_count": 100, "current_page": 1}, given)["payments"]
@@ -123,7 +123,7 @@ def test_the_accounts_of_a_loaded_customer_are_listed(bank: SingleBank) -> None:
 
 
 @pytest.mark.parametrize(("amount", "enough"), [("3041.410", True), ("3041.411", False)])
-def test_funds_are_compared_to_the_last_decimal(
+def test_available_funds_are_compared_to_the_last_decimal(
     bank: SingleBank, noor: CustomerAccount, amount: str, enough: bool
 ) -> None:
     if bank.profile.version == 1:
@@ -135,7 +135,7 @@ def test_funds_are_compared_to_the_last_decimal(
         assert bank.ask("/v2_funds_confirmations", body, bank.token("noor"))["funds_available"] == enough
 
 
-def test_a_salary_is_booked_on_the_day_of_the_banks_clock(bank: SingleBank, noor: CustomerAccount) -> None:
+def test_a_salary_is_booked_on_the_day_of_the_bank_clock(bank: SingleBank, noor: CustomerAccount) -> None:
     given = bank.token("noor")
     before = Decimal(balances(bank, given, noor)[0])
     bank.clock.advance(23 * 86_400)
@@ -160,7 +160,7 @@ def test_after_a_year_the_opening_entry_includes_earlier_transactions(bank: Sing
     assert set(statement(bank, noor, date(2026, 4, 1))[1].booked) > set(now.booked)
 
 
-def test_all_pages_of_a_statement_take_one_computation(
+def test_all_pages_of_a_statement_require_one_computation(
     bank: SingleBank, noor: CustomerAccount, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     computed: list[str] = []
@@ -211,7 +211,7 @@ def test_a_payment_changes_the_balance_of_a_loaded_customer(bank: SingleBank) ->
     assert ("-12.50", False) in transactions(bank, given, own)
 
 
-def test_payments_before_balance_on_are_included_in_the_loaded_balance(bank: SingleBank) -> None:
+def test_payments_before_the_balance_on_date_are_included_in_the_loaded_balance(bank: SingleBank) -> None:
     own = accounts(bank)[2]
     bank.at_confirmation(paying(bank), "noor").pay()
     bank.clock.advance(20)
@@ -277,7 +277,7 @@ def test_the_consent_of_a_deleted_customer_can_be_revoked(bank: SingleBank) -> N
     assert bank.webhook(path, {"access_token": given}).status == 200
 
 
-def test_a_consent_returns_the_remaining_accounts(bank: SingleBank, noor: CustomerAccount) -> None:
+def test_a_consent_returns_only_the_accounts_that_still_exist(bank: SingleBank, noor: CustomerAccount) -> None:
     given = bank.token("noor", accounts=2)
     load(bank, customer(accounts=[account("61000002", currency="JPY", balance="5"), account("61000009")]))
     path = "/accounts" if bank.profile.version == 1 else "/v2_accounts"
@@ -289,7 +289,7 @@ def test_a_consent_returns_the_remaining_accounts(bank: SingleBank, noor: Custom
     assert "the customer approved no such account" in refused.text
 
 
-def test_a_consent_without_remaining_accounts_cannot_pay(bank: SingleBank) -> None:
+def test_a_consent_without_existing_accounts_cannot_pay(bank: SingleBank) -> None:
     given = bank.token("noor", accounts=2)
     own = account("61000009", currency=bank.currency, balance="100.00")
     load(bank, customer(accounts=[own]))
@@ -405,7 +405,7 @@ def test_a_payment_finds_its_creditor_among_many_customers(bank: SingleBank) -> 
     assert current_statement(bank.runtime, to).balance == 1350
 
 
-def test_rule_transactions_do_not_depend_on_the_load_time(bank: SingleBank) -> None:
+def test_transactions_generated_by_rules_do_not_depend_on_the_load_time(bank: SingleBank) -> None:
     wide = recurring_rule("week", None, weekday="saturday", between=["-38.000", "-9.500"])
     first = load(bank, customer(accounts=[account(rules=[wide])]))[0]
     early = statement(bank, first, date(2026, 6, 1))

@@ -1,4 +1,4 @@
-"""Order records fit into the table and contain the callback URL of the request."""
+"""Payment records fit into the table, and contain the callback URL of the request."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ TRANSACTION_BYTES = 4_000_000
 TRANSACTION_RECORDS = 100
 
 
-def test_the_longest_bulk_fits_into_one_transaction(two: SingleBank, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_longest_bulk_payment_fits_into_one_storage_transaction(
+    two: SingleBank, monkeypatch: pytest.MonkeyPatch
+) -> None:
     body, written = two.bulk(["0.01"] * BULK_ITEMS), list[Operation]()
     for item in body["payments"]:
         item["creditor_name"] = "\N{GRINNING FACE}" * 70
@@ -38,7 +40,7 @@ def test_the_longest_bulk_fits_into_one_transaction(two: SingleBank, monkeypatch
 
 
 @pytest.mark.parametrize("callback", ["", "?", "?order=7", "?order=7&"])
-def test_the_outcome_is_added_to_the_query_of_the_callback_url(one: SingleBank, callback: str) -> None:
+def test_the_payment_outcome_is_added_to_the_query_of_the_callback_url(one: SingleBank, callback: str) -> None:
     answer = one.initiate(callback_url=f"https://tpp.example/cb{callback}")
     location = one.at_confirmation(answer).refuse_to_pay().location
     assert location.startswith("https://tpp.example/cb?")

@@ -1,4 +1,4 @@
-"""The texts of the pages."""
+"""Texts on the pages of the demonstration banks."""
 
 import pytest
 

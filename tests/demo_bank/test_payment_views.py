@@ -111,7 +111,7 @@ def test_the_third_wrong_key_code_cancels_the_payment(bank: SingleBank) -> None:
     assert (back["status"], back["message"]) == (bank.either("3", "CANC"), "The key code was wrong three times")
 
 
-def test_a_key_code_differs_for_each_payment(bank: SingleBank) -> None:
+def test_key_codes_of_different_payments_differ(bank: SingleBank) -> None:
     given = bank.token()
     first, second = (bank.at_confirmation(bank.initiate(given)) for _ in range(2))
     assert first.key_code() != second.key_code()
@@ -190,7 +190,7 @@ def test_the_page_of_a_finished_payment_shows_its_outcome(bank: SingleBank) -> N
 
 
 def meanwhile(bank: SingleBank, monkeypatch: pytest.MonkeyPatch, happens: Callable[[], object]) -> None:
-    """Run ``happens`` between the read and the write of the next page."""
+    """Run ``happens`` between the read and the write of the next page request."""
     real = bank.store.transact
 
     def transact(operations: Any) -> None:
@@ -212,7 +212,7 @@ def test_a_confirmation_succeeds_despite_a_concurrently_postponed_report(
     assert outcome(browser.pay())["status"] == bank.either("4", "ACSC")
 
 
-def test_an_account_changed_during_the_confirmation_requires_a_new_confirmation(
+def test_a_debtor_account_changed_during_the_confirmation_requires_a_new_confirmation(
     one: SingleBank, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     given = one.token()
@@ -231,7 +231,7 @@ def test_an_account_changed_during_the_confirmation_requires_a_new_confirmation(
     assert one.balances(given) == before
 
 
-def test_a_slow_service_does_not_delay_the_psu_and_receives_the_last_report_later(two: SingleBank) -> None:
+def test_a_slow_service_does_not_delay_the_psu_and_receives_the_status_report_later(two: SingleBank) -> None:
     browser = two.at_confirmation(two.initiate(to=two.account(OTHER["two"]).iban))
     two.hub.answer_seconds = 3
     two.hub.timeouts.clear()
@@ -250,7 +250,7 @@ def test_an_unknown_payment_link_returns_404(bank: SingleBank) -> None:
         assert bank.call("POST", f"{bank.domain}/payment/{form}", b"payment=nothing").status == 404
 
 
-def test_payments_with_a_lost_storage_key_return_404(bank: SingleBank) -> None:
+def test_a_payment_whose_storage_key_was_lost_returns_404(bank: SingleBank) -> None:
     url = bank.initiate()["confirmation_url"]
     bank.secret[bank.profile.name]["storage_key"] = "cd" * 32
     bank.clock.advance(61)

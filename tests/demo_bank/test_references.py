@@ -1,4 +1,4 @@
-"""Test references: each triggers a failure that a TPP must handle."""
+"""Test references: each reference triggers a failure that a TPP must handle."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from chalicelib.demo_bank.transactions import generate_statement
 from tests.demo_bank.single_bank import BULK, PAID, SINGLE, SingleBank, code, outcome
 
 
-def test_references_fit_into_a_version_1_reference_and_are_documented(bank: SingleBank) -> None:
+def test_every_test_reference_is_documented_and_fits_into_a_version_1_reference(bank: SingleBank) -> None:
     page = bank.call("GET", bank.domain).text
     for reference in REFERENCES:
         assert len(reference.name) <= 18
@@ -39,7 +39,7 @@ def test_a_structured_test_reference_is_recognised(two: SingleBank) -> None:
     assert code(two.webhook(SINGLE["two"], body, token=two.token())) == (400, "PAYMENT_REFUSED")
 
 
-def test_the_timeout_reference_delays_the_response(bank: SingleBank) -> None:
+def test_the_timeout_test_reference_delays_the_response(bank: SingleBank) -> None:
     waits: list[float] = []
     get_bank(bank.profile.name, bank).pause = waits.append
     answer = bank.initiate(reference="TEST-TIMEOUT")
@@ -47,13 +47,13 @@ def test_the_timeout_reference_delays_the_response(bank: SingleBank) -> None:
     assert outcome(bank.at_confirmation(answer).refuse_to_pay())
 
 
-def test_the_malformed_reference_returns_a_malformed_response(bank: SingleBank) -> None:
+def test_the_malformed_test_reference_returns_a_malformed_response(bank: SingleBank) -> None:
     reply = bank.webhook(bank.single_path, bank.single(reference="TEST-MALFORMED"), token=bank.token())
     assert reply.status == 200
     assert "confirmation_url" not in reply.body
 
 
-def test_the_late_reject_reference_rejects_a_confirmed_payment_and_returns_the_amount(bank: SingleBank) -> None:
+def test_the_late_reject_test_reference_rejects_a_confirmed_payment_and_refunds_the_amount(bank: SingleBank) -> None:
     given = bank.token()
     before = bank.balances(given)
     answer = bank.initiate(given, reference="test-late-reject")
@@ -69,7 +69,7 @@ def test_the_late_reject_reference_rejects_a_confirmed_payment_and_returns_the_a
     assert "the money is back" in browser.open(answer["confirmation_url"]).text
 
 
-def test_the_unknown_reference_returns_an_unknown_status_for_ten_minutes(bank: SingleBank) -> None:
+def test_the_unknown_test_reference_returns_an_unknown_status_for_ten_minutes(bank: SingleBank) -> None:
     given = bank.token()
     back = bank.pay(given, reference="TEST-UNKNOWN")
     assert back["status"] == bank.either("0", "PDNG")
@@ -81,7 +81,7 @@ def test_the_unknown_reference_returns_an_unknown_status_for_ten_minutes(bank: S
     assert bank.reported_statuses() == bank.either([0, 4], ["PDNG", "ACSC"])
 
 
-def test_the_pending_reference_leaves_a_payment_pending_and_reserved_for_30_days(bank: SingleBank) -> None:
+def test_the_pending_test_reference_keeps_a_payment_pending_and_reserved_for_30_days(bank: SingleBank) -> None:
     given = bank.token()
     before = bank.balances(given)
     back = bank.pay(given, reference="TEST-PENDING")
@@ -97,6 +97,6 @@ def test_the_pending_reference_leaves_a_payment_pending_and_reserved_for_30_days
 
 
 def reserved(bank: SingleBank) -> Decimal:
-    """Return the sum of the current day's generated pending transactions."""
+    """Return the sum of the generated transactions that are pending on the current day."""
     pending = generate_statement(bank.account(), bank.clock.now().date()).pending
     return decimal_amount(sum(entry.amount for entry in pending), bank.account().currency)

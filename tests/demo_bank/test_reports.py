@@ -1,4 +1,4 @@
-"""Changes of payment status are reported to the service every minute."""
+"""Payment status changes are reported to the service every minute."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from chalicelib.demo_bank.banks import get_bank
 from tests.demo_bank.single_bank import SingleBank
 
 
-def test_reports_are_signed_and_use_the_members_of_the_banks_version(bank: SingleBank) -> None:
+def test_status_reports_are_signed_and_use_the_members_of_the_bank_version(bank: SingleBank) -> None:
     back = bank.pay()
     path, body, headers = bank.hub.received("/payments/status")[-1]
     assert path == bank.either("/bank/payments/status", "/bank/v2/payments/status")
@@ -58,7 +58,7 @@ def test_a_rejected_report_is_not_retried(bank: SingleBank) -> None:
     assert clearing.process_due_payments(get_bank(bank.profile.name, bank)) == 0
 
 
-def test_a_payment_that_cannot_be_processed_does_not_delay_others(
+def test_the_report_of_a_payment_that_cannot_be_processed_does_not_delay_other_reports(
     bank: SingleBank, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     given = bank.token()
@@ -104,7 +104,7 @@ def test_a_failure_of_the_service_postpones_all_reports_and_counts_one_attempt(b
 
 
 @pytest.mark.parametrize("status", [404, 409])
-def test_a_failure_of_one_report_is_retried_without_delaying_others(bank: SingleBank, status: int) -> None:
+def test_a_failure_of_one_report_is_retried_without_delaying_other_reports(bank: SingleBank, status: int) -> None:
     at, given = get_bank(bank.profile.name, bank), bank.token()
     bank.hub.errors["/payments/status"] = (status, {"message": "no"})
     for _ in range(2):
@@ -118,7 +118,7 @@ def test_a_failure_of_one_report_is_retried_without_delaying_others(bank: Single
     assert bank.reported_statuses()[-1] == bank.either(4, "ACSC")
 
 
-def test_reports_are_not_retried_after_the_last_attempt(bank: SingleBank) -> None:
+def test_reports_are_not_retried_after_the_maximum_number_of_attempts(bank: SingleBank) -> None:
     bank.hub.errors["/payments/status"] = requests.ConnectionError("away")
     bank.pay()
     for _ in range(clearing.ATTEMPTS - 1):

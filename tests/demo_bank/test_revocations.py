@@ -1,4 +1,6 @@
-"""Consents that a bank revokes itself: each once, with retried notices until the service responds."""
+"""Consents that a bank revokes itself: each consent is revoked once, and notices are retried until the service
+responds.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +55,7 @@ def asks(bank: SingleBank, token: str) -> int:
     return bank.webhook(path, {}, token=token).status
 
 
-def test_a_consent_ends_after_a_day_and_the_service_is_notified_once(bank: SingleBank) -> None:
+def test_a_consent_is_revoked_after_a_day_and_the_service_is_notified_once(bank: SingleBank) -> None:
     token = bank.approve("revokes-after-a-day")
     bank.clock.advance(faults.CONSENT_SECONDS - 1)
     run(bank)
@@ -110,7 +112,7 @@ def test_a_consent_revoked_by_the_tpp_is_not_revoked_again(bank: SingleBank) -> 
     assert (told(bank), due(bank)) == ([], [])
 
 
-def test_a_failed_revocation_of_a_consent_does_not_delay_others(
+def test_a_failed_revocation_of_a_consent_does_not_delay_other_revocations(
     bank: SingleBank, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for _ in range(2):

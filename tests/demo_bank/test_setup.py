@@ -1,4 +1,4 @@
-"""The installation of the demonstration banks."""
+"""The installation of the demonstration banks: registration, credentials, logos and addresses."""
 
 from __future__ import annotations
 
@@ -57,14 +57,14 @@ def test_the_banks_have_a_logo_until_the_operator_replaces_it(opened: Causeway) 
     assert banks.get("DEMOGB21") == other
 
 
-def test_a_second_installation_changes_nothing(opened: Causeway) -> None:
+def test_a_second_bank_installation_changes_nothing(opened: Causeway) -> None:
     before = opened.hub.secrets.get(opened.hub.settings.demo_banks_secret)
     banks = install(opened.hub, opened.hub.openbanking.banks)
     assert [bank.bic for bank in banks] == BICS
     assert opened.hub.secrets.get(opened.hub.settings.demo_banks_secret) == before
 
 
-def test_lost_credentials_are_replaced(opened: Causeway) -> None:
+def test_lost_bank_credentials_are_replaced(opened: Causeway) -> None:
     name = opened.hub.settings.demo_banks_secret
     before = opened.hub.secrets.get(name)
     opened.hub.secrets.put(name, {"two": before["two"]})
@@ -99,7 +99,7 @@ def test_a_rotated_api_key_is_stored_at_the_bank(opened: Causeway) -> None:
     assert opened.hub.openbanking.banks.outbound_key(opened.hub.openbanking.banks.get("DEMOGB21")) == kept
 
 
-def test_a_stack_with_two_banks_gets_the_fault_banks_and_preserves_its_credentials(opened: Causeway) -> None:
+def test_a_stack_with_two_banks_gets_the_fault_banks_and_keeps_its_credentials(opened: Causeway) -> None:
     name = opened.hub.settings.demo_banks_secret
     before = opened.hub.secrets.get(name)
     for bic in ("DEMOGB2F", "DEMODE2F"):

@@ -1,4 +1,4 @@
-"""Lists of payments and transactions: pages, newest first, with both parties of every payment."""
+"""Lists of payments and transactions: pages, order from newest to oldest, and both parties of every payment."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_an_unconfirmed_payment_can_be_read_but_is_not_listed(one: SingleBank) -
         assert code(one.webhook("/account_payment", {"payment_id": asked}, token=other)) == (400, 4001)
 
 
-def test_a_payment_has_a_constant_creation_day(one: SingleBank) -> None:
+def test_the_creation_day_of_a_payment_is_constant(one: SingleBank) -> None:
     given = one.token()
 
     def days() -> set[str]:
@@ -91,7 +91,7 @@ def test_a_payment_has_a_constant_creation_day(one: SingleBank) -> None:
 # -- both
 
 
-def test_a_creditor_by_sort_code_and_number_is_listed_with_both(bank: SingleBank) -> None:
+def test_a_creditor_with_sort_code_and_account_number_is_listed_with_both(bank: SingleBank) -> None:
     given, body = bank.token(), bank.single()
     if bank.profile.version == 1:
         del body["receiver_iban"]
@@ -136,7 +136,7 @@ def test_version_2_pages_contain_every_transaction_once(two: SingleBank) -> None
     assert found == ids(transactions(two, given, page_size=999))
 
 
-def test_a_page_key_is_valid_only_for_its_own_query(two: SingleBank) -> None:
+def test_a_page_key_is_rejected_in_another_query(two: SingleBank) -> None:
     given = two.token()
     key = transactions(two, given, page_size=5)["page_key"]
     assert ids(transactions(two, given, page_size=7, page_key=key))
@@ -175,7 +175,7 @@ def test_a_booking_status_filters_the_transactions(two: SingleBank, status: str)
     assert not any("booking_date" in row["transaction_amount"] for row in rows["pending"])
 
 
-def test_dates_filter_the_transactions_and_pending_transactions_count_as_today(two: SingleBank) -> None:
+def test_transactions_are_filtered_by_date_and_pending_transactions_count_as_today(two: SingleBank) -> None:
     given = two.token()
     two.pay(given, scheme="SCT")
     january = transactions(two, given, date_from="2026-01-01", date_to="2026-01-31")["transactions"]

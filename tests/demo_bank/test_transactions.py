@@ -1,4 +1,4 @@
-"""A year of generated transactions."""
+"""The generated transactions of a year."""
 
 from datetime import date, timedelta
 

@@ -96,7 +96,7 @@ def test_a_version_1_account_is_found_by_its_iban(one: SingleBank) -> None:
     assert one.webhook("/account", {"iban": "GB33BUKB20201555555555"}, token=token).status == 400
 
 
-def test_the_api_key_is_checked_before_all_other_parts(bank: SingleBank) -> None:
+def test_the_api_key_is_checked_before_all_other_parts_of_a_webhook(bank: SingleBank) -> None:
     token = approved(bank)
     missing = accounts(bank, token, x_api_key=None, x_request_id=None, x_signature=None)
     assert (missing.status, code_of(missing)) in ((401, 4201), (401, "AUTHENTICATION_REQUIRED"))
@@ -123,7 +123,7 @@ def test_a_signature_of_another_body_or_by_another_key_is_rejected(bank: SingleB
             assert told in reply.text
 
 
-def test_the_public_keys_of_the_service_are_fetched_once_a_minute(bank: SingleBank) -> None:
+def test_the_public_keys_of_the_service_are_requested_once_a_minute(bank: SingleBank) -> None:
     token = approved(bank)
     for _ in range(3):
         assert accounts(bank, token).status == 200
@@ -133,7 +133,7 @@ def test_the_public_keys_of_the_service_are_fetched_once_a_minute(bank: SingleBa
     assert bank.hub.keys_fetched == 2
 
 
-def test_cached_keys_are_valid_for_another_minute_after_a_failed_fetch(
+def test_cached_keys_are_valid_for_another_minute_after_a_failed_key_request(
     bank: SingleBank, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     token = approved(bank)
@@ -154,7 +154,7 @@ def test_a_malformed_body_returns_400(bank: SingleBank, raw: bytes) -> None:
     assert code_of(reply) in (4001, 4003, "FORMAT_ERROR")
 
 
-def test_an_empty_body_is_accepted_as_an_empty_object(bank: SingleBank) -> None:
+def test_an_empty_body_is_processed_as_an_empty_object(bank: SingleBank) -> None:
     assert bank.webhook(ACCOUNTS[bank.profile.name], raw=b"", token=approved(bank)).status == 200
 
 

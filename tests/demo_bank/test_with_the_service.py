@@ -1,4 +1,4 @@
-"""Complete journeys over HTTP between the banks and the service, in this process."""
+"""Complete journeys between the banks and the service, with simulated HTTP connections in this process."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_the_consent_at_the_service_lists_the_approved_accounts(connected: Cause
 
 
 @each_bank
-def test_a_refusing_psu_returns_to_the_tpp_with_the_reason(connected: Causeway, bank: str) -> None:
+def test_a_psu_who_refuses_returns_to_the_tpp_with_the_reason(connected: Causeway, bank: str) -> None:
     asked = authorize(connected, bank)
     psu = Psu(connected, bank)
     psu.arrive(asked["redirect_url"])

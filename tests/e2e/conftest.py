@@ -1,4 +1,4 @@
-"""Fixtures of end-to-end tests: PSU approvals on the running stack, and the results of bank faults for a TPP."""
+"""Fixtures of end-to-end tests: PSU approvals on the running stack, and the results of simulated bank faults."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _THREADS = 8
 
 
 def _read(tpp: Tpp, bank: Mapping[str, Any], fault: str) -> FaultResult:
-    """Read accounts at a bank at which every call has the fault."""
+    """Read accounts with a consent of the customer whose calls trigger the fault. Return the response and the token."""
     access_token = bearer(tpp, bank, fault)
     return {"answer": tpp.call("GET", "/tpp/accounts", bearer=access_token), "bearer": access_token}
 
@@ -67,14 +67,14 @@ ReadFault = Callable[[str], tuple[int, FaultResult]]
 
 
 def details(answer: Any) -> str:
-    """Return the error details of a call to which the bank did not respond correctly."""
+    """Return the error details of a call that the bank did not answer correctly."""
     assert answer.status_code == 502, answer.text
     return str(answer.json()["additionalErrors"][0]["details"])
 
 
 @contextmanager
 def running_faults(stack: Mapping[str, Any]) -> Iterator[FaultResults]:
-    """Call every fault in parallel. Yield the results."""
+    """Run the calls of all faults in parallel. Yield their results."""
     tpp = Tpp(stack["base_url"], stack["client"]["client_id"], stack["client"]["callback_url"])
     names = sorted((fault.name for fault in FAULTS if not fault.consent_seconds), key=lambda name: name != "silent")
     with ThreadPoolExecutor(_THREADS) as pool:
@@ -87,14 +87,14 @@ def running_faults(stack: Mapping[str, Any]) -> Iterator[FaultResults]:
 
 @pytest.fixture(scope="session")
 def python(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Install a Python that starts the repository's commands without a delay."""
+    """Install a Python environment in which the repository's commands start without a delay."""
     with pythons.installed(tmp_path_factory.mktemp("warm")) as command:
         yield command
 
 
 @pytest.fixture(scope="session")
 def fault_results(shared_stack: dict[str, Any]) -> Iterator[FaultResults]:
-    """Return the results of all faults, whose calls run in parallel."""
+    """Return the results of all faults. The calls run in parallel."""
     with running_faults(shared_stack) as results:
         yield results
 
@@ -113,7 +113,7 @@ def bank(request: pytest.FixtureRequest, stack: dict[str, Any]) -> dict[str, Any
 
 @pytest.fixture
 def journey(bank: dict[str, Any], tpp: Tpp) -> Journey:
-    """Return a PSU's approval at a demonstration bank, with an authorization code that is not yet redeemed."""
+    """Return a PSU's approval at a demonstration bank. Its authorization code has not been redeemed."""
     return tpp.journey(bank)
 
 
@@ -127,7 +127,7 @@ def credentials(operator: bootstrap.Hub) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def lasting_operator(stack: dict[str, Any]) -> Iterator[bootstrap.Hub]:
-    """The ``operator`` fixture in module scope."""
+    """Return the ``operator`` fixture in module scope."""
     with pytest.MonkeyPatch.context() as patch:
         for name, value in stack["environment"].items():
             patch.setenv(name, value)

@@ -1,7 +1,7 @@
-"""A bank of ``causeway.bank`` in a separate process, which stores all state in a file and can be killed at any step.
+"""A bank of ``causeway.bank`` in a separate process that stores all state in a file and can be killed at any step.
 
-``.venv/bin/python -m tests.e2e.durable_bank FOLDER``: the folder contains ``settings.json``, ``bank.pem`` and a file
-``die-at-…`` for each step at which the process kills itself once.
+Start the bank with ``.venv/bin/python -m tests.e2e.durable_bank FOLDER``. The folder contains ``settings.json``,
+``bank.pem``, and a file ``die-at-…`` for each step at which the process kills itself once.
 """
 
 from __future__ import annotations
@@ -59,7 +59,9 @@ def open_file(file: Path) -> sqlite3.Connection:
 
 
 class SqliteStorage:
-    """A durable storage in a SQLite file. It calls ``after`` with each written step, for example ``add-call``."""
+    """A durable storage in a SQLite file. After each write it calls ``after`` with the step's name, for example
+    ``add-call``.
+    """
 
     def __init__(self, file: Path, after: Callable[[str], None] = lambda step: None) -> None:
         self._connection = open_file(file)
@@ -91,7 +93,7 @@ class SqliteStorage:
         return {key: json.loads(value) for key, value in rows}
 
     def book(self, what: str, subject: str) -> None:
-        """Write a line into the bank's own books, which accept duplicates. A repeated action appears twice."""
+        """Write a line into the bank's own books. The books accept duplicates, so a repeated action appears twice."""
         self._wrote(what, "INSERT INTO books (what, subject) VALUES (?, ?)", (what, subject))
 
     def booked(self, what: str) -> list[str]:
@@ -105,7 +107,7 @@ class SqliteStorage:
 
 
 def books(file: Path, what: str) -> list[str]:
-    """Return the lines of a kind in a bank's books."""
+    """Return the lines of one kind from a bank's books."""
     with closing(open_file(file)) as connection:
         return read_books(connection, what)
 
@@ -164,7 +166,7 @@ def make_bank(storage: SqliteStorage, version: int, key: bytes, **settings: Any)
 
 
 async def report_what_is_booked(bank: Bank, storage: SqliteStorage) -> None:
-    """After a crash, report payments that are booked but not yet reported to the package."""
+    """Report payments that the bank booked before a crash but has not reported to the package."""
     for payment_id in storage.booked("booked"):
         payment = await bank.find_payment(payment_id)
         if payment is not None and payment.status == RECEIVED[bank.version]:
@@ -172,7 +174,7 @@ async def report_what_is_booked(bank: Bank, storage: SqliteStorage) -> None:
 
 
 def kill_at_marked_steps(folder: Path) -> Callable[[str], None]:
-    """Return a function that kills this process once at each step that has a file, as a power failure does."""
+    """Return a function that kills this process once at each step with a ``die-at`` file, like a power failure."""
 
     def end(step: str) -> None:
         mark = folder / f"die-at-{step}"

@@ -30,7 +30,7 @@ SCOPES = {1: ["account.list", "account.details"], 2: ["accounts"]}
 
 
 def send(method: str, url: str, **options: Any) -> requests.Response:
-    """Send an HTTP request on a separate connection, without the machine's proxies."""
+    """Send an HTTP request on a separate connection, without the proxies configured on the machine."""
     with requests.Session() as session:
         session.trust_env = False
         return session.request(method, url, timeout=PATIENCE_SECONDS, **options)
@@ -38,7 +38,7 @@ def send(method: str, url: str, **options: Any) -> requests.Response:
 
 @dataclass(frozen=True)
 class Journey:
-    """An approved authorization: the bank, the code, and the callback address with the code."""
+    """An approved authorization: the bank, the code, and the callback address that contains the code."""
 
     bank: Mapping[str, Any]
     code: str
@@ -67,7 +67,7 @@ class Tpp:
     def later(
         self, method: str, path: str, body: Any = None, bearer: str = "", headers: Mapping[str, str] | None = None
     ) -> Any:
-        """Make an asynchronous call. Return the response at the address of its outcome."""
+        """Make an asynchronous call. Return the response of the address that provides its outcome."""
         accepted = self.call(method, path, body, bearer, {"Prefer": "respond-async", **(headers or {})})
         assert accepted.status_code == 202, accepted.text
 
@@ -78,12 +78,12 @@ class Tpp:
         return wait_for(look, f"nothing came of {method} {path}")
 
     def direct_payment(self, bank: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the body of an order that requires no consent."""
+        """Return the body of a payment that requires no consent."""
         currency, back = "GBP" if bank["api_version"] == 1 else "EUR", f"{self.base}/payments/callback"
         return payment_orders(bank["api_version"], bank["bic"], "unused", currency, back).direct.to_json()
 
     def journey(self, bank: Mapping[str, Any], scopes: Sequence[str] = ()) -> Journey:
-        """Request a PSU's approval of ``scopes``, or of a few default scopes."""
+        """Request a PSU's approval of ``scopes``, or of the default scopes if ``scopes`` is not given."""
         scopes = list(scopes or SCOPES[bank["api_version"]])
         asked = self.call("POST", "/tpp/authorize", {"bic": bank["bic"], "scopes": scopes}).json()
         callback = approve_consent(Browser(self.callback, lambda *_: None), asked["redirect_url"])
@@ -97,7 +97,7 @@ class Tpp:
 
 
 class TppWithSecret(Tpp):
-    """A client that authenticates with its secret in calls without a token."""
+    """A client that authenticates with its secret in calls without an access token."""
 
     def __init__(self, base: str, client_id: str, secret: str, callback: str) -> None:
         super().__init__(base, client_id, callback)
@@ -111,7 +111,7 @@ class TppWithSecret(Tpp):
 
 
 def at_once(count: int, call: Callable[[], T]) -> list[T]:
-    """Return the results of ``count`` parallel calls."""
+    """Make ``count`` parallel calls. Return their results."""
     with ThreadPoolExecutor(count) as pool:
         return [future.result() for future in [pool.submit(call) for _ in range(count)]]
 
@@ -175,7 +175,9 @@ def bearer(tpp: Tpp, bank: Mapping[str, Any], customer: str) -> str:
 
 
 def initiate(tpp: Tpp, bank: Mapping[str, Any], access_token: str) -> Any:
-    """Initiate a payment that takes 20 seconds, from an account that the customer chooses. Return the response."""
+    """Initiate a payment that settles after 20 seconds, from an account that the customer chooses. Return the
+    response.
+    """
     order = tpp.direct_payment(bank)
     del order["bic"]
     order["payment_scheme"] = "BACS" if bank["api_version"] == 1 else "SCT"
@@ -200,7 +202,7 @@ INITIATIONS = (
 
 
 class OwnBank:
-    """A bank that calls the hub. It receives webhooks only if ``domain`` is given."""
+    """A bank that calls the hub. The bank receives webhooks only if ``domain`` is given."""
 
     def __init__(self, operator: bootstrap.Hub, base: str, version: int = 1, domain: str | None = None) -> None:
         self._base = base
@@ -252,9 +254,9 @@ class Initiated:
 
 
 class PayingBank(OwnBank):
-    """A bank with a server on this machine, which refuses connections until the bank is opened.
+    """A bank with a server on this machine. The server refuses connections until the bank is opened.
 
-    ``answer`` creates the response to a payment webhook. ``None`` closes the connection instead.
+    ``answer`` creates the response to a payment webhook. If ``answer`` returns ``None``, the connection is closed.
     """
 
     def __init__(self, operator: bootstrap.Hub, base: str, version: int) -> None:
@@ -280,7 +282,7 @@ class PayingBank(OwnBank):
         self._server.server_close()
 
     def taken(self, payment: Initiated) -> Any:
-        """Return the response of a bank that accepts a payment. The n-th payment has the payment_id ``P-n``."""
+        """Return the response of a bank that accepts a payment. The ``payment_id`` of the n-th payment is ``P-n``."""
         members = {"confirmation_url": "https://bank.example/confirm", "payment_id": f"P-{payment.number}"}
         return {"status": "success" if self.version == 1 else "RCVD", **members}
 
@@ -318,4 +320,4 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(content)
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Log nothing."""
+        """Suppress the request log."""

@@ -1,4 +1,4 @@
-"""Processes that use the SDK: a bank of ``causeway.bank`` behind proxies, and ``causeway listen``."""
+"""Processes that use the SDK: a bank of ``causeway.bank`` behind two proxies, and ``causeway listen``."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ SCOPES: dict[int, Any] = {
 
 @dataclass
 class DurableBank:
-    """The bank process. ``webhooks`` is the proxy from the hub to the bank, ``calls`` the proxy to the hub."""
+    """The bank process and its proxies: ``webhooks`` (from hub to bank) and ``calls`` (from bank to hub)."""
 
     folder: Path
     version: int
@@ -76,7 +76,7 @@ class DurableBank:
             return False
 
     def kill(self) -> None:
-        """Kill the process, as a power failure does."""
+        """Kill the process without cleanup, like a power failure."""
         if self._process is not None:
             self._process.kill()
             self._process.wait(PATIENCE_SECONDS)
@@ -86,7 +86,7 @@ class DurableBank:
         self.start()
 
     def die_at(self, step: str) -> None:
-        """Make the process kill itself after it next writes a step."""
+        """Make the process kill itself after its next write of a step."""
         (self.folder / f"die-at-{step}").touch()
 
     def wait_until_dead(self) -> None:
@@ -94,13 +94,15 @@ class DurableBank:
         self._process.wait(PATIENCE_SECONDS)
 
     def books(self, what: str) -> list[str]:
-        """Return lines of the bank's own books: ``accepted`` orders, ``booked`` payments, or ``revoked`` consents."""
+        """Return the lines of one kind from the bank's books: ``accepted`` orders, ``booked`` payments, or ``revoked``
+        consents.
+        """
         return books(self.folder / "bank.sqlite", what)
 
     # -- the customer
 
     def open(self, url: str) -> str:
-        """Open the customer's page, with retries after network failures. Return its secret address."""
+        """Open the customer's page, with retries after network failures. Return the secret address of the page."""
 
         def look() -> str:
             found = re.search('action="([^"]+)"', send("GET", url).text)
@@ -109,7 +111,7 @@ class DurableBank:
         return self.url + wait_for(look, f"there is no page at {url}")
 
     def click(self, page: str, decision: str = "yes") -> str:
-        """Send the decision. Return the address of the redirect, or an empty text if the bank cannot respond."""
+        """Send the customer's decision. Return the redirect address, or an empty string if the bank cannot respond."""
         try:
             answer = send("POST", page, data={"decision": decision}, allow_redirects=False)
         except requests.ConnectionError:
@@ -117,12 +119,12 @@ class DurableBank:
         return answer.headers.get("Location", "")
 
     def decide(self, url: str, decision: str = "yes") -> str:
-        """Open a page and send the decision. Retry until the bank accepts it."""
+        """Open a page and send the customer's decision. Retry until the bank accepts the decision."""
         page = self.open(url)
         return wait_for(lambda: self.click(page, decision), "the bank takes no decision")
 
     def end_consent(self, consent_id: str) -> None:
-        """Revoke one of several consents on the bank's own page."""
+        """Revoke one of several consents on the page of the bank."""
         self.click(self.open(f"{self.url}/consents"), consent_id)
 
 
@@ -171,7 +173,7 @@ def state_in(callback: str) -> str:
 
 
 class ForwardReceiver(ThreadingHTTPServer):
-    """A receiver that stores its requests. ``behaviour`` returns the status of a response, and may delay it."""
+    """A receiver that stores its requests. ``behaviour`` returns the status of a response and can delay it."""
 
     daemon_threads = True
 
@@ -189,7 +191,7 @@ class ForwardReceiver(ThreadingHTTPServer):
         return [event_id for event_id, _, _ in self.received]
 
     def verified(self, secret: str) -> list[Any]:
-        """Return all events after verification of their signatures."""
+        """Verify the signatures of all received events. Return the events."""
         return [Webhook(secret).verify(body, dict(headers)) for _, headers, body in self.received]
 
 
@@ -205,7 +207,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
 
     def log_message(self, format: str, *args: object) -> None:
-        """Log nothing."""
+        """Suppress the request log."""
 
 
 def receiving(port: int = 0) -> AbstractContextManager[ForwardReceiver]:
@@ -214,7 +216,7 @@ def receiving(port: int = 0) -> AbstractContextManager[ForwardReceiver]:
 
 
 class ListenProcess:
-    """A process of ``causeway listen``. ``printed`` is its output, ``lines`` is the output without times."""
+    """A process of ``causeway listen``. ``printed`` is its output, and ``lines`` is the output without timestamps."""
 
     def __init__(self, environ: Mapping[str, str], *options: str, command: Sequence[str] = ()) -> None:
         self.printed: list[str] = []
@@ -232,7 +234,7 @@ class ListenProcess:
             self.lines.append(line.partition("Z  ")[2].strip() or line.strip())
 
     def wait_for_line(self, pattern: str) -> str:
-        """Wait for a line that matches. Return the first match."""
+        """Wait for an output line that matches the pattern. Return the first match."""
 
         def look() -> str:
             return next((line for line in list(self.lines) if re.search(pattern, line)), "")
@@ -244,12 +246,12 @@ class ListenProcess:
         return self.wait_for_line("Signing secret").partition(": ")[2]
 
     def kill(self) -> None:
-        """Kill the process, as a power failure does."""
+        """Kill the process without cleanup, like a power failure."""
         self._process.kill()
         self._end()
 
     def interrupt(self) -> int:
-        """Press Ctrl-C. Return the exit code."""
+        """Interrupt the process as Ctrl-C does. Return the exit code."""
         self._process.send_signal(signal.SIGINT)
         return self._end()
 
@@ -276,7 +278,7 @@ class ListenProcess:
 
 @contextmanager
 def listening(environ: Mapping[str, str], *options: str) -> Iterator[ListenProcess]:
-    """Start ``causeway listen``, and kill the process at the end if necessary."""
+    """Start ``causeway listen``. At the end, kill the process if it still runs."""
     process = ListenProcess(environ, *options)
     try:
         yield process

@@ -1,4 +1,4 @@
-"""Programs that use the SDK on the running stack, and the customers who give consents."""
+"""Programs that use the SDK on the running stack, and the customers who give them consents."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def pushed_consent(
 
 
 def decline(tpp: sdk.Tpp, stack: dict[str, Any], bank: dict[str, Any]) -> tuple[str, str]:
-    """Refuse consent on the bank's first page. Return the redirect address, and the state of the request."""
+    """Refuse consent on the first page of the bank. Return the redirect address and the state of the request."""
     asked = tpp.authorize(bic=bank["bic"], scopes=["account.list"] if bank["api_version"] == 1 else ["accounts"])
     person = browser(stack)
     page = person.open(asked.redirect_url)
@@ -65,7 +65,7 @@ def payer_at(paying: PayingBank, tpp: sdk.Tpp) -> sdk.Consent:
 
 
 def approve(paying: PayingBank, redirect_url: str, scopes: Sequence[str]) -> str:
-    """Save a PSU's consent. Return the address that the bank redirects to."""
+    """Save a PSU's consent. Return the address to which the bank redirects."""
     saved = paying.consent(redirect_url, scopes=scopes)
     assert saved.status_code == 200, saved.text
     back: str = saved.json().get("callback_url") or saved.json()["callbackUrl"]
@@ -95,7 +95,7 @@ def order(stack: dict[str, Any], version: int, amount: str = "1.10", reference: 
 
 
 def direct_of(single: sdk.SinglePaymentV1 | sdk.SinglePaymentV2, bic: str) -> sdk.DirectPaymentV1 | sdk.DirectPaymentV2:
-    """Return a single payment without consent at a bank."""
+    """Return a single payment that requires no consent, at a bank."""
     kind = sdk.DirectPaymentV1 if isinstance(single, sdk.SinglePaymentV1) else sdk.DirectPaymentV2
     return kind.from_json({**single.to_json(), "bic": bic})
 
@@ -129,12 +129,12 @@ def bulk_of(single: Any, sender_iban: str) -> Any:
 
 
 def events_of(tpp: sdk.Tpp, kind: str) -> list[Any]:
-    """Return the data of all events of a type that a client fetches."""
+    """Return the data of all events of one type that a client receives by polling."""
     return [event.data for event in (sdk.parse_event(entry.body) for entry in tpp.events()) if event.type == kind]
 
 
 def takes_time(fault: SandboxFault) -> bool:
-    """Return whether a fault appears only after time is moved, which requires a separate stack."""
+    """Return whether a fault appears only after a clock advance, which requires a separate stack."""
     return bool(fault.consent_seconds) or fault.payment_reference == "TEST-LATE-REJECT"
 
 

@@ -1,4 +1,4 @@
-"""A separate stack for a test that moves the clock, because moved time cannot be reset on the shared stack."""
+"""A separate stack for tests that advance the clock, because the shared stack cannot reset its clock."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ PLACE = "/sandbox/clock"
 
 
 def _run_command(python: Path, folder: Path, *arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:
-    """Run an operator's command in a separate process, on the stack whose file is in ``folder``."""
+    """Run an operator's command in a separate process, for the stack whose JSON file is in ``folder``."""
     environ = CLEAN | credentials(ENDPOINT) | {"CAUSEWAY_STACK_FILE": str(folder / "stack.json")} | environ
     words = [str(python), "-m", "infra.admin", *arguments]
     return subprocess.run(words, cwd=ROOT, env=environ, capture_output=True, text=True, check=False)
 
 
 def run_admin(python: Path, folder: Path, *arguments: str) -> Any:
-    """Run an operator's command. Return its JSON document."""
+    """Run an operator's command. Return the JSON document that the command prints."""
     result = _run_command(python, folder, *arguments, "--json")
     assert result.returncode == 0, result.stdout + result.stderr
     return json.loads(result.stdout)
@@ -42,7 +42,7 @@ def run_admin(python: Path, folder: Path, *arguments: str) -> Any:
 
 @dataclass(frozen=True)
 class SeparateStack:
-    """A running stack: the content of its file, the folder with its file and data, and the Python of its commands."""
+    """A running stack: the content of its JSON file, the folder with its files and data, and Python for commands."""
 
     content: dict[str, Any]
     folder: Path
@@ -55,11 +55,11 @@ class SeparateStack:
         return _run_command(self.python, self.folder, *arguments, **environ)
 
     def time(self) -> Any:
-        """Return the response to ``GET /sandbox/clock``."""
+        """Request ``GET /sandbox/clock``, and return its response."""
         return self._send("GET").json()
 
     def post(self, content: bytes, headers: Mapping[str, str] | None = None) -> requests.Response:
-        """Send a body to the clock, with the operator's key unless ``headers`` replace it."""
+        """Send a body to ``POST /sandbox/clock``, with the operator's key unless ``headers`` replace the key."""
         given = {"Authorization": f"Bearer {self.content['operator_key']}", "Content-Type": "application/json"}
         sent = {name: value for name, value in (given | dict(headers or {})).items() if value}
         return self._send("POST", data=content, headers=sent)
@@ -68,7 +68,7 @@ class SeparateStack:
         return self.post(json.dumps({"advance": duration}).encode())
 
     def advance(self, duration: str) -> Any:
-        """Advance time by an ISO 8601 duration. Return the new business time."""
+        """Advance the clock by an ISO 8601 duration. Return the new business time."""
         answer = self.move(duration)
         assert answer.status_code == 200, answer.text
         return answer.json()
@@ -86,7 +86,7 @@ class SeparateStack:
 def separate_stack(
     folder: Path, output: Path | None = None, python: Path = Path(sys.executable), port: int = 0
 ) -> Iterator[SeparateStack]:
-    """Run a stack until the end of the block. It logs to ``output``, and ``python`` runs its commands."""
+    """Run a stack until the end of the block. The stack logs to ``output``, and ``python`` runs its commands."""
     with (
         (output or Path(os.devnull)).open("wb") as printed,
         run_stack(CLEAN, printed, folder=folder, elsewhere=_elsewhere(folder), port=port) as content,
@@ -97,5 +97,5 @@ def separate_stack(
 
 @cache
 def _elsewhere(folder: Path) -> Mapping[str, str]:
-    """Return the resource names of a stack at the endpoint. A restarted stack uses the names of its first start."""
+    """Return the resource names of a stack at this endpoint. A restarted stack uses the names of its first start."""
     return of_a_stack(ENDPOINT)

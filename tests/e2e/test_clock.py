@@ -1,4 +1,4 @@
-"""The effects of clock moves on the whole stack. Each test moves time further."""
+"""The effects of clock advances on the whole stack. The tests share one clock, and each test advances it further."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def stack(own_stack: SeparateStack) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def receiver() -> Iterator[EventReceiver]:
-    """Start a receiver for the events of ``told``, which verifies each signature and its time."""
+    """Start a receiver for the events of the TPP ``told``. The receiver verifies each signature and its timestamp."""
     with listen() as receiving:
         yield receiving
 
@@ -73,7 +73,7 @@ def told(own_stack: SeparateStack, receiver: EventReceiver) -> Tpp:
 
 @dataclass(frozen=True)
 class Lasting:
-    """A TPP that fetches events, its tokens of a consent at each bank, and the clock offset at their creation."""
+    """A TPP that fetches events, its tokens of one consent per bank, and the clock offset at their issuance."""
 
     tpp: Tpp
     tokens: list[Any]
@@ -82,7 +82,9 @@ class Lasting:
 
 @pytest.fixture(scope="module", autouse=True)
 def lasting(own_stack: SeparateStack) -> Lasting:
-    """Request consents before time moves by more than a minute, which makes the service read the banks again."""
+    """Request consents before the clock advances by more than a minute. Such an advance makes the
+    service read the banks again.
+    """
     made, content = add_client(own_stack, "--events", "poll", "--secret"), own_stack.content
     with pytest.MonkeyPatch.context() as patch:
         for bank in banks(content):
@@ -94,7 +96,7 @@ def lasting(own_stack: SeparateStack) -> Lasting:
 
 
 def operate(content: Mapping[str, Any], patch: pytest.MonkeyPatch) -> bootstrap.Hub:
-    """Create the service's parts on the stack's resources, as the operator's command line does."""
+    """Create the parts of the service for the stack's resources, as the operator's command line does."""
     for name, value in content["environment"].items():
         patch.setenv(name, value)
     return bootstrap.Hub(Settings.from_environment(content["environment"]))
@@ -120,7 +122,7 @@ def tokens_of_everything(tpp: Tpp, bank: Mapping[str, Any]) -> Any:
 
 
 def pay_directly(tpp: Tpp, bank: Mapping[str, Any], reference: str) -> str:
-    """Confirm a payment that settles later. Return its id."""
+    """Confirm a direct payment that settles later. Return the payment's id."""
     version = bank["api_version"]
     order = tpp.direct_payment(bank) | {"payment_scheme": {1: "BACS", 2: "SCT"}[version]}
     order |= {{1: "reference", 2: "remittance_information_unstructured"}[version]: reference}
@@ -175,7 +177,7 @@ def test_a_confirmed_payment_is_final_after_20_seconds_and_its_tpp_receives_an_e
     assert (before, status_of(told, bank, payment_id)) == (confirmed, ended)
 
 
-def test_a_bank_ends_a_consent_after_a_day(own_stack: SeparateStack, told: Tpp, receiver: EventReceiver) -> None:
+def test_a_bank_revokes_a_consent_after_a_day(own_stack: SeparateStack, told: Tpp, receiver: EventReceiver) -> None:
     customers = [(bank, bearer(told, bank, "revokes-after-a-day")) for bank in banks(own_stack.content, "fault_banks")]
     assert [read_status(told, token) for _, token in customers] == [200, 200]
     consents = [told.call("GET", "/tpp/consent", bearer=token).json()["consent_id"] for _, token in customers]
@@ -244,7 +246,7 @@ def is_reserved(tpp: Tpp, bank: Mapping[str, Any]) -> bool:
     return "TEST-PENDING" in answer.text
 
 
-def test_signatures_proofs_and_sessions_use_real_time(
+def test_signatures_proofs_and_sessions_use_real_time_after_a_clock_advance(
     own_stack: SeparateStack, operator: bootstrap.Hub, told: Tpp, receiver: EventReceiver
 ) -> None:
     content, window = own_stack.content, WebBrowser(own_stack.content["base_url"])
@@ -304,7 +306,7 @@ def use_bound_tokens(tpp: Tpp, holder: KeyHolder, bank: Mapping[str, Any]) -> No
 
 
 def prove(holder: KeyHolder, method: str, url: str, **claims: str) -> str:
-    """Return a DPoP proof for the current time."""
+    """Return a DPoP proof for the current real time."""
     made = {"jti": uuid.uuid4().hex, "htm": method, "htu": url, "iat": int(time.time())}
     return holder.sign(made | claims, {"typ": "dpop+jwt", "jwk": holder.public})
 
@@ -335,14 +337,14 @@ def move_to(own_stack: SeparateStack, offset_seconds: int) -> None:
 
 
 def fetch_events(tpp: Tpp) -> set[tuple[str, str]]:
-    """Return type and consent of the events that can be fetched."""
+    """Return type and consent of each event that the client can fetch."""
     page = tpp.call("GET", "/tpp/events?limit=100")
     assert page.status_code == 200, page.text
     bodies = [json.loads(event["body"]) for event in page.json()["events"]]
     return {(body["type"], body["data"]["consent_id"]) for body in bodies}
 
 
-def test_each_elapsed_day_is_recorded_and_shown(own_stack: SeparateStack) -> None:
+def test_statistics_of_each_elapsed_day_are_recorded_and_shown(own_stack: SeparateStack) -> None:
     own_stack.advance(f"PT{hours_to_noon(own_stack)}H")
     first = datetime.now(UTC).date()
     last = business_day(own_stack) - timedelta(days=1)
@@ -372,11 +374,14 @@ def business_day(own_stack: SeparateStack) -> date:
 
 
 def hours_to_noon(own_stack: SeparateStack) -> int:
-    """Return the hours until noon or up to 59 minutes later. At night, the previous day is not yet recorded."""
+    """Return a number of hours after which the time is between 12:00 and 12:59.
+
+    At night, the statistics of the previous day are not yet recorded.
+    """
     return (12 - business_time(own_stack).hour) % 24 or 24
 
 
-def test_another_process_reads_the_moved_business_time(own_stack: SeparateStack) -> None:
+def test_another_process_reads_the_advanced_business_time(own_stack: SeparateStack) -> None:
     moved = own_stack.admin("clock", "advance", f"{hours_to_noon(own_stack)}h")
 
     shown = own_stack.admin("clock", "show")
@@ -410,7 +415,7 @@ def body(value: object) -> bytes:
         (body({"advance": "P400DT1S"}), {}, 400, "invalid_request"),
     ],
 )
-def test_an_invalid_clock_move_changes_nothing(
+def test_an_invalid_clock_advance_changes_nothing(
     own_stack: SeparateStack, content: bytes, headers: dict[str, str], status: int, error: str
 ) -> None:
     before = own_stack.time()["offset_seconds"]
@@ -422,7 +427,7 @@ def test_an_invalid_clock_move_changes_nothing(
     assert own_stack.time()["offset_seconds"] == before
 
 
-def test_the_second_of_two_simultaneous_moves_returns_409(own_stack: SeparateStack) -> None:
+def test_the_second_of_two_simultaneous_clock_advances_returns_409(own_stack: SeparateStack) -> None:
     before = own_stack.time()["offset_seconds"]
 
     answers = at_once(2, lambda: own_stack.move("P3D"))
@@ -433,7 +438,7 @@ def test_the_second_of_two_simultaneous_moves_returns_409(own_stack: SeparateSta
 
 
 @pytest.mark.parametrize("span", ["0d", "401d"])
-def test_an_invalid_duration_is_rejected_on_the_command_line(own_stack: SeparateStack, span: str) -> None:
+def test_an_invalid_clock_duration_is_rejected_on_the_command_line(own_stack: SeparateStack, span: str) -> None:
     before = own_stack.time()["offset_seconds"]
 
     refused = own_stack.command("clock", "advance", "--json", "--", span)
@@ -443,7 +448,7 @@ def test_an_invalid_duration_is_rejected_on_the_command_line(own_stack: Separate
     assert own_stack.time()["offset_seconds"] == before
 
 
-def test_the_clock_of_production_cannot_be_moved(own_stack: SeparateStack) -> None:
+def test_the_clock_of_production_cannot_be_advanced(own_stack: SeparateStack) -> None:
     before = own_stack.time()["offset_seconds"]
 
     refused = own_stack.command("clock", "advance", "7d", STAGE="prod")
@@ -453,7 +458,7 @@ def test_the_clock_of_production_cannot_be_moved(own_stack: SeparateStack) -> No
     assert own_stack.time()["offset_seconds"] == before
 
 
-def test_a_restarted_stack_preserves_and_reports_its_moved_time(
+def test_a_restarted_stack_preserves_and_reports_its_clock_offset(
     ending: ExitStack, own_stack: SeparateStack, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     moved, port = own_stack.advance("P2D"), int(own_stack.content["environment"]["PORT"])
@@ -473,7 +478,7 @@ def test_a_restarted_stack_preserves_and_reports_its_moved_time(
 
 
 def summarise(own_stack: SeparateStack, monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
-    """Return the rows that a stack prints when it is ready."""
+    """Return the summary rows that a stack prints when the stack is ready."""
     bootstrap.use(operate(own_stack.content, monkeypatch))
     try:
         return summary_rows(own_stack.content, own_stack.folder / "stack.json")

@@ -33,7 +33,10 @@ PYTHON = Path(sys.executable)
 
 @contextmanager
 def demonstration_stack(folder: Path, kit_port: int, **elsewhere: str) -> Iterator[dict[str, Any]]:
-    """Start a stack with ``BANK_API_URL`` of the kit and without fault banks, which would also call the kit."""
+    """Start a stack without fault banks, whose ``BANK_API_URL`` is the address of the conformance kit.
+
+    Fault banks would also send their calls to the kit.
+    """
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "STAGE"))}
     there = {"BANK_API_URL": f"http://127.0.0.1:{kit_port}", **elsewhere}
     with run_stack(environ=clean, folder=folder / "stack", elsewhere=there) as content:
@@ -57,7 +60,7 @@ def _secrets(stack: dict[str, Any]) -> Iterator[tuple[Secrets, str]]:
 
 
 def write_file(stack: dict[str, Any], profile: Profile, kit_port: int, folder: Path, python: Path = PYTHON) -> Path:
-    """Write the kit's file of a demonstration bank, with the credentials of its installation."""
+    """Write the conformance kit's file for a demonstration bank, with the credentials of the installed bank."""
     with _secrets(stack) as (secrets, name):
         credentials = secrets.get(name)[profile.name]
     key = signatures.load_private_key(credentials["signing_key"])
@@ -134,7 +137,7 @@ def bank_stack(place: Path, kit_port: int) -> Iterator[dict[str, Any]]:
 @pytest.mark.parametrize(
     "profile", [each for each in PROFILES if not each.plays_faults], ids=lambda profile: profile.name
 )
-def test_a_demonstration_bank_passes_every_check(
+def test_a_demonstration_bank_passes_every_conformance_check(
     bank_stack: dict[str, Any], python: Path, place: Path, kit_port: int, profile: Profile
 ) -> None:
     file = write_file(bank_stack, profile, kit_port, place, python)

@@ -1,4 +1,4 @@
-"""Parallel calls of banks on the running stack: of conflicting conditional writes, one succeeds."""
+"""Parallel calls of banks on the running stack: exactly one of several conflicting conditional writes succeeds."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_50_parallel_consents_with_one_state_save_one_consent(tpp: Tpp, bank: Ow
     assert len(saved) == 1
 
 
-def test_50_parallel_duplicates_of_one_request_get_the_same_response(tpp: Tpp, bank: OwnBank) -> None:
+def test_50_parallel_duplicate_requests_get_the_same_response(tpp: Tpp, bank: OwnBank) -> None:
     asked = tpp.call("POST", "/tpp/authorize", {"bic": bank.bic, "scopes": ["account.list"]}).json()
     request_id = str(uuid.uuid4())
 

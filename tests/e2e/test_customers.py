@@ -1,4 +1,4 @@
-"""The TPP API of the whole stack returns each customer of the documented customer file."""
+"""The TPP API of the whole stack returns each customer of the documented customer file with the file's data."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def admin(*arguments: str) -> Any:
 
 @pytest.fixture(scope="module")
 def loaded(stack: dict[str, Any]) -> Iterator[None]:
-    """Load the documented file with the operator's command line."""
+    """Load the documented customer file with the operator's command line."""
     with pytest.MonkeyPatch.context() as patch:
         for name, value in stack["environment"].items():
             patch.setenv(name, value)
@@ -81,7 +81,7 @@ class Reader:
         return str(account["id"] if self.version == 1 else account["resource_id"])
 
     def balance(self, account: Any) -> str:
-        """Return the booked balance as written."""
+        """Return the booked balance as a string."""
         found = self.get(f"account_balance?account_id={self.id(account)}")
         if self.version == 1:
             return str(found["accounts"][0]["balance"])
@@ -92,11 +92,11 @@ class Reader:
         )
 
     def booked(self, account: Any) -> list[tuple[str, str]]:
-        """Return the booked transactions: amounts as written, and texts."""
+        """Return amount, as a string, and text of each booked transaction."""
         return [row[:2] for row in self.transactions(account) if not row[2]]
 
     def transactions(self, account: Any) -> list[tuple[str, str, bool]]:
-        """Return all transactions of all pages: amounts as written, texts, and whether each is pending."""
+        """Return the transactions of all pages: amount as a string, text, and whether the transaction is pending."""
         return self._payments(account) if self.version == 1 else self._transactions(account)
 
     def _payments(self, account: Any) -> list[tuple[str, str, bool]]:
@@ -129,7 +129,10 @@ def today() -> date:
 
 
 def expected(account: Mapping[str, Any]) -> tuple[Decimal, Decimal]:
-    """Return the lowest and the highest balance that the file allows on the current day, computed day by day."""
+    """Return the lowest and the highest balance that the customer file allows on the current day.
+
+    Compute the balances day by day.
+    """
     lowest = highest = Decimal(account["balance"])
     day = date.fromisoformat(account["balance_on"])
     while day <= today():
@@ -229,7 +232,7 @@ def test_a_loaded_customer_can_pay_in_yen_and_dinars(
     assert f"-{amount}" in [each for each, _, _ in reader.transactions(account)]
 
 
-def test_an_invalid_file_is_rejected_with_the_location_of_every_error(loaded: None, tmp_path: Any) -> None:
+def test_an_invalid_customer_file_is_rejected_with_the_location_of_every_error(loaded: None, tmp_path: Any) -> None:
     bad = tmp_path / "customers.yaml"
     text = FILE.read_text(encoding="utf-8")
     bad.write_text(text.replace("currency: KWD", "currency: XXX").replace('"1104.25"', '"1104.255"'), encoding="utf-8")

@@ -48,7 +48,7 @@ def test_a_failed_event_is_resent_with_the_same_id(installed: bootstrap.Hub) -> 
         delivery_id = command("clients", "test-event", client_id)["delivery_id"]
 
         def after(attempts: int) -> Any:
-            """Wait until ``attempts`` attempts have ended. Return the delivery from the command line."""
+            """Wait until ``attempts`` delivery attempts have ended. Return the delivery from the command line."""
 
             def look() -> Any:
                 (shown,) = command("deliveries", "list", "--client", client_id)["deliveries"]
@@ -105,7 +105,7 @@ def test_the_outcome_of_an_asynchronous_call_is_hidden_from_other_clients(
 
 
 def _split(request: bytes) -> tuple[dict[str, str], bytes]:
-    """Split a request into its headers by name and its body."""
+    """Split a request into a dictionary of its headers and its body."""
     head, _, body = request.partition(b"\r\n\r\n")
     lines = [line.partition(": ") for line in head.decode().split("\r\n")[1:]]
     return {name.lower(): value for name, _, value in lines}, body

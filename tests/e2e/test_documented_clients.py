@@ -1,4 +1,4 @@
-"""The documented examples with OAuth libraries run as printed."""
+"""The documented examples with OAuth libraries run without changes."""
 
 from __future__ import annotations
 

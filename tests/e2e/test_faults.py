@@ -1,4 +1,4 @@
-"""Every fault by name on the whole stack, through the TPP API. All faults run in parallel.
+"""Every simulated fault on the whole stack, through the TPP API. All faults run in parallel.
 
 ``test_clock`` covers the fault that takes a day. ``test_late_faults`` covers results that take 20 seconds.
 """

@@ -28,7 +28,7 @@ print(json.dumps([answer["statusCode"], sorted(sys.modules)]), file=sys.stderr)
 
 
 def loaded_by(stack: dict[str, Any], request: dict[str, Any]) -> set[str]:
-    """Return the slow libraries that a process has loaded after its response to ``request``."""
+    """Return the slow libraries that a process loads until its response to ``request``."""
     environment = {**os.environ, **stack["environment"]}
     made = subprocess.run(
         [sys.executable, "-c", FIRST_ANSWER],
@@ -44,7 +44,7 @@ def loaded_by(stack: dict[str, Any], request: dict[str, Any]) -> set[str]:
     return {name for name in modules if name in HEAVY}
 
 
-def test_a_relayed_read_loads_no_slow_library(stack: dict[str, Any], tpp: Tpp, journey: Journey) -> None:
+def test_a_tpp_read_through_the_hub_loads_no_slow_library(stack: dict[str, Any], tpp: Tpp, journey: Journey) -> None:
     token = tpp.redeem(journey.code).json()["access_token"]
     headers = {"x-api-key": stack["client"]["client_id"], "authorization": f"Bearer {token}"}
 

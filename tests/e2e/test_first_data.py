@@ -1,4 +1,4 @@
-"""The initial data of a new stack: synthetic days of the banks, which exports omit, and a month of card use."""
+"""The initial data of a new stack: synthetic bank statistics, which exports omit, and a month of card activity."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def run(*arguments: str) -> str:
 
 
 def days_shown(stack: dict[str, Any], bank: dict[str, Any], operator: bootstrap.Hub, **options: str) -> str:
-    """Return the performance page, or a download, of the days before the stack was created."""
+    """Return the performance page, or a download, for the days before the stack was created."""
     latest = operator.clock.now().date() - timedelta(days=1)
     asked = {"bic": bank["bic"], "from": str(latest - timedelta(days=DAYS - 1)), "to": str(latest), **options}
     answer = requests.get(f"{stack['base_url']}/performance", params=asked, timeout=PATIENCE_SECONDS)
@@ -43,7 +43,9 @@ def days_shown(stack: dict[str, Any], bank: dict[str, Any], operator: bootstrap.
     return answer.text
 
 
-def test_a_new_stack_shows_ninety_synthetic_days_of_each_bank(stack: dict[str, Any], operator: bootstrap.Hub) -> None:
+def test_a_new_stack_shows_ninety_synthetic_days_of_statistics_for_each_bank(
+    stack: dict[str, Any], operator: bootstrap.Hub
+) -> None:
     for bank in (stack["banks"][1], *stack["fault_banks"]):  # others replace those of the first bank by their own
         text = days_shown(stack, bank, operator)
 
@@ -52,7 +54,7 @@ def test_a_new_stack_shows_ninety_synthetic_days_of_each_bank(stack: dict[str, A
         assert "All of these days are made up." in text
 
 
-def test_synthetic_days_are_not_exported(stack: dict[str, Any], operator_at_work: bootstrap.Hub) -> None:
+def test_synthetic_statistics_are_not_exported(stack: dict[str, Any], operator_at_work: bootstrap.Hub) -> None:
     bank = stack["banks"][1]
     latest = operator_at_work.clock.now().date() - timedelta(days=1)
     days = "--from", str(latest - timedelta(days=DAYS - 1)), "--to", str(latest), "--bank", bank["bic"]
@@ -63,7 +65,7 @@ def test_synthetic_days_are_not_exported(stack: dict[str, Any], operator_at_work
     assert [row["made_up"] for row in shown] == [True] * DAYS
 
 
-def test_synthetic_days_do_not_count_for_the_average_response_time(
+def test_synthetic_statistics_do_not_count_for_the_average_response_time(
     stack: dict[str, Any], operator: bootstrap.Hub
 ) -> None:
     bank = stack["banks"][1]

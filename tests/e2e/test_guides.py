@@ -1,4 +1,4 @@
-"""The commands of the guides print the documented output."""
+"""The commands in the guides print the documented output."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ GUIDES = {file.stem: file.read_text("utf-8") for file in sorted(FOLDER.glob("*.m
 
 @pytest.fixture
 def sessions(stack: dict[str, Any], python: Path, tmp_path: Path) -> Iterator[Mapping[str, Shell]]:
-    """Start a shell and a Python on the running stack, in a folder with the files that guides use."""
+    """Start a shell and a Python session on the running stack, in a folder with the files that the guides use."""
     stackfile.write(tmp_path / ".local" / "stack.json", stack)
     (tmp_path / ".venv").symlink_to(python.parents[1])
     (tmp_path / "sdk").symlink_to(ROOT / "sdk")
@@ -56,7 +56,7 @@ def sessions(stack: dict[str, Any], python: Path, tmp_path: Path) -> Iterator[Ma
 
 
 def _programs(text: str) -> set[str]:
-    """Return the optional programs that a guide's commands need."""
+    """Return the optional programs that the commands of a guide need."""
     return {name for step in steps(text) for name in ("curl", "openssl") if re.search(rf"\b{name}\b", step.commands)}
 
 
@@ -94,7 +94,7 @@ def test_a_guide_bank_that_fails_to_start_prints_its_error_immediately(tmp_path:
 
 @pytest.mark.needs("curl")
 def test_the_guide_bank_waits_until_the_previous_bank_releases_its_port(tmp_path: Path) -> None:
-    """A stopped bank still responds for a moment."""
+    """A stopped bank process still responds for a moment."""
     port = free_port()
     commands = f"bank 2 key {port}; stop 2 {port}; bank 1 key {port}; curl -s http://127.0.0.1:{port}; stop 1 {port}"
     ended = _run_bank(tmp_path, _BANK_THAT_STOPS_LATE, f"HUB=http://127.0.0.1:1; {commands}")
@@ -103,7 +103,7 @@ def test_the_guide_bank_waits_until_the_previous_bank_releases_its_port(tmp_path
 
 
 def _run_bank(folder: Path, program: str, commands: str) -> subprocess.CompletedProcess[str]:
-    """Run commands with the guide's functions that start and stop a bank, with a different bank program."""
+    """Run commands with the guide's functions that start and stop a bank, but with another bank program."""
     start = re.search(r"^bank\(\) \{.*?^\}$", GUIDES["bank"], re.DOTALL | re.MULTILINE)
     stop = re.search(r"^stop\(\) .*$", GUIDES["bank"], re.MULTILINE)
     assert start is not None

@@ -1,4 +1,4 @@
-"""A complete journey on the whole stack, with real HTTP, signatures and storage calls."""
+"""A complete journey on the whole stack, with real HTTP connections, signatures and storage calls."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ pytestmark = pytest.mark.e2e
 
 
 def tables(operator: bootstrap.Hub) -> list[str]:
-    """Return the short names of all tables in the template."""
+    """Return the short names of all tables in the infrastructure template."""
     prefix = f"causeway-{operator.settings.stage}-"
     names = [table["TableName"] for table in for_stage(operator.settings.stage).tables()]
     assert all(name.startswith(prefix) for name in names)
@@ -107,7 +107,9 @@ def test_the_accounts_of_a_psu_are_read_through_the_hub(tpp: Tpp, journey: Journ
     assert accounts.headers["Server-Timing"].startswith("bank;dur=")
 
 
-def test_a_revocation_by_the_tpp_is_delivered_to_the_bank(tpp: Tpp, journey: Journey, operator: bootstrap.Hub) -> None:
+def test_a_consent_revocation_by_the_tpp_is_delivered_to_the_bank(
+    tpp: Tpp, journey: Journey, operator: bootstrap.Hub
+) -> None:
     tokens = tpp.redeem(journey.code).json()
 
     assert tpp.call("POST", "/tpp/token/revoke", {"token": tokens["access_token"]}).status_code == 200
@@ -119,7 +121,7 @@ def test_a_revocation_by_the_tpp_is_delivered_to_the_bank(tpp: Tpp, journey: Jou
     wait_for(look, "the bank was not told")
 
 
-def test_one_of_50_parallel_redemptions_succeeds_and_its_tokens_are_revoked(tpp: Tpp, journey: Journey) -> None:
+def test_one_of_50_parallel_code_redemptions_succeeds_and_its_tokens_are_revoked(tpp: Tpp, journey: Journey) -> None:
     answers = at_once(50, lambda: tpp.redeem(journey.code))
 
     good = [answer for answer in answers if answer.status_code == 200]
@@ -130,7 +132,7 @@ def test_one_of_50_parallel_redemptions_succeeds_and_its_tokens_are_revoked(tpp:
     assert tpp.refresh(tokens["refresh_token"]).status_code == 400
 
 
-def test_50_parallel_refreshes_return_one_token_pair(tpp: Tpp, journey: Journey) -> None:
+def test_50_parallel_token_refreshes_return_one_token_pair(tpp: Tpp, journey: Journey) -> None:
     first = tpp.redeem(journey.code).json()
 
     answers = at_once(50, lambda: tpp.refresh(first["refresh_token"]))
@@ -180,7 +182,7 @@ def _client_secret_in_use(stack: dict[str, Any], operator: bootstrap.Hub) -> str
 
 
 def _confirmation_secrets(tpp: Tpp, journey: Journey) -> list[str]:
-    """Return the confirmation secrets of payments from the addresses that the TPP received."""
+    """Return the confirmation secrets of payments, which the TPP received in addresses."""
     body, key = tpp.direct_payment(journey.bank), {"Idempotency-Key": f"key-{uuid.uuid4()}"}
     answers = [tpp.call("POST", "/tpp/direct_payment_initiation", body, headers=key) for _ in range(2)]
     assert answers[0].text == answers[1].text
@@ -191,7 +193,7 @@ def _confirmation_secrets(tpp: Tpp, journey: Journey) -> list[str]:
 
 
 def _events_secrets_in_use(operator: bootstrap.Hub) -> list[str]:
-    """Return both secrets of a client whose events secret was rotated. Both secrets sign."""
+    """Return both secrets of a client whose events secret was rotated. Events are signed with both secrets."""
     with listen() as receiver:
         made = operator.openbanking.clients.create(
             owner="careful@example.com", title="Careful", events_url=receiver.url
@@ -223,7 +225,7 @@ def _cancel_secrets_in_use(tpp: Tpp, journey: Journey, operator: bootstrap.Hub) 
 
 
 def _forms(secret: str) -> Iterator[bytes]:
-    """Yield the forms in which a secret could be stored: whole, its secret part, and both in base64."""
+    """Yield the forms in which a secret could be stored: the whole secret and its secret part, each also in base64."""
     for part in {secret, secret.rpartition(".")[2], secret.removeprefix("whsec_")}:
         yield part.encode()
         yield base64.b64encode(part.encode()).rstrip(b"=")[:-1]

@@ -1,4 +1,4 @@
-"""Faults that take 20 seconds. Tests of other modules run at the same time."""
+"""Simulated faults that take 20 seconds. Tests of other modules run at the same time."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def test_the_silent_fault_times_out(read_fault: ReadFault) -> None:
     assert details(found["answer"]) == "no answer came in time"
 
 
-def test_the_stays_pending_fault_leaves_a_payment_pending_beyond_a_rejection(
+def test_the_stays_pending_fault_leaves_a_payment_pending_after_20_seconds(
     read_fault: ReadFault, operator: bootstrap.Hub
 ) -> None:
     version, found = read_fault("payment-stays-pending")

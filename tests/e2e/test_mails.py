@@ -1,4 +1,4 @@
-"""Mails on the running stack: the link of a mail file resets a password."""
+"""Mails on the running stack: a link in a mail file resets a password."""
 
 from __future__ import annotations
 
@@ -17,7 +17,11 @@ pytestmark = pytest.mark.e2e
 
 
 def mail_to(folder: Path, email: str) -> Path:
-    """Return the file of a mail. Raises: AssertionError, if no mail arrives."""
+    """Return the file of a mail to an address.
+
+    Raises:
+        AssertionError: if no mail arrives.
+    """
 
     def look() -> Path | None:
         return next(
@@ -27,7 +31,7 @@ def mail_to(folder: Path, email: str) -> Path:
     return wait_for(look, "no mail came")
 
 
-def test_a_forgotten_password_is_reset_by_a_mail_in_a_file(stack: dict[str, Any]) -> None:
+def test_a_forgotten_password_is_reset_with_the_link_in_a_mail_file(stack: dict[str, Any]) -> None:
     window, email = WebBrowser(stack["base_url"]), f"{secrets.token_hex(8)}@example.com"
     fields = {"email": email, "password": "correct horse battery", "terms": "yes"}
     assert window.post("/register", window.get("/register"), **fields).status_code == 303

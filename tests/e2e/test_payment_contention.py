@@ -1,4 +1,4 @@
-"""Parallel payments: one reaches the bank, a consent is used once, and no report is lost."""
+"""Parallel payments: one payment reaches the bank, a one-time consent is used once, and no report is lost."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def status_of(operator: bootstrap.Hub, payer: Payer) -> str:
 
 
 def history(operator: bootstrap.Hub, bank: PayingBank, payment_id: str = "P-1") -> list[Any]:
-    """Return all statuses of a payment in order. The last status is the current one."""
+    """Return all statuses of a payment in chronological order. The last status is the current status."""
     item = operator.store.get(*payment_key(bank.bic, payment_id))
     assert item is not None
     statuses = [entry["status"] for entry in item["history"]]
@@ -93,7 +93,7 @@ def history(operator: bootstrap.Hub, bank: PayingBank, payment_id: str = "P-1") 
 
 
 def overlapping(bank: PayingBank, call: Callable[[], requests.Response], early: int) -> list[requests.Response]:
-    """Make many parallel calls and return the responses. The bank responds after ``early`` calls have returned."""
+    """Make many parallel calls and return the responses. The bank responds only after ``early`` calls have returned."""
     enough = threading.Event()
 
     def patient(payment: Initiated) -> Any:
@@ -128,7 +128,7 @@ def test_50_equal_payments_with_one_idempotency_key_reach_the_bank_once(
     assert len(bank.received) == 1
 
 
-def test_50_payments_with_different_keys_spend_a_one_time_consent_once(
+def test_50_payments_with_different_keys_use_a_one_time_consent_once(
     tpp: Tpp, bank: PayingBank, operator: bootstrap.Hub
 ) -> None:
     payer = Payer(tpp, bank, "one_time")
@@ -141,7 +141,7 @@ def test_50_payments_with_different_keys_spend_a_one_time_consent_once(
     assert payer.pay().status_code == 401
 
 
-def test_an_unreachable_bank_does_not_spend_the_consent(
+def test_a_payment_at_an_unreachable_bank_does_not_use_up_the_one_time_consent(
     tpp: Tpp, closed_bank: PayingBank, operator: bootstrap.Hub
 ) -> None:
     payer, key = Payer(tpp, closed_bank, "one_time"), uuid.uuid4().hex
@@ -158,7 +158,7 @@ def test_an_unreachable_bank_does_not_spend_the_consent(
     assert len(closed_bank.received) == 1
 
 
-def test_parallel_payments_at_an_unreachable_bank_do_not_spend_the_consent(
+def test_parallel_payments_at_an_unreachable_bank_do_not_use_up_the_one_time_consent(
     tpp: Tpp, closed_bank: PayingBank, operator: bootstrap.Hub
 ) -> None:
     payer = Payer(tpp, closed_bank, "one_time")
@@ -171,7 +171,7 @@ def test_parallel_payments_at_an_unreachable_bank_do_not_spend_the_consent(
     assert payer.pay().status_code == 200
 
 
-def test_a_connection_closed_without_a_response_spends_the_consent(
+def test_a_payment_whose_connection_closes_without_a_response_uses_up_the_one_time_consent(
     tpp: Tpp, bank: PayingBank, operator: bootstrap.Hub
 ) -> None:
     payer = Payer(tpp, bank, "one_time")
@@ -191,8 +191,8 @@ STATUSES = ("RCVD", "PDNG", "ACCP", "ACSP", "ACTC", "ACWC", "ACWP", "ACFC", "PAT
 
 
 @pytest.mark.parametrize("closed_bank", [2], indirect=True, ids=["version 2"])
-def test_50_parallel_reports_are_each_recorded_once(tpp: Tpp, bank: PayingBank, operator: bootstrap.Hub) -> None:
-    """Send ten different statuses five times each, with one request id per report. Retry after a 500."""
+def test_50_parallel_status_reports_are_each_recorded_once(tpp: Tpp, bank: PayingBank, operator: bootstrap.Hub) -> None:
+    """Send ten different statuses five times each, with one request id per status. Retry after a 500 response."""
     assert Payer(tpp, bank, "reusable").pay().status_code == 200
     reports = [(status, str(uuid.uuid4())) for status in STATUSES] * (MANY // len(STATUSES))
 
@@ -213,7 +213,9 @@ def test_50_parallel_reports_are_each_recorded_once(tpp: Tpp, bank: PayingBank, 
     assert kept.count("RCVD") <= 2
 
 
-def test_50_parallel_final_reports_record_one_status(tpp: Tpp, bank: PayingBank, operator: bootstrap.Hub) -> None:
+def test_50_parallel_reports_of_a_final_status_record_one_status(
+    tpp: Tpp, bank: PayingBank, operator: bootstrap.Hub
+) -> None:
     assert Payer(tpp, bank, "reusable").pay().status_code == 200
     first, finals = (1, [2, 3, 4]) if bank.version == 1 else ("RCVD", ["RJCT", "CANC", "ACCC"])
     reports = iter(finals * MANY)
@@ -227,7 +229,7 @@ def test_50_parallel_final_reports_record_one_status(tpp: Tpp, bank: PayingBank,
     assert kept[1] in finals
 
 
-def test_a_report_that_arrives_before_the_response_of_the_bank_is_recorded(
+def test_a_status_report_that_arrives_before_the_response_of_the_bank_is_recorded(
     tpp: Tpp, bank: PayingBank, operator: bootstrap.Hub
 ) -> None:
     payer, overtaking = Payer(tpp, bank, "reusable"), []
@@ -247,7 +249,7 @@ def test_a_report_that_arrives_before_the_response_of_the_bank_is_recorded(
 
 
 @pytest.mark.parametrize("by", ["the TPP", "the bank"])
-def test_no_parallel_payment_starts_after_the_revocation_of_the_consent(
+def test_a_parallel_payment_does_not_start_after_the_consent_is_revoked(
     tpp: Tpp, bank: PayingBank, operator: bootstrap.Hub, by: str
 ) -> None:
     payer = Payer(tpp, bank, "reusable")

@@ -1,4 +1,4 @@
-"""The commands of the README run as printed."""
+"""The commands in the README run without changes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ READ, CARD = blocks(section(README, "## Five minutes with curl"), "sh")
 
 
 def play(stack: dict[str, Any], folder: Path, commands: str, **environ: str) -> list[dict[str, Any]]:
-    """Run the commands in a folder with the files of `make run`. Return the output lines."""
+    """Run the commands in a folder with the files that `make run` creates. Return the output lines."""
     stackfile.write(folder / ".local" / "stack.json", stack)
     text = commands.replace("http://127.0.0.1:8000", stack["base_url"])
     done = processes.run(["bash", "-euc", text], folder, {**os.environ, **environ})
@@ -39,7 +39,7 @@ def test_the_documented_commands_read_accounts_with_a_browser_token(
     assert accounts["accounts"]
 
 
-def test_the_documented_card_call_creates_one_card_when_retried(stack: dict[str, Any], tmp_path: Path) -> None:
+def test_the_documented_card_call_creates_only_one_card_when_retried(stack: dict[str, Any], tmp_path: Path) -> None:
     (first,), (second,) = (play(stack, tmp_path, CARD) for _ in range(2))
 
     assert first["data"]["card_id"] == second["data"]["card_id"]

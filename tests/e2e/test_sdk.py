@@ -1,4 +1,4 @@
-"""The Python SDK on the whole stack: both banks, every fault of a bank, and lost responses."""
+"""The Python SDK on the whole stack: both banks, every simulated fault of a bank, and lost responses."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ CALLED_ONCE = ("/tpp/token", "/tpp/authorize")
 
 
 class Network:
-    """A network that loses some but not all attempts of each request. It loses neither codes nor states."""
+    """A network that loses some but not all attempts of each request. It delivers every code and state."""
 
     def __init__(self, seed: int) -> None:
         self._random = random.Random(seed)
@@ -66,7 +66,7 @@ def network(stack: dict[str, Any]) -> Iterator[LossyProxy]:
 
 
 def act(consent: sdk.Consent, stack: dict[str, Any]) -> None:
-    """Read all data, and pay. The queried transactions end before the days on which other tests pay."""
+    """Read all data, and make a payment. The queried transactions are older than the payments of other tests."""
     until = datetime.now(UTC).date() - timedelta(days=2)
     first, *_ = consent.accounts()
     number = account_id(first)
@@ -110,7 +110,7 @@ def test_a_tpp_reads_and_pays_at_both_banks(client: sdk.Tpp, stack: dict[str, An
         list(client.consent(renewed).accounts())
 
 
-def test_lost_responses_cause_no_lost_or_duplicate_actions(
+def test_lost_responses_cause_neither_lost_nor_duplicate_sdk_calls(
     stack: dict[str, Any], credentials: Credentials, network: LossyProxy, bank: dict[str, Any]
 ) -> None:
     with sdk.Tpp(network.url, **credentials, retries=FAST) as tpp:
@@ -145,14 +145,14 @@ def test_each_of_30_payments_reaches_the_bank_once_despite_lost_responses(
 
 
 def pay_until_known(consent: sdk.Consent, payment: Any) -> sdk.InitiationAnswerV1 | sdk.InitiationAnswerV2:
-    """Pay, and retry with the same key while the outcome is unknown, as the error's advice says."""
+    """Pay, and retry with the same key while the outcome is unknown, as the error message advises."""
     try:
         return consent.pay(payment)
     except OutcomeUnknown as error:
         return consent.pay(payment, idempotency_key=error.idempotency_key, request_id=error.order_id)
 
 
-def test_fifty_threads_refresh_an_expired_token_once_despite_a_lost_response(
+def test_50_threads_refresh_an_expired_token_once_despite_a_lost_response(
     stack: dict[str, Any], credentials: Credentials, network: LossyProxy, bank: dict[str, Any]
 ) -> None:
     with sdk.Tpp(network.url, **credentials, retries=FAST) as tpp:
@@ -171,7 +171,7 @@ def test_fifty_threads_refresh_an_expired_token_once_despite_a_lost_response(
 
 
 def expired(tokens: sdk.Tokens) -> sdk.Tokens:
-    """Return tokens whose access token has expired by the program's clock."""
+    """Return tokens whose access token has expired according to the program's clock."""
     return replace(tokens, expires_at=tokens.expires_at - timedelta(hours=2))
 
 
@@ -198,7 +198,7 @@ def test_the_asynchronous_client_refreshes_once_and_pays_despite_lost_responses(
     assert network.count("/tpp/token") == 1
 
 
-def test_every_documented_call_is_made_on_the_real_stack(
+def test_every_documented_sdk_call_is_made_on_the_real_stack(
     operator: bootstrap.Hub, stack: dict[str, Any], network: LossyProxy
 ) -> None:
     made = operator.openbanking.clients.create(owner="sdk@example.com", title="Poller", secret=True, events="poll")
@@ -227,7 +227,7 @@ def pattern(path: str) -> str:
 
 
 def use(tpp: sdk.Tpp, consent: sdk.Consent, stack: dict[str, Any], bank: dict[str, Any]) -> None:
-    """Make the calls that no other test makes, and the calls that all banks support."""
+    """Make the calls that no other test makes and that all banks support."""
     asked = tpp.authorize(bic=bank["bic"], scopes=["account.list"] if consent.version == 1 else ["accounts"])
     assert asked.expires_in > 0
     assert tpp.bank(bank["bic"]).bic in {one.bic for one in tpp.banks()}
@@ -246,7 +246,9 @@ def use(tpp: sdk.Tpp, consent: sdk.Consent, stack: dict[str, Any], bank: dict[st
     assert tpp.pay_direct(direct, prefer_async=True).payment_id
 
 
-def test_a_direct_payment_is_found_by_its_bank(client: sdk.Tpp, stack: dict[str, Any], bank: dict[str, Any]) -> None:
+def test_the_status_of_a_direct_payment_is_requested_with_its_bank(
+    client: sdk.Tpp, stack: dict[str, Any], bank: dict[str, Any]
+) -> None:
     paid = client.pay_direct(direct_of(order(stack, bank["api_version"]), bank["bic"]))
     confirm_payment(browser(stack, "/payments/callback"), paid.confirmation_url)
 
@@ -262,7 +264,7 @@ def test_a_declined_consent_raises_consent_refused(
         client.redeem_callback(back, state=state)
 
 
-def test_an_unknown_outcome_can_be_queried_by_the_order_id(
+def test_an_unknown_payment_outcome_can_be_queried_by_the_order_id(
     client: sdk.Tpp, stack: dict[str, Any], bank: dict[str, Any]
 ) -> None:
     consent = consent_of(client, stack, bank)

@@ -1,4 +1,4 @@
-"""A bank of ``causeway.bank`` at the real hub: faults in both directions, and a process killed at any step."""
+"""A bank of ``causeway.bank`` at the real hub: network faults in both directions, and a process killed at any step."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def shared_bank(
 
 @pytest.fixture(scope="module", autouse=True)
 def revoked(stack: dict[str, Any], shared_bank: Bank) -> str:
-    """Revoke a consent as the TPP. The bank's response is lost, and the hub retries the notice 5 seconds later."""
+    """Revoke a consent as the TPP. The bank's response is lost, and the hub retries the notice after 5 seconds."""
     shared_bank.webhooks.plan = lambda path, attempts: "lose"
     asking = parties.Tpp(stack["base_url"], stack["client"]["client_id"], stack["client"]["callback_url"])
     asked = asking.call("POST", "/tpp/authorize", {"bic": shared_bank.bic, "scopes": SCOPES[shared_bank.version]})
@@ -64,7 +64,7 @@ def revoked(stack: dict[str, Any], shared_bank: Bank) -> str:
 
 @pytest.fixture
 def bank(shared_bank: Bank) -> Iterator[Bank]:
-    """The bank without network faults at the beginning and at the end of the test."""
+    """Return the bank. Its network has no faults at the beginning and at the end of the test."""
     shared_bank.webhooks.plan = shared_bank.calls.plan = lambda path, attempts: "pass"
     yield shared_bank
     shared_bank.webhooks.plan = shared_bank.calls.plan = lambda path, attempts: "pass"
@@ -72,14 +72,14 @@ def bank(shared_bank: Bank) -> Iterator[Bank]:
 
 @pytest.fixture
 def own_bank(operator: bootstrap.Hub, stack: dict[str, Any], version: int, tmp_path: Path) -> Iterator[Bank]:
-    """Start a bank that the test kills."""
+    """Start a bank process that the test kills."""
     with durable_bank(operator, stack["base_url"], version, tmp_path) as running:
         yield running
 
 
 @pytest.fixture
 def tpp(stack: dict[str, Any], operator: bootstrap.Hub) -> Iterator[sdk.Tpp]:
-    """Create a client that fetches its events."""
+    """Create a client that receives its events by polling."""
     made = operator.openbanking.clients.create(owner="sdk@example.com", title="SDK", secret=True, events="poll")
     secret = str(made.secret)
     with sdk.Tpp(stack["base_url"], client_id=made.client.client_id, client_secret=secret, retries=FAST) as client:
@@ -91,7 +91,7 @@ def new_books(bank: Bank, what: str, known: Counter[str]) -> Counter[str]:
 
 
 def read(consent: sdk.Consent) -> None:
-    """Read all data as a PSU who is present."""
+    """Read all data with the headers of a PSU who is present."""
     (account,) = consent.accounts(psu=PSU)
     assert consent.balances(account_id(account), psu=PSU)
 
@@ -100,7 +100,7 @@ def is_booked(consent: sdk.Consent, payment_id: str) -> bool:
     return sdk.is_paid(consent.payment_status(payment_id))
 
 
-def test_network_faults_cause_no_lost_or_duplicate_actions(bank: Bank, tpp: sdk.Tpp) -> None:
+def test_network_faults_cause_neither_lost_nor_duplicate_bank_actions(bank: Bank, tpp: sdk.Tpp) -> None:
     accepted, booked = Counter(bank.books("accepted")), Counter(bank.books("booked"))
     bank.calls.plan = each_in_turn(FATES, attempts=2)
     consent = consent_at(bank, tpp)
@@ -142,7 +142,7 @@ def test_network_faults_cause_no_lost_or_duplicate_actions(bank: Bank, tpp: sdk.
     assert {fate for _, fate in bank.webhooks.seen} == set(FATES)
 
 
-def test_each_call_of_a_bank_takes_effect_once_despite_each_fault(bank: Bank, tpp: sdk.Tpp) -> None:
+def test_each_hub_call_of_a_bank_takes_effect_once_despite_each_network_fault(bank: Bank, tpp: sdk.Tpp) -> None:
     consent = consent_at(bank, tpp)
     payments = [consent.pay(order_of(bank)).payment_id for _ in AT_ONCE]
     asked = [tpp.authorize(bic=bank.bic, scopes=SCOPES[bank.version]).redirect_url for _ in AT_ONCE]
@@ -159,7 +159,7 @@ def test_each_call_of_a_bank_takes_effect_once_despite_each_fault(bank: Bank, tp
 
 
 async def make_all_calls(bank: Bank, asked: list[str], payments: list[str]) -> list[str]:
-    """Make each call of a bank under each fault. Return the tokens of the saved and ended consents."""
+    """Make each call of a bank to the hub under each network fault. Return the tokens of saved and ended consents."""
     key, tokens = (bank.folder / "bank.pem").read_bytes(), []
     given: Any = {"version": bank.version, "api_key": bank.api_key, "private_key": key, "retries": FAST}
     async with HubClient(bank.calls.url, **given) as client:
@@ -203,7 +203,7 @@ def order_of(bank: Bank, amount: str = "1.10") -> Any:
 
 @pytest.mark.parametrize("kind", ["single", "bulk", "direct"])
 @pytest.mark.parametrize("fate", ["twice", *LOST])
-def test_an_order_of_each_kind_reaches_the_bank_once(bank: Bank, tpp: sdk.Tpp, kind: str, fate: Fate) -> None:
+def test_a_payment_order_of_each_kind_reaches_the_bank_once(bank: Bank, tpp: sdk.Tpp, kind: str, fate: Fate) -> None:
     consent, accepted = consent_at(bank, tpp), Counter(bank.books("accepted"))
     bank.webhooks.plan = lambda path, attempts: "pass" if attempts else fate
 
@@ -218,7 +218,7 @@ def test_an_order_of_each_kind_reaches_the_bank_once(bank: Bank, tpp: sdk.Tpp, k
 
 
 def pay(tpp: sdk.Tpp, consent: sdk.Consent, bank: Bank, kind: str) -> None:
-    """Pay with a constant key and a constant request id."""
+    """Make a payment with a constant idempotency key and a constant request id."""
     single = order_of(bank)
     named: Any = {"idempotency_key": "invoice-1", "request_id": str(uuid.uuid5(uuid.NAMESPACE_URL, consent.consent_id))}
     if kind == "single":
@@ -272,7 +272,7 @@ def test_a_payment_is_booked_once_and_reported_despite_a_killed_process(own_bank
     assert Counter(data.payment_id for data in events_of(tpp, "payment.status_changed")) == Counter(paid)
 
 
-def test_an_order_is_accepted_once_despite_a_killed_process(own_bank: Bank, tpp: sdk.Tpp) -> None:
+def test_a_payment_order_is_accepted_once_despite_a_killed_process(own_bank: Bank, tpp: sdk.Tpp) -> None:
     consent = consent_at(own_bank, tpp)
     for step in ("add-order", "accepted", "add-payment", "replace-order"):
         own_bank.die_at(step)

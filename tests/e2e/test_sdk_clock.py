@@ -1,4 +1,4 @@
-"""The Python package on a stack whose time and keys change. Each test moves time further."""
+"""The Python package on a stack whose clock and keys change. The tests share one clock, and each test advances it."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def stack(own_stack: SeparateStack) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def poller(own_stack: SeparateStack) -> dict[str, Any]:
-    """Create a client that fetches its events."""
+    """Create a client that receives its events by polling."""
     owner = own_stack.content["user"]["email"]
     made = own_stack.admin("clients", "add", "--owner", owner, "--title", "Poller", "--events", "poll", "--secret")
     return {"client_id": made["client"]["client_id"], "client_secret": made["client_secret"]}
@@ -79,7 +79,7 @@ def receiver() -> Iterator[ForwardReceiver]:
 def listener(
     stack: dict[str, Any], poller: dict[str, Any], receiver: ForwardReceiver, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[ListenProcess]:
-    """Run ``causeway listen`` during all tests."""
+    """Start ``causeway listen``, which runs during all tests of this module."""
     state = tmp_path_factory.mktemp("listen") / "state.json"
     environ = environment(stack["base_url"], poller["client_id"], poller["client_secret"], state)
     with listening(environ, "--forward-to", receiver.url) as process:
@@ -88,7 +88,7 @@ def listener(
 
 @pytest.fixture(scope="module", autouse=True)
 def lasting(tpp: sdk.Tpp, stack: dict[str, Any], listener: ListenProcess) -> list[sdk.Consent]:
-    """Request consents before time is moved."""
+    """Request consents before the clock advances."""
     return [consent_of(tpp, stack, bank) for bank in stack["banks"]]
 
 
@@ -96,7 +96,7 @@ def lasting(tpp: sdk.Tpp, stack: dict[str, Any], listener: ListenProcess) -> lis
 def banks(
     lasting_operator: bootstrap.Hub, stack: dict[str, Any], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[list[DurableBank]]:
-    """Start banks of ``causeway.bank`` of both versions, with consents that are valid for 8 days."""
+    """Start a bank of ``causeway.bank`` for each version, with consents that are valid for 8 days."""
 
     def made(version: int) -> AbstractContextManager[DurableBank]:
         folder = tmp_path_factory.mktemp("bank")
@@ -112,14 +112,14 @@ def good_network(network: LossyProxy) -> None:
 
 
 def told(receiver: ForwardReceiver, listener: ListenProcess, consents: Sequence[sdk.Consent]) -> Counter[Any]:
-    """Return types and ids of the consent events that ``causeway listen`` has forwarded."""
+    """Return type and consent id of each consent event that ``causeway listen`` has forwarded, with its count."""
     ids = {consent.consent_id for consent in consents}
     events = [(event["type"], event["data"].get("consent_id")) for event in receiver.verified(listener.secret)]
     return Counter(event for event in events if event[1] in ids)
 
 
 @pytest.mark.parametrize("lost", [False, True], ids=["all goes well", "the answer is lost"])
-def test_fifty_threads_refresh_a_token_rejected_by_the_hub_once(
+def test_50_threads_refresh_a_token_rejected_by_the_hub_once(
     own_stack: SeparateStack, network: LossyProxy, lasting: list[sdk.Consent], lost: bool
 ) -> None:
     own_stack.advance("PT61M")
@@ -137,11 +137,13 @@ def test_fifty_threads_refresh_a_token_rejected_by_the_hub_once(
         assert network.count("/tpp/accounts") > THREADS, "the hub refused the old token"
 
 
-def test_every_fault_that_requires_a_clock_move_has_a_test() -> None:
+def test_every_fault_that_requires_a_clock_advance_has_a_test() -> None:
     assert {fault.name for fault in FAULTS if takes_time(fault)} == {REJECTS, REVOKES}
 
 
-def test_waiting_for_a_later_rejected_payment_returns_the_rejection(own_stack: SeparateStack, tpp: sdk.Tpp) -> None:
+def test_waiting_for_a_payment_that_is_rejected_later_returns_the_rejection(
+    own_stack: SeparateStack, tpp: sdk.Tpp
+) -> None:
     stack = own_stack.content
     with ThreadPoolExecutor(2) as pool:
         waits = []
@@ -158,7 +160,7 @@ def test_waiting_for_a_later_rejected_payment_returns_the_rejection(own_stack: S
     assert [sdk.is_paid(status) for status in ended] == [False, False]
 
 
-def test_a_revocation_by_the_bank_after_a_day_ends_the_authorization(
+def test_a_consent_revocation_by_the_bank_after_a_day_ends_the_authorization(
     own_stack: SeparateStack, tpp: sdk.Tpp, receiver: ForwardReceiver, listener: ListenProcess
 ) -> None:
     stack = own_stack.content
@@ -179,7 +181,7 @@ def test_a_revocation_by_the_bank_after_a_day_ends_the_authorization(
 
 
 def has_ended(consent: sdk.Consent, stack: dict[str, Any]) -> None:
-    """Check that every call, also when repeated, reports that the PSU must authorize again."""
+    """Check that every call, also a repeated call, reports that the PSU must authorize again."""
     calls = (
         lambda: list(consent.accounts()),
         lambda: consent.pay(order(stack, consent.version)),
@@ -195,7 +197,7 @@ def has_ended(consent: sdk.Consent, stack: dict[str, Any]) -> None:
 # -- keys
 
 
-def test_banks_work_during_a_rotation_of_the_hub_key_and_their_own_keys(
+def test_banks_work_during_a_rotation_of_the_hub_key_and_of_the_bank_keys(
     own_stack: SeparateStack, banks: list[DurableBank], tpp: sdk.Tpp
 ) -> None:
     consents = [consent_at(bank, tpp) for bank in banks]
@@ -233,7 +235,7 @@ def own(bank: DurableBank) -> dict[str, Any]:
 
 
 def is_sent_with(pem: str, bank: DurableBank, consent: sdk.Consent) -> bool:
-    """Return whether the hub signs with this key and sends the bank's newer API key."""
+    """Return whether the hub signs webhooks with this key and sends the newer API key of the bank."""
     assert list(consent.accounts())
     headers, body = bank.webhooks.forwarded[-1]
     is_signed = signatures.verify([signatures.load_public_key(pem)], body, headers["X-Signature"])

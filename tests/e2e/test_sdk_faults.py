@@ -1,4 +1,4 @@
-"""The Python SDK at the fault banks: each fault raises the expected error with the expected advice.
+"""The Python SDK at the fault banks: each simulated fault raises the expected error with the expected advice.
 
 ``test_sdk_clock`` covers faults that take time. A silent bank takes 20 seconds, in parallel with the other tests.
 """
@@ -48,7 +48,7 @@ def impatient(stack: Stack, lasting_operator: bootstrap.Hub) -> Iterator[sdk.Tpp
 
 @pytest.fixture(scope="module", autouse=True)
 def silent_bank_checks(impatient: sdk.Tpp, stack: Stack) -> Iterator[Mapping[int, Future[None]]]:
-    """Start the checks of the silent bank of each version before all other checks."""
+    """Start the checks of the unresponsive bank of each version before all other checks."""
     with ThreadPoolExecutor(4) as pool:
 
         def check(version: int) -> None:
@@ -111,7 +111,7 @@ def check_no_accounts(consent: sdk.Consent, stack: Stack) -> None:
 
 
 def check_many(consent: sdk.Consent, stack: Stack) -> None:
-    """Check that a long history is read page by page, only as far as requested."""
+    """Check that a long history is read page by page, and only as many pages as requested."""
     accounts = list(consent.accounts())
     number = account_id(accounts[0])
     history: Iterator[Any] = consent.payments(number) if consent.version == 1 else consent.transactions(number)
@@ -128,7 +128,7 @@ def check_refused(consent: sdk.Consent, stack: Stack) -> None:
 
 
 def check_stays_pending(consent: sdk.Consent, stack: Stack) -> None:
-    """Check that waiting for a payment that remains pending ends with its status."""
+    """Check that waiting for a payment that remains pending ends with the pending status."""
     paid = consent.pay(order(stack, consent.version))
     confirm_payment(browser(stack, "/payments/callback"), paid.confirmation_url, "payment-stays-pending")
 
@@ -154,7 +154,7 @@ CHECKS: Mapping[str, Check] = {
 
 
 @pytest.mark.parametrize("customer", [name for name in NAMES if name != "silent"])
-def test_a_fault_of_the_bank_raises_its_error_with_advice(
+def test_a_fault_of_the_bank_raises_the_expected_error_with_advice(
     impatient: sdk.Tpp, stack: Stack, fault_bank: dict[str, Any], customer: str
 ) -> None:
     CHECKS[customer](consent_of(impatient, stack, fault_bank, customer), stack)

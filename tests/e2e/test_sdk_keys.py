@@ -1,4 +1,4 @@
-"""The Python SDK's keys on the whole stack: assertions, bound tokens, lost nonces and lost responses."""
+"""Client keys in the Python SDK on the whole stack: assertions, bound tokens, lost nonces and lost responses."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def consent_of(tpp: sdk.Tpp, stack: dict[str, Any], bank: dict[str, Any]) -> sdk
 
 
 def tpp_on(network: FaultyTransport, hub: str, client_id: str, assertion: sdk.PrivateKeyJwt) -> sdk.Tpp:
-    """Create a client with bound tokens on a faulty network."""
+    """Create a client with DPoP-bound tokens on a faulty network."""
     return sdk.Tpp(
         hub,
         client_id=client_id,
@@ -67,7 +67,7 @@ def tpp_on(network: FaultyTransport, hub: str, client_id: str, assertion: sdk.Pr
 
 
 def act(consent: sdk.Consent, stack: dict[str, Any]) -> str:
-    """Read, pay and refresh. Return the payment's id."""
+    """Read accounts, make a payment, and refresh the tokens. Return the payment's id."""
     first, *_ = consent.accounts()
     assert consent.balances(account_id(first))
     paid = consent.pay(order(stack, consent.version))
@@ -80,7 +80,7 @@ def act(consent: sdk.Consent, stack: dict[str, Any]) -> str:
 
 
 @pytest.mark.parametrize("kind", CLIENTS)
-def test_a_client_with_keys_gets_a_consent_reads_pays_and_refreshes(
+def test_a_client_with_keys_gets_a_consent_reads_accounts_pays_and_refreshes_tokens(
     operator: bootstrap.Hub,
     stack: dict[str, Any],
     bank: dict[str, Any],
@@ -116,7 +116,7 @@ def test_keys_of_every_algorithm_are_accepted_by_the_hub(
 
 
 class FaultyTransport(httpx.HTTPTransport):
-    """A network that invalidates every nonce, and loses the first responses of some paths."""
+    """A network that invalidates nonces and loses the first response of selected paths."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -143,7 +143,7 @@ def network() -> Iterator[FaultyTransport]:
         yield transport
 
 
-def test_a_lost_nonce_causes_one_retry(
+def test_a_lost_dpop_nonce_causes_one_retry(
     operator: bootstrap.Hub,
     stack: dict[str, Any],
     bank: dict[str, Any],
@@ -186,7 +186,7 @@ def test_a_request_with_a_lost_response_is_retried_with_a_new_assertion_and_proo
         assert sdk.is_paid(consent.payment_status(paid))
 
 
-def test_a_call_with_a_bound_token_without_its_key_returns_401(
+def test_a_call_with_a_dpop_bound_token_without_its_key_returns_401(
     operator: bootstrap.Hub, stack: dict[str, Any], bank: dict[str, Any], assertion: sdk.PrivateKeyJwt
 ) -> None:
     client_id = registered(operator, stack, assertion.jwks, dpop_bound_access_tokens=True)

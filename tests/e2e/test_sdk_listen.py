@@ -1,4 +1,4 @@
-"""``causeway listen`` on the whole stack: real events, and every failure of their delivery."""
+"""``causeway listen`` on the whole stack: real events, and every failure of an event delivery."""
 
 from __future__ import annotations
 
@@ -39,7 +39,9 @@ class Poller:
     environ: dict[str, str]
 
     def cause(self, count: int) -> list[str]:
-        """Create test events. Return their ids in order, which can differ from the call order within a millisecond."""
+        """Create test events. Return their ids in event order, which can differ from the call order within a
+        millisecond.
+        """
         events = self.operator.openbanking.tpp_events
         caused = {events.send_test(self.client) for _ in range(count)}
         listed = events.list_events(self.client, EventsQuery(limit=100))
@@ -55,7 +57,7 @@ def poller(stack: dict[str, Any], operator: bootstrap.Hub, tmp_path: Path) -> Po
 
 
 def received(receiver: ForwardReceiver, ids: list[str]) -> None:
-    """Wait until all events have arrived."""
+    """Wait until the receiver has all events."""
     wait_for(lambda: set(ids) <= set(receiver.ids), f"not all of {len(ids)} events came: {receiver.ids}")
 
 
@@ -81,7 +83,7 @@ def test_events_of_consents_and_payments_are_forwarded(stack: dict[str, Any], po
     assert sum(" 204 in " in line for line in process.lines) == len(recorded)
 
 
-def test_a_process_killed_before_a_response_forwards_the_event_again(poller: Poller) -> None:
+def test_a_listener_killed_before_a_response_forwards_the_event_again(poller: Poller) -> None:
     ids, release = poller.cause(4), threading.Event()
 
     def behaviour(event_id: str) -> int:
@@ -102,7 +104,7 @@ def test_a_process_killed_before_a_response_forwards_the_event_again(poller: Pol
     assert receiver.ids == [ids[0], ids[1], ids[1], ids[2], ids[3]]
 
 
-def test_each_kill_of_a_process_duplicates_at_most_one_event_and_loses_none(poller: Poller) -> None:
+def test_a_killed_listener_duplicates_at_most_one_event_and_loses_none(poller: Poller) -> None:
     ids, chance, kills = poller.cause(40), random.Random(7), 0
 
     def behaviour(event_id: str) -> int:
@@ -125,7 +127,7 @@ def test_each_kill_of_a_process_duplicates_at_most_one_event_and_loses_none(poll
     assert len(receiver.ids) - len(ids) <= kills
 
 
-def test_an_interrupted_run_waits_for_the_response_and_the_next_run_duplicates_nothing(poller: Poller) -> None:
+def test_an_interrupted_listener_awaits_the_response_and_the_next_run_duplicates_nothing(poller: Poller) -> None:
     ids = poller.cause(3)
 
     def behaviour(event_id: str) -> int:
@@ -246,7 +248,7 @@ def test_the_commands_of_the_readme_print_the_documented_output(stack: dict[str,
     assert re.fullmatch(pattern, "\n".join(process.printed[:3])), process.printed
 
 
-def test_wrong_credentials_exit_with_1_and_one_line(poller: Poller) -> None:
+def test_wrong_credentials_make_the_listener_exit_with_1_and_one_line(poller: Poller) -> None:
     environ = poller.environ | {"CAUSEWAY_CLIENT_SECRET": "wrong"}
     with receiving() as receiver, listening(environ, "--forward-to", receiver.url) as process:
         code = process.wait()

@@ -1,4 +1,4 @@
-"""The Python SDK on a network that loses the response to one call: the bank receives each order once."""
+"""The Python SDK on a network that loses the response to one call: the bank receives each payment order once."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ ORDERS = [*itertools.product(["single"], LOSSES), *itertools.product(["bulk", "d
 def paying(
     request: pytest.FixtureRequest, lasting_operator: bootstrap.Hub, stack: dict[str, Any]
 ) -> Iterator[PayingBank]:
-    """Create a bank that counts its requests."""
+    """Create a bank that counts the requests that it receives."""
     opened = PayingBank(lasting_operator, stack["base_url"], request.param)
     opened.open()
     yield opened
@@ -50,7 +50,7 @@ def network(stack: dict[str, Any]) -> Iterator[LossyProxy]:
 
 @pytest.fixture
 def tpp(network: LossyProxy, operator: bootstrap.Hub) -> Iterator[sdk.Tpp]:
-    """Create a client that fetches its events, on a network without faults at the start."""
+    """Create a client that receives events by polling, on a network that has no faults at the start."""
     network.plan = lambda path, attempts: "pass"
     made = operator.openbanking.clients.create(owner="sdk@example.com", title="SDK", secret=True, events="poll")
     given: Any = {"client_id": made.client.client_id, "client_secret": made.secret, "retries": FAST}
@@ -59,7 +59,7 @@ def tpp(network: LossyProxy, operator: bootstrap.Hub) -> Iterator[sdk.Tpp]:
 
 
 def damage(network: LossyProxy, path: str, *fates: Fate) -> None:
-    """Apply these fates to the first calls of a path, one after the other. All other calls succeed."""
+    """Apply these outcomes, in order, to the first calls of a path. All other calls succeed."""
     network.seen.clear()
     left = list(fates)
     network.plan = lambda called, attempts: left.pop(0) if called == path and left else "pass"
@@ -110,7 +110,7 @@ def test_a_pushed_authorization_with_a_lost_response_creates_one_consent(
 
 
 @pytest.mark.parametrize("fate", ["drop", "unavailable"])
-def test_a_code_in_a_lost_request_is_sent_again(
+def test_an_authorization_code_in_a_lost_request_is_sent_again(
     tpp: sdk.Tpp, network: LossyProxy, paying: PayingBank, fate: Fate
 ) -> None:
     damage(network, "/tpp/token", fate)
@@ -123,7 +123,7 @@ def test_a_code_in_a_lost_request_is_sent_again(
 
 
 @pytest.mark.parametrize("fate", [*LOST, "twice"])
-def test_a_code_with_lost_tokens_ends_the_consent_once_at_hub_and_bank(
+def test_a_code_whose_token_response_is_lost_ends_the_consent_once_at_hub_and_bank(
     tpp: sdk.Tpp, network: LossyProxy, paying: PayingBank, fate: Fate
 ) -> None:
     scopes, before = SCOPES[paying.version], len(paying.ended)
@@ -143,7 +143,7 @@ def test_a_code_with_lost_tokens_ends_the_consent_once_at_hub_and_bank(
 
 
 @pytest.mark.parametrize("fate", LOSSES)
-def test_a_refresh_with_a_lost_response_returns_one_new_token_pair(
+def test_a_token_refresh_with_a_lost_response_returns_one_new_token_pair(
     tpp: sdk.Tpp, network: LossyProxy, paying: PayingBank, fate: Fate
 ) -> None:
     stored: list[sdk.Tokens] = []

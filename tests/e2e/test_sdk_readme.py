@@ -1,4 +1,4 @@
-"""The SDK's README: its example TPP runs as printed, and all examples pass type checks."""
+"""The SDK's README: its example TPP runs without changes, and all examples pass type checks."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_the_example_tpp_gets_a_consent_reads_accounts_and_pays(
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda text: text.strip().splitlines()[-1])
-def test_a_readme_example_is_strictly_typed(example: str, tmp_path: Path) -> None:
+def test_a_readme_example_passes_strict_type_checks(example: str, tmp_path: Path) -> None:
     program = tmp_path / "example.py"
     known = "\n".join(f"    {name} as given_{name}," for name in ("consent", "order", "tpp"))
     (tmp_path / "given.py").write_text(GIVEN, "utf-8")

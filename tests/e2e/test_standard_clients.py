@@ -1,4 +1,4 @@
-"""Unmodified OAuth libraries complete the flow from the metadata document."""
+"""Unmodified OAuth libraries complete the authorization flow from the metadata document."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def metadata(stack: dict[str, Any]) -> Any:
 
 @pytest.fixture(autouse=True)
 def plain_http(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Allow plain HTTP in both libraries, which otherwise require TLS."""
+    """Allow plain HTTP in both OAuth libraries, which require TLS by default."""
     monkeypatch.setenv("AUTHLIB_INSECURE_TRANSPORT", "1")
     monkeypatch.setenv("OAUTHLIB_INSECURE_TRANSPORT", "1")
 
@@ -91,7 +91,7 @@ def test_authlib_completes_the_flow_with_a_private_key_and_a_pushed_request(
     verifier, accounts = generate_token(64), f"{stack['base_url']}/tpp/accounts"
 
     def sign_assertion(*request: Any) -> Any:
-        """Sign an assertion with a new jti. Authlib would reuse the jti of a method with fixed claims."""
+        """Sign an assertion with a new jti. The built-in method of Authlib would reuse the jti of its fixed claims."""
         method = PrivateKeyJWT(metadata["issuer"], claims={"exp": int(time.time()) + 60}, alg="ES256")
         return method(*request)
 

@@ -1,4 +1,4 @@
-"""A stack with TLS: only clients that trust its development CA connect, and clients can use mutual TLS."""
+"""A stack with TLS: only clients that trust its development CA can connect, and clients can use mutual TLS."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_the_service_and_the_demonstration_banks_call_each_other_over_https(
     assert run_admin(python, place, "banks", "test", bank["bic"])["reachable"] is True
 
 
-def test_a_bank_with_a_registered_certificate_is_rejected_without_it(
+def test_a_bank_with_a_registered_certificate_is_rejected_without_the_certificate(
     tls_stack: dict[str, Any], caller: requests.Session, python: Path, place: Path
 ) -> None:
     asked = ("--bank", "--common-name", "api.bank.example", "--out", str(place))

@@ -1,4 +1,4 @@
-"""The operator's trace and deliveries on the whole stack, read from its log file."""
+"""The operator's trace and delivery commands on the whole stack, which read its log file."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Operate = Callable[..., Any]
 
 @pytest.fixture
 def operate(stack: dict[str, Any], operator: bootstrap.Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Operate:
-    """Return a function that runs an operator's command on the running stack and returns its document."""
+    """Return a function that runs an operator's command on the running stack and returns the printed document."""
     file = tmp_path / "stack.json"
     stackfile.write(file, stack)
     monkeypatch.setenv(stackfile.VARIABLE, str(file))
@@ -39,7 +39,7 @@ def operate(stack: dict[str, Any], operator: bootstrap.Hub, tmp_path: Path, monk
     return command
 
 
-def test_a_relayed_call_can_be_traced(tpp: Tpp, journey: Journey, operate: Operate) -> None:
+def test_a_tpp_call_through_the_hub_can_be_traced(tpp: Tpp, journey: Journey, operate: Operate) -> None:
     bearer, request_id = tpp.redeem(journey.code).json()["access_token"], str(uuid.uuid4())
     answer = tpp.call("GET", "/tpp/accounts", bearer=bearer, headers={"X-Request-Id": request_id})
     assert answer.status_code == 200
@@ -54,7 +54,9 @@ def test_a_relayed_call_can_be_traced(tpp: Tpp, journey: Journey, operate: Opera
     assert bearer not in json.dumps(traced)
 
 
-def test_a_revocation_can_be_traced_to_its_delivery_at_the_bank(tpp: Tpp, journey: Journey, operate: Operate) -> None:
+def test_a_consent_revocation_can_be_traced_to_its_delivery_at_the_bank(
+    tpp: Tpp, journey: Journey, operate: Operate
+) -> None:
     tokens, request_id = tpp.redeem(journey.code).json(), str(uuid.uuid4())
     revoked = tpp.call(
         "POST", "/tpp/token/revoke", {"token": tokens["access_token"]}, headers={"X-Request-Id": request_id}
@@ -77,7 +79,7 @@ def test_a_revocation_can_be_traced_to_its_delivery_at_the_bank(tpp: Tpp, journe
 
 
 def _arrived(operate: Operate, request_id: str) -> Any:
-    """Return the trace of a request as soon as a line reports the delivery."""
+    """Return the trace of a request after a log line reports the delivery."""
 
     def look() -> Any:
         traced = operate("trace", request_id)

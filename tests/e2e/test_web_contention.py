@@ -1,4 +1,4 @@
-"""Parallel requests of browsers on the running stack take effect once."""
+"""Parallel browser requests on the running stack take effect once."""
 
 from __future__ import annotations
 
@@ -46,7 +46,9 @@ def test_10_parallel_registrations_of_one_email_create_one_user(window: WebBrows
     assert sorted(answer.status_code for answer in answers) == [303] + [409] * 9
 
 
-def test_10_parallel_clicks_on_create_make_one_client(window: WebBrowser, email: str, operator: bootstrap.Hub) -> None:
+def test_10_parallel_form_submissions_create_one_client(
+    window: WebBrowser, email: str, operator: bootstrap.Hub
+) -> None:
     window.session.cookies.set("causeway_session", operator.website.sessions.begin(ensure_user(operator, email)).cookie)
     shown = window.get("/clients/new")
     draft = re.search(r'name="draft" value="([^"]+)"', shown.text)

@@ -1,4 +1,4 @@
-"""A year in steps of a day: every day is reported once."""
+"""A year in clock advances of one day: the statistics of every day are recorded once."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def own_stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SeparateStac
 
 
 def move_by_days(own_stack: SeparateStack, count: int) -> None:
-    """Move time in steps of a day."""
+    """Advance the clock in steps of one day."""
     for _ in range(count):
         own_stack.advance("P1D")
 
@@ -30,7 +30,7 @@ def now(own_stack: SeparateStack) -> datetime:
 
 
 def move_to_noon(own_stack: SeparateStack) -> None:
-    """Move time to the hour after noon, when the nightly jobs have finished."""
+    """Advance the clock to between 12:00 and 13:00, when the nightly jobs have finished."""
     hours = (12 - now(own_stack).hour) % 24
     if hours:
         own_stack.advance(f"PT{hours}H")
@@ -65,7 +65,7 @@ def check_days(own_stack: SeparateStack, count: int) -> None:
 
 
 @pytest.mark.year
-def test_a_year_in_steps_of_a_day_records_every_day_once(own_stack: SeparateStack) -> None:
+def test_a_year_of_daily_clock_advances_records_every_day_once(own_stack: SeparateStack) -> None:
     move_to_noon(own_stack)
     offset = own_stack.time()["offset_seconds"]
     read_accounts(own_stack)

@@ -1,1 +1,1 @@
-"""The movable clock of the one-machine stack."""
+"""Tests of the movable clock of the one-machine stack."""

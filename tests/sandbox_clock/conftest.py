@@ -1,4 +1,4 @@
-"""A service whose business time can be moved, and the operator who moves time."""
+"""Fixtures: a service whose business time can be advanced, and an operator who advances the clock."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ OPERATOR_KEY = "the-operators-key"
 
 @dataclass(frozen=True)
 class Operator:
-    """Moves the clock of ``causeway``."""
+    """An operator who advances the clock of ``causeway``."""
 
     causeway: Causeway
 
     def ask(self, body: object, key: str | None = OPERATOR_KEY, content_type: str = "application/json") -> Answer:
-        """Send a body, which may be text, to ``POST /sandbox/clock``."""
+        """Send a body to ``POST /sandbox/clock``. A string is sent unchanged."""
         sent = body if isinstance(body, str) else json.dumps(body)
         headers = {"content-type": content_type} | ({"authorization": f"Bearer {key}"} if key is not None else {})
         return self.causeway.call("POST", PLACE, sent.encode(), headers)
 
     def move(self, duration: str) -> Any:
-        """Move the clock successfully. Return the body of the response."""
+        """Advance the clock, and check that the request succeeds. Return the body of the response."""
         answer = self.ask({"advance": duration})
         assert answer.status == 200, answer.text
         return answer.body
@@ -48,7 +48,7 @@ _ROOMS = ("delivery", "statistics", "openbanking", "cards", "website")
 
 @pytest.fixture
 def movable(shared_causeway: Causeway) -> Iterator[Causeway]:
-    """Run the service on a movable clock that has not been moved. The real clock is the service's clock."""
+    """Run the service with a movable clock whose offset is zero and whose real clock is the service's clock."""
     causeway = shared_causeway.again(replace(shared_causeway.hub.settings, operator_key=OPERATOR_KEY))
     hub = causeway.hub
     hub.store.delete(TABLE, KEY)

@@ -1,4 +1,4 @@
-"""Moving time: hour by hour, each due schedule in its hour, one move at a time."""
+"""Clock advances proceed hour by hour. Each due schedule runs in its hour, and one clock advance runs at a time."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ HOUR, DAY = 3600, 86_400
 
 
 class Diary:
-    """Work that is due at given times, and the times of its execution in hours after the start."""
+    """Scheduled work with given due times. ``done`` contains the execution times in hours after the start."""
 
     def __init__(self, clock: MovedClock, *due_after: int, changes: bool = False) -> None:
         self._clock = clock
@@ -61,7 +61,7 @@ def advance(clock: MovedClock, offset: ClockOffset, *diaries: Diary) -> ClockAdv
     return ClockAdvance(clock, offset, [diary.work for diary in diaries])
 
 
-def test_an_advance_moves_the_clock_by_exactly_the_requested_seconds(clock: MovedClock, offset: ClockOffset) -> None:
+def test_a_clock_advance_adds_exactly_the_requested_seconds(clock: MovedClock, offset: ClockOffset) -> None:
     before = clock.time()
     reached = advance(clock, offset).advance(90_061)
 
@@ -70,21 +70,25 @@ def test_an_advance_moves_the_clock_by_exactly_the_requested_seconds(clock: Move
     assert offset.read() == 90_061
 
 
-def test_an_advance_runs_work_in_the_hour_in_which_it_is_due(clock: MovedClock, offset: ClockOffset) -> None:
+def test_a_clock_advance_runs_work_in_the_hour_in_which_the_work_is_due(clock: MovedClock, offset: ClockOffset) -> None:
     diary = Diary(clock, 10, HOUR + 1, 5 * HOUR, 30 * HOUR)
     advance(clock, offset, diary).advance(DAY)
 
     assert diary.done == [1, 2, 5]
 
 
-def test_an_advance_of_half_an_hour_runs_due_work_at_its_end(clock: MovedClock, offset: ClockOffset) -> None:
+def test_a_clock_advance_of_half_an_hour_runs_due_work_at_the_end_of_the_advance(
+    clock: MovedClock, offset: ClockOffset
+) -> None:
     diary = Diary(clock, 60)
     advance(clock, offset, diary).advance(HOUR // 2)
 
     assert diary.done == [0.5]
 
 
-def test_an_advance_runs_a_schedule_once_for_each_hour_with_work(clock: MovedClock, offset: ClockOffset) -> None:
+def test_a_clock_advance_runs_a_schedule_once_for_each_hour_with_due_work(
+    clock: MovedClock, offset: ClockOffset
+) -> None:
     diary = Diary(clock, *range(0, DAY, 60))
     advance(clock, offset, diary).advance(DAY)
 
@@ -127,7 +131,9 @@ def test_failed_daily_work_is_retried_in_the_next_hour(clock: MovedClock, offset
     assert attempts == [24, 25, 48]
 
 
-def test_an_advance_runs_work_that_earlier_work_makes_due(clock: MovedClock, offset: ClockOffset) -> None:
+def test_a_clock_advance_runs_work_that_becomes_due_through_earlier_work(
+    clock: MovedClock, offset: ClockOffset
+) -> None:
     first, second = Diary(clock, HOUR, changes=True), Diary(clock)
     first.meanwhile = lambda: second.due.append(clock.time() + 2 * HOUR)
     advance(clock, offset, first, second).advance(DAY)
@@ -135,7 +141,7 @@ def test_an_advance_runs_work_that_earlier_work_makes_due(clock: MovedClock, off
     assert (first.done, second.done) == ([1], [3])
 
 
-def test_an_advance_continues_after_the_deadline_of_its_request(clock: MovedClock, offset: ClockOffset) -> None:
+def test_a_clock_advance_continues_after_the_deadline_of_its_request(clock: MovedClock, offset: ClockOffset) -> None:
     work = Diary(clock, HOUR, DAY)
     real = clock.real
     assert isinstance(real, ManualClock)
@@ -148,7 +154,9 @@ def test_an_advance_continues_after_the_deadline_of_its_request(clock: MovedCloc
     assert offset.read() == 2 * DAY
 
 
-def test_an_advance_stores_the_offset_of_each_step_for_all_processes(clock: MovedClock, offset: ClockOffset) -> None:
+def test_a_clock_advance_stores_the_offset_of_each_step_for_all_processes(
+    clock: MovedClock, offset: ClockOffset
+) -> None:
     diary, stored = Diary(clock, HOUR, 3 * HOUR), list[int]()
     diary.meanwhile = lambda: stored.append(offset.read())
     advance(clock, offset, diary).advance(DAY)
@@ -157,7 +165,7 @@ def test_an_advance_stores_the_offset_of_each_step_for_all_processes(clock: Move
 
 
 @pytest.mark.parametrize("seconds", [0, -DAY, MOST_SECONDS + 1])
-def test_an_advance_backward_or_beyond_400_days_is_rejected(
+def test_a_clock_advance_backward_or_beyond_400_days_is_rejected(
     clock: MovedClock, offset: ClockOffset, seconds: int
 ) -> None:
     diary = Diary(clock, 0)
@@ -167,11 +175,11 @@ def test_an_advance_backward_or_beyond_400_days_is_rejected(
     assert (offset.read(), diary.done) == (0, [])
 
 
-def test_an_advance_of_400_days_is_accepted(clock: MovedClock, offset: ClockOffset) -> None:
+def test_a_clock_advance_of_400_days_is_accepted(clock: MovedClock, offset: ClockOffset) -> None:
     assert advance(clock, offset).advance(400 * DAY).offset_seconds == 400 * DAY
 
 
-def test_a_concurrent_advance_raises_clock_busy(clock: MovedClock, offset: ClockOffset) -> None:
+def test_a_concurrent_clock_advance_raises_clock_busy(clock: MovedClock, offset: ClockOffset) -> None:
     diary, refused = Diary(clock, HOUR), list[bool]()
     mover = advance(clock, offset, diary)
 
@@ -186,7 +194,7 @@ def test_a_concurrent_advance_raises_clock_busy(clock: MovedClock, offset: Clock
     assert not mover.is_stopped
 
 
-def test_a_failed_advance_logs_the_reached_offset(
+def test_a_failed_clock_advance_logs_the_reached_offset(
     causeway: Causeway, clock: MovedClock, offset: ClockOffset, lines: Lines
 ) -> None:
     diary = Diary(clock, HOUR, 5 * HOUR)
@@ -198,7 +206,7 @@ def test_a_failed_advance_logs_the_reached_offset(
     assert [line["offset_seconds"] for line in lines.all() if line["message"] == "clock moved"] == [HOUR]
 
 
-def test_an_advance_waits_while_the_clock_is_stopped(clock: MovedClock, offset: ClockOffset) -> None:
+def test_a_clock_advance_waits_while_the_clock_is_stopped(clock: MovedClock, offset: ClockOffset) -> None:
     mover, reached, lock = advance(clock, offset), list[int](), WatchedLock()
     mover.__dict__["_stopped"] = lock
     with mover.stopped():
@@ -213,7 +221,9 @@ def test_an_advance_waits_while_the_clock_is_stopped(clock: MovedClock, offset: 
     assert not mover.is_stopped
 
 
-def test_an_advance_that_fails_to_start_does_not_block_the_next_advance(causeway: Causeway, clock: MovedClock) -> None:
+def test_a_clock_advance_that_fails_to_start_does_not_block_the_next_clock_advance(
+    causeway: Causeway, clock: MovedClock
+) -> None:
     mover = advance(clock, ClockOffset(causeway.hub.store))
     with causeway.answer_lost("update", applied=True), pytest.raises(StoreUnavailable):
         mover.advance(DAY)
@@ -221,7 +231,9 @@ def test_an_advance_that_fails_to_start_does_not_block_the_next_advance(causeway
     assert mover.advance(DAY).offset_seconds == DAY
 
 
-def test_an_advance_stops_after_another_advance_took_over(clock: MovedClock, offset: ClockOffset) -> None:
+def test_a_clock_advance_raises_clock_busy_after_another_clock_advance_takes_over(
+    clock: MovedClock, offset: ClockOffset
+) -> None:
     diary = Diary(clock, HOUR, 5 * HOUR)
 
     def take_over() -> None:
@@ -234,7 +246,9 @@ def test_an_advance_stops_after_another_advance_took_over(clock: MovedClock, off
     assert offset.read() == HOUR
 
 
-def test_an_advance_logs_a_warning_with_old_and_new_time(clock: MovedClock, offset: ClockOffset, lines: Lines) -> None:
+def test_a_clock_advance_logs_a_warning_with_old_and_new_time(
+    clock: MovedClock, offset: ClockOffset, lines: Lines
+) -> None:
     advance(clock, offset).advance(DAY)
     (line,) = lines.all()
 

@@ -1,4 +1,4 @@
-"""``/sandbox/clock``: authentication, limits of a move, and rejected moves."""
+"""``/sandbox/clock``: authentication, limits of a clock advance, and rejected requests."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ START = {"now": "2026-03-02T09:00:00+00:00", "offset_seconds": 0}
 HOUR, DAY = 3600, 86_400
 
 
-def test_an_advance_returns_the_reached_time_and_offset(operator: Operator) -> None:
+def test_a_clock_advance_returns_the_reached_time_and_offset(operator: Operator) -> None:
     assert operator.move("P1D") == {"now": "2026-03-03T09:00:00+00:00", "offset_seconds": 86_400}
     assert operator.move("PT1H") == {"now": "2026-03-03T10:00:00+00:00", "offset_seconds": 90_000}
 
@@ -45,7 +45,7 @@ def test_the_clock_can_be_read_without_an_operator_key(operator: Operator) -> No
         ("90s", 90),
     ],
 )
-def test_a_duration_consists_of_weeks_or_of_days_and_times(duration: str, seconds: int) -> None:
+def test_a_clock_duration_consists_of_weeks_or_of_days_and_times(duration: str, seconds: int) -> None:
     assert read_seconds({"advance": duration}) == seconds
 
 
@@ -60,7 +60,7 @@ def test_a_duration_consists_of_weeks_or_of_days_and_times(duration: str, second
         *(f'{{"advance": "{text}"}}' for text in ("PT0S", "P0D", "P401D", "P400DT1S", "P58W")),
     ],
 )
-def test_an_invalid_duration_returns_400_and_moves_nothing(operator: Operator, body: str) -> None:
+def test_an_invalid_clock_duration_returns_400_and_leaves_the_clock_unchanged(operator: Operator, body: str) -> None:
     answer = operator.ask(body)
 
     assert answer.status == 400
@@ -68,7 +68,7 @@ def test_an_invalid_duration_returns_400_and_moves_nothing(operator: Operator, b
     assert operator.time == START
 
 
-def test_a_body_with_a_content_type_other_than_json_returns_415(operator: Operator) -> None:
+def test_a_clock_request_with_a_content_type_other_than_json_returns_415(operator: Operator) -> None:
     answer = operator.ask("advance=P1D", content_type="application/x-www-form-urlencoded")
 
     assert (answer.status, answer.body["error"]) == (415, "invalid_request")
@@ -76,7 +76,7 @@ def test_a_body_with_a_content_type_other_than_json_returns_415(operator: Operat
 
 
 @pytest.mark.parametrize("key", [None, "", "another", "the-operators-ke", "the-operators-keyy"])
-def test_an_advance_with_a_wrong_key_returns_401(operator: Operator, key: str | None) -> None:
+def test_a_clock_advance_with_a_wrong_operator_key_returns_401(operator: Operator, key: str | None) -> None:
     answer = operator.ask({"advance": "P1D"}, key)
 
     assert (answer.status, answer.body["error"]) == (401, "invalid_key")
@@ -84,25 +84,25 @@ def test_an_advance_with_a_wrong_key_returns_401(operator: Operator, key: str | 
     assert operator.time == START
 
 
-def test_the_operator_key_is_checked_before_the_body(operator: Operator) -> None:
+def test_the_operator_key_is_checked_before_the_request_body(operator: Operator) -> None:
     assert operator.ask("{", "another").status == 401
 
 
-def test_every_advance_returns_401_if_no_operator_key_is_configured(operator: Operator) -> None:
+def test_every_clock_advance_returns_401_if_no_operator_key_is_configured(operator: Operator) -> None:
     hub = operator.causeway.hub
     object.__setattr__(hub.settings, "operator_key", None)
 
     assert operator.ask({"advance": "P1D"}, "").status == 401
 
 
-def test_an_unsupported_method_returns_405_as_json(operator: Operator) -> None:
+def test_an_unsupported_method_of_the_clock_api_returns_405_as_json(operator: Operator) -> None:
     answer = operator.causeway.call("PUT", "/sandbox/clock", b"{}")
 
     assert (answer.status, answer.body["error"]) == (405, "method_not_allowed")
     assert answer.headers["allow"] == "GET, POST, HEAD, OPTIONS"
 
 
-def test_a_concurrent_advance_returns_409(operator: Operator) -> None:
+def test_a_concurrent_clock_advance_returns_409(operator: Operator) -> None:
     ClockOffset(operator.causeway.hub.store).claim("another", operator.causeway.clock.time())
     answer = operator.ask({"advance": "P1D"})
 
@@ -118,7 +118,7 @@ def test_a_storage_failure_returns_503_and_is_logged(operator: Operator, lines: 
     assert "clock not moved" in lines.text
 
 
-def test_a_response_is_json_with_cache_control_no_store(operator: Operator) -> None:
+def test_a_clock_response_is_json_with_cache_control_no_store(operator: Operator) -> None:
     answer = operator.ask({"advance": "PT1H"})
     body: Any = jsontext.loads(answer.text)
 

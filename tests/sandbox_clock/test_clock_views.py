@@ -1,4 +1,4 @@
-"""The clock page: business time, its form, and rejected moves."""
+"""The clock page: the business time, the form that advances the clock, and rejected clock advances."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_the_clock_page_shows_business_and_real_time(user: WebUser) -> None:
     assert "Not moved" in user.text
 
 
-def test_the_form_of_the_clock_page_moves_the_clock(user: WebUser, operator: Operator) -> None:
+def test_the_form_of_the_clock_page_advances_the_clock(user: WebUser, operator: Operator) -> None:
     user.get("/clock")
     user.post("/clock", number="1", unit="weeks")
     user.follow()
@@ -33,7 +33,7 @@ def test_the_form_of_the_clock_page_moves_the_clock(user: WebUser, operator: Ope
     assert operator.time["offset_seconds"] == 7 * 86_400
 
 
-def test_a_session_expires_in_real_time(user: WebUser, movable: Causeway) -> None:
+def test_a_web_session_expires_in_real_time_despite_a_clock_advance(user: WebUser, movable: Causeway) -> None:
     movable.clock.advance(LIFETIME - 3600)
     user.get("/clock")
     user.post("/clock", number="1", unit="days")
@@ -41,7 +41,9 @@ def test_a_session_expires_in_real_time(user: WebUser, movable: Causeway) -> Non
     assert user.get("/clock").status == 200
 
 
-def test_a_mailed_link_expires_in_real_time(user: WebUser, movable: Causeway, operator: Operator) -> None:
+def test_a_mailed_link_expires_in_real_time_despite_a_clock_advance(
+    user: WebUser, movable: Causeway, operator: Operator
+) -> None:
     users = movable.hub.website.users
     link = movable.hub.website.call(account_flow.issue_operator_link, users.get("clock@example.com"))
     secret = link.rpartition("/")[2]
@@ -52,7 +54,7 @@ def test_a_mailed_link_expires_in_real_time(user: WebUser, movable: Causeway, op
 
 
 @pytest.mark.usefixtures("rendered")
-def test_every_page_shows_a_banner_after_a_clock_move(user: WebUser, operator: Operator) -> None:
+def test_every_page_shows_a_banner_after_a_clock_advance(user: WebUser, operator: Operator) -> None:
     user.get("/clients")
     assert "Time has been moved" not in user.text
     operator.move("P7DT2H")
@@ -61,7 +63,7 @@ def test_every_page_shows_a_banner_after_a_clock_move(user: WebUser, operator: O
         assert "Time has been moved. Here it is 9 Mar 2026, 11:00:00 UTC , 7 days and 2 hours ahead." in user.text
 
 
-def test_a_demonstration_bank_shows_a_banner_after_a_clock_move(user: WebUser, operator: Operator) -> None:
+def test_a_demonstration_bank_shows_a_banner_after_a_clock_advance(user: WebUser, operator: Operator) -> None:
     operator.move("P7D")
     user.get("/demo-bank/one")
 
@@ -79,7 +81,7 @@ def test_a_demonstration_bank_shows_a_banner_after_a_clock_move(user: WebUser, o
         ("58", "weeks", "Time moves forward only, by at most 400 days at once."),
     ],
 )
-def test_the_form_rejects_an_invalid_duration_with_a_message(
+def test_the_clock_form_rejects_an_invalid_duration_with_a_message(
     user: WebUser, operator: Operator, number: str, unit: str, said: str
 ) -> None:
     user.get("/clock")
@@ -90,12 +92,12 @@ def test_the_form_rejects_an_invalid_duration_with_a_message(
     assert operator.time["offset_seconds"] == 0
 
 
-def test_a_forged_form_token_returns_403_and_moves_nothing(user: WebUser, operator: Operator) -> None:
+def test_a_forged_form_token_returns_403_and_leaves_the_clock_unchanged(user: WebUser, operator: Operator) -> None:
     assert user.post("/clock", token="forged", number="1", unit="days").status == 403
     assert operator.time["offset_seconds"] == 0
 
 
-def test_a_visitor_is_redirected_to_the_sign_in_page_and_moves_nothing(movable: Causeway, operator: Operator) -> None:
+def test_a_visitor_is_redirected_to_sign_in_and_cannot_advance_the_clock(movable: Causeway, operator: Operator) -> None:
     visitor = WebUser(movable)
 
     assert visitor.get("/clock").headers["location"].endswith("/sign-in?next=%2Fclock")

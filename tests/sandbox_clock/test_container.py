@@ -1,4 +1,4 @@
-"""The effects of an advance on the service: all due work is executed once, in its hour."""
+"""The effects of a clock advance on the service: all due work is executed once, in the hour in which it is due."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ def _one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def ends_told(causeway: Causeway) -> list[Delivery]:
-    """Return the recorded events about the end of consents."""
+    """Return the recorded events that report the end of consents."""
     return [each for each in causeway.recorded("event") if each.topic.startswith("consent.expir")]
 
 
 @pytest.mark.parametrize("version", [1, 2])
-def test_an_advance_sends_the_consent_events_one_week_before_expiry_and_at_expiry(
+def test_a_clock_advance_sends_consent_events_one_week_before_expiry_and_at_expiry(
     movable: Causeway, operator: Operator, version: int
 ) -> None:
     movable.tpp.set_events_url()
@@ -56,7 +56,9 @@ def test_an_advance_sends_the_consent_events_one_week_before_expiry_and_at_expir
     assert movable.tpp.call("GET", "/tpp/accounts", bearer=tokens["access_token"]).status == 401
 
 
-def test_an_advance_beyond_the_lifetime_of_a_token_expires_the_token(movable: Causeway, operator: Operator) -> None:
+def test_a_clock_advance_beyond_the_lifetime_of_a_token_expires_the_token(
+    movable: Causeway, operator: Operator
+) -> None:
     tokens = movable.tpp.tokens(2)
     movable.banks[2].answers["/v2_accounts"] = always({"accounts": []})
     operator.move("PT59M")
@@ -65,7 +67,7 @@ def test_an_advance_beyond_the_lifetime_of_a_token_expires_the_token(movable: Ca
     assert movable.tpp.call("GET", "/tpp/accounts", bearer=tokens["access_token"]).status == 401
 
 
-def test_an_advance_releases_expired_holds_and_verifies_the_ledger(
+def test_a_clock_advance_releases_expired_card_holds_and_verifies_the_ledger(
     movable: Causeway, operator: Operator, lines: Lines
 ) -> None:
     issuer = with_prices(Issuer(movable))
@@ -81,7 +83,7 @@ def test_an_advance_releases_expired_holds_and_verifies_the_ledger(
     assert "ledger broken" not in lines.text
 
 
-def test_an_advance_records_the_statistics_of_each_day_once(movable: Causeway, operator: Operator) -> None:
+def test_a_clock_advance_records_the_statistics_of_each_day_once(movable: Causeway, operator: Operator) -> None:
     bic, store = movable.banks[1].bic, movable.hub.store
     first = date(2026, 3, 2)
     operator.move("P3D")
@@ -90,7 +92,9 @@ def test_an_advance_records_the_statistics_of_each_day_once(movable: Causeway, o
     assert [record.day for record in found] == [first + timedelta(days=number) for number in range(3)]
 
 
-def test_an_advance_records_a_day_at_the_minute_of_the_nightly_ingest(movable: Causeway, operator: Operator) -> None:
+def test_a_clock_advance_records_daily_statistics_at_the_minute_of_the_nightly_ingest(
+    movable: Causeway, operator: Operator
+) -> None:
     bic, store = movable.banks[1].bic, movable.hub.store
     first = date(2026, 3, 2)
     operator.move(f"PT{15 * 60 + INGESTED_AT - 1}M")
@@ -99,7 +103,9 @@ def test_an_advance_records_a_day_at_the_minute_of_the_nightly_ingest(movable: C
     assert len(day_records.records_of_bank(store, bic, first, first)) == 1
 
 
-def test_calls_before_an_advance_are_recorded_in_their_day(movable: Causeway, operator: Operator) -> None:
+def test_calls_before_a_clock_advance_are_recorded_in_the_statistics_of_their_day(
+    movable: Causeway, operator: Operator
+) -> None:
     movable.writes_measurements()
     tokens = movable.tpp.tokens(2)
     movable.banks[2].answers["/v2_accounts"] = always({"accounts": []})
@@ -112,8 +118,10 @@ def test_calls_before_an_advance_are_recorded_in_their_day(movable: Causeway, op
     assert record.total.bank_requests > 0
 
 
-def test_calls_of_the_minute_before_an_advance_are_recorded_in_their_day(movable: Causeway, operator: Operator) -> None:
-    """Write the counters before the move. A process otherwise writes them once a minute."""
+def test_calls_in_the_minute_before_a_clock_advance_are_recorded_in_their_day(
+    movable: Causeway, operator: Operator
+) -> None:
+    """The counters must be written before the clock advances. A process otherwise writes its counters once a minute."""
     movable.writes_measurements()
     tokens = movable.tpp.tokens(2)
     movable.banks[2].answers["/v2_accounts"] = always({"accounts": []})
@@ -126,7 +134,7 @@ def test_calls_of_the_minute_before_an_advance_are_recorded_in_their_day(movable
 
 
 @pytest.mark.parametrize("moves", [("P2D",), ("P1D", "P1D"), ("PT15H", "PT1H", "P1DT8H")])
-def test_a_failed_daily_report_is_retried_in_the_next_hour_of_an_advance(
+def test_a_failed_daily_report_is_retried_in_the_next_hour_of_a_clock_advance(
     movable: Causeway, operator: Operator, monkeypatch: pytest.MonkeyPatch, moves: tuple[str, ...]
 ) -> None:
     attempts: list[int] = []

@@ -1,4 +1,4 @@
-"""The cost of an advance with deliveries to unavailable banks, whose circuits remain open."""
+"""The cost of a clock advance with deliveries to unavailable banks, whose circuit breakers remain open."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PATH = "/revoke_token"
 
 @dataclass
 class Workers:
-    """Execute the deliveries that the sweeper queues immediately, and count them."""
+    """Workers that execute queued deliveries immediately and count the executed deliveries."""
 
     causeway: Causeway
     begun: int = 0
@@ -42,7 +42,7 @@ class Workers:
 
 @pytest.fixture
 def workers(movable: Causeway, monkeypatch: pytest.MonkeyPatch) -> Workers:
-    """Record revocation notices to both banks, which are unavailable. Return the workers."""
+    """Record revocation notices to both banks, which are unavailable. Return the delivery workers."""
     monkeypatch.setattr(parallel, "WIDTH", 1)
     workers = Workers(movable)
     for version, side in movable.banks.items():
@@ -61,7 +61,7 @@ def deliveries(causeway: Causeway) -> list[Delivery]:
     return causeway.recorded("revoke_token")
 
 
-def test_an_advance_of_a_day_starts_each_delivery_once_and_makes_no_call_on_an_open_circuit(
+def test_a_one_day_clock_advance_starts_each_delivery_once_without_calls_on_open_circuits(
     workers: Workers, operator: Operator
 ) -> None:
     operator.move("P1D")
@@ -73,7 +73,7 @@ def test_an_advance_of_a_day_starts_each_delivery_once_and_makes_no_call_on_an_o
     assert {each.state for each in deliveries(workers.causeway)} == {"due"}
 
 
-def test_an_advance_after_the_open_time_of_a_circuit_sends_one_probe_to_each_bank(
+def test_a_clock_advance_past_the_open_time_of_a_circuit_sends_one_probe_to_each_bank(
     workers: Workers, operator: Operator
 ) -> None:
     operator.move("P1D")
@@ -84,7 +84,9 @@ def test_an_advance_after_the_open_time_of_a_circuit_sends_one_probe_to_each_ban
         assert workers.begun == 2 * MANY + 2 * number
 
 
-def test_deliveries_reach_a_recovered_bank_while_another_is_unavailable(workers: Workers, operator: Operator) -> None:
+def test_deliveries_reach_a_recovered_bank_while_another_bank_is_unavailable(
+    workers: Workers, operator: Operator
+) -> None:
     operator.move("P1D")
     workers.causeway.banks[1].answers[PATH] = always({"status": "success"})
     workers.causeway.clock.advance(OPEN_SECONDS)

@@ -1,4 +1,4 @@
-"""Due times are read again after a write that could change them, and otherwise once a second."""
+"""Cached due times: they are read again after a write that could change them, and otherwise once a second."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def counts(causeway: Causeway) -> WriteCounts:
 
 
 class Question:
-    """A due time that can be changed, the number of its reads, and the queried limit."""
+    """A changeable due time that records each query and the queried limit."""
 
     def __init__(self) -> None:
         self.due: int | None = None
@@ -40,7 +40,7 @@ class Question:
         return self.due if self.due is not None and self.due <= until else None
 
 
-def test_a_due_time_is_cached_until_the_next_write() -> None:
+def test_a_due_time_is_cached_until_the_next_storage_write() -> None:
     question = Question()
     question.due = 5 * HOUR
 
@@ -50,7 +50,7 @@ def test_a_due_time_is_cached_until_the_next_write() -> None:
     assert len(question.asked) == 1
 
 
-def test_a_missing_due_time_is_cached_up_to_the_queried_time() -> None:
+def test_a_missing_due_time_is_cached_up_to_the_end_of_the_queried_period() -> None:
     question = Question()
     assert question.remembered(0, DAY) is None
     (asked_until,) = question.asked
@@ -61,7 +61,7 @@ def test_a_missing_due_time_is_cached_up_to_the_queried_time() -> None:
     assert question.remembered(0, asked_until + 1) == asked_until + 1
 
 
-def test_a_write_invalidates_the_cached_due_time() -> None:
+def test_a_storage_write_invalidates_the_cached_due_time() -> None:
     question = Question()
     assert question.remembered(0, DAY) is None
     question.due, question.writes = HOUR, 1
@@ -70,7 +70,7 @@ def test_a_write_invalidates_the_cached_due_time() -> None:
 
 
 def test_a_cached_due_time_expires_after_one_second() -> None:
-    """The cache expires so that due times written by other processes are found."""
+    """The cache expires so that a process finds due times that other processes have written."""
     question = Question()
     assert question.remembered(0, DAY) is None
     question.due = HOUR
@@ -79,7 +79,7 @@ def test_a_cached_due_time_expires_after_one_second() -> None:
     assert question.remembered(0, DAY) == HOUR
 
 
-def test_every_write_operation_is_counted_for_its_table_and_its_kind_of_record(
+def test_every_write_operation_is_counted_for_its_table_and_record_kind(
     causeway: Causeway, counts: WriteCounts
 ) -> None:
     store = causeway.hub.store
@@ -101,15 +101,15 @@ def test_every_write_operation_is_counted_for_its_table_and_its_kind_of_record(
     assert counts.of("ledger", "ledger/proof", "consents") == 0
 
 
-def test_reads_are_not_counted_as_writes(causeway: Causeway, counts: WriteCounts) -> None:
+def test_storage_reads_are_not_counted_as_writes(causeway: Causeway, counts: WriteCounts) -> None:
     causeway.hub.store.get("demo-banks", ROW)
     causeway.hub.store.query("demo-banks", ("bank", "one"))
 
     assert counts.of("demo-banks") == 0
 
 
-def test_a_refused_write_is_counted(causeway: Causeway, counts: WriteCounts) -> None:
-    """The outcome of a refused write may be unknown. One additional query is harmless."""
+def test_a_refused_storage_write_is_counted(causeway: Causeway, counts: WriteCounts) -> None:
+    """A write may have taken effect although the storage returned an error. One additional query is harmless."""
     causeway.hub.store.put("demo-banks", ROW)
     with pytest.raises(ConditionFailed):
         causeway.hub.store.put("demo-banks", ROW | {"more": 1}, absent("bank"))
@@ -118,7 +118,9 @@ def test_a_refused_write_is_counted(causeway: Causeway, counts: WriteCounts) -> 
     assert counts.of("demo-banks/due") == 3
 
 
-def test_a_table_without_record_kinds_is_counted_as_a_whole(causeway: Causeway, counts: WriteCounts) -> None:
+def test_writes_to_a_table_without_record_kinds_are_counted_for_the_whole_table(
+    causeway: Causeway, counts: WriteCounts
+) -> None:
     causeway.tpp.tokens(1)
 
     assert counts.of("consents") > 0
