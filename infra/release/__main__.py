@@ -33,7 +33,7 @@ class ReleaseRefused(Exception):
 
 
 def make_release(root: Path, version: str, day: date) -> None:
-    """Make the release ``version`` of the repository at ``root``. Or change no files. Raises: ReleaseRefused."""
+    """Release ``version`` of the repository at ``root``. A failure changes no files. Raises: ReleaseRefused."""
     if _numbers(version) <= _numbers(VERSION):
         raise ReleaseRefused(f"{version} is not greater than the present version, {VERSION}")
     if _git(root, "tag", "--list", f"v{version}"):

@@ -1,3 +1,3 @@
-"""Clients of the Causeway open-banking hub: ``causeway.tpp`` for third-party providers, ``causeway.bank`` for banks."""
+"""Clients of the Causeway open banking hub: ``causeway.tpp`` for third-party providers, ``causeway.bank`` for banks."""
 
 __version__ = "1.0.0"

@@ -1,4 +1,4 @@
-"""Runs the command ``causeway``: ``python -m causeway``."""
+"""Runs the command ``causeway`` as ``python -m causeway``."""
 
 import sys
 

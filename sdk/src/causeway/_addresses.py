@@ -1,4 +1,4 @@
-"""Validation of addresses from the program."""
+"""Validates addresses that the program passes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def check_address(url: str, name: str) -> None:
 
 
 def base_address(url: str, name: str) -> str:
-    """Return an address without trailing slashes, to which paths are appended. Raises ``ConfigurationError``."""
+    """Return an address without trailing slashes, to which paths can be appended. Raises ``ConfigurationError``."""
     check_address(url, name)
     if any(character in url for character in "@?#"):
         raise ConfigurationError(f"{name} must have no user, query or fragment, unlike {without_password(url)!r}")
@@ -27,5 +27,5 @@ def base_address(url: str, name: str) -> str:
 
 
 def without_password(url: str) -> str:
-    """Return an address without its password, if any."""
+    """Return an address without its password, if it has one."""
     return url.rpartition("@")[2]

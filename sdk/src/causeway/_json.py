@@ -1,4 +1,4 @@
-"""JSON with exact decimals: a number with a point becomes a ``Decimal``, never a binary float."""
+"""Reads and writes JSON with exact decimals. A number with a decimal point becomes a ``Decimal``, never a float."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MOST_DIGITS = 4300
 
 
 def loads(text: str | bytes) -> Any:
-    """Parse JSON. Raises ``ValueError`` if it is invalid, not UTF-8, too deep, or has an invalid ``number``."""
+    """Parse JSON. Raises ``ValueError`` for text that is invalid, not UTF-8, or too deeply nested."""
     text = text if isinstance(text, str) else text.decode()
     try:
         value = json.loads(text, parse_float=number, parse_constant=_refuse_constant)
@@ -35,7 +35,7 @@ def number(text: str) -> Decimal:
 
 
 def dumps(value: Any) -> str:
-    """Serialise to compact JSON. A ``Decimal`` is a number with all its digits. A float raises ``TypeError``."""
+    """Serialise to compact JSON. A ``Decimal`` becomes a number with all digits. A float raises ``TypeError``."""
     if isinstance(value, Mapping):
         return "{" + ",".join(f"{_text(name)}:{dumps(member)}" for name, member in value.items()) + "}"
     if isinstance(value, list | tuple):
@@ -48,7 +48,7 @@ def dumps(value: Any) -> str:
 
 
 def plain(value: Decimal) -> str:
-    """Format all digits of a number without an exponent: ``Decimal("1E+2")`` is ``100``."""
+    """Format all digits of a number without an exponent, for example ``100`` for ``Decimal("1E+2")``."""
     if not value.is_finite():
         raise ValueError(f"{value} is not a number that JSON can express")
     return format(value, "f")

@@ -1,4 +1,4 @@
-"""The persistent state of ``causeway listen``: its signing secret and the forwarded events."""
+"""The persistent state of ``causeway listen``: the signing secret and the forwarded events."""
 
 from __future__ import annotations
 
@@ -30,11 +30,13 @@ Key = tuple[str, datetime]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListenState:
-    """How far one client's events were forwarded.
+    """The record of the events of one client that were already forwarded.
 
-    Events before ``after`` are done. Later events are done if they are in ``handled``, with the receiver's answer.
-    ``newest`` is the latest time of all received events. Events older than ``skip_before`` are done, too. If the hub no
-    longer knows ``after``, events are fetched again from the beginning.
+    Events up to and including ``after`` are done. Later events are done if ``handled`` contains them, with the
+    receiver's
+    response. ``newest`` is the latest time of all received events. Events older than ``skip_before`` are also done. If
+    the
+    hub no longer knows ``after``, events are fetched again from the beginning.
     """
 
     base_url: str
@@ -47,34 +49,34 @@ class ListenState:
 
     @classmethod
     def new(cls, base_url: str, client_id: str) -> Self:
-        """Create the state of a first start, with a new secret."""
+        """Create the state for a first start, with a new secret."""
         secret = PREFIX + base64.b64encode(secrets.token_bytes(32)).decode()
         return cls(base_url=base_url, client_id=client_id, secret=secret)
 
     def is_done(self, entry: EventEntry) -> bool:
-        """Return whether an event was forwarded, or has failed permanently."""
+        """Return whether an event was forwarded or has failed permanently."""
         if self.skip_before is not None and entry.created_at < self.skip_before:
             return True
         return key_of(entry) in self.handled
 
     def with_answer(self, entry: EventEntry, answer: str) -> Self:
-        """Return the state after the receiver's answer."""
+        """Return the state after the receiver's response to an event."""
         return replace(self, handled={**self.handled, key_of(entry): answer})
 
     def after_page(self, page: EventsAnswer) -> Self:
-        """Return the state after all events of a page. Events that may be fetched again remain in ``handled``."""
+        """Return the state after all events of a page. ``handled`` retains the events that may be fetched again."""
         times = [entry.created_at for entry in page.events] + ([self.newest] if self.newest else [])
         newest = max(times, default=None)
         recent = {key: answer for key, answer in self.handled.items() if newest is None or key[1] >= newest - LATENESS}
         return replace(self, after=page.next, newest=newest, handled=recent)
 
     def from_oldest(self) -> Self:
-        """Return the state for reading from the oldest event again, without duplicates."""
+        """Return the state for reading again from the oldest event, without duplicate forwarding."""
         before = self.newest - LATENESS if self.newest else self.skip_before
         return replace(self, after=None, skip_before=before)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the JSON form, as read by ``from_json``."""
+        """Return the state as JSON data, which ``from_json`` reads."""
         return {
             "format": FORMAT,
             "base_url": self.base_url,
@@ -123,7 +125,7 @@ class StateFile:
         self.path = path
 
     def load(self, base_url: str, client_id: str) -> ListenState:
-        """Load the state of this client, or create it if there is no file, which requires the lock.
+        """Load the state of this client, or create it if there is no file. Creation requires the lock.
 
         Raises ``ConfigurationError``.
         """
@@ -165,7 +167,7 @@ class StateFile:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Exclude other listeners from this state. Raises ``ConfigurationError`` if a listener is running."""
+        """Exclude other listeners from this state. Raises ``ConfigurationError`` if another listener is running."""
         place = self.path.with_name(self.path.name + ".lock")
         try:
             place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -181,7 +183,7 @@ class StateFile:
 
 
 def _lock(handle: int) -> None:
-    """Lock a file until it is closed, or the process ends. Raises ``OSError`` if a different process has locked it."""
+    """Lock a file until it is closed or the process ends. Raises ``OSError`` if another process has locked the file."""
     if sys.platform == "win32":
         import msvcrt
 
@@ -193,7 +195,7 @@ def _lock(handle: int) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Make the file's new name survive a power failure, if the system supports this."""
+    """Make the file's new name survive a power failure, if the operating system supports this."""
     with contextlib.suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
         try:

@@ -1,4 +1,4 @@
-"""The base of all generated dataclasses, which are converted from and to JSON by their annotations."""
+"""The base class of all generated dataclasses. Their annotations determine the conversion from and to JSON."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class RecordError(ValueError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
-    """A JSON object with known members. ``extra`` has the members unknown to this version, unchanged."""
+    """A JSON object with known members. ``extra`` contains unknown members unchanged."""
 
     NAMES: ClassVar[Mapping[str, str]] = {}
     """The names of members in JSON, where they differ from the attributes'."""
@@ -50,7 +50,7 @@ class Record:
         return tuple(member for _, member, _, mandatory in _members(cls) if mandatory)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the JSON form, as read by ``from_json``, without optional ``None`` members. Amounts are strings."""
+        """Return the JSON data for ``from_json``. Optional ``None`` members are omitted. Amounts are strings."""
         data = {}
         for name, member, _, mandatory in _members(type(self)):
             value = getattr(self, name)
@@ -60,7 +60,7 @@ class Record:
 
 
 def _members(cls: type[Record]) -> tuple[tuple[str, str, Convert, bool], ...]:
-    """Return each member's attribute, name in JSON, conversion, and whether it is mandatory."""
+    """Return the members: attribute, name in JSON, conversion, and whether the member is mandatory."""
     if cls not in _KNOWN_MEMBERS:
         _KNOWN_MEMBERS[cls] = _read_members(cls)
     return _KNOWN_MEMBERS[cls]

@@ -1,4 +1,4 @@
-"""Which failures are retried, and the delay before each retry."""
+"""Determines which failures are retried, and the delay before each retry."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Retries:
     """A call is not repeated if the hub asks for a longer wait (``Retry-After``): the error tells it."""
 
     def wait(self, repeat: int, retry_after: float | None) -> float | None:
-        """Return the seconds before a retry (0 is the first); ``None`` if the failure is final."""
+        """Return the seconds before a retry, where 0 is the first retry; ``None`` if the failure is final."""
         if repeat >= len(self.waits) or (retry_after or 0) > self.longest_wait:
             return None
         return max(self.waits[repeat] * random.uniform(0.8, 1.2), retry_after or 0)
@@ -54,7 +54,7 @@ LONGEST_RETRY_AFTER = 366 * 86400.0
 
 
 def retry_after(header: str | None, now: float) -> float | None:
-    """Return the seconds of a ``Retry-After``, which contains seconds or a date; ``None`` if missing or invalid."""
+    """Return the seconds of a ``Retry-After`` header, which has seconds or a date; ``None`` if missing or invalid."""
     text = (header or "").strip()
     try:
         seconds = float(text) if text.isascii() and text.isdigit() else _moment(text) - now

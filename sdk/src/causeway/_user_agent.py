@@ -1,4 +1,4 @@
-"""The ``User-Agent`` of this package's requests."""
+"""The ``User-Agent`` header of this package's requests."""
 
 from __future__ import annotations
 
@@ -13,6 +13,6 @@ PACKAGE = f"causeway-python/{__version__}"
 
 
 def user_agent(client: httpx.Client | httpx.AsyncClient) -> str:
-    """Return the package's name and version, unless the program's HTTP client has its own name."""
+    """Return the name of the program's HTTP client, or this package's name and version by default."""
     name = client.headers.get("User-Agent", "")
     return PACKAGE if name.startswith("python-httpx/") else name

@@ -1,4 +1,4 @@
-"""Time, sleeping and locks of the synchronous and the asynchronous client. Tests replace these functions."""
+"""Time, sleep and lock functions of the synchronous and the asynchronous client. Tests replace these functions."""
 
 from __future__ import annotations
 
@@ -24,31 +24,31 @@ def now() -> float:
 
 
 def sleep(seconds: float) -> None:
-    """Block the thread."""
+    """Block the thread for a time."""
     time.sleep(seconds)
 
 
 async def async_sleep(seconds: float) -> None:
-    """Suspend the task."""
+    """Suspend the task for a time."""
     import asyncio
 
     await asyncio.sleep(seconds)
 
 
 def lock() -> threading.Lock:
-    """Create a lock between threads."""
+    """Create a lock for threads."""
     return threading.Lock()
 
 
 def async_lock() -> asyncio.Lock:
-    """Create a lock between the tasks of one event loop."""
+    """Create a lock for the tasks of one event loop."""
     import asyncio
 
     return asyncio.Lock()
 
 
 def call(callback: Callable[..., Any], *arguments: object) -> Any:
-    """Call a callback of the program. Raises ``ConfigurationError`` if it is a coroutine function."""
+    """Call a callback of the program. Raises ``ConfigurationError`` if the callback is a coroutine function."""
     answer = callback(*arguments)
     if inspect.iscoroutine(answer):
         answer.close()
@@ -57,18 +57,18 @@ def call(callback: Callable[..., Any], *arguments: object) -> Any:
 
 
 async def async_call(callback: Callable[..., Any], *arguments: object) -> Any:
-    """Call a callback of the program, which may be a coroutine function."""
+    """Call a callback of the program. The callback may be a coroutine function."""
     answer = callback(*arguments)
     return await answer if inspect.isawaitable(answer) else answer
 
 
 def complete(work: Callable[..., Result], *arguments: object) -> Result:
-    """Complete the work."""
+    """Run the work to its end."""
     return work(*arguments)
 
 
 async def async_complete(work: Callable[..., Coroutine[Any, Any, Result]], *arguments: object) -> Result:
-    """Complete the work, even if the caller is cancelled meanwhile."""
+    """Run the work to its end, even if the caller is cancelled meanwhile."""
     import asyncio
 
     task = asyncio.create_task(work(*arguments))

@@ -32,7 +32,7 @@ file, and the password of a private key from CAUSEWAY_CLIENT_KEY_PASSWORD."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command. Returns the exit code: 0, or 1 if it failed; argparse exits with 2 for wrong options."""
+    """Run a command and return the exit code: 0 for success, 1 for failure. Wrong options exit with 2."""
     try:
         options = parser(os.environ).parse_args(arguments)
         return int(options.run(options))
@@ -51,7 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def parser(environ: Mapping[str, str]) -> argparse.ArgumentParser:
-    """Build the parser of the command-line options. Each defaults to its environment variable."""
+    """Build the parser of the command-line options. The default of each option is its environment variable."""
     made = argparse.ArgumentParser(prog="causeway", description="Tools for clients of the Causeway open-banking hub.")
     made.add_argument("--version", action="version", version=__version__)
     commands = made.add_subparsers(required=True, metavar="COMMAND")
@@ -88,7 +88,7 @@ def add_listen_options(listen: argparse.ArgumentParser, environ: Mapping[str, st
 
 
 def run_listen(options: argparse.Namespace) -> int:
-    """Forward events until an interrupt, or only those of ``--resend``."""
+    """Forward all events until an interrupt, or only the events of ``--resend``."""
     from causeway.listen import Interrupts
 
     interrupts = Interrupts()
@@ -104,7 +104,7 @@ def run_listen(options: argparse.Namespace) -> int:
 
 
 def resend(options: argparse.Namespace, tpp: Tpp, file: StateFile, interrupts: Interrupts) -> bool:
-    """Forward some events again, even while a different process listens."""
+    """Forward selected events again, even if another process is listening."""
     from causeway.listen import Listener, Receiver
 
     with nullcontext() if file.path.exists() else file.locked():
@@ -130,7 +130,7 @@ def listen(options: argparse.Namespace, tpp: Tpp, file: StateFile, interrupts: I
 
 
 def client(options: argparse.Namespace, environ: Mapping[str, str]) -> Tpp:
-    """Create the client of the options. Raises ``ConfigurationError`` if a setting is missing."""
+    """Create the client that the options describe. Raises ``ConfigurationError`` if a setting is missing."""
     from causeway._addresses import base_address
     from causeway.tpp import PrivateKeyJwt, Retries, Tpp
 
@@ -163,7 +163,7 @@ def client_secret(options: argparse.Namespace, environ: Mapping[str, str]) -> st
 
 
 def state_file(path: str | None, base_url: str, client_id: str, environ: Mapping[str, str]) -> StateFile:
-    """Return the state file: one for each client of each hub, in the user's folder for states."""
+    """Return the state file in the user's state folder. Each client of each hub has its own file."""
     from causeway._listen_state import StateFile
 
     if path:

@@ -45,7 +45,7 @@ BODY_BYTES = 65536
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """The result of forwarding an event once."""
+    """The result of one attempt to forward an event."""
 
     status: int | None = None
     reason: str = ""
@@ -61,7 +61,7 @@ class Reply:
 
     @property
     def text(self) -> str:
-        """Describe the answer for people."""
+        """Describe the result for people."""
         return str(self.status) if self.status is not None else self.reason
 
 
@@ -106,7 +106,7 @@ class Receiver:
 
 
 def read_body(answer: httpx.Response) -> None:
-    """Read and ignore a response's body, so that the connection can be reused."""
+    """Read and discard a response's body, so that the connection can be reused."""
     most = BODY_BYTES
     with contextlib.suppress(httpx.TransportError, httpx.DecodingError):
         for part in answer.iter_bytes():
@@ -116,14 +116,16 @@ def read_body(answer: httpx.Response) -> None:
 
 
 def _new_client(scheme: str) -> httpx.Client:
-    """Create connections to the receiver, without the hub's proxy, and with the machine's own authorities."""
+    """Create connections to the receiver. They do not use the hub's proxy, and trust the machine's own authorities."""
     verify: Any = ssl.create_default_context() if scheme == "https" else True
     timeout = httpx.Timeout(ANSWER_SECONDS, connect=CONNECT_SECONDS)
     return httpx.Client(verify=verify, timeout=timeout, trust_env=False)
 
 
 class Interrupts:
-    """Handles Ctrl-C and SIGTERM. The first signal waits for an event being forwarded, the second does not."""
+    """Handles Ctrl-C and SIGTERM. The first signal waits for the event that is being forwarded, the second does not
+    wait.
+    """
 
     def __init__(self) -> None:
         self._held = False
@@ -135,7 +137,7 @@ class Interrupts:
             signal.signal(number, self.on_signal)
 
     def on_signal(self, *_: object) -> None:
-        """Raise ``KeyboardInterrupt`` immediately, or after the answer is recorded."""
+        """Raise ``KeyboardInterrupt`` immediately, or after the receiver's response is recorded."""
         if self._held and not self._asked:
             self._asked = True
             return
@@ -177,7 +179,7 @@ class Listener:
                 _waiting.sleep(POLL_SECONDS)
 
     def resend(self, ids: Sequence[str]) -> bool:
-        """Forward events again, which the hub stores for 30 days. Returns whether the receiver accepted all of them."""
+        """Forward events again that the hub stores for 30 days. Returns whether the receiver accepted all of them."""
         found = {entry.id: entry for entry in self.tpp.events() if entry.id in ids}
         for missing in [one for one in ids if one not in found]:
             self._show(f"{missing}  the hub does not keep such an event")
@@ -205,7 +207,7 @@ class Listener:
             _waiting.sleep(wait)
 
     def _restart(self, error: CausewayError) -> bool:
-        """Return whether the hub no longer knows the position of the last run, so that it must be found again."""
+        """Return whether the hub no longer knows the position of the last run. If so, restart from the oldest event."""
         if self.state.after is None or getattr(error, "status", 0) != 400:
             return False
         self._show("the hub no longer knows the place of the last event: looking for it from the oldest one")
@@ -220,7 +222,9 @@ class Listener:
     def _forward(
         self, entry: EventEntry, done: Callable[[EventEntry, Reply, int], None], *, patient: bool = True
     ) -> Reply:
-        """Forward an event until it is accepted, or has failed permanently. ``patient`` waits for the receiver."""
+        """Forward an event until it is accepted or has failed permanently. If ``patient`` is true, wait for the
+        receiver.
+        """
         attempts, away = 0, 0
         while True:
             with self.interrupts.hold():
@@ -263,14 +267,14 @@ class Listener:
 
 
 def away_wait(failures: int) -> float:
-    """Return the seconds before the next attempt, after the given number of attempts."""
+    """Return the seconds before the next attempt, based on the number of previous attempts."""
     return AWAY_WAITS[min(failures, len(AWAY_WAITS) - 1)]
 
 
 def retry_wait(reply: Reply, attempts: int) -> float | None:
     """Return the seconds before an event is resent; ``None`` if it was accepted or has failed permanently.
 
-    With status 410, a receiver refuses the event permanently.
+    Status 410 means that the receiver refuses the event permanently.
     """
     if reply.is_good or reply.status == HTTPStatus.GONE or attempts > len(WAITS):
         return None

@@ -1,4 +1,4 @@
-"""The bank's side: ``Bank``, an ASGI application to fill in, and ``HubClient``, signed calls to the hub.
+"""The bank's side: ``Bank``, an ASGI application whose functions the bank writes, and ``HubClient``, for signed calls.
 
 Each name is imported on first use, so that the package is imported quickly.
 """

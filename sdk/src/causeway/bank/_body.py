@@ -1,4 +1,4 @@
-"""Reading of a request body with a size limit."""
+"""Reads a request body with a size limit."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from causeway.bank.refusals import BadRequest
 
 
 async def read_body(request: Request, most: int) -> bytes:
-    """Read the body. Raises ``BadRequest`` if it has more than ``most`` bytes, or is incomplete."""
+    """Read the body. Raises ``BadRequest`` if the body has more than ``most`` bytes or is incomplete."""
     found = bytearray()
     try:
         async for part in request.stream():

@@ -1,4 +1,4 @@
-"""The hub's webhooks and the calls to the hub, as data."""
+"""The definitions of the hub's webhooks and of the calls to the hub."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Webhook:
-    """A webhook from the hub to a bank. ``request`` and ``answer`` are classes, as ``module.Class``."""
+    """A webhook from the hub to a bank. ``request`` and ``answer`` name classes as ``module.Class``."""
 
     request: str
     answer: str

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Consents:
-    """Stores consents by the part of their access token before the dot. A digest identifies each token."""
+    """Stores consents by the part of their access token before the dot. A digest of the whole token is stored, too."""
 
     def __init__(self, storage: Storage, outbox: Outbox) -> None:
         self._storage = storage
@@ -29,7 +29,7 @@ class Consents:
     async def save(
         self, page: Values, saved: SaveConsentAnswerV1 | SaveConsentAnswerV2, identifiers: Mapping[str, Sequence[str]]
     ) -> None:
-        """Store a consent that the hub has saved. Has no effect if it is already stored."""
+        """Store a consent that the hub has saved. If the consent is already stored, do nothing."""
         consent_id = id_of(saved.access_token)
         value = {
             "consent_id": consent_id,
@@ -49,14 +49,14 @@ class Consents:
         )
 
     async def find(self, token: str) -> Consent:
-        """Find the active consent of a token. A one-time consent may be spent. Raises ``ConsentNotInForce``."""
+        """Find the active consent of a token. A one-time consent may be used up. Raises ``ConsentNotInForce``."""
         value = await self._known(token)
         if value is None or value["ended"] or value["valid_until"] <= _waiting.now():
             raise ConsentNotInForce
         return consent_of(value)
 
     async def _known(self, token: str) -> Values | None:
-        """Find the consent of a token, even if it has ended."""
+        """Find the consent of a token, even if the consent has ended."""
         value = await self._storage.get("consent", id_of(token))
         return value if value and hmac.compare_digest(value["digest"], digest(token)) else None
 
@@ -66,7 +66,7 @@ class Consents:
         return [consent_of(value) for value in found.values() if not value["ended"]]
 
     async def spend(self, consent: Consent, request_id: str) -> None:
-        """Use a one-time consent for an order. Raises ``ConsentNotInForce`` if it was used, or has ended."""
+        """Use a one-time consent for an order. Raises ``ConsentNotInForce`` if the consent was used or has ended."""
         value = await self._storage.get("consent", consent.consent_id)
         if value is None or value["ended"] or value["spent"]:
             raise ConsentNotInForce("the one-time consent was used")
@@ -74,18 +74,18 @@ class Consents:
             raise ConsentNotInForce("the one-time consent was used")
 
     async def unspend(self, consent: Consent, request_id: str) -> None:
-        """Restore a one-time consent whose order was refused."""
+        """Restore a one-time consent after its order was refused."""
         value = await self._storage.get("consent", consent.consent_id)
         if value is not None and value["spent"] == request_id:
             await self._storage.replace("consent", consent.consent_id, value, {**value, "spent": ""})
 
     async def end_by_hub(self, token: str) -> Consent | None:
-        """End a consent at the hub's request; ``None`` if this bank has no such token."""
+        """End a consent at the hub's request. Return ``None`` if this bank has no such token."""
         value = await self._known(token)
         return await self._end(value["consent_id"]) if value else None
 
     async def end_by_psu(self, psu: str, consent_id: str) -> Consent | None:
-        """End a PSU's consent, and notify the hub; ``None`` if the PSU has no such active consent."""
+        """End a PSU's consent and notify the hub. Return ``None`` if the PSU has no such active consent."""
         value = await self._storage.get("consent", consent_id)
         if value is None or value["ended"] or value["psu"] != psu:
             return None
@@ -95,7 +95,7 @@ class Consents:
         return ended
 
     async def catch_up(self) -> list[Consent]:
-        """End the consents that an interrupted process has not reported to the hub. Returns them."""
+        """End the consents that an interrupted process has not reported to the hub, and return them."""
         ended = []
         for consent_id in await self._outbox.pending("token_revoke"):
             value = await self._storage.get("consent", consent_id)
@@ -104,7 +104,7 @@ class Consents:
         return ended
 
     async def _end(self, consent_id: str) -> Consent | None:
-        """End a consent. Its token is deleted, and only its digest remains."""
+        """End a consent. Its token is deleted, and only the token's digest remains."""
         while (value := await self._storage.get("consent", consent_id)) is not None:
             new = {**value, "ended": True, "access_token": ""}
             if value == new or await self._storage.replace("consent", consent_id, value, new):
@@ -128,15 +128,15 @@ def consent_of(value: Values) -> Consent:
 
 
 def id_of(token: str) -> str:
-    """Return the consent's id in its access token."""
+    """Return the consent's id, which is part of its access token."""
     return token.partition(".")[0]
 
 
 def digest(token: str) -> str:
-    """Return the stored digest of a token."""
+    """Return the digest of a token, as it is stored."""
     return hashlib.sha256(token.encode("utf-8", "surrogateescape")).hexdigest()
 
 
 def is_one_time(request_url: str) -> bool:
-    """Return whether the TPP requests a single payment only."""
+    """Return whether the TPP requests only a single payment."""
     return parse_qs(urlsplit(request_url).query).get("consent_type") == ["one_time"]

@@ -1,4 +1,4 @@
-"""The functions that a bank fills in."""
+"""The functions that a bank implements."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Functions:
-    """The functions by name; ``None`` if the bank does not offer a function."""
+    """The bank's functions by name; ``None`` if the bank does not implement a function."""
 
     psu: SignIn | None = None
     accounts: ListAccounts | None = None
@@ -62,9 +62,9 @@ class Functions:
     page: ShowPage | None = None
 
     async def call(self, name: str, *arguments: object) -> Any:
-        """Call a function and return its result. Raises ``ResourceUnknown`` if the bank does not offer it.
+        """Call a function and return its result. Raises ``ResourceUnknown`` if the bank does not implement it.
 
-        Coroutine functions run in the event loop, others in a thread.
+        Coroutine functions run in the event loop, other functions in a thread.
         """
         function = getattr(self, name)
         if function is None:

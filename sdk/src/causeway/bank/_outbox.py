@@ -1,4 +1,6 @@
-"""Required calls to the hub, stored before the change that they report, and retried until answered."""
+"""Mandatory calls to the hub. Each call is stored before the change that it reports, and retried until the hub
+responds.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,7 @@ CORRECTABLE = frozenset(
 
 
 class Outbox:
-    """The pending calls of a bank, one for each subject. A newer status of a payment replaces an older one."""
+    """The pending calls of a bank, one for each subject. A newer status of a payment replaces an older status."""
 
     def __init__(self, storage: Storage, hub: HubClient) -> None:
         self._storage = storage
@@ -47,12 +49,12 @@ class Outbox:
         ]
 
     async def members(self, call: str, subject: str) -> Mapping[str, Any] | None:
-        """Return the members of a pending call; ``None`` if it has been made."""
+        """Return the members of a pending call; ``None`` if the call has been completed."""
         value = await self._storage.get("call", f"{call} {subject}")
         return value["members"] if value else None
 
     async def send(self, call: str = "", subject: str = "") -> None:
-        """Make one pending call, or all. Calls without an answer remain pending."""
+        """Make one pending call or all pending calls. Calls without a response remain pending."""
         pending = await self._storage.find("call")
         for key, value in pending.items():
             if not call or key == f"{call} {subject}":
@@ -70,7 +72,7 @@ class Outbox:
 
 
 def is_final(error: CausewayError) -> bool:
-    """Whether the hub has parsed and refused a call. A proxy may return any response, but none with a code."""
+    """Return whether the hub has parsed and refused a call. Responses without the hub's code may come from a proxy."""
     if not isinstance(error, HubError) or not error.code or error.code in CORRECTABLE:
         return False
     refused = error.status < HTTPStatus.INTERNAL_SERVER_ERROR and error.status != HTTPStatus.TOO_MANY_REQUESTS

@@ -1,4 +1,4 @@
-"""The pages of a bank: consent, payment confirmation, and the consents of a PSU."""
+"""The pages of a bank: consent, payment confirmation, and list of consents."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class PageViews:
     # -- addresses
 
     async def arrive(self, request: Request) -> Response:
-        """Respond at the Authorization URL, when a PSU arrives from a TPP."""
+        """Respond at the Authorization URL when a PSU arrives from a TPP."""
         psu = await self._psu(request)
         if isinstance(psu, Response):
             return psu
@@ -79,7 +79,7 @@ class PageViews:
         return await self._show(request, await self._new_page(value, REQUEST_SECONDS), value)
 
     async def list_consents(self, request: Request) -> Response:
-        """Render the PSU's own page at the bank."""
+        """Render the page of the signed-in PSU's consents."""
         psu = await self._psu(request)
         if isinstance(psu, Response):
             return psu
@@ -87,7 +87,7 @@ class PageViews:
         return await self._show(request, await self._new_page(value, REQUEST_SECONDS), value)
 
     async def decide(self, request: Request) -> Response:
-        """Render a page by its secret, or process its decision.
+        """Render the page of a secret, or process the decision on it.
 
         A TPP knows the confirmation address of a payment, and could send its own form to it. The address therefore only
         renders a page, whose form contains a secret.
@@ -134,7 +134,7 @@ class PageViews:
         return await self._save(request, value)
 
     async def _save(self, request: Request, value: Values) -> Response:
-        """Save a consent at the hub. A retry gets the same answer."""
+        """Save a consent at the hub. A retry gets the same response."""
         try:
             saved = await self.hub.consent(
                 request_url=value["request_url"],
@@ -148,7 +148,7 @@ class PageViews:
         return RedirectResponse(saved.callback_url, 303)
 
     async def _chosen(self, psu: str, form: Form) -> list[Account]:
-        """Return the accounts that the PSU approves: the only account, or the checked accounts."""
+        """Return the accounts that the PSU approves: the only account, or the selected accounts."""
         accounts = await self._accounts(psu)
         checked = form.get("account", ())
         return accounts if len(accounts) == 1 else [each for each in accounts if account_id(each) in checked]
@@ -167,7 +167,7 @@ class PageViews:
         return RedirectResponse(url, 303)
 
     async def _end_consents(self, psu: str, decision: str) -> Response:
-        """End one consent, or with ``yes`` all, and render the remaining consents."""
+        """End one consent, or all consents if ``decision`` is ``yes``. Redirect to the list of remaining consents."""
         for consent in await self.consents.of(psu):
             if decision in ("yes", consent.consent_id):
                 ended = await self.consents.end_by_psu(psu, consent.consent_id)
@@ -240,7 +240,7 @@ class PageViews:
         return await self._message(request, refusal.text, refusal.status)
 
     async def _show_failure(self, request: Request, call: str, error: CausewayError) -> Response:
-        """Render a page for a call that the hub refused or did not answer."""
+        """Render a page for a call that the hub refused or did not respond to."""
         log.warning("%s failed: %s", call, error)
         is_refused = isinstance(error, HubError) and error.status < 500
         text = "This request is not valid, or over." if is_refused else "Please try again in a moment."
@@ -257,7 +257,7 @@ class PageViews:
     # -- the PSU
 
     async def _psu(self, request: Request) -> Any:
-        """Return the PSU's id, or a response that signs the PSU in. Raises ``ConfigurationError`` for other values."""
+        """Return the PSU's id, or a response that starts the sign-in. Raises ``ConfigurationError`` otherwise."""
         found = await self.functions.call("psu", request)
         if not found or not isinstance(found, str | Response):
             raise ConfigurationError("the bank's function psu returns the PSU's id, or a response")
@@ -267,7 +267,7 @@ class PageViews:
         return list(await self.functions.call("accounts", Call(psu=psu)))
 
     async def _is_for(self, value: Values, psu: str) -> bool:
-        """Return whether a page belongs to this PSU. A direct payment is assigned to the PSU who decides."""
+        """Return whether a page belongs to this PSU. A direct payment belongs to the PSU who decides on it."""
         if value.get("psu", psu) != psu:
             return False
         if value["kind"] != "payment":
@@ -276,7 +276,7 @@ class PageViews:
         return payment is not None and payment["psu"] in ("", psu)
 
     async def _new_page(self, value: Values, seconds: float) -> str:
-        """Store the content of a page. Returns its secret."""
+        """Store the content of a page and return its secret."""
         secret = secrets.token_urlsafe()
         await self.storage.add("page", secret, value, expires_at=_waiting.now() + seconds)
         return secret

@@ -129,7 +129,7 @@ class Payments:
         return await self.storage.get("payment", payment_id)
 
     async def status(self, call: Call, payment_id: str) -> dict[str, Any]:
-        """Answer a status request for a payment of the consent's PSU, or without a consent for a direct payment."""
+        """Return the status of a payment of the consent's PSU. A direct payment needs no consent."""
         found = await self.find(payment_id)
         is_direct = found is not None and found["kind"] == "direct"
         if found is None or (call.consent is None) != is_direct or (call.consent and found["psu"] != call.psu):
@@ -137,11 +137,11 @@ class Payments:
         return {"transaction_status": found["status"]}
 
     async def decide(self, payment_id: str, psu: str, account: str, confirmed: bool) -> str | None:
-        """Return the address for the browser after the PSU's decision; ``None`` while it is being processed.
+        """Return the address for the browser after the PSU's decision; ``None`` while the decision is being processed.
 
         ``account`` is the id of the account to pay from.
 
-        A repeated decision has no effect. If the bank's function fails, the payment remains undecided until the bank
+        A duplicate decision has no effect. If the bank's function fails, the payment remains undecided until the bank
         reports its status.
         """
         value = await self.find(payment_id)
@@ -160,7 +160,7 @@ class Payments:
         return self._return_url(await self.report(payment_id, status, message))
 
     async def _outcome(self, value: Values) -> tuple[Status, str]:
-        """Return the status of a confirmed payment, and the reason of a failure."""
+        """Return the status of a confirmed payment and, after a failure, the reason."""
         if self.functions.confirmed is None:
             return self.version.statuses["confirmed"], ""
         try:
@@ -173,7 +173,7 @@ class Payments:
         """Store a payment's status, and report it to the hub immediately or in a later retry.
 
         A payment without the PSU's decision remains open unless the status is final.
-        Raises ``ResourceUnknown`` if there is no such payment.
+        Raises ``ResourceUnknown`` if the payment does not exist.
         """
         await self.outbox.put("payments_status", payment_id, payment_id=payment_id, payment_status=status)
         while (value := await self.find(payment_id)) is not None:
@@ -191,7 +191,7 @@ class Payments:
         return [payment_of(value) for value in claimed if value["status"] not in self.version.final_statuses]
 
     async def _claimed(self) -> list[Values]:
-        """Return the payments that a decision claims, or had claimed when its process ended."""
+        """Return the payments that a running or interrupted decision has claimed."""
         found = [await self.find(payment_id) for payment_id in await self.storage.find("undecided")]
         return [value for value in found if value is not None]
 

@@ -1,4 +1,4 @@
-"""Answers to webhooks that read accounts."""
+"""Responses to webhooks that read accounts."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ READS: Mapping[str, Read] = {
 
 
 def _version(call: Call) -> str:
-    """Return the suffix of the version's class names."""
+    """Return the suffix of class names for the call's version."""
     return type(call.request).__name__[-2:]
 
 
@@ -115,7 +115,7 @@ async def approved_accounts(functions: Functions, call: Call) -> list[Account]:
 
 
 async def _account(functions: Functions, call: Call, named: Any) -> Account:
-    """Return the approved account in a request. All identifiers in the request must match the account."""
+    """Return the approved account that a request identifies. All identifiers in the request must match the account."""
     if not any(getattr(named, name, None) for name in ("account_id", *LOCAL)):
         raise BadRequest("the request names no account")
     for each in await approved_accounts(functions, call):
@@ -125,7 +125,7 @@ async def _account(functions: Functions, call: Call, named: Any) -> Account:
 
 
 def _lists(found: TransactionsV2, booking_status: str) -> dict[str, Sequence[TransactionV2]]:
-    """Return the requested lists."""
+    """Return the lists that the request selects."""
     every = {"booked": found.booked or (), "pending": found.pending or ()}
     return {name: rows for name, rows in every.items() if booking_status in ("both", name)}
 
@@ -143,7 +143,7 @@ def _is_within(booked: Any, request: Any) -> bool:
 
 
 def _page(call: Call, wanted: Mapping[str, Sequence[TransactionV2]]) -> Record:
-    """Return the rows from the page key on, at most ``page_size``."""
+    """Return at most ``page_size`` rows, starting at the page key."""
     request: Any = call.request
     rows = [(name, row) for name, rows in wanted.items() for row in rows]
     start = _start(rows, request)
@@ -155,19 +155,19 @@ def _page(call: Call, wanted: Mapping[str, Sequence[TransactionV2]]) -> Record:
 
 
 def _page_key(request: Any, start: int, last: TransactionV2) -> str:
-    """Return the key of the next page: the position after the last row, which may move before the next request."""
+    """Return the key of the next page. It identifies the last row, whose position may change in the meantime."""
     text = _json.dumps([_query(request), start, last.transaction_id])
     return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
 
 def _query(request: Any) -> str:
-    """Return the identity of a query, without the page."""
+    """Return a text that identifies a query, without the page."""
     of = [request.account_id, request.booking_status, str(request.date_from), str(request.date_to)]
     return hashlib.sha256(_json.dumps(of).encode()).hexdigest()[:16]
 
 
 def _start(rows: Sequence[tuple[str, TransactionV2]], request: Any) -> int:
-    """Return the number of the page's first row. Raises ``BadRequest`` for the page key of a different request."""
+    """Return the index of the page's first row. Raises ``BadRequest`` if the page key is for another request."""
     if request.page_key is None:
         return 0
     try:

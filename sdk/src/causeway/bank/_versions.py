@@ -1,4 +1,4 @@
-"""The differences between the versions of the banks' protocol, as data."""
+"""The differences between the versions of the bank protocol, as data."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Status = int | str
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Version:
-    """A version. ``paths`` names the webhook of each function, ``kinds`` the webhook of each kind of payment."""
+    """A protocol version. ``paths`` maps functions to webhooks, and ``kinds`` maps payment kinds to webhooks."""
 
     number: int
     webhooks: Mapping[str, Webhook]

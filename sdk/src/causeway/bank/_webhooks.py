@@ -56,7 +56,7 @@ class Webhooks:
     payments: Payments
 
     async def respond(self, request: Request) -> Response:
-        """Respond to any ``POST`` outside the pages."""
+        """Respond to any ``POST`` request outside the pages."""
         path = f"/{request.path_params['path']}"
         known = path if path in self.version.webhooks else "an unknown webhook"
         headers: dict[str, str] = {}
@@ -72,7 +72,9 @@ class Webhooks:
         return Response(_json.dumps(body), status, headers, media_type="application/json")
 
     def _success(self, path: str, members: Mapping[str, Any]) -> dict[str, Any]:
-        """Add the success status: in every response of version 1, and for ``revoke_token`` in both versions."""
+        """Add the success status: to all responses of version 1, and to the response of ``revoke_token`` in both
+        versions.
+        """
         says_status = self.version.says_status or path == self.version.paths["revoke"]
         return {"status": "success", **members} if says_status else dict(members)
 
@@ -82,7 +84,7 @@ class Webhooks:
         return refused.status, self.version.error_body(refused, given if UUID.fullmatch(given) else ""), headers
 
     async def _answer(self, path: str, request: Request) -> Mapping[str, Any]:
-        """Return the members of a success. Raises ``Refused``."""
+        """Return the members of a success response. Raises ``Refused``."""
         body = await self._authentic_body(request)
         webhook = self.version.webhooks.get(path)
         if webhook is None:
@@ -102,7 +104,7 @@ class Webhooks:
         return await self._dispatch(path, call, _digest(path, token, body))
 
     async def _authentic_body(self, request: Request) -> bytes:
-        """Return the body, if the hub sent it. Raises ``Refused``."""
+        """Return the body if its signature proves that the hub sent it. Raises ``Refused``."""
         given = request.headers.get("x-api-key", "").encode()
         if not any(hmac.compare_digest(given, key.encode()) for key in self.api_keys):
             raise WrongCredentials

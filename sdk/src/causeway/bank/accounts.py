@@ -1,4 +1,4 @@
-"""An account of either version."""
+"""The type of an account in either version."""
 
 from __future__ import annotations
 

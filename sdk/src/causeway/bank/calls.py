@@ -136,20 +136,20 @@ def account_id(account: Account) -> str:
 
 
 def matches(account: Account, named: Any) -> bool:
-    """Return whether all identifiers in a part of a request match an account; false without identifiers."""
+    """Return whether all identifiers in a part of a request match an account; false if there are no identifiers."""
     given = {name: getattr(named, name, None) for name in ("account_id", *LOCAL)}
     return has_identifiers(account, given)
 
 
 def has_identifiers(account: Account, given: Mapping[str, str | None]) -> bool:
-    """Return whether all identifiers match an account; false without identifiers."""
+    """Return whether all identifiers match an account; false if there are no identifiers."""
     wanted = {name: value for name, value in given.items() if value is not None}
     own = {"account_id": account_id(account), **{name: getattr(account, name, None) for name in LOCAL}}
     return bool(wanted) and all(own[name] == value for name, value in wanted.items())
 
 
 def is_debtor(account: Account, request: Any) -> bool:
-    """Return whether an order may be paid from an account: the requested one, or any account if the PSU chooses."""
+    """Return whether an order may be paid from an account: the requested account, or any account if the PSU chooses."""
     if getattr(request, "sender_iban", None):
         return has_identifiers(account, {"iban": request.sender_iban})
     named = getattr(request, "debtor_account", None)

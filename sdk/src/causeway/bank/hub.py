@@ -167,7 +167,7 @@ class HubClient:
             raise UnexpectedAnswer(f"the answer to {name} is not the hub's", status=response.status_code) from error
 
     async def _send(self, call: HubCall, body: bytes, request_id: str) -> httpx.Response:
-        """Send a call and return its successful response. Raises the error of the last attempt."""
+        """Send a call and return the successful response. Raises the error of the last attempt."""
         headers = {
             "Content-Type": "application/json",
             "User-Agent": user_agent(self.client),
@@ -194,7 +194,9 @@ class HubClient:
     async def _attempt(
         self, url: str, body: bytes, headers: Mapping[str, str]
     ) -> httpx.Response | ConnectionLost | UnexpectedAnswer:
-        """Send a call once. A success without a JSON object is from a proxy, so the hub's answer was lost."""
+        """Send a call once. A success response without a JSON object comes from a proxy, so the hub's response was
+        lost.
+        """
         import httpx
 
         try:
@@ -211,7 +213,7 @@ class HubClient:
 
 
 def _members(response: httpx.Response) -> Mapping[str, Any] | None:
-    """Return the JSON object of an answer, if any."""
+    """Return the JSON object of a response; empty if there is none."""
     try:
         data = _json.loads(response.content)
     except ValueError:
@@ -234,7 +236,7 @@ def read_error(response: httpx.Response, request_id: str) -> HubError:
 
 
 def may_be_repeated(error: HubError | ConnectionLost | UnexpectedAnswer) -> bool:
-    """Whether a retry can succeed: the hub may not have processed the call, or reports unavailable storage."""
+    """Return whether a retry can succeed: the hub may not have processed the call, or its storage was unavailable."""
     if not isinstance(error, HubError):
         return True
     if error.status == HTTPStatus.INTERNAL_SERVER_ERROR:

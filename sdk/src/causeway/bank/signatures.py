@@ -62,7 +62,7 @@ class Signer:
         return key_id(self._key.public_key())
 
     def sign(self, body: bytes) -> str:
-        """Return the ``X-Signature`` of a body."""
+        """Return the ``X-Signature`` header of a body."""
         return base64.b64encode(self._key.sign(body, PKCS1v15(), SHA256())).decode()
 
 
@@ -78,7 +78,7 @@ class HubKeys:
         self._lock = asyncio.Lock()
 
     async def verify(self, body: bytes, signature: str) -> bool:
-        """Return whether the hub signed exactly this body. Fetches the keys again before refusing a signature.
+        """Return whether the hub signed exactly this body. Fetches the keys again before it refuses a signature.
 
         Raises ``ConnectionLost`` if they cannot be fetched.
         """
@@ -87,7 +87,7 @@ class HubKeys:
         return await self._update(PAUSE_SECONDS) and verify(self._keys, body, signature)
 
     async def _update(self, oldest: float) -> bool:
-        """Ensure that the keys are at most ``oldest`` seconds old."""
+        """Fetch the keys again if they are at least ``oldest`` seconds old."""
         async with self._lock:
             if _waiting.now() - self._fetched >= oldest:
                 self._keys = await self._fetch()

@@ -19,30 +19,30 @@ class Storage(Protocol):
     """
 
     async def add(self, kind: str, key: str, value: Values, *, owner: str = "", expires_at: float = 0.0) -> bool:
-        """Store a value unless the key has one. Returns whether it was stored.
+        """Store a value unless the key already has a value. Returns whether the value was stored.
 
-        ``owner`` is the PSU's id. After ``expires_at`` (Unix seconds; 0 is never) the value counts as absent.
+        ``owner`` is the PSU's id. After ``expires_at`` (Unix seconds; 0 means never), the value is treated as missing.
         """
 
     async def get(self, kind: str, key: str) -> Values | None:
         """Return the value of a key."""
 
     async def replace(self, kind: str, key: str, old: Values, new: Values | None) -> bool:
-        """Replace the value if it is still equal to ``old``. ``None`` deletes it. Returns whether it was replaced."""
+        """Replace the value if it still equals ``old``. ``None`` deletes the value. Returns whether it was replaced."""
 
     async def find(self, kind: str, owner: str = "") -> Mapping[str, Values]:
         """Find all values of a kind and an owner, by key, oldest first."""
 
 
 class MemoryStorage:
-    """A ``Storage`` in this process, for trials and tests. Its content is lost when the process ends."""
+    """A ``Storage`` in memory, for trials and tests. The content is lost when the process ends."""
 
     def __init__(self) -> None:
         self._rows: dict[tuple[str, str], tuple[Values, str, float]] = {}
         self._swept = 0.0
 
     async def add(self, kind: str, key: str, value: Values, *, owner: str = "", expires_at: float = 0.0) -> bool:
-        """See ``Storage``."""
+        """Store a value. See ``Storage.add``."""
         self._sweep()
         if await self.get(kind, key) is not None:
             return False
@@ -50,12 +50,12 @@ class MemoryStorage:
         return True
 
     async def get(self, kind: str, key: str) -> Values | None:
-        """See ``Storage``."""
+        """Return a value. See ``Storage.get``."""
         value, _, expires_at = self._rows.get((kind, key), (None, "", 0.0))
         return None if value is None or _is_over(expires_at) else value
 
     async def replace(self, kind: str, key: str, old: Values, new: Values | None) -> bool:
-        """See ``Storage``."""
+        """Replace a value. See ``Storage.replace``."""
         if await self.get(kind, key) != old:
             return False
         _, owner, expires_at = self._rows[kind, key]
@@ -66,7 +66,7 @@ class MemoryStorage:
         return True
 
     async def find(self, kind: str, owner: str = "") -> Mapping[str, Values]:
-        """See ``Storage``."""
+        """Find values. See ``Storage.find``."""
         return {
             key: value
             for (of, key), (value, belongs_to, expires_at) in self._rows.items()

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def challenge_members(code_verifier: str | None) -> dict[str, str | None]:
-    """Return the members of PKCE."""
+    """Return the PKCE parameters of an authorization request."""
     if code_verifier is None:
         return {}
     return {"code_challenge": code_challenge(code_verifier), "code_challenge_method": "S256"}
@@ -44,7 +44,7 @@ def authorization_members(
 def code_of_callback(url: str, *, state: str, issuer: str) -> str:
     """Return the code in the callback address.
 
-    Raises ``ForgedCallback`` if its state or issuer differs (RFC 9207), ``ConsentRefused`` if it has no code.
+    Raises ``ForgedCallback`` if the state or issuer differs (RFC 9207), and ``ConsentRefused`` if there is no code.
     """
     try:
         found = {name: values[0] for name, values in parse_qs(urlsplit(url).query).items()}
@@ -60,5 +60,5 @@ def code_of_callback(url: str, *, state: str, issuer: str) -> str:
 
 
 def _is_same(found: str, expected: str) -> bool:
-    """Return whether a value is the expected value. False if no value is expected."""
+    """Return whether a value equals the expected value; false if no value is expected."""
     return expected != "" and hmac.compare_digest(found.encode(), expected.encode())

@@ -1,4 +1,4 @@
-"""One call of the TPP API, as data."""
+"""The definition of one call of the TPP API."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ class Call:
     """It is a payment."""
 
     def read(self, data: Any, version: int | None = None) -> Any:
-        """Create the record of an answer's JSON.
+        """Create the record of a response's JSON.
 
-        Of several classes, the bank's ``version`` selects one. Without a version, the first class whose mandatory
-        members
-        are all present is used. Raises ``RecordError`` if the JSON does not fit.
+        If there are several classes, the bank's ``version`` selects one. Without a version, the first class is used
+        whose
+        mandatory members are all present. Raises ``RecordError`` if the JSON does not match.
         """
         names = [name for name in self.answers if name.endswith(f"V{version}")] or self.answers
         classes = [load(name) for name in names]

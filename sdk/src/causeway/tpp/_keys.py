@@ -197,7 +197,7 @@ def _import(members: Mapping[str, Any]) -> Key:
 
 
 def _rules() -> JWSRegistry:
-    """Return joserfc's rules without its limit on headers, which contain a key, and its warning about EdDSA's name."""
+    """Return joserfc's rules without the limit on headers, which contain a key, and without its warning about EdDSA."""
     from joserfc.jws import JWSRegistry
 
     class _Rules(JWSRegistry):

@@ -45,7 +45,7 @@ class Request:
 
     @property
     def is_unattended(self) -> bool:
-        """Return whether the request is a read without the PSU, of which a bank may allow four a day."""
+        """Return whether the request is a read without the PSU. A bank may limit these reads to four a day."""
         return self.call.psu and self.call.method == "GET" and "PSU-IP-Address" not in self.headers
 
 
@@ -128,33 +128,33 @@ class Attempt:
 
     @property
     def is_lost(self) -> bool:
-        """Return whether the hub may have executed the request without a response that confirms it."""
+        """Return whether the hub may have executed the request, although no response confirms it."""
         return self.outcome == LOST or (self.server_failed and self.member("reason_code") not in NOT_EXECUTED)
 
     @property
     def server_failed(self) -> bool:
-        """Return whether the hub, or a proxy in front of it, has failed."""
+        """Return whether the hub, or a proxy in front of the hub, has failed."""
         return isinstance(self.outcome, int) and self.outcome >= 500
 
     def member(self, name: str) -> str:
-        """Return a text in a body; empty if it is absent."""
+        """Return a text in a body; empty if the text is missing."""
         value = self.data.get(name) if isinstance(self.data, dict) else None
         return value if isinstance(value, str) else ""
 
     @property
     def is_failed_bank(self) -> bool:
-        """Return whether the bank failed, and the hub sends no time for a retry."""
+        """Return whether the bank failed, and the hub specifies no time for a retry."""
         return self.outcome == 502 and self.member("code") != "" and self.retry_after is None
 
     def may_be_repeated(self, kind: Kind) -> bool:
-        """Return whether the same request may be resent, and may get a different answer."""
+        """Return whether the same request may be resent and may get a different response."""
         if (SERVER_FAILED if self.server_failed else self.outcome) not in REPEATED[kind]:
             return False
         return not (self.member("reason_code") or PSU_MUST_RETURN in self.member("title"))
 
 
 def read_answer(request: Request, attempt: Attempt, version: int | None = None) -> Any:
-    """Create the record of an answer. Raises an error if the answer does not match the document."""
+    """Create the record of a response. Raises an error if the response does not match the API document."""
     try:
         return request.call.read(attempt.data, version)
     except RecordError as error:
@@ -177,7 +177,7 @@ def error_of(request: Request, attempt: Attempt, *, lost: bool) -> errors.Causew
 
 
 def payment_is_unknown(attempt: Attempt, *, lost: bool) -> bool:
-    """Return whether the bank may have a payment without a usable answer for the TPP.
+    """Return whether the bank may have a payment, although the TPP has no usable response.
 
     After a lost answer, 401 and 403 are inconclusive, because the hub checks the bearer before the key's outcome. An
     answer without the hub's code is from a proxy, and also inconclusive.
@@ -219,7 +219,7 @@ def error_class(kind: Kind, attempt: Attempt) -> type[errors.ApiError]:
 
 
 def is_temporary(error: errors.CausewayError) -> bool:
-    """Return whether a failure of the network, a bank, the hub or a proxy can end without action by the program."""
+    """Return whether a failure of the network, a bank, the hub or a proxy may end without action by the program."""
     return not isinstance(error, errors.ApiError) or error.status >= 500 or error.status == 429
 
 
@@ -235,7 +235,7 @@ def challenge_of(attempt: Attempt) -> str:
 
 
 def nonce_demanded(attempt: Attempt) -> bool:
-    """Return whether the proof needs the nonce of this answer (RFC 9449 section 8)."""
+    """Return whether the proof needs the nonce of this response (RFC 9449 section 8)."""
     return (
         attempt.member("error") == "use_dpop_nonce"
         or "use_dpop_nonce" in challenge_of(attempt)

@@ -14,7 +14,7 @@ PAID_V2 = {"ACSC", "ACCC"}
 
 
 def is_final(status: ReportedStatus | AskedStatus | OrderWithoutPayment) -> bool:
-    """Whether a payment's status no longer changes: executed, rejected or cancelled, or the bank does not have it."""
+    """Return whether a payment's status is final: executed, rejected, cancelled, or not known at the bank."""
     from causeway.tpp._generated.models import AskedStatus, ReportedStatus
 
     if status.outcome == "not_accepted":

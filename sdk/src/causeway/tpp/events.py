@@ -62,7 +62,7 @@ class EventVerifier:
     """Verifies requests to the client's Events URL."""
 
     def __init__(self, secret: str | Sequence[str]) -> None:
-        """Create a verifier with the Events URL's secret, ``whsec_…``; during its rotation with both secrets."""
+        """Create a verifier with the secret of the Events URL, ``whsec_…``. During a rotation, pass both secrets."""
         secrets = [secret] if isinstance(secret, str) else secret
         self._keys = [secret_key(text) for text in secrets]
         if not self._keys:

@@ -56,7 +56,7 @@ class Tokens(Record):
         return 1 if calls.SCOPES_V1.intersection(self.scope.split()) else 2
 
     def is_due(self, now: float) -> bool:
-        """Return whether the access token should be refreshed before its next use. Never at the consent's end."""
+        """Return whether the access token should be refreshed before its next use. False at the consent's end."""
         return utc(now) >= self.expires_at - MARGIN and self.expires_at < self.valid_until
 
     def has_expired(self, now: float) -> bool:

@@ -27,14 +27,14 @@ class AsyncCaller:
         raise NotImplementedError
 
     async def _fetch(self, request: Request, version: int | None = None) -> Any:
-        """Return the record of a call's answer. A deferred call's answer is returned once the call is done."""
+        """Return the record of a call's response. For a deferred call, wait until the call is complete."""
         answer = await self._send(request)
         if answer.outcome == 202 and "location" in answer.headers:
             answer = await self._outcome(request, answer)
         return read_answer(request, answer, version)
 
     async def _outcome(self, request: Request, accepted: Attempt) -> Attempt:
-        """Return the outcome of a deferred call. If a payment's outcome cannot be fetched, the payment is unknown."""
+        """Return the outcome of a deferred call. If a payment's outcome cannot be fetched, raise ``OutcomeUnknown``."""
         try:
             outcome = await self._poll(request, str(accepted.data.get("request_id")))
         except errors.CausewayError as error:

@@ -1,4 +1,4 @@
-"""Sends requests to the hub, and retries them as their kind permits."""
+"""Sends requests to the hub, and retries them if their kind permits retries."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class AsyncSession(Protocol):
         """Return the current tokens."""
 
     async def renew(self, used: Tokens) -> Tokens | None:
-        """Return newer tokens than the refused ones, or ``None``."""
+        """Return newer tokens than the refused tokens; ``None`` if there are none."""
 
 
 @dataclass
@@ -82,7 +82,7 @@ class AsyncTransport:
         await self.client.aclose()
 
     async def send(self, request: Request, session: AsyncSession | None = None) -> Attempt:
-        """Send a request and return the hub's successful answer. Raises the error of the last attempt."""
+        """Send a request and return the hub's success response. Raises the error of the last attempt."""
         progress = Progress(_waiting.now())
         while True:
             progress.bearer = progress.bearer or (await session.bearer() if session else None)
@@ -169,7 +169,7 @@ class AsyncTransport:
         )
 
     async def _issuer_for(self, request: Request) -> str:
-        """Return the hub's issuer, which signed assertions contain; empty if none is needed."""
+        """Return the hub's issuer, which signed assertions contain; empty if the request needs no issuer."""
         if self.credentials.assertion is None or not request.call.client:
             return ""
         return await self.issuer()
@@ -186,7 +186,7 @@ class AsyncTransport:
 
 
 def read(response: httpx.Response) -> Attempt:
-    """Parse a response. A success without JSON is a damaged response."""
+    """Parse a response. A success response without JSON is treated as damaged."""
     headers: Mapping[str, str] = {name.lower(): value for name, value in response.headers.items()}
     try:
         data: Any = _json.loads(response.content)

@@ -29,14 +29,14 @@ class Caller:
         raise NotImplementedError
 
     def _fetch(self, request: Request, version: int | None = None) -> Any:
-        """Return the record of a call's answer. A deferred call's answer is returned once the call is done."""
+        """Return the record of a call's response. For a deferred call, wait until the call is complete."""
         answer = self._send(request)
         if answer.outcome == 202 and "location" in answer.headers:
             answer = self._outcome(request, answer)
         return read_answer(request, answer, version)
 
     def _outcome(self, request: Request, accepted: Attempt) -> Attempt:
-        """Return the outcome of a deferred call. If a payment's outcome cannot be fetched, the payment is unknown."""
+        """Return the outcome of a deferred call. If a payment's outcome cannot be fetched, raise ``OutcomeUnknown``."""
         try:
             outcome = self._poll(request, str(accepted.data.get("request_id")))
         except errors.CausewayError as error:

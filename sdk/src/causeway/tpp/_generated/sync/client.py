@@ -120,14 +120,16 @@ class Tpp(Caller):
         code_verifier: str | None = None,
         consent_type: ConsentType | None = None,
     ) -> AuthorizeAnswer:
-        """Start an authorization (``POST /tpp/authorize``): send the PSU's browser to its ``redirect_url``.
+        """Start an authorization (``POST /tpp/authorize``). Send the PSU's browser to the ``redirect_url`` of the
+        result.
 
-        ``bic`` names the bank, ``scopes`` are those of the bank's version. ``redirect_uri`` is one of the client's
-        Callback URLs; without it the first one is used. ``consent_type`` is ``reusable`` unless given.
+        ``bic`` identifies the bank. ``scopes`` are scopes of the bank's version. ``redirect_uri`` is one of the
+        client's
+        Callback URLs, by default the first. ``consent_type`` is ``reusable`` by default.
 
-        ``state`` returns with the PSU and must be new each time. By default, the hub creates it. ``code_verifier``
+        The callback contains ``state``, which must be new each time. By default, the hub creates it. ``code_verifier``
         (``causeway.tpp.new_code_verifier()``) protects the code by PKCE, which production requires. Store it with the
-        state, and pass it to ``redeem``. A request with a lost answer is retried only without your own ``state``.
+        state, and pass it to ``redeem``. A request whose response was lost is retried only without your own ``state``.
         """
         body = {
             "bic": bic,

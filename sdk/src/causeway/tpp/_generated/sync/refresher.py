@@ -37,7 +37,7 @@ class TokenRefresher:
         self._lock = _waiting.lock()
 
     def bearer(self) -> Tokens:
-        """Return the current tokens, refreshed if they are about to expire."""
+        """Return the current tokens. Refresh the tokens first if they are about to expire."""
         if not self.tokens.is_due(_waiting.now()) and self._unstored is None:
             return self.tokens
         used = self.tokens
@@ -74,11 +74,11 @@ class TokenRefresher:
             return None if self.tokens is used else self.tokens
 
     def _needs_refresh(self, used: Tokens) -> bool:
-        """Whether no newer tokens are available, or they are about to expire, too."""
+        """Return whether no newer tokens are available, or the newer tokens are also about to expire."""
         return self.tokens is used or self.tokens.is_due(_waiting.now())
 
     def _adopt_stored(self) -> None:
-        """Use the stored tokens if a different process has refreshed them, unless the current ones are newer."""
+        """Use the stored tokens if another process has refreshed them. Keep the current tokens if they are newer."""
         if self._reload is None:
             return
         stored = _waiting.call(self._reload)
@@ -89,7 +89,7 @@ class TokenRefresher:
             self.ended = False
 
     def _refresh(self, used: Tokens) -> Tokens | None:
-        """Get new tokens; ``None`` if the hub no longer accepts the refresh token."""
+        """Get new tokens. Return ``None`` if the hub no longer accepts the refresh token."""
         asked_at = _waiting.now()
         form = {"grant_type": "refresh_token", "refresh_token": used.refresh_token}
         request = build_request(calls.TOKEN, kind="refresh", form=form)
