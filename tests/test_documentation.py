@@ -148,7 +148,7 @@ def test_docs_list_exactly_the_settings() -> None:
         ("Measurements that could not be written", measurements.MAX_UNWRITTEN),
         ("Wait that a bank may ask for", bank_client.LONGEST_WAIT),
         ("External payment addresses of an account", MOST_ADDRESSES),
-        ("Payments, and holds, looked after in a run of finish", due_index.MOST),
+        ("Payments, and holds, handled in a run of finish", due_index.MOST),
     ],
 )
 def test_docs_list_the_limits_defined_in_the_code(row: str, value: int) -> None:

@@ -62,7 +62,7 @@ def test_docs_state_the_rules_of_passwords_and_sessions() -> None:
     assert table("## Accounts", "Subject")["Password"][0].startswith(f"{shortest} to {longest} characters")
     assert {COOKIE, described.full_name, *flags[3:]} <= set(re.findall(r"[\w=-]+", said["Cookie"][0]))
     assert said["Lifetime"][0].startswith(f"{sessions.LIFETIME // HOURS} hours from signing in")
-    assert f"a third one within {sessions.LIFETIME // HOURS} hours" in " ".join(OPERATIONS.split())
+    assert f"a third key within {sessions.LIFETIME // HOURS} hours" in " ".join(OPERATIONS.split())
     assert keyring.KEYS_DERIVED_FROM == 3, "the words on rotations say so"
 
 
@@ -74,7 +74,7 @@ def test_docs_state_the_lifetime_of_the_browser_cookie() -> None:
 
 
 def test_docs_state_the_limits_of_website_attempts_per_period() -> None:
-    found = list(table("### Attempts", "What is counted").values())
+    found = list(table("### Attempts", "Counted").values())
 
     assert [(int(allowed), window) for allowed, window, _ in found] == [
         (limit.attempts, f"{limit.seconds // 60} min") for limit in attempts.LIMITS.values()
@@ -93,21 +93,21 @@ def test_docs_state_the_numbers_of_website_lists_and_journeys() -> None:
 
     assert f"{pagination.PAGE} a page" in section(WEBSITE, "## Clients")
     listed = re.sub(r"\s+", " ", section(WEBSITE, "## Clients"))
-    assert f"newest {client_list.CHOICES} to choose from" in listed
-    assert f"examines up to {client_list.EXAMINED:,} clients" in listed
+    assert f"newest {client_list.CHOICES} clients" in listed
+    assert f"searches up to {client_list.EXAMINED:,} clients" in listed
     assert f"`{CLIENT_COOKIE}`" in listed
     assert clients["Title"][0].startswith(f"1 to {TITLE_LENGTH} characters")
     assert f"shows its secrets again for {REPEATED_SECONDS // 60} minutes" in clients["Client ID"][0]
     assert journey["An exchange that was interrupted"][0].startswith(f"After {journeys.EXCHANGE_SECONDS} s")
-    kept = f"{journeys.RETENTION_SECONDS // DAYS} days, then forgotten; the latest {journeys.LIST_LIMIT} are listed"
-    assert journey["Kept"][0].startswith(kept)
+    kept = f"{journeys.RETENTION_SECONDS // DAYS} days; the Authorize page lists the latest {journeys.LIST_LIMIT}"
+    assert journey["Retention"][0].startswith(kept)
     assert f"{ConsentsQuery().limit} a page" in section(WEBSITE, "## Consents")
     assert f"latest {journal.SEARCHED} events" in section(WEBSITE, "## Consents")
     assert f"{client_events.PAGE} a page" in deliveries
-    assert f"the latest {client_events.LOOKED_THROUGH} are searched" in deliveries
+    assert f"searches the latest {client_events.LOOKED_THROUGH}" in deliveries
     assert f"the latest {client_events.FIRST} deliveries" in deliveries
-    assert f"more than {BODY_BYTES // 1024} KB 413" in deliveries
-    assert f"`{recorded_exchange.MASK}` stands for it" in deliveries
+    assert f"above {BODY_BYTES // 1024} KB 413" in deliveries
+    assert f"`{recorded_exchange.MASK}` replaces" in deliveries
     assert f"the latest {event_inspection.DETAILED} attempts" in deliveries
     assert {row[0].strip("`"): row[1:] for row in tables(section(WEBSITE, "### The built-in receiver"))[0][2:]} == {
         name: [f"{each.status}" + (f" after {each.seconds} s" if each.seconds else "")]
@@ -123,11 +123,12 @@ def test_docs_state_the_numbers_of_the_activity_page_and_the_start_page() -> Non
 
     assert f"latest {client_activity.HOURS} clock hours" in activity["Errors by kind"]
     assert activity["Latest calls"].startswith(f"The latest {activity_views.SHOWN} of 24 hours")
-    assert f"latest {client_activity.PER_MINUTE} calls" in activity["How late"]
+    assert f"latest {client_activity.PER_MINUTE} calls" in activity["Delay"]
     assert f"newest {words[start_views.CLIENTS]} clients" in start
-    assert f"latest {words[start_views.CALLS]} calls and the latest {words[start_views.CALLS]} failures" in start
-    assert f"latest {journal.SEARCHED} of up to {words[start_views.RECEIVERS]} of them" in start
-    assert f"{words[start_views.STEPS].capitalize()} next steps" in start
+    assert f"latest {words[start_views.CALLS]} calls, the latest {words[start_views.CALLS]} failures" in start
+    assert f"up to {words[start_views.RECEIVERS]} clients" in start
+    assert f"latest {journal.SEARCHED} deliveries" in start
+    assert f"{words[start_views.STEPS]} suggested next steps" in start
     (hours,) = (row for row in rows(DATA) if row[0] == "statistics, activity#…")
     (calls,) = (row for row in rows(DATA) if row[0] == "statistics, recent#…")
     assert hours[-1].startswith(f"{client_activity.HOUR_RETENTION // DAYS} days")
@@ -139,13 +140,15 @@ def test_docs_state_the_numbers_of_the_performance_page() -> None:
     found = {subject: rule for subject, (rule,) in table("## Performance", "Subject").items()}
     *first, last = (f"p{percentile}" for percentile in PERCENTILES)
 
-    assert f"the last {performance_views.DAYS} that are over" in found["Asked for"]
-    assert f"At most {performance_views.LONGEST} days." in found["Asked for"]
+    assert f"the last {performance_views.DAYS} complete days" in found["Query"]
+    assert f"At most {performance_views.LONGEST} days;" in found["Query"]
     assert found["Latency"].startswith(f"{', '.join(first)} and {last} of each day")
     assert f"less than {100 * (2 ** (1 / STEPS) - 1):.1f} %" in found["Latency"]
-    settled = f"over for {current_day.SETTLED_SECONDS // 60} min every {current_day.SETTLED_SECONDS // 60} min"
-    assert f"at most every {current_day.CACHED_SECONDS} s, an hour that has been {settled}" in found["Today so far"]
-    assert f"Of an hour {current_day.PAGES} MB are read" in found["Today so far"]
+    settled = (
+        f"ended {current_day.SETTLED_SECONDS // 60} min ago or more, every {current_day.SETTLED_SECONDS // 60} min"
+    )
+    assert f"at most every {current_day.CACHED_SECONDS} s; an hour that {settled}" in found["Today so far"]
+    assert f"For each hour, {current_day.PAGES} MB are read" in found["Today so far"]
     assert re.findall("format=([a-z]+)", found["Download"]) == list(performance_views.FORMATS)
 
 

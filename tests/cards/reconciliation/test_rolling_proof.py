@@ -294,7 +294,7 @@ def test_a_ledger_check_run_ends_before_the_timeout_of_its_function() -> None:
 
 
 def test_docs_state_the_limits_of_the_rolling_ledger_check() -> None:
-    told = {row[0]: row[1] for row in rows(section(OPERATIONS, "### The rolling proof"))}
+    told = {row[0]: row[1] for row in rows(section(OPERATIONS, "### The rolling ledger check"))}
 
     assert f"{jobs.PROVING_SECONDS // 60} minutes" in told["Run"]
     assert f"{rolling_proof.AT_ONCE} accounts" in told["Run"]
