@@ -273,7 +273,7 @@ def test_docs_state_the_retention_of_stored_responses() -> None:
 def test_docs_state_the_limits_of_cards_and_holders() -> None:
     found = {name: cell for name, (cell,) in table("## Lifecycle", "Subject").items()}
 
-    assert f"After {states.PIN_TRIES} wrong ones" in found["PIN"]
+    assert f"After {states.PIN_TRIES} wrong entries" in found["PIN"]
     assert found["Wrong card data at activateCard, wrong CVC2s"].startswith(f"{states.MISMATCHES_A_DAY} of each")
     assert re.findall("[0-9]+", found["Limits"]) == [
         str(ENTRIES),

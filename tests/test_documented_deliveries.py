@@ -101,8 +101,8 @@ def test_docs_state_the_numeric_limits_of_deliveries() -> None:
     assert f"spread over {sharded_index.SHARDS} shards" in flowing(DATA)
     assert f"parts of at most {sealed_bodies.PART_BYTES} bytes" in DATA
     assert f"At most {receiver_slots.SLOTS} events are on their way to one receiver" in text
-    assert f"are {receiver_slots.SLOTS} at a time to one bank, at most, of each" in flowing(BANK)
-    assert f"Once more, about {wait} s later" in DEFERRED
+    assert f"of each, at most {receiver_slots.SLOTS} run in parallel at one bank" in flowing(BANK)
+    assert f"Retried once, about {wait} s later" in DEFERRED
     assert {plan.lifetime for plan in (PLANS["relay"], PLANS["payment"])} == {5 * 60}
     assert "| 5 minutes after the 202 |" in DEFERRED
 

@@ -77,7 +77,7 @@ def test_docs_list_the_schemes_and_methods_of_transfers() -> None:
     methods = cells("# External payments", "Method")
     assert {int(row[0]): int(row[1].split()[0]) for row in methods} == schemes.METHOD_CURRENCIES
     (first, second), (european, slower) = schemes.DEFAULT_SCHEMES.values()
-    said = f"Without it that is {first}, then {second}, and in SEPA {european}, then {slower}."
+    said = f"The default is {first}, then {second}; in SEPA {european}, then {slower}."
     assert said in flat("## Transfers")
 
 
@@ -100,7 +100,7 @@ def test_docs_list_every_state_of_a_payment_and_its_return_action() -> None:
 
 
 def test_docs_state_the_cut_off_time_of_direct_debits() -> None:
-    assert f"announces what it will collect. {values.CUT_OFF_SECONDS // 3600} hours later, at the cut-off" in flat(
+    assert f"announces a collection. {values.CUT_OFF_SECONDS // 3600} hours later, at the cut-off" in flat(
         "## Direct debits"
     )
     assert pending_index.ASKING_SECONDS == 60, "and the schedule runs every minute: within two minutes, the page says"

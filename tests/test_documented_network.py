@@ -204,7 +204,7 @@ def test_docs_list_the_steps_of_a_dispute() -> None:
 
 def test_docs_list_the_report_fields_that_are_never_present(issuer: Issuer) -> None:
     card = lived(issuer)
-    named = [re.sub("of transactions", "", row[0]) for row in cells("### Where fields come from", "Never there")]
+    named = [re.sub("of transactions", "", row[0]) for row in cells("### Where fields come from", "Never present")]
     never = {name for cell in named for name in re.findall("[a-z_]+", cell)} - {"and"}
     number = {"card_id": card.card_id}
     reports: Mapping[str, tuple[type[Answer], Mapping[str, int]]] = {

@@ -110,7 +110,7 @@ def test_docs_list_every_fapi_clause_for_servers() -> None:
         f"`request_uri` | {oauth_security.REQUEST_URI_SECONDS} s until",
         f"{oauth_security.CODE_SECONDS} s in every stage",
         f"Up to {oauth_security.PROOF_SECONDS // 60} minutes",
-        f"after {LIFETIME // 60} minutes at the latest",
+        f"after at most {LIFETIME // 60} minutes",
         f"at most {key_sets.MAX_KEY_SET_BYTES // 1024} KiB within {key_sets.FETCH_SECONDS:.0f} s",
         f"at most once in {key_sets.MIN_REFETCH_SECONDS} s",
     ],
