@@ -22,13 +22,13 @@ class DeliveryPlan:
 
     Attributes:
         lane: the lane. Each lane has its own slots at a receiver, so that, for example, payments wait only for
-        payments.
+            payments.
         waits: the wait after each attempt, in order. The first attempt is immediate.
         max_postponement: the longest wait for a busy or paused receiver. Each check costs worker time.
         lifetime: the time after which no attempt begins, counted from the recording or the manual resending.
         retention: how long the record is stored, counted from its end or, if ``has_caller`` is true, from its creation.
         has_caller: whether a caller waits for an outcome. The outcome is reported once, so manual resending is not
-        allowed.
+            allowed.
         keeps_replies: whether attempts store the beginning of the response body for the owner of the client.
     """
 

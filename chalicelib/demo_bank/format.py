@@ -34,8 +34,7 @@ class Format:
 
     Attributes:
         statuses: by payment step. ``undecided`` is a confirmed payment that may still be rejected, ``pending`` a
-        payment
-            that is never settled.
+            payment that is never settled.
         own_code: the code of a refusal that the protocol does not define.
         token_fault: the fault for an ended or expired token.
         reference_members: the payment members that may contain a test reference, as text.

@@ -29,7 +29,7 @@ class PendingRecord(Record):
         asks: the action that waits for the provider's response. ``asked`` is the latest action that has waited.
         claim: the claim of the latest request that waits. The claim is pending for the same time.
         due_at: the time when ``finish`` handles the record, in Unix seconds. ``due_shard`` is the shard of the due
-        index.
+            index.
     """
 
     table: ClassVar = TABLE

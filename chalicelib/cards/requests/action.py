@@ -50,7 +50,7 @@ class Action(Generic[Q]):
         answers_id: whether the response has the record's ``id`` next to empty data.
         patience: seconds after arrival during which the request is retried on conflicts.
         late: the function that ends a request that is undecided after ``patience``. Without this function, the status
-        is 8003.
+            is 8003.
         unrecorded: if ``late`` is set, the function that returns a response when storage does not respond.
         spelling: the action's name, if the name is not the function's name in camel case.
     """

@@ -203,8 +203,7 @@ class RequestContext:
         is_write: whether the action changes data. Reads do not queue for items.
         level: records above this access level are not visible to the caller.
         at: the time of the latest read, or of the position reserved with this read, in Unix milliseconds. If the
-        request
-            queued, ``at`` is later than the request's arrival.
+            request queued, ``at`` is later than the request's arrival.
         queue_place: the request's place among the requests of this process that change the same items.
         reservation: the position of the request's row in a list of all cards. All attempts use the same position.
         claim: the claim under which duplicate requests find the response, if there is a ``request_reference_id``.

@@ -38,7 +38,7 @@ class ClientSecurity:
         jwks, jwks_uri: the public keys of ``private_key_jwt``: a key set, or its address.
         tls_client_auth_subject_dn: the subject of the client's certificate (RFC 4514).
         organization_identifier: the identifier in the PSD2 certificate that every call needs (ETSI TS 119 495,
-        ``PSDGB-FCA-…``).
+            ``PSDGB-FCA-…``).
         require_pushed_authorization_requests: whether requests must be pushed (RFC 9126 §6).
         dpop_bound_access_tokens: whether tokens need a DPoP proof (RFC 9449 §5.2).
         tls_client_certificate_bound_access_tokens: whether tokens are bound to the certificate (RFC 8705 §3.4).

@@ -47,8 +47,7 @@ class Journey:
         access_valid_until: when the access token expires; ``valid_until``: when the consent expires.
         ended_at: when the user ended the consent here, or when its end was detected.
         ended_by: ``user`` if the user ended it here, ``expired``, or who revoked it (see ``EndedBy``). ``None`` if
-        unknown,
-            also for journeys that ended before this was stored.
+            unknown, also for journeys that ended before this was stored.
         sealed: the encrypted secrets (see ``Journeys.unseal_secrets``).
     """
 
